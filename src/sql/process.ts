@@ -27,6 +27,8 @@ export interface ChildOptions {
   tempBytes: number;
   threads: number;
   cacheDir: string;
+  /** Whether it may lay DuckDB's library down in `cacheDir`; what others load is nobody's to change. */
+  mayLayDown: boolean;
   /** What it may reach besides. */
   places: Places;
 }
@@ -38,6 +40,8 @@ export interface Child {
   /** Ends the process at once; what is asked then rejects with `reason`. */
   kill(reason?: AppError): void;
   readonly isAlive: boolean;
+  /** Resolves once it has loaded DuckDB, true, or has ended before, false. */
+  readonly loaded: Promise<boolean>;
   /** Resolves when the process has gone and its folder too. */
   readonly gone: Promise<void>;
 }
@@ -50,12 +54,13 @@ interface Waiting {
 
 /** Starts a child that loads DuckDB while nobody waits for it. */
 export function startChild(options: ChildOptions): Child {
-  const { self, folder, memory, memoryBytes, tempBytes, threads, cacheDir, places } = options;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { self, folder, memory, memoryBytes, tempBytes, threads, cacheDir, mayLayDown, places } = options;
+  for (const path of [folder, cacheDir]) mkdirSync(path, { recursive: true, mode: 0o700 });
   let waiting: Waiting | null = null;
   let death: AppError | null = null;
   let isAlive = true;
   let isReady = false;
+  const loaded = Promise.withResolvers<boolean>();
   let complaint = "";
   let watch: ReturnType<typeof setInterval> | null = null;
 
@@ -78,23 +83,26 @@ export function startChild(options: ChildOptions): Child {
       TZ: "UTC",
       ...placesFor({
         read: [...places.read, cacheDir],
-        // the first child lays DuckDB's library down; what others load is nobody's to change
-        write: [...places.write, folder, ...(isEmpty(cacheDir) ? [cacheDir] : [])],
+        write: [...places.write, folder, ...(mayLayDown ? [cacheDir] : [])],
       }),
     },
     stdio: ["ignore", "ignore", "pipe"],
     serialization: "advanced",
     ipc(message: FromChild) {
-      if (message.kind === "ready") isReady = true;
-      else if (message.kind === "rows") waiting?.onRows(message.text);
-      else if (message.kind === "end") settle((asked) => asked.resolve(message.outcome));
-      else {
+      if (message.kind === "ready") {
+        isReady = true;
+        loaded.resolve(true);
+      }
+      if (message.kind === "rows") waiting?.onRows(message.text);
+      if (message.kind === "end") settle((asked) => asked.resolve(message.outcome));
+      if (message.kind === "error") {
         const { code, message: text, retryable } = message;
         settle((asked) => asked.reject(new AppError(code, text, { retryable })));
       }
     },
     onExit(_spawned, code, signal) {
       isAlive = false;
+      loaded.resolve(false);
       const cause = `exit code ${code}, signal ${signal}; ${complaint}`;
       death ??= new AppError(isReady ? "sql_error" : "internal", isReady ? CRASHED : NOT_STARTED, { cause });
       settle((asked) => asked.reject(death));
@@ -140,6 +148,7 @@ export function startChild(options: ChildOptions): Child {
     get isAlive() {
       return isAlive;
     },
+    loaded: loaded.promise,
     gone: spawned.exited.then(() => clear(folder)),
   };
 }
@@ -168,11 +177,6 @@ async function clear(folder: string): Promise<void> {
   } catch {
     return; // as on a disk that has failed: there is nobody to tell, and no statement that minds
   }
-}
-
-function isEmpty(folder: string): boolean {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  return readdirSync(folder).length === 0;
 }
 
 /** What lies in the folder and below, in bytes; files that go meanwhile count nothing. */

@@ -59,6 +59,8 @@ export function openSql(options: SqlOptions): Sql {
   let warm: Child | null = null;
   let idle: ReturnType<typeof setTimeout> | undefined;
   let started = 0;
+  /** Whether DuckDB's library lies in the cache, as far as a child has told; pending while the first one is loading it. */
+  let laidDown: Promise<boolean> | null = null;
   let isClosed = false;
 
   const start = (): Child => {
@@ -70,14 +72,19 @@ export function openSql(options: SqlOptions): Sql {
       tempBytes: tempBytesOf(folder, memoryBytes),
       threads,
       cacheDir,
+      mayLayDown: laidDown === null,
       places,
     });
+    laidDown ??= child.loaded;
     children.add(child);
     void child.gone.then(() => children.delete(child));
     return child;
   };
 
-  const take = (): Child => {
+  /** The first child alone lays the library down; where it ended before that, the next one does. */
+  const take = async (): Promise<Child> => {
+    for (let first = laidDown; first !== null && !(await first); first = laidDown)
+      if (laidDown === first) laidDown = null;
     if (isClosed) throw new AppError("cancelled", "Weir is stopping.", { retryable: true });
     clearTimeout(idle);
     const child = warm?.isAlive ? warm : start();
@@ -105,7 +112,7 @@ export function openSql(options: SqlOptions): Sql {
     const leave = await line.enter(job.signal, { organizationId: job.organizationId ?? "" });
     let child: Child;
     try {
-      child = take();
+      child = await take();
     } catch (error) {
       leave();
       throw error;
@@ -171,7 +178,7 @@ export function openSql(options: SqlOptions): Sql {
 
     async session({ folders, files = [], signal }) {
       if (signal?.aborted) throw cancelled(signal);
-      const child = take();
+      const child = await take();
       const stop = () => child.kill(cancelled(signal));
       signal?.addEventListener("abort", stop, { once: true });
       const close = async () => {
