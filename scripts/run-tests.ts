@@ -1,6 +1,6 @@
 /**
- * Type check and tests: `bun scripts/run-tests.ts [--no-types] [--again] [--record] [path…]`. The last line says
- * `N passed, N failed`, from the report that Bun writes; a type check that fails counts as one. The files that took
+ * Type check, executable and tests: `bun scripts/run-tests.ts [--no-types] [--again] [--record] [path…]`. The last line says
+ * `N passed, N failed`, from the report that Bun writes; a type check or a build that fails counts as one. The files that took
  * longest when last recorded come first; `--record` writes down how long they take now.
  *
  * With `--again` the files that failed are run once more, with nothing beside them: on a busy machine a server
@@ -11,6 +11,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { settle } from "../test/support/app.ts";
 import { GROUND, makeGround } from "../test/support/ground.ts";
+import { BUILT } from "../test/support/program.ts";
 
 const root = join(import.meta.dir, "..");
 
@@ -22,6 +23,7 @@ const RUN_TIMEOUT_MS = 40 * 60_000;
 const HERE = "127.0.0.1,localhost,::1";
 /** One more than there are cores: a test that waits leaves its core to others. */
 const WORKERS = availableParallelism() + 1;
+const EXECUTABLE = join(root, "dist/weir");
 /** Milliseconds that each file took. */
 const TIMES = "test/times.json";
 /** Where more files than these fail, it is not for a busy machine. */
@@ -105,7 +107,7 @@ async function runTests(paths: readonly string[], { workers, isRecorded }: Way):
         cwd: root,
         stdio: ["ignore", "inherit", "inherit"],
         timeout: RUN_TIMEOUT_MS,
-        env: { ...process.env, NO_PROXY: HERE, no_proxy: HERE, [GROUND]: ground },
+        env: { ...process.env, NO_PROXY: HERE, no_proxy: HERE, [GROUND]: ground, [BUILT]: EXECUTABLE },
       },
     );
     const exitCode = await tests.exited;
@@ -129,22 +131,29 @@ async function runAgain(first: Outcome): Promise<Outcome> {
   return new Map([...first, ...second]);
 }
 
-function typesHold(): boolean {
-  const types = Bun.spawnSync([process.execPath, "node_modules/typescript/bin/tsc", "--noEmit", "-p", "."], {
+/** Whether a script of the project went well; what went wrong stands before this sentence. */
+async function holds(sentence: string, ...command: string[]): Promise<boolean> {
+  const script = Bun.spawn([process.execPath, ...command], {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit"],
   });
-  if (!types.success) console.log("The type check failed.");
-  return types.success;
+  const isGood = (await script.exited) === 0;
+  if (!isGood) console.log(sentence);
+  return isGood;
 }
 
 if (import.meta.main) {
   const given = process.argv.slice(2);
-  const typesFailed = !given.includes("--no-types") && !typesHold();
+  const tsc = ["node_modules/typescript/bin/tsc", "--noEmit", "-p", "."];
+  const steps = [
+    holds("The executable could not be built.", "scripts/build.ts"),
+    given.includes("--no-types") ? true : holds("The type check failed.", ...tsc),
+  ];
+  const broken = (await Promise.all(steps)).filter((isGood) => !isGood).length;
   const paths = given.filter((word) => !word.startsWith("--"));
   const first = await runTests(paths, { workers: WORKERS, isRecorded: given.includes("--record") });
   const tally = tallyOf(given.includes("--again") ? await runAgain(first) : first);
-  const failed = tally.failed + (typesFailed ? 1 : 0);
+  const failed = tally.failed + broken;
   if (tally.skipped > 0) console.log(`${tally.skipped} skipped`);
   console.log(`${tally.passed} passed, ${failed} failed`);
   process.exit(failed > 0 ? 1 : 0);

@@ -83,7 +83,7 @@ export async function timed(connection: DuckDBConnection, sql: string): Promise<
 export async function watched<T>(work: () => Promise<T>): Promise<{ peakMb: number; value: T }> {
   let peakMb = 0;
   const watch = setInterval(() => {
-    const children = childrenOf(process.pid, "sql-child.ts").map(rssMb);
+    const children = childrenOf(process.pid, "__sql").map(rssMb);
     peakMb = Math.max(peakMb, rssMb(process.pid) + Math.max(0, ...children));
   }, 50);
   const value = await work().finally(() => clearInterval(watch));

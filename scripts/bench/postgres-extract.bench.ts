@@ -6,6 +6,7 @@
  * means anything. Then the same with five times the rows, once: memory at its highest, of this process and DuckDB's
  * together, is told above what both hold when idle, and may not grow with the rows.
  */
+
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { dltExtract } from "../../src/executors/dlt-extract.ts";
@@ -14,6 +15,7 @@ import { postgres } from "../../src/providers/postgres/postgres.ts";
 import { openSql } from "../../src/sql/sql.ts";
 import { link } from "../../test/support/link.ts";
 import { startPostgres } from "../../test/support/postgres.ts";
+import { PROGRAM } from "../../test/support/program.ts";
 import { testContext } from "../../test/support/run-context.ts";
 import { atEnd, tempFolder } from "./ending.ts";
 import { median, tell } from "./load.ts";
@@ -28,11 +30,12 @@ await using pg = await startPostgres();
 atEnd(() => rmSync(pg.databaseDir, { recursive: true, force: true }));
 const folder = tempFolder();
 const sql = openSql({
-  self: [process.execPath, join(import.meta.dir, "../../test/support/sql-child.ts")],
+  self: [...PROGRAM, "__sql"],
   folder: join(folder, "scratch"),
   memory: "1GB",
   timeoutMs: 300_000,
   cacheDir: join(folder, "cache"),
+  places: { read: [folder], write: [folder] },
 });
 const lake = openFolderLake(join(folder, "lake"));
 const source = link(
@@ -102,7 +105,7 @@ async function copy(table: string): Promise<number> {
 
 /** Of this process and the largest of its DuckDB's: the next one may start while the last one ends. */
 function memory(): number {
-  const children = childrenOf(process.pid, "sql-child.ts").map(rssMb);
+  const children = childrenOf(process.pid, "__sql").map(rssMb);
   return rssMb(process.pid) + Math.max(0, ...children);
 }
 

@@ -6,9 +6,8 @@ import { testCertificate } from "../support/certificate.ts";
 import { connect } from "../support/connections.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { startInstallation } from "../support/process.ts";
+import { PROGRAM } from "../support/program.ts";
 import { makeAction, runToEnd } from "../support/work.ts";
-
-const MAIN = join(import.meta.dir, "../../src/main.ts");
 
 let folder: string;
 beforeAll(() => {
@@ -59,14 +58,11 @@ test("WEIR_CA_CERTS that holds no certificate stops the start with one sentence"
     ["torn.pem", "certificate 1 in"],
     ["nowhere.pem", "can't be read (ENOENT)"],
   ] as const) {
-    const started = Bun.spawn(
-      [process.execPath, MAIN, "serve", "--data", join(folder, "data"), "--port", "0"],
-      {
-        env: { ...process.env, WEIR_CA_CERTS: join(folder, name) },
-        stdout: "ignore",
-        stderr: "pipe",
-      },
-    );
+    const started = Bun.spawn([...PROGRAM, "serve", "--data", join(folder, "data"), "--port", "0"], {
+      env: { ...process.env, WEIR_CA_CERTS: join(folder, name) },
+      stdout: "ignore",
+      stderr: "pipe",
+    });
     const err = await new Response(started.stderr).text();
     const code = await started.exited;
     expect([code, err.trim().split("\n").length]).toEqual([1, 1]);

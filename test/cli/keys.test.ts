@@ -28,10 +28,10 @@ import { connections } from "../../src/resources/connections/table.ts";
 import { startApp, turnableClock } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { startInstallation } from "../support/process.ts";
+import { PROGRAM } from "../support/program.ts";
 import { scaled } from "../support/scale.ts";
 import { branch, created, until } from "../support/work.ts";
 
-const MAIN = join(import.meta.dir, "../../src/main.ts");
 const BRANCH = { kind: "conditional_branch", definition: branch() };
 
 /** Two rounds through every column, with room to spare. */
@@ -39,7 +39,7 @@ const LAST_STEP = 2 * SEALED.length + 4;
 
 /** Runs `weir keys …` to its end. */
 async function weirKeys(dataFolder: string, words: readonly string[] = ["rotate", "--json"], env = {}) {
-  const child = Bun.spawn([process.execPath, MAIN, "keys", ...words, "--data", dataFolder], {
+  const child = Bun.spawn([...PROGRAM, "keys", ...words, "--data", dataFolder], {
     env: { ...process.env, WEIR_LOG: "warn", ...env },
     stdin: "ignore",
     stdout: "pipe",

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import type { Json, JsonObject } from "../../src/base/json.ts";
 import { openCompute } from "../../src/compute/compute.ts";
 import type { ComputeJob } from "../../src/compute/contract.ts";
@@ -19,6 +18,7 @@ import {
 } from "../support/json-api.ts";
 import { failure } from "../support/link.ts";
 import { freePort } from "../support/postgres.ts";
+import { PROGRAM } from "../support/program.ts";
 import { startReceiver } from "../support/receiver.ts";
 
 let peer: TestJsonApi;
@@ -154,7 +154,7 @@ describe("pages", () => {
   });
 
   test("are searched in a child where that takes much, and keep all of their digits", async () => {
-    const compute = openCompute([process.execPath, join(import.meta.dir, "../../src/main.ts")]);
+    const compute = openCompute(PROGRAM);
     const done: string[] = [];
     const link = {
       ...to(),

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { canonicalJson } from "../../src/base/json.ts";
 import { client } from "../support/app.ts";
 import { startInstallation } from "../support/process.ts";
+import { PROGRAM } from "../support/program.ts";
 import { until } from "../support/work.ts";
 
-const MAIN = join(import.meta.dir, "../../src/main.ts");
 type Installation = Awaited<ReturnType<typeof startInstallation>>;
 type Server = Awaited<ReturnType<Installation["serve"]>>;
 
@@ -22,7 +22,7 @@ function change(dataFolder: string, work: (file: Database) => void): void {
 }
 
 async function weir(dataFolder: string, ...words: string[]) {
-  const child = Bun.spawn([process.execPath, MAIN, ...words, "--data", dataFolder], {
+  const child = Bun.spawn([...PROGRAM, ...words, "--data", dataFolder], {
     env: { ...process.env, WEIR_LOG: "warn" },
     stdin: "ignore",
     stdout: "pipe",

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { SqlTable } from "../../src/sql/contract.ts";
+import { PROGRAM } from "../support/program.ts";
 import { column, failure, openTestSql } from "../support/sql.ts";
 
 const duck = openTestSql();
@@ -218,7 +219,7 @@ test("closing ends every process and removes what it used", async () => {
 test("a child ends by itself when its parent is killed", async () => {
   await using other = openTestSql();
   const script = `import { openSql } from ${JSON.stringify(join(import.meta.dir, "../../src/sql/sql.ts"))};
-    const sql = openSql(${JSON.stringify({ self: [process.execPath, join(import.meta.dir, "../support/sql-child.ts")], folder: other.scratch, memory: "512MB", timeoutMs: 60000, cacheDir: other.folder })});
+    const sql = openSql(${JSON.stringify({ self: [...PROGRAM, "__sql"], folder: other.scratch, memory: "512MB", timeoutMs: 60000, cacheDir: other.folder })});
     const session = await sql.session({ folders: [] });
     process.stdout.write("ready");
     await session.run("SELECT sum(a.i * b.i) FROM range(10000000) a(i), range(10000000) b(i)");`;

@@ -11,6 +11,7 @@ import { createAccessToken } from "../../src/resources/access-tokens/service.ts"
 import { createFirstOwner } from "../../src/resources/sign-in/setup.ts";
 import { server } from "../../src/server.ts";
 import { isAsGround, layGround, type Owner } from "./ground.ts";
+import { PROGRAM } from "./program.ts";
 
 /**
  * A clock that goes as the real one does, and can be turned by hand: forward as if that time had passed, and back as
@@ -111,7 +112,7 @@ export async function startApp(options: StartOptions = {}) {
     secrets,
     clock,
     log: openLog({ level: "info", pretty: false, clock, sink: (line) => logged.push(line) }),
-    self: [process.execPath, join(import.meta.dir, "../../src/main.ts")],
+    self: PROGRAM,
     overrides: options.overrides,
   });
   const { app } = opened;

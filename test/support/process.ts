@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { client, settle } from "./app.ts";
 import { isAsGround, layGround } from "./ground.ts";
+import { MAIN, PROGRAM } from "./program.ts";
 
-const MAIN = join(import.meta.dir, "../../src/main.ts");
 const MONITOR = join(import.meta.dir, "loop-monitor.ts");
 
 interface ServeOptions {
@@ -40,8 +40,8 @@ export async function startInstallation(env: Record<string, string> = {}) {
      */
     async serve(more: ServeOptions = {}) {
       const folder = more.dataFolder ?? dataFolder;
-      const monitor = more.isMonitored ? ["--preload", MONITOR] : [];
-      const command = [process.execPath, ...monitor, MAIN, "serve", "--data", folder, "--port", "0"];
+      const program = more.isMonitored ? [process.execPath, "--preload", MONITOR, MAIN] : PROGRAM;
+      const command = [...program, "serve", "--data", folder, "--port", "0"];
       let heard = Promise.withResolvers<number>();
       const limited = ["sh", "-c", `${more.under} && exec "$@"`, "sh", ...command];
       const child = Bun.spawn(more.under ? limited : command, {
@@ -102,7 +102,7 @@ async function init(
     dataFolder,
     "--json",
   ];
-  const init = Bun.spawn([process.execPath, MAIN, ...words], {
+  const init = Bun.spawn([...PROGRAM, ...words], {
     env: settings,
     stdin: Buffer.from("correct horse battery staple\n"),
     stdout: "pipe",

@@ -7,6 +7,7 @@ import { AppError } from "../../src/base/errors.ts";
 import { systemIds } from "../../src/base/ids.ts";
 import { openCompute } from "../../src/compute/compute.ts";
 import type { LogLevel, Progress, RunContext } from "../../src/executors/contract.ts";
+import { PROGRAM } from "./program.ts";
 
 export interface TestContext extends RunContext, AsyncDisposable {
   /** What the executor told, in order. */
@@ -45,7 +46,7 @@ export function testContext(overrides: Partial<RunContext> = {}): TestContext {
     kept: [],
     clock: systemClock,
     ids: systemIds,
-    compute: openCompute([process.execPath, join(import.meta.dir, "../../src/main.ts")]),
+    compute: openCompute(PROGRAM),
     room: async () => undefined,
     egress: openEgress({ allow: ["127.0.0.0/8", "localhost"], self: () => null }),
     lake: noLake,

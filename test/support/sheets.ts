@@ -1,10 +1,9 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { SheetSource, SheetTable } from "../../src/sheets/contract.ts";
 import { openSheets } from "../../src/sheets/sheets.ts";
-
-const SELF = [process.execPath, resolve(import.meta.dir, "../../src/main.ts")];
+import { PROGRAM } from "./program.ts";
 
 export interface ReadTable extends Omit<SheetTable, "path"> {
   values: (string | null)[][];
@@ -15,7 +14,7 @@ export async function readTables(
   bytes: Uint8Array,
   options: Partial<SheetSource> & { signal?: AbortSignal; self?: readonly string[] } = {},
 ): Promise<ReadTable[]> {
-  const { self = SELF, ...given } = options;
+  const { self = PROGRAM, ...given } = options;
   const folder = mkdtempSync(join(tmpdir(), "weir-sheets-"));
   try {
     const path = join(folder, "source");

@@ -5,6 +5,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { openLog } from "../../src/base/log.ts";
 import type { Host } from "../../src/cli/host.ts";
 import { readConfig } from "../../src/config.ts";
+import { PROGRAM } from "./program.ts";
 
 type Command = (args: readonly string[], host: Host) => Promise<number>;
 
@@ -32,7 +33,7 @@ export function shell(env: Readonly<Record<string, string | undefined>> = {}, st
       parts: async (flags) => ({
         ...readConfig(flags, env, {}),
         log: openLog({ level: "error", pretty: false, clock: systemClock, sink: () => undefined }),
-        self: [process.execPath, join(import.meta.dir, "../../src/main.ts")],
+        self: PROGRAM,
       }),
       isTerminal: false,
       width: null,

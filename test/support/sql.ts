@@ -3,17 +3,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Column, SqlFile, SqlJob, SqlTable } from "../../src/sql/contract.ts";
 import { openSql, type SqlOptions } from "../../src/sql/sql.ts";
+import { PROGRAM } from "./program.ts";
 
 /** A real DuckDB child and a folder for its files. `await using` ends both. */
 export function openTestSql(options: Partial<SqlOptions> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "weir-sql-"));
   const scratch = join(folder, "scratch");
   const sql = openSql({
-    self: [process.execPath, join(import.meta.dir, "sql-child.ts")],
+    self: [...PROGRAM, "__sql"],
     folder: scratch,
     memory: "512MB",
     timeoutMs: 60_000,
     cacheDir: join(folder, "cache"),
+    places: { read: [folder], write: [folder] },
     ...options,
   });
   let written = 0;
