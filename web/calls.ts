@@ -7,6 +7,14 @@ export interface Schema {
   readonly [keyword: string]: unknown;
 }
 
+type PathOf<K extends Call> = K extends `${string} /api/v1${infer P}` ? P : never;
+type StartOf<P extends string> = P extends `/${infer A}/${infer B}`
+  ? `/${A}` | `/${A}${StartOf<`/${B}`>}`
+  : P;
+type EndOf<P extends string> = P extends `/${string}/${infer B}` ? P | EndOf<`/${B}`> : P;
+/** A part of the addresses of operations, such as `/connections`. */
+export type Address = StartOf<EndOf<PathOf<Call>>>;
+
 export type Run = Reply<"GET /api/v1/action-runs/{run_id}">;
 export type ActionKindInfo = Reply<"GET /api/v1/action-kinds">["kinds"][number];
 export type Action = Reply<"GET /api/v1/actions/{action_id}">;
@@ -36,4 +44,6 @@ export type SignIn = Reply<"GET /api/v1/api-catalog/{api_id}/sign-in">;
 export type Discovery = Reply<"POST /api/v1/api-catalog/discover">;
 export type Dataset = Reply<"GET /api/v1/datasets">["datasets"][number];
 export type AuditEvent = Reply<"GET /api/v1/events">["items"][number];
+export type EventType = AuditEvent["type"];
 export type LogLine = Reply<"GET /api/v1/action-runs/{run_id}/logs">["items"][number];
+export type Role = Reply<"GET /api/v1/organizations/team">["members"][number]["roleSlug"];

@@ -6,8 +6,9 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
+import type { ROLES as Roles } from "../src/resources/organizations/table.ts";
 import { ApiError, call } from "./api.ts";
-import type { Call, Given, Reply } from "./calls.ts";
+import type { Address, Call, Given, Reply, Role } from "./calls.ts";
 import { tell } from "./parts/base/toast.tsx";
 
 /** The server changes rarely without an event that says so; see live.ts. */
@@ -48,8 +49,11 @@ export function useApi<K extends Call>(
   });
 }
 
+/** Addresses, all that the API has, or names that were asked for one by one. */
+type Places = readonly (Address | "/api/v1" | "name of")[];
+
 /** Asks anew for everything under these addresses, such as `/connections`. */
-export const refresh = (queries: QueryClient, ...paths: string[]) =>
+export const refresh = (queries: QueryClient, ...paths: Places) =>
   queries.invalidateQueries({
     predicate: ({ queryKey: [name] }) =>
       typeof name === "string" && paths.some((path) => name.includes(path)),
@@ -57,7 +61,7 @@ export const refresh = (queries: QueryClient, ...paths: string[]) =>
 
 interface Changing<K extends Call> {
   /** Addresses whose lists change by it. */
-  touches: readonly string[];
+  touches: Places;
   /** Said once it is done. */
   done?: string | ((reply: Reply<K>) => string);
   onDone?: (reply: Reply<K>) => void;
@@ -94,9 +98,10 @@ export function useMe() {
 /** What the person may do with the installation; null until that is known. */
 export const useInstallation = () => useApi("GET /api/v1/installation", {}, { isFixed: true }).data ?? null;
 
-const ROLES = ["viewer", "member", "admin", "owner"];
+/** From the least to the most. */
+export const ROLES: typeof Roles = ["viewer", "member", "admin", "owner"];
 
 /** Whether the person has at least this role here. */
-export function useMay(role: "member" | "admin" | "owner"): boolean {
+export function useMay(role: Exclude<Role, "viewer">): boolean {
   return ROLES.indexOf(useMe().role) >= ROLES.indexOf(role);
 }

@@ -1,12 +1,13 @@
 import { useSyncExternalStore } from "react";
 import { ApiError, follow } from "./api.ts";
-import type { AuditEvent } from "./calls.ts";
+import type { Address, AuditEvent } from "./calls.ts";
 import { client, refresh } from "./data.ts";
+import { type EventNoun, partsOf } from "./parts/events/type.ts";
 
 type Link = "connecting" | "open" | "lost";
 
 /** Which lists may have changed once an event of this group has happened. */
-const CHANGED: Readonly<Record<string, readonly string[]>> = {
+const CHANGED: Readonly<Record<EventNoun, readonly Address[]>> = {
   action: ["/actions", "/action-runs", "/automation-runs", "/automations", "/datasets", "/artifacts"],
   connection: ["/connections"],
   automation: ["/automations", "/automation-runs", "/webhook-deliveries"],
@@ -23,6 +24,7 @@ const CHANGED: Readonly<Record<string, readonly string[]>> = {
   chat_thread: ["/chat/threads"],
   chat_turn: ["/chat/threads"],
   catalog: ["/api-catalog"],
+  backup: [],
 };
 
 /** A burst of events asks for the lists once. */
@@ -33,7 +35,7 @@ let link: Link = "connecting";
 let last: string | null = null;
 const watchers = new Set<() => void>();
 const readers = new Set<(event: AuditEvent) => void>();
-const gathered = new Set<string>();
+const gathered = new Set<Address>();
 let isGathering = false;
 
 function setLink(to: Link): void {
@@ -43,7 +45,7 @@ function setLink(to: Link): void {
 }
 
 function gather(event: AuditEvent): void {
-  for (const path of CHANGED[event.type.split(".")[0] ?? ""] ?? []) gathered.add(path);
+  for (const path of CHANGED[partsOf(event.type)[0]] ?? []) gathered.add(path);
   if (isGathering) return;
   isGathering = true;
   setTimeout(() => {

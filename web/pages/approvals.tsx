@@ -68,7 +68,10 @@ function Question({ approval }: { approval: Approval }) {
   const may = useMay("member");
   const [answer, setAnswer] = useState<Values>(() => startValue(formSchema ?? {}));
   const [reason, setReason] = useState("");
-  const decided = { touches: ["/approvals", "/decisions", "-runs"], tellsErrors: false };
+  const decided = {
+    touches: ["/approvals", "/decisions", "/action-runs", "/automation-runs"] as const,
+    tellsErrors: false,
+  };
   const approve = useChange("POST /api/v1/approvals/{approval_id}/approve", {
     ...decided,
     done: `Approved: ${title}`,

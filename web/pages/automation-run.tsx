@@ -56,7 +56,7 @@ function Whole({ run }: { run: AutomationRun }) {
   });
   const runs = useApi("GET /api/v1/action-runs", { query: { automation_run_id: run.id, limit: 100 } });
   const path = { path: { run_id: run.id } };
-  const touches = ["/automation", "/action-runs"];
+  const touches = ["/automations", "/automation-runs", "/action-runs"] as const;
   const cancel = useChange("POST /api/v1/automation-runs/{run_id}/cancel", { touches, done: "Cancelling" });
   const retry = useChange("POST /api/v1/automation-runs/{run_id}/retry", {
     touches,

@@ -82,7 +82,7 @@ function Whole({ connection, provider }: { connection: Connection; provider: Pro
 
 function Deeds({ connection }: { connection: Connection }) {
   const path = { path: { connection_id: connection.id } };
-  const touches = ["/connections"];
+  const touches = ["/connections"] as const;
   const verify = useChange("POST /api/v1/connections/{connection_id}/verify", { touches });
   const disable = useChange("POST /api/v1/connections/{connection_id}/disable", {
     touches,

@@ -31,7 +31,7 @@ export default function DeadLetters() {
     ...(webhook ? { webhook_id: webhook } : {}),
   };
   const letters = useOlder("GET /api/v1/dead-letters", { query: query as never });
-  const touches = ["/dead-letters", "/webhook-deliveries", "/webhooks"];
+  const touches = ["/dead-letters", "/webhook-deliveries", "/webhooks"] as const;
   const replay = useChange("POST /api/v1/dead-letters/{dead_letter_id}/replay", {
     touches,
     done: "It is delivered once more",

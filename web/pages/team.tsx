@@ -1,13 +1,13 @@
 import { UserMinus } from "lucide-react";
 import { useState } from "react";
 import { base } from "../base.ts";
-import type { TeamMember } from "../calls.ts";
+import type { Role, TeamMember } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
 import { IconButton } from "../parts/base/button.tsx";
 import { Confirm } from "../parts/base/dialog.tsx";
 import { PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { personName } from "../parts/base/person.ts";
-import { ROLES, type Role, useGivable } from "../parts/base/role.tsx";
+import { NAMED_ROLES, useGivable } from "../parts/base/role.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { counted, When } from "../parts/base/time.tsx";
 import { Invitations } from "../parts/organization/invitations.tsx";
@@ -65,7 +65,7 @@ export default function Team() {
       {may && <Invitations />}
       <Section title="Roles">
         <dl className="grid grid-cols-[max-content_minmax(0,1fr)] gap-x-5 gap-y-1.5 text-sm">
-          {ROLES.map(([id, name, about]) => (
+          {NAMED_ROLES.map(([id, name, about]) => (
             <div key={id} className="contents">
               <dt className="font-medium">{name}</dt>
               <dd className="text-soft">{about}</dd>

@@ -10,7 +10,7 @@ import {
   optional,
   uuid,
 } from "../../base/shape.ts";
-import type { EventRow, SealRow } from "./table.ts";
+import type { EventRow, EventType, SealRow } from "./table.ts";
 
 const ACTOR_TYPES = ["user", "system", "automation", "api"] as const;
 
@@ -39,7 +39,7 @@ export type EventQuery = Static<typeof EventQuery>;
 
 export const Event = object({
   id: uuid(),
-  type: Type.String(),
+  type: Type.Unsafe<EventType>(Type.String()),
   timestamp: instant(),
   entity: object({ type: Type.String(), id: Type.String() }),
   actor: Type.Object({

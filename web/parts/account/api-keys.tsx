@@ -1,8 +1,8 @@
 import { useState } from "react";
-import type { Reply } from "../../calls.ts";
+import type { Reply, Role } from "../../calls.ts";
 import { useChange, useMay } from "../../data.ts";
 import { TextField } from "../base/labelled.tsx";
-import { AdminsOnly, type Role, RoleField } from "../base/role.tsx";
+import { AdminsOnly, RoleField } from "../base/role.tsx";
 import { Tag } from "../base/status.tsx";
 import { FormDialog } from "../form/dialog.tsx";
 import { toldBy } from "../form/frame.tsx";

@@ -13,7 +13,7 @@ interface Props {
 export function RunAutomation({ automation, onClose }: Props) {
   const [, go] = useLocation();
   const run = useChange("POST /api/v1/automations/{automation_id}/run", {
-    touches: ["/automation"],
+    touches: ["/automations", "/automation-runs"],
     tellsErrors: false,
     onDone: ({ id }) => go(`/automation-runs/${id}`),
   });

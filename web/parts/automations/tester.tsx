@@ -1,7 +1,7 @@
 import { Send } from "lucide-react";
 import { useState } from "react";
 import { type Answer, post } from "../../api.ts";
-import type { Automation } from "../../calls.ts";
+import type { Automation, InboundDelivery } from "../../calls.ts";
 import { useApi, useMay } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 import { Mono } from "../base/copy.tsx";
@@ -15,17 +15,7 @@ import { type Column, Table } from "../table/table.tsx";
 import { NewSecret } from "./new-secret.tsx";
 import { type HookConfig, testSenderOf } from "./test-sender.ts";
 
-type Delivery = {
-  id: string;
-  status: string;
-  attempts: number;
-  replyCode: number | null;
-  receivedAt: string;
-  error: unknown;
-  automationRunId: string | null;
-};
-
-const COLUMNS: readonly Column<Delivery>[] = [
+const COLUMNS: readonly Column<InboundDelivery>[] = [
   { name: "Delivery", cell: ({ id }) => <code className="font-mono text-xs">{id.slice(-12)}</code> },
   { name: "Status", cell: ({ status }) => <Status status={status} /> },
   {

@@ -1,20 +1,23 @@
 import { Lock } from "lucide-react";
-import { useMe } from "../../data.ts";
+import type { Role } from "../../calls.ts";
+import { ROLES, useMe } from "../../data.ts";
 import { Labelled } from "./labelled.tsx";
 import { Empty, Loading } from "./page.tsx";
 
-export const ROLES = [
-  ["viewer", "Viewer", "Sees everything, changes nothing."],
-  ["member", "Member", "Builds and runs."],
-  ["admin", "Admin", "Also people, keys, webhooks and the organization."],
-  ["owner", "Owner", "Also other owners."],
-] as const;
-export type Role = (typeof ROLES)[number][0];
+const NAMES: Readonly<Record<Role, readonly [name: string, about: string]>> = {
+  viewer: ["Viewer", "Sees everything, changes nothing."],
+  member: ["Member", "Builds and runs."],
+  admin: ["Admin", "Also people, keys, webhooks and the organization."],
+  owner: ["Owner", "Also other owners."],
+};
+
+/** Each role with its name and what it may do, from the least to the most. */
+export const NAMED_ROLES = ROLES.map((id) => [id, ...NAMES[id]] as const);
 
 /** The roles that the person may give: none above their own. */
 export function useGivable() {
   const { role } = useMe();
-  return ROLES.slice(0, ROLES.findIndex(([id]) => id === role) + 1);
+  return NAMED_ROLES.slice(0, ROLES.indexOf(role) + 1);
 }
 
 interface Props {

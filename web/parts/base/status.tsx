@@ -4,7 +4,6 @@ import {
   Circle,
   CircleCheck,
   CircleDashed,
-  CirclePause,
   CircleSlash,
   Hourglass,
   LoaderCircle,
@@ -14,6 +13,23 @@ import {
   SkipForward,
   TriangleAlert,
 } from "lucide-react";
+import type {
+  Action,
+  Approval,
+  Automation,
+  AutomationRun,
+  CatalogEntry,
+  CatalogTool,
+  Connection,
+  DeadLetter,
+  Decision,
+  InboundDelivery,
+  OutboundDelivery,
+  Run,
+  Template,
+  Thread,
+  Webhook,
+} from "../../calls.ts";
 
 export type Tone = "good" | "bad" | "warn" | "busy" | "wait" | "idle";
 
@@ -23,8 +39,30 @@ interface Look {
   label: string;
 }
 
+/** Statuses of the server, and words that only the page draws so. */
+export type StatusWord =
+  | Run["status"]
+  | Action["status"]
+  | Automation["status"]
+  | AutomationRun["status"]
+  | AutomationRun["steps"][number]["status"]
+  | Connection["status"]
+  | CatalogEntry["status"]
+  | CatalogTool["status"]
+  | Template["status"]
+  | Webhook["status"]
+  | OutboundDelivery["status"]
+  | InboundDelivery["status"]
+  | DeadLetter["status"]
+  | Approval["status"]
+  | Decision["status"]
+  | NonNullable<Decision["decisionValue"]>
+  | Thread["lastTurnStatus"]
+  | "stale"
+  | "noted";
+
 /** Each status has a colour and a shape of its own. */
-const LOOKS: Readonly<Record<string, Look>> = {
+const LOOKS: Readonly<Record<StatusWord, Look>> = {
   pending: { tone: "idle", icon: CircleDashed, label: "Queued" },
   running: { tone: "busy", icon: LoaderCircle, label: "Running" },
   waiting: { tone: "wait", icon: Hourglass, label: "Waiting" },
@@ -56,11 +94,11 @@ const LOOKS: Readonly<Record<string, Look>> = {
   changed: { tone: "warn", icon: TriangleAlert, label: "Changed" },
   missing: { tone: "bad", icon: OctagonX, label: "Gone" },
   noted: { tone: "idle", icon: Circle, label: "Noted" },
-  paused: { tone: "wait", icon: CirclePause, label: "Paused" },
 };
 
-export const lookOf = (status: string): Look =>
-  LOOKS[status] ?? { tone: "idle", icon: Circle, label: status.replaceAll("_", " ") };
+/** Of a word that a newer server has, the word itself. */
+export const lookOf = (status: StatusWord): Look =>
+  LOOKS[status] ?? { tone: "idle", icon: Circle, label: String(status).replaceAll("_", " ") };
 
 export const INK: Readonly<Record<Tone, string>> = {
   good: "text-good",
@@ -79,7 +117,7 @@ const FILL: Readonly<Record<Tone, string>> = {
   idle: "bg-idle-soft",
 };
 
-export function StatusIcon({ status, size = 15 }: { status: string; size?: number }) {
+export function StatusIcon({ status, size = 15 }: { status: StatusWord; size?: number }) {
   const { icon: Icon, tone, label } = lookOf(status);
   const moves = status === "running" || status === "processing" || status === "streaming";
   return (
@@ -93,7 +131,7 @@ export function StatusIcon({ status, size = 15 }: { status: string; size?: numbe
 }
 
 /** A status in words, with its colour and shape. */
-export function Status({ status, label }: { status: string; label?: string | undefined }) {
+export function Status({ status, label }: { status: StatusWord; label?: string | undefined }) {
   const { icon: Icon, tone, label: known } = lookOf(status);
   const moves = status === "running" || status === "processing" || status === "streaming";
   return (

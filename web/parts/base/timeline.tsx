@@ -1,12 +1,12 @@
 import type { ReactNode } from "react";
-import { StatusIcon } from "./status.tsx";
+import { StatusIcon, type StatusWord } from "./status.tsx";
 import { exactly, inWords, shortly } from "./time.tsx";
 
 export interface Moment {
   /** Where two may have the same title at the same instant. */
   id?: string;
   at: string;
-  status: string;
+  status: StatusWord;
   title: string;
   detail?: ReactNode;
 }

@@ -38,7 +38,7 @@ export function FoundApi({ found, onBack }: Props) {
   const [connectionId, setConnectionId] = useState(found.connectionId ?? "");
   const [approvalRequired, setApproval] = useState(false);
   const options = {
-    touches: ["/api-catalog"],
+    touches: ["/api-catalog"] as const,
     tellsErrors: false as const,
     done: ({ name }: { name: string }) => `Added ${name}`,
     onDone: ({ id }: { id: string }) => go(`/catalog/${id}`),

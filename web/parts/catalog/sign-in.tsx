@@ -58,7 +58,7 @@ export function SignInFacts({ api }: { api: CatalogEntry }) {
   const [open, setOpen] = useState<"in" | "out" | null>(null);
   const { data } = useSignIn(api);
   const signOut = useChange("DELETE /api/v1/api-catalog/{api_id}/sign-in", {
-    touches: ["/api-catalog"],
+    touches: ["/api-catalog"] as const,
     done: "Signed out",
     onDone: () => setOpen(null),
   });
@@ -134,7 +134,7 @@ export function SignInDialog({ entryId, server, onClose }: DialogProps) {
   const [clientSecret, setClientSecret] = useState("");
   const [started, setStarted] = useState<Started | null>(null);
   const options = {
-    touches: ["/api-catalog"],
+    touches: ["/api-catalog"] as const,
     tellsErrors: false as const,
     onDone: (reply: Started) => (reply.authorizationUrl === null ? onClose() : setStarted(reply)),
   };

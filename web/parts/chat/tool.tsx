@@ -5,7 +5,7 @@ import { useApi, useChange, useMay } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 import { CopyButton } from "../base/copy.tsx";
 import { TextField } from "../base/labelled.tsx";
-import { Status } from "../base/status.tsx";
+import { Status, type StatusWord } from "../base/status.tsx";
 import { counted } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 import { visible } from "../base/visible.ts";
@@ -15,7 +15,7 @@ import { Grid } from "../table/grid.tsx";
 import type { ToolPart } from "./chunks.ts";
 
 /** How a call stands, in a status and a word. */
-const STATES: Readonly<Record<ToolPart["state"], readonly [status: string, label: string]>> = {
+const STATES: Readonly<Record<ToolPart["state"], readonly [status: StatusWord, label: string]>> = {
   "input-streaming": ["running", "Writing"],
   "input-available": ["running", "Running"],
   "approval-requested": ["waiting", "Asks you"],
@@ -153,7 +153,10 @@ function Question({ id, part, isCurrent }: { id: string; part: ToolPart; isCurre
   const wasListed = useRef(false); // the list may be a moment older than the question
   if (isListed) wasListed.current = true;
   const isOpen = isCurrent && (isListed || !wasListed.current);
-  const decided = { touches: ["/approvals", "/decisions", "/chat/threads", "-runs"], tellsErrors: false };
+  const decided = {
+    touches: ["/approvals", "/decisions", "/chat/threads", "/action-runs", "/automation-runs"] as const,
+    tellsErrors: false,
+  };
   const approve = useChange("POST /api/v1/approvals/{approval_id}/approve", { ...decided, done: "Approved" });
   const reject = useChange("POST /api/v1/approvals/{approval_id}/reject", { ...decided, done: "Rejected" });
   const path = { approval_id: id };

@@ -1,4 +1,5 @@
 import { Link } from "wouter";
+import type { Entity } from "../../../src/resources/events/service.ts";
 import type { AuditEvent } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { Mono } from "../base/copy.tsx";
@@ -9,6 +10,7 @@ import { Timeline } from "../base/timeline.tsx";
 import { Tree } from "../base/tree.tsx";
 import { subjectOf, titleOf, toneOf, useSubjects, who } from "./words.ts";
 
+/** Of what events are about, as far as it has a page by its id. */
 const PAGES: Readonly<Record<string, string>> = {
   action: "/actions/",
   action_run: "/runs/",
@@ -19,7 +21,7 @@ const PAGES: Readonly<Record<string, string>> = {
   bundle: "/bundles/",
   template: "/templates/",
   webhook: "/webhooks/",
-};
+} satisfies Partial<Record<Entity["type"], string>>;
 
 /** What one cause led to, as a story. */
 export function Story({ id }: { id: string }) {

@@ -1,8 +1,10 @@
-import type { AuditEvent } from "../../calls.ts";
+import type { AuditEvent, EventType } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import type { StatusWord } from "../base/status.tsx";
+import { type EventNoun, type EventWord, partsOf } from "./type.ts";
 
 /** What things are called whose name in event types is not that of people. */
-const NOUNS: Readonly<Record<string, string>> = {
+const NOUNS: Readonly<Partial<Record<EventNoun, string>>> = {
   agent_spec: "Agent",
   auth: "Access",
   catalog: "API",
@@ -11,7 +13,7 @@ const NOUNS: Readonly<Record<string, string>> = {
 };
 
 /** Sentences that are not the noun with what was done to it. */
-const TITLES: Readonly<Record<string, string>> = {
+const TITLES: Readonly<Partial<Record<EventType, string>>> = {
   "action.started": "Run started",
   "action.progress": "Run goes on",
   "action.completed": "Run completed",
@@ -56,7 +58,7 @@ const TITLES: Readonly<Record<string, string>> = {
 
 /** What happened, in words: `connection.created` → Connection created. */
 export function titleOf({ type, data }: Pick<AuditEvent, "type" | "data">): string {
-  const [noun = "", deed = ""] = type.split(".");
+  const [noun, deed] = partsOf(type);
   if (noun === "auth" && deed.startsWith("token_")) {
     const what = data.kind === "api_key" ? "API key" : "Access token";
     return `${what} ${deed === "token_created" ? "made" : "revoked"}`;
@@ -67,15 +69,35 @@ export function titleOf({ type, data }: Pick<AuditEvent, "type" | "data">): stri
   return plain.slice(0, 1).toUpperCase() + plain.slice(1);
 }
 
-/** A status that says by colour and shape what kind of event it is. */
-export function toneOf(type: string): string {
-  const word = type.split(".")[1] ?? "";
-  if (/failed|error|dead_lettered|revoked|deleted|missed|denied/.test(word)) return "failed";
-  if (/completed|tested|approved|granted|enabled|installed|published/.test(word)) return "completed";
-  if (/cancelled|disabled|expired|withdrawn|deprecated|discarded/.test(word)) return "cancelled";
-  if (/requested|waiting/.test(word)) return "waiting";
-  return "noted";
-}
+/** Statuses that say by colour and shape what kind of event it is; of the others it is `noted`. */
+const TONES: Readonly<Partial<Record<EventWord, StatusWord>>> = {
+  failed: "failed",
+  login_failed: "failed",
+  error: "failed",
+  dead_lettered: "failed",
+  token_revoked: "failed",
+  permission_revoked: "failed",
+  deleted: "failed",
+  schedule_missed: "failed",
+  device_denied: "failed",
+  completed: "completed",
+  tested: "completed",
+  device_approved: "completed",
+  permission_granted: "completed",
+  enabled: "completed",
+  installed: "completed",
+  published: "completed",
+  cancelled: "cancelled",
+  disabled: "cancelled",
+  expired: "cancelled",
+  invitation_withdrawn: "cancelled",
+  deprecated: "cancelled",
+  discarded: "cancelled",
+  requested: "waiting",
+  waiting: "waiting",
+};
+
+export const toneOf = (type: EventType): StatusWord => TONES[partsOf(type)[1]] ?? "noted";
 
 /** Names of what events are about, and titles of kinds, as far as the first page of each list has them. */
 export function useSubjects(): ReadonlyMap<string, string> {

@@ -3,14 +3,14 @@ import { Link } from "wouter";
 import type { Reply } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { Section } from "../base/page.tsx";
-import { StatusIcon } from "../base/status.tsx";
+import { StatusIcon, type StatusWord } from "../base/status.tsx";
 import { counted, useNow } from "../base/time.tsx";
 
 const HOUR_MS = 3_600_000;
 
 interface Matter {
   key: string;
-  status: string;
+  status: StatusWord;
   text: string;
   href: string;
 }

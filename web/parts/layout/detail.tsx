@@ -5,14 +5,14 @@ import { Button, IconButton } from "../base/button.tsx";
 import { Mono } from "../base/copy.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { PageHead, useTab } from "../base/page.tsx";
-import { Status } from "../base/status.tsx";
+import { Status, type StatusWord } from "../base/status.tsx";
 import { Code } from "../editor/code.tsx";
 
 interface Props {
   noun: string;
   /** The list that one came from: address and name. */
   from: readonly [href: string, name: string];
-  of: { name: string; slug: string; status: string };
+  of: { name: string; slug: string; status: StatusWord };
   /** Beside the status. */
   beside?: ReactNode;
   /** A sentence of its own below the title. */

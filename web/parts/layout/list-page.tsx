@@ -1,5 +1,6 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type LucideIcon, Plus, SearchX } from "lucide-react";
+import type { Automation } from "../../calls.ts";
 import { useMay } from "../../data.ts";
 import { Button, LinkButton } from "../base/button.tsx";
 import { Empty, PageHead, Shown } from "../base/page.tsx";
@@ -18,11 +19,7 @@ export const ON_OFF = [
   ["disabled", "Disabled"],
 ] as const;
 
-interface Ran {
-  latestRun: { status: string; startedAt: string | null; completedAt: string | null } | null;
-}
-
-export const LATEST_RUN: Column<Ran> = {
+export const LATEST_RUN: Column<Pick<Automation, "latestRun">> = {
   name: "Latest run",
   cell: ({ latestRun }) =>
     latestRun ? (

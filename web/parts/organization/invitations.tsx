@@ -1,13 +1,13 @@
 import { MailPlus, X } from "lucide-react";
 import { useState } from "react";
-import type { Reply } from "../../calls.ts";
+import type { Reply, Role } from "../../calls.ts";
 import { useChange } from "../../data.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { useNew } from "../base/new.ts";
 import { Section } from "../base/page.tsx";
-import { type Role, RoleField } from "../base/role.tsx";
+import { RoleField } from "../base/role.tsx";
 import { ShownOnce } from "../base/shown-once.tsx";
 import { Tag } from "../base/status.tsx";
 import { useNow, When } from "../base/time.tsx";

@@ -1,8 +1,9 @@
-import type { AuditEvent, Run } from "../../calls.ts";
+import type { AuditEvent, EventType, Run } from "../../calls.ts";
+import type { StatusWord } from "../base/status.tsx";
 import { type Moment, Timeline } from "../base/timeline.tsx";
 import { useRunTrail } from "./trail.ts";
 
-const SHOWN: Readonly<Record<string, readonly [status: string, title: string]>> = {
+const SHOWN: Readonly<Partial<Record<EventType, readonly [status: StatusWord, title: string]>>> = {
   "action.started": ["running", "Started"],
   "action.completed": ["completed", "Completed"],
   "action.failed": ["failed", "Failed"],

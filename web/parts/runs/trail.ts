@@ -2,6 +2,8 @@ import { useEffect } from "react";
 import type { AuditEvent, Run } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { onEvent } from "../../live.ts";
+import type { StatusWord } from "../base/status.tsx";
+import { type EventWord, partsOf } from "../events/type.ts";
 
 /** Of a trail so much is read; the page Events has the rest. */
 const MOST_EVENTS = 200;
@@ -31,11 +33,11 @@ export interface ChainRun {
   href: string;
   /** What ran: a kind, or an automation. */
   name: string;
-  status: string;
+  status: StatusWord;
   since: string;
 }
 
-const STATUS: Readonly<Record<string, string>> = {
+const STATUS: Readonly<Partial<Record<EventWord, StatusWord>>> = {
   started: "running",
   triggered: "running",
   progress: "waiting",
@@ -73,7 +75,7 @@ export function useChainRuns(correlationId: string | null, status: string): read
   }, [correlationId, refetch]);
   const runs = new Map<string, ChainRun>();
   for (const { type, timestamp, data } of events.data?.items ?? []) {
-    const [noun, word = ""] = type.split(".");
+    const [noun, word] = partsOf(type);
     const { runId: id, kind } = data as { runId?: unknown; kind?: unknown };
     const status = STATUS[word];
     if (typeof id !== "string" || !status || (noun !== "action" && noun !== "automation")) continue;

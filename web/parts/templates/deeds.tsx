@@ -11,7 +11,7 @@ export function TemplateDeeds({ template }: { template: Template }) {
   const [asked, setAsked] = useState<"delete" | "deprecate" | null>(null);
   const [, go] = useLocation();
   const path = { path: { template_id: template.id } };
-  const touches = ["/templates", "/bundles"];
+  const touches = ["/templates", "/bundles"] as const;
   const close = () => setAsked(null);
   const publish = useChange("POST /api/v1/templates/{template_id}/publish", {
     touches,
