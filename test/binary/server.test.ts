@@ -76,17 +76,6 @@ describe("weir serve", () => {
     });
   });
 
-  test("answers the first SQL statements after its start, however many come at once", async () => {
-    await using machine = bareMachine();
-    const { token } = await machine.init();
-    const server = await machine.serve({ token });
-    const ask = (n: number) => server.call("POST", "/api/v1/query", { sql: `SELECT ${n} AS n` });
-    const answers = await Promise.all([1, 2, 3, 4].map(ask));
-    expect(answers.map(({ status, body }) => [status, body.rows])).toEqual(
-      [1, 2, 3, 4].map((n) => [200, [{ n }]]),
-    );
-  }, 120_000);
-
   test("closes everything when it is told to stop, also after SQL was asked", async () => {
     await using machine = bareMachine();
     const { token } = await machine.init();
