@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { parseCidr } from "../../base/cidr.ts";
 import { conditionFault } from "../../base/condition.ts";
 import { type Fault, InvalidInput, MAX_FAULTS } from "../../base/errors.ts";
@@ -116,6 +116,9 @@ const CONFIGS = {
   schedule: object({ ...COMMON, ...SCHEDULE }),
   event: object({ ...COMMON, ...EVENT }),
 } as const satisfies Record<TriggerType, unknown>;
+
+/** What the config of each trigger holds. */
+export type TriggerConfigs = { [T in TriggerType]: Static<(typeof CONFIGS)[T]> };
 
 /**
  * All that is wrong with a config: its shape, the definitions of its steps, and the graph that they form.

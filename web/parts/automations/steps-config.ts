@@ -1,17 +1,10 @@
+import type { Step } from "../../../src/resources/automations/config.ts";
 import type { Values } from "../form/form.tsx";
 
 /** A step as the config has it; what is not named here is kept as it is. */
-export interface StepValue extends Values {
-  key: string;
-  name?: string;
-  actionId?: string;
+export interface StepValue extends Values, Omit<Step, "kind" | "definition" | "onError"> {
   kind?: string;
-  connectionId?: string | null;
   definition?: Values;
-  dependsOn?: string[];
-  when?: string;
-  forEach?: string;
-  maxParallel?: number;
   onError?: string;
 }
 
@@ -20,6 +13,8 @@ const isRecord = (value: unknown): value is Values =>
 
 const isTexts = (value: unknown) =>
   value === undefined || (Array.isArray(value) && value.every((each) => typeof each === "string"));
+
+const TEXTS: readonly (keyof Step)[] = ["name", "when", "forEach", "onError", "kind", "actionId"];
 
 /** Whether the form can show the work of a config: its steps, or its one action. */
 export function canDrawSteps({ steps, action }: Values): boolean {
@@ -33,9 +28,7 @@ export function canDrawSteps({ steps, action }: Values): boolean {
       (step: Values) =>
         isTexts(step.dependsOn) &&
         (step.definition === undefined || isRecord(step.definition)) &&
-        ["name", "when", "forEach", "onError", "kind", "actionId"].every(
-          (name) => step[name] === undefined || typeof step[name] === "string",
-        ),
+        TEXTS.every((name) => step[name] === undefined || typeof step[name] === "string"),
     )
   );
 }

@@ -1,12 +1,14 @@
-const HASHES: Readonly<Record<string, string>> = { sha256: "SHA-256", sha1: "SHA-1", sha512: "SHA-512" };
+import type { AutomationConfig } from "../../../src/resources/automations/config.ts";
+
+type Preset = NonNullable<AutomationConfig["signaturePreset"]>;
+type Algorithm = NonNullable<AutomationConfig["signatureAlgorithm"]>;
+const HASHES: Readonly<Record<Algorithm, string>> = { sha256: "SHA-256", sha1: "SHA-1", sha512: "SHA-512" };
 
 /** What the config of a webhook says of its sender. */
-export interface HookConfig {
-  signaturePreset?: string;
-  signatureHeader?: string;
-  signatureAlgorithm?: string;
-  auth?: { type: string; username?: string; name?: string };
-}
+export type HookConfig = Pick<
+  AutomationConfig,
+  "signaturePreset" | "signatureHeader" | "signatureAlgorithm" | "auth"
+>;
 
 /** How a test is sent from here. */
 export interface TestSender {
@@ -19,9 +21,9 @@ export interface TestSender {
 }
 
 /** `sha256=<hex>` over `text`, as Weir and most senders write it. */
-async function sign(secret: string, algorithm: string, text: string): Promise<string> {
+async function sign(secret: string, algorithm: Algorithm, text: string): Promise<string> {
   const encoder = new TextEncoder();
-  const hash = HASHES[algorithm] ?? "SHA-256";
+  const hash = HASHES[algorithm];
   const key = await crypto.subtle.importKey("raw", encoder.encode(secret), { name: "HMAC", hash }, false, [
     "sign",
   ]);
@@ -36,7 +38,7 @@ const sends = (name: string, text: string, value: (secret: string) => string): T
 });
 
 /** Senders that send the secret itself, by preset. */
-const SECRET_HEADERS: Readonly<Record<string, string>> = {
+const SECRET_HEADERS: Readonly<Partial<Record<Preset, string>>> = {
   gitlab: "X-Gitlab-Token",
   telegram: "X-Telegram-Bot-Api-Secret-Token",
 };
@@ -48,7 +50,7 @@ export function testSenderOf(config: HookConfig): TestSender {
     signatureHeader = "X-SVC-Signature",
     signatureAlgorithm = "sha256",
   } = config;
-  const header = SECRET_HEADERS[signaturePreset ?? ""];
+  const header = signaturePreset && SECRET_HEADERS[signaturePreset];
   if (header) return sends(header, "the secret", (secret) => secret);
   if (signaturePreset)
     return { about: [["Sender", `signs as ${signaturePreset} does`]], signs: true, headers: null };
@@ -61,7 +63,7 @@ export function testSenderOf(config: HookConfig): TestSender {
         return `Basic ${btoa(String.fromCharCode(...bytes))}`;
       });
     case "header":
-      return sends(auth.name ?? "", "the value", (secret) => secret);
+      return sends(auth.name, "the value", (secret) => secret);
     case "ed25519":
       return { about: [["Sender", "signs with its Ed25519 key"]], signs: true, headers: null };
     default:

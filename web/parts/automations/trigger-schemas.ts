@@ -1,6 +1,20 @@
+import type { TriggerConfigs } from "../../../src/resources/automations/faults.ts";
 import type { Automation, Schema } from "../../calls.ts";
 
 type TriggerType = Automation["triggerType"];
+/** What a config holds beside its work, and beside what is edited elsewhere. */
+type Settings<T extends TriggerType> = Omit<
+  TriggerConfigs[T],
+  "action" | "steps" | "input" | "secret" | "auth" | keyof Common
+>;
+type Common = Pick<TriggerConfigs["manual"], "concurrency" | "expect">;
+type Schedule = Settings<"schedule">["schedule"];
+type Webhook = Required<Settings<"webhook">>;
+
+/** A schema for each field of `T`: one that is missing or has another name is an error of types. */
+type Fields<T> = { [K in keyof T]-?: Schema };
+type RequiredOf<T> = { [K in keyof T]-?: object extends Pick<T, K> ? never : K }[keyof T];
+type Each<V extends PropertyKey> = Readonly<Record<V, true>>;
 
 const text = (title: string, description?: string, more: object = {}): Schema => ({
   type: "string",
@@ -14,49 +28,69 @@ const whole = (title: string, description: string, more: object = {}): Schema =>
   description,
   ...more,
 });
-const choice = (title: string, values: readonly string[], more: object = {}): Schema => ({
+const choice = <V extends string>(title: string, values: Each<V>, more: object = {}): Schema => ({
   title,
-  enum: values,
+  enum: Object.keys(values),
   ...more,
 });
-const group = (title: string, properties: object, required: readonly string[] = [], more: object = {}) => ({
+const group = <T extends object>(title: string, properties: Fields<T>, required: Each<RequiredOf<T>>) => ({
   type: "object",
   title,
   properties,
-  required,
-  ...more,
+  required: Object.keys(required),
 });
 
-const COMMON = {
-  concurrency: group(
+const COMMON: Fields<Common> = {
+  concurrency: group<NonNullable<Common["concurrency"]>>(
     "Concurrency",
     {
       max: whole("At once", "Runs that go at the same time"),
-      policy: choice("Beyond that", ["queue", "skip", "cancel_previous"], { default: "queue" }),
+      policy: choice<NonNullable<NonNullable<Common["concurrency"]>["policy"]>>(
+        "Beyond that",
+        { queue: true, skip: true, cancel_previous: true },
+        { default: "queue" },
+      ),
     },
-    ["max"],
+    { max: true },
   ),
-  expect: group("Expectation", {
-    maxSilenceSeconds: whole("Silence at most", "Seconds since a run last completed"),
-    minRows: whole("Rows at least", "That a run makes"),
-    notifyUrl: text("Notify", "An address that hears when it counts as stale"),
-  }),
+  expect: group<NonNullable<Common["expect"]>>(
+    "Expectation",
+    {
+      maxSilenceSeconds: whole("Silence at most", "Seconds since a run last completed"),
+      minRows: whole("Rows at least", "That a run makes"),
+      notifyUrl: text("Notify", "An address that hears when it counts as stale"),
+    },
+    {},
+  ),
 };
 
-const WEBHOOK = {
+const WEBHOOK: Fields<Webhook> = {
   path: text(
     "Path",
     "The last part of the address that webhooks are sent to. The secret that they are signed with is made, and shown once.",
   ),
-  signaturePreset: choice(
+  signaturePreset: choice<Webhook["signaturePreset"]>(
     "Sender",
-    ["github", "gitlab", "stripe", "shopify", "slack", "telegram", "svix", "standard"],
+    {
+      github: true,
+      gitlab: true,
+      stripe: true,
+      shopify: true,
+      slack: true,
+      telegram: true,
+      svix: true,
+      standard: true,
+    },
     {
       description: "A sender with a way of its own, instead of header and algorithm",
     },
   ),
   signatureHeader: text("Signature header", undefined, { default: "X-SVC-Signature" }),
-  signatureAlgorithm: choice("Algorithm", ["sha256", "sha1", "sha512"], { default: "sha256" }),
+  signatureAlgorithm: choice<Webhook["signatureAlgorithm"]>(
+    "Algorithm",
+    { sha256: true, sha1: true, sha512: true },
+    { default: "sha256" },
+  ),
   requireTimestamp: {
     type: "boolean",
     title: "Require a timestamp",
@@ -75,24 +109,28 @@ const WEBHOOK = {
     title: "Allowed addresses",
     description: "CIDR ranges; empty for all.",
   },
-  retries: group("Retries", {
-    enabled: { type: "boolean", title: "On", default: true },
-    maxAttempts: whole("Tries at most", "The first one included"),
-    backoffSeconds: { type: "array", items: { type: "number" }, title: "Pauses", description: "Seconds." },
-  }),
-  alerts: group(
+  retries: group<Webhook["retries"]>(
+    "Retries",
+    {
+      enabled: { type: "boolean", title: "On", default: true },
+      maxAttempts: whole("Tries at most", "The first one included"),
+      backoffSeconds: { type: "array", items: { type: "number" }, title: "Pauses", description: "Seconds." },
+    },
+    {},
+  ),
+  alerts: group<Webhook["alerts"]>(
     "Alerts",
     {
       failureThreshold: whole("Failures", "So many set it off"),
       failureWindow: whole("Within", "Seconds"),
       notifyUrl: text("Notify", "An address that hears of it"),
     },
-    ["failureThreshold", "failureWindow", "notifyUrl"],
+    { failureThreshold: true, failureWindow: true, notifyUrl: true },
   ),
 };
 
-const SCHEDULE = {
-  schedule: group(
+const SCHEDULE: Fields<Settings<"schedule">> = {
+  schedule: group<Schedule>(
     "Schedule",
     {
       cron: text(
@@ -100,14 +138,18 @@ const SCHEDULE = {
         "Minute, hour, day of the month, month, day of the week; a sixth field in front is seconds.",
       ),
       timezone: text("Time zone", "An IANA name such as Europe/Berlin", { default: "UTC" }),
-      catchUp: choice("Missed while no server ran", ["none", "last"], { default: "none" }),
+      catchUp: choice<NonNullable<Schedule["catchUp"]>>(
+        "Missed while no server ran",
+        { none: true, last: true },
+        { default: "none" },
+      ),
     },
-    ["cron"],
+    { cron: true },
   ),
 };
 
-const EVENT = {
-  event: group(
+const EVENT: Fields<Settings<"event">> = {
+  event: group<Settings<"event">["event"]>(
     "Event",
     {
       types: {
@@ -117,19 +159,21 @@ const EVENT = {
         description: "action.* stands for all that begin so.",
       },
     },
-    ["types"],
+    { types: true },
   ),
 };
 
-const OWN: Readonly<Record<TriggerType, readonly [properties: object, required: readonly string[]]>> = {
-  manual: [{}, []],
-  webhook: [WEBHOOK, ["path"]],
-  schedule: [SCHEDULE, ["schedule"]],
-  event: [EVENT, ["event"]],
+const OWN: {
+  [T in TriggerType]: readonly [properties: Fields<Settings<T>>, required: Each<RequiredOf<Settings<T>>>];
+} = {
+  manual: [{}, {}],
+  webhook: [WEBHOOK, { path: true }],
+  schedule: [SCHEDULE, { schedule: true }],
+  event: [EVENT, { event: true }],
 };
 
 /** Fields that stand folded. */
-export const MINOR_SETTINGS = [
+export const MINOR_SETTINGS: readonly (keyof Common | keyof Webhook)[] = [
   "concurrency",
   "expect",
   "signatureHeader",
@@ -145,7 +189,12 @@ export const MINOR_SETTINGS = [
 /** What a config holds beside its work, as a form is made from it; the server checks it. */
 export function settingsOf(trigger: TriggerType): Schema {
   const [properties, required] = OWN[trigger];
-  return group("", { ...properties, ...COMMON }, required);
+  return {
+    type: "object",
+    title: "",
+    properties: { ...properties, ...COMMON },
+    required: Object.keys(required),
+  };
 }
 
 /** What a new automation begins with. */
