@@ -5,7 +5,8 @@
  * 1. Floors. A file's name is its floor; an import goes down or stays level, never up. The page in web/ stands apart.
  * 2. Words. What is threaded through `App` is not also taken from the air.
  * 3. Circles. No files import values of each other in a circle, nor do the folders of one floor.
- * 4. Marks. No text of the project speaks of unfinished work or of the machine it was written on.
+ * 4. Links. A decision that a text names exists.
+ * 5. Marks. No text of the project speaks of unfinished work or of the machine it was written on.
  *
  * The patterns are spelt so that none of them finds itself here.
  */
@@ -132,7 +133,7 @@ export async function inspect(root: string): Promise<Inspection> {
     const bytes = await Bun.file(`${root}/${path}`).bytes();
     if (bytes.includes(0)) continue;
     const text = new TextDecoder().decode(bytes);
-    breaches.push(...marks(path, text), ...strays(path, text));
+    breaches.push(...marks(path, text), ...strays(path, text), ...deadLinks(root, path, text));
     if (WEB.test(path)) breaches.push(...leaves(path, text));
     if (SOURCE.test(path) || WEB.test(path)) imports.set(path, valuesOf(path, text));
     if (!SOURCE.test(path) || path.endsWith(".d.ts")) continue;
@@ -153,6 +154,14 @@ function pathsUnder(root: string): string[] {
       const inside = new Bun.Glob("**/*").scanSync({ cwd: `${root}/${name}`, dot: true });
       return [...inside].map((path) => `${name}/${path}`);
     });
+}
+
+/** Decisions are named by their path from the root. */
+function deadLinks(root: string, path: string, text: string): string[] {
+  if (path.startsWith("test/house/")) return [];
+  return [...text.matchAll(/\bdocs\/decisions\/[\w-]+\.md\b/g)]
+    .filter(([target]) => statSync(`${root}/${target}`, { throwIfNoEntry: false }) === undefined)
+    .map(([target]) => `${path}: names ${target}, which does not exist`);
 }
 
 const heightOf = (path: string) => FLOORS.findIndex(([, pattern]) => pattern.test(path));

@@ -25,7 +25,7 @@ import {
 } from "./base/setting.ts";
 import { PLANS, type Plan } from "./resources/organizations/table.ts";
 
-/** Everything the operator can set (decisions, section 2), checked. Secrets are apart, in `Secrets`. */
+/** Everything the operator can set (docs/decisions/one-file.md), checked. Secrets are apart, in `Secrets`. */
 export interface Config {
   /** Absolute. */
   dataFolder: string;
@@ -164,7 +164,7 @@ export { ConfigError };
 
 type Sources = Readonly<Record<string, string | undefined>>;
 
-/** At once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h (decisions, section 8). */
+/** At once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h (docs/decisions/webhooks-in.md). */
 const WEBHOOK_SCHEDULE = [0, 5, 300, 1800, 7200, 18_000, 36_000, 36_000] as const;
 
 /** What our own paths begin with, those of the page too: no base path does (test/http/base-path.test.ts). */

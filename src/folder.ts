@@ -21,7 +21,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { type Ids, systemIds } from "./base/ids.ts";
 import { ConfigError } from "./config.ts";
 
-/** Everything that Weir keeps lies below one folder (decisions, section 2). */
+/** Everything that Weir keeps lies below one folder (docs/decisions/one-file.md). */
 export interface DataFolder {
   readonly path: string;
   readonly database: string;

@@ -115,7 +115,7 @@ export class AppError extends Error {
 export const notFound = (noun: string) =>
   new AppError("not_found", `There is no such ${noun} in this organization.`);
 
-/** One fault of the input, as the interface's section 7 shows it. */
+/** One fault of the input, as the API shows it. */
 export interface Fault {
   loc: readonly string[];
   msg: string;

@@ -243,7 +243,7 @@ export function unexpectedStatus(method: string, reply: Reply, now: Date): AppEr
   const { status, headers, pieces, truncated } = reply;
   const { body, encoding } = readBody(bytesOf(pieces), headers["content-type"] ?? "", truncated);
   const host = new URL(reply.url).host;
-  const retryable = status >= 500; // decisions, section 4: a 4xx reply is not retried
+  const retryable = status >= 500; // docs/decisions/runs.md: a 4xx reply is not retried
   const retryAfterSeconds = retryable ? retryAfter(headers["retry-after"], now) : undefined;
   const told = encoding === "base64" ? null : maskSecrets(body);
   const shown = told === null ? "" : textOf(told);

@@ -8,7 +8,7 @@ export type JsonObject = { [key: string]: Json };
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof NumberText);
 
-/** Deeper JSON than this is refused (decisions, section 1). */
+/** Deeper JSON than this is refused (docs/decisions/http-conventions.md). */
 export const MAX_DEPTH = 64;
 
 /** Each list and object takes far more memory than its two brackets. */

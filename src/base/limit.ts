@@ -6,7 +6,7 @@ export interface Rate {
   burst: number;
 }
 
-/** Sign-in, set-up and device endpoints: 10 a minute for each address (decisions, section 1). */
+/** Sign-in, set-up and device endpoints: 10 a minute for each address (docs/decisions/http-conventions.md). */
 export const ADDRESS_RATE: Rate = { perMinute: 10, burst: 10 };
 
 export interface Limiter {

@@ -343,7 +343,7 @@ export const anything = () => Type.Unsafe<import("./json.ts").Json>({});
 export const jsonObject = (options: Record<string, unknown> = {}) =>
   Type.Unsafe<import("./json.ts").JsonObject>({ type: "object", additionalProperties: true, ...options });
 
-/** `limit` and `offset` of a list, as the interface's section 8 has them. */
+/** `limit` and `offset` of a list. */
 export const offsetQuery = (fallback: number, maximum = 100) => ({
   limit: Type.Integer({ minimum: 1, maximum, default: fallback }),
   offset: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),

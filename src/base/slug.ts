@@ -1,4 +1,4 @@
-/** What a slug looks like (decisions, section 1). */
+/** What a slug looks like (docs/decisions/http-conventions.md). */
 export const SLUG_PATTERN = "^[a-z0-9]+(?:-[a-z0-9]+)*$";
 
 /** `name` as a slug of at most 100 characters: lower-case letters and digits joined by hyphens. */

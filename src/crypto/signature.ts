@@ -41,7 +41,7 @@ export const equalTexts = (a: string, b: string): boolean => equalBytes(sha256(a
 
 const sha256 = (text: string): Uint8Array => new Bun.CryptoHasher("sha256").update(text).digest();
 
-/** Headers of an outbound delivery (interface, section 6). `timestamp` is in Unix seconds. */
+/** Headers of an outbound delivery. `timestamp` is in Unix seconds. */
 export const signDelivery = (secret: string, timestamp: number, payload: string) => ({
   "X-SVC-Signature": `sha256=${digest(secret, `${timestamp}.${payload}`, "hex")}`,
   "X-SVC-Timestamp": String(timestamp),

@@ -1,6 +1,6 @@
 import type { Ids } from "../base/ids.ts";
 
-/** Prefixes of what Weir hands out (decisions, section 3). */
+/** Prefixes of what Weir hands out (docs/decisions/sign-in.md). */
 export const TOKEN_PREFIX = {
   pat: "svc_pat_",
   session: "svc_at_",

@@ -9,7 +9,7 @@ import { sessions } from "../resources/sessions/table.ts";
 import { forgetOld } from "../resources/slack/seen.ts";
 import { settings } from "../store/settings.ts";
 
-/** A key is remembered for this long (decisions, section 1). */
+/** A key is remembered for this long (docs/decisions/http-conventions.md). */
 const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 /** Sessions and set-up tokens that have ended stay in the lists for this long. */
 const ENDED_FOR_MS = 30 * 24 * 60 * 60 * 1000;

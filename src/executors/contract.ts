@@ -17,7 +17,7 @@ import type { Search } from "../search/contract.ts";
 import type { Sheets } from "../sheets/contract.ts";
 import type { Sql } from "../sql/contract.ts";
 
-/** The interface's section 2, in its order. */
+/** All kinds of actions, in the order in which lists show them. */
 export const ACTION_KINDS = [
   "dlt_extract",
   "file_sync",
@@ -37,7 +37,7 @@ export const ACTION_KINDS = [
 ] as const;
 export type ActionKind = (typeof ACTION_KINDS)[number];
 
-/** As the decisions' section 4 has it, less `percent` and `updatedAt`, which the run context adds. */
+/** A run's progress, less `percent` and `updatedAt`, which the run context adds. */
 export interface Progress {
   phase: string;
   message?: string;

@@ -15,7 +15,7 @@ import type { RunError } from "../resources/runs/table.ts";
 import { insertInto, prepared } from "../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../store/store.ts";
 
-/** Where the config says nothing (decisions, section 8). */
+/** Where the config says nothing (docs/decisions/webhooks-in.md). */
 const RETRIES = { enabled: true, maxAttempts: 5, backoffSeconds: [5, 30, 120, 600, 1800] };
 /** Pauses vary by so much, so that failures that came together don't come back together. */
 const JITTER = 0.1;

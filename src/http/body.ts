@@ -2,7 +2,7 @@ import { AppError, invalid } from "../base/errors.ts";
 import { type Json, parseJsonInTurns } from "../base/json.ts";
 import type { App } from "../context.ts";
 
-/** A body must be here within this time (decisions, section 1). */
+/** A body must be here within this time (docs/decisions/http-conventions.md). */
 const BODY_DEADLINE_MS = 30_000;
 
 /** The raw bytes of a body, at most `WEIR_MAX_BODY_BYTES`; past that nothing more is read. */

@@ -22,7 +22,7 @@ export const idempotencyKeys = sqliteTable(
   (t) => [primaryKey({ columns: [t.organizationId, t.actorId, t.key] })],
 );
 
-/** A key is remembered for this long (decisions, section 1). */
+/** A key is remembered for this long (docs/decisions/http-conventions.md). */
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 
 /** The label that a reply with a secret is sealed under. */

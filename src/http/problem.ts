@@ -2,7 +2,7 @@ import { diskFull } from "../base/disk.ts";
 import { AppError, type ErrorCode, InvalidInput, OAuthError } from "../base/errors.ts";
 import { isUniqueViolation } from "../store/store.ts";
 
-/** The only place that knows HTTP status codes of errors (decisions, section 1). */
+/** The only place that knows HTTP status codes of errors (docs/decisions/http-conventions.md). */
 export const STATUS: Readonly<Record<ErrorCode, number>> = {
   bad_request: 400,
   invalid: 422,

@@ -63,7 +63,7 @@ function urlOf(text: string): URL {
   return new URL(URL.canParse(`http://localhost${path}`) ? `http://localhost${path}` : "http://localhost/");
 }
 
-/** The right-most address that no trusted proxy has (decisions, section 2). */
+/** The right-most address that no trusted proxy has (docs/decisions/http-conventions.md). */
 function forwardedFor(request: Request, proxies: readonly Cidr[], peer: string): string {
   const hops = (request.headers.get("x-forwarded-for") ?? "")
     .split(",")

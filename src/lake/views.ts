@@ -4,7 +4,7 @@ import type { SqlJob, SqlTable } from "../sql/contract.ts";
 import { namesIn } from "../sql/text.ts";
 import type { Lake, LakeTable } from "./contract.ts";
 
-/** The name that SQL has for a table, below its layer (decisions, section 5). */
+/** The name that SQL has for a table, below its layer (docs/decisions/loads.md). */
 export const sqlName = ({ dataset, table }: Pick<LakeTable, "dataset" | "table">): string =>
   dataset === table ? dataset : `${dataset}__${table}`;
 

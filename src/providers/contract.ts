@@ -72,7 +72,7 @@ export interface MarkStore {
   keep(name: string, value: string | null): Promise<void>;
 }
 
-/** As the interface's section 2 has it. */
+/** One entry of a folder of a connection, as the API shows it. */
 export interface FileItem {
   /** What `path` takes to look into it or read it. */
   id: string;

@@ -10,7 +10,7 @@ import { fillInChild } from "../compute/fill.ts";
 import type { App, Context } from "../context.ts";
 import { ACTION_KINDS, type ActionKind, type Executor } from "../executors/contract.ts";
 
-/** What every kind takes beside its own fields (decisions, section 4). */
+/** What every kind takes beside its own fields (docs/decisions/runs.md). */
 const COMMON = {
   retry: Type.Optional(
     object({

@@ -34,7 +34,7 @@ export interface Leftover {
   logs: readonly NewLog[];
 }
 
-/** Results beyond this are stored as an artifact (decisions, section 4). */
+/** Results beyond this are stored as an artifact (docs/decisions/runs.md). */
 const MAX_RESULT_BYTES = 256 * 1024;
 
 const updateSettled = (db: WriteDb) =>

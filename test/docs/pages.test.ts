@@ -43,12 +43,14 @@ describe("the documents", () => {
     expect(dead).toEqual([]);
   });
 
-  test("can all be reached from their index", () => {
-    const index = docs.find(({ path }) => path === "docs/README.md")?.text ?? "";
+  test.each(["docs/", "docs/decisions/"])("of %s can all be reached from their index", (folder) => {
+    const index = docs.find(({ path }) => path === `${folder}README.md`)?.text ?? "";
+    const isApart = (path: string) => folder === "docs/" && path.startsWith("docs/decisions/");
     const lost = docs
       .map(({ path }) => path)
-      .filter((path) => path.startsWith("docs/") && path !== "docs/README.md")
-      .filter((path) => !index.includes(`(${path.slice("docs/".length)})`));
+      .filter((path) => path.startsWith(folder) && !path.endsWith("/README.md") && !isApart(path))
+      .filter((path) => !index.includes(`(${path.slice(folder.length)})`));
+    expect(index).not.toBe("");
     expect(lost).toEqual([]);
   });
 });

@@ -121,6 +121,16 @@ describe("circles", () => {
   });
 });
 
+test("a decision that a text names has to exist", async () => {
+  const files = {
+    "docs/decisions/one.md": "# One\n",
+    "src/base/a.ts": "/** Why: docs/decisions/one.md, and docs/decisions/two.md. */\n",
+  };
+  expect((await inspectTree(files)).breaches).toEqual([
+    "src/base/a.ts: names docs/decisions/two.md, which does not exist",
+  ]);
+});
+
 describe("the page", () => {
   test("it takes types from the server, and nothing else", async () => {
     const breach = (target: string) => [

@@ -198,13 +198,13 @@ test("what an API key does is told by its id and its address", async () => {
   expect(event?.actor).toEqual({ ip: "127.0.0.1" });
 });
 
-/** As `*.updated` events tell what changed (decisions, section 9). */
+/** As `*.updated` events tell what changed (docs/decisions/audit.md). */
 function checkChanges(changes: unknown): void {
   expect(Array.isArray(changes) && changes.length > 0).toBe(true);
   for (const change of changes as object[]) expect(Object.keys(change)).toEqual(["field", "from", "to"]);
 }
 
-/** The interface's section 6: each type, and who does that. An API key may do what a person does. */
+/** Each type of event, and who does that. An API key may do what a person does. */
 const INTERFACE: Readonly<Record<string, readonly string[]>> = {
   "connection.created": ["user"],
   "connection.updated": ["user"],

@@ -31,7 +31,7 @@ const NAMES_ANOTHER = ["POST /api/v1/sync/run"];
 /** A link that somebody may send around: under the cookie it changes something only from Weir's own pages. */
 const ASKS_FIRST = ["GET /api/inbound/link-callback"];
 
-/** The rules themselves, from what an operation says of itself (decisions, section 3). */
+/** The rules themselves, from what an operation says of itself (docs/decisions/sign-in.md). */
 function verdict(operation: Operation, who: Principal): Verdict {
   const byRole = roleVerdict(operation, who);
   const scope = scopeOf(operation);
@@ -120,7 +120,7 @@ async function ask(operation: Operation, who: Principal, values: readonly string
 /** A stream may also say it as the AI SDK does. */
 const NOT_KEPT = { "cache-control": expect.stringMatching(/^no-(store|cache)$/) };
 
-/** What every reply carries, whatever it says (decisions, section 1). */
+/** What every reply carries, whatever it says (docs/decisions/http-conventions.md). */
 const headersOf = (path: string) => ({
   "x-correlation-id": "the-same-for-all",
   "x-content-type-options": "nosniff",

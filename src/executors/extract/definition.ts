@@ -11,7 +11,7 @@ import { isWildcard, MAX_RESOURCES, type SourceKind, wildcardFaults } from "./wi
 const text = () => named(1000);
 const mode = () => oneOf(CONTRACT_MODES);
 
-/** What a definition of `dlt_extract` holds (decisions, section 4). */
+/** What a definition of `dlt_extract` holds (docs/decisions/runs.md). */
 export const definition = object({
   resources: Type.Array(
     object({

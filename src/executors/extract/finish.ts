@@ -11,7 +11,7 @@ import type { Landed, LandedTable } from "./land.ts";
 import type { Plan } from "./plan.ts";
 import { columnsOf, type SchemaChange } from "./resolve.ts";
 
-/** What a load did to one table, as the decisions' section 4 has it. */
+/** What a load did to one table. */
 interface TableResult {
   table: string;
   rowsRead: number;

@@ -39,7 +39,7 @@ const Auth = Type.Union([
 ]);
 
 /**
- * What a connection template says of an HTTP API (decisions, section 6). `{{config.x}}` may stand in all texts,
+ * What a connection template says of an HTTP API (docs/decisions/connections.md). `{{config.x}}` may stand in all texts,
  * `{{credentials.x}}` in those of `auth` but for addresses and names.
  */
 export const HttpTemplate = object({

@@ -23,7 +23,7 @@ export const AccessTokenList = object({
   nextCursor: optional(Type.String()),
 });
 
-/** Days; at most a year (interface, section 8). */
+/** Days; at most a year. */
 export const MAX_TOKEN_DAYS = 365;
 
 export const NewAccessToken = object({

@@ -5,7 +5,7 @@ import type { ExtractCursorRow } from "../datasets/table.ts";
 import { record } from "../events/service.ts";
 import { findAction } from "./service.ts";
 
-/** The cursors of a `dlt_extract`, by resource (decisions, section 4). */
+/** The cursors of a `dlt_extract`, by resource (docs/decisions/runs.md). */
 export async function readState(ctx: Context, actionId: string) {
   await findAction(ctx, actionId);
   return { resources: byResource(await listCursors(ctx, actionId)) };

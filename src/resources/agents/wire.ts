@@ -26,7 +26,7 @@ export const AgentSpec = object({
   updatedBy: nullable(uuid()),
 });
 
-/** Steps of an agent that says nothing of them (decisions, section 11). */
+/** Steps of an agent that says nothing of them (docs/decisions/agents.md). */
 export const DEFAULT_MAX_STEPS = 10;
 
 /** What the front matter of a spec may hold. */

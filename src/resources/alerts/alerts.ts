@@ -16,7 +16,7 @@ import { postSigned } from "../webhooks/send.ts";
 
 /**
  * Puts an alert in line when the automation's failures within its window have reached the threshold, once a
- * window; in the transaction of the delivery's last failure (decisions, section 8).
+ * window; in the transaction of the delivery's last failure (docs/decisions/webhooks-in.md).
  */
 export async function raiseAlert(
   tx: WriteContext,

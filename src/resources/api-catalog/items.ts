@@ -110,6 +110,6 @@ export async function insertItems(tx: WriteContext, items: readonly ItemRow[]): 
   for (const item of items.slice(whole)) await insertRows(tx.db, item);
 }
 
-/** What is asked about is an admin's to say (decisions, section 3). */
+/** What is asked about is an admin's to say (docs/decisions/sign-in.md). */
 export const adminOnly = (what: string) =>
   new AppError("forbidden", `${what} is for an admin to change: it decides what is called without a person.`);

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import type { SignaturePreset } from "../../crypto/presets.ts";
 import type { ActionKind } from "../../executors/contract.ts";
 
-/** One step of an automation (decisions, section 7). */
+/** One step of an automation (docs/decisions/automations.md). */
 export interface Step {
   key: string;
   name?: string;

@@ -29,7 +29,7 @@ const Component = object({
 export type Component = Static<typeof Component>;
 
 /**
- * A bundle's definition (decisions, section 10). `{{inputs.x}}` and `{{components.KEY.id}}` (also `slug` and `name`)
+ * A bundle's definition (docs/decisions/bundles.md). `{{inputs.x}}` and `{{components.KEY.id}}` (also `slug` and `name`)
  * may stand in every value of a component; the other templates of actions and automations are left for their runs.
  */
 export const BundleDefinition = object({ components: Type.Array(Component, { minItems: 1, maxItems: 100 }) });

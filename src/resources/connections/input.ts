@@ -27,7 +27,7 @@ const isGiven = (raw: JsonObject, field: string) => raw[field] !== undefined && 
 
 /**
  * All that is wrong with the body of a new connection beyond its shape: which variant it is, and whether the
- * provider or the template takes its config and credentials (decisions, section 6).
+ * provider or the template takes its config and credentials (docs/decisions/connections.md).
  */
 export async function creationFaults(app: Installed, raw: Json, ctx: Context | null): Promise<Fault[]> {
   if (!isObject(raw)) return [];

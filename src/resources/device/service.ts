@@ -9,7 +9,7 @@ import { hasUsers, type Visitor } from "../sign-in/setup.ts";
 import { makeUserCode, readUserCode, showUserCode } from "./codes.ts";
 import { type DeviceCodeRow, deviceCodes } from "./table.ts";
 
-/** Both from decisions, section 3. */
+/** How long a code is good for, and how often a client may ask; in seconds. */
 export const CODE_SECONDS = 900;
 export const INTERVAL_SECONDS = 5;
 

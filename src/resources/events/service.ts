@@ -90,7 +90,7 @@ export const eventsTopic = (organizationId: string) => `events:${organizationId}
 
 const insertEvents = insertInto(events, ["seq", "redactedAt"], ["data", "actor"]);
 
-/** SHA-256, hex, over the hash before and the row's canonical JSON (decisions, section 9). */
+/** SHA-256, hex, over the hash before and the row's canonical JSON (docs/decisions/audit.md). */
 export const chainHash = (previous: string, row: Omit<EventRow, "seq" | "hash" | "redactedAt">): string =>
   hashOf(
     previous,

@@ -2,7 +2,7 @@ import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core"
 import type { JsonObject } from "../../base/json.ts";
 import { json } from "../../store/columns.ts";
 
-/** The interface's section 6. */
+/** All types of events. */
 export const EVENT_TYPES = [
   "connection.created",
   "connection.updated",

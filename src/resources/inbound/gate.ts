@@ -11,13 +11,13 @@ import { authLabel, needsTimestamp } from "../automations/sender.ts";
 import { automations, HOOKS_TOPIC, secretLabel } from "../automations/table.ts";
 import { organizations, type Plan, type WebhookRate } from "../organizations/table.ts";
 
-/** The interface's section 8; an enterprise without a rate of its own has this one. */
+/** Requests a minute and at once; an enterprise without a rate of its own has this one. */
 export const PLAN_RATES: Readonly<Record<Plan, Rate>> = {
   free: { perMinute: 60, burst: 10 },
   pro: { perMinute: 300, burst: 50 },
   enterprise: { perMinute: 3000, burst: 500 },
 };
-/** Requests that were refused, by address, so that a forger can't keep us busy (decisions, section 8). */
+/** Requests that were refused, by address, so that a forger can't keep us busy (docs/decisions/webhooks-in.md). */
 const REFUSED_RATE: Rate = { perMinute: 600, burst: 600 };
 
 const hookBy = (organization: typeof organizations.id | typeof organizations.slug) =>

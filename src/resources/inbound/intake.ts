@@ -19,7 +19,7 @@ import { type Stamp, secretHeaders } from "./sender.ts";
 import { takeStamp } from "./stamps.ts";
 import { type DeliveryRow, webhookDeliveries } from "./table.ts";
 
-/** A repeat within this time starts nothing (decisions, section 8). */
+/** A repeat within this time starts nothing (docs/decisions/webhooks-in.md). */
 const REPEAT_MS = 24 * 60 * 60 * 1000;
 const DEFAULT_WAIT_SECONDS = 10;
 /** Another process may end the run without a signal here. */

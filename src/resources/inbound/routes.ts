@@ -15,7 +15,7 @@ import { DeliveryPage, DeliveryQuery, WholeDelivery } from "./wire.ts";
 
 const tag = "Webhooks in";
 
-/** The checks of the decisions' section 8, in their order. */
+/** The checks in their order (docs/decisions/webhooks-in.md). */
 async function admit(app: App, visit: Visit): Promise<{ hook: Hook; body: Uint8Array; stamp: Stamp | null }> {
   return counted(app, visit, async () => {
     const hook = await findHook(app, ...placeOf(visit.url));

@@ -11,7 +11,7 @@ import { addMember, refuseRoleAbove } from "../organizations/team.ts";
 import { findUserByEmail, normalEmail } from "../users/service.ts";
 import { type InvitationRow, invitations } from "./table.ts";
 
-/** A link is good for this long (decisions, section 3). */
+/** A link is good for this long (docs/decisions/sign-in.md). */
 const INVITATION_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**

@@ -3,7 +3,7 @@ import type { Described } from "./described.ts";
 
 const correlationId = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b";
 
-/** The two bodies of errors (interface, section 7; decisions, section 1). */
+/** The two bodies of errors (docs/decisions/http-conventions.md). */
 export const bodies: JsonObject = {
   ValidationError: {
     type: "object",

@@ -4,7 +4,7 @@ import { json } from "../../store/columns.ts";
 export const PLANS = ["free", "pro", "enterprise"] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** Webhook intake, requests a minute and at once (interface, section 8). */
+/** Webhook intake, requests a minute and at once. */
 export interface WebhookRate {
   perMinute: number;
   burst: number;

@@ -90,7 +90,7 @@ const WAITING: Readonly<Record<WaitKind, string>> = {
   automation: "Running",
 };
 
-/** The status in words for people (decisions, section 4). */
+/** The status in words for people (docs/decisions/runs.md). */
 export function displayStatus(run: Pick<RunRow, "status" | "waitKind">): string {
   switch (run.status) {
     case "pending":

@@ -9,7 +9,7 @@ import { type SessionRow, sessions } from "./table.ts";
 
 /** Name on the wire, fixed by the interface. */
 export const SESSION_COOKIE = "svc_token";
-/** Web sessions slide: 14 days idle, 90 days in all (decisions, section 3). */
+/** Web sessions slide: 14 days idle, 90 days in all (docs/decisions/sign-in.md). */
 const SESSION_IDLE_MS = 14 * 24 * 60 * 60 * 1000;
 export const SESSION_MAX_MS = 90 * 24 * 60 * 60 * 1000;
 

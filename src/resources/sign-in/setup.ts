@@ -20,7 +20,7 @@ import { FirstOwner } from "./wire.ts";
 /** Of the organization that `WEIR_ADMIN_EMAIL` makes; its owner may rename it. */
 const DEFAULT_ORGANIZATION = "Weir";
 
-/** The set-up link is good for this long (decisions, section 2). */
+/** The set-up link is good for this long (docs/decisions/sign-in.md). */
 const SETUP_TOKEN_MS = 24 * 60 * 60 * 1000;
 const SETUP_TOKEN = "setup_token";
 

@@ -19,7 +19,7 @@ const mine = (ctx: Context, id: string) =>
 const entity = (id: string) => ({ type: "webhook" as const, id });
 
 const SECRET_BYTES = 32;
-/** After a change of the secret the one before signs as well for so long (decisions, section 8). */
+/** After a change of the secret the one before signs as well for so long (docs/decisions/webhooks-out.md). */
 const OVERLAP_MS = 24 * 60 * 60 * 1000;
 
 /** As the libraries of Standard Webhooks expect it. */
