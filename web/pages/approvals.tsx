@@ -5,6 +5,7 @@ import type { Approval, Decision, Schema } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
 import { Button } from "../parts/base/button.tsx";
 import { TextField } from "../parts/base/labelled.tsx";
+import { named } from "../parts/base/named.ts";
 import { Empty, PageHead, Section, Shown, useTab } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { counted, When } from "../parts/base/time.tsx";
@@ -19,11 +20,10 @@ const LIMIT = 50;
 /** So many questions are drawn at once. */
 const AT_ONCE = 20;
 
+const TABS = named<Approval["status"]>({ pending: "Pending", decided: "Decided" });
+
 export default function Approvals() {
-  const tabs = useTab([
-    ["pending", "Pending"],
-    ["decided", "Decided"],
-  ]);
+  const tabs = useTab(TABS);
   return (
     <>
       <PageHead title="Approvals" about="What runs ask people, and wait for." />
@@ -189,11 +189,11 @@ function Question({ approval }: { approval: Approval }) {
 }
 
 /** Ways in which a question ends. */
-const ENDS = [
-  ["decided", "Decided"],
-  ["expired", "Expired"],
-  ["cancelled", "Cancelled"],
-] as const;
+const ENDS = named<Exclude<Decision["status"], "pending">>({
+  decided: "Decided",
+  expired: "Expired",
+  cancelled: "Cancelled",
+});
 
 function Decided() {
   const filters = useFilters();

@@ -1,17 +1,18 @@
 import { Workflow } from "lucide-react";
 import type { Automation } from "../calls.ts";
 import { useApi } from "../data.ts";
+import { named } from "../parts/base/named.ts";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { askOf, LATEST_RUN, ListPage, ON_OFF } from "../parts/layout/list-page.tsx";
 import { type Column, Named, useFilters } from "../parts/table/table.tsx";
 
-export const TRIGGERS = [
-  ["manual", "By hand"],
-  ["webhook", "Webhook"],
-  ["schedule", "Schedule"],
-  ["event", "Event"],
-] as const;
+export const TRIGGERS = named<Automation["triggerType"]>({
+  manual: "By hand",
+  webhook: "Webhook",
+  schedule: "Schedule",
+  event: "Event",
+});
 
 const COLUMNS: readonly Column<Automation>[] = [
   {

@@ -1,10 +1,18 @@
 import { Cable } from "lucide-react";
 import type { Connection } from "../calls.ts";
 import { useApi } from "../data.ts";
+import { named } from "../parts/base/named.ts";
 import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { askOf, ListPage } from "../parts/layout/list-page.tsx";
 import { type Column, Named, useFilters } from "../parts/table/table.tsx";
+
+const STATUSES = named<Connection["status"]>({
+  active: "Active",
+  needs_verification: "Not verified",
+  error: "Error",
+  disabled: "Disabled",
+});
 
 const COLUMNS: readonly Column<Connection>[] = [
   {
@@ -63,12 +71,7 @@ export default function Connections() {
         {
           label: "Status",
           name: "status",
-          options: [
-            ["active", "Active"],
-            ["needs_verification", "Not verified"],
-            ["error", "Error"],
-            ["disabled", "Disabled"],
-          ],
+          options: STATUSES,
         },
       ]}
       of={connections}

@@ -1,4 +1,5 @@
 import { Inbox, SearchX } from "lucide-react";
+import type { DELIVERY_STATUSES } from "../../src/resources/inbound/table.ts";
 import type { InboundDelivery } from "../calls.ts";
 import { Button, LinkButton } from "../parts/base/button.tsx";
 import { errorLine } from "../parts/base/error-text.tsx";
@@ -11,7 +12,7 @@ import { Older, useOlder } from "../parts/table/older.tsx";
 import { type Column, Named, Table, useFilters } from "../parts/table/table.tsx";
 import { useHooks } from "../parts/webhooks/hooks.ts";
 
-const STATUSES = ["processing", "processed", "retrying", "failed", "dead_letter"] as const;
+const STATUSES: typeof DELIVERY_STATUSES = ["processing", "processed", "retrying", "failed", "dead_letter"];
 
 export default function Deliveries() {
   const filters = useFilters();

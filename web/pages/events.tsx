@@ -6,6 +6,7 @@ import type { AuditEvent } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { onEvent } from "../live.ts";
 import { Button } from "../parts/base/button.tsx";
+import { named } from "../parts/base/named.ts";
 import { Empty, Failed, Loading, PageHead } from "../parts/base/page.tsx";
 import { EventRow } from "../parts/events/row.tsx";
 import { Story, WholeEvent } from "../parts/events/whole.tsx";
@@ -13,6 +14,12 @@ import { folded, useSubjects } from "../parts/events/words.ts";
 import { Chip, Choice, FilterBar } from "../parts/table/filters.tsx";
 import { useFilters } from "../parts/table/table.tsx";
 
+const ACTORS = named<AuditEvent["actor"]["type"]>({
+  user: "People",
+  api: "API keys",
+  automation: "Automations",
+  system: "Weir",
+});
 const LIMIT = 50;
 /** Live events beyond these are found by asking for the list anew. */
 const MOST_LIVE = 500;
@@ -92,12 +99,7 @@ export default function Events() {
           <Choice
             label="Actor"
             value={filters.get("actorType")}
-            options={[
-              ["user", "People"],
-              ["api", "API keys"],
-              ["automation", "Automations"],
-              ["system", "Weir"],
-            ]}
+            options={ACTORS}
             onChange={(value) => filters.set("actorType", value)}
           />
           {(["entityType", "entityId", "actorId", "correlationId"] as const).map(

@@ -1,6 +1,9 @@
 import { ListChecks, SearchX } from "lucide-react";
+import type { TRIGGER_METHODS } from "../../src/resources/runs/table.ts";
+import type { Run } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { Button, LinkButton } from "../parts/base/button.tsx";
+import { named } from "../parts/base/named.ts";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { RunTable } from "../parts/runs/table.tsx";
 import { Chip, Choice, FilterBar } from "../parts/table/filters.tsx";
@@ -9,16 +12,16 @@ import { Pager, useFilters } from "../parts/table/table.tsx";
 const LIMIT = 50;
 const HOUR_MS = 3_600_000;
 
-const RUN_STATUSES = [
-  ["pending", "Queued"],
-  ["running", "Running"],
-  ["waiting", "Waiting"],
-  ["completed", "Completed"],
-  ["failed", "Failed"],
-  ["cancelled", "Cancelled"],
-] as const;
+const RUN_STATUSES = named<Run["status"]>({
+  pending: "Queued",
+  running: "Running",
+  waiting: "Waiting",
+  completed: "Completed",
+  failed: "Failed",
+  cancelled: "Cancelled",
+});
 
-const TRIGGERS = [
+const TRIGGERS: typeof TRIGGER_METHODS = [
   "ui",
   "api",
   "cli",
@@ -28,15 +31,13 @@ const TRIGGERS = [
   "automation",
   "agent",
   "retry",
-] as const;
+];
 const SPANS = [
   ["1", "Last hour"],
   ["24", "Last 24 hours"],
   ["168", "Last 7 days"],
   ["720", "Last 30 days"],
 ] as const;
-
-type Statuses = (typeof RUN_STATUSES)[number][0][];
 
 /** The start of a span that ends now, to the minute, so that the same filter asks the same question. */
 const sinceOf = (hours: string): string | undefined =>
@@ -52,11 +53,11 @@ export default function Runs() {
     "GET /api/v1/action-runs",
     {
       query: {
-        statuses: filters.all("status") as Statuses,
+        statuses: filters.all("status") as Run["status"][],
         kinds: filters.all("kind") as never[],
         action_id: filters.get("action"),
         automation_run_id: filters.get("automation_run"),
-        trigger_method: (filters.get("trigger") || undefined) as (typeof TRIGGERS)[number] | undefined,
+        trigger_method: (filters.get("trigger") || undefined) as Run["triggerMethod"] | undefined,
         since,
         until: filters.get("until"),
         limit: LIMIT,

@@ -2,6 +2,7 @@ import { FileCode, Plus, SearchX } from "lucide-react";
 import type { Template } from "../calls.ts";
 import { useApi, useMay } from "../data.ts";
 import { Button, LinkButton } from "../parts/base/button.tsx";
+import { named } from "../parts/base/named.ts";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
@@ -11,6 +12,12 @@ import { type Column, Named, Pager, Table, useFilters } from "../parts/table/tab
 import { TYPES } from "../parts/templates/fields.tsx";
 
 const LIMIT = 50;
+
+const STATUSES = named<Template["status"]>({
+  draft: "Draft",
+  published: "Published",
+  deprecated: "Deprecated",
+});
 
 const COLUMNS: readonly Column<Template>[] = [
   {
@@ -52,11 +59,7 @@ export default function Templates() {
           <Choice
             label="Status"
             value={filters.get("status")}
-            options={[
-              ["draft", "Draft"],
-              ["published", "Published"],
-              ["deprecated", "Deprecated"],
-            ]}
+            options={STATUSES}
             onChange={(value) => filters.set("status", value)}
           />
           <Choice

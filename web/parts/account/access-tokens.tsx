@@ -1,4 +1,5 @@
 import { useState } from "react";
+import type { SCOPES as Scopes } from "../../../src/resources/access-tokens/table.ts";
 import type { Reply } from "../../calls.ts";
 import { useChange, useMe } from "../../data.ts";
 import { Labelled, TextField } from "../base/labelled.tsx";
@@ -12,7 +13,7 @@ import { Credentials } from "./credentials.tsx";
 type Made = Reply<"POST /api/v1/access-tokens">;
 
 type Scope = Made["scopes"][number];
-const SCOPES: readonly Scope[] = ["read", "run", "write", "approve", "admin"];
+const SCOPES: typeof Scopes = ["read", "run", "write", "approve", "admin"];
 const DAYS = [7, 30, 90, 180, 365] as const;
 
 /** The person's own, in this organization. */

@@ -1,8 +1,9 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type LucideIcon, Plus, SearchX } from "lucide-react";
-import type { Automation } from "../../calls.ts";
+import type { Action, Automation } from "../../calls.ts";
 import { useMay } from "../../data.ts";
 import { Button, LinkButton } from "../base/button.tsx";
+import { named } from "../base/named.ts";
 import { Empty, PageHead, Shown } from "../base/page.tsx";
 import { StatusIcon } from "../base/status.tsx";
 import { When } from "../base/time.tsx";
@@ -14,10 +15,7 @@ const LIMIT = 50;
 /** What every list is asked: the search, and the page. */
 export const askOf = (filters: Filters) => ({ q: filters.get("q"), limit: LIMIT, offset: filters.offset });
 
-export const ON_OFF = [
-  ["active", "Active"],
-  ["disabled", "Disabled"],
-] as const;
+export const ON_OFF = named<(Action | Automation)["status"]>({ active: "Active", disabled: "Disabled" });
 
 export const LATEST_RUN: Column<Pick<Automation, "latestRun">> = {
   name: "Latest run",

@@ -1,6 +1,7 @@
 import type { Reply } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { Labelled, TextField } from "../base/labelled.tsx";
+import { named } from "../base/named.ts";
 
 export type Plan = Reply<"GET /api/v1/organizations/current">["plan"];
 interface Rate {
@@ -15,11 +16,7 @@ export interface PlanDraft {
   burst: string;
 }
 
-const PLANS: readonly (readonly [plan: Plan, name: string])[] = [
-  ["free", "Free"],
-  ["pro", "Pro"],
-  ["enterprise", "Enterprise"],
-];
+const PLANS = named<Plan>({ free: "Free", pro: "Pro", enterprise: "Enterprise" });
 
 /** Empty text is no number; anything else that is none is left to the API. */
 const asNumber = (text: string): number => (text.trim() === "" ? Number.NaN : Number(text));

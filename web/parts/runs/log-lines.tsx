@@ -1,11 +1,12 @@
 import { useEffect, useRef, useState } from "react";
+import type { LOG_LEVELS } from "../../../src/base/log.ts";
 import type { LogLine } from "../../calls.ts";
 import { exactly } from "../base/time.tsx";
 import { Rows } from "../table/rows.tsx";
 
 const LINE_HEIGHT = 20;
-const LEVELS = ["debug", "info", "warn", "error"] as const;
-const INK: Readonly<Record<string, string>> = {
+const LEVELS: typeof LOG_LEVELS = ["debug", "info", "warn", "error"];
+const INK: Readonly<Record<LogLine["level"], string>> = {
   debug: "text-faint",
   info: "text-busy",
   warn: "text-warn",

@@ -1,15 +1,12 @@
 import type { Fault } from "../../api.ts";
 import type { Template } from "../../calls.ts";
 import { TextField } from "../base/labelled.tsx";
+import { named } from "../base/named.ts";
 import { JsonField, readObject } from "../form/json-text.tsx";
 
 export type TemplateType = Template["templateType"];
 
-export const TYPES: readonly (readonly [type: TemplateType, name: string])[] = [
-  ["connection", "Connection"],
-  ["action", "Action"],
-  ["bundle", "Bundle"],
-];
+export const TYPES = named<TemplateType>({ connection: "Connection", action: "Action", bundle: "Bundle" });
 
 /** What a template says, as it is typed. */
 export interface TemplateText {

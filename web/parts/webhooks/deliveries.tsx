@@ -1,5 +1,6 @@
 import { RotateCcw, Send } from "lucide-react";
 import { Link, useSearchParams } from "wouter";
+import type { OUTBOUND_STATUSES } from "../../../src/resources/webhooks/table.ts";
 import type { OutboundDelivery, Webhook } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
 import { Button } from "../base/button.tsx";
@@ -17,7 +18,7 @@ import { type Column, Named, Table, useFilters } from "../table/table.tsx";
 /** A delivery ends without an event that tells of it. */
 const REFETCH_MS = 4000;
 
-const STATUSES = ["pending", "retrying", "delivered", "failed", "dead_letter"] as const;
+const STATUSES: typeof OUTBOUND_STATUSES = ["pending", "retrying", "delivered", "failed", "dead_letter"];
 
 const took = (ms: number | null) => (ms === null ? "–" : inWords(ms / 1000));
 
