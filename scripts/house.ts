@@ -129,17 +129,23 @@ export async function inspect(root: string): Promise<Inspection> {
   const breaches: string[] = [];
   const remarks: string[] = [];
   const imports = new Map<string, string[]>();
+  const texts = new Map<string, string>();
   for (const path of pathsUnder(root)) {
     const bytes = await Bun.file(`${root}/${path}`).bytes();
     if (bytes.includes(0)) continue;
     const text = new TextDecoder().decode(bytes);
     breaches.push(...marks(path, text), ...strays(path, text), ...deadLinks(root, path, text));
-    if (WEB.test(path)) breaches.push(...leaves(path, text));
-    if (SOURCE.test(path) || WEB.test(path)) imports.set(path, valuesOf(path, text));
+    if (SOURCE.test(path) || WEB.test(path)) {
+      imports.set(path, valuesOf(path, text));
+      texts.set(path, text);
+    }
     if (!SOURCE.test(path) || path.endsWith(".d.ts")) continue;
     breaches.push(...climbs(path, text));
     const lines = text.split("\n").length - 1;
     if (lines > MAX_ROOM_LINES) remarks.push(`${path}: ${lines} lines; would you know your way in there?`);
+  }
+  for (const [path, text] of texts) {
+    if (WEB.test(path)) breaches.push(...leaves(path, text, (target) => isPure(target, texts, imports)));
   }
   breaches.push(...circles(imports, "a circle of imports"));
   breaches.push(...circles(foldersOf(imports), "a circle of folders"));
@@ -227,8 +233,27 @@ function circles(imports: ReadonlyMap<string, readonly string[]>, what: string):
   return found;
 }
 
-/** The page knows the server by its types alone, and so can't carry a part of it into browsers. */
-function leaves(path: string, text: string): string[] {
+const PAGE_MAY = "use its own files, types of the server, and pure modules of base/";
+
+/** What no browser has: packages, modules of the runtime and its globals. */
+const RUNTIME =
+  /^(?:import|export)\b(?!\s*type\b)[^"';]*"(?!\.)|\bimport\("(?!\.)|\b(?:Bun|Buffer|process)\b|\bimport\.meta\b/m;
+
+/** Whether it is a module of base/ that needs nothing but the language, nor does what it imports. */
+function isPure(
+  path: string,
+  texts: ReadonlyMap<string, string>,
+  imports: ReadonlyMap<string, readonly string[]>,
+): boolean {
+  const reached = new Set([path]);
+  for (const each of reached) for (const target of imports.get(each) ?? []) reached.add(target);
+  return [...reached].every(
+    (each) => each.startsWith("src/base/") && !RUNTIME.test(withoutComments(texts.get(each) ?? "Bun")),
+  );
+}
+
+/** The page knows the server by its types and by pure modules of base/, and so can't carry a part of it into browsers. */
+function leaves(path: string, text: string, isAllowed: (target: string) => boolean): string[] {
   return [
     ...withoutComments(text).matchAll(/(?:\bimport\b([^"';]*?)\bfrom|\bimport\(?)\s*"(\.{1,2}\/[^"]+)"/g),
   ]
@@ -237,7 +262,8 @@ function leaves(path: string, text: string): string[] {
       target: posix.join(posix.dirname(path), name ?? ""),
     }))
     .filter(({ isType, target }) => !target.startsWith("web/") && !(isType && target.startsWith("src/")))
-    .map(({ target }) => `${path}: imports ${target} (use its own files, and types of the server)`);
+    .filter(({ target }) => !isAllowed(target))
+    .map(({ target }) => `${path}: imports ${target} (${PAGE_MAY})`);
 }
 
 function strays(path: string, text: string): string[] {

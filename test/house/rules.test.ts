@@ -132,9 +132,30 @@ test("a decision that a text names has to exist", async () => {
 });
 
 describe("the page", () => {
-  test("it takes types from the server, and nothing else", async () => {
+  test("it takes types from the server, and pure modules of base/", async () => {
     const breach = (target: string) => [
-      `web/pages/runs.tsx: imports ${target} (use its own files, and types of the server)`,
+      `web/api.ts: imports ${target} (use its own files, types of the server, and pure modules of base/)`,
+    ];
+    const files = {
+      "src/base/lines.ts": 'import type { Log } from "../store/log.ts";\nimport { cut } from "./cut.ts";\n',
+      "src/base/cut.ts": "export const cut = 1;\n",
+      "src/base/hash.ts": 'import { createHash } from "node:crypto";\n',
+      "src/base/text.ts": 'import { hash } from "./hash.ts";\n',
+      "src/base/read.ts": 'export const read = () => Bun.file("x");\n',
+      "src/store/log.ts": "export type Log = string;\n",
+    };
+    const found = async (name: string) =>
+      (
+        await inspectTree({ ...files, "web/api.ts": `import { x } from "../src/${name}.ts";\n` })
+      ).breaches.filter((each) => each.startsWith("web/"));
+    expect(await found("base/lines")).toEqual([]);
+    for (const name of ["base/hash", "base/text", "base/read", "store/log"])
+      expect(await found(name)).toEqual(breach(`src/${name}.ts`));
+  });
+
+  test("of all else it takes types alone", async () => {
+    const breach = (target: string) => [
+      `web/pages/runs.tsx: imports ${target} (use its own files, types of the server, and pure modules of base/)`,
     ];
     const wire = "src/resources/runs/wire.ts";
     const text = (line: string) => breachesOf("web/pages/runs.tsx", `${line}\n`);
