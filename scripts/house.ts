@@ -237,7 +237,7 @@ const PAGE_MAY = "use its own files, types of the server, and pure modules of ba
 
 /** What no browser has: packages, modules of the runtime and its globals. */
 const RUNTIME =
-  /^(?:import|export)\b(?!\s*type\b)[^"';]*"(?!\.)|\bimport\("(?!\.)|\b(?:Bun|Buffer|process)\b|\bimport\.meta\b/m;
+  /^import\b(?!\s*type\b)[^"';]*"(?!\.)|^export\b(?!\s*type\b)[\s\w{},*]*\bfrom\s*"(?!\.)|\bimport\("(?!\.)|\b(?:Bun|Buffer|process)\b|\bimport\.meta\b/m;
 
 /** Whether it is a module of base/ that needs nothing but the language, nor does what it imports. */
 function isPure(

@@ -1,3 +1,4 @@
+import { readEvents } from "../src/base/sse.ts";
 import { base } from "./base.ts";
 import type { Call, Given, Reply } from "./calls.ts";
 
@@ -171,6 +172,9 @@ export interface Message {
   data: unknown;
 }
 
+/** The last message of a stream of chunks, which is the event `done`: it says that nothing is missing. */
+const LAST = "[DONE]";
+
 /** Follows a stream of server-sent events until it ends or `signal` aborts. `onOpen` is told once it stands. */
 export async function* follow<K extends Call>(
   name: K,
@@ -183,36 +187,11 @@ export async function* follow<K extends Call>(
   };
   const reply = await send(name, given as Parts, { ...options, headers });
   options.onOpen?.();
-  const reader = reply.body?.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  while (reader) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    text += value;
-    const blocks = text.split("\n\n");
-    text = blocks.pop() ?? "";
-    for (const block of blocks) {
-      const message = readMessage(block);
-      if (message) yield message;
-    }
+  if (!reply.body) return;
+  for await (const { event, id, data } of readEvents(reply.body)) {
+    if (data === LAST) yield { event: "done", id, data: null };
+    else yield { event, id, data: JSON.parse(data) };
   }
-}
-
-/** The last message of a stream of chunks: it says that nothing is missing. */
-const LAST = "[DONE]";
-
-/** Null for a comment, which only keeps the line open. The last message of a stream of chunks is the event `done`. */
-function readMessage(block: string): Message | null {
-  const message = { event: "message", id: null as string | null, data: "" };
-  for (const line of block.split("\n")) {
-    if (line.startsWith(":")) continue;
-    const [, name = "", value = ""] = /^(\w+): ?(.*)$/.exec(line) ?? [];
-    if (name === "event") message.event = value;
-    if (name === "id") message.id = value;
-    if (name === "data") message.data += value;
-  }
-  if (message.data === LAST) return { ...message, event: "done", data: null };
-  return message.data === "" ? null : { ...message, data: JSON.parse(message.data) };
 }
 
 /** What the tester of a webhook got back. */

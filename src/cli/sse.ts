@@ -1,15 +1,8 @@
 import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
+import { readEvents, type SseEvent } from "../base/sse.ts";
 import type { Host } from "./host.ts";
 import type { Api } from "./verbs.ts";
-
-/** One message of a stream of server-sent events. */
-export interface Message {
-  id: string | null;
-  event: string;
-  /** As it came: JSON. */
-  data: string;
-}
 
 /** The server says something at least every 8 s; longer silence is a dead connection. */
 const SILENCE_MS = 30_000;
@@ -22,7 +15,7 @@ export async function openStream(
   api: Api,
   path: string,
   { lastId, signal }: { lastId: string | null; signal?: AbortSignal | undefined },
-): Promise<AsyncGenerator<Message>> {
+): Promise<AsyncGenerator<SseEvent>> {
   const silent = new AbortController();
   const lost = () =>
     silent.abort(new AppError("timeout", `${api.server} has gone silent.`, { retryable: true }));
@@ -47,39 +40,12 @@ async function* messagesOf(
   body: ReadableStream<Uint8Array>,
   heard: () => void,
   done: () => void,
-): AsyncGenerator<Message> {
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
-  let rest = "";
+): AsyncGenerator<SseEvent> {
   try {
-    for (;;) {
-      const { done: isOver, value } = await reader.read();
-      if (isOver) return;
-      heard();
-      rest += decoder.decode(value, { stream: true });
-      const blocks = rest.split("\n\n");
-      rest = blocks.pop() ?? "";
-      for (const block of blocks) {
-        const message = parseMessage(block);
-        if (message) yield message;
-      }
-    }
+    yield* readEvents(body, { heard });
   } finally {
     done();
-    await reader.cancel().catch(() => undefined); // a lost connection has nothing to cancel
   }
-}
-
-/** Null for a comment. */
-function parseMessage(block: string): Message | null {
-  const message: Message = { id: null, event: "message", data: "" };
-  for (const line of block.split("\n")) {
-    const [, field, value = ""] = /^(\w+): ?(.*)$/.exec(line) ?? [];
-    if (field === "id") message.id = value;
-    else if (field === "event") message.event = value;
-    else if (field === "data") message.data += value;
-  }
-  return message.data === "" ? null : message;
 }
 
 const FIRST_WAIT_MS = 200;

@@ -3,7 +3,7 @@ import type { JsonObject } from "../base/json.ts";
 import { agreedVersion, INITIALIZE, MAX_REPLIES, replyTo } from "./legacy.ts";
 import { LIST_PATIENCE, MAX_ERROR_BYTES, type Patience } from "./limits.ts";
 import { type RpcMessage, readMessages, rpcFailure, statusFailure } from "./rpc.ts";
-import { readEvents } from "./sse.ts";
+import { eventsOf } from "./sse.ts";
 import { watchOver } from "./watch.ts";
 import { hostOf, type McpPlace, type McpWire, noAnswer, send } from "./wire.ts";
 
@@ -34,7 +34,7 @@ export async function sseWire(place: McpPlace): Promise<McpWire> {
     const heard = () => {
       for (const listener of listeners) listener();
     };
-    for await (const { event, data } of readEvents(stream, heard)) {
+    for await (const { event, data } of eventsOf(stream, heard)) {
       if (event === "endpoint") opened.resolve(data);
       else
         for (const message of await readMessages(data)) {

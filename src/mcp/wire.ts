@@ -1,12 +1,13 @@
 import type { Egress, EgressResponse } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
+import type { SseEvent } from "../base/sse.ts";
 import type { Authority, Transport } from "../catalog/contract.ts";
 import { version } from "../version.ts";
 import type { Patience } from "./limits.ts";
 import { MAX_ERROR_BYTES, MAX_WIRE_BYTES } from "./limits.ts";
 import { type RpcError, type RpcMessage, readMessages } from "./rpc.ts";
-import { readEvents, type SseEvent, tooLarge } from "./sse.ts";
+import { eventsOf, tooLarge } from "./sse.ts";
 import type { Watch } from "./watch.ts";
 
 /** An MCP server, and what to reach it with. */
@@ -164,7 +165,7 @@ async function answerIn(
   asked: Post["asked"],
 ): Promise<Pick<Answer, "message" | "resume">> {
   let last: SseEvent | null = null;
-  for await (const event of readEvents(stream, watch.heard, MAX_WIRE_BYTES)) {
+  for await (const event of eventsOf(stream, watch.heard, MAX_WIRE_BYTES)) {
     const { data } = event;
     last = event;
     for (const message of await readMessages(data)) {

@@ -4,8 +4,7 @@ import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { openCalls } from "./calls.ts";
 import type { FinishReason, ModelAdapter, ModelEvent, ModelMessage, ModelRequest } from "./contract.ts";
 import { failureInStream, failureOf, type Place } from "./failure.ts";
-import { MAX_REPLY_CHARACTERS } from "./limits.ts";
-import { readEvents } from "./sse.ts";
+import { eventsOf } from "./sse.ts";
 
 /** Source: https://docs.anthropic.com/en/api/messages-streaming. */
 const VERSION = "2023-06-01";
@@ -151,7 +150,7 @@ async function* read(
     if (input > 0) usage.inputTokens = input;
     if (typeof told.output_tokens === "number") usage.outputTokens = told.output_tokens;
   };
-  for await (const { data } of readEvents(body, MAX_REPLY_CHARACTERS)) {
+  for await (const { data } of eventsOf(body)) {
     const event = parse(data, place);
     const key = String(event.index ?? 0);
     switch (event.type) {

@@ -5,7 +5,7 @@ import { openCalls } from "./calls.ts";
 import type { FinishReason, ModelAdapter, ModelEvent, ModelMessage, ModelRequest } from "./contract.ts";
 import { failureInStream, failureOf, type Place } from "./failure.ts";
 import { MAX_REPLY_CHARACTERS } from "./limits.ts";
-import { readEvents } from "./sse.ts";
+import { eventsOf } from "./sse.ts";
 
 /** What endpoints refuse a shape with that they can't ask a model for; without it the words of the prompt have to do. */
 const SHAPELESS = new Set([400, 422]);
@@ -112,7 +112,7 @@ async function* read(body: ReadableStream<Uint8Array>, place: Place): AsyncGener
   let reason: FinishReason | null = null;
   let isDone = false;
   let usage = { inputTokens: 0, outputTokens: 0 };
-  for await (const { data } of readEvents(body, MAX_REPLY_CHARACTERS)) {
+  for await (const { data } of eventsOf(body)) {
     if (data === "[DONE]") {
       isDone = true;
       break;
