@@ -11,6 +11,7 @@ import { type Ids, idsBy } from "./base/ids.ts";
 import { openLimiter } from "./base/limit.ts";
 import { openLine } from "./base/line.ts";
 import type { Log } from "./base/log.ts";
+import { openMemory } from "./base/memory.ts";
 import { openOpenId } from "./base/openid.ts";
 import { withoutSecrets } from "./base/setting.ts";
 import { openSignals } from "./base/signals.ts";
@@ -202,6 +203,7 @@ async function build(parts: Ground): Promise<Opened> {
       signal: phases.closing.signal,
     })),
     signals: openSignals(),
+    memory: openMemory(),
     limiter: openLimiter(clock),
     providers,
     executors,

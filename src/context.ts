@@ -7,6 +7,7 @@ import type { Json } from "./base/json.ts";
 import type { Limiter } from "./base/limit.ts";
 import type { Line } from "./base/line.ts";
 import type { Log } from "./base/log.ts";
+import type { Memory } from "./base/memory.ts";
 import type { OpenIdProvider } from "./base/openid.ts";
 import type { Signals } from "./base/signals.ts";
 import type { Scope as TemplateScope } from "./base/template.ts";
@@ -107,6 +108,8 @@ export interface App {
   readonly search: Search;
   readonly lake: Lake;
   readonly signals: Signals;
+  /** What parts of the process keep in memory. */
+  readonly memory: Memory;
   readonly limiter: Limiter;
   readonly providers: Providers;
   readonly executors: Executors;

@@ -1,6 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
+import { slot } from "../base/memory.ts";
 import type { Actor, App } from "../context.ts";
 import { hashToken, isWellFormed, TOKEN_PREFIX } from "../crypto/tokens.ts";
 import { accessTokens, type Scope } from "../resources/access-tokens/table.ts";
@@ -212,9 +213,10 @@ const isStale = (app: App, at: string | null) =>
   at === null || app.clock.now().getTime() - Date.parse(at) > USE_NOTED_MS;
 
 /** Uses being written, so that a burst of requests writes one. */
-const noting = new Set<string>();
+const NOTING = slot(() => new Set<string>());
 
 function note(app: App, id: string, update: (db: WriteDb) => PromiseLike<unknown>): void {
+  const noting = app.memory.of(NOTING);
   if (noting.has(id)) return;
   noting.add(id);
   app.store

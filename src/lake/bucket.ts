@@ -5,6 +5,7 @@ import type { Egress } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { type Ids, systemIds } from "../base/ids.ts";
 import { openLine } from "../base/line.ts";
+import { openMemory } from "../base/memory.ts";
 import { readReply, send } from "../providers/s3/client.ts";
 import { listPages } from "../providers/s3/list.ts";
 import { rootOf, type S3Config, type S3Credentials, type S3Link } from "../providers/s3/shape.ts";
@@ -63,7 +64,16 @@ export function openBucketLake(options: BucketOptions): BucketLake {
   const { config, credentials, folder, cacheBytes, graceMs, egress, clock, signal } = options;
   const ids = options.ids ?? systemIds;
   const root = rootOf(config);
-  const link: S3Link = { connectionId: "", filesFolder: "", config, credentials, egress, clock, signal };
+  const link: S3Link = {
+    connectionId: "",
+    filesFolder: "",
+    memory: openMemory(),
+    config,
+    credentials,
+    egress,
+    clock,
+    signal,
+  };
   const local = openFolderLake(join(folder, "work"), ids);
   const cache = openCache({ folder: join(folder, "files"), maxBytes: cacheBytes, graceMs, clock, ids });
   const line = openLine(TRANSFERS);

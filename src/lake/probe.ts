@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Egress } from "../base/egress.ts";
 import type { Ids } from "../base/ids.ts";
+import { openMemory } from "../base/memory.ts";
 import { send } from "../providers/s3/client.ts";
 import { listPages } from "../providers/s3/list.ts";
 import { rootOf, type S3Config, type S3Credentials, type S3Link } from "../providers/s3/shape.ts";
@@ -28,7 +29,7 @@ export async function probeBucket(options: {
   signal: AbortSignal;
 }): Promise<Probe> {
   const { clock, ids, config } = options;
-  const link: S3Link = { connectionId: "", filesFolder: "", ...options };
+  const link: S3Link = { connectionId: "", filesFolder: "", memory: openMemory(), ...options };
   const root = rootOf(config);
   const key = `${root}${MARKER}-doctor-${ids.uuid()}`;
   const startedMs = clock.monotonic();

@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Egress } from "../base/egress.ts";
 import type { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
+import type { Memory } from "../base/memory.ts";
 import type { OddValues } from "../base/odd-values.ts";
 import type { Computed, ComputeJob } from "../compute/contract.ts";
 import type { Column } from "../sql/contract.ts";
@@ -14,6 +15,8 @@ export interface Link<Config = JsonObject, Credentials = Record<string, string>>
   credentials: Credentials;
   /** The only way out. */
   egress: Egress;
+  /** What providers keep in memory, over all runs of the process. */
+  memory: Memory;
   clock: Clock;
   signal: AbortSignal;
   /** Does what may take long in a child, as `Compute` has it; absent where nobody waits meanwhile. */

@@ -33,7 +33,7 @@ describe("floors", () => {
   test.each([
     ["src/base/slug.ts", "../store/write-queue.ts", "src/store/write-queue.ts"],
     ["src/sql/contract.ts", "./child.ts", "src/sql/child.ts"],
-    ["src/executors/http-request.ts", "../store/store.ts", "src/store/store.ts"],
+    ["src/executors/http/request.ts", "../../store/store.ts", "src/store/store.ts"],
     ["src/lake/writer.ts", "../context.ts", "src/context.ts"],
     ["src/resources/runs/table.ts", "./wire.ts", "src/resources/runs/wire.ts"],
     ["src/context.ts", "./resources/runs/service.ts", "src/resources/runs/service.ts"],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
+import { openMemory } from "../../src/base/memory.ts";
 import { type ApiPage, expiredCursor, type PageWalk, walkPages } from "../../src/providers/api/pages.ts";
 import { draw, hold, retryAfterMs, setTokens } from "../../src/providers/api/throttle.ts";
 import type { KeptQuota } from "../../src/providers/contract.ts";
@@ -91,8 +92,6 @@ describe("a walk through pages", () => {
   });
 });
 
-const throttle = Bun.resolveSync("../../src/providers/api-throttle.ts", import.meta.dir);
-
 describe("a throttle", () => {
   const waiter = (signal = never) => {
     const clock = leapingClock();
@@ -100,6 +99,7 @@ describe("a throttle", () => {
     return {
       link: {
         connectionId: crypto.randomUUID(),
+        memory: openMemory(),
         clock,
         signal,
         waits: (until: string | null) => void told.push(until),
@@ -166,18 +166,13 @@ describe("a throttle", () => {
     const slow = { name: "orders", capacity: 20, perSecond: 0.0056 };
     for (let n = 0; n < 20; n++) await draw({ ...link, quotas }, "It", [slow, bucket], 60_000);
     expect([...kept.keys()]).toEqual(["orders"]);
-    // The module as a new process has it.
-    const restarted: typeof import("../../src/providers/api/throttle.ts") = await import(
-      `${throttle}?restarted`
-    );
+    const restarted = { ...link, quotas, memory: openMemory() };
     clock.waits.length = 0;
-    await restarted.draw({ ...link, quotas }, "It", [slow], 600_000);
+    await draw(restarted, "It", [slow], 600_000);
     expect(clock.waits).toHaveLength(1);
     expect(clock.waits[0]).toBeGreaterThan(100_000);
-    restarted.hold(link, [slow], 900_000);
-    expect(await failure(restarted.draw({ ...link, quotas }, "It", [slow], 600_000))).toMatchObject({
-      retryable: true,
-    });
+    hold(restarted, [slow], 900_000);
+    expect(await failure(draw(restarted, "It", [slow], 600_000))).toMatchObject({ retryable: true });
   });
 
   test("reads Retry-After as seconds and as a date", () => {

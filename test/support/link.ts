@@ -4,8 +4,11 @@ import { systemClock } from "../../src/base/clock.ts";
 import { openEgress } from "../../src/base/egress.ts";
 import { AppError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
+import { openMemory } from "../../src/base/memory.ts";
 import type { Link } from "../../src/providers/contract.ts";
 
+/** Links of one file share it, as those of one server do. */
+const memory = openMemory();
 const never = new AbortController().signal;
 
 /** The real way out, which may reach peers on this machine. */
@@ -22,6 +25,7 @@ export function link(
     config,
     credentials,
     egress: localEgress,
+    memory,
     clock: systemClock,
     signal: never,
     filesFolder: join(tmpdir(), "weir-no-such-folder"),

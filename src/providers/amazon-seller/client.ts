@@ -1,6 +1,7 @@
 import type { EgressResponse } from "../../base/egress.ts";
 import { AppError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { slot } from "../../base/memory.ts";
 import { accessToken } from "../api/access-token.ts";
 import { postForToken } from "../api/oauth-token.ts";
 import { callApi, jsonOf, textOf, type Verdict } from "../api/send.ts";
@@ -23,8 +24,8 @@ const PLANS = {
   getReportDocument: { perSecond: 0.0167, capacity: 15 },
 } as const;
 
-/** Rates that replies named, by connection and operation; kept while the process runs. */
-const rates = new Map<string, number>();
+/** Rates that replies named, by connection and operation. */
+const RATES = slot(() => new Map<string, number>());
 const MAX_RATES = 10_000;
 
 export interface SellerRequest {
@@ -73,11 +74,12 @@ export async function callSeller(link: SellerLink, request: SellerRequest): Prom
   const search = query ? `?${new URLSearchParams(query)}` : "";
   const { capacity } = PLANS[operation];
   const rateKey = `${link.connectionId} ${operation}`;
+  const rates = link.memory.of(RATES);
   const rate = () => rates.get(rateKey) ?? PLANS[operation].perSecond;
   let refused: string | undefined;
   let used = "";
   const read = async (response: EgressResponse): Promise<Verdict<JsonObject>> => {
-    if (learn(rateKey, response.headers)) setQuota(link, operation, { capacity, perSecond: rate() });
+    if (learn(rates, rateKey, response.headers)) setQuota(link, operation, { capacity, perSecond: rate() });
     if (response.status >= 200 && response.status < 300)
       return { kind: "value", value: await objectOf(response) };
     const fault = await faultOf(response);
@@ -113,7 +115,7 @@ export async function callSeller(link: SellerLink, request: SellerRequest): Prom
 }
 
 /** Whether the reply names a rate that was not known. */
-function learn(key: string, headers: Headers): boolean {
+function learn(rates: Map<string, number>, key: string, headers: Headers): boolean {
   const told = Number(headers.get("x-amzn-ratelimit-limit") ?? Number.NaN);
   if (!(told > 0) || rates.get(key) === told) return false;
   if (rates.size >= MAX_RATES) rates.clear();

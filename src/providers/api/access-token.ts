@@ -1,6 +1,7 @@
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { canonicalJson } from "../../base/json.ts";
+import { slot } from "../../base/memory.ts";
 import type { Link } from "../contract.ts";
 import { isRefusal } from "./oauth-token.ts";
 
@@ -20,7 +21,7 @@ const RECHECK_MS = 30_000;
 const held = new WeakMap<object, { token: string; until: number }>();
 
 /** Requests for tokens that are under way, by connection and settings. */
-const underway = new Map<string, Promise<string>>();
+const UNDER_WAY = slot(() => new Map<string, Promise<string>>());
 
 /**
  * A token that works by all that is known: the kept one, else a new one from `issue`, which is then kept. Those who ask
@@ -40,6 +41,7 @@ export async function accessToken<C, K>(
     if (usable(kept)) return hold(link, kept, RECHECK_MS);
   }
   const key = `${link.connectionId} ${Bun.hash(canonicalJson([link.config, link.credentials]))}`;
+  const underway = link.memory.of(UNDER_WAY);
   for (let flight = underway.get(key); flight; flight = underway.get(key)) {
     const token = await shared(flight, link.signal);
     if (usable(token)) return hold(link, token, RECHECK_MS);

@@ -1,5 +1,6 @@
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
+import { slot } from "../../base/memory.ts";
 import type { Link, QuotaStore } from "../contract.ts";
 
 /** How fast an API lets one ask: `capacity` at once, `perSecond` for good. */
@@ -16,7 +17,7 @@ export interface Draw extends Quota {
 }
 
 /** What waiting asks of a link. */
-export type Waiter = Pick<Link, "connectionId" | "clock" | "signal" | "waits" | "quotas" | "rest">;
+export type Waiter = Pick<Link, "connectionId" | "memory" | "clock" | "signal" | "waits" | "quotas" | "rest">;
 
 interface Bucket extends Quota {
   tokens: number;
@@ -38,14 +39,15 @@ const MAX_BUCKETS = 10_000;
 /** A bucket that takes longer to fill is kept over restarts: a full one would let the other side refuse for long. */
 const SLOW_SECONDS = 30;
 
-/** In this process's memory. Where quick ones stand after a restart, the other side's headers and refusals tell. */
-const buckets = new Map<string, Bucket>();
+/** Where quick ones stand after a restart, the other side's headers and refusals tell. */
+const BUCKETS = slot(() => new Map<string, Bucket>());
 /** Connections whose kept buckets were read, or are being read. */
-const recalled = new Map<string, Promise<void>>();
+const RECALLED = slot(() => new Map<string, Promise<void>>());
 
 /** Takes over what an earlier process has kept of the connection's buckets, once. */
 function recall(link: Waiter, draws: readonly Draw[]): Promise<void> | undefined {
   if (!link.quotas || !draws.some(isSlow)) return;
+  const recalled = link.memory.of(RECALLED);
   let reading = recalled.get(link.connectionId);
   if (!reading) {
     if (recalled.size >= MAX_BUCKETS) recalled.clear();
@@ -58,6 +60,7 @@ function recall(link: Waiter, draws: readonly Draw[]): Promise<void> | undefined
 
 async function readKept(link: Waiter, quotas: QuotaStore): Promise<void> {
   const kept = await quotas.read();
+  const buckets = link.memory.of(BUCKETS);
   const [now, wall] = [link.clock.monotonic(), link.clock.now().getTime()];
   for (const { name, tokens, at, heldUntil } of kept) {
     const key = `${link.connectionId} ${name}`;
@@ -190,9 +193,10 @@ export function retryAfterMs(headers: Headers, link: Pick<Link, "clock">): numbe
 
 function filled(link: Waiter, { name, capacity, perSecond }: Draw, now: number): Bucket {
   const key = `${link.connectionId} ${name}`;
+  const buckets = link.memory.of(BUCKETS);
   let bucket = buckets.get(key);
   if (!bucket) {
-    if (buckets.size >= MAX_BUCKETS) forgetFull(now);
+    if (buckets.size >= MAX_BUCKETS) forgetFull(buckets, now);
     bucket = { capacity, perSecond, tokens: capacity, at: now, heldUntil: 0 };
     buckets.set(key, bucket);
   }
@@ -203,7 +207,7 @@ function filled(link: Waiter, { name, capacity, perSecond }: Draw, now: number):
   return bucket;
 }
 
-function forgetFull(now: number): void {
+function forgetFull(buckets: Map<string, Bucket>, now: number): void {
   for (const [key, { tokens, at, perSecond, capacity, heldUntil }] of buckets) {
     if (heldUntil <= now && tokens + ((now - at) / 1000) * perSecond >= capacity) buckets.delete(key);
   }

@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { slot } from "../../base/memory.ts";
 import { instantMs } from "../api/instants.ts";
 import { rest } from "../api/throttle.ts";
 import { readGroups } from "./bulk-file.ts";
@@ -23,7 +24,7 @@ const FRESH_MS = 3_600_000;
 const SEARCH_LAG_MS = 120_000;
 
 /** Shops that do not put what hangs from an object right behind it, although they are asked to. */
-const ungrouped = new Set<string>();
+const UNGROUPED = slot(() => new Set<string>());
 
 /** What has to be known to read the rest of a list at once. */
 export interface Leap {
@@ -54,7 +55,7 @@ export const canLeap = (reading: Reading): boolean =>
   reading.resource.hasIdSearch &&
   reading.resource.rows === undefined &&
   canBeBulk(reading.fields) &&
-  !ungrouped.has(reading.session.link.connectionId);
+  !reading.session.link.memory.of(UNGROUPED).has(reading.session.link.connectionId);
 
 /**
  * All objects from `from` on, by one bulk operation; gives back what the list goes on from by pages, null where
@@ -88,7 +89,7 @@ export async function* readBulk(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { reason } = error.details ?? {};
-    if (reason === "ungrouped") ungrouped.add(link.connectionId);
+    if (reason === "ungrouped") link.memory.of(UNGROUPED).add(link.connectionId);
     if (reason === "ungrouped" || error.code === "row_count_mismatch") await link.marks?.keep(mark, null);
     if (reason !== "bulk_gone") throw error;
     await link.marks?.keep(mark, null);

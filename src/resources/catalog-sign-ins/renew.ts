@@ -1,6 +1,7 @@
 import { and, eq, isNull, lte, or } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
+import { slot } from "../../base/memory.ts";
 import { within } from "../../base/within.ts";
 import { type Context, SYSTEM, write } from "../../context.ts";
 import { ownTokens, refreshTokens, type Tokens } from "../../mcp/oauth/client.ts";
@@ -14,7 +15,7 @@ const WORK_MS = 20_000;
 const LOOK_AGAIN_MS = 200;
 
 /** Renewals under way in this process, by what is renewed. */
-const underWay = new Map<string, Promise<SignInRow | null>>();
+const UNDER_WAY = slot(() => new Map<string, Promise<SignInRow | null>>());
 
 /**
  * New tokens in place of those of `row`, fetched once for all who want them at the same time, over all processes. Null
@@ -26,6 +27,7 @@ export function renew(
   scope: string | null = row.scope,
 ): Promise<SignInRow | null> {
   const key = `${row.id}:${row.generation}:${scope}`;
+  const underWay = ctx.memory.of(UNDER_WAY);
   const known = underWay.get(key);
   if (known) return known;
   const work = renewOnce(ctx, row, scope).finally(() => underWay.delete(key));

@@ -39,6 +39,7 @@ export async function linkOf(
     config: row.config,
     credentials: openCredentials(ctx, row),
     egress: ctx.egress,
+    memory: ctx.memory,
     clock: ctx.clock,
     signal,
     compute: (job) => ctx.compute.run(job, { organizationId: row.organizationId, signal }),

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
+import { slot } from "../../base/memory.ts";
 import type { App } from "../../context.ts";
 import type { SecretBox } from "../../crypto/secretbox.ts";
 import type { Secrets } from "../../crypto/signature.ts";
@@ -88,25 +89,26 @@ export const wants = (
   !(event.entityType === "webhook" && event.entityId === hook.id);
 
 /** The secrets that sign now. */
-export function secretsOf({ secrets, clock }: App, row: WebhookRow): Secrets {
+export function secretsOf({ secrets, clock, memory }: App, row: WebhookRow): Secrets {
   const { sealedSecret, sealedPreviousSecret, previousUntil } = row;
   if (sealedSecret === null) throw new AppError("internal", "A webhook that is deleted has no secret.");
   const label = webhookLabel(row);
-  const secret = opened(secrets, sealedSecret, label);
+  const known = memory.of(SECRETS);
+  const secret = opened(known, secrets, sealedSecret, label);
   const isOver = previousUntil === null || previousUntil <= timestamp(clock);
   return isOver || sealedPreviousSecret === null
     ? [secret]
-    : [secret, opened(secrets, sealedPreviousSecret, label)];
+    : [secret, opened(known, secrets, sealedPreviousSecret, label)];
 }
 
 /** Opened once each: every delivery needs them. */
-const secretsBySealed = new Map<string, string>();
+const SECRETS = slot(() => new Map<string, string>());
 
-function opened(secrets: SecretBox, sealed: string, label: string): string {
-  const known = secretsBySealed.get(sealed);
+function opened(all: Map<string, string>, secrets: SecretBox, sealed: string, label: string): string {
+  const known = all.get(sealed);
   if (known !== undefined) return known;
   const secret = secrets.open(sealed, label);
-  if (secretsBySealed.size >= MAX_KNOWN) secretsBySealed.clear();
-  secretsBySealed.set(sealed, secret);
+  if (all.size >= MAX_KNOWN) all.clear();
+  all.set(sealed, secret);
   return secret;
 }
