@@ -9,11 +9,51 @@ export interface ServerEvent {
   data: unknown;
 }
 
+interface Writing<T> {
+  headers: Readonly<Record<string, string>>;
+  /** Comments, which clients pass over: at the start, and whenever it is quiet. */
+  opening: string;
+  heartbeat: string;
+  /** As it goes over the wire. */
+  write(each: T): string;
+}
+
+type Source<T> = (signal: AbortSignal) => AsyncIterable<T>;
+
 /**
  * Server-sent events from `source`, with a comment line whenever it is quiet for 8 s. When the client
  * goes or may not follow any more, or the process ends, `signal` aborts and the source's `finally` runs.
  */
-export function eventStream(visit: Visit, make: (signal: AbortSignal) => AsyncIterable<ServerEvent>): Reply {
+export const eventStream = (visit: Visit, source: Source<ServerEvent>): Reply =>
+  textStream(visit, source, {
+    headers: { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" },
+    opening: ": open\n\n",
+    heartbeat: ": still here\n\n",
+    write: ({ id, event, data }) =>
+      `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
+  });
+
+/** A UI message stream of the AI SDK, with its headers: `source` gives its events as they go over the wire. */
+export const chunkStream = (visit: Visit, source: Source<string>): Reply =>
+  textStream(visit, source, {
+    headers: {
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache",
+      connection: "keep-alive",
+      "x-vercel-ai-ui-message-stream": "v1",
+      "x-accel-buffering": "no",
+    },
+    opening: ": ka\n\n",
+    heartbeat: ": ka\n\n",
+    write: (text) => text,
+  });
+
+/** Headers and the opening go at once. Only the stream ends with the client, not what `make` tells of. */
+function textStream<T>(
+  visit: Visit,
+  make: Source<T>,
+  { headers, opening, heartbeat, write }: Writing<T>,
+): Reply {
   visit.keepOpen();
   const gone = new AbortController();
   const end = () => gone.abort();
@@ -25,10 +65,9 @@ export function eventStream(visit: Visit, make: (signal: AbortSignal) => AsyncIt
   if (visit.closing.aborted) end();
   const source = make(gone.signal)[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
-  let next: Promise<IteratorResult<ServerEvent>> | null = null;
-
+  let next: Promise<IteratorResult<T>> | null = null;
   const body = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(": open\n\n")),
+    start: (controller) => controller.enqueue(encoder.encode(opening)),
     async pull(controller) {
       next ??= source.next();
       let timer: Timer | undefined;
@@ -37,30 +76,22 @@ export function eventStream(visit: Visit, make: (signal: AbortSignal) => AsyncIt
       });
       const step = await Promise.race([next, quiet]).finally(() => clearTimeout(timer));
       if ((await visit.isStillAdmitted?.()) === false) {
-        gone.abort();
+        end();
         await source.return?.();
         return controller.close();
       }
-      if (step === null) return controller.enqueue(encoder.encode(": still here\n\n"));
+      if (step === null) return controller.enqueue(encoder.encode(heartbeat));
       next = null;
       if (step.done) {
         end();
         return controller.close();
       }
-      controller.enqueue(encoder.encode(format(step.value)));
+      controller.enqueue(encoder.encode(write(step.value)));
     },
     async cancel() {
-      gone.abort();
+      end();
       await source.return?.();
     },
   });
-  return new Reply(200, body, {
-    "content-type": "text/event-stream; charset=utf-8",
-    "x-accel-buffering": "no",
-  });
-}
-
-function format({ id, event, data }: ServerEvent): string {
-  const head = id === undefined ? "" : `id: ${id}\n`;
-  return `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+  return new Reply(200, body, headers);
 }

@@ -1,6 +1,6 @@
 import { object, uuid } from "../../base/shape.ts";
-import { chunkStream } from "../../http/chunk-stream.ts";
 import { operation, Reply } from "../../http/operation.ts";
+import { chunkStream } from "../../http/stream.ts";
 import { beginTurn } from "./begin.ts";
 import { endTurn } from "./cancel.ts";
 import { streamOf } from "./follow.ts";
