@@ -247,7 +247,7 @@ test("private chats go, with what their agent has run, and shared actions stay",
   const action = await makeAction(weir.owner, {
     slug: "sum",
     kind: "duckdb_transform",
-    definition: { sql: "SELECT {{input.a}} AS told" },
+    definition: { sql: "SELECT {{input.a}} AS told", concurrencyKey: "for-{{input.a}}" },
   });
   const definition = { branches: [{ key: "a", when: "item == input.a" }] };
   await makeAutomation(

@@ -136,7 +136,7 @@ async function* eraseRuns(app: App, userId: string): AsyncGenerator<void> {
   for (let after = ""; ; ) {
     const rows = await app.store.db.all<{ id: string; isTheirs: number }>(
       sql`select id as "id", (private_to = ${userId} or (trigger_method = 'agent' and created_by = ${userId})) and completed_at is not null
-            and (definition <> '{}' or input is not null or result is not null or error is not null) as "isTheirs"
+            and (definition <> '{}' or input is not null or result is not null or error is not null or concurrency_key is not null) as "isTheirs"
         from action_runs where id > ${after} order by id limit ${PAGE}`,
     );
     const ids = rows.filter(({ isTheirs }) => isTheirs).map(({ id }) => id);
@@ -151,7 +151,14 @@ async function* eraseRuns(app: App, userId: string): AsyncGenerator<void> {
           .returning({ path: artifacts.path });
         await db
           .update(actionRuns)
-          .set({ definition: {}, input: null, result: null, error: null, progress: null })
+          .set({
+            definition: {},
+            input: null,
+            result: null,
+            error: null,
+            progress: null,
+            concurrencyKey: null,
+          })
           .where(inArray(actionRuns.id, some));
         return gone.flatMap(({ path }) => path ?? []);
       });
