@@ -93,6 +93,30 @@ describe("weir doctor", () => {
     expect((await weir(doctor, "extra")).code).toBe(2);
   });
 
+  test.skipIf(process.platform !== "linux")(
+    "tells which walls stand around the processes that work for tenants, each once",
+    async () => {
+      using here = folder();
+      const dataFolder = join(here.path, "data");
+      await using _ = await startApp({ dataFolder, engine: false });
+      const { json } = await examine(dataFolder);
+      const { message } = json.findings.find(({ check }: Finding) => check === "children");
+      const [standing = ""] = message.split("Not in effect: ");
+      const walls = [
+        "no new privileges",
+        "resource limits",
+        "no network",
+        "only their own files (Landlock)",
+        "few system calls (seccomp)",
+        "no capabilities",
+        "no other programs",
+      ];
+      expect(walls.map((wall) => message.split(wall).length - 1)).toEqual(walls.map(() => 1));
+      for (const wall of ["no new privileges", "few system calls (seccomp)"])
+        expect(standing).toContain(wall);
+    },
+  );
+
   test("tells of a folder that is not there, and of one without a database", async () => {
     using here = folder();
     const absent = await examine(join(here.path, "nowhere"));
