@@ -49,6 +49,15 @@ export function correctable(own: Clock): CorrectableClock {
   };
 }
 
+/** Counts the time that this thread has had the processor. */
+export const processorClock: Clock = {
+  ...systemClock,
+  monotonic() {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1000;
+  },
+};
+
 /** Seconds from one instant to another, to the millisecond; null where one is missing. */
 export const secondsBetween = (from: string | null, to: string | null): number | null =>
   from === null || to === null ? null : (Date.parse(to) - Date.parse(from)) / 1000;

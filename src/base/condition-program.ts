@@ -30,6 +30,8 @@ export interface Allowance {
   leftMs: number;
   /** True where everybody else waits meanwhile. */
   isHere?: boolean;
+  /** What the time is measured by; the machine's clock by default. */
+  clock?: Clock;
 }
 
 /** What is left to the condition that runs; one runs at a time, as nothing in it waits. */

@@ -105,13 +105,14 @@ export function holds(text: string, scope: Scope, allowance: Allowance = openAll
   const fault = conditionFault(text);
   if (fault)
     throw new AppError("condition_error", fault, { details: { condition: text.slice(0, MAX_LENGTH) } });
-  const startedMs = systemClock.monotonic();
+  const { clock = systemClock } = allowance;
+  const startedMs = clock.monotonic();
   const program = programFor(text);
-  allowance.leftMs -= systemClock.monotonic() - startedMs;
+  allowance.leftMs -= clock.monotonic() - startedMs;
   if (allowance.isHere && slow.has(program)) allowance.leftMs = 0;
   const outcome =
     allowance.leftMs > 0
-      ? program.run(scope, systemClock, allowance)
+      ? program.run(scope, clock, allowance)
       : new Error("those before it took too long together");
   if (typeof outcome === "boolean") return outcome;
   const reason =

@@ -1,3 +1,4 @@
+import { processorClock } from "../base/clock.ts";
 import { holds, openAllowance } from "../base/condition.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
@@ -20,7 +21,8 @@ interface ConditionsFound {
 }
 
 export function conditionsJob(work: ConditionsWork, bytes: Buffer) {
-  const allowance = openAllowance(work.allowanceMs);
+  // A child that others keep from the processor has as much time as one that has it for itself.
+  const allowance = { ...openAllowance(work.allowanceMs), clock: processorClock };
   const first = firstThatHolds(work.texts, readScope(work.frame, bytes), allowance);
   return { output: { first, leftMs: allowance.leftMs } satisfies ConditionsFound, bytes: new Uint8Array() };
 }

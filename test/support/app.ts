@@ -81,6 +81,8 @@ export interface StartOptions {
   /** Kept after the end, and used again by the next start. */
   dataFolder?: string;
   overrides?: Partial<App>;
+  /** The command that starts its children. */
+  self?: readonly string[];
   /** False leaves the installation without an owner. */
   owner?: boolean;
   /** True makes the owner here: another person, with another token, than in every other test. */
@@ -112,7 +114,7 @@ export async function startApp(options: StartOptions = {}) {
     secrets,
     clock,
     log: openLog({ level: "info", pretty: false, clock, sink: (line) => logged.push(line) }),
-    self: PROGRAM,
+    self: options.self ?? PROGRAM,
     overrides: options.overrides,
   });
   const { app } = opened;

@@ -5,6 +5,7 @@ export const BUILT = "TEST_PROGRAM";
 
 const built = process.env[BUILT];
 export const MAIN = join(import.meta.dir, "../../src/main.ts");
+export const SOURCE: readonly string[] = [process.execPath, MAIN];
 
 /** The command that starts this program: the executable of the run, else the source tree. */
-export const PROGRAM: readonly string[] = built ? [built] : [process.execPath, MAIN];
+export const PROGRAM: readonly string[] = built ? [built] : SOURCE;
