@@ -46,15 +46,17 @@ export async function loadUntilDead(load: Load): Promise<void> {
   );
 }
 
-const sendBranch: Work = (load, n) => newWebhook(load, "branch", n, { n });
-const sendEffect: Work = (load, n) => newWebhook(load, "effect", n, { n });
+const sendBranch: Work = (load, n) => newWebhook(load, "branch", n, {});
+const sendEffect: Work = (load, n) => newWebhook(load, "effect", n, {});
 const sendEach: Work = (load, n) =>
   newWebhook(load, "each", n, { items: Array.from({ length: n % 6 }, (_, i) => i) });
-const sendLoad: Work = (load, n) => newWebhook(load, "load", n, { n });
+const sendLoad: Work = (load, n) => newWebhook(load, "load", n, {});
 
 function newWebhook(load: Load, hook: string, n: number, payload: object): Promise<boolean> {
   const key = `${hook}-${load.round}-${n}`;
-  load.ledger.webhooks.set(key, { hook, body: JSON.stringify(payload), runId: null });
+  // A signature is taken once: no two webhooks of one second may have the same body.
+  const body = JSON.stringify({ n, round: load.round, ...payload });
+  load.ledger.webhooks.set(key, { hook, body, runId: null });
   return sendWebhook(load, key);
 }
 
