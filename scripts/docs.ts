@@ -5,6 +5,7 @@
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { GROUPS } from "../src/base/expression/functions/table.ts";
 import { overview } from "../src/cli/help.ts";
 import { type Usage, usage } from "../src/cli/usage.ts";
 import { executors } from "../src/executors/registry.ts";
@@ -55,6 +56,11 @@ export async function madePages(): Promise<Page[]> {
       },
     },
     { path: "exact-values.md", title: "How values arrive", parts: await typeTables() },
+    {
+      path: "templates.md",
+      title: "Templates, expressions and conditions",
+      parts: { functions: functionTables() },
+    },
     { path: "commands.md", title: "Commands", parts: { commands: commands() } },
     { path: "api.md", title: "The API", parts: { operations: operationTable() } },
     { path: "../README.md", title: "Weir", parts: { commands: `\`\`\`text\n${overview()}\n\`\`\`` } },
@@ -91,6 +97,19 @@ function abilities({
     .filter(Boolean)
     .map((each) => `- ${each}`)
     .join("\n");
+}
+
+function functionTables(): string {
+  return Object.entries(GROUPS)
+    .map(([group, functions]) => {
+      const rows = Object.entries(functions).map(([name, { takes, about, examples }]) => [
+        `\`${name}(${takes})\``,
+        about,
+        examples.map(([text, json]) => `\`${text}\` → \`${json}\``).join("<br>"),
+      ]);
+      return `### ${group}\n\n${table(["function", "gives", "for example"], rows)}`;
+    })
+    .join("\n\n");
 }
 
 function commands(): string {

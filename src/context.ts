@@ -35,12 +35,12 @@ import type { Peers } from "./store/peers.ts";
 import type { ReadDb, Store, WriteDb } from "./store/store.ts";
 import { version } from "./version.ts";
 
-/** Conditions that took long, of one transaction that goes on with an automation run. */
+/** Conditions and lists that took long, of one transaction that goes on with an automation run. */
 interface DecidedWhens {
-  /** What is left of the time that they may take together. */
+  /** What is left of the time that the conditions may take together. */
   leftMs: number;
-  /** By a hash of the condition and what it sees. */
-  outcomes: Map<string, boolean | AppError>;
+  /** By a hash of the expression and what it sees. */
+  outcomes: Map<string, Json | AppError>;
 }
 
 /** What the queue of runs hands to those above it: changes of state, in the same transaction, and questions. */

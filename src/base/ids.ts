@@ -23,6 +23,10 @@ export function idsBy(clock: Clock): Ids {
 
 export const systemIds: Ids = idsBy(systemClock);
 
+/** The UUIDv5 of a name: the same one for the same name. */
+export const uuidOf = (name: string): string =>
+  Bun.randomUUIDv5(name, "7f1a1c0e-5c1d-5a52-9d4b-0d6f1f0c8c11");
+
 /** The first id that could have been made at this instant: what was made before sorts before it. */
 export function firstIdAt(instant: Date): string {
   const hex = instant.getTime().toString(16).padStart(12, "0");

@@ -1,4 +1,8 @@
 import { AppError } from "./errors.ts";
+import { ExpressionError } from "./expression/fault.ts";
+import { parse } from "./expression/parse.ts";
+import { readsOf } from "./expression/reads.ts";
+import { reasonOf } from "./expression/reason.ts";
 import type { Json } from "./json.ts";
 
 /**
@@ -7,15 +11,19 @@ import type { Json } from "./json.ts";
  *     {{payload.a.b[0]["odd key"]}}        a path
  *     {{payload.a ?? "x"}}                 a path, and the JSON that stands in for nothing or null
  *     {{"{{"}}                             a text as it is, for braces that are no template
+ *     {{payload.a * 2 > 10 ? "x" : "y"}}   an expression of CEL, for all that is none of these
  *
- * Names between dots are letters, digits, `_`, `-`, `$` and `@`; any other key stands in brackets as a
- * JSON string. Of a run of braces the last two open. Reading takes one pass and linear time.
+ * In a path, names between dots are letters, digits, `_`, `-`, `$` and `@`; any other key stands in brackets as a
+ * JSON string. What can be read as a path is one, so that `payload.order-id` subtracts nothing. Of a run of braces the
+ * last two open. Reading takes one pass and linear time.
  */
 export interface Template {
   /** As it was written, braces included. */
   source: string;
-  /** Keys from the outermost in; empty for a text as it is. */
+  /** Keys from the outermost in; empty for a text as it is, and for an expression. */
   path: readonly string[];
+  /** The text of an expression. */
+  expression?: string;
   /** Present where one was written. */
   fallback?: Json;
 }
@@ -59,41 +67,63 @@ const KEY = /[\p{L}\p{N}_$@-]+/uy;
 const INDEX = /\d{1,15}/y;
 const SCALAR = /-?\d[\d.eE+-]*|true|false|null/y;
 
+/** What a template reads: paths of names, as far as they are written out. */
+export function pathsOf({ path, expression }: Template): (readonly string[])[] {
+  if (expression !== undefined) return readsOf(parse(expression).node).map((read) => read.path);
+  return path.length > 0 ? [path] : [];
+}
+
 /** Reads the template whose braces open at `open`; `end` is after those that close it. */
 export function readTemplate(text: string, open: number): { template: Template; end: number } {
-  const reader = new Reader(text, open);
-  const path: string[] = [];
-  let fallback: { value: Json } | null = null;
+  return readPath(text, open) ?? readExpression(text, open);
+}
+
+function readExpression(text: string, open: number): { template: Template; end: number } {
+  try {
+    const { end } = parse(text, open + 2);
+    if (!text.startsWith("}}", end)) {
+      const reason = end >= text.length ? "it is never closed" : `${text.charAt(end)} can't stand here`;
+      throw new ExpressionError("syntax", reason, end);
+    }
+    const source = text.slice(open, end + 2);
+    return { template: { source, path: [], expression: text.slice(open + 2, end).trim() }, end: end + 2 };
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    const start = excerpt(text.slice(open, open + 100));
+    throw new AppError(
+      "template_error",
+      `The template ${start} can't be read: ${reasonOf(error, text, open + 2)}.`,
+    );
+  }
+}
+
+/** A path, or a text as it is; null for what is neither. */
+function readPath(text: string, open: number): { template: Template; end: number } | null {
+  const reader = new Reader(text, open + 2);
   reader.take(SPACE);
-  if (reader.peek() === '"') {
-    fallback = { value: reader.json() };
-  } else {
-    path.push(reader.need(ROOT, "a name such as payload is expected"));
-    for (let key = reader.key(); key !== null; key = reader.key()) {
-      path.push(key);
-      if (path.length > MAX_KEYS) throw reader.fault("it goes too deep");
-    }
+  const path = reader.peek() === '"' ? [] : reader.path();
+  if (path === null) return null;
+  reader.take(SPACE);
+  let fallback: { value: Json } | null = null;
+  if (path.length === 0 || reader.skip("??")) {
     reader.take(SPACE);
-    if (reader.skip("??")) {
-      reader.take(SPACE);
-      fallback = { value: reader.json() };
-    }
+    fallback = reader.json();
+    if (fallback === null) return null;
   }
   reader.take(SPACE);
-  if (!reader.skip("}}")) throw reader.fault(reader.peek() === "" ? "it is never closed" : "}} is expected");
+  if (!reader.skip("}}")) return null;
   const source = text.slice(open, reader.at);
   return { template: { source, path, ...(fallback ? { fallback: fallback.value } : {}) }, end: reader.at };
 }
 
-class Reader {
-  at: number;
+/** Words of CEL, which are no names. */
+const CONSTANTS = ["true", "false", "null"];
 
+class Reader {
   constructor(
     private readonly text: string,
-    private readonly open: number,
-  ) {
-    this.at = open + 2;
-  }
+    public at: number,
+  ) {}
 
   peek(): string {
     return this.text.charAt(this.at);
@@ -112,32 +142,37 @@ class Reader {
     return found;
   }
 
-  need(pattern: RegExp, expectation: string): string {
-    return this.take(pattern) || this.refuse(expectation);
+  /** Null where none stands here. */
+  path(): string[] | null {
+    const path = [this.take(ROOT)];
+    if (path[0] === "" || CONSTANTS.includes(path[0] ?? "")) return null;
+    while ((this.peek() === "." || this.peek() === "[") && path.length < MAX_KEYS) {
+      const key = this.skip(".") ? this.take(KEY) : this.bracketed();
+      if (key === null || key === "") return null;
+      path.push(key);
+    }
+    return path;
   }
 
-  /** The next `.name`, `[0]` or `["odd key"]`; null at the end of the path. */
-  key(): string | null {
-    if (this.skip(".")) return this.need(KEY, "a name is expected after the dot; odd ones stand in brackets");
-    if (!this.skip("[")) return null;
+  /** The key in `[0]` or `["odd key"]`. */
+  private bracketed(): string | null {
+    this.skip("[");
     this.take(SPACE);
-    const key =
-      this.peek() === '"'
-        ? String(this.json())
-        : String(Number(this.need(INDEX, 'brackets hold a number or a name such as ["odd key"]')));
+    const index = this.take(INDEX);
+    const key = index === "" ? this.json()?.value : String(Number(index));
     this.take(SPACE);
-    if (!this.skip("]")) this.refuse("] is expected");
-    return key;
+    return typeof key === "string" && this.skip("]") ? key : null;
   }
 
-  json(): Json {
+  /** Null for what is no JSON. */
+  json(): { value: Json } | null {
     const start = this.at;
     if (/["[{]/.test(this.peek())) this.at = this.structureEnd();
-    else this.need(SCALAR, "a JSON value is expected");
+    else this.take(SCALAR);
     try {
-      return JSON.parse(this.text.slice(start, this.at));
+      return { value: JSON.parse(this.text.slice(start, this.at)) };
     } catch {
-      return this.refuse(`${excerpt(this.text.slice(start, this.at))} is not JSON`);
+      return null;
     }
   }
 
@@ -155,16 +190,7 @@ class Reader {
       else if (c === 0x5d || c === 0x7d) depth--;
       if (depth === 0 && !quoted) return i + 1;
     }
-    return this.refuse("it is never closed");
-  }
-
-  refuse(reason: string): never {
-    throw this.fault(reason);
-  }
-
-  fault(reason: string): AppError {
-    const start = excerpt(this.text.slice(this.open, this.open + 100));
-    return new AppError("template_error", `The template ${start} can't be read: ${reason}.`);
+    return text.length;
   }
 }
 

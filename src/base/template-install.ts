@@ -1,8 +1,10 @@
 import { AppError } from "./errors.ts";
+import { Budget, SMALL } from "./expression/budget.ts";
+import { noUuid } from "./expression/expression.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { measure } from "./measure.ts";
-import { type Piece, readPieces, readTemplate, type Template } from "./template-grammar.ts";
-import { textOf } from "./template-lookup.ts";
+import { type Piece, pathsOf, readPieces, readTemplate, type Template } from "./template-grammar.ts";
+import { lookUp, textOf } from "./template-lookup.ts";
 import { fillSql } from "./template-sql.ts";
 
 /** Keys from the outermost in; `*` stands for any key or place. */
@@ -124,10 +126,40 @@ function fillField(text: string, walk: Walk): Json | undefined {
   return pieces.map((piece) => textOfPiece(piece, walk)).join("");
 }
 
-const takes = ({ filling }: Walk, { path: [name = ""] }: Template) => filling.names.includes(name);
+/** Throws `template_error` for an expression that reads both what is known now and what is known later. */
+function takes({ filling }: Walk, template: Template): boolean {
+  const isKnown = ([name = ""]: readonly string[]) => filling.names.includes(name);
+  const paths = pathsOf(template);
+  if (!paths.some(isKnown)) return false;
+  const other = paths.find((path) => !isKnown(path));
+  if (other === undefined) return true;
+  const message = `The template ${template.source} reads ${other[0]}, which is known later than ${filling.names.join(" and ")}. Put them into templates of their own.`;
+  throw new AppError("template_error", message);
+}
+
+/** An expression is evaluated over what `look` finds of its paths; undefined where one is not given that it needs. */
+function evaluated(walk: Walk, template: Template): Json | undefined {
+  let scope: JsonObject = {};
+  let isAbsent = false;
+  for (const path of pathsOf(template)) {
+    const value = walk.filling.look({ source: template.source, path }, walk.path);
+    if (value === undefined) isAbsent = true;
+    else scope = withValue(scope, path, value);
+  }
+  if (isAbsent && walk.filling.keepAbsent) return undefined;
+  return lookUp(template, scope, { budget: new Budget(SMALL), nextUuid: noUuid });
+}
+
+/** The object with a value at a path. */
+function withValue(object: JsonObject, [name = "", ...rest]: readonly string[], value: Json): JsonObject {
+  const known = Object.hasOwn(object, name) ? object[name] : undefined;
+  const held = rest.length === 0 ? value : withValue(isObject(known) ? known : {}, rest, value);
+  return Object.fromEntries([...Object.entries(object), [name, held]]);
+}
 
 function look(walk: Walk, template: Template): Json | undefined {
-  const value = walk.filling.look(template, walk.path);
+  const isComputed = template.expression !== undefined;
+  const value = isComputed ? evaluated(walk, template) : walk.filling.look(template, walk.path);
   if (value === undefined) return value;
   walk.budget.left -= measure(value, walk.budget.left);
   if (walk.budget.left >= 0) return value;
@@ -139,7 +171,7 @@ function look(walk: Walk, template: Template): Json | undefined {
 function textOfPiece(piece: Piece, walk: Walk): string {
   if (typeof piece === "string") return piece;
   if (!takes(walk, piece)) {
-    const isLiteral = piece.path.length === 0 && !walk.isLive;
+    const isLiteral = piece.path.length === 0 && piece.expression === undefined && !walk.isLive;
     return isLiteral ? textOf(piece.fallback ?? "") : piece.source;
   }
   const value = look(walk, piece);

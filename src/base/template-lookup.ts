@@ -1,7 +1,55 @@
 import { AppError } from "./errors.ts";
+import { type Evaluation, evaluateJson, expressionOf } from "./expression/expression.ts";
+import { ExpressionError } from "./expression/fault.ts";
+import { reasonOf } from "./expression/reason.ts";
+import { ExpressionTooLong } from "./expression/too-long.ts";
 import { isObject, type Json } from "./json.ts";
 import type { Scope } from "./template.ts";
 import type { Template } from "./template-grammar.ts";
+
+/** The names that expressions may begin with: those of runs, and those that an install fills in. */
+const NAMES =
+  "payload headers query input steps item index items run now automation inputs components config credentials".split(
+    " ",
+  );
+
+/** Throws `template_error` for an expression with functions that there are not, or a name that nothing has. */
+export function checkExpression({ source, expression }: Template): void {
+  if (expression === undefined) return;
+  const unreadable = (reason: string) =>
+    new AppError("template_error", `The template ${shown(source)} can't be read: ${reason}.`);
+  try {
+    for (const { path, at } of expressionOf(expression).reads) {
+      const [name = ""] = path;
+      if (NAMES.includes(name)) continue;
+      throw new ExpressionError(
+        "syntax",
+        `there is no ${name}; there are ${NAMES.slice(0, 11).join(", ")}`,
+        at,
+      );
+    }
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    throw unreadable(reasonOf(error, expression));
+  }
+}
+
+const MAX_SHOWN = 200;
+
+const shown = (source: string) => (source.length > MAX_SHOWN ? `${source.slice(0, MAX_SHOWN)}…` : source);
+
+/** The value of an expression. Throws `template_error`, and `ExpressionTooLong` where its budget is used up. */
+function evaluate({ source }: Template, expression: string, scope: Scope, evaluation: Evaluation): Json {
+  try {
+    return evaluateJson(expression, scope, evaluation);
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    const message = `The template ${shown(source)} has no value: ${reasonOf(error, expression)}.`;
+    const details = { template: source, at: error.at };
+    if (error.kind === "budget") throw new ExpressionTooLong("template_error", message, { details });
+    throw new AppError("template_error", message, { details });
+  }
+}
 
 /**
  * What a template stands for in `scope`. Only own fields of objects and places of lists are reached,
@@ -11,8 +59,9 @@ import type { Template } from "./template-grammar.ts";
  * `template_error` naming the path and its first part that is missing. Names of headers are found in
  * any case, as HTTP has it.
  */
-export function lookUp(template: Template, scope: Scope): Json {
-  const { path, fallback } = template;
+export function lookUp(template: Template, scope: Scope, evaluation: Evaluation): Json {
+  const { path, fallback, expression } = template;
+  if (expression !== undefined) return evaluate(template, expression, scope, evaluation);
   let value: Json = scope;
   for (const [depth, part] of path.entries()) {
     const key = depth === 1 && path[0] === "headers" ? part.toLowerCase() : part;

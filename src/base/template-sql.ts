@@ -1,8 +1,7 @@
 import { AppError } from "./errors.ts";
 import type { Json } from "./json.ts";
-import type { Scope } from "./template.ts";
 import { lastOpening, type Piece, readTemplate, type Template } from "./template-grammar.ts";
-import { lookUp, textOf } from "./template-lookup.ts";
+import { textOf } from "./template-lookup.ts";
 
 /** Written before a quoted text, these make it something else than that text. */
 const PREFIXES = new Set(["e", "b", "x", "n", "u&"]);
@@ -21,15 +20,12 @@ const PART_OF_NAME = /[\p{L}\p{N}_$."`]/u;
  * A quoted text with templates becomes one parameter as a whole: `'%{{payload.q}}%'` is the text with the
  * value in it, and null alone stays NULL. `DATE '{{…}}'` becomes a cast. Templates inside of quoted names,
  * comments and other quotings are refused with `template_error`, as are those that would be part of a name.
- *
- * Without a scope only the writing is checked.
  */
 export function sqlTemplate(
   sql: string,
-  scope: Scope | null,
+  look: (template: Template) => Json,
   taken: Iterable<string>,
 ): { sql: string; parameters: Record<string, Json> } {
-  const look = (template: Template) => (scope ? lookUp(template, scope) : null);
   return fillSql(
     sql,
     {

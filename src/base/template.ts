@@ -1,8 +1,11 @@
 import { AppError, MAX_FAULTS } from "./errors.ts";
+import { Budget, SMALL } from "./expression/budget.ts";
+import { type Evaluation, noUuid, uuidsOf } from "./expression/expression.ts";
+import { ExpressionTooLong } from "./expression/too-long.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { measure } from "./measure.ts";
-import { readPieces } from "./template-grammar.ts";
-import { lookUp, textOf } from "./template-lookup.ts";
+import { readPieces, type Template } from "./template-grammar.ts";
+import { checkExpression, lookUp, textOf } from "./template-lookup.ts";
 import { sqlTemplate } from "./template-sql.ts";
 import { fillUrl } from "./template-url.ts";
 
@@ -24,6 +27,8 @@ export interface TemplateOptions {
   sql?: readonly FieldPath[];
   /** Fields of URLs: what a template puts inside of text is one segment or one value there. */
   url?: readonly FieldPath[];
+  /** What its expressions may take together: as much as nobody notices who waits, by default. */
+  expressions?: Budget;
 }
 
 /** The most that the templates of one definition may put in, in characters of JSON. */
@@ -34,31 +39,70 @@ const MAX_EXPANSION = 64 * 1024 * 1024;
  * in is never looked through again. A text that is exactly one template takes on the value with its
  * type; inside of text see `textOf`. The result may share parts with `value` and `scope`.
  *
- * Throws `template_error` with the place in `details.path`.
+ * Throws `template_error` with the place in `details.path`; `ExpressionTooLong` where the expressions take too much.
  */
 export function resolveTemplates(value: Json, scope: Scope, options: TemplateOptions = {}): Json {
   if (!JSON.stringify(value).includes("{{")) return value; // to look is several times cheaper than to walk through it
-  const { skip = [], sql = [], url = [] } = options;
-  return resolve(value, { scope, budget: { left: MAX_EXPANSION }, path: [], skip, sql, url });
+  const { skip = [], sql = [], url = [], expressions = new Budget(SMALL) } = options;
+  return resolve(value, { scope, budget: { left: MAX_EXPANSION }, expressions, path: [], skip, sql, url });
 }
 
-/** What can't be read as a template, place by place; for checking before anything runs. */
-export function templateFaults(
+interface FieldFault {
+  path: string[];
+  message: string;
+}
+
+/**
+ * What can't be read as a template, field by field, with functions that there are not and names that nothing has; for
+ * checking before anything runs. A path may begin with any name.
+ */
+export function templateFaults(value: Json, options: TemplateOptions = {}): FieldFault[] {
+  const faults: FieldFault[] = [];
+  eachText(value, options, (text, path, isSql) => {
+    if (faults.length >= MAX_FAULTS) return;
+    const fault = faultOf(() => templatesOf(text, isSql).forEach(checkExpression));
+    if (fault) faults.push({ path: [...path], message: fault.message });
+  });
+  return faults;
+}
+
+/** The templates of a value, field by field; those of fields that can't be read are left out. */
+export function templatesIn(
   value: Json,
   options: TemplateOptions = {},
-): { path: string[]; message: string }[] {
-  const faults: { path: string[]; message: string }[] = [];
-  const check = (item: Json, walk: Pick<Walk, "path" | "skip" | "sql" | "url">): void => {
-    if (walk.skip.some(isHere) || faults.length >= MAX_FAULTS) return;
+): { path: string[]; template: Template }[] {
+  const found: { path: string[]; template: Template }[] = [];
+  eachText(value, options, (text, path, isSql) => {
+    faultOf(() => found.push(...templatesOf(text, isSql).map((template) => ({ path: [...path], template }))));
+  });
+  return found;
+}
+
+/** Calls `see` with each text that has braces. */
+function eachText(
+  value: Json,
+  { skip = [], sql = [] }: TemplateOptions,
+  see: (text: string, path: readonly string[], isSql: boolean) => void,
+): void {
+  const walk = (item: Json, at: Pick<Walk, "path" | "skip" | "sql" | "url">): void => {
+    if (at.skip.some(isHere)) return;
     if (typeof item === "string") {
-      const fault = faultOf(() => (walk.sql.some(isHere) ? sqlTemplate(item, null, []) : readPieces(item)));
-      if (fault) faults.push({ path: [...walk.path], message: fault.message });
-    } else if (typeof item === "object" && item !== null) {
-      for (const [key, part] of Object.entries(item)) check(part, step(walk, key));
-    }
+      if (item.includes("{{")) see(item, at.path, at.sql.some(isHere));
+    } else if (typeof item === "object" && item !== null)
+      for (const [key, part] of Object.entries(item)) walk(part, step(at, key));
   };
-  check(value, { path: [], skip: options.skip ?? [], sql: options.sql ?? [], url: [] });
-  return faults;
+  walk(value, { path: [], skip, sql, url: [] });
+}
+
+function templatesOf(text: string, isSql: boolean): Template[] {
+  if (!isSql) return readPieces(text).filter((piece) => typeof piece === "object");
+  const templates: Template[] = [];
+  const see = (template: Template) => {
+    templates.push(template);
+    return null;
+  };
+  sqlTemplate(text, see, []);
+  return templates;
 }
 
 /** True for a text that is one template and nothing else: what it stands for is not known before it runs. */
@@ -85,6 +129,7 @@ function faultOf(work: () => unknown): AppError | null {
 interface Walk {
   scope: Scope;
   budget: { left: number };
+  expressions: Budget;
   path: readonly string[];
   /** What is left of the field paths from here on. */
   skip: readonly FieldPath[];
@@ -117,17 +162,23 @@ function resolve(value: Json, walk: Walk): Json {
   return bindSql(Object.fromEntries(entries), walk);
 }
 
-function fill(text: string, { scope, budget, url }: Walk): Json {
+function fill(text: string, walk: Walk): Json {
   if (!text.includes("{{")) return text;
+  const { scope, budget, url } = walk;
   const pieces = readPieces(text);
+  const evaluation = evaluationOf(walk);
+  const look = (template: Template) => spend(budget, lookUp(template, scope, evaluation));
   const [first] = pieces;
-  if (pieces.length === 1 && typeof first === "object") return spend(budget, lookUp(first, scope));
-  if (url.some(isHere)) return fillUrl(pieces, (template) => spend(budget, lookUp(template, scope)));
-  const texts = pieces.map((piece) => {
-    if (typeof piece === "string") return piece;
-    return textOf(spend(budget, lookUp(piece, scope)));
-  });
-  return texts.join("");
+  if (pieces.length === 1 && typeof first === "object") return look(first);
+  if (url.some(isHere)) return fillUrl(pieces, look);
+  return pieces.map((piece) => (typeof piece === "string" ? piece : textOf(look(piece)))).join("");
+}
+
+/** Ids come from the run and the field, so that they are the same at each try. */
+function evaluationOf({ scope, expressions, path }: Walk): Evaluation {
+  const run = isObject(scope.run) && typeof scope.run.id === "string" ? scope.run.id : null;
+  const nextUuid = run === null ? noUuid : uuidsOf(`${run}:${path.join(".")}`);
+  return { budget: expressions, nextUuid };
 }
 
 /** Moves the templates of this object's SQL fields into its `parameters`. */
@@ -141,7 +192,8 @@ function bindSql(object: JsonObject, walk: Walk): JsonObject {
         ...Object.keys(added),
         ...(isObject(object.parameters) ? Object.keys(object.parameters) : []),
       ];
-      const { sql, parameters } = sqlTemplate(item, walk.scope, taken);
+      const look = (template: Template) => lookUp(template, walk.scope, evaluationOf(inner));
+      const { sql, parameters } = sqlTemplate(item, look, taken);
       Object.assign(added, spend(walk.budget, parameters));
       return [key, sql];
     });
@@ -173,7 +225,8 @@ function placed<T>({ path }: Pick<Walk, "path">, work: () => T): T {
 
 function placedAt(error: AppError, path: readonly string[]): AppError {
   const place = path.length > 0 ? `${path.join(".")}: ` : "";
-  return new AppError(error.code, `${place}${error.message}`, {
-    details: { ...error.details, path: [...path] },
-  });
+  const message = `${place}${error.message}`;
+  const details = { ...error.details, path: [...path] };
+  if (error instanceof ExpressionTooLong) return new ExpressionTooLong(error.code, message, { details });
+  return new AppError(error.code, message, { details });
 }

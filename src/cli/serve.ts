@@ -1,5 +1,4 @@
 import { openApp, type Parts } from "../app.ts";
-import { loadConditions } from "../base/condition.ts";
 import { wideEntries, wideText } from "../base/egress-gate.ts";
 import { startHttpClient } from "../base/egress-start.ts";
 import type { App } from "../context.ts";
@@ -49,7 +48,6 @@ export async function startServer(parts: Parts): Promise<Running> {
   opened.listensOn({ host: config.host, port: http.port });
   const engine = await startEngine(app);
   log.write("info", `Weir ${version} listens on ${app.baseUrl()}`, { data: config.dataFolder });
-  const loading = setTimeout(loadConditions, LOAD_AFTER_MS);
   const token = await ensureSetupToken(app);
   if (token !== null) log.write("info", `Set up: ${app.baseUrl()}/setup?token=${token}`);
 
@@ -57,7 +55,6 @@ export async function startServer(parts: Parts): Promise<Running> {
     app,
     origin: app.baseUrl(),
     async stop() {
-      clearTimeout(loading);
       log.write("info", "Weir is stopping; running work gets its time to finish", {
         seconds: config.shutdownGraceSeconds,
       });
@@ -71,9 +68,6 @@ export async function startServer(parts: Parts): Promise<Running> {
     },
   };
 }
-
-/** The first requests after a start don't wait for what only conditions need. */
-const LOAD_AFTER_MS = 1_000;
 
 /** Tells an operator of entries of `WEIR_EGRESS_ALLOW` that are too wide. */
 async function warnOfWide({ config, secrets, log }: Parts): Promise<void> {

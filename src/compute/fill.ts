@@ -1,4 +1,6 @@
+import { processorClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
+import { Budget, LARGE } from "../base/expression/budget.ts";
 import type { JsonObject } from "../base/json.ts";
 import { readStored, wholeOf } from "../base/long-json.ts";
 import { resolveTemplates, type Scope, type TemplateOptions } from "../base/template.ts";
@@ -13,7 +15,11 @@ export interface FillWork {
 }
 
 export function fillJob({ definition, places, frame }: FillWork, bytes: Buffer) {
-  const filled = resolveTemplates(definition, readScope(frame, bytes), places);
+  const scope = readScope(frame, bytes);
+  const filled = resolveTemplates(definition, scope, {
+    ...places,
+    expressions: new Budget(LARGE, processorClock),
+  });
   return { output: null, bytes: Buffer.from(JSON.stringify(filled)) };
 }
 

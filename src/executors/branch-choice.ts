@@ -1,6 +1,7 @@
 import { processorClock } from "../base/clock.ts";
-import { holds, openAllowance } from "../base/condition.ts";
+import { holds } from "../base/condition.ts";
 import { AppError } from "../base/errors.ts";
+import { Budget, LARGE_CONDITION } from "../base/expression/budget.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/template.ts";
 import { frameScope, type KeptResult, readScope, type ScopeFrame } from "../base/whole-scope.ts";
@@ -22,18 +23,15 @@ interface ConditionsFound {
 
 export function conditionsJob(work: ConditionsWork, bytes: Buffer) {
   // A child that others keep from the processor has as much time as one that has it for itself.
-  const allowance = { ...openAllowance(work.allowanceMs), clock: processorClock };
-  const first = firstThatHolds(work.texts, readScope(work.frame, bytes), allowance);
-  return { output: { first, leftMs: allowance.leftMs } satisfies ConditionsFound, bytes: new Uint8Array() };
+  const scope = readScope(work.frame, bytes);
+  const budget = new Budget({ ...LARGE_CONDITION, ms: work.allowanceMs }, processorClock);
+  const first = firstThatHolds(work.texts, scope, budget);
+  return { output: { first, leftMs: budget.leftMs } satisfies ConditionsFound, bytes: new Uint8Array() };
 }
 
 /** Throws what `holds` throws. */
-export function firstThatHolds(
-  texts: readonly string[],
-  scope: Scope,
-  allowance = openAllowance(),
-): number | null {
-  const index = texts.findIndex((text) => holds(text, scope, allowance));
+export function firstThatHolds(texts: readonly string[], scope: Scope, budget: Budget): number | null {
+  const index = texts.findIndex((text) => holds(text, scope, budget));
   return index < 0 ? null : index;
 }
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { ConditionTooLong, conditionFault, MAX_CONDITIONS_MS, openAllowanceHere } from "../base/condition.ts";
+import { conditionFault, MAX_CONDITIONS_MS, openBudgetHere } from "../base/condition.ts";
 import { AppError } from "../base/errors.ts";
+import { ExpressionTooLong } from "../base/expression/too-long.ts";
 import type { JsonObject } from "../base/json.ts";
 import { described, object } from "../base/shape.ts";
 import { nextTurn } from "../base/slices.ts";
@@ -71,9 +72,9 @@ function decided({ branch }: JsonObject): string {
 
 type Branches = Static<typeof Definition>;
 
-/** Throws `ConditionTooLong` for what is not decided at once. */
+/** Throws `ExpressionTooLong` for what is not decided at once. */
 function decide(definition: Branches, scope: Scope): JsonObject {
-  return taken(definition, firstThatHolds(textsOf(definition), scope, openAllowanceHere()));
+  return taken(definition, firstThatHolds(textsOf(definition), scope, openBudgetHere()));
 }
 
 /** At once where that goes, and otherwise where nobody waits for it. */
@@ -84,7 +85,7 @@ async function choose(
   try {
     if (kept.length === 0) return decide(definition, scope);
   } catch (error) {
-    if (!(error instanceof ConditionTooLong)) throw error;
+    if (!(error instanceof ExpressionTooLong)) throw error;
     await nextTurn(); // many runs may come here one behind the other
   }
   const asked = { texts: textsOf(definition), scope, kept, allowanceMs: MAX_CONDITIONS_MS };

@@ -1,6 +1,8 @@
 import { timestamp } from "../base/clock.ts";
-import { ConditionTooLong, openAllowanceHere } from "../base/condition.ts";
+import { openBudgetHere } from "../base/condition.ts";
 import { AppError } from "../base/errors.ts";
+import type { Budget } from "../base/expression/budget.ts";
+import { ExpressionTooLong } from "../base/expression/too-long.ts";
 import { isObject, type Json } from "../base/json.ts";
 import type { Scope } from "../base/template.ts";
 import { DoFirst, type WriteContext } from "../context.ts";
@@ -25,7 +27,7 @@ const DECIDE_MS = 40;
 
 /** What one transaction may still spend on deciding. */
 interface Patience {
-  whens: ReturnType<typeof openAllowanceHere>;
+  whens: Budget;
   decideMs: number;
 }
 
@@ -54,7 +56,7 @@ async function goOn(
   const definitions = stepsOf(starting?.config ?? (await findConfig(tx.db, run)));
   const states = new Map(run.steps.map((step) => [step.key, { ...step }]));
   let results: Record<string, Json> | null = null;
-  const patience: Patience = { whens: openAllowanceHere(), decideMs: DECIDE_MS };
+  const patience: Patience = { whens: openBudgetHere(), decideMs: DECIDE_MS };
 
   for (let moved = true; moved; ) {
     moved = false;
@@ -112,13 +114,15 @@ async function begin(
     return skipped(tx);
   }
   try {
-    const seen = { ...scope, now: timestamp(tx.clock) };
+    const now = run.startedAt ?? timestamp(tx.clock);
+    const seen = { ...scope, run: { id: run.id, startedAt: now }, now };
+    const decision = decisionOf(tx, run);
     if (
       step.when !== undefined &&
-      !(await stepHolds(tx, { decision: decisionOf(tx, run), when: step.when }, seen, patience.whens))
+      !(await stepHolds(tx, { decision, text: step.when }, seen, patience.whens))
     )
       return skipped(tx);
-    if (step.forEach !== undefined) return await beginStepWithItems(tx, run, step, states, scope);
+    if (step.forEach !== undefined) return await beginStepWithItems(tx, run, step, { states, scope: seen });
     const started = await startStep(tx, run, step, { scope, patience });
     if (started.status !== "pending" && isObject(scope.steps)) scope.steps[step.key] = seenStep(started);
     const { id: actionRunId, status, startedAt, completedAt, error } = started;
@@ -140,8 +144,7 @@ async function beginStepWithItems(
   tx: WriteContext,
   run: AutomationRunRow,
   step: Step,
-  states: ReadonlyMap<string, StepState>,
-  scope: Record<string, Json>,
+  { states, scope }: Pick<Beginning, "states" | "scope">,
 ): Promise<Partial<StepState>> {
   const state = states.get(step.key);
   if (!state) throw new AppError("internal", "A step of this run has no state.");
@@ -179,7 +182,7 @@ async function startStep(
   try {
     return await decideRun(tx, executor, input, scope);
   } catch (error) {
-    if (!(error instanceof ConditionTooLong)) throw error;
+    if (!(error instanceof ExpressionTooLong)) throw error;
     return enqueueRun(tx, input);
   } finally {
     patience.decideMs -= tx.clock.monotonic() - startedMs;

@@ -5,7 +5,7 @@ import { type Json, storedJson } from "../base/json.ts";
 import type { Scope } from "../base/template.ts";
 import type { WriteContext } from "../context.ts";
 import { enqueueRun } from "../queue/enqueue.ts";
-import type { Step } from "../resources/automations/config.ts";
+import { forEachTemplate, type Step } from "../resources/automations/config.ts";
 import { automationRunItems, type ItemsState, type StepState } from "../resources/automations/table.ts";
 import type { RunError, RunRow } from "../resources/runs/table.ts";
 import { prepared } from "../store/prepared.ts";
@@ -17,6 +17,7 @@ import { namesIn } from "./names.ts";
 import { runById, type SlimRun } from "./save.ts";
 import { automationScope } from "./scope.ts";
 import { isEnded, statusOfItems } from "./states.ts";
+import { decisionOf, stepList } from "./whens.ts";
 import { refuseHeldKey, runOfStep, workOf } from "./work.ts";
 
 const DEFAULT_PARALLEL = 10;
@@ -37,7 +38,7 @@ export async function beginItems(
   { state, scope }: { state: StepState; scope: Scope },
 ): Promise<Begun> {
   const kept = state.items ? await reopenItems(tx, run, step.key, state.items) : null;
-  const items = kept ?? (await layOut(tx, run, step, scope));
+  const items = kept ?? (await layOut(tx, run, step, await listOf(tx, run, step, scope)));
   const at = timestamp(tx.clock);
   const begun: StepState & Begun = {
     ...state,
@@ -51,6 +52,9 @@ export async function beginItems(
   if (items.completed === items.total) return { ...begun, status: "completed", completedAt: at };
   return startItems(tx, run, step, { state: begun, scope });
 }
+
+const listOf = (tx: WriteContext, run: SlimRun, { forEach = "" }: Step, scope: Scope): Promise<Json> =>
+  stepList(tx, { decision: decisionOf(tx, run), text: forEachTemplate(forEach) }, scope);
 
 const beginItem = prepared((db: WriteDb) =>
   db.statement(`update automation_run_items set status = 'running', action_run_id = ?

@@ -1,8 +1,6 @@
 import { and, asc, eq, inArray, ne, sql } from "drizzle-orm";
-import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
-import { resolveTemplates, type Scope } from "../base/template.ts";
 import type { WriteContext } from "../context.ts";
 import type { Step } from "../resources/automations/config.ts";
 import { automationRunItems, type ItemsState } from "../resources/automations/table.ts";
@@ -25,13 +23,13 @@ export const itemsOf = (runId: string, key: string) =>
 const laterKey = (key: string) => `${key}:later`;
 
 /**
- * Stores the list of a `forEach`. Rows of their own have only the first of its items, since every other write waits for
+ * Stores the list that a `forEach` gives. Rows of their own have only the first of its items, since every other write waits for
  * this one; `layOutNext` makes those of the next.
  *
  * Throws `template_error` for what is no list, `definition_invalid` for one that is too long.
  */
-export async function layOut(tx: WriteContext, run: SlimRun, step: Step, scope: Scope): Promise<ItemsState> {
-  const texts = itemTexts(step, resolveTemplates(step.forEach ?? "", { ...scope, now: timestamp(tx.clock) }));
+export async function layOut(tx: WriteContext, run: SlimRun, step: Step, list: Json): Promise<ItemsState> {
+  const texts = itemTexts(step, list);
   const [first, ...later] = batchesOf(texts);
   await tx.db
     .delete(automationRunItems)

@@ -9,15 +9,17 @@ export interface Names {
 export const ALL_NAMES: Names = { trigger: true, input: true, steps: () => true };
 
 const TRIGGER = /payload|headers|query/;
-/** Steps that are not told by their name: all at once, or by a name that is worked out. */
-const SOME_STEP = /\bsteps\b(?!\s*\.)/;
+/** Steps that are not told by their name, as `steps.key` and `steps["key"]` do: all at once, or by a name that is worked out. */
+const SOME_STEP =
+  /\bsteps\b(?!\s*\.\s*[\p{L}\p{N}_$@-]+(?![\p{L}\p{N}_$@-]|\s*\()|\s*\[\s*\\?["'][^"'\\]*\\?["']\s*\])/u;
 
 /** Of a template, a condition, or the JSON of a definition that holds some. */
 export function namesIn(text: string): Names {
+  return { trigger: TRIGGER.test(text), input: text.includes("input"), steps: stepsIn(text) };
+}
+
+/** Which steps such a text may speak of. */
+export function stepsIn(text: string): Names["steps"] {
   const isAny = SOME_STEP.test(text);
-  return {
-    trigger: TRIGGER.test(text),
-    input: text.includes("input"),
-    steps: (key) => isAny || text.includes(key),
-  };
+  return (key) => isAny || text.includes(key);
 }

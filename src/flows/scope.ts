@@ -19,7 +19,7 @@ import type { ReadDb } from "../store/store.ts";
 import { itemFailures } from "./item-failures.ts";
 import { itemResults, itemScope } from "./item-results.ts";
 import { openTrigger, type StoredTrigger } from "./long-payload.ts";
-import { ALL_NAMES, type Names, namesIn } from "./names.ts";
+import { ALL_NAMES, type Names, namesIn, stepsIn } from "./names.ts";
 
 type Seen = Pick<AutomationRunRow, "automationId" | "scope" | "input" | "deliveryId" | "steps">;
 
@@ -121,14 +121,12 @@ export async function stepScope(
 /** A kept result up to this long is parsed where it is read. */
 const MAX_PARSED_BYTES = 1024 * 1024;
 
-/** A template that puts in all steps at once. */
-const ALL_STEPS = /\{\{\s*steps\s*[?}]/;
-
 /** Steps whose results were kept as artifacts, of those that `text` speaks of. */
 export function keptSteps(steps: Json | undefined, text: string): { step: string; artifactId: string }[] {
+  const isSpokenOf = stepsIn(text);
   return Object.entries(isObject(steps) ? steps : {}).flatMap(([step, seen]) => {
     const artifactId = isObject(seen) ? keptAs(seen.result) : null;
-    return artifactId !== null && (text.includes(step) || ALL_STEPS.test(text)) ? [{ step, artifactId }] : [];
+    return artifactId !== null && isSpokenOf(step) ? [{ step, artifactId }] : [];
   });
 }
 

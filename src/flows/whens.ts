@@ -1,9 +1,12 @@
-import { ConditionTooLong, holds, MAX_CONDITIONS_MS } from "../base/condition.ts";
-import type { Allowance } from "../base/condition-program.ts";
+import { holds, MAX_CONDITIONS_MS } from "../base/condition.ts";
 import { AppError } from "../base/errors.ts";
+import type { Budget } from "../base/expression/budget.ts";
+import { ExpressionTooLong } from "../base/expression/too-long.ts";
+import type { Json } from "../base/json.ts";
 import { writeJson } from "../base/json-write.ts";
-import type { Scope } from "../base/template.ts";
+import { resolveTemplates, type Scope } from "../base/template.ts";
 import type { KeptResult } from "../base/whole-scope.ts";
+import { fillInChild } from "../compute/fill.ts";
 import { DoFirst, type WriteContext } from "../context.ts";
 import { decideConditions } from "../executors/branch-choice.ts";
 import { openContent } from "../resources/artifacts/content.ts";
@@ -14,63 +17,93 @@ import { findKept, keptSteps } from "./scope.ts";
 export const decisionOf = (tx: WriteContext, { automationId }: { automationId: string }): string =>
   `${automationId} ${tx.correlationId}`;
 
+/** An expression of a step, which is evaluated within a transaction where that is quick. */
+interface Asked {
+  decision: string;
+  text: string;
+}
+
+/** How an expression is evaluated: here, or in a child before the transaction. */
+interface Ways<T extends Json> {
+  here(): T;
+  inChild(scope: Scope, kept: readonly KeptResult[]): Promise<T>;
+}
+
 /**
  * Whether the condition of a step holds. One that takes long is decided before the transaction, which then comes here
  * again. Throws `condition_error`, and `DoFirst`.
  */
-export async function stepHolds(
+export function stepHolds(tx: WriteContext, asked: Asked, scope: Scope, budget: Budget): Promise<boolean> {
+  const { compute, closing: signal, organizationId } = tx;
+  const { decision, text } = asked;
+  return evaluateFirst(tx, asked, scope, {
+    here: () => holds(text, scope, budget),
+    async inChild(scope, kept) {
+      const decided = decidedOf(tx, decision);
+      const work = { texts: [text], scope, kept, allowanceMs: decided.leftMs };
+      const { first, leftMs } = await decideConditions(compute, work, { organizationId, signal });
+      decided.leftMs = leftMs;
+      return first !== null;
+    },
+  });
+}
+
+/** The value of a `forEach`, in the same way. Throws `template_error`, and `DoFirst`. */
+export function stepList(tx: WriteContext, asked: Asked, scope: Scope): Promise<Json> {
+  const { compute, closing: signal, organizationId } = tx;
+  return evaluateFirst(tx, asked, scope, {
+    here: () => resolveTemplates(asked.text, scope),
+    async inChild(scope, kept) {
+      const work = { definition: { list: asked.text }, places: {} };
+      const { list = null } = await fillInChild(compute, work, { scope, kept }, { organizationId, signal });
+      return list;
+    },
+  });
+}
+
+async function evaluateFirst<T extends Json>(
   tx: WriteContext,
-  { decision, when }: { decision: string; when: string },
+  { decision, text }: Asked,
   scope: Scope,
-  allowance: Allowance,
-): Promise<boolean> {
-  const kept = keptSteps(scope.steps, when);
+  { here, inChild }: Ways<T>,
+): Promise<T> {
+  const kept = keptSteps(scope.steps, text);
   try {
-    if (kept.length === 0) return holds(when, scope, allowance);
-    throw new ConditionTooLong(`The condition ${JSON.stringify(when)} reads too much.`, { condition: when });
+    if (kept.length === 0) return here();
+    throw new ExpressionTooLong("condition_error", `${JSON.stringify(text)} reads too much.`);
   } catch (error) {
-    if (!(error instanceof ConditionTooLong)) throw error;
-    const { now, ...lasting } = scope;
-    const key = Bun.SHA256.hash(await writeJson([when, lasting]), "hex");
+    if (!(error instanceof ExpressionTooLong)) throw error;
+    const { now, run, ...lasting } = scope;
+    const key = Bun.SHA256.hash(await writeJson([text, lasting]), "hex");
     const known = tx.decidedWhens.get(decision);
     const outcome = known?.outcomes.get(key);
     if (outcome instanceof AppError) throw outcome;
-    if (outcome !== undefined) return outcome;
+    if (outcome !== undefined) return outcome as T;
     if (known && known.leftMs <= 0) throw error;
     // Read here: the result may be of the step that this very transaction ends.
-    const results: Asked["results"] = [];
-    for (const one of kept)
-      results.push({ step: one.step, row: await findKept(tx.db, tx.organizationId, one) });
-    throw new DoFirst(() => decideFirst(tx, { decision, key, when, results }, scope));
+    const rows: { step: string; row: ArtifactRow }[] = [];
+    for (const one of kept) rows.push({ step: one.step, row: await findKept(tx.db, tx.organizationId, one) });
+    throw new DoFirst(async () => {
+      const decided = decidedOf(tx, decision);
+      const startedMs = tx.clock.monotonic();
+      try {
+        const results: KeptResult[] = [];
+        for (const { step, row } of rows) results.push({ step, json: await openContent(tx, row) });
+        decided.outcomes.set(key, await inChild(scope, results));
+      } catch (fault) {
+        if (!(fault instanceof AppError) || !LASTING.includes(fault.code)) throw fault;
+        decided.outcomes.set(key, fault);
+        decided.leftMs -= tx.clock.monotonic() - startedMs;
+      }
+    });
   }
 }
 
-interface Asked {
-  decision: string;
-  key: string;
-  when: string;
-  results: { step: string; row: ArtifactRow }[];
-}
+/** Faults that come again each time. */
+const LASTING = ["condition_error", "template_error", "gone"];
 
-async function decideFirst(
-  tx: WriteContext,
-  { decision, key, when, results }: Asked,
-  scope: Scope,
-): Promise<void> {
-  const { decidedWhens, compute, clock, closing: signal, organizationId } = tx;
+function decidedOf({ decidedWhens }: WriteContext, decision: string) {
   const decided = decidedWhens.get(decision) ?? { leftMs: MAX_CONDITIONS_MS, outcomes: new Map() };
   decidedWhens.set(decision, decided);
-  const startedMs = clock.monotonic();
-  try {
-    const kept: KeptResult[] = [];
-    for (const { step, row } of results) kept.push({ step, json: await openContent(tx, row) });
-    const asked = { texts: [when], scope, kept, allowanceMs: decided.leftMs };
-    const { first, leftMs } = await decideConditions(compute, asked, { organizationId, signal });
-    decided.outcomes.set(key, first !== null);
-    decided.leftMs = leftMs;
-  } catch (fault) {
-    if (!(fault instanceof AppError) || !["condition_error", "gone"].includes(fault.code)) throw fault;
-    decided.outcomes.set(key, fault);
-    decided.leftMs -= clock.monotonic() - startedMs;
-  }
+  return decided;
 }

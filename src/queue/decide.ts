@@ -1,6 +1,6 @@
 import { timestamp } from "../base/clock.ts";
-import { ConditionTooLong } from "../base/condition.ts";
 import { AppError } from "../base/errors.ts";
+import { ExpressionTooLong } from "../base/expression/too-long.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/template.ts";
 import type { Context, WriteContext } from "../context.ts";
@@ -20,7 +20,7 @@ export type Decider = Executor & { decide: NonNullable<Executor["decide"]> };
 
 /**
  * Carries out a run of such a kind here and now: its row is stored once, with its outcome and its events. Throws
- * `ConditionTooLong`, with nothing stored, for one that takes a worker.
+ * `ExpressionTooLong`, with nothing stored, for one that takes a worker.
  */
 export async function decideRun(
   tx: WriteContext,
@@ -95,7 +95,7 @@ function decide(executor: Decider, given: JsonObject, scope: Scope): Decided {
     return { status: "completed", definition, result, error: null };
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "internal") throw error;
-    if (error instanceof ConditionTooLong) throw error;
+    if (error instanceof ExpressionTooLong) throw error;
     const { code, message, details } = error;
     const told: RunError = {
       code,

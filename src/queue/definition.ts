@@ -1,6 +1,7 @@
 import { type TObject, Type } from "@sinclair/typebox";
 import { conditionFault } from "../base/condition.ts";
 import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
+import { ExpressionTooLong } from "../base/expression/too-long.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { object, read } from "../base/shape.ts";
 import { isWholeTemplate, resolveTemplates, type Scope, templateFaults } from "../base/template.ts";
@@ -138,7 +139,7 @@ export function fillIn(executor: Executor, definition: JsonObject, scope: Scope)
   return filled;
 }
 
-/** The same where results of steps are too long to be parsed here. */
+/** The same in a child where results of steps are too long to be parsed here, or expressions take too much. */
 export async function fillInWhole(
   { compute, organizationId }: Context,
   executor: Executor,
@@ -146,8 +147,12 @@ export async function fillInWhole(
   { scope, kept }: { scope: Scope; kept: readonly KeptResult[] },
   signal: AbortSignal,
 ): Promise<JsonObject> {
-  if (kept.length === 0 || !JSON.stringify(definition).includes("{{"))
-    return fillIn(executor, definition, scope);
+  try {
+    if (kept.length === 0 || !JSON.stringify(definition).includes("{{"))
+      return fillIn(executor, definition, scope);
+  } catch (error) {
+    if (!(error instanceof ExpressionTooLong)) throw error;
+  }
   const work = { definition, places: pathsOf(executor) };
   return fillInChild(compute, work, { scope, kept }, { organizationId, signal });
 }
@@ -186,7 +191,8 @@ export function actionPlaces(app: Pick<App, "executors">, kind: ActionKind) {
   return { live: [[]] as string[][], sql, conditions: skip };
 }
 
-function conditionsIn(executor: Executor, definition: JsonObject): { path: string[]; text: string }[] {
+/** The conditions of a definition, field by field. */
+export function conditionsIn(executor: Executor, definition: JsonObject): { path: string[]; text: string }[] {
   return (executor.conditionFields ?? []).flatMap((pattern) => textsAt(definition, pattern.split("."), []));
 }
 

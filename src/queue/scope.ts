@@ -13,7 +13,8 @@ export async function openScope(
   ctx: App & { db: ReadDb },
   run: RunRow,
 ): Promise<{ scope: Scope; kept: readonly KeptResult[] }> {
-  const own = { run: { id: run.id, startedAt: run.startedAt }, now: timestamp(ctx.clock) };
+  const startedAt = run.startedAt ?? timestamp(ctx.clock);
+  const own = { run: { id: run.id, startedAt }, now: startedAt };
   if (run.automationRunId === null)
     return { scope: run.input === null ? own : { ...own, input: run.input }, kept: [] };
   const { scope, kept } = await ctx.runFollowers.stepScope(ctx, run);

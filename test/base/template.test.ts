@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { AppError } from "../../src/base/errors.ts";
+import { Budget, SMALL } from "../../src/base/expression/budget.ts";
+import { noUuid } from "../../src/base/expression/expression.ts";
 import type { Json } from "../../src/base/json.ts";
 import {
   isWholeTemplate,
@@ -9,6 +11,8 @@ import {
   sqlTemplate,
   templateFaults,
 } from "../../src/base/template.ts";
+import type { Template } from "../../src/base/template-grammar.ts";
+import { lookUp } from "../../src/base/template-lookup.ts";
 
 const scope: Scope = {
   payload: {
@@ -25,6 +29,10 @@ const scope: Scope = {
 };
 
 const one = (text: string) => resolveTemplates(text, scope);
+const valueIn =
+  (scope: Scope) =>
+  (template: Template): Json =>
+    lookUp(template, scope, { budget: new Budget(SMALL), nextUuid: noUuid });
 
 function failure(work: () => unknown): AppError {
   try {
@@ -158,24 +166,29 @@ describe("a template", () => {
       "{{}}",
       "{{payload",
       "{{payload.}}",
-      "{{payload.a + 1}}",
+      "{{payload.a + }}",
       "{{payload.a()}}",
-      "{{payload[-1]}}",
+      "{{payload.a.round(1, 2)}}",
       "{{payload[a]}}",
       "{{payload ?? }}",
-      "{{payload ?? x}}",
       "{{payload ?? [1,}}",
       "{{payload}",
-      "a {{1}}",
+      "a {{1u}}",
       '{{payload["a]}}',
     ]) {
-      expect(failure(() => one(text)).code).toBe("template_error");
+      expect([text, failure(() => one(text)).code]).toEqual([text, "template_error"]);
       expect(templateFaults({ x: [text] })).toEqual([{ path: ["x", "0"], message: expect.any(String) }]);
     }
-    expect(templateFaults("{{payload.a + 1}}")[0]?.message).toBe(
-      "The template {{payload.a + 1}} can't be read: }} is expected.",
+    expect(templateFaults("{{payload.a +}}")[0]?.message).toBe(
+      'The template {{payload.a +}} can\'t be read: something is missing before } (at character 12, "}}").',
     );
-    expect(templateFaults({ a: "{{payload.never}}", b: "}} { {", c: 1 })).toEqual([]);
+    expect(templateFaults("{{payload.a.rounded()}}")[0]?.message).toBe(
+      'The template {{payload.a.rounded()}} can\'t be read: there is no function rounded (at character 11, "rounded()").',
+    );
+    expect(templateFaults("{{payload ?? x}}")[0]?.message).toContain("there is no x");
+    expect(templateFaults("{{paylod.a + 1}}")[0]?.message).toContain(
+      "there is no paylod; there are payload, headers,",
+    );
   });
 
   test("takes a megabyte of opening braces in its stride", () => {
@@ -218,7 +231,7 @@ describe("a template", () => {
 });
 
 describe("a template in SQL", () => {
-  const bound = (sql: string, taken: string[] = []) => sqlTemplate(sql, scope, taken);
+  const bound = (sql: string, taken: string[] = []) => sqlTemplate(sql, valueIn(scope), taken);
 
   test("becomes a parameter with the type of its value", () => {
     expect(bound("SELECT * FROM t WHERE a > {{payload.count}} AND b = {{payload.name}}")).toEqual({
@@ -253,7 +266,7 @@ describe("a template in SQL", () => {
       fc.property(fc.string(), (x) => {
         const { sql, parameters } = sqlTemplate(
           "a = {{payload.x}} OR b = '{{payload.x}}'",
-          { payload: { x } },
+          valueIn({ payload: { x } }),
           [],
         );
         expect(sql).toBe("a = $weir_1 OR b = $weir_2");

@@ -18,11 +18,13 @@ test.each([
   ["{{ steps.route.result.branch }} {{input.a}}", "input route"],
   ["{{steps}}", "ask route"],
   ["{{steps ?? {}}}", "ask route"],
-  ['{{steps["ask"].result}}', "ask route"],
+  ['{{steps["ask"].result}}', "ask"],
   ['{{steps["\\u0061sk"].result}}', "ask route"],
   ["steps[input.which].result == 1", "input ask route"],
   ["steps . ask.result == 1", "ask"],
   ["[steps].all(s, s.route.status == 'completed')", "ask route"],
+  ["steps.exists(key, steps[key].status == 'failed')", "ask route"],
+  ['{{steps["a" + "sk"].result}}', "ask route"],
   ["has(steps.route) && steps.ask.status != 'failed'", "ask route"],
 ])("a definition with %s may speak of: %s", (text, names) => {
   expect(named(text)).toBe(names);

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { schemaFaults } from "../../base/json-schema.ts";
 import { jsonObject, object, oneOf, optional } from "../../base/shape.ts";
-import { readPieces, type Template } from "../../base/template-grammar.ts";
+import { pathsOf, readPieces, type Template } from "../../base/template-grammar.ts";
 
 const text = (description: string) => Type.String({ minLength: 1, maxLength: 4096, description });
 const method = ["GET", "HEAD", "POST"] as const;
@@ -69,11 +69,14 @@ interface PathFault {
   message: string;
 }
 
-/** The names that a text's templates begin with, and the first key of each. */
-function templatesOf(value: string): Template[] {
-  return readPieces(value).filter(
-    (piece): piece is Template => typeof piece === "object" && piece.path.length > 0,
-  );
+/** What a text's templates read, each of them as a template of its own. */
+function readsIn(value: string): Template[] {
+  return readPieces(value).flatMap((piece) => {
+    if (typeof piece === "string") return [];
+    return piece.expression === undefined
+      ? pathsOf(piece).map(() => piece)
+      : pathsOf(piece).map((path) => ({ ...piece, path }));
+  });
 }
 
 const keysOf = (schema: JsonObject | undefined): string[] | null =>
@@ -104,7 +107,7 @@ export const addressesOf = ({ http }: HttpTemplate): string[] => [
 /** The config fields that say where the credentials go. */
 export function destinationsOf(definition: HttpTemplate): string[] {
   const named = addressesOf(definition).flatMap((address) =>
-    templatesOf(address).map(({ path }) => path[1] ?? ""),
+    readsIn(address).map(({ path }) => path[1] ?? ""),
   );
   return [...new Set(named.filter((name) => name !== ""))];
 }
@@ -176,13 +179,15 @@ function templateFault(
   known: Record<string, string[] | null>,
 ): string | null {
   try {
-    for (const { source, path, fallback } of templatesOf(value)) {
+    for (const { source, path, fallback, expression } of readsIn(value)) {
       const [root = "", key = ""] = path;
       if (!names.includes(root)) {
         return names.length === 0
           ? "No template can stand here."
           : `The template ${source} can't stand here: ${names.join(" and ")} can.`;
       }
+      if (key === "" && expression !== undefined)
+        return `The template ${source} has to write out which field of ${root} it reads.`;
       if (fallback === undefined && known[root] && !known[root].includes(key))
         return `The template ${source} names a field that ${root}Schema does not have.`;
     }

@@ -98,3 +98,7 @@ export function readDependency(text: string): { key: string; branch: string | nu
     ? { key: text, branch: null }
     : { key: text.slice(0, colon), branch: text.slice(colon + 1) };
 }
+
+/** A `forEach` as a template; an expression may stand there without its braces. */
+export const forEachTemplate = (forEach: string): string =>
+  forEach.includes("{{") ? forEach : `{{${forEach}}}`;

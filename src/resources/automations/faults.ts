@@ -12,10 +12,11 @@ import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
 import { scheduleFaults } from "../../flows/schedule.ts";
 import { definitionFaults, typedFaults } from "../../queue/definition.ts";
 import { typesMatching } from "../events/matching.ts";
-import type { AutomationConfig, Step } from "./config.ts";
+import { type AutomationConfig, forEachTemplate, type Step } from "./config.ts";
 import { conflictFaults } from "./conflicts.ts";
 import { graphFaults } from "./graph.ts";
 import { SENDER_AUTH } from "./sender.ts";
+import { stepReadFaults } from "./step-reads.ts";
 import { TRIGGER_TYPES, type TriggerType } from "./table.ts";
 import { definitionsIn } from "./wire-definitions.ts";
 
@@ -162,7 +163,8 @@ export function configFaults(
     if (faults.length < MAX_FAULTS && isSound("steps", String(index)))
       faults.push(...stepFaults(app, step, [...loc, "steps", String(index)]));
   }
-  if (steps && isSound("steps")) faults.push(...graphFaults(steps, [...loc, "steps"]));
+  if (steps && isSound("steps"))
+    faults.push(...graphFaults(steps, [...loc, "steps"]), ...stepReadFaults(app, steps, [...loc, "steps"]));
   for (const { definition, path, earlier } of definitionsIn(config, before))
     faults.push(...typedFaults(definition, [...loc, ...path], earlier));
   return faults;
@@ -198,8 +200,9 @@ function forEachFaults({ forEach, maxParallel }: Step, loc: readonly string[]): 
     const msg = "This is for a step with forEach";
     return maxParallel === undefined ? [] : [{ loc: [...loc, "maxParallel"], msg, type: "value_error" }];
   }
-  const [fault] = templateFaults(forEach);
-  if (!fault && isWholeTemplate(forEach)) return [];
+  const template = forEachTemplate(forEach);
+  const [fault] = templateFaults(template);
+  if (!fault && isWholeTemplate(template)) return [];
   const msg = fault?.message ?? "Give one template that stands for a list, such as {{payload.orders}}";
   return [{ loc: [...loc, "forEach"], msg, type: "template_error" }];
 }

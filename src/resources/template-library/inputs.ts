@@ -1,4 +1,6 @@
 import type { Fault } from "../../base/errors.ts";
+import { Budget, SMALL } from "../../base/expression/budget.ts";
+import { type Evaluation, noUuid } from "../../base/expression/expression.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { schemaAt, schemaFaults, valueFaults } from "../../base/json-schema.ts";
 import type { Template } from "../../base/template-grammar.ts";
@@ -103,6 +105,8 @@ function isMarked(schema: Json, root: JsonObject, seen: Set<string>): boolean {
   return Object.values(schema).some((part) => isMarked(part, root, seen));
 }
 
+const installing = (): Evaluation => ({ budget: new Budget(SMALL), nextUuid: noUuid });
+
 /** Finds values of `inputs` and what else is in `scope`; an input that is not given has none. */
 export const lookIn =
   (scope: Readonly<Record<string, Json>>) =>
@@ -111,5 +115,5 @@ export const lookIn =
     const { inputs } = scope;
     const isAbsent =
       root === "inputs" && name !== undefined && isObject(inputs) && !Object.hasOwn(inputs, name);
-    return isAbsent && template.fallback === undefined ? undefined : lookUp(template, scope);
+    return isAbsent && template.fallback === undefined ? undefined : lookUp(template, scope, installing());
   };

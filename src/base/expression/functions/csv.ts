@@ -1,0 +1,107 @@
+import Papa from "papaparse";
+import { toJson } from "../json.ts";
+import { entriesOf, find, isList, isObject, type Value } from "../value.ts";
+import { boolOf, type Definitions, fail, listOf, objectOf, type Tools, textOf } from "./contract.ts";
+
+/** Longer ones are read and written where nobody waits. */
+const MAX_CHARACTERS_HERE = 16 * 1024;
+/** What spreadsheets take for a formula. */
+const FORMULA = /^[=+\-@\t\r]/;
+
+interface Options {
+  delimiter: string;
+  header: boolean;
+  columns: string[] | null;
+  safe: boolean;
+}
+
+function optionsOf(value: Value | undefined): Options {
+  const options = value === undefined ? new Map<Value, Value>() : objectOf(value);
+  const known = ["delimiter", "header", "columns", "safe"];
+  for (const [name] of entriesOf(options))
+    if (!known.includes(String(name)))
+      fail(`there is no option ${String(name)}; there are ${known.join(", ")}`);
+  const given = (name: string) => find(options, name);
+  const delimiter = textOf(given("delimiter") ?? ",");
+  if ([...delimiter].length !== 1 || /["\r\n]/.test(delimiter)) fail("the delimiter is one character");
+  const columns = given("columns");
+  return {
+    delimiter,
+    header: boolOf(given("header") ?? true),
+    columns: columns === undefined ? null : listOf(columns).map((name) => textOf(name)),
+    safe: boolOf(given("safe") ?? false),
+  };
+}
+
+function rowsOf(text: string, delimiter: string): string[][] {
+  const { data, errors } = Papa.parse<string[]>(text, { delimiter, skipEmptyLines: true });
+  const [error] = errors;
+  if (error) fail(`row ${(error.row ?? 0) + 1}: ${error.message}`);
+  return data;
+}
+
+/** Rows as objects by the names of the first one. */
+function objectsOf([names = [], ...rows]: string[][]): Value[] {
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined) fail(`two columns are called ${JSON.stringify(twice)}`);
+  return rows.map((row, index) => {
+    if (row.length !== names.length)
+      fail(`row ${index + 2} has ${row.length} values, and the header has ${names.length}`);
+    return new Map<Value, Value>(names.map((name, column) => [name, row[column] ?? ""]));
+  });
+}
+
+/** All names, in the order in which they come first. */
+const columnsOf = (rows: readonly Value[]): string[] => [
+  ...new Set(rows.flatMap((row) => (isObject(row) ? entriesOf(row).map(([name]) => String(name)) : []))),
+];
+
+function cellOf(value: Value | undefined, safe: boolean, { budget }: Tools): string {
+  const json = toJson(value ?? null, budget);
+  const text = json === null ? "" : typeof json === "string" ? json : JSON.stringify(json);
+  budget.make(text.length + 1);
+  return safe && typeof json === "string" && FORMULA.test(text) ? `'${text}` : text;
+}
+
+export const csvFunctions: Definitions = {
+  "csv.parse": {
+    takes: "text, options?",
+    about:
+      'The rows of a CSV text: objects by the names of its first row, or lists with `{"header": false}`. All values are texts. `{"delimiter": ";"}` is for other separators.',
+    examples: [
+      ['csv.parse("a,b\\n1,2")', '[{"a":"1","b":"2"}]'],
+      ['csv.parse("1;2", {"delimiter": ";", "header": false})', '[["1","2"]]'],
+    ],
+    call([value, options], { budget }) {
+      const text = textOf(value);
+      const { delimiter, header } = optionsOf(options);
+      if (text.length > MAX_CHARACTERS_HERE) budget.stepAside();
+      budget.step(2 * text.length);
+      budget.make(8 * text.length);
+      const rows = rowsOf(text.replace(/^\uFEFF/, ""), delimiter);
+      return header ? objectsOf(rows) : rows;
+    },
+  },
+  "csv.text": {
+    takes: "rows, options?",
+    about:
+      'Rows as a CSV text with a header: objects, by all their names or by `{"columns": […]}`, or lists. Objects inside of a row are JSON, null is empty. `{"safe": true}` puts a quote before what spreadsheets take for a formula; `{"header": false}` and `{"delimiter": ";"}` are taken too.',
+    examples: [
+      ['csv.text([{"a": 1, "b": "x,y"}])', '"a,b\\r\\n1,\\"x,y\\""'],
+      ["csv.text([[1, 2], [3, null]])", '"1,2\\r\\n3,"'],
+    ],
+    call([value, given], tools) {
+      const rows = listOf(value);
+      const { delimiter, header, columns, safe } = optionsOf(given);
+      const names = columns ?? columnsOf(rows);
+      tools.budget.step(rows.length * (names.length + 1));
+      const cells = rows.map((row) => {
+        if (isList(row)) return row.map((cell) => cellOf(cell, safe, tools));
+        const fields = objectOf(row);
+        return names.map((name) => cellOf(find(fields, name), safe, tools));
+      });
+      const head = header && names.length > 0 ? [names] : [];
+      return Papa.unparse([...head, ...cells], { delimiter, newline: "\r\n" });
+    },
+  },
+};

@@ -1,0 +1,104 @@
+import { createHash, createHmac } from "node:crypto";
+import { toJson } from "../json.ts";
+import type { Value } from "../value.ts";
+import { bytesOf, type Definitions, fail, textOf, wholeOf } from "./contract.ts";
+
+const ALGORITHMS = ["sha256", "sha1", "sha512"];
+
+function algorithmOf(value: Value | undefined): string {
+  const name = value === undefined ? "sha256" : textOf(value);
+  return ALGORITHMS.includes(name) ? name : fail(`there is no ${name} here; take ${ALGORITHMS.join(", ")}`);
+}
+
+/** Base64 of either alphabet, with or without padding. */
+function decoded(text: string): Uint8Array {
+  const plain = text.replaceAll("-", "+").replaceAll("_", "/");
+  try {
+    return Uint8Array.fromBase64(plain);
+  } catch {
+    return fail("the text is not base64");
+  }
+}
+
+const MAX_INDENT = 10;
+
+export const dataFunctions: Definitions = {
+  "json.parse": {
+    takes: "text",
+    about: "The value that a JSON text has.",
+    examples: [['json.parse("{\\"a\\": [1, 2]}").a', "[1,2]"]],
+    call([value], { budget }) {
+      const text = textOf(value);
+      budget.step(text.length >> 1);
+      budget.make(text.length);
+      try {
+        return JSON.parse(text) as Value;
+      } catch (error) {
+        return fail(`the text is not JSON: ${(error as Error).message}`);
+      }
+    },
+  },
+  "json.text": {
+    takes: "value, indent?",
+    about: "The value as a JSON text, on one line or indented.",
+    examples: [['json.text({"a": [1, null]})', '"{\\"a\\":[1,null]}"']],
+    call([value = null, indent], { budget }) {
+      const spaces = indent === undefined ? 0 : wholeOf(indent);
+      if (spaces < 0 || spaces > MAX_INDENT) fail(`the indent is from 0 to ${MAX_INDENT}`);
+      const text = JSON.stringify(toJson(value, budget), null, spaces);
+      budget.make(text.length);
+      return text;
+    },
+  },
+  "url.encode": {
+    takes: "text",
+    about: "The text as one part of a URL.",
+    examples: [['url.encode("a b/c&d")', '"a%20b%2Fc%26d"']],
+    call([value], { budget }) {
+      const text = textOf(value);
+      if (!text.isWellFormed()) fail("the text has half of a character");
+      budget.make(3 * text.length);
+      return encodeURIComponent(text);
+    },
+  },
+  "base64.encode": {
+    takes: "text or bytes",
+    about: "The bytes, or those of the text in UTF-8, as base64.",
+    examples: [['base64.encode("hi")', '"aGk="']],
+    call([value], { budget }) {
+      const bytes = bytesOf(value);
+      budget.make(2 * bytes.length);
+      return Buffer.from(bytes).toString("base64");
+    },
+  },
+  "base64.decode": {
+    takes: "text",
+    about: "The bytes of a base64 text; `string(…)` makes a text of them.",
+    examples: [['string(base64.decode("aGk="))', '"hi"']],
+    call([value], { budget }) {
+      const text = textOf(value);
+      budget.make(text.length);
+      return decoded(text);
+    },
+  },
+  "hash.sha256": {
+    takes: "text or bytes",
+    about: "The SHA-256 hash, in hexadecimal.",
+    examples: [['hash.sha256("abc").substring(0, 8)', '"ba7816bf"']],
+    call: ([value]) => createHash("sha256").update(bytesOf(value)).digest("hex"),
+  },
+  "hash.hmac": {
+    takes: "key, text or bytes, algorithm?",
+    about: 'The HMAC with a key, in hexadecimal; the algorithm is "sha256" (or "sha1", "sha512").',
+    examples: [['hash.hmac("key", "abc").substring(0, 8)', '"9c196e32"']],
+    call: ([key, value, algorithm]) =>
+      createHmac(algorithmOf(algorithm), bytesOf(key)).update(bytesOf(value)).digest("hex"),
+  },
+  uuid: {
+    takes: "",
+    about:
+      "A UUID: another one at each place and in each run, and the same one where the run is tried again.",
+    examples: [["size(uuid())", "36"]],
+    call: (_, { nextUuid }) => nextUuid(),
+  },
+};

@@ -1,0 +1,163 @@
+import { Duration, Instant, isNumber, type Value } from "../value.ts";
+import { type Definitions, fail, instantOf, refuse, textOf, wholeOf } from "./contract.ts";
+import { instantFrom } from "./core.ts";
+import { formatDate, OFFSET, parseDate } from "./date-pattern.ts";
+
+/** A zone of IANA, or an offset such as +02:00. */
+function zoneOf(value: Value | undefined): string {
+  if (value === undefined) return "UTC";
+  const given = textOf(value);
+  const zone = /^\d\d:\d\d$/.test(given) ? `+${given}` : given;
+  try {
+    Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone);
+    return zone;
+  } catch {
+    return fail(`there is no time zone ${JSON.stringify(given.slice(0, 60))}`);
+  }
+}
+
+const zoned = ({ nanoseconds }: Instant, zone: Value | undefined) =>
+  Temporal.Instant.fromEpochNanoseconds(nanoseconds).toZonedDateTimeISO(zoneOf(zone));
+
+/** A time, also as its text. */
+const timeOf = (value: Value = null): Instant =>
+  typeof value === "string" ? instantFrom(value) : instantOf(value);
+
+/** A part of a time in a zone. */
+function part(about: string, example: string, json: string, get: (time: Temporal.ZonedDateTime) => number) {
+  return {
+    takes: "time, zone?",
+    about,
+    examples: [[example, json]] as const,
+    call: ([time, zone]: readonly Value[]) => BigInt(get(zoned(instantOf(time), zone))),
+  };
+}
+
+/** A part of a time, or all of a duration in that unit. */
+function partOrLength(unit: string, nanoseconds: bigint, get: (time: Temporal.ZonedDateTime) => number) {
+  return {
+    takes: "time or duration, zone?",
+    about: `The ${unit} of a time, or how many there are in a duration.`,
+    examples: [[`timestamp("2026-01-31T12:34:56Z").${unit}()`, UNIT_EXAMPLES[unit] ?? "0"]] as const,
+    call([value = null, zone]: readonly Value[]) {
+      if (value instanceof Duration) return value.nanoseconds / nanoseconds;
+      return BigInt(get(zoned(instantOf(value), zone)));
+    },
+  };
+}
+
+const UNIT_EXAMPLES: Readonly<Record<string, string>> = {
+  getHours: "12",
+  getMinutes: "34",
+  getSeconds: "56",
+};
+
+const UNITS = ["years", "months", "weeks", "days", "hours", "minutes", "seconds", "milliseconds"] as const;
+type Unit = (typeof UNITS)[number];
+
+function unitOf(value: Value | undefined): Unit {
+  const given = textOf(value);
+  const unit = UNITS.find((each) => each === given || each === `${given}s`);
+  return unit ?? fail(`${JSON.stringify(given.slice(0, 60))} is not a unit: ${UNITS.join(", ")}`);
+}
+
+const instantAt = (time: Temporal.ZonedDateTime): Instant => new Instant(time.epochNanoseconds);
+
+export const dateFunctions: Definitions = {
+  "date.parse": {
+    takes: "text, pattern?, zone?",
+    about: `A time of a text. The pattern has Unicode's letters: \`yyyy yy M MM MMM MMMM d dd EEE EEEE H HH h hh a m mm s ss S SS SSS ${OFFSET} VV\`, and texts in '…'. Without a pattern the text is as RFC 3339 has it, with its zone. The zone is the text's own, else the given one, else UTC.`,
+    examples: [
+      ['date.parse("31.01.2026", "dd.MM.yyyy")', '"2026-01-31T00:00:00.000Z"'],
+      ['date.parse("2026-01-31 12:00", "yyyy-MM-dd HH:mm", "Europe/Berlin")', '"2026-01-31T11:00:00.000Z"'],
+    ],
+    call: ([text, pattern, zone]) =>
+      pattern === undefined
+        ? instantFrom(textOf(text))
+        : parseDate(textOf(text), textOf(pattern), zoneOf(zone)),
+  },
+  "date.format": {
+    takes: "time, pattern, zone?",
+    about: "A time, or its text, as the pattern writes it; the letters are those of `date.parse`.",
+    examples: [
+      ['date.format("2026-01-31T23:30:00Z", "d MMMM yyyy", "Europe/Berlin")', '"1 February 2026"'],
+      ['date.format(timestamp("2026-01-31T12:00:00Z"), "yyyy-MM-dd HH:mm:ss")', '"2026-01-31 12:00:00"'],
+    ],
+    call: ([time, pattern, zone]) => formatDate(zoned(timeOf(time), zone), textOf(pattern)),
+  },
+  "date.add": {
+    takes: "time, count, unit, zone?",
+    about:
+      "A time so many years, months, weeks, days, hours, minutes, seconds or milliseconds later, or earlier for a negative count. The last day of a shorter month stands in for one that it lacks.",
+    examples: [['date.add("2026-01-31T00:00:00Z", 1, "month")', '"2026-02-28T00:00:00.000Z"']],
+    call: ([time, count, unit, zone]) => {
+      const length = { [unitOf(unit)]: wholeOf(count) };
+      try {
+        return instantAt(zoned(timeOf(time), zone).add(length));
+      } catch (error) {
+        if (error instanceof RangeError) return fail("the time is outside of the years 1 to 9999");
+        throw error;
+      }
+    },
+  },
+  "date.diff": {
+    takes: "from, to, unit, zone?",
+    about: "How many whole units lie between two times; negative where the second is earlier.",
+    examples: [['date.diff("2026-01-01T00:00:00Z", "2026-03-15T00:00:00Z", "months")', "2"]],
+    call([from, to, unit, zone]) {
+      const largestUnit = unitOf(unit);
+      const length = zoned(timeOf(from), zone).until(zoned(timeOf(to), zone), { largestUnit });
+      return BigInt(length[largestUnit]);
+    },
+  },
+  getFullYear: part(
+    "The year.",
+    'timestamp("2026-01-31T12:00:00Z").getFullYear()',
+    "2026",
+    (time) => time.year,
+  ),
+  getMonth: part(
+    "The month, from 0 for January, as CEL has it.",
+    'timestamp("2026-01-31T12:00:00Z").getMonth()',
+    "0",
+    (time) => time.month - 1,
+  ),
+  getDate: part(
+    "The day of the month, from 1.",
+    'timestamp("2026-01-31T12:00:00Z").getDate()',
+    "31",
+    (time) => time.day,
+  ),
+  getDayOfMonth: part(
+    "The day of the month, from 0.",
+    'timestamp("2026-01-31T12:00:00Z").getDayOfMonth()',
+    "30",
+    (time) => time.day - 1,
+  ),
+  getDayOfWeek: part(
+    "The day of the week, from 0 for Sunday.",
+    'timestamp("2026-01-31T12:00:00Z").getDayOfWeek()',
+    "6",
+    (time) => time.dayOfWeek % 7,
+  ),
+  getDayOfYear: part(
+    "The day of the year, from 0.",
+    'timestamp("2026-01-31T12:00:00Z").getDayOfYear()',
+    "30",
+    (time) => time.dayOfYear - 1,
+  ),
+  getHours: partOrLength("getHours", 3_600_000_000_000n, (time) => time.hour),
+  getMinutes: partOrLength("getMinutes", 60_000_000_000n, (time) => time.minute),
+  getSeconds: partOrLength("getSeconds", 1_000_000_000n, (time) => time.second),
+  getMilliseconds: {
+    takes: "time or duration, zone?",
+    about: "The milliseconds within the second.",
+    examples: [['timestamp("2026-01-31T12:00:00.250Z").getMilliseconds()', "250"]],
+    call([value = null, zone]) {
+      if (value instanceof Duration) return (value.nanoseconds / 1_000_000n) % 1_000n;
+      return isNumber(value)
+        ? refuse("a time or a duration", value)
+        : BigInt(zoned(instantOf(value), zone).millisecond);
+    },
+  },
+};

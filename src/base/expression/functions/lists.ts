@@ -1,0 +1,111 @@
+import { distinctByKey, groupByKey, type Keyed, sortByKey } from "../order.ts";
+import { find, isList, isObject, type Value } from "../value.ts";
+import { type Definitions, fail, listOf, type Tools, textOf, wholeOf } from "./contract.ts";
+
+/** Each item with its field of that name, null where it has none; or with itself. */
+function keyedBy(values: readonly Value[]): Keyed[] {
+  const [list, name] = values;
+  if (name === undefined) return listOf(list).map((item) => ({ key: item, item }));
+  const field = textOf(name);
+  return listOf(list).map((item) => ({
+    key: (isObject(item) ? find(item, field) : undefined) ?? null,
+    item,
+  }));
+}
+
+function flattened(list: readonly Value[], depth: number, { budget }: Tools): Value[] {
+  budget.step(list.length);
+  budget.make(8 * list.length);
+  return list.flatMap((item) =>
+    isList(item) && depth > 0 ? flattened(item, depth - 1, { budget } as Tools) : [item],
+  );
+}
+
+export const listFunctions: Definitions = {
+  first: {
+    takes: "list",
+    about: "The first item; null for an empty list.",
+    examples: [["first([1, 2])", "1"]],
+    call: ([list]) => listOf(list)[0] ?? null,
+  },
+  last: {
+    takes: "list",
+    about: "The last item; null for an empty list.",
+    examples: [["[1, 2].last()", "2"]],
+    call: ([list]) => listOf(list).at(-1) ?? null,
+  },
+  slice: {
+    takes: "list, from, to",
+    about: "The items from a place up to another, counted from 0.",
+    examples: [["[1, 2, 3, 4].slice(1, 3)", "[2,3]"]],
+    call([value, from, to], { budget }) {
+      const list = listOf(value);
+      const start = wholeOf(from);
+      const end = wholeOf(to);
+      if (start < 0 || end > list.length || start > end)
+        fail(`the list of ${list.length} has no items from ${start} to ${end}`);
+      budget.make(8 * (end - start));
+      return list.slice(start, end);
+    },
+  },
+  flatten: {
+    takes: "list, depth?",
+    about: "The items of the lists in a list, one level deep or as deep as given.",
+    examples: [["[[1, 2], [3]].flatten()", "[1,2,3]"]],
+    call([list, depth], tools) {
+      const levels = depth === undefined ? 1 : wholeOf(depth);
+      return levels < 0 ? fail("the depth is negative") : flattened(listOf(list), levels, tools);
+    },
+  },
+  sort: {
+    takes: "list",
+    about: "The items in order, null last.",
+    examples: [["[3, 1, 2].sort()", "[1,2,3]"]],
+    call: ([list = null], { budget }) => sortByKey("sort", keyedBy([list]), budget),
+  },
+  sortBy: {
+    takes: "list, name?",
+    about:
+      "The items in the order of a field, null last; `list.sortBy(x, expression)` takes any expression over an item.",
+    examples: [
+      ['[{"n": 2}, {"n": 1}].sortBy(x, x.n)', '[{"n":1},{"n":2}]'],
+      ['sortBy([{"n": 2}, {"n": 1}], "n")', '[{"n":1},{"n":2}]'],
+      ["[1, 3, 2].sortBy(x, -x)", "[3,2,1]"],
+    ],
+    call: (values, { budget }) => sortByKey("sortBy", keyedBy(values), budget),
+  },
+  groupBy: {
+    takes: "list, name?",
+    about:
+      "`[{key, items}]`, in the order in which the keys come first, by a field; `list.groupBy(x, expression)` takes any expression over an item.",
+    examples: [
+      ['[{"a": "x"}, {"a": "y"}, {"a": "x"}].groupBy(r, r.a).map(g, size(g.items))', "[2,1]"],
+      ['groupBy([{"a": "x"}], "a")', '[{"key":"x","items":[{"a":"x"}]}]'],
+    ],
+    call: (values, { budget }) => groupByKey("groupBy", keyedBy(values), budget),
+  },
+  distinct: {
+    takes: "list",
+    about: "Each value once, the first one kept.",
+    examples: [["[1, 2, 1].distinct()", "[1,2]"]],
+    call: ([list = null], { budget }) => distinctByKey(keyedBy([list]), budget),
+  },
+  distinctBy: {
+    takes: "list, name?",
+    about:
+      "The first item of each value of a field; `list.distinctBy(x, expression)` takes any expression over an item.",
+    examples: [['[{"id": 1, "v": 1}, {"id": 1, "v": 2}].distinctBy(x, x.id)', '[{"id":1,"v":1}]']],
+    call: (values, { budget }) => distinctByKey(keyedBy(values), budget),
+  },
+  "lists.range": {
+    takes: "count",
+    about: "The whole numbers from 0 up to, but not including, the count.",
+    examples: [["lists.range(3)", "[0,1,2]"]],
+    call([value], { budget }) {
+      const count = Math.max(wholeOf(value), 0);
+      budget.step(count);
+      budget.make(8 * count);
+      return Array.from({ length: count }, (_, index) => BigInt(index));
+    },
+  },
+};

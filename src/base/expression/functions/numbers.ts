@@ -1,0 +1,215 @@
+import { compare, unfit } from "../operators.ts";
+import { int, isList, isNumber, type Value } from "../value.ts";
+import { bigintOf, type Definitions, fail, listOf, numberOf, refuse, type Tools } from "./contract.ts";
+
+declare global {
+  interface Math {
+    /** The sum with one rounding at the end. */
+    sumPrecise(numbers: Iterable<number>): number;
+  }
+}
+
+/** The first one that is before (-1) or after (1) all others. */
+function extreme(values: readonly Value[], sign: 1 | -1, { budget }: Tools): Value {
+  return values.slice(1).reduce((found, value) => {
+    const order = compare(value, found, budget);
+    if (order === null) throw unfit(sign < 0 ? "min" : "max", found, value);
+    return order * sign > 0 ? value : found;
+  }, values[0] ?? null);
+}
+
+/** Values side by side, or those of one list. */
+const given = (values: readonly Value[]): readonly Value[] => {
+  const [only] = values;
+  return values.length === 1 && only !== undefined && isList(only) ? only : values;
+};
+
+const numbers = (values: readonly Value[]) => {
+  for (const value of values) numberOf(value);
+  return values.length > 0 ? values : fail("at least one number is expected");
+};
+
+const rounded = (value: number) => Math.sign(value) * Math.round(Math.abs(value));
+
+const whole =
+  (work: (value: number) => number) =>
+  ([value = null]: readonly Value[]) =>
+    typeof value === "bigint" ? value : work(numberOf(value));
+
+/** Exact as long as all are whole; else with one rounding at the end. */
+function total(list: readonly Value[]): bigint | number {
+  if (list.every((item) => typeof item === "bigint"))
+    return int((list as bigint[]).reduce((a, b) => a + b, 0n));
+  return Math.sumPrecise(list.map((item) => numberOf(item)));
+}
+
+function shifted(value: Value | undefined, places: Value | undefined, isLeft: boolean): bigint {
+  const by = bigintOf(places);
+  if (by < 0n) fail("the number of places is negative");
+  const from = bigintOf(value);
+  if (by >= 64n) return 0n;
+  return isLeft ? BigInt.asIntN(64, from << by) : BigInt.asIntN(64, BigInt.asUintN(64, from) >> by);
+}
+
+export const numberFunctions: Definitions = {
+  "math.greatest": {
+    takes: "number, …",
+    about: "The greatest of some numbers, or of a list of them.",
+    examples: [["math.greatest(1, 3.5, 2)", "3.5"]],
+    call: (values, tools) => extreme(numbers(given(values)), 1, tools),
+  },
+  "math.least": {
+    takes: "number, …",
+    about: "The least of some numbers, or of a list of them.",
+    examples: [["math.least([4, 2])", "2"]],
+    call: (values, tools) => extreme(numbers(given(values)), -1, tools),
+  },
+  "math.ceil": {
+    takes: "number",
+    about: "The next whole number above.",
+    examples: [["math.ceil(1.2)", "2"]],
+    call: whole(Math.ceil),
+  },
+  "math.floor": {
+    takes: "number",
+    about: "The next whole number below.",
+    examples: [["math.floor(1.8)", "1"]],
+    call: whole(Math.floor),
+  },
+  "math.round": {
+    takes: "number",
+    about:
+      "The nearest whole number; a half goes away from 0. For two decimals, write `math.round(x * 100) / 100`.",
+    examples: [
+      ["math.round(2.5)", "3"],
+      ["math.round(3.14159 * 100) / 100", "3.14"],
+    ],
+    call: whole(rounded),
+  },
+  "math.trunc": {
+    takes: "number",
+    about: "The number without its decimals.",
+    examples: [["math.trunc(-1.8)", "-1"]],
+    call: whole(Math.trunc),
+  },
+  "math.abs": {
+    takes: "number",
+    about: "The number without its sign.",
+    examples: [["math.abs(-3)", "3"]],
+    call: ([value = null]) =>
+      typeof value === "bigint" ? int(value < 0n ? -value : value) : Math.abs(numberOf(value)),
+  },
+  "math.sign": {
+    takes: "number",
+    about: "-1, 0 or 1.",
+    examples: [["math.sign(-3)", "-1"]],
+    call: ([value = null]) =>
+      typeof value === "bigint" ? (value > 0n ? 1n : value < 0n ? -1n : 0n) : Math.sign(numberOf(value)),
+  },
+  "math.sqrt": {
+    takes: "number",
+    about: "The square root.",
+    examples: [["math.sqrt(81)", "9"]],
+    call: ([value]) => Math.sqrt(numberOf(value)),
+  },
+  "math.isNaN": {
+    takes: "number",
+    about: "Whether it is no number, as 0.0 / 0.0.",
+    examples: [["math.isNaN(0.0 / 0.0)", "true"]],
+    call: ([value]) => Number.isNaN(numberOf(value)),
+  },
+  "math.isInf": {
+    takes: "number",
+    about: "Whether it is infinite, as 1.0 / 0.0.",
+    examples: [["math.isInf(1.0 / 0.0)", "true"]],
+    call: ([value]) => Math.abs(numberOf(value)) === Number.POSITIVE_INFINITY,
+  },
+  "math.isFinite": {
+    takes: "number",
+    about: "Whether it is a number that JSON has.",
+    examples: [["math.isFinite(1.5)", "true"]],
+    call: ([value]) => Number.isFinite(numberOf(value)),
+  },
+  "math.bitAnd": {
+    takes: "a, b",
+    about: "The bits that both whole numbers have.",
+    examples: [["math.bitAnd(6, 3)", "2"]],
+    call: ([a, b]) => bigintOf(a) & bigintOf(b),
+  },
+  "math.bitOr": {
+    takes: "a, b",
+    about: "The bits that one of the whole numbers has.",
+    examples: [["math.bitOr(6, 3)", "7"]],
+    call: ([a, b]) => bigintOf(a) | bigintOf(b),
+  },
+  "math.bitXor": {
+    takes: "a, b",
+    about: "The bits that just one of the whole numbers has.",
+    examples: [["math.bitXor(6, 3)", "5"]],
+    call: ([a, b]) => bigintOf(a) ^ bigintOf(b),
+  },
+  "math.bitNot": {
+    takes: "a",
+    about: "All bits of the whole number turned.",
+    examples: [["math.bitNot(1)", "-2"]],
+    call: ([a]) => ~bigintOf(a),
+  },
+  "math.bitShiftLeft": {
+    takes: "a, places",
+    about: "The bits moved to the left, within 64.",
+    examples: [["math.bitShiftLeft(1, 4)", "16"]],
+    call: ([a, places]) => shifted(a, places, true),
+  },
+  "math.bitShiftRight": {
+    takes: "a, places",
+    about: "The bits moved to the right, with zeros from the left.",
+    examples: [["math.bitShiftRight(16, 2)", "4"]],
+    call: ([a, places]) => shifted(a, places, false),
+  },
+  sum: {
+    takes: "list",
+    about: "The sum of a list of numbers; 0 for an empty list.",
+    examples: [
+      ["sum([1, 2, 3])", "6"],
+      ["[0.1, 0.2, 0.3].sum()", "0.6"],
+    ],
+    call: ([list]) => total(listOf(list)),
+  },
+  avg: {
+    takes: "list",
+    about: "The average of a list of numbers; null for an empty list.",
+    examples: [["avg([1, 2])", "1.5"]],
+    call([value]) {
+      const list = listOf(value);
+      return list.length === 0 ? null : Number(total(list)) / list.length;
+    },
+  },
+  min: {
+    takes: "list, or values …",
+    about: "The least of a list or of some values of one kind; null for an empty list.",
+    examples: [
+      ["min([3, 1, 2])", "1"],
+      ['min("b", "a")', '"a"'],
+    ],
+    call: (values, tools) => extreme(ordered(given(values)), -1, tools),
+  },
+  max: {
+    takes: "list, or values …",
+    about: "The greatest of a list or of some values of one kind; null for an empty list.",
+    examples: [["max([3, 1, 2])", "3"]],
+    call: (values, tools) => extreme(ordered(given(values)), 1, tools),
+  },
+};
+
+/** A single value has to have an order too. */
+function ordered(values: readonly Value[]): readonly Value[] {
+  const [first] = values;
+  if (
+    first !== undefined &&
+    (first === null ||
+      isList(first) ||
+      (typeof first === "object" && !isNumber(first) && first.constructor === Object))
+  )
+    refuse("a number, text, bool, time or duration", first);
+  return values;
+}

@@ -1,0 +1,93 @@
+import { RE2JS } from "re2js";
+import type { Budget } from "../budget.ts";
+import { type Definitions, fail, textOf, wholeOf } from "./contract.ts";
+
+const MAX_PATTERNS = 256;
+const kept = new Map<string, RE2JS>();
+
+/** A pattern of RE2, which takes linear time. Reading one costs as much as going through 20 values for each character. */
+function patternOf(text: string, budget: Budget): RE2JS {
+  const known = kept.get(text);
+  if (known) return known;
+  budget.step(500 + 20 * text.length);
+  let pattern: RE2JS;
+  try {
+    pattern = RE2JS.compile(text);
+  } catch (error) {
+    return fail(`${JSON.stringify(text.slice(0, 60))} is not a pattern of RE2: ${(error as Error).message}`);
+  }
+  if (kept.size >= MAX_PATTERNS) kept.clear();
+  kept.set(text, pattern);
+  return pattern;
+}
+
+/** Reads a pattern, and pays for going through a text with it. */
+function matcherOf([text, pattern]: readonly Parameters<typeof textOf>[0][], budget: Budget) {
+  const within = textOf(text);
+  const read = patternOf(textOf(pattern), budget);
+  budget.step(within.length);
+  return read.matcher(within);
+}
+
+export const patternFunctions: Definitions = {
+  matches: {
+    takes: "text, pattern",
+    about: "Whether a part of the text fits the pattern, in the syntax of RE2.",
+    examples: [['"order-17".matches("^order-[0-9]+$")', "true"]],
+    call: (values, { budget }) => matcherOf(values, budget).find(),
+  },
+  "regex.extract": {
+    takes: "text, pattern, group?",
+    about:
+      "The first part that fits: its first group where there is one, or the given group (0 is all of it); null where none fits.",
+    examples: [
+      ['regex.extract("order-17", "order-([0-9]+)")', '"17"'],
+      ['regex.extract("none", "[0-9]+")', "null"],
+    ],
+    call(values, { budget }) {
+      const matcher = matcherOf(values, budget);
+      const groups = matcher.groupCount();
+      const group = values[2] === undefined ? Math.min(groups, 1) : wholeOf(values[2]);
+      if (group < 0 || group > groups)
+        fail(`the pattern has ${groups} groups, so there is no group ${group}`);
+      return matcher.find() ? matcher.group(group) : null;
+    },
+  },
+  "regex.extractAll": {
+    takes: "text, pattern, group?",
+    about: "All parts that fit, as `regex.extract` gives the first.",
+    examples: [['regex.extractAll("a1 b22", "[0-9]+")', '["1","22"]']],
+    call(values, { budget }) {
+      const matcher = matcherOf(values, budget);
+      const groups = matcher.groupCount();
+      const group = values[2] === undefined ? Math.min(groups, 1) : wholeOf(values[2]);
+      if (group < 0 || group > groups)
+        fail(`the pattern has ${groups} groups, so there is no group ${group}`);
+      const found: (string | null)[] = [];
+      while (matcher.find()) {
+        const part = matcher.group(group);
+        budget.step();
+        budget.make(8 + (part?.length ?? 0));
+        found.push(part);
+      }
+      return found;
+    },
+  },
+  "regex.replace": {
+    takes: "text, pattern, with",
+    about: `The text with all parts that fit replaced; \`$1\` and \`\${name}\` stand for groups.`,
+    examples: [['regex.replace("2026-01-31", "(\\\\d+)-(\\\\d+)-(\\\\d+)", "$3.$2.$1")', '"31.01.2026"']],
+    call(values, { budget }) {
+      const text = textOf(values[0]);
+      const by = textOf(values[2]);
+      const counter = matcherOf(values, budget);
+      let parts = 0;
+      while (counter.find()) {
+        parts++;
+        budget.make(by.length);
+      }
+      budget.make(text.length * (1 + (by.includes("$") ? Math.min(parts, 10) : 0)));
+      return matcherOf(values, budget).replaceAll(by, true);
+    },
+  },
+};

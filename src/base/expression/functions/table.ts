@@ -1,0 +1,47 @@
+import type { Value } from "../value.ts";
+import type { Definition, Definitions, Tools } from "./contract.ts";
+import { coreFunctions } from "./core.ts";
+import { csvFunctions } from "./csv.ts";
+import { dataFunctions } from "./data.ts";
+import { dateFunctions } from "./dates.ts";
+import { htmlFunctions } from "./html.ts";
+import { listFunctions } from "./lists.ts";
+import { numberFunctions } from "./numbers.ts";
+import { objectFunctions } from "./objects.ts";
+import { patternFunctions } from "./patterns.ts";
+import { textFunctions } from "./text.ts";
+
+/** All functions, by the groups of their page in the documents. */
+export const GROUPS: Readonly<Record<string, Definitions>> = {
+  Values: coreFunctions,
+  Text: textFunctions,
+  Patterns: patternFunctions,
+  Numbers: numberFunctions,
+  Lists: listFunctions,
+  Objects: objectFunctions,
+  "Dates and times": dateFunctions,
+  "JSON, URLs, hashes": dataFunctions,
+  CSV: csvFunctions,
+  HTML: htmlFunctions,
+};
+
+export interface Func {
+  /** How many values it takes. */
+  min: number;
+  max: number;
+  call(values: readonly Value[], tools: Tools): Value;
+}
+
+function functionOf({ takes, call }: Definition): Func {
+  const names = takes === "" ? [] : takes.split(/, (?!or )/);
+  const isOpen = takes.endsWith("…");
+  const required = names.filter((name) => !name.endsWith("?") && name !== "…").length;
+  return { min: required, max: isOpen ? Number.POSITIVE_INFINITY : names.length, call };
+}
+
+/** By name. */
+export const FUNCTIONS: ReadonlyMap<string, Func> = new Map(
+  Object.values(GROUPS).flatMap((group) =>
+    Object.entries(group).map(([name, definition]): [string, Func] => [name, functionOf(definition)]),
+  ),
+);

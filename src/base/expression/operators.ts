@@ -1,0 +1,167 @@
+import type { Budget } from "./budget.ts";
+import { ExpressionError } from "./fault.ts";
+import {
+  Duration,
+  entriesOf,
+  find,
+  Instant,
+  int,
+  isList,
+  isNumber,
+  isObject,
+  nameOf,
+  sizeOf,
+  type Value,
+} from "./value.ts";
+
+export const unfit = (operator: string, ...values: Value[]): ExpressionError =>
+  new ExpressionError("type", `${operator} does not work on ${values.map(nameOf).join(" and ")}`);
+
+/** By value, as CEL has it: 1 is 1.0, and values of different kinds are not the same. Each value looked at is a step. */
+export function isEqual(a: Value, b: Value, budget: Budget): boolean {
+  budget.step();
+  if (a === b) return true;
+  if (isNumber(a) && isNumber(b)) return typeof a !== typeof b && isSameNumber(a, b);
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (isList(a))
+    return isList(b) && a.length === b.length && a.every((item, i) => isEqual(item, b[i] ?? null, budget));
+  if (a instanceof Uint8Array) return b instanceof Uint8Array && Buffer.compare(a, b) === 0;
+  if (a instanceof Instant) return b instanceof Instant && a.nanoseconds === b.nanoseconds;
+  if (a instanceof Duration) return b instanceof Duration && a.nanoseconds === b.nanoseconds;
+  if (!isObject(a) || !isObject(b) || sizeOf(a) !== sizeOf(b)) return false;
+  return entriesOf(a).every(([key, value]) => {
+    const other = find(b, key);
+    return other !== undefined && isEqual(value, other, budget);
+  });
+}
+
+/** A bigint and a double: JavaScript compares these two by value. */
+const isSameNumber = (a: number | bigint, b: number | bigint) =>
+  !(a < b) && !(a > b) && !Number.isNaN(Number(a) + Number(b));
+
+/** Below 0 where `a` comes first; NaN where neither does; null for values that have no order. */
+export function compare(a: Value, b: Value, budget: Budget): number | null {
+  if (typeof a === "string" && typeof b === "string") return compareTexts(a, b, budget);
+  if (typeof a === "bigint" && typeof b === "bigint") return a < b ? -1 : a > b ? 1 : 0;
+  if ((isNumber(a) && isNumber(b)) || (typeof a === "boolean" && typeof b === "boolean"))
+    return orderOf(Number(a), Number(b));
+  if (a instanceof Instant && b instanceof Instant) return Number(a.nanoseconds - b.nanoseconds);
+  if (a instanceof Duration && b instanceof Duration) return Number(a.nanoseconds - b.nanoseconds);
+  if (a instanceof Uint8Array && b instanceof Uint8Array) {
+    budget.step(Math.min(a.length, b.length) >> 5);
+    return Buffer.compare(a, b);
+  }
+  return null;
+}
+
+/** A whole number and a double are compared as doubles. */
+const orderOf = (a: number, b: number) =>
+  a < b ? -1 : a > b ? 1 : Number.isNaN(a) || Number.isNaN(b) ? Number.NaN : 0;
+
+/** By characters, not by the halves of pairs. */
+function compareTexts(a: string, b: string, budget: Budget): number {
+  budget.step(Math.min(a.length, b.length) >> 3);
+  for (let i = 0; ; i++) {
+    const x = a.codePointAt(i);
+    const y = b.codePointAt(i);
+    if (x === undefined || y === undefined) return x === y ? 0 : x === undefined ? -1 : 1;
+    if (x !== y) return x - y;
+    if (x > 0xffff) i++;
+  }
+}
+
+type Operator = (a: Value, b: Value, budget: Budget) => Value;
+
+/** Whole numbers stay whole; a whole one and a double give a double, since JSON has only doubles. */
+function arithmetic(
+  operator: string,
+  whole: (a: bigint, b: bigint) => bigint,
+  double: (a: number, b: number) => number,
+): Operator {
+  const divides = operator === "/" || operator === "%";
+  return (a, b) => {
+    if (!isNumber(a) || !isNumber(b)) throw unfit(operator, a, b);
+    if (divides && (typeof b === "bigint" ? b === 0n : operator === "%" && b === 0))
+      throw new ExpressionError("value", "a number is divided by zero");
+    return typeof a === "bigint" && typeof b === "bigint" ? int(whole(a, b)) : double(Number(a), Number(b));
+  };
+}
+
+const plusNumbers = arithmetic(
+  "+",
+  (a, b) => a + b,
+  (a, b) => a + b,
+);
+const minusNumbers = arithmetic(
+  "-",
+  (a, b) => a - b,
+  (a, b) => a - b,
+);
+
+function plus(a: Value, b: Value, budget: Budget): Value {
+  if (typeof a === "string" && typeof b === "string") {
+    budget.make(a.length + b.length);
+    return a + b;
+  }
+  if (isList(a) && isList(b)) {
+    budget.make(8 * (a.length + b.length));
+    return [...a, ...b];
+  }
+  if (a instanceof Uint8Array && b instanceof Uint8Array) {
+    budget.make(a.length + b.length);
+    return Uint8Array.from(Buffer.concat([a, b]));
+  }
+  if (a instanceof Instant && b instanceof Duration) return new Instant(a.nanoseconds + b.nanoseconds);
+  if (a instanceof Duration && b instanceof Instant) return new Instant(a.nanoseconds + b.nanoseconds);
+  if (a instanceof Duration && b instanceof Duration) return new Duration(a.nanoseconds + b.nanoseconds);
+  return plusNumbers(a, b, budget);
+}
+
+function minus(a: Value, b: Value, budget: Budget): Value {
+  if (a instanceof Instant && b instanceof Instant) return new Duration(a.nanoseconds - b.nanoseconds);
+  if (a instanceof Instant && b instanceof Duration) return new Instant(a.nanoseconds - b.nanoseconds);
+  if (a instanceof Duration && b instanceof Duration) return new Duration(a.nanoseconds - b.nanoseconds);
+  return minusNumbers(a, b, budget);
+}
+
+function isIn(a: Value, b: Value, budget: Budget): boolean {
+  if (isList(b)) return b.some((item) => isEqual(a, item, budget));
+  if (isObject(b)) return find(b, a) !== undefined;
+  throw unfit("in", b);
+}
+
+function ordered(operator: string, holds: (order: number) => boolean): Operator {
+  return (a, b, budget) => {
+    const order = compare(a, b, budget);
+    if (order === null) throw unfit(operator, a, b);
+    return holds(order);
+  };
+}
+
+/** All but `&&`, `||` and `??`, which don't always look at their right side. */
+export const OPERATORS: Readonly<Record<string, Operator>> = {
+  "+": plus,
+  "-": minus,
+  "*": arithmetic(
+    "*",
+    (a, b) => a * b,
+    (a, b) => a * b,
+  ),
+  "/": arithmetic(
+    "/",
+    (a, b) => a / b,
+    (a, b) => a / b,
+  ),
+  "%": arithmetic(
+    "%",
+    (a, b) => a % b,
+    (a, b) => a % b,
+  ),
+  "==": isEqual,
+  "!=": (a, b, budget) => !isEqual(a, b, budget),
+  "<": ordered("<", (order) => order < 0),
+  "<=": ordered("<=", (order) => order <= 0),
+  ">": ordered(">", (order) => order > 0),
+  ">=": ordered(">=", (order) => order >= 0),
+  in: isIn,
+};

@@ -1,0 +1,288 @@
+import { ExpressionError } from "./fault.ts";
+import { Lexer } from "./lexer.ts";
+import { int, type Value } from "./value.ts";
+
+/** An expression as it is written. `at` is where it stands in the text, in characters. */
+export type Node =
+  | { kind: "value"; value: Value; at: number }
+  | { kind: "name"; name: string; at: number }
+  | { kind: "field"; of: Node; name: string; at: number }
+  | { kind: "index"; of: Node; key: Node; at: number }
+  | { kind: "has"; of: Node; name: string; at: number }
+  | { kind: "call"; of: Node | null; name: string; args: Node[]; at: number }
+  | { kind: "loop"; macro: Macro; list: Node; names: string[]; args: Node[]; at: number }
+  | { kind: "not" | "negative"; of: Node; at: number }
+  | { kind: "binary"; operator: string; left: Node; right: Node; at: number }
+  | { kind: "choice"; condition: Node; yes: Node; no: Node; at: number }
+  | { kind: "list"; items: Node[]; at: number }
+  | { kind: "map"; entries: [Node, Node][]; at: number };
+
+/** What goes through a list or an object, with a name for each item and expressions over it. */
+export type Macro = keyof typeof MACROS;
+
+/** The names and expressions that each takes, most first; the first of two names is the index or key. */
+const MACROS = {
+  all: [
+    [2, 1],
+    [1, 1],
+  ],
+  exists: [
+    [2, 1],
+    [1, 1],
+  ],
+  exists_one: [
+    [2, 1],
+    [1, 1],
+  ],
+  existsOne: [
+    [2, 1],
+    [1, 1],
+  ],
+  map: [
+    [1, 2],
+    [1, 1],
+  ],
+  filter: [[1, 1]],
+  sortBy: [[1, 1]],
+  groupBy: [[1, 1]],
+  distinctBy: [[1, 1]],
+  transformList: [
+    [2, 2],
+    [2, 1],
+  ],
+  transformMap: [
+    [2, 2],
+    [2, 1],
+  ],
+} as const satisfies Record<string, readonly (readonly [names: number, args: number])[]>;
+
+export const MACRO_NAMES = Object.keys(MACROS) as Macro[];
+
+const isMacro = (name: string): name is Macro => Object.hasOwn(MACROS, name);
+
+const POWERS: Readonly<Record<string, number>> = {
+  "??": 1,
+  "||": 2,
+  "&&": 3,
+  "==": 4,
+  "!=": 4,
+  "<": 4,
+  "<=": 4,
+  ">": 4,
+  ">=": 4,
+  in: 4,
+  "+": 5,
+  "-": 5,
+  "*": 6,
+  "/": 6,
+  "%": 6,
+};
+
+const RESERVED: ReadonlySet<string> = new Set(
+  "in as break const continue else for function if import let loop package namespace return var void while".split(
+    " ",
+  ),
+);
+
+const MAX_DEPTH = 64;
+export const MAX_LENGTH = 4_096;
+
+/**
+ * Reads one expression of `text`, from `from` on; `end` is the place of what follows it. CEL's syntax, without messages,
+ * unsigned numbers and optional fields; `a ?? b` is ours, binds weaker than all but `? :`, and goes to the right. A function
+ * can be called as `f(x, …)` and as `x.f(…)`.
+ *
+ * Throws `ExpressionError` of the kind `syntax`.
+ */
+export function parse(text: string, from = 0): { node: Node; end: number } {
+  const parser = new Parser(text, from);
+  const node = parser.expression();
+  return { node, end: parser.at };
+}
+
+/** Reads a text that is one expression and nothing else. */
+export function parseWhole(text: string): Node {
+  const { node, end } = parse(text);
+  if (end < text.length) throw fault(end, `${text.charAt(end)} can't stand here`);
+  return node;
+}
+
+const fault = (at: number, reason: string) => new ExpressionError("syntax", reason, at);
+
+class Parser {
+  private readonly lexer: Lexer;
+  private depth = 0;
+
+  constructor(
+    text: string,
+    private readonly from: number,
+  ) {
+    this.lexer = new Lexer(text, from);
+  }
+
+  /** Where the token at hand stands. */
+  get at(): number {
+    return this.lexer.token.at;
+  }
+
+  expression(): Node {
+    return this.deeper(() => {
+      const condition = this.binary(1);
+      if (!this.is("?")) return condition;
+      const { at } = this.lexer.next();
+      const yes = this.binary(1);
+      this.need(":");
+      return { kind: "choice", condition, yes, no: this.expression(), at };
+    });
+  }
+
+  private deeper(read: () => Node): Node {
+    if (++this.depth > MAX_DEPTH) throw fault(this.at, `it is nested more than ${MAX_DEPTH} deep`);
+    if (this.at - this.from > MAX_LENGTH) throw fault(this.at, `it has more than ${MAX_LENGTH} characters`);
+    const node = read();
+    this.depth--;
+    return node;
+  }
+
+  private is(operator: string): boolean {
+    const { kind, text } = this.lexer.token;
+    return kind === "operator" && text === operator;
+  }
+
+  private take(operator: string): boolean {
+    if (!this.is(operator)) return false;
+    this.lexer.next();
+    return true;
+  }
+
+  private need(operator: string): void {
+    if (!this.take(operator)) throw fault(this.at, `${operator} is expected`);
+  }
+
+  private binary(weakest: number): Node {
+    let left = this.unary();
+    for (;;) {
+      const { kind, text: operator, at } = this.lexer.token;
+      const power = kind === "operator" || operator === "in" ? (POWERS[operator] ?? 0) : 0;
+      if (power < weakest) return left;
+      this.lexer.next();
+      const right = operator === "??" ? this.deeper(() => this.binary(power)) : this.binary(power + 1);
+      left = { kind: "binary", operator, left, right, at };
+    }
+  }
+
+  private unary(): Node {
+    if (!this.is("!") && !this.is("-")) return this.member();
+    return this.deeper(() => {
+      const { text, at } = this.lexer.next();
+      const { kind, value } = this.lexer.token;
+      if (text === "-" && kind === "value" && typeof value === "bigint") {
+        this.lexer.token.value = -value; // the lowest whole number has no positive one
+        return this.member();
+      }
+      return { kind: text === "!" ? "not" : "negative", of: this.unary(), at };
+    });
+  }
+
+  private member(): Node {
+    let node = this.primary();
+    for (;;) {
+      if (this.take(".")) node = this.selected(node);
+      else if (this.is("[")) {
+        const { at } = this.lexer.next();
+        const key = this.expression();
+        this.need("]");
+        node = { kind: "index", of: node, key, at };
+      } else return node;
+    }
+  }
+
+  /** What stands after a dot. */
+  private selected(of: Node): Node {
+    const { kind, text: name, at } = this.lexer.next();
+    if (kind !== "name")
+      throw fault(at, 'a name is expected after the dot; any other key stands in brackets, as in a["b-c"]');
+    return this.take("(") ? call(of, name, this.items(")"), at) : { kind: "field", of, name, at };
+  }
+
+  private primary(): Node {
+    const { kind, text, value, at } = this.lexer.next();
+    if (kind === "value")
+      return { kind: "value", value: typeof value === "bigint" ? ranged(value, at) : value, at };
+    if (kind === "end") throw fault(at, "something is missing at the end");
+    if (kind === "operator") return this.enclosed(text, at);
+    const constant = CONSTANTS.get(text);
+    if (constant !== undefined) return { kind: "value", value: constant, at };
+    if (RESERVED.has(text)) throw fault(at, `${text} is a word that CEL keeps for itself`);
+    return this.take("(") ? call(null, text, this.items(")"), at) : { kind: "name", name: text, at };
+  }
+
+  private enclosed(open: string, at: number): Node {
+    if (open === "(") {
+      const node = this.expression();
+      this.need(")");
+      return node;
+    }
+    if (open === "[") return { kind: "list", items: this.items("]"), at };
+    if (open === "{") return { kind: "map", entries: this.entries(), at };
+    throw fault(at, `something is missing before ${open}`);
+  }
+
+  private items(close: string): Node[] {
+    const items: Node[] = [];
+    while (!this.is(close)) {
+      items.push(this.expression());
+      if (!this.take(",")) break;
+    }
+    this.need(close);
+    return items;
+  }
+
+  private entries(): [Node, Node][] {
+    const entries: [Node, Node][] = [];
+    while (!this.is("}")) {
+      const key = this.expression();
+      this.need(":");
+      entries.push([key, this.expression()]);
+      if (!this.take(",")) break;
+    }
+    this.need("}");
+    return entries;
+  }
+}
+
+const CONSTANTS: ReadonlyMap<string, Value> = new Map<string, Value>([
+  ["true", true],
+  ["false", false],
+  ["null", null],
+]);
+
+function ranged(value: bigint, at: number): bigint {
+  try {
+    return int(value);
+  } catch {
+    throw fault(at, "the number is beyond 64 bits");
+  }
+}
+
+/** A call, or the macro of that name. */
+function call(of: Node | null, name: string, args: Node[], at: number): Node {
+  if (name === "has" && of === null) {
+    const [field] = args;
+    if (args.length !== 1 || field?.kind !== "field") throw fault(at, "has takes a field, as in has(a.b)");
+    return { kind: "has", of: field.of, name: field.name, at };
+  }
+  return (isMacro(name) && loop(name, of ? [of, ...args] : args, at)) || { kind: "call", of, name, args, at };
+}
+
+/** Null for what is a call of a function that has the macro's name, as `sortBy(list, "name")`. */
+function loop(macro: Macro, [list, ...rest]: Node[], at: number): Node | null {
+  for (const [count, args] of MACROS[macro]) {
+    const names = rest.slice(0, count).flatMap((node) => (node.kind === "name" ? [node.name] : []));
+    if (list === undefined || names.length < count || rest.length !== count + args) continue;
+    if (new Set(names).size < count) throw fault(at, `${macro} takes two different names`);
+    return { kind: "loop", macro, list, names, args: rest.slice(count), at };
+  }
+  if (macro === "sortBy" || macro === "groupBy" || macro === "distinctBy") return null;
+  throw fault(at, `${macro} takes a name first, as in list.${macro}(x, …)`);
+}

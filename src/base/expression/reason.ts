@@ -1,0 +1,14 @@
+import type { ExpressionError } from "./fault.ts";
+
+const MAX_SHOWN = 30;
+
+/** Why there is no value, with the place in the text and what stands there. The expression begins at `from`. */
+export function reasonOf({ reason, at, kind }: ExpressionError, text: string, from = 0): string {
+  if (at < 0) return reason;
+  const rest = text.slice(at, at + MAX_SHOWN);
+  const place = `at character ${at - from + 1}${rest === "" ? "" : `, ${JSON.stringify(at + MAX_SHOWN < text.length ? `${rest}…` : rest)}`}`;
+  const isByMinus =
+    kind === "missing" && (text.charAt(at - 1) === "-" || /^[\p{L}\p{N}_]+-\p{L}/u.test(rest));
+  const hint = isByMinus ? '; a key with a minus in it stands in brackets, as in a["b-c"]' : "";
+  return `${reason} (${place})${hint}`;
+}

@@ -1,0 +1,118 @@
+import { ExpressionError } from "./fault.ts";
+
+/**
+ * A value inside of an expression. A bigint is CEL's int, a number its double, as all of JSON's numbers are. A Map is an
+ * object that the expression itself made: its keys keep their types.
+ */
+export type Value =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | Instant
+  | Duration
+  | readonly Value[]
+  | ReadonlyMap<Value, Value>
+  | Fields;
+
+/** An object of JSON. Only its own fields are reached. */
+export interface Fields {
+  readonly [key: string]: Value;
+}
+
+const NANOSECONDS = 1_000_000_000n;
+/** The years 1 to 9999. */
+const FIRST_INSTANT_NS = -62_135_596_800n * NANOSECONDS;
+const END_OF_INSTANTS_NS = 253_402_300_800n * NANOSECONDS;
+/** Some 292 years: 64 bits of nanoseconds, as CEL has it. */
+const LONGEST_DURATION_NS = 2n ** 63n - 1n;
+
+/** A point in time, in nanoseconds since 1970. */
+export class Instant {
+  constructor(readonly nanoseconds: bigint) {
+    if (nanoseconds < FIRST_INSTANT_NS || nanoseconds >= END_OF_INSTANTS_NS)
+      throw new ExpressionError("value", "the time is outside of the years 1 to 9999");
+  }
+}
+
+/** A length of time, in nanoseconds. */
+export class Duration {
+  constructor(readonly nanoseconds: bigint) {
+    if (nanoseconds > LONGEST_DURATION_NS || nanoseconds < -LONGEST_DURATION_NS)
+      throw new ExpressionError("value", "the duration is longer than 292 years");
+  }
+}
+
+const MIN_INT = -(2n ** 63n);
+const MAX_INT = 2n ** 63n - 1n;
+
+/** The same whole number, where 64 bits hold it. */
+export function int(value: bigint): bigint {
+  if (value < MIN_INT || value > MAX_INT) throw new ExpressionError("value", "the number is beyond 64 bits");
+  return value;
+}
+
+export const isList = (value: Value): value is readonly Value[] => Array.isArray(value);
+
+export const isMap = (value: Value): value is ReadonlyMap<Value, Value> => value instanceof Map;
+
+const isFields = (value: Value): value is Fields =>
+  typeof value === "object" &&
+  value !== null &&
+  !(
+    Array.isArray(value) ||
+    value instanceof Map ||
+    value instanceof Uint8Array ||
+    value instanceof Instant ||
+    value instanceof Duration
+  );
+
+/** Whether a value has fields. */
+export const isObject = (value: Value): value is ReadonlyMap<Value, Value> | Fields =>
+  isMap(value) || isFields(value);
+
+export const isNumber = (value: Value): value is number | bigint =>
+  typeof value === "number" || typeof value === "bigint";
+
+/** Names and values of an object. */
+export const entriesOf = (value: ReadonlyMap<Value, Value> | Fields): [Value, Value][] =>
+  isMap(value) ? [...value] : Object.entries(value);
+
+export const sizeOf = (value: ReadonlyMap<Value, Value> | Fields): number =>
+  isMap(value) ? value.size : Object.keys(value).length;
+
+/** A whole number is one key, however it came. */
+const keyOf = (key: Value): Value => (typeof key === "number" && Number.isInteger(key) ? BigInt(key) : key);
+
+/** The field or item at `key`; undefined where there is none. */
+export function find(holder: Value, key: Value): Value | undefined {
+  if (isList(holder)) {
+    const index = indexOf(key);
+    return index === null ? undefined : holder[index];
+  }
+  if (isMap(holder)) return holder.get(keyOf(key));
+  if (!isFields(holder)) return undefined;
+  const name = String(key);
+  return typeof key === "string" && Object.hasOwn(holder, name) ? (holder[name] ?? null) : undefined;
+}
+
+function indexOf(key: Value): number | null {
+  const index =
+    typeof key === "string" && /^(0|[1-9]\d*)$/.test(key) ? Number(key) : isNumber(key) ? Number(key) : -1;
+  return Number.isInteger(index) && index >= 0 ? index : null;
+}
+
+/** What a value is called in a sentence. */
+export function nameOf(value: Value): string {
+  if (value === null) return "null";
+  if (typeof value === "bigint") return "a whole number";
+  if (typeof value === "number") return "a number";
+  if (typeof value === "boolean") return "a bool";
+  if (typeof value === "string") return "a text";
+  if (isList(value)) return `a list of ${value.length}`;
+  if (value instanceof Uint8Array) return "bytes";
+  if (value instanceof Instant) return "a time";
+  return value instanceof Duration ? "a duration" : "an object";
+}

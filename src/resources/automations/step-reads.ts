@@ -1,0 +1,62 @@
+import type { Fault } from "../../base/errors.ts";
+import { expressionOf } from "../../base/expression/expression.ts";
+import { ExpressionError } from "../../base/expression/fault.ts";
+import type { Json } from "../../base/json.ts";
+import { templatesIn } from "../../base/template.ts";
+import { pathsOf } from "../../base/template-grammar.ts";
+import type { App } from "../../context.ts";
+import { conditionsIn } from "../../queue/definition.ts";
+import { forEachTemplate, type Step } from "./config.ts";
+
+/** What reads `steps.KEY` of a step that there is not, or of the step itself. What can't be read is told elsewhere. */
+export function stepReadFaults(
+  { executors }: Pick<App, "executors">,
+  steps: readonly Step[],
+  loc: readonly string[],
+): Fault[] {
+  const keys = new Set(steps.map(({ key }) => key));
+  return steps.flatMap((step, index) => {
+    const { kind, definition = {}, when, forEach } = step;
+    const conditions = kind === undefined ? [] : conditionsIn(executors[kind], definition);
+    const skip = conditions.map(({ path }) => path);
+    const reads = [
+      ...(when === undefined ? [] : [{ field: ["when"], paths: pathsOfCondition(when) }]),
+      ...(forEach === undefined ? [] : pathsIn(forEachTemplate(forEach), ["forEach"])),
+      ...pathsIn(definition, ["definition"], skip),
+      ...conditions.map(({ path, text }) => ({
+        field: ["definition", ...path],
+        paths: pathsOfCondition(text),
+      })),
+    ];
+    return reads.flatMap(({ field, paths }) =>
+      paths.flatMap(([root, key]) => {
+        if (root !== "steps" || key === undefined || (keys.has(key) && key !== step.key)) return [];
+        const others = [...keys].filter((each) => each !== step.key);
+        const known =
+          others.length > 0
+            ? `the other steps are ${others.slice(0, 20).join(", ")}`
+            : "there is no other step";
+        const msg =
+          key === step.key
+            ? `The step ${key} can't read its own result`
+            : `There is no step ${key}; ${known}`;
+        return [{ loc: [...loc, String(index), ...field], msg, type: "unknown_step" }];
+      }),
+    );
+  });
+}
+
+const pathsIn = (value: Json, at: string[], skip: readonly string[][] = []) =>
+  templatesIn(value, { skip }).map(({ path, template }) => ({
+    field: [...at, ...path],
+    paths: pathsOf(template),
+  }));
+
+function pathsOfCondition(text: string): string[][] {
+  try {
+    return expressionOf(text).reads.map(({ path }) => path);
+  } catch (error) {
+    if (error instanceof ExpressionError) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,167 @@
+import { describe, expect, test } from "bun:test";
+import { Budget, LARGE, SMALL } from "../../src/base/expression/budget.ts";
+import { evaluateJson, expressionOf, uuidsOf } from "../../src/base/expression/expression.ts";
+import { ExpressionError } from "../../src/base/expression/fault.ts";
+import { reasonOf } from "../../src/base/expression/reason.ts";
+import type { Json, JsonObject } from "../../src/base/json.ts";
+
+const scope: JsonObject = {
+  input: { amount: 3, list: [1, 2, 3], name: "Ada", nothing: null, "odd-key": 7 },
+  headers: { "x-order": "17" },
+  steps: {
+    load: {
+      result: {
+        rows: [
+          { id: 1, v: "a" },
+          { id: 2, v: null },
+        ],
+      },
+    },
+  },
+};
+
+const evaluated = (text: string, at: JsonObject = scope, limits = LARGE): Json =>
+  evaluateJson(text, at, { budget: new Budget(limits), nextUuid: uuidsOf("run:field") });
+
+function reason(text: string, at: JsonObject = scope, limits = LARGE): string {
+  try {
+    return `it is ${JSON.stringify(evaluated(text, at, limits))}`;
+  } catch (error) {
+    if (error instanceof ExpressionError) return reasonOf(error, text);
+    throw error;
+  }
+}
+
+describe("an expression", () => {
+  test.each([
+    ["input.amount * 1.2", 3.5999999999999996],
+    ["input.amount / 2", 1.5],
+    ["7 / 2", 3],
+    ["size(input.list) / 2.0", 1.5],
+    ["input.list[input.amount - 1]", 3],
+    ["input.missing ?? 5", 5],
+    ["input.nothing ?? input.missing.deeper ?? 'x'", "x"],
+    ["input.missing ?? 1 + 2", 3],
+    ["input.nothing == null ? 'none' : 'some'", "none"],
+    ["steps.load.result.rows.filter(r, r.v != null).map(r, {'id': r.id, 'v': r.v})", [{ id: 1, v: "a" }]],
+    ["steps.load.result.rows.map(r, r.v ?? '-')", ["a", "-"]],
+    ["{'a': {'b': 1}}", { a: { b: 1 } }],
+    ["9007199254740993", "9007199254740993"],
+    ["9007199254740991", 9007199254740991],
+    ['headers["X-Order"]', "17"],
+    ["headers.`X-Order`", "17"],
+    ['input["odd-key"] - 1', 6],
+    ["input.transformMap(k, v, k == 'amount', v)", { amount: 3 }],
+    ["'Ada' in ['Ada']", true],
+    ["b'ab'", "YWI="],
+    ["duration('90s')", "90s"],
+    ["timestamp('2026-01-31T12:00:00Z')", "2026-01-31T12:00:00.000Z"],
+    ["uuid() == uuid()", false],
+  ])("%s", (text, wanted) => {
+    expect(evaluated(text)).toEqual(wanted as Json);
+  });
+
+  test("gives the same ids at each try", () => {
+    expect(evaluated("[uuid(), uuid()]")).toEqual(evaluated("[uuid(), uuid()]"));
+  });
+
+  test.each([
+    ["input.missing", 'an object has no "missing" (at character 7, "missing")'],
+    ["input.name * 2", '* does not work on a text and a whole number (at character 12, "* 2")'],
+    ["1 / 0", 'a number is divided by zero (at character 3, "/ 0")'],
+    ["1.0 / 0.0", "JSON has no number Infinity"],
+    ["9223372036854775807 + 1", 'the number is beyond 64 bits (at character 21, "+ 1")'],
+    ["nobody.x", 'there is no nobody here (at character 1, "nobody.x")'],
+    [
+      "input.odd-key",
+      'an object has no "odd" (at character 7, "odd-key"); a key with a minus in it stands in brackets, as in a["b-c"]',
+    ],
+    ["input.list.sum('x')", "sum takes 1 values, not 2 (at character 12, \"sum('x')\")"],
+    [
+      "json.parse('{')",
+      "json.parse: the text is not JSON: JSON Parse error: Expected '}' (at character 6, \"parse('{')\")",
+    ],
+    ["input.list.map(1, 2)", 'map takes a name first, as in list.map(x, …) (at character 12, "map(1, 2)")'],
+    ["1 + 'x' ?? 2", "+ does not work on a whole number and a text (at character 3, \"+ 'x' ?? 2\")"],
+    ["{'a': 1, 'a': 2}", "the key \"a\" stands twice (at character 1, \"{'a': 1, 'a': 2}\")"],
+  ])("%s says why it has no value", (text, wanted) => {
+    expect(reason(text)).toBe(wanted);
+  });
+
+  test("reaches nothing but own fields of data", () => {
+    for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty", "$typeName", "valueOf"]) {
+      const key = JSON.stringify(name);
+      expect(reason(`input[${key}]`)).toContain("has no");
+      expect(reason(`input.list[${key}]`)).toContain("has no");
+      expect(reason(`input.name[${key}]`)).toContain("has no");
+      expect(evaluated(`{${key}: 1}[${key}]`)).toBe(1);
+      const own = JSON.parse(`{"input": {${key}: {"a": 1}}}`);
+      expect(evaluated(`input[${key}].a`, own)).toBe(1);
+      expect(JSON.stringify(evaluated("input", own))).toBe(`{${key}:{"a":1}}`);
+      expect(JSON.stringify(evaluated(`merge(input, {"b": 2})`, own))).toBe(`{${key}:{"a":1},"b":2}`);
+    }
+  });
+
+  test("has its reads told", () => {
+    const text = 'steps.a["b"].c + steps[input.key].d + list.map(x, x.y + steps.e) + math.round(now)';
+    expect(expressionOf(text).reads.map(({ path }) => path.join("."))).toEqual([
+      "steps.a.b.c",
+      "steps",
+      "input.key",
+      "list",
+      "steps.e",
+      "now",
+    ]);
+  });
+});
+
+describe("an expression that takes too much ends by its budget", () => {
+  const big: JsonObject = {
+    input: {
+      l: Array.from({ length: 3_000 }, (_, id) => ({ id, text: "x".repeat(20) })),
+      m: Array.from({ length: 3_000 }, (_, id) => ({ id, text: "x".repeat(20) })),
+      n: Array.from({ length: 3_000 }, (_, n) => n),
+      t: "ab".repeat(30_000),
+    },
+  };
+
+  test.each([
+    "input.l.map(a, input.l)",
+    "input.l.map(a, input.l.map(b, input.l.map(c, c)))",
+    "input.n.map(x, size(input.t))",
+    "input.n.map(x, input.t.reverse())",
+    "input.n.map(x, input.t.indexOf('zz'))",
+    "input.n.map(x, input.n.distinct())",
+    "input.n.map(x, input.l == input.m)",
+    "input.n.map(x, input.l in [input.m, 1])",
+    "input.n.map(x, input.t + string(x))",
+    "input.n.map(x, input.t < input.t)",
+    "input.n.map(x, matches(input.t, 'a' + string(x)))",
+    "input.n.map(x, regex.replace(input.t, 'a', 'bbbbbbbbbb'))",
+    "input.n.map(x, json.text(input.l))",
+    "input.n.map(x, csv.text(input.l))",
+    "input.n.map(x, input.l.sortBy(y, y.text))",
+    "input.n.map(x, input.l.groupBy(y, y.id))",
+    "input.n.map(x, hash.sha256(input.t))",
+    "input.n.map(x, input.t.split(''))",
+    "lists.range(100000000)",
+    "input.n.map(x, [input.n, input.n, input.n]).flatten(9)",
+    "input.t.split('').map(c, input.t)",
+    "'%s'.format([input.l])+'%s'.format([input.l])+'%s'.format([input.l])",
+    "input.n.map(x, base64.encode(input.t))",
+    "input.n.all(a, input.n.all(b, a + b >= 0))",
+  ])("%s", (text) => {
+    expect(reason(text, big, SMALL)).toMatch(/^it (takes|makes) too/);
+  });
+
+  test("also where && or ?? would go on", () => {
+    const costly = "input.n.all(a, input.n.all(b, a + b >= 0))";
+    expect(reason(`${costly} || true`, big, SMALL)).toContain("it takes too");
+    expect(reason(`true || ${costly}`, big, SMALL)).toBe("it is true");
+    expect(reason(`${costly} ?? 1`, big, SMALL)).toContain("it takes too");
+  });
+
+  test("while what is ordinary goes well", () => {
+    expect(evaluated("input.l.filter(x, x.id > 1).map(x, x.id).sum()", big, SMALL)).toBe(4498499 + 0);
+  });
+});
