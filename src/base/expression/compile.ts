@@ -75,7 +75,7 @@ function compileHas({ of, name, at }: Of<"has">, bound: Bound): Run {
 }
 
 /** The function that a call means: `math.round(x)`, or `round(x)` and `x.round()`. */
-export function calleeOf({ of, name, args }: Of<"call">, bound: Bound): { name: string; args: Node[] } {
+function calleeOf({ of, name, args }: Of<"call">, bound: Bound): { name: string; args: Node[] } {
   if (of === null) return { name, args };
   if (of.kind === "name" && !bound.includes(of.name) && FUNCTIONS.has(`${of.name}.${name}`))
     return { name: `${of.name}.${name}`, args };

@@ -56,8 +56,6 @@ const MACROS = {
   ],
 } as const satisfies Record<string, readonly (readonly [names: number, args: number])[]>;
 
-export const MACRO_NAMES = Object.keys(MACROS) as Macro[];
-
 const isMacro = (name: string): name is Macro => Object.hasOwn(MACROS, name);
 
 const POWERS: Readonly<Record<string, number>> = {

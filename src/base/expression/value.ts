@@ -56,7 +56,7 @@ export function int(value: bigint): bigint {
 
 export const isList = (value: Value): value is readonly Value[] => Array.isArray(value);
 
-export const isMap = (value: Value): value is ReadonlyMap<Value, Value> => value instanceof Map;
+const isMap = (value: Value): value is ReadonlyMap<Value, Value> => value instanceof Map;
 
 const isFields = (value: Value): value is Fields =>
   typeof value === "object" &&

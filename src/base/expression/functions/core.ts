@@ -26,7 +26,7 @@ function utf8Of(bytes: Uint8Array): string {
 }
 
 /** RFC 3339 with as many decimals as there are. */
-export function instantText(value: Instant): string {
+function instantText(value: Instant): string {
   const seconds = isoOf(value).slice(0, 19);
   const rest = ((value.nanoseconds % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
   const decimals = String(rest).padStart(9, "0").replace(/0+$/, "");

@@ -7,7 +7,7 @@ const MONTHS = "January February March April May June July August September Octo
 const DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(" ");
 const SHORT = 3;
 /** The letters of an offset such as +02:00. */
-export const OFFSET = "X".repeat(3);
+const OFFSET = "X".repeat(3);
 
 /** Letters of Unicode's date patterns that stand for something here, texts in quotes, and all other letters. */
 const PARTS =

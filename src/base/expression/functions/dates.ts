@@ -1,7 +1,7 @@
 import { Duration, Instant, isNumber, type Value } from "../value.ts";
 import { type Definitions, fail, instantOf, refuse, textOf, wholeOf } from "./contract.ts";
 import { instantFrom } from "./core.ts";
-import { formatDate, OFFSET, parseDate } from "./date-pattern.ts";
+import { formatDate, parseDate } from "./date-pattern.ts";
 
 /** A zone of IANA, or an offset such as +02:00. */
 function zoneOf(value: Value | undefined): string {
@@ -66,7 +66,7 @@ const instantAt = (time: Temporal.ZonedDateTime): Instant => new Instant(time.ep
 export const dateFunctions: Definitions = {
   "date.parse": {
     takes: "text, pattern?, zone?",
-    about: `A time of a text. The pattern has Unicode's letters: \`yyyy yy M MM MMM MMMM d dd EEE EEEE H HH h hh a m mm s ss S SS SSS ${OFFSET} VV\`, and texts in '…'. Without a pattern the text is as RFC 3339 has it, with its zone. The zone is the text's own, else the given one, else UTC.`,
+    about: `A time of a text. The pattern has Unicode's letters: \`yyyy yy M MM MMM MMMM d dd EEE EEEE H HH h hh a m mm s ss S SS SSS VV\`, three \`X\` for an offset such as +02:00, and texts in '…'. Without a pattern the text is as RFC 3339 has it, with its zone. The zone is the text's own, else the given one, else UTC.`,
     examples: [
       ['date.parse("31.01.2026", "dd.MM.yyyy")', '"2026-01-31T00:00:00.000Z"'],
       ['date.parse("2026-01-31 12:00", "yyyy-MM-dd HH:mm", "Europe/Berlin")', '"2026-01-31T11:00:00.000Z"'],

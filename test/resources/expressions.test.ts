@@ -1,0 +1,177 @@
+import { describe, expect, test } from "bun:test";
+import { type Client, startApp } from "../support/app.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { AUTOMATIONS, branch, faultsOf, flowToEnd, makeAutomation, RUNS } from "../support/work.ts";
+
+const echo = () => startReceiver(({ text }) => Response.json(JSON.parse(text)));
+const post = (url: string, body: unknown, more: object = {}) => ({
+  kind: "http_request",
+  definition: { url, method: "POST", body, responseExtract: "@", ...more },
+});
+
+/** The run of one step, at its end. */
+async function stepRun(call: Client, step: object, input: unknown = {}) {
+  const flow = await makeAutomation(call, { steps: [{ key: "one", ...step }] });
+  const { steps } = await flowToEnd(call, flow.id, { input });
+  return steps[0].actionRunId === null
+    ? steps[0]
+    : (await call("GET", `${RUNS}/${steps[0].actionRunId}`)).body;
+}
+
+describe("an expression in a definition", () => {
+  test("computes values of any type, whole fields and inside of text", async () => {
+    await using app = await startApp();
+    await using receiver = echo();
+    const body = {
+      total: "{{ input.lines.map(x, x.qty * x.price).sum() }}",
+      big: "{{ input.lines.filter(x, x.qty > 1).map(x, x.sku) }}",
+      text: "{{ size(input.lines) }} lines, {{ input.name.upperAscii() }} at {{ date.format(now, 'yyyy') != '' }}",
+      note: "{{ input.note ?? 'none' }}",
+      map: "{{ {'a': {'b': input.lines[0].qty}} }}",
+      same: "{{ uuid() == uuid() }}",
+    };
+    const lines = [
+      { sku: "a", qty: 2, price: 1.5 },
+      { sku: "b", qty: 1, price: 4 },
+    ];
+    const run = await stepRun(app.owner, post(receiver.url, body), { lines, name: "Ada" });
+    expect(run.result.extracted).toEqual({
+      total: 7,
+      big: ["a"],
+      text: "2 lines, ADA at true",
+      note: "none",
+      map: { a: { b: 2 } },
+      same: false,
+    });
+  });
+
+  test("gives the same id at each try of a run, and another in the next run", async () => {
+    await using app = await startApp();
+    await using receiver = startReceiver(() => new Response("later", { status: 503 }));
+    const retry = { retry: { maxAttempts: 3, backoffSeconds: [0] } };
+    const step = post(receiver.url, "{{uuid()}} {{now}}", retry);
+    for (let i = 0; i < 2; i++) expect((await stepRun(app.owner, step)).status).toBe("failed");
+    const texts = receiver.got.map(({ text }) => text);
+    expect(texts).toHaveLength(6);
+    expect(new Set(texts.slice(0, 3)).size).toBe(1);
+    expect(new Set(texts).size).toBe(2);
+  });
+
+  test("is checked when it is saved", async () => {
+    await using app = await startApp({ engine: false });
+    const refused = await app.owner("POST", AUTOMATIONS, {
+      name: "x",
+      config: {
+        steps: [
+          {
+            key: "a",
+            ...post("https://a.example", {
+              x: "{{ input.a + }}",
+              y: "{{ rnd(1) }}",
+              z: "{{ paylod.a + 1 }}",
+            }),
+          },
+          {
+            key: "b",
+            ...post("https://a.example", "{{ steps.c.result }}"),
+            when: "steps['d'].status == 'failed'",
+          },
+          { key: "e", ...post("https://a.example", "{{ size(1, 2) }}"), forEach: "steps.e.result" },
+        ],
+      },
+    });
+    expect(faultsOf(refused)).toEqual([
+      "body.config.steps.0.definition.body.x template_error",
+      "body.config.steps.0.definition.body.y template_error",
+      "body.config.steps.0.definition.body.z template_error",
+      "body.config.steps.2.definition.body template_error",
+      "body.config.steps.1.when unknown_step",
+      "body.config.steps.1.definition.body unknown_step",
+      "body.config.steps.2.forEach unknown_step",
+    ]);
+    const messages = (refused.body as { detail: { msg: string }[] }).detail.map(({ msg }) => msg);
+    expect(messages[1]).toBe(
+      'The template {{ rnd(1) }} can\'t be read: there is no function rnd (at character 1, "rnd(1)").',
+    );
+    expect(messages[5]).toBe("There is no step c; the other steps are a, e");
+  });
+
+  test("fails the run with the expression, the place and what was there", async () => {
+    await using app = await startApp();
+    const step = post("http://127.0.0.1:9", { x: "{{ input.name * 2 }}" });
+    const run = await stepRun(app.owner, step, { name: "Ada" });
+    expect(run.error).toMatchObject({
+      code: "template_error",
+      message:
+        'body.x: The template {{ input.name * 2 }} has no value: * does not work on a text and a whole number (at character 12, "* 2").',
+    });
+  });
+
+  test("that takes long is evaluated in a child, and one that takes too long fails", async () => {
+    await using app = await startApp();
+    await using receiver = echo();
+    const body = {
+      count: "{{ lists.range(300).map(a, lists.range(300).filter(b, a + b > 300)).map(l, l.size()).sum() }}",
+    };
+    expect((await stepRun(app.owner, post(receiver.url, body))).result.extracted).toEqual({ count: 44551 });
+    const endless =
+      "lists.range(3000).all(a, lists.range(3000).all(b, lists.range(3000).all(c, a + b + c >= 0)))";
+    const failed = await stepRun(app.owner, post(receiver.url, { x: `{{ ${endless} }}` }));
+    expect(failed.error).toMatchObject({
+      code: "template_error",
+      message: expect.stringContaining("it takes too"),
+    });
+    const html = post(receiver.url, { t: "{{ html.text('<p>Hi <b>you</b></p>') }}" });
+    expect((await stepRun(app.owner, html)).result.extracted).toEqual({ t: "Hi you" });
+  });
+
+  test("becomes a parameter in SQL, and one part of a URL", async () => {
+    await using app = await startApp();
+    await using receiver = startReceiver(({ path }) => Response.json(path));
+    const sql = "SELECT {{ input.a * 2 }} AS a, '{{ input.t + \"!\" }}' AS t";
+    const transform = {
+      kind: "duckdb_transform",
+      definition: { sql, output: { layer: "marts", dataset: "t" } },
+    };
+    expect((await stepRun(app.owner, transform, { a: 2, t: "x' --" })).status).toBe("completed");
+    const preview = await app.owner("GET", "/api/v1/datasets/marts/t/preview");
+    expect(preview.body.rows[0]).toMatchObject({ a: 4, t: "x' --!" });
+    const url = `${receiver.url}/a/{{ input.t + '/' + input.t }}/b`;
+    const call = { kind: "http_request", definition: { url, responseExtract: "@" } };
+    expect((await stepRun(app.owner, call, { t: "x" })).result.extracted).toBe("/a/x%2Fx/b");
+  });
+});
+
+describe("the list of a forEach", () => {
+  test("may be computed, with braces and without", async () => {
+    await using app = await startApp();
+    const work = { kind: "conditional_branch", definition: branch() };
+    const steps = [
+      { key: "a", ...work, forEach: "{{ input.filter(x, x > 1) }}" },
+      { key: "b", ...work, forEach: "input.filter(x, x > 2)" },
+    ];
+    const flow = await makeAutomation(app.owner, { steps });
+    const run = await flowToEnd(app.owner, flow.id, { input: [1, 2, 3] });
+    expect(run.steps.map((step: { items: { total: number } }) => step.items.total)).toEqual([2, 1]);
+  });
+
+  test("may come of a result that lies in an artifact, and take long", async () => {
+    await using app = await startApp();
+    await using receiver = startReceiver(() =>
+      Response.json(Array.from({ length: 6_000 }, (_, id) => ({ id, text: "x".repeat(50) }))),
+    );
+    const steps = [
+      { key: "get", kind: "http_request", definition: { url: receiver.url, responseExtract: "@" } },
+      {
+        key: "each",
+        kind: "conditional_branch",
+        definition: branch(),
+        dependsOn: ["get"],
+        forEach: "{{ steps.get.result.extracted.filter(x, x.id % 2000 == 0).map(x, x.id) }}",
+      },
+    ];
+    const run = await flowToEnd(app.owner, (await makeAutomation(app.owner, { steps })).id);
+    expect(run.steps[0].status).toBe("completed");
+    expect(run.steps[1]).toMatchObject({ status: "completed", items: { total: 3 } });
+  });
+});
