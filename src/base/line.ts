@@ -3,7 +3,7 @@ import { AppError } from "./errors.ts";
 /** A limit on what goes on at once. Those who wait take turns by organization, in order within each. */
 export interface Line {
   /**
-   * Resolves with what gives the places back. Throws `cancelled`, or the signal's own reason, when `signal` aborts
+   * Resolves with what gives the slots back. Throws `cancelled`, or the signal's own reason, when `signal` aborts
    * before, and `rate_limited` when too many of the organization wait already.
    */
   enter(signal?: AbortSignal, entrant?: Partial<Entrant>): Promise<() => void>;
@@ -12,12 +12,12 @@ export interface Line {
 interface Entrant {
   /** Empty for work of the server's own. */
   organizationId: string;
-  /** How many places it takes; 1 by default, and never more than there are. */
+  /** How many slots it takes; 1 by default, and never more than there are. */
   amount: number;
 }
 
 export interface LineOptions {
-  /** The most places that one organization holds at once, though one entrant may be larger; all by default. */
+  /** The most slots that one organization holds at once, though one entrant may be larger; all by default. */
   mostOfOne?: number;
   /** The most entrants of one organization that wait; no limit by default. */
   mostWaiting?: number;
@@ -35,16 +35,16 @@ const MOST_WAITING = 32;
 /** A refused entrant is asked to come back after so many seconds. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Half of the places, so that one organization leaves room for the others; at least one. */
-const halfOf = (places: number): number => Math.max(1, Math.floor(places / 2));
+/** Half of the slots, so that one organization leaves room for the others; at least one. */
+const halfOf = (slots: number): number => Math.max(1, Math.floor(slots / 2));
 
 /** A line of children: each may use all the memory and time that one has, so that half is for one organization. */
-export const openFairLine = (places: number, noun: string, mostWaiting = MOST_WAITING): Line =>
-  openLine(places, { mostOfOne: halfOf(places), mostWaiting, noun });
+export const openFairLine = (slots: number, noun: string, mostWaiting = MOST_WAITING): Line =>
+  openLine(slots, { mostOfOne: halfOf(slots), mostWaiting, noun });
 
-export function openLine(places: number, options: LineOptions = {}): Line {
-  const { mostOfOne = places, mostWaiting = Number.POSITIVE_INFINITY, noun = "requests" } = options;
-  let free = places;
+export function openLine(slots: number, options: LineOptions = {}): Line {
+  const { mostOfOne = slots, mostWaiting = Number.POSITIVE_INFINITY, noun = "requests" } = options;
+  let free = slots;
   const held = new Map<string, number>();
   /** The organization whose turn it is stands first. */
   const lines = new Map<string, Waiting[]>();
@@ -85,7 +85,7 @@ export function openLine(places: number, options: LineOptions = {}): Line {
   return {
     async enter(signal, { organizationId = "", amount: wanted = 1 } = {}) {
       if (signal?.aborted) throw reasonOf(signal);
-      const amount = Math.min(wanted, places);
+      const amount = Math.min(wanted, slots);
       const line = lines.get(organizationId) ?? [];
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       let isIn = false;

@@ -13,8 +13,8 @@ import { openScope } from "../queue/scope.ts";
 import { ApprovalNeeded } from "../resources/connections/approval.ts";
 import type { RunError, RunRow } from "../resources/runs/table.ts";
 import type { DatasetLocks } from "./locks.ts";
-import type { Places } from "./places.ts";
 import { type OpenRunContext, openRunContext } from "./run-context.ts";
+import type { Slots } from "./slots.ts";
 
 const DEFAULT_TIMEOUT_SECONDS = 3600;
 /** After an abort the executor gets so long to let go of what it holds; then the run ends without it. */
@@ -48,7 +48,7 @@ export interface Execution {
 export async function execute(
   ctx: Context,
   run: RunRow,
-  { control, locks, places }: { control: AbortController; locks: DatasetLocks; places: Places },
+  { control, locks, slots }: { control: AbortController; locks: DatasetLocks; slots: Slots },
 ): Promise<Execution> {
   let { definition, isResolved } = run;
   let kept: StoredDefinition = { definition, isResolved };
@@ -81,8 +81,8 @@ export async function execute(
       signal: control.signal,
       end: (why) => control.abort(why),
       locks,
-      rest: (wait) => places.rest(run.id, control.signal, wait),
-      yieldTo: (wait) => places.yieldTo(run.id, control.signal, wait),
+      rest: (wait) => slots.rest(run.id, control.signal, wait),
+      yieldTo: (wait) => slots.yieldTo(run.id, control.signal, wait),
     });
     const done = await untilLetGo(executor.execute(opened.context, checked), control.signal);
     control.signal.throwIfAborted();

@@ -3,12 +3,12 @@ import { openShares, type Sharer } from "./shares.ts";
 
 /**
  * Requests under way at once: to subscriptions that answer, to those that were never tried, and to those that keep
- * requests waiting. None of these takes a place of another. Bun makes 256 requests of a process at a time, whatever
+ * requests waiting. None of these takes a slot of another. Bun makes 256 requests of a process at a time, whatever
  * they are for, so some are left to the rest of it.
  */
-const PLACES = { quick: 120, untried: 36, slow: 36 } as const;
-type Manner = keyof typeof PLACES;
-const MANNERS = Object.keys(PLACES) as Manner[];
+const SLOTS = { quick: 120, untried: 36, slow: 36 } as const;
+type Manner = keyof typeof SLOTS;
+const MANNERS = Object.keys(SLOTS) as Manner[];
 
 /** A subscription is slow when a request to it takes longer. */
 const SLOW_MS = 1_000;
@@ -55,7 +55,7 @@ interface Lane<T> extends Sharer {
 interface Request<T> {
   lane: Lane<T>;
   startedMs: number;
-  /** Whose place it holds. */
+  /** Whose slot it holds. */
   manner: Manner;
 }
 
@@ -68,7 +68,7 @@ export function openLanes<T>(
   const lanes = new Map<string, Lane<T>>();
   const known = new Map<string, Known>();
   const underWay = new Map<T, Request<T>>();
-  const places = ofEach((manner) => openShares(PLACES[manner]));
+  const slots = ofEach((manner) => openShares(SLOTS[manner]));
   /** Lanes that have something to begin, in turn, by their organizations, in turn. */
   const lines = ofEach(() => new Map<string, Map<string, Lane<T>>>());
   let isLooking = false;
@@ -117,7 +117,7 @@ export function openLanes<T>(
 
   /** The lane whose turn it is, of those that may begin something. */
   const next = (manner: Manner): Lane<T> | null => {
-    const { left, roomOf } = places[manner];
+    const { left, roomOf } = slots[manner];
     for (const [organizationId, own] of lines[manner]) {
       if (left() <= 0) return null;
       if (roomOf({ id: "", organizationId }) <= 0) continue;
@@ -137,7 +137,7 @@ export function openLanes<T>(
     const request = { lane, manner, startedMs: clock.monotonic() };
     lane.underWay++;
     underWay.set(item, request);
-    places[manner].take(lane);
+    slots[manner].take(lane);
     if (lane.waiting.length === 0 || lane.underWay >= lane.known.width) leave(lane);
     else toTheEnd(lane);
     lookLater();
@@ -147,7 +147,7 @@ export function openLanes<T>(
   const end = (item: T, { lane, manner, startedMs }: Request<T>, how: Ended) => {
     lane.underWay--;
     underWay.delete(item);
-    places[manner].giveBack(lane);
+    slots[manner].giveBack(lane);
     if (how !== null) {
       const { width } = lane.known;
       learn(lane, {
@@ -163,7 +163,7 @@ export function openLanes<T>(
     ended = Promise.withResolvers();
   };
 
-  /** What hangs makes its lane slow, and gives its place back as long as there is one among the slow. */
+  /** What hangs makes its lane slow, and gives its slot back as long as there is one among the slow. */
   const look = () => {
     const before = clock.monotonic() - SLOW_MS;
     for (const request of underWay.values()) {
@@ -172,9 +172,9 @@ export function openLanes<T>(
       if (manner === "slow") continue;
       if (lane.known.manner !== "slow") learn(lane, { ...lane.known, manner: "slow" });
       queue(lane);
-      if (places.slow.left() <= 0) continue;
-      places[manner].giveBack(lane);
-      places.slow.take(lane);
+      if (slots.slow.left() <= 0) continue;
+      slots[manner].giveBack(lane);
+      slots.slow.take(lane);
       request.manner = "slow";
     }
     go();

@@ -21,7 +21,7 @@ import { approvedHash } from "../resources/decisions/approved.ts";
 import type { RunProgress, RunRow } from "../resources/runs/table.ts";
 import { openManifest } from "../resources/sync/manifest.ts";
 import { modelFor } from "../resources/usage/model.ts";
-import { withoutPlace } from "./agent-place.ts";
+import { withoutSlot } from "./agent-slot.ts";
 import type { DatasetLocks } from "./locks.ts";
 import { watchFolder } from "./work-folder.ts";
 
@@ -110,7 +110,7 @@ export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
     compute: ctx.compute,
     room: roomFor(ctx, { signal, undo, progress: diary.progress }),
     model: modelFor(ctx),
-    agent: async (named) => withoutPlace(await openAgentNamed(ctx, named), setting.rest),
+    agent: async (named) => withoutSlot(await openAgentNamed(ctx, named), setting.rest),
     charts: { draw: (charts, signal) => ctx.charts.draw(charts, signal, ctx.organizationId) },
     reader: { read: (source, signal) => ctx.reader.read(source, signal, ctx.organizationId) },
     sheets: { read: (source) => ctx.sheets.read({ ...source, organizationId: ctx.organizationId }) },

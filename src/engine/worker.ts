@@ -11,8 +11,8 @@ import { type Endings, openEndings } from "./endings.ts";
 import { Ended, execute } from "./execute.ts";
 import { type DatasetLocks, openLocks } from "./locks.ts";
 import type { Loop } from "./loop.ts";
-import { openPlaces, type Places } from "./places.ts";
 import { rescue } from "./rescuer.ts";
+import { openSlots, type Slots } from "./slots.ts";
 
 /** The runs that this process has under way. */
 export interface Worker extends Loop {
@@ -28,7 +28,7 @@ export interface Worker extends Loop {
   renew(): Promise<void>;
 }
 
-/** With all places taken it looks again after so long, or as soon as one is free. */
+/** With all slots taken it looks again after so long, or as soon as one is free. */
 const FULL_MS = 5_000;
 /** A suspected run goes alone for so long: what ends a process does it soon. */
 const ALONE_MS = 20_000;
@@ -40,7 +40,7 @@ interface Job {
   done: Promise<void>;
 }
 
-/** Claims due runs, as many as there are free places, and carries them out side by side. */
+/** Claims due runs, as many as there are free slots, and carries them out side by side. */
 export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker {
   const endings = openEndings(app);
   const jobs = new Map<string, Job>();
@@ -52,7 +52,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   let isShareFull = false;
   /** Places that are kept for what is just being claimed. */
   let claiming = 0;
-  const places = openPlaces(
+  const slots = openSlots(
     app.config.concurrency,
     () => jobs.size + claiming,
     () => freed(),
@@ -70,28 +70,28 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
     const unlisten = app.signals.listen(cancelTopic(run.id), () => control.abort(new Ended("cancelled")));
     const before = jobs.get(run.id)?.done ?? Promise.resolve(); // its last try may still be putting its things away
     const done = before
-      .then(() => carryOut(app, run, { control, locks, endings, places }))
+      .then(() => carryOut(app, run, { control, locks, endings, slots }))
       .catch((error) => strand(error, run))
       .finally(() => {
         if (jobs.get(run.id)?.run === run) jobs.delete(run.id);
         unlisten();
-        places.left(run.id);
+        slots.left(run.id);
         if (isShareFull) app.signals.notify(RUNS_TOPIC);
       });
     jobs.set(run.id, { run, startedMs: app.clock.monotonic(), control, done });
   };
 
-  const heldPlaces = () => {
+  const heldSlots = () => {
     const held = new Map<string, number>();
     for (const { id, organizationId } of underWay())
-      if (!places.isResting(id)) held.set(organizationId, (held.get(organizationId) ?? 0) + 1);
+      if (!slots.isResting(id)) held.set(organizationId, (held.get(organizationId) ?? 0) + 1);
     return held;
   };
 
-  /** Where one that is decided at once can't be written, all take places, and it fails by itself. */
+  /** Where one that is decided at once can't be written, all take slots, and it fails by itself. */
   const claim = (free: number) => {
     const isQuiet = underWay().every(isSuspect);
-    const room = { places: free, of: app.config.concurrency, held: heldPlaces(), isQuiet };
+    const room = { slots: free, of: app.config.concurrency, held: heldSlots(), isQuiet };
     return claimRuns(app, room, completeDue).catch((error: unknown) => {
       if (error instanceof AppError && error.retryable) throw error;
       app.log.report(error, { at: "decide runs at once" });
@@ -109,7 +109,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   return {
     name: "worker",
     async tick(signal) {
-      const free = places.free();
+      const free = slots.free();
       if (draining || signal.aborted) return "idle";
       if (free <= 0) {
         const full = new AbortController();
@@ -131,8 +131,8 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
         if (!draining) for (const run of runs) if (run.status === "running") start(run);
       } finally {
         claiming = 0;
-        isShareFull = [...heldPlaces().values()].some((held) => held >= mostOfOne(app.config.concurrency));
-        places.settle();
+        isShareFull = [...heldSlots().values()].some((held) => held >= mostOfOne(app.config.concurrency));
+        slots.settle();
       }
       if (draining) {
         for (const run of runs) if (run.status === "running") await releaseRun(app, run);
@@ -184,17 +184,17 @@ interface Means {
   control: AbortController;
   locks: DatasetLocks;
   endings: Endings;
-  places: Places;
+  slots: Slots;
 }
 
-async function carryOut(app: App, run: RunRow, { control, locks, endings, places }: Means): Promise<void> {
+async function carryOut(app: App, run: RunRow, { control, locks, endings, slots }: Means): Promise<void> {
   const ctx = tracedContext(contextForRun(app, run), run);
   const startMs = app.clock.now().getTime();
   for (let race = 1; ; race++) {
     const { outcome, definition, isResolved, isItem, opened } = await execute(ctx, run, {
       control,
       locks,
-      places,
+      slots,
     });
     try {
       const gathered = opened

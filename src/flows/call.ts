@@ -8,7 +8,7 @@ import type { AutomationConfig } from "../resources/automations/config.ts";
 import { type AutomationRow, type AutomationRunRow, automations } from "../resources/automations/table.ts";
 import type { RunError, RunRow } from "../resources/runs/table.ts";
 import { lineWaitsForEver } from "./deadlock.ts";
-import { placeFor } from "./line.ts";
+import { admission } from "./line.ts";
 import { callersOf, findLink, type Link, MAX_DEPTH } from "./lineage.ts";
 import { startAutomationRun } from "./start.ts";
 
@@ -88,7 +88,7 @@ async function callFault(
   }
   const { concurrency } = config as AutomationConfig;
   if (!wait || concurrency === undefined) return null;
-  if ((await placeFor(tx, id, concurrency)) !== "queue") return null;
+  if ((await admission(tx, id, concurrency)) !== "queue") return null;
   const { organizationId } = tx;
   if (!(await lineWaitsForEver(tx.db, { organizationId, automationId: id, newRunId }))) return null;
   const message = `The automation ${name} lets ${concurrency.max} go at once, and those wait, through what they call, for this run: none would ever end. Raise its concurrency, or call it without waiting.`;

@@ -69,8 +69,8 @@ async function startItems(
   { state, scope }: { state: StepState & Begun; scope: Scope | null },
 ): Promise<StepState & Begun> {
   const { items } = state;
-  const places = Math.max((step.maxParallel ?? DEFAULT_PARALLEL) - items.running, 0);
-  const next = await nextItems(tx, run.id, step.key, places);
+  const slots = Math.max((step.maxParallel ?? DEFAULT_PARALLEL) - items.running, 0);
+  const next = await nextItems(tx, run.id, step.key, slots);
   if (next.length === 0) return state;
   const work = await workOf(tx, step);
   const { concurrencyKey } = work.definition;

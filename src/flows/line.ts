@@ -35,7 +35,7 @@ async function countUnderWay(db: ReadDb, automationId: string): Promise<number> 
 }
 
 /** What becomes of a new run of an automation with a `concurrency`: it starts, waits in line, or is let go. */
-export async function placeFor(
+export async function admission(
   tx: WriteContext,
   automationId: string,
   { max, policy = "queue" }: Concurrency,

@@ -13,7 +13,7 @@ import { advance } from "./advance.ts";
 import { cancelUnlessEnded } from "./cancel.ts";
 import { deliverySettled, type HeldDelivery } from "./delivery.ts";
 import { findAutomation } from "./find.ts";
-import { placeFor, replacedBy, skippedError } from "./line.ts";
+import { admission, replacedBy, skippedError } from "./line.ts";
 import { below, type Link, MAX_DEPTH } from "./lineage.ts";
 import type { StoredTrigger } from "./long-payload.ts";
 import { insertAutomationRun } from "./save.ts";
@@ -75,9 +75,9 @@ export async function startAutomationRun(
   await recordTriggered(tx, row);
   const { concurrency } = config;
   if (concurrency !== undefined) {
-    const place = await placeFor(tx, automation.id, concurrency);
-    if (place === "skip") return skip(tx, row, concurrency, start.delivery ?? null);
-    if (place === "queue") {
+    const admitted = await admission(tx, automation.id, concurrency);
+    if (admitted === "skip") return skip(tx, row, concurrency, start.delivery ?? null);
+    if (admitted === "queue") {
       const queued: AutomationRunRow = { ...row, status: "pending", startedAt: null };
       await insertAutomationRun(tx, queued);
       return queued;

@@ -129,7 +129,7 @@ const lease = changing((db) =>
     .where(sql`${actionRuns.id} in (select value from json_each(${sql.placeholder("ids")}))`),
 );
 
-/** Runs that need no place are looked for so many at a time of each organization. */
+/** runs that need no slot are looked for so many at a time of each organization. */
 const INSTANTS = 128;
 /** They are decided for so long at most in one transaction, since every other write waits for it. */
 const DECIDE_MS = 500;
@@ -150,16 +150,16 @@ const isInstant = (app: App, run: RunRow): boolean =>
 /** Carries out a run in the transaction that found it due. Null where it is to be leased, and nothing was written. */
 type Complete = (tx: WriteContext, run: RunRow) => Promise<RunRow | null>;
 
-/** The organization that was given a place last, by store. */
+/** The organization that was given a slot last, by store. */
 const lastServed = new WeakMap<object, string>();
 
-/** Of so many places, how many one organization holds beside others. */
-export const mostOfOne = (places: number): number => Math.max(1, Math.floor(places / 2));
+/** Of so many slots, how many one organization holds beside others. */
+export const mostOfOne = (slots: number): number => Math.max(1, Math.floor(slots / 2));
 
 /** What a worker can take. */
 export interface Room {
   /** Places that are free. */
-  places: number;
+  slots: number;
   /** All that there are; an organization that is not alone gets half of them at most. */
   of: number;
   /** Places that each organization holds. */
@@ -169,12 +169,12 @@ export interface Room {
 }
 
 /**
- * Leases due runs to this process, as many as there are `places`: organizations take turns, so that a long line of one
- * holds up no other; within an organization those longest due come first. Instant ones take no place: with `complete`
+ * Leases due runs to this process, as many as there are `slots`: organizations take turns, so that a long line of one
+ * holds up no other; within an organization those longest due come first. Instant ones take no slot: with `complete`
  * they come back completed. A suspected run comes alone, and before all others.
  */
 export function claimRuns(app: App, room: Room, complete: Complete | null = null): Promise<RunRow[]> {
-  const { places, of, held, isQuiet } = room;
+  const { slots, of, held, isQuiet } = room;
   return writeFor(app, async (inside, db) => {
     const claim: Claim = {
       app,
@@ -195,8 +195,8 @@ export function claimRuns(app: App, room: Room, complete: Complete | null = null
       Math.min(most - (held.get(id) ?? 0), quotas.get(id) ?? Number.POSITIVE_INFINITY);
     const known = new Set([...held.keys(), ...quotas.keys()]);
     const full = JSON.stringify([...known].filter((id) => roomOf(id) <= 0));
-    const turns = suspect ? [] : await inTurn(db).all({ now: claim.now, limit: places, last, full });
-    let left = places;
+    const turns = suspect ? [] : await inTurn(db).all({ now: claim.now, limit: slots, last, full });
+    let left = slots;
     for (const [index, { id: organizationId }] of turns.entries()) {
       if (claim.decideMs <= 0) break;
       const share = Math.min(Math.ceil(left / (turns.length - index)), roomOf(organizationId));
@@ -230,12 +230,12 @@ interface Claim {
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Where all that there is room for are instant ones, it looks further: a line of them is not to go in small steps. */
-async function claimOf(claim: Claim, organizationId: string, places: number): Promise<RunRow[]> {
+async function claimOf(claim: Claim, organizationId: string, slots: number): Promise<RunRow[]> {
   const { app, db, now, complete } = claim;
   const rows: RunRow[] = [];
   let turnMs = 0;
-  let left = places;
-  for (const limit of complete && places < INSTANTS ? [places, INSTANTS] : [places]) {
+  let left = slots;
+  for (const limit of complete && slots < INSTANTS ? [slots, INSTANTS] : [slots]) {
     const due = await dueOf(db).all({ now, organizationId, limit });
     due.sort((a, b) => (`${a.dueAt} ${a.id}` < `${b.dueAt} ${b.id}` ? -1 : 1));
     const taken: RunRow[] = [];
@@ -255,7 +255,7 @@ async function claimOf(claim: Claim, organizationId: string, places: number): Pr
       if (isOnTheSpot || left-- > 0) taken.push(row);
     }
     rows.push(...(await leaseAll(claim, taken)));
-    if (due.length < limit || left < places || claim.decideMs <= 0) break;
+    if (due.length < limit || left < slots || claim.decideMs <= 0) break;
   }
   return rows;
 }

@@ -121,8 +121,8 @@ describe("runs that are decided at once", () => {
     const before = await queue(app, id, 3);
     const later = { ...app.app, bootId: app.app.ids.uuid() };
     const after = await queue(app, id, 3);
-    const claimed = async (places: number) =>
-      (await claimRuns(later, roomFor(places), completeDue)).map((run) => [run.id, run.status]);
+    const claimed = async (slots: number) =>
+      (await claimRuns(later, roomFor(slots), completeDue)).map((run) => [run.id, run.status]);
     expect(await claimed(4)).toEqual([
       ...before.map((each) => [each, "running"]),
       [after[0] ?? "", "completed"],

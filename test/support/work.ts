@@ -102,10 +102,10 @@ export const faultsOf = (answer: Answer) => {
   );
 };
 
-/** What a worker with so many places, all free, can take. */
-export const roomFor = (places: number) => ({
-  places,
-  of: places,
+/** What a worker with so many slots, all free, can take. */
+export const roomFor = (slots: number) => ({
+  slots,
+  of: slots,
   held: new Map<string, number>(),
   isQuiet: true,
 });

@@ -1,15 +1,15 @@
-/** Where the runs of this process hold their places. One that waits for somebody's limits holds none. */
-export interface Places {
+/** Where the runs of this process hold their slots. One that waits for somebody's limits holds none. */
+export interface Slots {
   /** How many are free. */
   free(): number;
-  /** Waits without a place, and takes one again, as soon as there is one; with too many that do so, in its place. */
+  /** Waits without a slot, and takes one again, as soon as there is one; with too many that do so, in its slot. */
   rest(runId: string, signal: AbortSignal, wait: () => Promise<void>): Promise<void>;
   /**
-   * The same, however many there are: for what a resting run may hold. In a place of its own it would keep that run
+   * The same, however many there are: for what a resting run may hold. In a slot of its own it would keep that run
    * from coming back to let go of it.
    */
   yieldTo(runId: string, signal: AbortSignal, wait: () => Promise<void>): Promise<void>;
-  /** True for a run that waits without a place. */
+  /** True for a run that waits without a slot. */
   isResting(runId: string): boolean;
   /** Takes note of a run that has ended. */
   left(runId: string): void;
@@ -17,11 +17,11 @@ export interface Places {
   settle(): void;
 }
 
-/** Runs that wait for limits keep their memory: for each place there are so many of them at most. */
-const RESTING_PER_PLACE = 2;
+/** Runs that wait for limits keep their memory: for each slot there are so many of them at most. */
+const RESTING_PER_SLOT = 2;
 
-/** `most` places for what is `underWay`; `freed` hears of each that nobody has come back to. */
-export function openPlaces(most: number, underWay: () => number, freed: () => void): Places {
+/** `most` slots for what is `underWay`; `freed` hears of each that nobody has come back to. */
+export function openSlots(most: number, underWay: () => number, freed: () => void): Slots {
   /** How many parts of a run are waiting; none where it waits to come back. */
   const resting = new Map<string, number>();
   const returning: { runId: string; enter: () => void }[] = [];
@@ -40,12 +40,12 @@ export function openPlaces(most: number, underWay: () => number, freed: () => vo
     if (free() <= 0 && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
       const enter = () => resolve();
-      const place = { runId, enter };
-      returning.push(place);
+      const waiter = { runId, enter };
+      returning.push(waiter);
       signal.addEventListener("abort", enter, { once: true });
       await promise;
       signal.removeEventListener("abort", enter);
-      if (returning.includes(place)) returning.splice(returning.indexOf(place), 1);
+      if (returning.includes(waiter)) returning.splice(returning.indexOf(waiter), 1);
     }
     if (resting.get(runId) === 0) resting.delete(runId);
   };
@@ -65,7 +65,7 @@ export function openPlaces(most: number, underWay: () => number, freed: () => vo
   return {
     free,
     rest: (runId, signal, wait) =>
-      !resting.has(runId) && resting.size >= most * RESTING_PER_PLACE ? wait() : leave(runId, signal, wait),
+      !resting.has(runId) && resting.size >= most * RESTING_PER_SLOT ? wait() : leave(runId, signal, wait),
     yieldTo: leave,
     isResting: (runId) => resting.has(runId),
     settle: letIn,

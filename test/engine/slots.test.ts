@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { openPlaces } from "../../src/engine/places.ts";
+import { openSlots } from "../../src/engine/slots.ts";
 import { connectFolder, startData } from "../data/place.ts";
 import { startKlaviyo, type TestKlaviyo } from "../peers/klaviyo.ts";
 import { connect } from "../support/connections.ts";
@@ -11,22 +11,22 @@ setDefaultTimeout(120_000);
 
 const never = new AbortController().signal;
 
-describe("a place", () => {
-  /** `most` places, and the runs that are under way. */
-  function placesFor(most: number, ...runs: string[]) {
+describe("a slot", () => {
+  /** `most` slots, and the runs that are under way. */
+  function slotsFor(most: number, ...runs: string[]) {
     const underWay = new Set(runs);
     let freed = 0;
-    const places = openPlaces(
+    const slots = openSlots(
       most,
       () => underWay.size,
       () => void freed++,
     );
     return {
-      places,
+      slots,
       begin: (run: string) => underWay.add(run),
       end(run: string) {
         underWay.delete(run);
-        places.left(run);
+        slots.left(run);
       },
       freed: () => freed,
     };
@@ -35,21 +35,21 @@ describe("a place", () => {
   const settled = () => new Promise((resolve) => setImmediate(resolve));
 
   test("is free while its run waits, and taken again when the wait ends", async () => {
-    const { places, freed } = placesFor(1, "a");
+    const { slots, freed } = slotsFor(1, "a");
     const wait = gate();
-    const resting = places.rest("a", never, () => wait.promise);
-    expect([places.free(), freed()]).toEqual([1, 1]);
+    const resting = slots.rest("a", never, () => wait.promise);
+    expect([slots.free(), freed()]).toEqual([1, 1]);
     wait.resolve();
     await resting;
-    expect(places.free()).toBe(0);
+    expect(slots.free()).toBe(0);
   });
 
   test("that somebody else has taken is waited for, in order, before anybody new gets one", async () => {
-    const { places, begin, end, freed } = placesFor(1, "a", "b");
+    const { slots, begin, end, freed } = slotsFor(1, "a", "b");
     const waits = { a: gate(), b: gate() };
     const back: string[] = [];
     const rest = (run: "a" | "b") =>
-      places.rest(run, never, () => waits[run].promise).then(() => back.push(run));
+      slots.rest(run, never, () => waits[run].promise).then(() => back.push(run));
     void rest("a");
     void rest("b");
     begin("c");
@@ -57,47 +57,47 @@ describe("a place", () => {
     await settled();
     waits.a.resolve();
     await settled();
-    expect([back, places.free()]).toEqual([[], 0]);
+    expect([back, slots.free()]).toEqual([[], 0]);
     const before = freed();
     end("c");
     await settled();
-    expect([back, places.free(), freed()]).toEqual([["b"], 0, before]);
+    expect([back, slots.free(), freed()]).toEqual([["b"], 0, before]);
     end("b");
     await settled();
     expect(back).toEqual(["b", "a"]);
     end("a");
-    expect(places.free()).toBe(1);
+    expect(slots.free()).toBe(1);
   });
 
   test("is given back by a run of several parts until all of them go on", async () => {
-    const { places } = placesFor(1, "a");
+    const { slots } = slotsFor(1, "a");
     const waits = [gate(), gate()] as const;
-    const rests = waits.map(({ promise }) => places.rest("a", never, () => promise));
+    const rests = waits.map(({ promise }) => slots.rest("a", never, () => promise));
     waits[0].resolve();
     await rests[0];
-    expect(places.free()).toBe(1);
+    expect(slots.free()).toBe(1);
     waits[1].resolve();
     await rests[1];
-    expect(places.free()).toBe(0);
+    expect(slots.free()).toBe(0);
   });
 
   test("is not waited for by a run that is cancelled, nor given up by more runs than memory has room for", async () => {
     const stop = new AbortController();
-    const { places, begin } = placesFor(1, "a");
+    const { slots, begin } = slotsFor(1, "a");
     const wait = gate();
-    const resting = places.rest("a", stop.signal, () => wait.promise);
+    const resting = slots.rest("a", stop.signal, () => wait.promise);
     begin("b");
     wait.resolve();
     await settled();
     stop.abort();
     await resting;
-    expect(places.free()).toBe(-1);
+    expect(slots.free()).toBe(-1);
     const runs = many(6, (n) => `r${n}`);
-    const crowd = placesFor(1, ...runs);
-    for (const run of runs) void crowd.places.rest(run, never, () => gate().promise);
-    expect(crowd.places.free()).toBe(1 - 4);
-    void crowd.places.yieldTo("r6", never, () => gate().promise);
-    expect(crowd.places.free()).toBe(1 - 3);
+    const crowd = slotsFor(1, ...runs);
+    for (const run of runs) void crowd.slots.rest(run, never, () => gate().promise);
+    expect(crowd.slots.free()).toBe(1 - 4);
+    void crowd.slots.yieldTo("r6", never, () => gate().promise);
+    expect(crowd.slots.free()).toBe(1 - 3);
   });
 });
 
@@ -115,7 +115,7 @@ describe("a run that waits for a limit of the other side", () => {
     await peer[Symbol.asyncDispose]();
   });
 
-  test("says until when, and lets another run go on the only place meanwhile", async () => {
+  test("says until when, and lets another run go on the only slot meanwhile", async () => {
     await using receiver = startReceiver();
     peer.store.profiles = many(3, profile);
     peer.state.instead = () => ({ status: 429, headers: { "retry-after": "800" } });
@@ -133,7 +133,7 @@ describe("a run that waits for a limit of the other side", () => {
     expect((await runEnd(data.owner, run.id)).status).toBe("cancelled");
   });
 
-  test("comes back to a dataset that another run waits for meanwhile on the only place", async () => {
+  test("comes back to a dataset that another run waits for meanwhile on the only slot", async () => {
     peer.store.profiles = many(3, profile);
     let held = 1;
     peer.state.instead = () => (held-- > 0 ? { status: 429, headers: { "retry-after": "100" } } : null);

@@ -3,10 +3,10 @@ import type { AgentTool, OpenAgent } from "../models/contract.ts";
 import type { Link } from "../providers/contract.ts";
 
 /**
- * An agent that takes no place while it waits for runs that its tools have set off: with all places taken by such
+ * An agent that takes no slot while it waits for runs that its tools have set off: with all slots taken by such
  * agents none of those runs would begin.
  */
-export function withoutPlace(agent: OpenAgent, rest: NonNullable<Link["rest"]>): OpenAgent {
+export function withoutSlot(agent: OpenAgent, rest: NonNullable<Link["rest"]>): OpenAgent {
   const resting = (tool: AgentTool): AgentTool => ({
     ...tool,
     async call(given) {
