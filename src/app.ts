@@ -26,7 +26,7 @@ import { openTrail } from "./engine/trail.ts";
 import { executors } from "./executors/registry.ts";
 import { runFollowers } from "./flows/run-followers.ts";
 import { type DataFolder, openDataFolder } from "./folder.ts";
-import { checkInstallation, placesOf, readInstallation, recordInstallation } from "./installation.ts";
+import { checkInstallation, locationsOf, readInstallation, recordInstallation } from "./installation.ts";
 import { awayFrom } from "./lake/away-from.ts";
 import { openFolderBlobs } from "./lake/blobs.ts";
 import { type BucketLake, openBucketLake } from "./lake/bucket.ts";
@@ -91,7 +91,7 @@ export async function openApp(parts: Parts, { accepted = false } = {}): Promise<
     const ground = { ...parts, folder, store, clock, ids, isLakeNew };
     peers = store.remote ? await openPeers(ground) : null;
     const opened = await build({ ...ground, peers });
-    const { lake, ...others } = placesOf(config);
+    const { lake, ...others } = locationsOf(config);
     // Where processes share a database alone, the lake may be in another one's data directory.
     const isElsewhere = isLakeNew && isShared && lake === null && !(await hasFiles(store, hasIn(folder)));
     const facts = { ...others, ...(isElsewhere ? {} : { lake }), keyId: opened.app.secrets.keyId };
@@ -366,9 +366,9 @@ const hasIn =
   (path) =>
     existsSync(join(lake, path));
 
-const otherLake = (place: string) =>
+const otherLake = (location: string) =>
   new ConfigError(
-    `None of the lake's files are in ${place}. Set WEIR_LAKE_URL to the bucket that they are in, or, if they really are gone, run weir config accept.`,
+    `None of the lake's files are in ${location}. Set WEIR_LAKE_URL to the bucket that they are in, or, if they really are gone, run weir config accept.`,
   );
 
 /** Null where none is set; of its three settings none stands alone. */

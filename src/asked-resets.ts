@@ -38,7 +38,7 @@ const replyIn = (dataFolder: string, id: string) => join(folderIn(dataFolder), `
 export function askForReset(dataFolder: string, ids: Ids, reset: Reset): string {
   mkdirSync(folderIn(dataFolder), { recursive: true, mode: 0o700 });
   const id = ids.uuid();
-  place(requestIn(dataFolder, id), reset);
+  publish(requestIn(dataFolder, id), reset);
   return id;
 }
 
@@ -55,7 +55,7 @@ export function readReset(dataFolder: string, id: string): Reset | null {
 }
 
 export function answerReset(dataFolder: string, id: string, reply: ResetReply): void {
-  place(replyIn(dataFolder, id), reply);
+  publish(replyIn(dataFolder, id), reply);
   dropReset(dataFolder, id);
 }
 
@@ -71,7 +71,7 @@ export function takeResetReply(dataFolder: string, id: string): ResetReply | nul
 export const dropReset = (dataFolder: string, id: string): void =>
   rmSync(requestIn(dataFolder, id), { force: true });
 
-function place(file: string, content: object): void {
+function publish(file: string, content: object): void {
   renameSync(writeBeside(file, JSON.stringify(content)), file);
   flushFolder(file);
 }

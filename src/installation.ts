@@ -33,7 +33,7 @@ const Installation = Type.Object({
 export type Installation = Static<typeof Installation>;
 
 type Settings = { config: Config; secrets: Pick<Secrets, "secretKey" | "secretKeyPrevious"> };
-type Places = Pick<Config, "dataFolder" | "databaseUrl" | "lakeUrl" | "lakeEndpoint">;
+type Locations = Pick<Config, "dataFolder" | "databaseUrl" | "lakeUrl" | "lakeEndpoint">;
 
 const fileIn = (dataFolder: string) => join(dataFolder, "installation.json");
 
@@ -69,7 +69,7 @@ export function recordInstallation(dataFolder: string, facts: Installation): voi
 }
 
 /** What these settings make a data directory depend on. */
-export const placesOf = ({ databaseUrl, lakeUrl, lakeEndpoint }: Omit<Places, "dataFolder">) => ({
+export const locationsOf = ({ databaseUrl, lakeUrl, lakeEndpoint }: Omit<Locations, "dataFolder">) => ({
   database: withoutCredentials(databaseUrl),
   lake: lakeUrl,
   lakeEndpoint: lakeUrl === null ? null : withoutCredentials(lakeEndpoint),
@@ -89,19 +89,19 @@ export function checkInstallation({ config, secrets }: Settings): void {
   const { dataFolder } = config;
   // A server that changes its key may do so between the reads of a first look.
   const hasWrongKey = wrongKey(dataFolder, secrets) !== null;
-  refuse(wrongPlace(config) ?? (hasWrongKey ? wrongKey(dataFolder, secrets) : null));
+  refuse(wrongLocation(config) ?? (hasWrongKey ? wrongKey(dataFolder, secrets) : null));
 }
 
-/** Compares the places of database and lake alone. Throws `ConfigError`. */
-export const checkPlaces = (settings: Places): void => refuse(wrongPlace(settings));
+/** Compares the locations of database and lake alone. Throws `ConfigError`. */
+export const checkLocations = (settings: Locations): void => refuse(wrongLocation(settings));
 
 function refuse(sentence: string | null): void {
   if (sentence !== null) throw new ConfigError(sentence);
 }
 
 /** The sentence for a database or lake elsewhere than the settings say; null where they agree, or nobody knows. */
-export function wrongPlace(settings: Places): string | null {
-  const given = placesOf(settings);
+export function wrongLocation(settings: Locations): string | null {
+  const given = locationsOf(settings);
   const kept = readInstallation(settings.dataFolder);
   return (
     (kept.database === undefined ? signOfDatabase(settings) : null) ??
@@ -112,7 +112,7 @@ export function wrongPlace(settings: Places): string | null {
 }
 
 /** What the files say of the database where `installation.json` says nothing. */
-function signOfDatabase({ dataFolder, databaseUrl }: Places): string | null {
+function signOfDatabase({ dataFolder, databaseUrl }: Locations): string | null {
   const hasOwn = existsSync(join(dataFolder, "weir.db"));
   const wasShared = existsSync(join(dataFolder, SHARED_MARK));
   if (databaseUrl === null && !hasOwn && wasShared) {
@@ -131,10 +131,10 @@ function difference(
   given: string | null,
 ): string | null {
   if (kept === undefined || kept === given) return null;
-  const place = kept === null ? inside : `at ${kept}`;
+  const location = kept === null ? inside : `at ${kept}`;
   const told = given === null ? `${setting} is not set` : `${setting} is ${given}`;
   const remedy = kept === null ? `Remove ${setting}.` : `Set ${setting} to ${kept}.`;
-  return `This data directory keeps its ${what} ${place}, and ${told}. ${remedy} If you moved it on purpose, run weir config accept.`;
+  return `This data directory keeps its ${what} ${location}, and ${told}. ${remedy} If you moved it on purpose, run weir config accept.`;
 }
 
 /** The sentence for a master key that is not the one; null where it is, or where nobody knows. */

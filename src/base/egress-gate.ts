@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { type Cidr, contains, embedded, isPublic, parseCidr } from "./cidr.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { isSelf, isWide, type OwnService, openOwnPlaces } from "./egress-own.ts";
+import { isSelf, isWide, type OwnService, openOwnAddresses } from "./egress-own.ts";
 import { openProxyRule } from "./egress-proxy.ts";
 import { AppError } from "./errors.ts";
 
@@ -73,7 +73,7 @@ export function openGate(options: EgressOptions): Gate {
     verdicts.set(key, verdict);
     return verdict;
   };
-  const own = openOwnPlaces(options.own ?? [], answers);
+  const own = openOwnAddresses(options.own ?? [], answers);
 
   const check = (host: string, port: number, address: string) => {
     if (isSelf(options.self(), address, port)) throw ownBlocked(host, port, address);
@@ -177,13 +177,14 @@ export async function wideEntries(options: EgressOptions): Promise<WideEntry[]> 
     (options.own ?? []).map(async (service) => {
       const { host } = service;
       const found = isIP(host) ? [] : await resolve(host).catch((): string[] => []); // an unknown name has no address
-      return { ...service, places: [host, ...found] };
+      return { ...service, targets: [host, ...found] };
     }),
   );
   return options.allow.flatMap((entry): WideEntry[] => {
     const { target, port } = parseRule(entry);
     const covered = services.find(
-      (one) => (port === null || port === one.port) && one.places.some((place) => matches(target, place)),
+      (one) =>
+        (port === null || port === one.port) && one.targets.some((address) => matches(target, address)),
     );
     if (covered) return [{ entry, covers: covered.setting }];
     return typeof target !== "string" && isWide(target) ? [{ entry, covers: null }] : [];

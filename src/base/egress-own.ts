@@ -17,7 +17,7 @@ export interface OwnService {
 type Resolve = (host: string) => Promise<string[]>;
 
 /** Which address belongs to a service of Weir's own. */
-export interface OwnPlaces {
+export interface OwnAddresses {
   find(host: string, port: number, addresses: readonly string[]): Promise<OwnService | null>;
 }
 
@@ -25,7 +25,7 @@ export interface OwnPlaces {
 const MAX_KNOWN = 100;
 
 /** Compares by address and port. Addresses that a name once had still count, as when the resolver fails. */
-export function openOwnPlaces(services: readonly OwnService[], resolve: Resolve): OwnPlaces {
+export function openOwnAddresses(services: readonly OwnService[], resolve: Resolve): OwnAddresses {
   const known = new Map<string, Set<string>>();
   const addressesOf = async (host: string): Promise<readonly string[]> => {
     if (isIP(host)) return [host];
@@ -88,9 +88,9 @@ export function isSelf(
 ): boolean {
   if (self?.port !== port) return false;
   const listensEverywhere = !isIP(self.address) || isOneOf(UNSPECIFIED, self.address);
-  const places = [address, ...embedded(address)];
-  if (listensEverywhere) return places.some(isOfThisMachine);
-  return places.some(
+  const addresses = [address, ...embedded(address)];
+  if (listensEverywhere) return addresses.some(isOfThisMachine);
+  return addresses.some(
     (one) => isOneOf([self.address], one) || (isOneOf(UNSPECIFIED, one) && isOneOf(LOOPBACK, self.address)),
   );
 }

@@ -56,28 +56,28 @@ export function readTraceparent(header: string | null): { traceId: string; spanI
 }
 
 /** What spans of one stretch of work hang from. */
-export interface TracePlace {
+export interface SpanParent {
   traceId: string;
   /** Null where they stand by themselves. */
   spanId: string | null;
 }
 
 /** The same way out, with a span for each exchange and `traceparent` on its request. */
-export function tracedEgress(egress: Egress, tracer: Tracer, clock: Clock, place: TracePlace): Egress {
+export function tracedEgress(egress: Egress, tracer: Tracer, clock: Clock, parent: SpanParent): Egress {
   let count = 0;
   return {
     pin: (host, port) => egress.pin(host, port),
     async fetch(url, request = {}) {
-      const spanId = spanIdOf(place.spanId ?? place.traceId, ++count, clock.monotonic());
+      const spanId = spanIdOf(parent.spanId ?? parent.traceId, ++count, clock.monotonic());
       const startMs = clock.now().getTime();
       const method = (request.method ?? "GET").toUpperCase();
       const end = (status: number | null, error: string | null) =>
         tracer.ended({
           name: method,
           kind: "client",
-          traceId: place.traceId,
+          traceId: parent.traceId,
           spanId,
-          parentId: place.spanId,
+          parentId: parent.spanId,
           startMs,
           endMs: clock.now().getTime(),
           attributes: {
@@ -87,7 +87,7 @@ export function tracedEgress(egress: Egress, tracer: Tracer, clock: Clock, place
           },
           error,
         });
-      const headers = { traceparent: `00-${place.traceId}-${spanId}-01`, ...request.headers };
+      const headers = { traceparent: `00-${parent.traceId}-${spanId}-01`, ...request.headers };
       try {
         const reply = await egress.fetch(url, { ...request, headers });
         end(reply.status, reply.status >= 400 ? `The other side answered ${reply.status}.` : null);

@@ -8,7 +8,7 @@ import { hintsOfChallenge } from "./openapi-auth.ts";
 import type { ApiReader } from "./reader.ts";
 
 /** Where descriptions usually lie, below the base address. */
-const PLACES = [
+const WELL_KNOWN_PATHS = [
   "/openapi.json",
   "/openapi.yaml",
   "/swagger.json",
@@ -56,8 +56,8 @@ export async function discoverHttp(
   const search = new Search(reach);
   if (specUrl !== null && (await search.look(specUrl))) return search.told();
   if (baseUrl === null || search.isDead(baseUrl)) return search.told();
-  for (const place of PLACES) {
-    if (await search.look(joinPath(baseUrl, place))) return search.told();
+  for (const path of WELL_KNOWN_PATHS) {
+    if (await search.look(joinPath(baseUrl, path))) return search.told();
     if (search.isDead(baseUrl)) return search.told();
   }
   const linked = await search.links(baseUrl);

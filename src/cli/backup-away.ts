@@ -13,12 +13,16 @@ import { type Host, UsageError } from "./host.ts";
 export const isAway = (path: string): boolean => path.startsWith("s3://");
 
 /** Where a new backup goes. */
-interface FreePlace {
+interface BackupTarget {
   store(path: string): Promise<void>;
 }
 
 /** Throws `conflict` where something lies there already: nothing is written over. */
-export async function freePlace(parts: Parts, url: string, signal: AbortSignal): Promise<FreePlace> {
+export async function openBackupTarget(
+  parts: Parts,
+  url: string,
+  signal: AbortSignal,
+): Promise<BackupTarget> {
   const { away, name } = opened(parts, url, signal);
   if ((await away.names()).includes(name)) {
     throw new AppError("conflict", `There is a file ${url} already; name another.`);

@@ -8,7 +8,7 @@ import { keyToInclude, makeBackup } from "../engine/backup/make.ts";
 import type { Manifest } from "../engine/backup/shape.ts";
 import { verifyBackup } from "../engine/backup/verify.ts";
 import { checkInstallation } from "../installation.ts";
-import { freePlace, isAway, passphraseFor, withFile } from "./backup-away.ts";
+import { isAway, openBackupTarget, passphraseFor, withFile } from "./backup-away.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { usage } from "./usage.ts";
 
@@ -51,7 +51,7 @@ export const backup = (args: readonly string[], host: Host) =>
     const stop = new AbortController();
     host.onStop(() => stop.abort());
     const to = positionals[0] ?? "";
-    const away = isAway(to) ? await freePlace(parts, to, stop.signal) : null;
+    const away = isAway(to) ? await openBackupTarget(parts, to, stop.signal) : null;
     host.status("Copying …");
     const made = await makeBackup({
       dataFolder,

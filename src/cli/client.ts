@@ -132,8 +132,8 @@ export function failureOf(method: string, path: string, answer: Answer): AppErro
 
 /** What an answer says went wrong, at most a few lines of it. */
 export function reasonOf({ status, headers, body }: Answer): string {
-  const place = status >= 300 && status < 400 ? headers.get("location") : null;
-  if (place !== null) return `it leads to ${plain(place)}; give that address instead.`;
+  const target = status >= 300 && status < 400 ? headers.get("location") : null;
+  if (target !== null) return `it leads to ${plain(target)}; give that address instead.`;
   const detail = isObject(body) ? (body.detail ?? body.error_description) : body;
   const text = Array.isArray(detail) ? detail.map(faultText).join("; ") : detail;
   return plain(typeof text === "string" ? text : JSON.stringify(text ?? null)).slice(0, 1000);

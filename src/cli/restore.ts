@@ -4,7 +4,7 @@ import { systemClock } from "../base/clock.ts";
 import { systemIds } from "../base/ids.ts";
 import { ConfigError } from "../config.ts";
 import { type RestoreRequest, restoreBackup } from "../engine/backup/restore.ts";
-import { checkPlaces, wrongPlace } from "../installation.ts";
+import { checkLocations, wrongLocation } from "../installation.ts";
 import { told } from "./backup.ts";
 import { passphraseFor, withFile } from "./backup-away.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
@@ -27,7 +27,7 @@ export const restore = (args: readonly string[], host: Host) =>
     if (path === undefined || more.length > 0) throw new UsageError("Say which file: weir restore FILE.");
     const parts = await host.parts({ data: flags.data });
     const { config, secrets } = parts;
-    checkPlaces(config);
+    checkLocations(config);
     if (config.databaseUrl !== null) {
       throw new ConfigError(
         "The database lies on a libSQL server (WEIR_DATABASE_URL): restore it there, with its own tools.",
@@ -56,7 +56,7 @@ export const restore = (args: readonly string[], host: Host) =>
       return host.out(JSON.stringify({ ...told(path, manifest), dataFolder, previousFolder: kept }));
     host.out(`${dataFolder} is as it was at ${manifest.createdAt}; every audit trail is valid.`);
     if (kept !== null) host.out(`What was there before is in ${kept}.`);
-    const wrong = wrongPlace(config);
+    const wrong = wrongLocation(config);
     if (wrong !== null) host.err(wrong);
   });
 

@@ -82,7 +82,7 @@ async function install(program: string, asked: Asked, host: Host): Promise<Done>
     const changed = staged.sha256 !== hashOf(program);
     if (changed) swap(staged.path, program);
     return {
-      ...placesOf(program),
+      ...pathsOf(program),
       changed,
       ...about,
       previousVersion: version,
@@ -103,7 +103,7 @@ async function rollBack(program: string): Promise<Done> {
     throw new AppError("invalid_state", `${previous} is the file in use: there is nothing to go back to.`);
   swapBack(program);
   return {
-    ...placesOf(program),
+    ...pathsOf(program),
     changed: true,
     ...about,
     previousVersion: version,
@@ -113,7 +113,7 @@ async function rollBack(program: string): Promise<Done> {
   };
 }
 
-const placesOf = (program: string) => ({ program, previous: previousOf(program) });
+const pathsOf = (program: string) => ({ program, previous: previousOf(program) });
 
 /** The file that this process runs from, whatever link led to it. */
 function ownProgram([program, ...more]: readonly string[]): string {

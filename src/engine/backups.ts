@@ -26,7 +26,7 @@ const BACKUPS: Actor = { type: "system", id: "backups", process: "weir", version
  */
 export function backups(app: App): Loop {
   const { clock, config } = app;
-  const place = placeOf(app);
+  const store = backupStore(app);
   const folder = join(config.dataFolder, "backups");
   let notBefore = Number.NEGATIVE_INFINITY;
   if (config.backupEvery > 0 && app.store.remote)
@@ -40,13 +40,13 @@ export function backups(app: App): Loop {
       const ending = config.backupPassphraseFile === null ? "tar.zst" : "tar.zst.age";
       const path = join(folder, `weir-${timestamp(clock).replaceAll(/[:.]/g, "-")}.${ending}`);
       try {
-        const newest = await place.newest();
+        const newest = await store.newest();
         tellNewestBackup(app, newest);
         if (!isDue(app, newest)) return "idle";
         await backUp(app, path, until);
-        await place.keep(path);
+        await store.keep(path);
         tellNewestBackup(app, basename(path));
-        for (const name of (await place.all()).slice(0, -config.backupKeep)) await place.remove(name);
+        for (const name of (await store.all()).slice(0, -config.backupKeep)) await store.remove(name);
       } catch (error) {
         if (until.aborted) return "idle";
         notBefore = clock.monotonic() + AGAIN_MS;
@@ -63,7 +63,7 @@ export function backups(app: App): Loop {
 }
 
 /** Where scheduled backups lie. */
-interface Place {
+interface BackupStore {
   /** Takes a new one in. */
   keep(path: string): Promise<void>;
   /** Names of scheduled ones, the oldest first. */
@@ -74,7 +74,7 @@ interface Place {
 
 const scheduled = (names: readonly string[]) => names.filter((name) => backupInstant(name) !== null).sort();
 
-function placeOf({ away, config }: App): Place {
+function backupStore({ away, config }: App): BackupStore {
   const folder = join(config.dataFolder, "backups");
   const inFolder = async () => scheduled(await readdir(folder).catch(() => [])); // one that is not there holds none
   if (away === null) {

@@ -7,9 +7,9 @@ import { legacyWire } from "./legacy.ts";
 import { CALL_PATIENCE, LIST_PATIENCE, MAX_PAGES, MAX_TOOLS, type Patience } from "./limits.ts";
 import { MODERN_VERSION, modernWire, probeModern } from "./modern.ts";
 import { headersFor, paramHeaders } from "./param-headers.ts";
-import { type McpPlace, type McpWire, OtherEra } from "./wire.ts";
+import { type McpServer, type McpWire, OtherEra } from "./wire.ts";
 
-export type { McpPlace };
+export type { McpServer };
 
 /** An MCP server that is spoken with, of any revision. */
 export interface McpClient {
@@ -35,53 +35,53 @@ const MAX_ERAS = 1_000;
  * Finds out which revision the server speaks, the newest first: 2026-07-28, then a session, then HTTP+SSE. Throws
  * `upstream`, `timeout`, `egress_blocked`, and the signal's reason.
  */
-export async function openMcp(place: McpPlace, patience: Patience = CALL_PATIENCE): Promise<McpClient> {
-  return clientOf(await connect(place), patience, place);
+export async function openMcp(server: McpServer, patience: Patience = CALL_PATIENCE): Promise<McpClient> {
+  return clientOf(await connect(server), patience, server);
 }
 
 /** Shorter ones may be words that tools are described by. */
 const LEAST_SECRET_CHARACTERS = 16;
 
-async function connect(place: McpPlace): Promise<McpWire> {
-  if (place.transport === "sse") return sseWire(place);
-  const known = eras.get(place.egress) ?? new Map<string, "modern" | "legacy">();
-  eras.set(place.egress, known);
-  const wire = await (known.get(place.url) === "legacy" ? legacyFirst(place) : modernFirst(place));
+async function connect(server: McpServer): Promise<McpWire> {
+  if (server.transport === "sse") return sseWire(server);
+  const known = eras.get(server.egress) ?? new Map<string, "modern" | "legacy">();
+  eras.set(server.egress, known);
+  const wire = await (known.get(server.url) === "legacy" ? legacyFirst(server) : modernFirst(server));
   if (known.size >= MAX_ERAS) known.clear();
-  if (wire.era !== "sse") known.set(place.url, wire.era);
+  if (wire.era !== "sse") known.set(server.url, wire.era);
   return wire;
 }
 
-async function modernFirst(place: McpPlace): Promise<McpWire> {
+async function modernFirst(server: McpServer): Promise<McpWire> {
   try {
-    await probeModern(place);
-    return modernWire(place);
+    await probeModern(server);
+    return modernWire(server);
   } catch (error) {
     if (!(error instanceof OtherEra)) throw error;
-    if (error.supported.includes(MODERN_VERSION)) return modernWire(place);
-    return legacyOrSse(place);
+    if (error.supported.includes(MODERN_VERSION)) return modernWire(server);
+    return legacyOrSse(server);
   }
 }
 
-async function legacyFirst(place: McpPlace): Promise<McpWire> {
+async function legacyFirst(server: McpServer): Promise<McpWire> {
   try {
-    return await legacyWire(place);
+    return await legacyWire(server);
   } catch (error) {
     if (!(error instanceof OtherEra)) throw error;
-    return modernFirst(place); // it was renewed meanwhile
+    return modernFirst(server); // it was renewed meanwhile
   }
 }
 
-async function legacyOrSse(place: McpPlace): Promise<McpWire> {
+async function legacyOrSse(server: McpServer): Promise<McpWire> {
   try {
-    return await legacyWire(place);
+    return await legacyWire(server);
   } catch (error) {
     if (!(error instanceof OtherEra)) throw error;
-    return sseWire(place);
+    return sseWire(server);
   }
 }
 
-const clientOf = (wire: McpWire, patience: Patience, { authority }: McpPlace): McpClient => ({
+const clientOf = (wire: McpWire, patience: Patience, { authority }: McpServer): McpClient => ({
   era: wire.era,
   declined: wire.declined,
   async listTools() {

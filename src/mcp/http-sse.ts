@@ -5,17 +5,17 @@ import { LIST_PATIENCE, MAX_ERROR_BYTES, type Patience } from "./limits.ts";
 import { type RpcMessage, readMessages, rpcFailure, statusFailure } from "./rpc.ts";
 import { eventsOf } from "./sse.ts";
 import { watchOver } from "./watch.ts";
-import { hostOf, type McpPlace, type McpWire, noAnswer, send } from "./wire.ts";
+import { hostOf, type McpServer, type McpWire, noAnswer, send } from "./wire.ts";
 
 type Settled = Extract<RpcMessage, { kind: "result" | "error" }>;
 
 /** HTTP+SSE of 2024-11-05: one stream from the server, and an address that requests are posted to. */
-export async function sseWire(place: McpPlace): Promise<McpWire> {
-  const host = hostOf(place);
+export async function sseWire(server: McpServer): Promise<McpWire> {
+  const host = hostOf(server);
   const life = new AbortController();
-  const leave = () => life.abort(place.signal.reason);
-  if (place.signal.aborted) leave();
-  place.signal.addEventListener("abort", leave, { once: true });
+  const leave = () => life.abort(server.signal.reason);
+  if (server.signal.aborted) leave();
+  server.signal.addEventListener("abort", leave, { once: true });
   const declined: string[] = [];
   const pending = new Map<number, (message: Settled | Error) => void>();
   const listeners = new Set<() => void>();
@@ -46,12 +46,12 @@ export async function sseWire(place: McpPlace): Promise<McpWire> {
           }
         }
     }
-    fail(noAnswer(place, "the stream"));
+    fail(noAnswer(server, "the stream"));
   };
 
   let endpoint = "";
   const tell = async (body: JsonObject) => {
-    const response = await send(place, endpoint, {
+    const response = await send(server, endpoint, {
       method: "POST",
       headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
       body: JSON.stringify(body),
@@ -84,12 +84,12 @@ export async function sseWire(place: McpPlace): Promise<McpWire> {
   };
 
   const close = async () => {
-    place.signal.removeEventListener("abort", leave);
+    server.signal.removeEventListener("abort", leave);
     life.abort(new AppError("cancelled", "The exchange is over."));
   };
 
   try {
-    endpoint = await open(place, life, listen, opened.promise, fail);
+    endpoint = await open(server, life, listen, opened.promise, fail);
     const result = await ask("initialize", { ...INITIALIZE }, LIST_PATIENCE);
     agreedVersion(host, result);
     await tell({ jsonrpc: "2.0", method: "notifications/initialized" });
@@ -102,13 +102,13 @@ export async function sseWire(place: McpPlace): Promise<McpWire> {
 
 /** The address that requests go to, which the stream begins with; at the same server, or it is not followed. */
 async function open(
-  place: McpPlace,
+  server: McpServer,
   life: AbortController,
   listen: (stream: ReadableStream<Uint8Array>) => Promise<void>,
   opened: Promise<string>,
   fail: (error: Error) => void,
 ): Promise<string> {
-  const host = hostOf(place);
+  const host = hostOf(server);
   const watch = watchOver(life.signal, LIST_PATIENCE, host);
   const late = new Promise<never>((_, reject) => {
     watch.signal.addEventListener("abort", () => reject(watch.signal.reason), { once: true });
@@ -116,7 +116,7 @@ async function open(
   late.catch(waitedForBelow);
   try {
     const request = { method: "GET", headers: { accept: "text/event-stream" }, signal: life.signal };
-    const response = await Promise.race([send(place, place.url, request), late]);
+    const response = await Promise.race([send(server, server.url, request), late]);
     const type = response.headers.get("content-type") ?? "";
     if (response.status !== 200 || !/^text\/event-stream\b/i.test(type)) {
       await response.body.cancel();
@@ -124,8 +124,8 @@ async function open(
     }
     listen(response.body).catch((error) => fail(life.signal.aborted ? life.signal.reason : error));
     const told = await Promise.race([opened, late]);
-    const url = URL.parse(told, place.url);
-    if (url && url.origin === new URL(place.url).origin) return url.href;
+    const url = URL.parse(told, server.url);
+    if (url && url.origin === new URL(server.url).origin) return url.href;
     throw new AppError(
       "upstream",
       `${host} names an address for requests that is not its own; it is not used.`,

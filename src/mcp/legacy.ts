@@ -8,7 +8,7 @@ import {
   type Answer,
   CLIENT,
   hostOf,
-  type McpPlace,
+  type McpServer,
   type McpWire,
   noAnswer,
   OtherEra,
@@ -58,8 +58,8 @@ export function replyTo(
  * Streamable HTTP of 2025-03-26 to 2025-11-25: a session that begins with `initialize`. Throws `OtherEra` where the
  * server does not know that either.
  */
-export async function legacyWire(place: McpPlace): Promise<McpWire> {
-  const host = hostOf(place);
+export async function legacyWire(server: McpServer): Promise<McpWire> {
+  const host = hostOf(server);
   const declined: string[] = [];
   let lastId = 0;
   let session: { id: string | null; version: string } | null = null;
@@ -70,20 +70,20 @@ export async function legacyWire(place: McpPlace): Promise<McpWire> {
   });
 
   const exchange = async (body: JsonObject, patience: Patience): Promise<Answer> => {
-    const watch = watchOver(place.signal, patience, host);
+    const watch = watchOver(server.signal, patience, host);
     let replies = 0;
     const asked = (message: Extract<RpcMessage, { kind: "request" }>) => {
       if (++replies > MAX_REPLIES) return;
-      const own = watchOver(place.signal, LIST_PATIENCE, host);
+      const own = watchOver(server.signal, LIST_PATIENCE, host);
       const body = replyTo(host, message, declined);
-      const reply = { url: place.url, body, headers: headersOf(), watch: own };
-      post(place, reply).catch(notHeard).finally(own.close);
+      const reply = { url: server.url, body, headers: headersOf(), watch: own };
+      post(server, reply).catch(notHeard).finally(own.close);
     };
     try {
-      const request = { url: place.url, body, headers: headersOf(), watch, asked };
-      let answer = await post(place, request);
+      const request = { url: server.url, body, headers: headersOf(), watch, asked };
+      let answer = await post(server, request);
       for (let tries = 0; answer.resume !== null && tries < MAX_RESUMES; tries++) {
-        const next = await resume(place, request, answer.resume);
+        const next = await resume(server, request, answer.resume);
         if (next === null) break;
         answer = next;
       }
@@ -107,7 +107,7 @@ export async function legacyWire(place: McpPlace): Promise<McpWire> {
     if (status === 400 || status === 404 || status === 405) throw new OtherEra();
     if (message?.kind === "error") throw rpcFailure(host, "initialize", message.error);
     if (status >= 300) throw statusFailure(host, status, headers.get("www-authenticate"));
-    throw noAnswer(place, "initialize");
+    throw noAnswer(server, "initialize");
   };
 
   const ask = (method: string, params: JsonObject, patience: Patience) =>
@@ -127,13 +127,13 @@ export async function legacyWire(place: McpPlace): Promise<McpWire> {
       if (message?.kind === "result") return isObject(message.result) ? message.result : {};
       if (message?.kind === "error") throw rpcFailure(host, method, message.error);
       if (status >= 300) throw statusFailure(host, status, answer.headers.get("www-authenticate"));
-      throw noAnswer(place, method);
+      throw noAnswer(server, method);
     },
     async close() {
       if (!session?.id) return;
       const signal = AbortSignal.timeout(2_000);
       try {
-        const response = await send(place, place.url, { method: "DELETE", headers: headersOf(), signal });
+        const response = await send(server, server.url, { method: "DELETE", headers: headersOf(), signal });
         await response.body.cancel();
       } catch (error) {
         notHeard(error);

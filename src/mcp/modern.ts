@@ -15,7 +15,7 @@ import {
   type Answer,
   CLIENT,
   hostOf,
-  type McpPlace,
+  type McpServer,
   type McpWire,
   noAnswer,
   OtherEra,
@@ -35,8 +35,8 @@ const META = {
 const MAX_ROUNDS = 3;
 
 /** The revision of 2026-07-28: no session, each request says all about itself. */
-export function modernWire(place: McpPlace): McpWire {
-  const host = hostOf(place);
+export function modernWire(server: McpServer): McpWire {
+  const host = hostOf(server);
   const declined: string[] = [];
   let lastId = 0;
   return {
@@ -45,12 +45,12 @@ export function modernWire(place: McpPlace): McpWire {
     async request(method, params, patience, headers = {}) {
       let given: JsonObject = {};
       for (let round = 1; ; round++) {
-        const answer = await exchange(place, ++lastId, method, { ...params, ...given }, patience, headers);
+        const answer = await exchange(server, ++lastId, method, { ...params, ...given }, patience, headers);
         const { status, message } = answer;
         if (message?.kind === "error") throw rpcFailure(host, method, message.error);
         if (message?.kind !== "result") {
           if (status >= 300) throw statusFailure(host, status, answer.headers.get("www-authenticate"));
-          throw noAnswer(place, method);
+          throw noAnswer(server, method);
         }
         const { resultType = "complete" } = message.result;
         if (resultType === "complete") return message.result;
@@ -63,14 +63,14 @@ export function modernWire(place: McpPlace): McpWire {
 }
 
 /** Asks the server what it is. Throws `OtherEra` for one of before, `upstream` for one that can't be spoken with. */
-export async function probeModern(place: McpPlace, patience: Patience = LIST_PATIENCE): Promise<void> {
-  const { status, headers, message } = await exchange(place, 0, "server/discover", {}, patience, {});
+export async function probeModern(server: McpServer, patience: Patience = LIST_PATIENCE): Promise<void> {
+  const { status, headers, message } = await exchange(server, 0, "server/discover", {}, patience, {});
   if (message?.kind === "result") {
     const { supportedVersions: versions } = message.result;
     if (Array.isArray(versions) && versions.includes(MODERN_VERSION)) return;
     throw new OtherEra(); // some of before answer whatever they are asked
   }
-  const host = hostOf(place);
+  const host = hostOf(server);
   const code = message?.kind === "error" ? message.error.code : null;
   if (message?.kind === "error") {
     if (code === UNSUPPORTED_VERSION) throw new OtherEra(supportedIn(message.error));
@@ -84,18 +84,18 @@ export async function probeModern(place: McpPlace, patience: Patience = LIST_PAT
 }
 
 async function exchange(
-  place: McpPlace,
+  server: McpServer,
   id: number,
   method: string,
   params: JsonObject,
   patience: Patience,
   own: Record<string, string>,
 ): Promise<Answer> {
-  const watch = watchOver(place.signal, patience, hostOf(place));
+  const watch = watchOver(server.signal, patience, hostOf(server));
   const { name } = params;
   try {
-    return await post(place, {
-      url: place.url,
+    return await post(server, {
+      url: server.url,
       body: { jsonrpc: "2.0", id, method, params: { ...params, _meta: META } },
       headers: {
         "mcp-protocol-version": MODERN_VERSION,

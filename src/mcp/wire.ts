@@ -11,7 +11,7 @@ import { eventsOf, tooLarge } from "./sse.ts";
 import type { Watch } from "./watch.ts";
 
 /** An MCP server, and what to reach it with. */
-export interface McpPlace {
+export interface McpServer {
   url: string;
   transport: Transport;
   egress: Egress;
@@ -38,7 +38,7 @@ export interface McpWire {
 
 export const CLIENT = { name: "weir", version };
 
-export const hostOf = (place: McpPlace) => new URL(place.url).host;
+export const hostOf = (server: McpServer) => new URL(server.url).host;
 
 /** What came back of one POST. */
 export interface Answer {
@@ -70,12 +70,12 @@ const MAX_TRIES = 3;
 
 /**
  * Sends one request as the caller's, with its credentials; redirects go through the same gate. A refusal is told to the
- * place's authority, which may have the request sent again.
+ * server's authority, which may have the request sent again.
  */
-export async function send(place: McpPlace, url: string, request: Sent): Promise<EgressResponse> {
-  const { authority } = place;
+export async function send(server: McpServer, url: string, request: Sent): Promise<EgressResponse> {
+  const { authority } = server;
   for (let tries = 1; ; tries++) {
-    const response = await sendOnce(place, url, request);
+    const response = await sendOnce(server, url, request);
     const { status, headers } = response;
     if (authority === null || (status !== 401 && status !== 403) || tries >= MAX_TRIES) return response;
     let isWorthIt = true;
@@ -88,11 +88,11 @@ export async function send(place: McpPlace, url: string, request: Sent): Promise
   }
 }
 
-async function sendOnce(place: McpPlace, url: string, request: Sent): Promise<EgressResponse> {
-  const grant = await place.authority?.authorize();
+async function sendOnce(server: McpServer, url: string, request: Sent): Promise<EgressResponse> {
+  const grant = await server.authority?.authorize();
   const target = new URL(url);
   for (const [name, value] of Object.entries(grant?.query ?? {})) target.searchParams.set(name, value);
-  return place.egress.fetch(target.href, {
+  return server.egress.fetch(target.href, {
     method: request.method,
     headers: { ...request.headers, ...grant?.headers, "user-agent": "Weir" },
     ...(request.body === undefined ? {} : { body: request.body }),
@@ -103,8 +103,8 @@ async function sendOnce(place: McpPlace, url: string, request: Sent): Promise<Eg
 }
 
 /** Posts one message and reads until it is answered, from JSON or from a stream. */
-export async function post(place: McpPlace, { url, body, headers, watch, asked }: Post): Promise<Answer> {
-  const response = await send(place, url, {
+export async function post(server: McpServer, { url, body, headers, watch, asked }: Post): Promise<Answer> {
+  const response = await send(server, url, {
     method: "POST",
     headers: {
       accept: "application/json, text/event-stream",
@@ -131,7 +131,7 @@ export async function post(place: McpPlace, { url, body, headers, watch, asked }
 
 /** Takes up a stream that ended before it gave the answer to `body` (2025-11-25); null where the server does not. */
 export async function resume(
-  place: McpPlace,
+  server: McpServer,
   { url, body, headers, watch, asked }: Post,
   { id, retryMs }: NonNullable<Answer["resume"]>,
 ): Promise<Answer | null> {
@@ -139,7 +139,7 @@ export async function resume(
     const timer = setTimeout(resolve, retryMs); // as real as the network that it waits for
     watch.signal.addEventListener("abort", () => resolve(clearTimeout(timer)), { once: true });
   });
-  const response = await send(place, url, {
+  const response = await send(server, url, {
     method: "GET",
     headers: { accept: "text/event-stream", ...headers, "last-event-id": id },
     signal: watch.signal,
@@ -184,8 +184,8 @@ async function answerIn(
   };
 }
 
-export const noAnswer = (place: McpPlace, method: string) =>
-  new AppError("upstream", `${hostOf(place)} closed the connection before it had answered ${method}.`, {
+export const noAnswer = (server: McpServer, method: string) =>
+  new AppError("upstream", `${hostOf(server)} closed the connection before it had answered ${method}.`, {
     retryable: true,
   });
 

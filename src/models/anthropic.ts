@@ -3,7 +3,7 @@ import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { openCalls } from "./calls.ts";
 import type { FinishReason, ModelAdapter, ModelEvent, ModelMessage, ModelRequest } from "./contract.ts";
-import { failureInStream, failureOf, type Place } from "./failure.ts";
+import { failureInStream, failureOf, type ModelEndpoint } from "./failure.ts";
 import { eventsOf } from "./sse.ts";
 
 /** Source: https://docs.anthropic.com/en/api/messages-streaming. */
@@ -28,7 +28,7 @@ export function anthropic({ egress, baseUrl, apiKey, model: usual }: Options): M
     model: usual,
     async *stream(request, signal) {
       const model = request.model ?? usual;
-      const place: Place = { host: new URL(baseUrl).host, model, secrets: [apiKey] };
+      const endpoint: ModelEndpoint = { host: new URL(baseUrl).host, model, secrets: [apiKey] };
       const response = await egress.fetch(`${baseUrl}/v1/messages`, {
         method: "POST",
         headers: {
@@ -42,8 +42,8 @@ export function anthropic({ egress, baseUrl, apiKey, model: usual }: Options): M
         timeoutMs: 0,
         maxRedirects: 0,
       });
-      if (response.status >= 300) throw await failureOf(response, place);
-      yield* read(response.body, place, isShaped(request));
+      if (response.status >= 300) throw await failureOf(response, endpoint);
+      yield* read(response.body, endpoint, isShaped(request));
     },
   };
 }
@@ -136,7 +136,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
 
 async function* read(
   body: ReadableStream<Uint8Array>,
-  place: Place,
+  endpoint: ModelEndpoint,
   shaped: boolean,
 ): AsyncGenerator<ModelEvent> {
   const calls = openCalls();
@@ -151,7 +151,7 @@ async function* read(
     if (typeof told.output_tokens === "number") usage.outputTokens = told.output_tokens;
   };
   for await (const { data } of eventsOf(body)) {
-    const event = parse(data, place);
+    const event = parse(data, endpoint);
     const key = String(event.index ?? 0);
     switch (event.type) {
       case "message_start":
@@ -184,22 +184,22 @@ async function* read(
         break;
       case "error": {
         const error = isObject(event.error) ? event.error : {};
-        throw failureInStream(String(error.type ?? ""), String(error.message ?? ""), place);
+        throw failureInStream(String(error.type ?? ""), String(error.message ?? ""), endpoint);
       }
     }
     if (isDone) break;
   }
   if (!isDone)
-    throw new AppError("llm_stream_cut", `The model's endpoint ${place.host} cut its reply off.`, {
+    throw new AppError("llm_stream_cut", `The model's endpoint ${endpoint.host} cut its reply off.`, {
       retryable: true,
     });
   const whole = calls.all().map((call) => ({ ...call, arguments: call.arguments || "{}" }));
   for (const call of whole) yield { type: "call", call };
   const isAnswer = shaped && reason === "tool-calls";
-  yield { type: "finish", reason: isAnswer ? "stop" : (reason ?? "stop"), usage, model: place.model };
+  yield { type: "finish", reason: isAnswer ? "stop" : (reason ?? "stop"), usage, model: endpoint.model };
 }
 
-function parse(data: string, { host }: Place): JsonObject {
+function parse(data: string, { host }: ModelEndpoint): JsonObject {
   try {
     const event: unknown = JSON.parse(data);
     if (isObject(event)) return event;

@@ -10,8 +10,8 @@ const MAX_TOLD_CHARACTERS = 500;
 /** An endpoint that asks for more patience is not waited for. */
 const MAX_RETRY_AFTER_SECONDS = 3600;
 
-/** What the reader of a failure is told of the place where it happened. */
-export interface Place {
+/** The endpoint that failed, as far as a failure may say. */
+export interface ModelEndpoint {
   /** The endpoint's host. */
   host: string;
   model: string;
@@ -26,21 +26,30 @@ const NO_MODEL =
 const OVERLOADED = /overloaded|capacity|temporarily unavailable|server is busy|loading model/i;
 
 /** The failure that a reply of 400 or more stands for; reads its body. */
-export async function failureOf(response: EgressResponse, place: Place): Promise<AppError> {
+export async function failureOf(response: EgressResponse, endpoint: ModelEndpoint): Promise<AppError> {
   const { bytes } = await response.bytes(MAX_BODY_BYTES);
   const text = new TextDecoder().decode(bytes);
   const said = saidIn(text);
   const retryAfterSeconds = retryAfterOf(response.headers.get("retry-after"));
-  return describe(response.status, said, place, retryAfterSeconds);
+  return describe(response.status, said, endpoint, retryAfterSeconds);
 }
 
 /** The failure that an endpoint tells in the midst of its stream. */
-export const failureInStream = (type: string, message: string, place: Place): AppError =>
-  describe(/rate.?limit/i.test(type) ? 429 : /overload/i.test(type) ? 529 : 500, `${type} ${message}`, place);
+export const failureInStream = (type: string, message: string, endpoint: ModelEndpoint): AppError =>
+  describe(
+    /rate.?limit/i.test(type) ? 429 : /overload/i.test(type) ? 529 : 500,
+    `${type} ${message}`,
+    endpoint,
+  );
 
-function describe(status: number, said: string, place: Place, retryAfterSeconds?: number): AppError {
-  const { host, model } = place;
-  const details = { status, said: told(said, place) };
+function describe(
+  status: number,
+  said: string,
+  endpoint: ModelEndpoint,
+  retryAfterSeconds?: number,
+): AppError {
+  const { host, model } = endpoint;
+  const details = { status, said: told(said, endpoint) };
   const make = (code: ErrorCode, message: string, retryable = false) =>
     new AppError(code, message, {
       retryable,
@@ -91,7 +100,7 @@ function saidIn(text: string): string {
 }
 
 /** What an endpoint says goes to people: without the key, and short. */
-const told = (said: string, { secrets }: Place): string =>
+const told = (said: string, { secrets }: ModelEndpoint): string =>
   String(maskSecrets(hideSecrets(said.trim(), secrets)))
     .replace(/[\p{Cc}\p{Cf}]+/gu, " ")
     .slice(0, MAX_TOLD_CHARACTERS);

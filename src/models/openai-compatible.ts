@@ -3,7 +3,7 @@ import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { openCalls } from "./calls.ts";
 import type { FinishReason, ModelAdapter, ModelEvent, ModelMessage, ModelRequest } from "./contract.ts";
-import { failureInStream, failureOf, type Place } from "./failure.ts";
+import { failureInStream, failureOf, type ModelEndpoint } from "./failure.ts";
 import { MAX_REPLY_CHARACTERS } from "./limits.ts";
 import { eventsOf } from "./sse.ts";
 
@@ -25,7 +25,11 @@ export function openAiCompatible({ egress, baseUrl, apiKey, model: usual }: Opti
     model: usual,
     async *stream(request, signal) {
       const model = request.model ?? usual;
-      const place: Place = { host: new URL(baseUrl).host, model, secrets: apiKey === null ? [] : [apiKey] };
+      const endpoint: ModelEndpoint = {
+        host: new URL(baseUrl).host,
+        model,
+        secrets: apiKey === null ? [] : [apiKey],
+      };
       const ask = (asked: ModelRequest) =>
         egress.fetch(`${baseUrl}/chat/completions`, {
           method: "POST",
@@ -44,9 +48,9 @@ export function openAiCompatible({ egress, baseUrl, apiKey, model: usual }: Opti
         await response.body.cancel();
         response = await ask({ ...request, outputSchema: null });
       }
-      if (response.status >= 300) throw await failureOf(response, place);
+      if (response.status >= 300) throw await failureOf(response, endpoint);
       const isWhole = /^application\/json\b/i.test(response.headers.get("content-type") ?? "");
-      yield* isWhole ? readWhole(response, place) : read(response.body, place);
+      yield* isWhole ? readWhole(response, endpoint) : read(response.body, endpoint);
     },
   };
 }
@@ -107,7 +111,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   function_call: "tool-calls",
 };
 
-async function* read(body: ReadableStream<Uint8Array>, place: Place): AsyncGenerator<ModelEvent> {
+async function* read(body: ReadableStream<Uint8Array>, endpoint: ModelEndpoint): AsyncGenerator<ModelEvent> {
   const calls = openCalls();
   let reason: FinishReason | null = null;
   let isDone = false;
@@ -117,8 +121,8 @@ async function* read(body: ReadableStream<Uint8Array>, place: Place): AsyncGener
       isDone = true;
       break;
     }
-    const chunk = parse(data, place);
-    if (isObject(chunk.error) || typeof chunk.error === "string") throw toldIn(chunk.error, place);
+    const chunk = parse(data, endpoint);
+    if (isObject(chunk.error) || typeof chunk.error === "string") throw toldIn(chunk.error, endpoint);
     if (isObject(chunk.usage)) {
       usage = {
         inputTokens: count(chunk.usage.prompt_tokens),
@@ -132,11 +136,11 @@ async function* read(body: ReadableStream<Uint8Array>, place: Place): AsyncGener
     if (typeof thought === "string" && thought !== "") yield { type: "reasoning", delta: thought };
     if (typeof delta.content === "string" && delta.content !== "")
       yield { type: "text", delta: delta.content };
-    for (const [place, call] of (Array.isArray(delta.tool_calls) ? delta.tool_calls : []).entries()) {
+    for (const [position, call] of (Array.isArray(delta.tool_calls) ? delta.tool_calls : []).entries()) {
       if (!isObject(call)) continue;
       const said = isObject(call.function) ? call.function : {};
       yield* calls.take({
-        key: String(call.index ?? place),
+        key: String(call.index ?? position),
         id: typeof call.id === "string" ? call.id : "",
         name: typeof said.name === "string" ? said.name : "",
         // some servers give the arguments as an object
@@ -146,7 +150,7 @@ async function* read(body: ReadableStream<Uint8Array>, place: Place): AsyncGener
     if (typeof choice.finish_reason === "string") reason = REASONS[choice.finish_reason] ?? "other";
   }
   if (reason === null && !isDone)
-    throw new AppError("llm_stream_cut", `The model's endpoint ${place.host} cut its reply off.`, {
+    throw new AppError("llm_stream_cut", `The model's endpoint ${endpoint.host} cut its reply off.`, {
       retryable: true,
     });
   const whole = calls.all();
@@ -155,26 +159,26 @@ async function* read(body: ReadableStream<Uint8Array>, place: Place): AsyncGener
     type: "finish",
     reason: whole.length > 0 ? "tool-calls" : (reason ?? "stop"),
     usage,
-    model: place.model,
+    model: endpoint.model,
   };
 }
 
 /** Some servers don't stream: their one object is read as if it had come in one piece. */
-async function* readWhole(response: EgressResponse, place: Place): AsyncGenerator<ModelEvent> {
+async function* readWhole(response: EgressResponse, endpoint: ModelEndpoint): AsyncGenerator<ModelEvent> {
   const { bytes, truncated } = await response.bytes(MAX_REPLY_CHARACTERS);
   if (truncated) throw new AppError("response_too_large", "The model's reply is too large.");
-  const reply = parse(new TextDecoder().decode(bytes), place);
+  const reply = parse(new TextDecoder().decode(bytes), endpoint);
   const choices = (Array.isArray(reply.choices) ? reply.choices : []).map((choice) =>
     isObject(choice) ? { ...choice, delta: choice.message ?? {} } : choice,
   );
   const events = `data: ${JSON.stringify({ ...reply, choices })}\n\ndata: [DONE]\n\n`;
-  yield* read(new Blob([events]).stream() as ReadableStream<Uint8Array>, place);
+  yield* read(new Blob([events]).stream() as ReadableStream<Uint8Array>, endpoint);
 }
 
 const stated = (value: Json | undefined): string => (isObject(value) ? JSON.stringify(value) : "");
 const count = (value: Json | undefined): number => (typeof value === "number" && value > 0 ? value : 0);
 
-function parse(data: string, { host }: Place): JsonObject {
+function parse(data: string, { host }: ModelEndpoint): JsonObject {
   try {
     const chunk: unknown = JSON.parse(data);
     if (isObject(chunk)) return chunk;
@@ -184,8 +188,8 @@ function parse(data: string, { host }: Place): JsonObject {
   return {};
 }
 
-function toldIn(error: JsonObject | string, place: Place): AppError {
-  if (typeof error === "string") return failureInStream("", error, place);
+function toldIn(error: JsonObject | string, endpoint: ModelEndpoint): AppError {
+  if (typeof error === "string") return failureInStream("", error, endpoint);
   const type = [error.type, error.code].filter((part) => typeof part === "string").join(" ");
-  return failureInStream(type, typeof error.message === "string" ? error.message : "", place);
+  return failureInStream(type, typeof error.message === "string" ? error.message : "", endpoint);
 }

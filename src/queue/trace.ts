@@ -16,7 +16,7 @@ const causeOf = ({ triggerMethod, correlationId }: Pick<RunRow, "triggerMethod" 
   REQUESTED.includes(triggerMethod) ? requestSpanOf(correlationId) : null;
 
 /** Where one try of a run stands among the spans of its cause. */
-const placeOfRun = (run: RunRow) => ({
+const parentOfRun = (run: RunRow) => ({
   traceId: traceIdOf(run.correlationId),
   spanId: runSpanOf(run.id, run.retryCount + 1),
 });
@@ -24,7 +24,7 @@ const placeOfRun = (run: RunRow) => ({
 /** The context of a try: what it calls is seen as a part of it. */
 export function tracedContext(ctx: Context, run: RunRow): Context {
   if (!ctx.tracer.isOn) return ctx;
-  return { ...ctx, egress: tracedEgress(ctx.egress, ctx.tracer, ctx.clock, placeOfRun(run)) };
+  return { ...ctx, egress: tracedEgress(ctx.egress, ctx.tracer, ctx.clock, parentOfRun(run)) };
 }
 
 export function traceTry(
@@ -36,7 +36,7 @@ export function traceTry(
 ) {
   if (!tracer.isOn) return;
   tracer.ended({
-    ...placeOfRun(run),
+    ...parentOfRun(run),
     name: run.kind,
     kind: "internal",
     parentId: run.automationRunId === null ? causeOf(run) : spanIdOf(run.automationRunId),

@@ -5,14 +5,14 @@ import { AppError } from "../../src/base/errors.ts";
 import { type McpClient, openMcp } from "../../src/mcp/client.ts";
 import type { Patience } from "../../src/mcp/limits.ts";
 import { readResult } from "../../src/mcp/result.ts";
-import type { McpPlace } from "../../src/mcp/wire.ts";
+import type { McpServer } from "../../src/mcp/wire.ts";
 import { startEverything } from "../peers/mcp-everything.ts";
 import { startLegacy } from "../peers/mcp-legacy.ts";
 import { ECHO, type ModernOptions, startModern } from "../peers/mcp-modern.ts";
 import { eventually } from "../support/outbound.ts";
 
 const egress = openEgress({ allow: ["127.0.0.0/8"], self: () => null, clock: systemClock });
-const placeOf = (url: string, more: Partial<McpPlace> = {}): McpPlace => ({
+const placeOf = (url: string, more: Partial<McpServer> = {}): McpServer => ({
   url,
   transport: "http",
   egress,

@@ -6,7 +6,11 @@ import { AppError } from "../../base/errors.ts";
 import type { Ids } from "../../base/ids.ts";
 import { keyIdOf } from "../../crypto/secretbox.ts";
 import { BEFORE, keyInFile, openDataFolder, RESTORING } from "../../folder.ts";
-import { type Installation, placesOf as installationPlaces, recordInstallation } from "../../installation.ts";
+import {
+  type Installation,
+  locationsOf as installationPlaces,
+  recordInstallation,
+} from "../../installation.ts";
 import { storeFault } from "../../store/faults.ts";
 import { DATABASE, FOLDERS, KEY_FILE, type Manifest } from "./shape.ts";
 import { checkDatabase, unpack } from "./verify.ts";
@@ -68,7 +72,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
     recordInstallation(fresh, factsOf(request, manifest));
     if (existsSync(target)) await giveAway(fresh, await stat(target));
     const kept = isThere ? `${target}${BEFORE}${stamp}` : null;
-    await changePlaces(target, fresh, kept);
+    await swapFolders(target, fresh, kept);
     return { manifest, kept };
   } catch (error) {
     throw storeFault(error);
@@ -83,11 +87,11 @@ function factsOf(
   { lakeUrl, lakeEndpoint }: RestoreRequest,
   { lakeUrl: lake, keyId }: Manifest,
 ): Installation {
-  const places = installationPlaces({ databaseUrl: null, lakeUrl: lake, lakeEndpoint });
+  const locations = installationPlaces({ databaseUrl: null, lakeUrl: lake, lakeEndpoint });
   return {
-    database: places.database,
+    database: locations.database,
     lake,
-    ...(lake === lakeUrl || lake === null ? { lakeEndpoint: places.lakeEndpoint } : {}),
+    ...(lake === lakeUrl || lake === null ? { lakeEndpoint: locations.lakeEndpoint } : {}),
     ...(keyId === null ? {} : { keyId }),
   };
 }
@@ -132,7 +136,7 @@ async function giveAway(folder: string, { uid, gid }: { uid: number; gid: number
   await chown(folder, uid, gid);
 }
 
-async function changePlaces(target: string, fresh: string, kept: string | null): Promise<void> {
+async function swapFolders(target: string, fresh: string, kept: string | null): Promise<void> {
   if (kept !== null) await rename(target, kept);
   else await rm(target, { recursive: true, force: true }); // an empty folder, or none
   try {

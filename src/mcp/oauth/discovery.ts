@@ -74,37 +74,37 @@ async function readResource(reach: Reach, url: string, told: string | null): Pro
   const { origin, pathname } = new URL(url);
   const wellKnown = `${origin}/.well-known/oauth-protected-resource`;
   if (told !== null) {
-    const place = URL.parse(told, url);
-    if (place === null) throw distrust(new URL(url).host, "says where it is described by no address");
-    const found = await readJson(reach, secure(place.href, new URL(url).host));
-    if (found === null) throw distrust(new URL(url).host, `is not described at ${shown(place.href)}`);
+    const metadataUrl = URL.parse(told, url);
+    if (metadataUrl === null) throw distrust(new URL(url).host, "says where it is described by no address");
+    const found = await readJson(reach, secure(metadataUrl.href, new URL(url).host));
+    if (found === null) throw distrust(new URL(url).host, `is not described at ${shown(metadataUrl.href)}`);
     return found;
   }
-  const places = pathname === "/" ? [wellKnown] : [wellKnown + pathname.replace(/\/$/, ""), wellKnown];
-  for (const place of places) {
-    const found = await readJson(reach, place);
+  const urls = pathname === "/" ? [wellKnown] : [wellKnown + pathname.replace(/\/$/, ""), wellKnown];
+  for (const address of urls) {
+    const found = await readJson(reach, address);
     if (found !== null) return found;
   }
   return null;
 }
 
-/** An authorization server's metadata, from the places that it may lie at. Throws where none is what it should be. */
+/** An authorization server's metadata, from the addresses that it may have. Throws where none is what it should be. */
 async function readServer(reach: Reach, issuer: string): Promise<AuthorizationServer> {
-  const place = URL.parse(issuer);
-  if (place === null || place.search !== "" || place.hash !== "")
+  const issuerUrl = URL.parse(issuer);
+  if (issuerUrl === null || issuerUrl.search !== "" || issuerUrl.hash !== "")
     throw distrust(shown(issuer), "is no address of an authorization server");
-  secure(issuer, place.host);
-  const path = place.pathname.replace(/\/$/, "");
-  const places = [
-    `${place.origin}/.well-known/oauth-authorization-server${path}`,
-    `${place.origin}/.well-known/openid-configuration${path}`,
-    ...(path === "" ? [] : [`${place.origin}${path}/.well-known/openid-configuration`]),
+  secure(issuer, issuerUrl.host);
+  const path = issuerUrl.pathname.replace(/\/$/, "");
+  const urls = [
+    `${issuerUrl.origin}/.well-known/oauth-authorization-server${path}`,
+    `${issuerUrl.origin}/.well-known/openid-configuration${path}`,
+    ...(path === "" ? [] : [`${issuerUrl.origin}${path}/.well-known/openid-configuration`]),
   ];
-  for (const each of places) {
+  for (const each of urls) {
     const found = await readJson(reach, each);
     if (found !== null) return serverOf(found, issuer);
   }
-  throw distrust(place.host, "lets people in for this server, and does not say how");
+  throw distrust(issuerUrl.host, "lets people in for this server, and does not say how");
 }
 
 function serverOf(found: JsonObject, issuer: string): AuthorizationServer {
@@ -169,7 +169,7 @@ async function readJson({ egress, signal }: Reach, url: string): Promise<JsonObj
   return isObject(value) ? value : null;
 }
 
-/** Whether a resource's name is that of the server, or of a place above it at the same origin. */
+/** Whether a resource's name is that of the server, or of a path above it at the same origin. */
 function isFor(resource: string, server: URL): boolean {
   const named = URL.parse(resource);
   if (named === null || named.origin !== server.origin || named.hash !== "" || named.search !== "")

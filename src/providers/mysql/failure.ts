@@ -1,5 +1,5 @@
 import { AppError } from "../../base/errors.ts";
-import { type Place, shown } from "../postgres/socket.ts";
+import { addressOf, type HostAndPort } from "../postgres/socket.ts";
 
 /** What the server or its client library threw, as far as we read it. */
 interface Thrown {
@@ -30,7 +30,11 @@ const CERTIFICATE_FAULTS: readonly [RegExp, string][] = [
 ];
 
 /** What went wrong, as an `AppError` that tells what to change. Passes an `AppError` through. */
-export function toFailure(error: unknown, place: Place, who: { user: string; database: string }): AppError {
+export function toFailure(
+  error: unknown,
+  server: HostAndPort,
+  who: { user: string; database: string },
+): AppError {
   if (error instanceof AppError) return error;
   const { errno, code = "", message = "" } = thrown(error);
   const make = (text: string, retryable = false) =>
@@ -38,20 +42,20 @@ export function toFailure(error: unknown, place: Place, who: { user: string; dat
   switch (errno) {
     case 1045:
     case 1698:
-      return make(`${shown(place)} does not accept the password of the user "${who.user}".`);
+      return make(`${addressOf(server)} does not accept the password of the user "${who.user}".`);
     case 1044:
       return make(
         `The user "${who.user}" may not use the database "${who.database}", or there is none of that name.`,
       );
     case 1049:
-      return make(`There is no database "${who.database}" at ${shown(place)}.`);
+      return make(`There is no database "${who.database}" at ${addressOf(server)}.`);
     case 1040:
     case 1203:
     case 1226:
-      return make(`${shown(place)} has too many connections already.`, true);
+      return make(`${addressOf(server)} has too many connections already.`, true);
     case 1129:
     case 1130:
-      return make(`${shown(place)} does not let this machine in: ${message}.`);
+      return make(`${addressOf(server)} does not let this machine in: ${message}.`);
     case 1142:
     case 1143:
     case 1227:
@@ -59,42 +63,48 @@ export function toFailure(error: unknown, place: Place, who: { user: string; dat
     case 1251:
     case 1820:
     case 1862:
-      return make(`${shown(place)} asks for another way to sign in, or for a new password: ${message}.`);
+      return make(`${addressOf(server)} asks for another way to sign in, or for a new password: ${message}.`);
     case 3159:
-      return make(`${shown(place)} takes only TLS connections: set sslMode to require or verify-full.`);
+      return make(`${addressOf(server)} takes only TLS connections: set sslMode to require or verify-full.`);
     case 1969:
     case 3024:
-      return new AppError("timeout", `${shown(place)} stopped the query: it took too long.`, {
+      return new AppError("timeout", `${addressOf(server)} stopped the query: it took too long.`, {
         retryable: true,
         cause: error,
       });
     case 1053:
     case 1317:
     case 1927:
-      return make(`${shown(place)} ended the query: it was stopped, or someone stopped it.`, true);
+      return make(`${addressOf(server)} ended the query: it was stopped, or someone stopped it.`, true);
     case 1205:
     case 1213:
-      return make(`${shown(place)} stopped the query over a lock: ${message}.`, true);
+      return make(`${addressOf(server)} stopped the query over a lock: ${message}.`, true);
   }
-  if (errno !== undefined && errno >= 1000) return make(`${shown(place)} answered: ${message}.`);
+  if (errno !== undefined && errno >= 1000) return make(`${addressOf(server)} answered: ${message}.`);
   switch (code) {
     case "HANDSHAKE_NO_SSL_SUPPORT":
-      return make(`${shown(place)} does not offer TLS, which sslMode asks for.`);
+      return make(`${addressOf(server)} does not offer TLS, which sslMode asks for.`);
     case "HANDSHAKE_SSL_ERROR": {
       const fault = CERTIFICATE_FAULTS.find(([pattern]) => pattern.test(message))?.[1];
       return make(
         fault
-          ? `The certificate of ${shown(place)} ${fault}.`
-          : `${shown(place)} and Weir could not agree on a TLS connection.`,
+          ? `The certificate of ${addressOf(server)} ${fault}.`
+          : `${addressOf(server)} and Weir could not agree on a TLS connection.`,
       );
     }
     case "ETIMEDOUT":
-      return new AppError("timeout", `${shown(place)} accepted the connection but did not answer in time.`, {
-        retryable: true,
-        cause: error,
-      });
+      return new AppError(
+        "timeout",
+        `${addressOf(server)} accepted the connection but did not answer in time.`,
+        {
+          retryable: true,
+          cause: error,
+        },
+      );
     case "AUTH_SWITCH_PLUGIN_ERROR":
-      return make(`${shown(place)} asks the user "${who.user}" to sign in in a way that Weir does not know.`);
+      return make(
+        `${addressOf(server)} asks the user "${who.user}" to sign in in a way that Weir does not know.`,
+      );
   }
-  return make(`The connection to ${shown(place)} broke, or it is not a MySQL server.`, true);
+  return make(`The connection to ${addressOf(server)} broke, or it is not a MySQL server.`, true);
 }

@@ -4,7 +4,7 @@ import { AppError } from "../../base/errors.ts";
 import { openSocket } from "../postgres/socket.ts";
 import { failedTls, refusesPlain, toFailure } from "./failure.ts";
 import { BlockReader, type Cell } from "./reader.ts";
-import { type MysqlLink, placeOf } from "./shape.ts";
+import { type MysqlLink, serverOf } from "./shape.ts";
 
 /** One connection in one read-only transaction on a snapshot: UTC, UTF-8, standard quoting. */
 export interface Session {
@@ -62,7 +62,7 @@ export async function openSession(link: MysqlLink, statementTimeoutMs: number): 
 const failureOf = (link: MysqlLink, error: unknown): unknown =>
   link.signal.aborted
     ? link.signal.reason
-    : toFailure(error, placeOf(link.config), {
+    : toFailure(error, serverOf(link.config), {
         user: link.credentials.user,
         database: link.config.database,
       });
@@ -91,9 +91,9 @@ async function begin(link: MysqlLink, security: Security, statementTimeoutMs: nu
 /** A connection that is signed in, over a socket to the address that egress checked. */
 async function connect(link: MysqlLink, security: Security, signal: AbortSignal): Promise<Connection> {
   const { createConnection } = await import("mysql2");
-  const place = placeOf(link.config);
-  const socket = await openSocket(link.egress, place, "none", signal);
-  const connection = createConnection(libraryOptions(link, place, security, socket));
+  const server = serverOf(link.config);
+  const socket = await openSocket(link.egress, server, "none", signal);
+  const connection = createConnection(libraryOptions(link, server, security, socket));
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const abort = () => reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });

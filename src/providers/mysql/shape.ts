@@ -1,7 +1,7 @@
 import { type Static, Type as t } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
 import type { Link } from "../contract.ts";
-import type { Place } from "../postgres/socket.ts";
+import type { HostAndPort } from "../postgres/socket.ts";
 
 const HOST = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\\.?$|^\\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\\]?$";
 const PORT = 3306;
@@ -52,7 +52,7 @@ export const MysqlCredentials = t.Object(
 export type MysqlLink = Link<MysqlConfig, Static<typeof MysqlCredentials>>;
 
 /** Where to connect: `baseUrl` where there is one, else host and port. Throws `definition_invalid`. */
-export function placeOf({ baseUrl, host, port = PORT }: MysqlConfig): Place {
+export function serverOf({ baseUrl, host, port = PORT }: MysqlConfig): HostAndPort {
   if (baseUrl === undefined) return { host: bare(host), port };
   const match = /^(?:(?:mysql|mariadb):\/\/)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?\/?$/.exec(
     baseUrl,

@@ -1,5 +1,5 @@
 import { AppError } from "../../base/errors.ts";
-import { type Place, shown } from "./socket.ts";
+import { addressOf, type HostAndPort } from "./socket.ts";
 
 /** What the server or its client library threw, as far as we read it. */
 interface Thrown {
@@ -14,7 +14,11 @@ export const sqlState = (error: unknown): string =>
 export const refusesSecurity = (error: unknown): boolean => sqlState(error) === "28000";
 
 /** What went wrong, as an `AppError` that tells what to change. Passes an `AppError` through. */
-export function toFailure(error: unknown, place: Place, who: { user: string; database: string }): AppError {
+export function toFailure(
+  error: unknown,
+  server: HostAndPort,
+  who: { user: string; database: string },
+): AppError {
   if (error instanceof AppError) return error;
   const { message = "" } = (typeof error === "object" && error !== null ? error : {}) as Thrown;
   const make = (text: string, retryable = false) =>
@@ -22,44 +26,48 @@ export function toFailure(error: unknown, place: Place, who: { user: string; dat
   const state = sqlState(error);
   switch (state) {
     case "28P01":
-      return make(`${shown(place)} does not accept the password of the user "${who.user}".`);
+      return make(`${addressOf(server)} does not accept the password of the user "${who.user}".`);
     case "28000":
       return /no encryption|SSL off/.test(message)
-        ? make(`${shown(place)} takes only TLS connections here: set sslMode to require or verify-full.`)
-        : make(`${shown(place)} does not let the user "${who.user}" in: ${message}.`);
+        ? make(`${addressOf(server)} takes only TLS connections here: set sslMode to require or verify-full.`)
+        : make(`${addressOf(server)} does not let the user "${who.user}" in: ${message}.`);
     case "3D000":
-      return make(`There is no database "${who.database}" at ${shown(place)}.`);
+      return make(`There is no database "${who.database}" at ${addressOf(server)}.`);
     case "53300":
-      return make(`${shown(place)} has too many connections already.`, true);
+      return make(`${addressOf(server)} has too many connections already.`, true);
     case "57P03":
-      return make(`${shown(place)} is starting or stopping just now.`, true);
+      return make(`${addressOf(server)} is starting or stopping just now.`, true);
     case "57P01":
     case "57P02":
       return make(
-        `${shown(place)} ended the connection: it was stopped, or someone stopped the query.`,
+        `${addressOf(server)} ended the connection: it was stopped, or someone stopped the query.`,
         true,
       );
     case "57014":
       return /statement timeout/.test(message)
-        ? new AppError("timeout", `${shown(place)} stopped the query: it took too long.`, {
+        ? new AppError("timeout", `${addressOf(server)} stopped the query: it took too long.`, {
             retryable: true,
             cause: error,
           })
-        : make(`${shown(place)} cancelled the query.`, true);
+        : make(`${addressOf(server)} cancelled the query.`, true);
     case "42501":
       return make(`The user "${who.user}" may not do this: ${message}.`);
     case "40001":
     case "40P01":
-      return make(`${shown(place)} stopped the query over a conflict: ${message}.`, true);
+      return make(`${addressOf(server)} stopped the query over a conflict: ${message}.`, true);
     case "SASL_SIGNATURE_MISMATCH":
-      return make(`${shown(place)} could not prove that it knows the password.`);
+      return make(`${addressOf(server)} could not prove that it knows the password.`);
     case "CONNECT_TIMEOUT":
-      return new AppError("timeout", `${shown(place)} accepted the connection but did not answer in time.`, {
-        retryable: true,
-        cause: error,
-      });
+      return new AppError(
+        "timeout",
+        `${addressOf(server)} accepted the connection but did not answer in time.`,
+        {
+          retryable: true,
+          cause: error,
+        },
+      );
   }
   if (/^[0-9A-Z]{5}$/.test(state))
-    return make(`${shown(place)} answered: ${message}.`, /^(08|53|55|58)/.test(state));
-  return make(`The connection to ${shown(place)} broke.`, true);
+    return make(`${addressOf(server)} answered: ${message}.`, /^(08|53|55|58)/.test(state));
+  return make(`The connection to ${addressOf(server)} broke.`, true);
 }

@@ -4,8 +4,8 @@ import postgres from "postgres";
 import { AppError } from "../../base/errors.ts";
 import { refusesSecurity, toFailure } from "./failure.ts";
 import { pump } from "./pump.ts";
-import { type PostgresLink, placeOf } from "./shape.ts";
-import { cancelQuery, openSocket, type Place, type Security, shown, TlsFailure } from "./socket.ts";
+import { type PostgresLink, serverOf } from "./shape.ts";
+import { addressOf, cancelQuery, type HostAndPort, openSocket, type Security, TlsFailure } from "./socket.ts";
 
 /** One connection in one read-only transaction: UTC, ISO dates, UTF-8. */
 export interface Session {
@@ -40,10 +40,10 @@ const ATTEMPTS: Readonly<Record<string, readonly Security[]>> = {
 
 /** Connects and begins. Throws what `toFailure` makes, and the signal's reason. */
 export async function openSession(link: PostgresLink, statementTimeoutMs: number): Promise<Session> {
-  const place = placeOf(link.config);
+  const server = serverOf(link.config);
   const attempts = ATTEMPTS[link.config.sslMode ?? "prefer"] ?? ["offered", "none"];
   for (const [index, security] of attempts.entries()) {
-    const session = connect(link, place, { security, statementTimeoutMs });
+    const session = connect(link, server, { security, statementTimeoutMs });
     try {
       await session.begin();
       return session;
@@ -70,20 +70,20 @@ const preamble = (statementTimeoutMs: number) => `
 /** A session that connects with its first statement. */
 function connect(
   link: PostgresLink,
-  place: Place,
+  server: HostAndPort,
   { security, statementTimeoutMs }: { security: Security; statementTimeoutMs: number },
 ): Session {
   const { egress, credentials, config, signal, clock } = link;
   let socket: Socket | null = null;
   // The library's types leave `socket` out, so it goes in by a name of its own.
   const options = {
-    ...libraryOptions(link, place),
+    ...libraryOptions(link, server),
     async socket() {
       // A lost connection is lost: the transaction went with it, and the library would try for ever.
       if (socket) {
-        throw new AppError("upstream", `${shown(place)} closed the connection.`, { retryable: true });
+        throw new AppError("upstream", `${addressOf(server)} closed the connection.`, { retryable: true });
       }
-      socket = await openSocket(egress, place, security, signal);
+      socket = await openSocket(egress, server, security, signal);
       return socket;
     },
   };
@@ -103,7 +103,7 @@ function connect(
   const end = async () => {
     signal.removeEventListener("abort", abort);
     const key = working?.state;
-    if (key?.pid && socket && !socket.destroyed) await cancelQuery(egress, place, security, key);
+    if (key?.pid && socket && !socket.destroyed) await cancelQuery(egress, server, security, key);
     const ended = sql.end({ timeout: 0 });
     socket?.destroy();
     await ended;
@@ -157,7 +157,7 @@ function connect(
     failure: (error) =>
       signal.aborted
         ? signal.reason
-        : toFailure(error, place, { user: credentials.user, database: config.database }),
+        : toFailure(error, server, { user: credentials.user, database: config.database }),
   };
 }
 
@@ -170,9 +170,9 @@ const isStream = (value: unknown): value is Readable =>
   typeof value === "object" && value !== null && "pipe" in value;
 
 /** Every option is given: what is missing the library takes from `PG…` variables of the process. */
-const libraryOptions = ({ config, credentials }: PostgresLink, place: Place) => ({
+const libraryOptions = ({ config, credentials }: PostgresLink, server: HostAndPort) => ({
   host: "pinned",
-  port: place.port,
+  port: server.port,
   database: config.database,
   user: credentials.user,
   pass: () => credentials.password ?? "",

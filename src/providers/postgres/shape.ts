@@ -1,7 +1,7 @@
 import { type Static, Type as t } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
 import type { Link } from "../contract.ts";
-import type { Place } from "./socket.ts";
+import type { HostAndPort } from "./socket.ts";
 
 const HOST = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\\.?$|^\\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\\]?$";
 
@@ -55,7 +55,7 @@ export type PostgresCredentials = Static<typeof PostgresCredentials>;
 export type PostgresLink = Link<PostgresConfig, PostgresCredentials>;
 
 /** Where to connect: `baseUrl` where there is one, else host and port. Throws `definition_invalid`. */
-export function placeOf(config: PostgresConfig): Place {
+export function serverOf(config: PostgresConfig): HostAndPort {
   const { baseUrl, host, port = 5432 } = config;
   if (baseUrl === undefined) return { host: bare(host), port };
   const match = /^(?:postgres(?:ql)?:\/\/)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?\/?$/.exec(

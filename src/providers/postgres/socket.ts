@@ -4,7 +4,7 @@ import type { Egress } from "../../base/egress.ts";
 import { AppError } from "../../base/errors.ts";
 
 /** Where the server is; `host` is also the name that its certificate has to bear. */
-export interface Place {
+export interface HostAndPort {
   host: string;
   port: number;
 }
@@ -28,19 +28,19 @@ export class TlsFailure extends AppError {}
  */
 export async function openSocket(
   egress: Egress,
-  place: Place,
+  server: HostAndPort,
   security: Security,
   signal: AbortSignal,
 ): Promise<net.Socket> {
-  const { address } = await egress.pin(place.host, place.port);
+  const { address } = await egress.pin(server.host, server.port);
   signal.throwIfAborted();
-  const socket = net.connect({ host: address, port: place.port });
-  await settle(socket, place, signal, (resolve) => socket.once("connect", resolve));
+  const socket = net.connect({ host: address, port: server.port });
+  await settle(socket, server, signal, (resolve) => socket.once("connect", resolve));
   socket.setNoDelay(true);
   socket.setKeepAlive(true, 60_000);
   if (security === "none") return socket;
 
-  const answer = await settle<number>(socket, place, signal, (resolve) => {
+  const answer = await settle<number>(socket, server, signal, (resolve) => {
     socket.once("data", (bytes: Buffer) => {
       socket.pause();
       // More than the one byte would be text from before the handshake, which TLS must never trust.
@@ -49,11 +49,11 @@ export async function openSocket(
     socket.write(SSL_REQUEST);
   });
   if (answer === 0x4e && security === "offered") return socket.resume();
-  if (answer === 0x53) return wrap(socket, place, security, signal);
+  if (answer === 0x53) return wrap(socket, server, security, signal);
   socket.destroy();
   if (answer === 0x4e)
-    throw new TlsFailure("upstream", `${shown(place)} does not offer TLS, which sslMode asks for.`);
-  throw new AppError("upstream", `${shown(place)} does not answer as a PostgreSQL server.`);
+    throw new TlsFailure("upstream", `${addressOf(server)} does not offer TLS, which sslMode asks for.`);
+  throw new AppError("upstream", `${addressOf(server)} does not answer as a PostgreSQL server.`);
 }
 
 /** Milliseconds that the server gets to take a cancel request. */
@@ -62,13 +62,13 @@ const CANCEL_TIMEOUT_MS = 2_000;
 /** Asks the server to stop what the backend does; resolves when it has taken that in, or could not be asked. */
 export async function cancelQuery(
   egress: Egress,
-  place: Place,
+  server: HostAndPort,
   security: Security,
   key: { pid: number | null; secret: number | null },
 ): Promise<void> {
   const signal = AbortSignal.timeout(CANCEL_TIMEOUT_MS);
   try {
-    const socket = await openSocket(egress, place, security, signal);
+    const socket = await openSocket(egress, server, security, signal);
     const request = Buffer.alloc(16);
     request.writeUInt32BE(16, 0);
     request.writeUInt32BE(80_877_102, 4); // the protocol's number for a cancel request
@@ -89,24 +89,24 @@ export async function cancelQuery(
 
 async function wrap(
   raw: net.Socket,
-  place: Place,
+  server: HostAndPort,
   security: Security,
   signal: AbortSignal,
 ): Promise<net.Socket> {
-  const named = net.isIP(place.host) === 0;
+  const named = net.isIP(server.host) === 0;
   const secured = tls.connect({
     socket: raw,
-    ...(named ? { servername: place.host } : {}),
+    ...(named ? { servername: server.host } : {}),
     rejectUnauthorized: security === "verify-ca" || security === "verify-full",
     checkServerIdentity: (_, certificate) =>
-      security === "verify-full" ? tls.checkServerIdentity(place.host, certificate) : undefined,
+      security === "verify-full" ? tls.checkServerIdentity(server.host, certificate) : undefined,
   });
   await settle(
     secured,
-    place,
+    server,
     signal,
     (resolve) => secured.once("secureConnect", resolve),
-    tlsFailure(place),
+    tlsFailure(server),
   );
   return secured;
 }
@@ -116,16 +116,16 @@ type Translate = (error: NodeJS.ErrnoException) => AppError;
 /** Waits for `arrange` to resolve; every other end destroys the socket and throws. */
 async function settle<T>(
   socket: net.Socket,
-  place: Place,
+  server: HostAndPort,
   signal: AbortSignal,
   arrange: (resolve: (value: T) => void) => void,
-  translate: Translate = unreachable(place),
+  translate: Translate = unreachable(server),
 ): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const fail = (error: NodeJS.ErrnoException) => reject(translate(error));
   const close = () => fail(Object.assign(new Error("The connection was closed."), { code: "ECLOSED" }));
   const abort = () => reject(signal.reason);
-  const timer = setTimeout(() => reject(late(place)), CONNECT_TIMEOUT_MS);
+  const timer = setTimeout(() => reject(late(server)), CONNECT_TIMEOUT_MS);
   socket.once("error", fail);
   socket.once("close", close);
   signal.addEventListener("abort", abort, { once: true });
@@ -144,25 +144,29 @@ async function settle<T>(
   }
 }
 
-export const shown = (place: Place): string =>
-  place.host.includes(":") ? `[${place.host}]:${place.port}` : `${place.host}:${place.port}`;
+export const addressOf = (server: HostAndPort): string =>
+  server.host.includes(":") ? `[${server.host}]:${server.port}` : `${server.host}:${server.port}`;
 
-const late = (place: Place) =>
-  new AppError("timeout", `${shown(place)} did not answer within ${CONNECT_TIMEOUT_MS / 1000} seconds.`, {
-    retryable: true,
-  });
+const late = (server: HostAndPort) =>
+  new AppError(
+    "timeout",
+    `${addressOf(server)} did not answer within ${CONNECT_TIMEOUT_MS / 1000} seconds.`,
+    {
+      retryable: true,
+    },
+  );
 
 const unreachable =
-  (place: Place): Translate =>
+  (server: HostAndPort): Translate =>
   (cause) => {
-    if (cause.code === "ETIMEDOUT") return late(place);
+    if (cause.code === "ETIMEDOUT") return late(server);
     const what =
       cause.code === "ECONNREFUSED"
         ? "refused the connection: is the server running, and is the port right?"
         : cause.code === "ECLOSED" || cause.code === "ECONNRESET"
           ? "closed the connection before it answered as a PostgreSQL server."
           : "can't be reached.";
-    return new AppError("upstream", `${shown(place)} ${what}`, { retryable: true, cause });
+    return new AppError("upstream", `${addressOf(server)} ${what}`, { retryable: true, cause });
   };
 
 const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
@@ -177,14 +181,14 @@ const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
 };
 
 const tlsFailure =
-  (place: Place): Translate =>
+  (server: HostAndPort): Translate =>
   (cause) => {
     const fault = CERTIFICATE_FAULTS[cause.code ?? ""];
     return new TlsFailure(
       "upstream",
       fault
-        ? `The certificate of ${shown(place)} ${fault}.`
-        : `${shown(place)} and Weir could not agree on a TLS connection.`,
+        ? `The certificate of ${addressOf(server)} ${fault}.`
+        : `${addressOf(server)} and Weir could not agree on a TLS connection.`,
       { cause },
     );
   };

@@ -3,7 +3,7 @@ import type { Authority } from "../../catalog/contract.ts";
 import type { Context } from "../../context.ts";
 import { type Challenge, readChallenge, scopesOf } from "../../mcp/oauth/challenge.ts";
 import { renew } from "./renew.ts";
-import { findSignIn, noteNeeded, openTokens, placeOf } from "./store.ts";
+import { findSignIn, noteNeeded, openTokens, serverUrl } from "./store.ts";
 import type { SignInRow } from "./table.ts";
 
 /** A token that ends sooner is renewed before it is used. */
@@ -20,8 +20,8 @@ interface Server {
  * sign-in that is not there, the failure says who has to do what and where, and the entry's page shows it too.
  */
 export function signInAuthority(ctx: Context, { url, entryId }: Server): Authority {
-  const place = placeOf(url);
-  const { host } = new URL(place);
+  const serverAddress = serverUrl(url);
+  const { host } = new URL(serverAddress);
   const secrets: string[] = [];
   let isRenewed = false;
   let isRaised = false;
@@ -40,7 +40,7 @@ export function signInAuthority(ctx: Context, { url, entryId }: Server): Authori
     );
 
   const refusedToken = async (row: SignInRow, challenge: Challenge | null, header: string | null) => {
-    const current = await findSignIn(ctx, place);
+    const current = await findSignIn(ctx, serverAddress);
     const isRow = current?.state === "signed_in" && current.generation === row.generation;
     if (row.isRenewable && !isRenewed) {
       isRenewed = true;
@@ -48,7 +48,7 @@ export function signInAuthority(ctx: Context, { url, entryId }: Server): Authori
       if ((await renew(ctx, row)) !== null) return true;
     } else if (isRow) {
       const problem = `${host} does not take the token of the sign-in any more.`;
-      await noteNeeded(ctx, place, { challenge, problem, isOver: true });
+      await noteNeeded(ctx, serverAddress, { challenge, problem, isOver: true });
     }
     throw needed(401, header);
   };
@@ -59,7 +59,7 @@ export function signInAuthority(ctx: Context, { url, entryId }: Server): Authori
       isRaised = true;
       if ((await renew(ctx, row, scope)) !== null) return true;
     }
-    await noteNeeded(ctx, place, { challenge, wantedScope: scope });
+    await noteNeeded(ctx, serverAddress, { challenge, wantedScope: scope });
     const rights = scopesOf(challenge.scope) ?? "more rights";
     throw wanted(
       `asks for rights that its sign-in does not have (${rights}): an admin signs in again${where}.`,
@@ -71,7 +71,7 @@ export function signInAuthority(ctx: Context, { url, entryId }: Server): Authori
   return {
     async authorize() {
       used = null;
-      const row = await findSignIn(ctx, place);
+      const row = await findSignIn(ctx, serverAddress);
       if (row?.state !== "signed_in") return null;
       const isEnding =
         row.expiresAt !== null && Date.parse(row.expiresAt) - ctx.clock.now().getTime() < AHEAD_MS;
@@ -92,7 +92,7 @@ export function signInAuthority(ctx: Context, { url, entryId }: Server): Authori
         return tooLittle(used, challenge, header);
       if (status !== 401 || entryId === null) return false;
       const wantedScope = scopesOf(challenge.scope);
-      await noteNeeded(ctx, place, { challenge, wantedScope });
+      await noteNeeded(ctx, serverAddress, { challenge, wantedScope });
       throw needed(status, header);
     },
     secrets: () => secrets,

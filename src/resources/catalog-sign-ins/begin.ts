@@ -23,7 +23,7 @@ import {
   type Reach,
 } from "../../mcp/oauth/discovery.ts";
 import { record } from "../events/service.ts";
-import { clientColumns, clientOf, entity, findSignIn, keepSignIn, placeOf, save } from "./store.ts";
+import { clientColumns, clientOf, entity, findSignIn, keepSignIn, save, serverUrl } from "./store.ts";
 import {
   attemptLabel,
   catalogSignInAttempts,
@@ -55,7 +55,7 @@ export interface Facts {
 }
 
 /** An MCP server, and the page that its sign-in leads back to. */
-interface Place {
+interface SignInTarget {
   url: string;
   transport: Transport;
   returnTo: string;
@@ -69,11 +69,11 @@ interface Place {
  */
 export async function beginSignIn(
   ctx: Context,
-  place: Place,
+  target: SignInTarget,
   wish: SignInRequest,
   signal: AbortSignal,
 ): Promise<SignInStarted> {
-  const url = placeOf(place.url);
+  const url = serverUrl(target.url);
   const own = new URL(url);
   refuseOpen(own);
   const reach = { egress: ctx.egress, signal: within(BUDGET_MS, own.host, signal) };
@@ -81,7 +81,7 @@ export async function beginSignIn(
   const grant: GrantType = wish.grant ?? row?.grantType ?? "authorization_code";
   if (grant === "authorization_code" && ctx.actor.type !== "user")
     throw invalid(["body", "grant"], "A person signs in; an API key can use client_credentials");
-  const challenge = await challengeOf(reach, place);
+  const challenge = await challengeOf(reach, target);
   const found = await discoverAuthorization(reach, {
     url,
     challenge: challenge ?? (row && { resourceMetadata: row.resourceMetadata, scope: null, error: null }),
@@ -110,7 +110,7 @@ export async function beginSignIn(
     ...{ resource: found.resource, scope, clientId: client.id },
   };
   if (isPerson) {
-    const begun = await send(ctx, reach, { ...place, url }, facts);
+    const begun = await send(ctx, reach, { ...target, url }, facts);
     return { state: "needed", ...begun, ...told };
   }
   const tokens = await ownTokens(reach, facts, scope);
@@ -128,7 +128,10 @@ function refuseOpen({ protocol, hostname, host }: URL): void {
 }
 
 /** What the server says to whoever comes with nothing; null where it lets them in. */
-async function challengeOf({ egress, signal }: Reach, { url, transport }: Place): Promise<Challenge | null> {
+async function challengeOf(
+  { egress, signal }: Reach,
+  { url, transport }: SignInTarget,
+): Promise<Challenge | null> {
   try {
     const client = await openMcp({ url, transport, egress, signal, authority: null });
     try {
@@ -197,7 +200,7 @@ const needsSecret = () =>
 async function send(
   ctx: Context,
   reach: Reach,
-  { url, returnTo }: Place,
+  { url, returnTo }: SignInTarget,
   facts: Omit<Facts, "verifier">,
 ): Promise<Pick<SignInStarted, "authorizationUrl" | "expiresAt">> {
   const state = makeToken("", ctx.ids);

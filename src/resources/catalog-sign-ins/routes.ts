@@ -11,7 +11,7 @@ import { ROLES } from "../organizations/table.ts";
 import { beginSignIn, CALLBACK, DOCUMENT } from "./begin.ts";
 import { signOut } from "./end.ts";
 import { type Attempt, finishSignIn, takeAttempt } from "./finish.ts";
-import { findSignIn, placeOf } from "./store.ts";
+import { findSignIn, serverUrl } from "./store.ts";
 import {
   ClientDocument,
   exampleStarted,
@@ -67,8 +67,8 @@ export const catalogSignInOperations = [
     example: exampleStarted,
     async handle({ ctx, params, body, visit }) {
       const { url, transport } = await findServer(ctx, params.api_id);
-      const place = { url, transport, returnTo: `/catalog/${params.api_id}` };
-      return beginSignIn(ctx, place, body, visit.request.signal);
+      const target = { url, transport, returnTo: `/catalog/${params.api_id}` };
+      return beginSignIn(ctx, target, body, visit.request.signal);
     },
   }),
   operation({
@@ -83,7 +83,7 @@ export const catalogSignInOperations = [
     example: exampleView,
     async handle({ ctx, params }) {
       const { url } = await findServer(ctx, params.api_id);
-      return toView(placeOf(url), await findSignIn(ctx, url));
+      return toView(serverUrl(url), await findSignIn(ctx, url));
     },
   }),
   operation({
@@ -180,10 +180,10 @@ async function admitted(
       "Sign in to Weir in this browser first, as who began this; then load this page again.",
     );
   const attempt = await takeAttempt(app, answer.getAll("state"), identity.userId);
-  const place = await enter(app, identity, attempt.organizationId);
-  if (!place || ROLES.indexOf(place.role) < ROLES.indexOf("admin"))
+  const entered = await enter(app, identity, attempt.organizationId);
+  if (!entered || ROLES.indexOf(entered.role) < ROLES.indexOf("admin"))
     throw new AppError("forbidden", "Only an admin can sign in to an MCP server for the organization.");
   requireScope(identity, "admin");
   const actor = actorOf(identity, visit.address, visit.userAgent);
-  return { ctx: contextFor(app, { ...place, actor, correlationId: visit.correlationId }), attempt };
+  return { ctx: contextFor(app, { ...entered, actor, correlationId: visit.correlationId }), attempt };
 }

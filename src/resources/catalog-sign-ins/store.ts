@@ -17,7 +17,7 @@ import {
 } from "./table.ts";
 
 /** One address in one spelling. */
-export const placeOf = (url: string): string => new URL(url).href;
+export const serverUrl = (url: string): string => new URL(url).href;
 
 export const entity = (id: string) => ({ type: "catalog_sign_in" as const, id });
 
@@ -25,7 +25,7 @@ export const entity = (id: string) => ({ type: "catalog_sign_in" as const, id })
 export async function findSignIn(ctx: Context, url: string): Promise<SignInRow | null> {
   const mine = and(
     eq(catalogSignIns.organizationId, ctx.organizationId),
-    eq(catalogSignIns.url, placeOf(url)),
+    eq(catalogSignIns.url, serverUrl(url)),
   );
   const [row] = await ctx.db.select().from(catalogSignIns).where(mine);
   return row ?? null;
@@ -76,7 +76,7 @@ export async function save(
     await tx.db.update(catalogSignIns).set(row).where(eq(catalogSignIns.id, row.id));
     return row;
   }
-  const blank: SignInRow = { ...BLANK, ...created(tx), id: tx.ids.uuid(), url: placeOf(url) };
+  const blank: SignInRow = { ...BLANK, ...created(tx), id: tx.ids.uuid(), url: serverUrl(url) };
   const row = { ...blank, ...change(blank) };
   await tx.db.insert(catalogSignIns).values(row);
   return row;

@@ -73,17 +73,15 @@ export const catalogSignInAttempts = sqliteTable("catalog_sign_in_attempts", {
   expiresAt: text().notNull(),
 });
 
-interface Place {
+interface Ids {
   readonly id: string;
   readonly organizationId: string;
 }
 
 /** What a client's secret is sealed with. */
-export const clientLabel = ({ id, organizationId }: Place) =>
-  `catalog-sign-in:${id}:${organizationId}:client`;
+export const clientLabel = ({ id, organizationId }: Ids) => `catalog-sign-in:${id}:${organizationId}:client`;
 /** What tokens are sealed with. */
-export const tokensLabel = ({ id, organizationId }: Place) =>
-  `catalog-sign-in:${id}:${organizationId}:tokens`;
+export const tokensLabel = ({ id, organizationId }: Ids) => `catalog-sign-in:${id}:${organizationId}:tokens`;
 /** What an attempt is sealed with. */
 export const attemptLabel = ({ stateHash }: { readonly stateHash: string }) =>
   `catalog-sign-in-attempt:${stateHash}`;

@@ -89,8 +89,8 @@ export async function sendOnce(app: App, taken: Taken, signal?: AbortSignal): Pr
 function outFor(app: App, { organizationId, correlationId }: Taken["event"]): Pick<App, "clock" | "egress"> {
   const egress = app.egressFor(organizationId);
   if (!app.tracer.isOn) return { clock: app.clock, egress };
-  const place = { traceId: traceIdOf(correlationId), spanId: null };
-  return { clock: app.clock, egress: tracedEgress(egress, app.tracer, app.clock, place) };
+  const parent = { traceId: traceIdOf(correlationId), spanId: null };
+  return { clock: app.clock, egress: tracedEgress(egress, app.tracer, app.clock, parent) };
 }
 
 function unexpected(status: number, attempt: number): RunError {
