@@ -1,12 +1,10 @@
-import { AppError, invalid } from "./errors.ts";
+import { AppError } from "./errors.ts";
 import { Budget, LARGE_CONDITION, SMALL } from "./expression/budget.ts";
 import { type Expression, expressionOf, noUuid } from "./expression/expression.ts";
 import { ExpressionError } from "./expression/fault.ts";
 import { reasonOf } from "./expression/reason.ts";
 import { ExpressionTooLong } from "./expression/too-long.ts";
 import { nameOf } from "./expression/value.ts";
-import { isObject, type Json } from "./json.ts";
-import { openTurns } from "./slices.ts";
 import type { Scope } from "./template.ts";
 
 /** The most time that one condition may take, and all of those together that are decided in one go. */
@@ -30,35 +28,6 @@ export function conditionFault(text: string): string | null {
     if (!(error instanceof ExpressionError)) throw error;
     return `The condition ${shown(text)} can't be read: ${reasonOf(error, text)}.`;
   }
-}
-
-/** Conditions of one body, in characters. */
-const MAX_TOGETHER = 256 * 1024;
-
-/**
- * Reads all conditions in a body, the texts called `when`, with turns for others in between, so that they are known when
- * they are checked. Throws `invalid` where they are too many.
- */
-export async function readConditions(body: Json): Promise<void> {
-  const turn = openTurns();
-  let left = MAX_TOGETHER;
-  for (const text of conditionsIn(body)) {
-    left -= text.length;
-    if (left < 0) {
-      const message = `The conditions here have more than ${MAX_TOGETHER.toLocaleString("en-US")} characters together. Use fewer or shorter ones.`;
-      throw invalid(["body"], message, "condition_error");
-    }
-    conditionFault(text);
-    await turn();
-  }
-}
-
-function* conditionsIn(value: Json): Generator<string> {
-  if (Array.isArray(value)) for (const item of value) yield* conditionsIn(item);
-  else if (isObject(value))
-    for (const [name, item] of Object.entries(value))
-      if (name === "when" && typeof item === "string") yield item;
-      else yield* conditionsIn(item);
 }
 
 /**

@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 import { withBase } from "../base/base-path.ts";
 import { sourceOf } from "../base/cidr.ts";
-import { readConditions } from "../base/condition.ts";
 import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
+import { readExpressions } from "../base/expressions-in.ts";
 import { isObject } from "../base/json.ts";
 import { writeJson } from "../base/json-write.ts";
 import { ADDRESS_RATE, type Rate } from "../base/limit.ts";
@@ -204,7 +204,7 @@ async function readInput(
     body = await readOAuth(app, visit.request, operation.body);
   } else if (operation.body) {
     const raw = await readJson(app, visit.request, operation);
-    if (raw !== undefined && !operation.takesData) await readConditions(raw);
+    if (raw !== undefined && !operation.takesData) await readExpressions(raw);
     if (raw === undefined && !operation.bodyOptional) {
       faults.push({ loc: ["body"], msg: "A JSON body is required", type: "missing" });
     } else {

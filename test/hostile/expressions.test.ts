@@ -80,6 +80,15 @@ describe("conditions that are decided in one go hold up everybody else no longer
   });
 });
 
+test("a definition with more expressions than are read at once is refused whole", async () => {
+  await using app = await startApp({ engine: false });
+  const body = Array.from({ length: 3_000 }, (_, i) => `{{ input.a${i} + 1 }}`);
+  const definition = { url: "https://a.example", body };
+  const refused = await app.owner("POST", "/api/v1/actions", { name: "x", kind: "http_request", definition });
+  expect(refused.status).toBe(422);
+  expect(refused.text).toContain("Use fewer or shorter ones");
+});
+
 describe("a search whose lists name one value many times over is told off before they are unfolded", () => {
   test.each([
     `@ | ${times(13, "[@, @, @]", " | ")} | to_string(@)`,

@@ -1,0 +1,49 @@
+import { conditionFault } from "./condition.ts";
+import { AppError, invalid } from "./errors.ts";
+import { isObject, type Json } from "./json.ts";
+import { openTurns } from "./slices.ts";
+import { readPieces } from "./template-grammar.ts";
+
+/** Conditions and expressions of one body, in characters; a short one counts as if it had more. */
+const MAX_TOGETHER = 256 * 1024;
+const LEAST_CHARACTERS = 100;
+
+/**
+ * Reads all conditions and expressions in a body, with turns for others in between, so that reading them again is quick.
+ * Throws `invalid` where they are too many.
+ */
+export async function readExpressions(body: Json): Promise<void> {
+  const turn = openTurns();
+  let left = MAX_TOGETHER;
+  for (const text of expressionsIn(body)) {
+    left -= Math.max(text.length, LEAST_CHARACTERS);
+    if (left < 0) {
+      const message = `The conditions and expressions here have more than ${MAX_TOGETHER.toLocaleString("en-US")} characters together, each counted as ${LEAST_CHARACTERS} at least. Use fewer or shorter ones.`;
+      throw invalid(["body"], message, "condition_error");
+    }
+    conditionFault(text);
+    await turn();
+  }
+}
+
+function* expressionsIn(value: Json): Generator<string> {
+  if (typeof value === "string") yield* expressionsOf(value);
+  else if (Array.isArray(value)) for (const item of value) yield* expressionsIn(item);
+  else if (isObject(value))
+    for (const [name, item] of Object.entries(value))
+      if (name === "when" && typeof item === "string") yield item;
+      else yield* expressionsIn(item);
+}
+
+/** Of the templates in a text; what can't be read is told where the field is checked. */
+function expressionsOf(text: string): string[] {
+  if (!text.includes("{{")) return [];
+  try {
+    return readPieces(text).flatMap((piece) =>
+      typeof piece === "object" && piece.expression !== undefined ? [piece.expression] : [],
+    );
+  } catch (error) {
+    if (error instanceof AppError) return [];
+    throw error;
+  }
+}
