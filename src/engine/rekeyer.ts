@@ -56,14 +56,14 @@ export async function* rekey(app: App): AsyncGenerator<void> {
   for (let round = 1, found = 0; round <= 2 || found > 0; round++) {
     found = 0;
     for (const column of SEALED) {
-      for (let after: Place | null = null; ; ) {
+      for (let after: Key | null = null; ; ) {
         const rows: Row[] = await rowsAfter(app, column, after);
-        const stale = rows.filter(({ head, place }) => isStale(app, head) && !unreadable.has(nameOf(place)));
+        const stale = rows.filter(({ head, key }) => isStale(app, head) && !unreadable.has(nameOf(key)));
         if (stale.length > 0) found += await sealAgain(app, column, stale, unreadable);
         yield;
         const last: Row | undefined = rows.at(-1);
         if (!last || rows.length < BATCH) break;
-        after = last.place;
+        after = last.key;
       }
     }
     found += yield* authenticateAgain(app);
@@ -79,35 +79,35 @@ function keepHeadFile({ config, secrets, store }: App): void {
 }
 
 /** The primary key of a row, column by column. */
-type Place = readonly string[];
+type Key = readonly string[];
 
 interface Row {
-  place: Place;
+  key: Key;
   /** The beginning of its text, as far as it names the key. */
   head: string;
 }
 
-const nameOf = (place: Place) => place.join("/");
+const nameOf = (key: Key) => key.join("/");
 
 const isStale = ({ secrets }: App, text: string) => ![null, secrets.keyId].includes(keyIdIn(text));
 
 /** The next rows along the primary key, which needs no index of its own. */
-async function rowsAfter(app: App, { table, column, place }: SealedColumn, after: Place | null) {
+async function rowsAfter(app: App, { table, column, primaryKey }: SealedColumn, after: Key | null) {
   const tuple = (items: readonly unknown[]) =>
     sql`(${sql.join(
       items.map((item) => sql`${item}`),
       sql`, `,
     )})`;
-  const fields = Object.fromEntries(place.map((one, at) => [`p${at}`, one]));
+  const fields = Object.fromEntries(primaryKey.map((one, at) => [`p${at}`, one]));
   const rows = await app.store.db
     .select({ ...fields, head: sql<string>`coalesce(substr(${column}, 1, 24), '')` })
     .from(table)
-    .where(after === null ? undefined : sql`${tuple(place)} > ${tuple(after)}`)
-    .orderBy(...place.map((one) => asc(one)))
+    .where(after === null ? undefined : sql`${tuple(primaryKey)} > ${tuple(after)}`)
+    .orderBy(...primaryKey.map((one) => asc(one)))
     .limit(BATCH);
   return rows.map(({ head, ...at }) => ({
     head,
-    place: place.map((_, index) => String((at as Record<string, unknown>)[`p${index}`])),
+    key: primaryKey.map((_, index) => String((at as Record<string, unknown>)[`p${index}`])),
   }));
 }
 
@@ -117,7 +117,7 @@ function sealAgain(app: App, column: SealedColumn, rows: readonly Row[], unreada
     let count = 0;
     // what is written over must not stay behind in the file, where the old key would open it
     if (!app.store.remote) await db.run(sql`pragma secure_delete = on`);
-    for (const { place } of rows) if (await sealOneAgain(app, db, column, place, unreadable)) count++;
+    for (const { key } of rows) if (await sealOneAgain(app, db, column, key, unreadable)) count++;
     if (!app.store.remote) await db.run(sql`pragma secure_delete = off`);
     return count;
   });
@@ -126,11 +126,11 @@ function sealAgain(app: App, column: SealedColumn, rows: readonly Row[], unreada
 async function sealOneAgain(
   app: App,
   db: WriteDb,
-  { table, column, name, place: key, facts, label }: SealedColumn,
-  place: Place,
+  { table, column, name, primaryKey, facts, label }: SealedColumn,
+  key: Key,
   unreadable: Set<string>,
 ): Promise<boolean> {
-  const here: SQL | undefined = and(...key.map((one, at) => eq(one, place[at])));
+  const here: SQL | undefined = and(...primaryKey.map((one, at) => eq(one, key[at])));
   const [row] = await db
     .select({ ...facts, text: sql<string | null>`${column}` })
     .from(table)
@@ -141,8 +141,8 @@ async function sealOneAgain(
   try {
     plain = app.secrets.open(row.text, own);
   } catch (error) {
-    unreadable.add(nameOf(place));
-    app.log.report(error, { at: "seal a secret again", column: name, row: nameOf(place) });
+    unreadable.add(nameOf(key));
+    app.log.report(error, { at: "seal a secret again", column: name, row: nameOf(key) });
     return false;
   }
   const [field = ""] = Object.entries(getTableColumns(table)).find(([, one]) => one === column) ?? [];

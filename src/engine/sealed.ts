@@ -28,7 +28,7 @@ export interface SealedColumn {
   readonly table: SQLiteTable;
   readonly column: SQLiteColumn;
   /** The primary key's columns, in its order. */
-  readonly place: readonly SQLiteColumn[];
+  readonly primaryKey: readonly SQLiteColumn[];
   /** What `label` is made of. */
   readonly facts: Readonly<Record<string, SQLiteColumn>>;
   readonly label: (row: Readonly<Record<string, string>>) => string;
@@ -39,13 +39,13 @@ const sealed = <K extends string>(
   column: SQLiteColumn,
   facts: Readonly<Record<K, SQLiteColumn>>,
   label: (row: Readonly<Record<K, string>>) => string,
-  place?: readonly SQLiteColumn[],
+  primaryKey?: readonly SQLiteColumn[],
 ): SealedColumn => ({
   name: `${getTableName(table)}.${column.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`,
   table,
   column,
   facts,
-  place: place ?? [(facts as Record<string, SQLiteColumn>).id as SQLiteColumn],
+  primaryKey: primaryKey ?? [(facts as Record<string, SQLiteColumn>).id as SQLiteColumn],
   label: label as SealedColumn["label"],
 });
 

@@ -21,7 +21,7 @@ const BATCH = 500;
 export async function* sweepKeys(app: App): AsyncGenerator<void> {
   const { organizationId, actorId, key, createdAt } = idempotencyKeys;
   const cutoff = timestamp(app.clock, -KEY_LIFETIME_MS);
-  const place = sql`(${organizationId}, ${actorId}, ${key})`;
+  const keyOf = sql`(${organizationId}, ${actorId}, ${key})`;
   let after: SQL | undefined;
   for (;;) {
     const rows = await app.store.db
@@ -34,11 +34,11 @@ export async function* sweepKeys(app: App): AsyncGenerator<void> {
     if (!last) return;
     const end = sql`(${last.organizationId}, ${last.actorId}, ${last.key})`;
     if (rows.some((row) => row.createdAt < cutoff)) {
-      const expired = and(after, sql`${place} <= ${end}`, lt(createdAt, cutoff));
+      const expired = and(after, sql`${keyOf} <= ${end}`, lt(createdAt, cutoff));
       await app.store.write(async (db) => void (await db.delete(idempotencyKeys).where(expired)));
     }
     if (rows.length < BATCH) return;
-    after = sql`${place} > ${end}`;
+    after = sql`${keyOf} > ${end}`;
     yield;
   }
 }

@@ -2,7 +2,7 @@ import { isNotNull, sql } from "drizzle-orm";
 import { AppError } from "../base/errors.ts";
 import { type Actor, type App, contextFor, write } from "../context.ts";
 import { automations } from "../resources/automations/table.ts";
-import { endOfTrail, movePlace, storedPlace } from "../resources/events/followed.ts";
+import { endOfTrail, movePosition, storedPosition } from "../resources/events/followed.ts";
 import { type EventRow, type EventType, events } from "../resources/events/table.ts";
 import { mayPass } from "../store/faults.ts";
 import type { ReadDb } from "../store/store.ts";
@@ -11,14 +11,14 @@ import { reactTo } from "./react.ts";
 import { typesOf } from "./trigger.ts";
 
 /** The key of the row that tells how far event triggers have followed the trail. */
-const PLACE = "event_triggers_followed";
-/** So many places of the trail are looked at in one go, whatever their events are. */
+const POSITION_KEY = "event_triggers_followed";
+/** So many positions of the trail are looked at in one go, whatever their events are. */
 const WINDOW = 10_000;
 /** So many events are acted on in one transaction, since every other write waits for it. */
 const BATCH = 10;
 /** Beyond the first event, only as many as start so many runs together. */
 const RUNS_AT_ONCE = 200;
-/** Without anything to act on, the place is written down only this often. */
+/** Without anything to act on, the position is written down only this often. */
 const WRITE_DOWN_EVERY = 50_000;
 
 const FOLLOWER: Actor = { type: "system", id: "follower", process: "weir", version };
@@ -51,7 +51,7 @@ export function openFollower(app: App): Follower {
       const end = await endOfTrail(db); // before the listeners: one that comes later wants no event up to here
       const listeners = await readListeners(db);
       if (listeners.length === 0) return "idle";
-      const stored = await storedPlace(db, PLACE);
+      const stored = await storedPosition(db, POSITION_KEY);
       const from = Math.max(stored ?? 0, seen, Math.min(...listeners.map(({ afterSeq }) => afterSeq)));
       if (from >= end) return "idle";
       const isOther = listeners.some(({ id, types }) => (known.get(id) ?? types) !== types);
@@ -62,7 +62,7 @@ export function openFollower(app: App): Follower {
       // What was passed over is never to be of a type that an automation waits for only now.
       if (batch.length > 0 || isOther || to - (stored ?? 0) > WRITE_DOWN_EVERY) {
         const done = await act(app, listeners, { batch, stored, to });
-        if (done === null) return "more"; // another process has moved the place meanwhile
+        if (done === null) return "more"; // another process has moved the position meanwhile
         seen = done;
       } else {
         seen = to;
@@ -147,12 +147,12 @@ function atOnce(listeners: readonly Listener[], found: readonly EventRow[]): Eve
 
 interface Stretch {
   batch: readonly EventRow[];
-  /** What the row of the place says. */
+  /** What the row of the position says. */
   stored: number | null;
   to: number;
 }
 
-/** The place that it moved to; null where another process had moved it. */
+/** The position that it moved to; null where another process had moved it. */
 async function act(app: App, listeners: readonly Listener[], stretch: Stretch): Promise<number | null> {
   try {
     return await move(app, listeners, stretch);
@@ -199,7 +199,7 @@ async function move(
   { batch, stored, to }: Stretch,
 ): Promise<number | null> {
   return write(contextOf(app, batch[0]?.organizationId ?? ""), async (tx) => {
-    if (!(await movePlace(tx.db, PLACE, stored, to))) return null;
+    if (!(await movePosition(tx.db, POSITION_KEY, stored, to))) return null;
     for (const event of batch) {
       const own = { ...tx, organizationId: event.organizationId, correlationId: event.correlationId };
       const ids = listeners.filter((listener) => isFor(listener, event)).map(({ id }) => id);

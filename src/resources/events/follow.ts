@@ -28,7 +28,7 @@ export async function startOfStream(
   );
 }
 
-/** The events after the place `start`, in order, as they come, until `signal` aborts. */
+/** The events after the position `start`, in order, as they come, until `signal` aborts. */
 export async function* followEvents(ctx: Context, filter: EventFilter, start: number, signal: AbortSignal) {
   let after = start;
   while (!signal.aborted) {

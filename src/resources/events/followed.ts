@@ -16,20 +16,20 @@ const byKey = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** The place of the newest event, of all organizations; 0 where there is none. */
+/** The position of the newest event, of all organizations; 0 where there is none. */
 export async function endOfTrail(db: ReadDb): Promise<number> {
   const [last] = await newest(db).all();
   return last?.seq ?? 0;
 }
 
 /** How far whoever has the settings row `key` has followed the trail; null before it began. */
-export async function storedPlace(db: ReadDb, key: string): Promise<number | null> {
+export async function storedPosition(db: ReadDb, key: string): Promise<number | null> {
   const [row] = await byKey(db).all({ key });
   return row ? Number(row.value) : null;
 }
 
-/** Moves the place from `stored` to `to`. False where another process has moved it meanwhile. */
-export async function movePlace(
+/** Moves the position from `stored` to `to`. False where another process has moved it meanwhile. */
+export async function movePosition(
   db: WriteDb,
   key: string,
   stored: number | null,

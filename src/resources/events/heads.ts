@@ -73,7 +73,7 @@ export async function storedHead(tx: WriteContext, type: EventType): Promise<Tra
   return { count: total, hash: head, isAuthentic: false };
 }
 
-/** Number of events in an organization's trail, and the hash and place of the newest one as the rows have them. */
+/** Number of events in an organization's trail, and the hash and position of the newest one as the rows have them. */
 export async function endOfChain(
   db: ReadDb,
   organizationId: string,

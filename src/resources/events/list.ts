@@ -4,7 +4,7 @@ import { makeCursor, readCursor } from "../../crypto/cursor.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { typesMatching } from "./matching.ts";
-import { firstSince } from "./place.ts";
+import { firstSince } from "./position.ts";
 import { EVENT_TYPES, type EventRow, events } from "./table.ts";
 import type { EventFilter, EventQuery } from "./wire.ts";
 
@@ -14,13 +14,13 @@ const MAX_SCANNED = 20_000;
 /** Rows are in order of commit; their clocks are taken to differ by no more than this. */
 const CLOCK_SKEW_MS = 60 * 60 * 1000;
 
-/** A part of the trail: what is asked for, and between which places. */
+/** A part of the trail: what is asked for, and between which positions. */
 export interface Stretch {
   filter: EventFilter;
   order: "asc" | "desc";
-  /** The first place that is in it; null from the beginning. */
+  /** The first position that is in it; null from the beginning. */
   from: number | null;
-  /** The last place that is in it; null to the end. */
+  /** The last position that is in it; null to the end. */
   to: number | null;
   since?: string;
   until?: string;
@@ -46,8 +46,8 @@ export async function listEvents(
   const stretch: Stretch = {
     filter,
     order,
-    from: isUp && position !== null ? position + 1 : await placeOf(ctx, since, -CLOCK_SKEW_MS),
-    to: isUp || position === null ? await placeOf(ctx, until, CLOCK_SKEW_MS) : position - 1,
+    from: isUp && position !== null ? position + 1 : await positionAt(ctx, since, -CLOCK_SKEW_MS),
+    to: isUp || position === null ? await positionAt(ctx, until, CLOCK_SKEW_MS) : position - 1,
     ...(since === undefined ? {} : { since: normal(since) }),
     ...(until === undefined ? {} : { until: normal(until) }),
   };
@@ -76,7 +76,7 @@ export function eventsIn(db: ReadDb, organizationId: string, stretch: Stretch, l
   const { filter, order } = stretch;
   const types = filter.type === undefined ? EVENT_TYPES : typesMatching(filter.type, ["query", "type"]);
   const direction = order === "asc" ? asc(events.seq) : desc(events.seq);
-  const placesBy = (index: string, more?: SQL) =>
+  const seqsBy = (index: string, more?: SQL) =>
     db
       .select({ seq: sql<number>`seq` })
       .from(by(index))
@@ -84,12 +84,12 @@ export function eventsIn(db: ReadDb, organizationId: string, stretch: Stretch, l
       .orderBy(direction)
       .limit(limit);
 
-  const places = () => {
+  const seqs = () => {
     const ofTypes = types.length === EVENT_TYPES.length ? undefined : inArray(events.type, [...types]);
-    if (filter.entityId !== undefined) return placesBy("events_by_entity", ofTypes).getSQL();
-    if (filter.correlationId !== undefined) return placesBy("events_by_correlation", ofTypes).getSQL();
-    if (ofTypes === undefined) return placesBy("events_by_organization").getSQL();
-    const each = types.map((type) => placesBy("events_by_type", eq(events.type, type)).getSQL());
+    if (filter.entityId !== undefined) return seqsBy("events_by_entity", ofTypes).getSQL();
+    if (filter.correlationId !== undefined) return seqsBy("events_by_correlation", ofTypes).getSQL();
+    if (ofTypes === undefined) return seqsBy("events_by_organization").getSQL();
+    const each = types.map((type) => seqsBy("events_by_type", eq(events.type, type)).getSQL());
     return sql.join(
       each.map((one) => sql`select seq from (${one})`),
       sql` union all `,
@@ -98,7 +98,7 @@ export function eventsIn(db: ReadDb, organizationId: string, stretch: Stretch, l
   return db
     .select()
     .from(events)
-    .where(inArray(events.seq, sql`(${places()})`))
+    .where(inArray(events.seq, sql`(${seqs()})`))
     .orderBy(direction)
     .limit(limit);
 }
@@ -159,10 +159,14 @@ const firstFrom = prepared((db: ReadDb) =>
 );
 
 /**
- * About where in the trail an instant lies, found by halving: all events before the place are older. Null
+ * About where in the trail an instant lies, found by halving: all events before the position are older. Null
  * where that is not worth it: on a libSQL server each look is a journey.
  */
-async function placeOf(ctx: Context, instant: string | undefined, offsetMs: number): Promise<number | null> {
+async function positionAt(
+  ctx: Context,
+  instant: string | undefined,
+  offsetMs: number,
+): Promise<number | null> {
   if (instant === undefined || ctx.store.remote) return null;
   const target = new Date(Date.parse(instant) + offsetMs).toISOString();
   return firstSince(target, (await endOf(ctx)) + 1, async (seq) => {
@@ -171,7 +175,7 @@ async function placeOf(ctx: Context, instant: string | undefined, offsetMs: numb
   });
 }
 
-/** The place of the organization's newest event; 0 where it has none. */
+/** The position of the organization's newest event; 0 where it has none. */
 export async function endOf(ctx: Context): Promise<number> {
   const [row] = await ctx.db
     .select({ seq: events.seq })
@@ -182,7 +186,7 @@ export async function endOf(ctx: Context): Promise<number> {
   return row?.seq ?? 0;
 }
 
-/** The place up to which the next `steps` events after `after` reach; `after` itself where there are none. */
+/** The position up to which the next `steps` events after `after` reach; `after` itself where there are none. */
 export async function reachOf(ctx: Context, after: number, steps: number): Promise<number> {
   const next = ctx.db
     .select({ seq: events.seq })

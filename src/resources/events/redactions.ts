@@ -19,7 +19,7 @@ type Signer = Pick<SecretBox, "sign" | "verify" | "keyId">;
 type Redact = (row: EventRow) => { actor: JsonObject; data: JsonObject } | null;
 
 /**
- * Erases content of the events at these places, whose hashes stay: what each was, and what is left of it, is
+ * Erases content of the events at these positions, whose hashes stay: what each was, and what is left of it, is
  * authenticated by a redaction. An event that didn't fit its hash before is redacted all the same, and goes on not to
  * fit. Returns how many changed.
  */
@@ -100,7 +100,7 @@ async function isGenuine(db: ReadDb, secrets: Signer, row: EventRow, previous: s
   return before?.hash === row.hash && before.redactedHash === reckoned;
 }
 
-/** Redactions of a stretch of a trail by their places, those alone that the keys at hand made; all without `secrets`. */
+/** Redactions of a stretch of a trail by their positions, those alone that the keys at hand made; all without `secrets`. */
 export async function redactionsBetween(
   db: ReadDb,
   secrets: Pick<SecretBox, "sign" | "verify"> | null,

@@ -147,7 +147,7 @@ export const trailSeals = sqliteTable(
   {
     organizationId: text().notNull(),
     count: integer().notNull(),
-    /** The place of its newest event. */
+    /** The position of its newest event. */
     seq: integer().notNull(),
     hash: text().notNull(),
     createdAt: text().notNull(),

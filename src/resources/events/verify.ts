@@ -168,7 +168,7 @@ async function hasLaterSeal(db: ReadDb, secrets: Verifier, organizationId: strin
   return rows.some((row) => isSealAuthentic(secrets, row));
 }
 
-/** The newest place and the head of a trail, both of one instant. */
+/** The newest position and the head of a trail, both of one instant. */
 async function endOf(db: ReadDb, organizationId: string) {
   const newest = db
     .select({ seq: sql<number>`coalesce(max(${events.seq}), 0)` })
@@ -189,7 +189,7 @@ async function endOf(db: ReadDb, organizationId: string) {
 
 /**
  * Why the event at `seq` doesn't follow the one before. Where newest events were cut off, the server goes on from the
- * head that it knows: then events are missing although their places were given out again.
+ * head that it knows: then events are missing although their positions were given out again.
  */
 async function reasonAt(db: ReadDb, organizationId: string, walk: Walk, seq: number): Promise<Reason> {
   const head = await headRow(db, organizationId);

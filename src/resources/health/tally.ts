@@ -1,6 +1,6 @@
 import { and, asc, desc, gt, gte, inArray, sql } from "drizzle-orm";
 import type { App } from "../../context.ts";
-import { firstSince } from "../events/place.ts";
+import { firstSince } from "../events/position.ts";
 import { events } from "../events/table.ts";
 
 /** Seconds; the upper ends of the histogram of durations. */

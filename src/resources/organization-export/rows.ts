@@ -10,7 +10,7 @@ import { events } from "../events/table.ts";
 import { eventText, type RawEvent } from "../events/wire.ts";
 import { isOthersPrivate, type MaskRule, type Noun } from "./nouns.ts";
 
-/** Places of a table that one look goes over. */
+/** Positions of a table that one look goes over. */
 const WINDOW = 5_000;
 /** Rows that are read at once, and characters of theirs; one row may have more. */
 const PAGE_ROWS = 200;
@@ -39,7 +39,7 @@ export async function* linesOf(
   const fields = fieldsOf(noun);
   const where = sql`organization_id = ${ctx.organizationId} and ${noun.where?.(ctx) ?? sql`1`}`;
   for await (const rows of (await hasRowid(ctx, table))
-    ? byPlace(ctx, noun, where)
+    ? byRowid(ctx, noun, where)
     : byKey(ctx, noun, where)) {
     const lines: string[] = [];
     for (const row of rows) {
@@ -72,9 +72,9 @@ export async function* partLinesOf(
     [by, ...order].map((name) => sql.identifier(name)),
     sql`, `,
   );
-  for await (const places of windows(ctx, noun.table, own)) {
-    for (let start = 0; start < places.length; start += PAGE_ROWS) {
-      const some = JSON.stringify(places.slice(start, start + PAGE_ROWS).map(({ place }) => place));
+  for await (const sizes of windows(ctx, noun.table, own)) {
+    for (let start = 0; start < sizes.length; start += PAGE_ROWS) {
+      const some = JSON.stringify(sizes.slice(start, start + PAGE_ROWS).map(({ rowid }) => rowid));
       const parents = sql`(select id from ${noun.table} where rowid in (select value from json_each(${some})))`;
       for (let after: readonly unknown[] | null = null; ; ) {
         const next: SQL = after === null ? sql`1` : sql`(${key}) > ${tuple(after)}`;
@@ -132,16 +132,16 @@ function select({ db }: Context, table: SQLiteTable, where: SQL, order: SQL): Pr
     .limit(PAGE_ROWS) as unknown as Promise<Row[]>;
 }
 
-interface Place {
-  place: number;
+interface RowSize {
+  rowid: number;
   bytes: number;
 }
 
 /**
- * Places of rows in the order in which they were made, window by window of the whole table: no look is long, however
+ * Positions of rows in the order in which they were made, window by window of the whole table: no look is long, however
  * many rows others have.
  */
-async function* windows({ db }: Context, table: SQLiteTable, where: SQL): AsyncGenerator<Place[]> {
+async function* windows({ db }: Context, table: SQLiteTable, where: SQL): AsyncGenerator<RowSize[]> {
   const name = sql.identifier(getTableName(table));
   const [ends] = await db.all<{ first: number | null; last: number | null }>(
     sql`select (select min(rowid) from ${name}) as "first", (select max(rowid) from ${name}) as "last"`,
@@ -151,8 +151,8 @@ async function* windows({ db }: Context, table: SQLiteTable, where: SQL): AsyncG
   );
   const bytes = sql.join(lengths, sql` + `);
   for (let from = ends?.first ?? 1; from <= (ends?.last ?? 0); from += WINDOW) {
-    yield await db.all<Place>(
-      sql`select rowid as "place", ${bytes} as "bytes" from ${name} not indexed
+    yield await db.all<RowSize>(
+      sql`select rowid as "rowid", ${bytes} as "bytes" from ${name} not indexed
         where rowid >= ${from} and rowid < ${from + WINDOW} and ${where} order by rowid`,
     );
     await new Promise((resolve) => setImmediate(resolve));
@@ -162,13 +162,13 @@ async function* windows({ db }: Context, table: SQLiteTable, where: SQL): AsyncG
 const databaseName = ({ name }: SQLiteColumn) =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-async function* byPlace(ctx: Context, { table }: Noun, where: SQL): AsyncGenerator<Row[]> {
-  for await (const places of windows(ctx, table, where)) {
-    for (let start = 0; start < places.length; ) {
+async function* byRowid(ctx: Context, { table }: Noun, where: SQL): AsyncGenerator<Row[]> {
+  for await (const sizes of windows(ctx, table, where)) {
+    for (let start = 0; start < sizes.length; ) {
       let [end, bytes] = [start, 0];
-      while (end < places.length && end - start < PAGE_ROWS && (end === start || bytes < PAGE_BYTES))
-        bytes += places[end++]?.bytes ?? 0;
-      const some = JSON.stringify(places.slice(start, end).map(({ place }) => place));
+      while (end < sizes.length && end - start < PAGE_ROWS && (end === start || bytes < PAGE_BYTES))
+        bytes += sizes[end++]?.bytes ?? 0;
+      const some = JSON.stringify(sizes.slice(start, end).map(({ rowid }) => rowid));
       yield await select(ctx, table, sql`rowid in (select value from json_each(${some}))`, sql`rowid`);
       start = end;
     }

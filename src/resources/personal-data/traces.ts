@@ -86,9 +86,9 @@ async function* redactTrails(app: App, { userId, address, begunAt }: Search): As
   }
 }
 
-/** Places of all events about the same things, whoever did them. */
+/** Positions of all events about the same things, whoever did them. */
 async function aboutThose(app: App, own: readonly Found[]): Promise<number[]> {
-  const places: number[] = [];
+  const positions: number[] = [];
   for (const organizationId of new Set(own.map((event) => event.organizationId))) {
     const here = own.filter((event) => event.organizationId === organizationId);
     const ids = JSON.stringify([...new Set(here.map(({ entityId }) => entityId))]);
@@ -96,9 +96,9 @@ async function aboutThose(app: App, own: readonly Found[]): Promise<number[]> {
       sql`select seq as "seq" from events indexed by events_by_entity
         where organization_id = ${organizationId} and entity_id in (select value from json_each(${ids}))`,
     );
-    places.push(...rows.map(({ seq }) => seq));
+    positions.push(...rows.map(({ seq }) => seq));
   }
-  return places;
+  return positions;
 }
 
 /** Null where nothing is to be erased. */

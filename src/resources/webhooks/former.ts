@@ -3,10 +3,10 @@ import type { WriteContext } from "../../context.ts";
 import { settings } from "../../store/settings.ts";
 import type { ReadDb, WriteDb } from "../../store/store.ts";
 import { endOfTrail } from "../events/followed.ts";
-import { placeOf, readFollowed } from "./place.ts";
+import { positionOf, readFollowed } from "./position.ts";
 import type { WebhookRow } from "./table.ts";
 
-/** What a subscription was for up to a place in the trail, from where the one before ends. */
+/** What a subscription was for up to a position in the trail, from where the one before ends. */
 export interface Former {
   upTo: number;
   /** Patterns of event types. */
@@ -46,7 +46,7 @@ export async function changeTypes(
   row: WebhookRow,
 ): Promise<Partial<Pick<WebhookRow, "afterSeq" | "heldFrom" | "heldTo">>> {
   const upTo = await endOfTrail(tx.db);
-  const followed = placeOf(await readFollowed(tx.db), row.organizationId);
+  const followed = positionOf(await readFollowed(tx.db), row.organizationId);
   const heldFrom = row.heldFrom ?? Math.max(followed, row.afterSeq);
   if (heldFrom >= upTo) return {};
   const former = await formerOf(tx.db, row.id);
@@ -54,9 +54,9 @@ export async function changeTypes(
   return row.status === "active" ? { heldFrom, heldTo: upTo, afterSeq: upTo } : {};
 }
 
-/** Up to `place` deliveries have been made. */
-export async function forgetFormer(db: WriteDb, webhookId: string, place: number): Promise<void> {
+/** Up to `position` deliveries have been made. */
+export async function forgetFormer(db: WriteDb, webhookId: string, position: number): Promise<void> {
   const former = await formerOf(db, webhookId);
-  const left = former.filter(({ upTo }) => upTo > place);
+  const left = former.filter(({ upTo }) => upTo > position);
   if (left.length < former.length) await keep(db, webhookId, left);
 }

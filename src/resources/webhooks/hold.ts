@@ -1,10 +1,10 @@
 import type { WriteContext } from "../../context.ts";
-import { placeOf, readFollowed } from "./place.ts";
+import { positionOf, readFollowed } from "./position.ts";
 import { OUTBOUND_TOPIC, type WebhookRow } from "./table.ts";
 
 /** What disables a subscription: from where on events are held for it. They are never dropped. */
 export async function hold(tx: WriteContext, row: WebhookRow, reason: string | null = null) {
-  const followed = placeOf(await readFollowed(tx.db), row.organizationId);
+  const followed = positionOf(await readFollowed(tx.db), row.organizationId);
   return {
     status: "disabled" as const,
     disabledReason: reason,

@@ -46,7 +46,7 @@ export async function testWebhook(ctx: Context, id: string): Promise<OutboundRow
       replayOf: null,
       isTest: true,
     };
-    // Its event has its place only once all events of the transaction are stored.
+    // Its event has its position only once all events of the transaction are stored.
     tx.beforeCommit(async () => {
       const [own] = await tx.db
         .select({ seq: events.seq, id: events.id })

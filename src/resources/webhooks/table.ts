@@ -20,11 +20,11 @@ export const webhooks = sqliteTable("webhooks", {
   disabledReason: text(),
   /** The first failure since the last success; null while there is none. */
   failingSince: text(),
-  /** Events after this place in the trail are delivered as they come. */
+  /** Events after this position in the trail are delivered as they come. */
   afterSeq: integer().notNull(),
   /** While disabled: up to here deliveries were made. Afterwards moves to `heldTo`; null once it is there. */
   heldFrom: integer(),
-  /** The last place of what was held while disabled; null while that goes on. */
+  /** The last position of what was held while disabled; null while that goes on. */
   heldTo: integer(),
   deletedAt: text(),
 });

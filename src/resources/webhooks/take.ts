@@ -105,8 +105,8 @@ export async function claimDeliveries(
   return { taken, left, unreached };
 }
 
-async function eventsAt(db: ReadDb, places: readonly number[]): Promise<Map<number, Message>> {
-  const seqs = JSON.stringify([...new Set(places)]);
+async function eventsAt(db: ReadDb, positions: readonly number[]): Promise<Map<number, Message>> {
+  const seqs = JSON.stringify([...new Set(positions)]);
   const found = await readMessages(db, sql`seq in (select value from json_each(${seqs}))`);
   return new Map(found.map((message) => [message.seq, message]));
 }
@@ -124,7 +124,7 @@ export async function readMessages(db: ReadDb, which: SQL): Promise<Message[]> {
   });
 }
 
-/** The event at this place. */
+/** The event at this position. */
 export const messageAt = async (db: ReadDb, seq: number): Promise<Message | undefined> =>
   (await eventsAt(db, [seq])).get(seq);
 

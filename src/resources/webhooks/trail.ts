@@ -5,7 +5,7 @@ import type { ReadDb, WriteDb } from "../../store/store.ts";
 import { endOfTrail } from "../events/followed.ts";
 import { forgetFormer, formerOf } from "./former.ts";
 import { type Hook, hookOf, wants } from "./hooks.ts";
-import { type Followed, type Move, moveFollowed, readFollowed } from "./place.ts";
+import { type Followed, type Move, moveFollowed, readFollowed } from "./position.ts";
 import { webhooks } from "./table.ts";
 import { leaseEnd, type Message, readMessages, type Taken } from "./take.ts";
 
@@ -19,9 +19,9 @@ const PAIRS = 2_000;
 const SHARE = 1_000;
 /** So many events are read at a time. */
 const SLICE = 128;
-/** So many places of the trail are looked at in one go, whatever their events are. */
+/** So many positions of the trail are looked at in one go, whatever their events are. */
 const WINDOW = 10_000;
-/** Without a delivery to make, the place is written down only this often. */
+/** Without a delivery to make, the position is written down only this often. */
 const WRITE_DOWN_EVERY = 50_000;
 
 /** Asks whether one more delivery of the subscription is to be taken at once; otherwise it waits in the store. */
@@ -36,7 +36,7 @@ export interface Step {
 
 const NOTHING: Step = { taken: [], left: new Set(), more: false };
 
-/** Follows the trail: makes deliveries of new events, each in the transaction that moves the place. */
+/** Follows the trail: makes deliveries of new events, each in the transaction that moves the position. */
 export function openTrail(app: App) {
   const { db } = app.store;
   /** Nothing up to here becomes a delivery any more, though the row may not say so yet. */
@@ -157,7 +157,7 @@ interface Found {
   pairs: Pair[];
   /** Up to here there are no others, but of those that are behind. */
   to: number;
-  /** Organizations with more than their share, and the place up to which it is found. */
+  /** Organizations with more than their share, and the position up to which it is found. */
   behind: Record<string, number>;
 }
 
@@ -229,8 +229,8 @@ async function make(
     made.map(({ id, hook, event, isTaken }) => [id, hook.id, event.seq, isTaken ? 1 : 0]),
   );
   const isThere = async (db: ReadDb) => {
-    const [place] = await db.all<{ moved: number }>(sql`select ${isMoved} as moved`);
-    return Boolean(place?.moved);
+    const [stored] = await db.all<{ moved: number }>(sql`select ${isMoved} as moved`);
+    return Boolean(stored?.moved);
   };
   const stored = await app.store.write(async (db) => {
     if (!(await move(db))) return null;

@@ -1,12 +1,12 @@
-/** One event of the trail: its place, and its instant as rows have it. */
+/** One event of the trail: its position, and its instant as rows have it. */
 interface Landmark {
   seq: number;
   timestamp: string;
 }
 
 /**
- * The first place whose event is of `target` or later, found by halving; `end` where all are older. `look`
- * gives the first event at a place or after it.
+ * The first position whose event is of `target` or later, found by halving; `end` where all are older. `look`
+ * gives the first event at a position or after it.
  */
 export async function firstSince(
   target: string,

@@ -3,10 +3,10 @@ import { storedJson } from "../../base/json.ts";
 import { settings } from "../../store/settings.ts";
 import type { ReadDb, WriteDb } from "../../store/store.ts";
 
-/** The key of the row that tells up to which place of the trail deliveries were made. */
+/** The key of the row that tells up to which position of the trail deliveries were made. */
 const FOLLOWED = "webhooks_followed";
 
-/** Up to which place of the trail deliveries were made. */
+/** Up to which position of the trail deliveries were made. */
 export interface Followed {
   all: number;
   /** Organizations that are followed on their own, since they had so much that others would have waited for it. */
@@ -23,10 +23,10 @@ export async function readFollowed(db: ReadDb): Promise<Followed> {
 }
 
 /** Of one organization. */
-export const placeOf = ({ all, behind }: Followed, organizationId: string): number =>
+export const positionOf = ({ all, behind }: Followed, organizationId: string): number =>
   behind[organizationId] ?? all;
 
-/** A move of the place, in the transaction that makes the deliveries up to there. */
+/** A move of the position, in the transaction that makes the deliveries up to there. */
 export interface Move {
   /** False where another process was faster, if that is known at once. */
   move(tx: WriteDb): Promise<boolean>;
@@ -34,7 +34,7 @@ export interface Move {
   isMoved: SQL;
 }
 
-/** From `stored` to another place; `isMoved` tells in the next statement whether it was there. */
+/** From `stored` to another position; `isMoved` tells in the next statement whether it was there. */
 export function moveFollowed(stored: Followed, to: Omit<Followed, "text">): Move {
   const text = Object.keys(to.behind).length === 0 ? String(to.all) : JSON.stringify(to);
   return {
