@@ -15,7 +15,7 @@ import { openMemory } from "./base/memory.ts";
 import { openOpenId } from "./base/openid.ts";
 import { withoutSecrets } from "./base/setting.ts";
 import { openSignals } from "./base/signals.ts";
-import type { Places } from "./base/walls.ts";
+import type { ReachablePaths } from "./base/walls.ts";
 import { openCharts } from "./charts/charts.ts";
 import { openCompute } from "./compute/compute.ts";
 import { type Config, ConfigError, type Secrets, schemeOf } from "./config.ts";
@@ -132,7 +132,7 @@ async function build(parts: Ground): Promise<Opened> {
     memory: config.sqlMemory,
     timeoutMs: config.sqlTimeoutSeconds * 1000,
     cacheDir: join(folder.scratch, "cache"),
-    places: lakePlaces(folder),
+    paths: lakePaths(folder),
   });
   let listening: { host: string; port: number } | null = null;
   const phases = { stopping: new AbortController(), closing: new AbortController() };
@@ -243,7 +243,7 @@ async function build(parts: Ground): Promise<Opened> {
 }
 
 /** What SQL reaches: the lake's files, or the copies of a bucket's, and the work folders there. */
-function lakePlaces({ lake, scratch }: DataFolder): Places {
+function lakePaths({ lake, scratch }: DataFolder): ReachablePaths {
   const copies = join(scratch, "lake");
   const write = [join(lake, WORK), join(copies, "work", WORK)];
   for (const path of write) mkdirSync(path, { recursive: true, mode: 0o700 });

@@ -39,7 +39,7 @@ async function addFile(n: number): Promise<number> {
   const { files, columns } = await ctx.sql.materialize({ tables: [], sql }, into);
   const place = { organizationId: ctx.organizationId, layer: "raw", dataset: "shop" };
   const table = `orders_${n}`;
-  const add = await Promise.all(files.map((file) => ctx.lake.place({ ...place, table, loadId }, file)));
+  const add = await Promise.all(files.map((file) => ctx.lake.add({ ...place, table, loadId }, file)));
   await work.dispose();
   const change = { table, columns, add, remove: [], baseVersion: null };
   await write(ctx, (tx) => commitLoad(tx, loadId, "", { ...place, loadId, tables: [change] }));

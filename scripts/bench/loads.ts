@@ -47,7 +47,7 @@ export function openLoads() {
           table: async () => null,
           past: async () => Promise.reject(new Error("An extract reads no past.")),
           localPath: lake.localPath,
-          place: (at, file) => lake.place({ organizationId: "org", ...at }, file),
+          add: (at, file) => lake.add({ organizationId: "org", ...at }, file),
           cursor: async () => null,
           lock: async () => undefined,
         },

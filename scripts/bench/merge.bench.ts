@@ -37,7 +37,7 @@ async function loaded(): Promise<LakeTable> {
       `SELECT *, 'load-${part}.' || id AS _dlt_id, 'load-${part}' AS _dlt_load_id FROM (${wide(ids, "old")})`,
     );
     columns = made.columns;
-    files.push(await loads.lake.place({ organizationId: "org", ...at, loadId: `load-${part}` }, made));
+    files.push(await loads.lake.add({ organizationId: "org", ...at, loadId: `load-${part}` }, made));
   }
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   return { ...at, columns, files, rows, bytes, version: 1 };

@@ -35,7 +35,7 @@ const sql = openSql({
   memory: "1GB",
   timeoutMs: 300_000,
   cacheDir: join(folder, "cache"),
-  places: { read: [folder], write: [folder] },
+  paths: { read: [folder], write: [folder] },
 });
 const lake = openFolderLake(join(folder, "lake"));
 const source = link(
@@ -71,7 +71,7 @@ async function extract(table: string, count: number, round: number): Promise<num
       table: async () => null,
       past: async () => Promise.reject(new Error("An extract reads no past.")),
       localPath: lake.localPath,
-      place: (at, file) => lake.place({ organizationId: "org", ...at }, file),
+      add: (at, file) => lake.add({ organizationId: "org", ...at }, file),
       cursor: async () => null,
       lock: async () => undefined,
     },

@@ -40,7 +40,7 @@ async function extracted(): Promise<LakeTable> {
       uuid()::VARCHAR AS _dlt_id, 'load' AS _dlt_load_id
       FROM range(${(rows / 4) * part}, ${(rows / 4) * (part + 1)}) t(i)`);
     columns = made.columns;
-    files.push(await lake.place({ ...at, loadId: `load-${part}` }, made));
+    files.push(await lake.add({ ...at, loadId: `load-${part}` }, made));
   }
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   return { ...at, columns, files, rows, bytes, version: 1 };
@@ -56,7 +56,7 @@ async function transform(round: number): Promise<number> {
   const access: Partial<RunContext["lake"]> = {
     tables: async () => [table],
     localPath: lake.localPath,
-    place: (at, file) => lake.place({ organizationId: "org", ...at }, file),
+    add: (at, file) => lake.add({ organizationId: "org", ...at }, file),
     lock: async () => undefined,
   };
   await using bench = testContext({

@@ -20,7 +20,7 @@ export const withoutBase = (base: string, path: string): string =>
   base !== "" && isBelow(base, path) ? path.slice(base.length) || "/" : path;
 
 /** An HTML page of ours below `base`: its addresses lead there, and its scripts find it as `data-base`. */
-export const placePage = (html: string, base: string): string =>
+export const pageBelow = (html: string, base: string): string =>
   base === ""
     ? html
     : html

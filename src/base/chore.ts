@@ -2,13 +2,13 @@ import { AppError } from "./errors.ts";
 import type { Json } from "./json.ts";
 import { residentBytes } from "./resident.ts";
 import { LONG_WORK_MS, PRIORITIES, stepBack, stepLast } from "./step-back.ts";
-import { type Places, placesFor } from "./walls.ts";
+import { envFor, type ReachablePaths } from "./walls.ts";
 
 const WATCH_MS = 50;
 /** What a child says is held here, where nothing else goes on meanwhile. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-const NONE: Places = { read: [], write: [] };
+const NONE: ReachablePaths = { read: [], write: [] };
 
 /** One thing that is done in a process of its own, so that what it is given can hurt nothing else. */
 export interface Chore {
@@ -22,16 +22,16 @@ export interface Chore {
 
 /**
  * Does a chore whose input and answer are JSON by `self`, the command that starts this program, which reaches no files
- * but `places`. Throws the signal's reason, `tooMuch`, and `internal`.
+ * but `paths`. Throws the signal's reason, `tooMuch`, and `internal`.
  */
 export async function doChore(
   self: readonly string[],
   chore: Chore,
   input: unknown,
   signal: AbortSignal,
-  places: Places = NONE,
+  paths: ReachablePaths = NONE,
 ): Promise<Json> {
-  const answer = await doChoreOnBytes(self, chore, [Buffer.from(JSON.stringify(input))], signal, places);
+  const answer = await doChoreOnBytes(self, chore, [Buffer.from(JSON.stringify(input))], signal, paths);
   return JSON.parse(answer.toString());
 }
 
@@ -44,12 +44,12 @@ export async function doChoreOnBytes(
   chore: Chore,
   pieces: readonly Piece[],
   signal: AbortSignal,
-  places: Places = NONE,
+  paths: ReachablePaths = NONE,
 ): Promise<Buffer> {
   signal.throwIfAborted();
   const spawned = Bun.spawn([...self, chore.word], {
     // Nothing of ours: no keys, no tokens, no proxies.
-    env: { PATH: "/usr/local/bin:/usr/bin:/bin", TZ: "UTC", ...placesFor(places) },
+    env: { PATH: "/usr/local/bin:/usr/bin:/bin", TZ: "UTC", ...envFor(paths) },
     stdin: "pipe",
     stdout: "pipe",
     stderr: "ignore",

@@ -245,7 +245,7 @@ async function send(gate: Gate, ca: string | undefined, hop: Hop, signal: AbortS
   throw new AppError("upstream", `${hop.name} has no address.`, { retryable: true });
 }
 
-/** The same place by its address, without the part that is not sent. */
+/** The address, without the part that is not sent. */
 function pinned(url: URL, address: string): URL {
   const target = new URL(url);
   target.hostname = isIP(address) === 6 ? `[${address}]` : address;

@@ -15,11 +15,11 @@ import { checkValue, type ValueFault } from "./json-schema-value.ts";
 export type { SchemaFault, ValueFault };
 export { schemaAt };
 
-/** All that is wrong with the schema itself, each with its place in it; empty where it may be used. */
+/** All that is wrong with the schema itself, each with its path in it; empty where it may be used. */
 export const schemaFaults = (schema: unknown): SchemaFault[] => shapeFaults(schema);
 
 /**
- * All that is wrong with `value`, each with its place in it; at most `MAX_FAULTS`. A check that takes too long
+ * All that is wrong with `value`, each with its path in it; at most `MAX_FAULTS`. A check that takes too long
  * is one fault, of type `too_complex`. Throws `definition_invalid` where `schema` itself has faults.
  */
 export function valueFaults(schema: Json, value: Json): ValueFault[] {

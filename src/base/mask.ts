@@ -13,7 +13,7 @@ const SECRET_ENDINGS =
   /(^| )((api|access|private|secret|signing|encryption|master|account|shared|auth|license) keys?|service account json)$/;
 /** Words after a secret one that still mean the secret itself: `tokenValue`, `password_hash`. */
 const SAME_THING = / (value|hash|text|plaintext|string|data)$/;
-/** Tokens that are places in a list, and say nothing. */
+/** Tokens that are positions in a list, and say nothing. */
 const PLACES = /(^| )(page|continuation|sync) ?token$/;
 
 /**

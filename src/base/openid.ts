@@ -209,7 +209,7 @@ function notFoundAt(error: unknown, issuer: URL): AppError {
   return new AppError("upstream", reason, { retryable: !differs, cause: error });
 }
 
-/** As an entry of the allowed places: this host, by this port alone. */
+/** As an entry of the allowed addresses: this host, by this port alone. */
 function scopeFor(config: Client.Configuration, groupsClaim: string | null): string {
   const offered = config.serverMetadata().scopes_supported ?? [];
   const more = ["offline_access", groupsClaim].filter((scope) => scope !== null && offered.includes(scope));

@@ -27,7 +27,7 @@ export function typedSecrets(definition: Json): Path[] {
   return found;
 }
 
-/** A copy with `***` in these places. */
+/** A copy with `***` at these paths. */
 export const maskTyped = (definition: JsonObject): JsonObject =>
   mapScalars(definition, (value, path) => maskAt(value, path)) as JsonObject;
 
@@ -40,7 +40,7 @@ export function keepTyped(next: Json, before: Json | undefined): Json {
   });
 }
 
-/** Those places that `before` does not have with the same value. */
+/** The paths that `before` does not have with the same value. */
 export const newlyTyped = (next: Json, before: Json | undefined): Path[] =>
   typedSecrets(next).filter((path) => valueAt(next, path) !== valueAt(before, path));
 

@@ -55,7 +55,7 @@ export const CALLS: Readonly<Record<string, Calls>> = {
   },
 };
 
-/** What may be done below a place. */
+/** What may be done below a path. */
 export const RIGHTS = {
   execute: 1n << 0n,
   writeFile: 1n << 1n,

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { CALLS, type Calls, filterOf, RIGHTS, rightsOf } from "./walls-calls.ts";
 
 /** What a child may reach of the file system besides the program and the system's libraries; absolute. */
-export interface Places {
+export interface ReachablePaths {
   read: readonly string[];
   write: readonly string[];
 }
@@ -70,9 +70,9 @@ const address = (bytes: Uint8Array | BigUint64Array): bigint => BigInt(ptr(bytes
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a parent sets for a child, so that it reaches these places. */
-export const placesFor = (places: Places): Record<string, string> => ({
-  WEIR_PLACES: JSON.stringify(places),
+/** What a parent sets for a child, so that it reaches these paths. */
+export const envFor = (paths: ReachablePaths): Record<string, string> => ({
+  WEIR_PLACES: JSON.stringify(paths),
 });
 
 /**
@@ -82,10 +82,10 @@ export const placesFor = (places: Places): Record<string, string> => ({
 export function standBehindWalls(
   command: readonly string[],
   sources: readonly string[],
-  { WEIR_PLACES: places, WEIR_WALLS: raised, ...env }: Environment,
+  { WEIR_PLACES: paths, WEIR_WALLS: raised, ...env }: Environment,
 ): Wall[] {
   if (raised !== undefined) return [...JSON.parse(raised), closeWalls()];
-  const { walls, channel } = raiseWalls(places === undefined ? NOTHING : JSON.parse(places), sources);
+  const { walls, channel } = raiseWalls(paths === undefined ? NOTHING : JSON.parse(paths), sources);
   if (channel === null) return walls;
   const passedOn = {
     ...env,
@@ -100,7 +100,7 @@ export function standBehindWalls(
   throw new Error("The program can't be run again.");
 }
 
-const NOTHING: Places = { read: [], write: [] };
+const NOTHING: ReachablePaths = { read: [], write: [] };
 
 /**
  * The first half, before the child has been given anything: puts up what an exec passes on to every thread of what is
@@ -108,7 +108,7 @@ const NOTHING: Places = { read: [], write: [] };
  * null where there are no walls and so nothing to run again.
  */
 function raiseWalls(
-  places: Places,
+  paths: ReachablePaths,
   program: readonly string[],
 ): { walls: Wall[]; channel: Record<string, string> | null } {
   const calls = CALLS[process.arch];
@@ -127,7 +127,7 @@ function raiseWalls(
       ? refused(libc.syscall(BigInt(calls.unshare), 0x40000000n, 0n, 0n, 0n, 0n), "a network of its own")
       : "a network of its own takes root; sockets are refused instead",
   );
-  put("files", () => fence(libc, places, program));
+  put("files", () => fence(libc, paths, program));
   const hasFence = walls.at(-1)?.lacks === null;
   put("calls", () => filter(libc, filterOf(calls, calls.denied, { threadsOnly: true })));
   put("capabilities", () => (isRoot ? drop(libc, calls, hasFence ? DAC_OVERRIDE : 0) : null));
@@ -187,8 +187,8 @@ function drop(libc: Libc, calls: Calls, kept: number): string | null {
   );
 }
 
-/** Landlock: of all files only those of `places`, the program and the system. */
-function fence(libc: Libc, places: Places, program: readonly string[]): string | null {
+/** Landlock: of all files only those of `paths`, the program and the system. */
+function fence(libc: Libc, paths: ReachablePaths, program: readonly string[]): string | null {
   const abi = Number(libc.syscall(444n, 0n, 0n, 1n, 0n, 0n));
   if (abi < 1) return "the kernel has no Landlock";
   const all = rightsOf(abi);
@@ -204,8 +204,8 @@ function fence(libc: Libc, places: Places, program: readonly string[]): string |
     // names alone: the runtime looks there for packages
     for (const path of program) allow(libc, rules, dirname(path), readFolder);
     allow(libc, rules, "/dev/null", (read | writeFile) & all);
-    for (const path of places.read) allow(libc, rules, path, read & all);
-    for (const path of places.write) allow(libc, rules, path, all & ~execute);
+    for (const path of paths.read) allow(libc, rules, path, read & all);
+    for (const path of paths.write) allow(libc, rules, path, all & ~execute);
     return refused(libc.syscall(446n, BigInt(rules), 0n, 0n, 0n, 0n), "Landlock");
   } finally {
     closeSync(rules);

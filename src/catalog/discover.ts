@@ -45,7 +45,7 @@ export interface Discovery {
 }
 
 /**
- * Looks for a description of an API: at `specUrl`, at the usual places below `baseUrl`, and where the server itself
+ * Looks for a description of an API: at `specUrl`, at the usual paths below `baseUrl`, and where the server itself
  * says (RFC 8631, RFC 9727). A server that is not there ends the search; that is told, not thrown. Throws
  * `egress_blocked` where the first address may not be reached.
  */

@@ -90,7 +90,7 @@ function bodyTypeOf(type: string): EndpointRequest["bodyType"] {
 }
 
 /**
- * A template with its places filled in. What is one template and names an argument that is not given is nothing: of
+ * A template with its fields filled in. What is one template and names an argument that is not given is nothing: of
  * an object it is left out.
  */
 function filled(template: Json, input: JsonObject): Json | undefined {

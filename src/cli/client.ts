@@ -139,7 +139,7 @@ export function reasonOf({ status, headers, body }: Answer): string {
   return plain(typeof text === "string" ? text : JSON.stringify(text ?? null)).slice(0, 1000);
 }
 
-/** One fault of the input, with its place. */
+/** One fault of the input, with its path. */
 const faultText = (fault: Json) =>
   isObject(fault) && Array.isArray(fault.loc) && typeof fault.msg === "string"
     ? `${fault.loc.join(".")}: ${fault.msg}`

@@ -65,13 +65,13 @@ async function takeSoon(
   signal: AbortSignal,
 ): Promise<(() => void) | null> {
   const enough = new AbortController();
-  const place = locks.take(name);
+  const lock = locks.take(name);
   const taken = await Promise.race([
-    place,
+    lock,
     app.clock.sleep(WAIT_MS, AbortSignal.any([signal, enough.signal])).then(() => null),
   ]);
   enough.abort();
-  if (taken === null) void place.then((release) => release());
+  if (taken === null) void lock.then((release) => release());
   return taken;
 }
 

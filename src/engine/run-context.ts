@@ -55,7 +55,7 @@ interface Setting {
   /** Ends the run with this as its failure. */
   end(why: AppError): void;
   locks: DatasetLocks;
-  /** Does a wait during which the run takes no place. */
+  /** Does a wait during which the run takes no slot. */
   rest: NonNullable<Link["rest"]>;
   /** The same, for what a run that does so may hold. */
   yieldTo: NonNullable<Link["rest"]>;
@@ -213,7 +213,7 @@ function lakeContext(
       (await readTables(ctx.db, { organizationId, layer, dataset, table }))[0] ?? null,
     past: (asked) => readPast(ctx.db, organizationId, asked),
     localPath: (file) => ctx.lake.localPath(file, (release) => void undo.add(release)),
-    place: (at, file) => ctx.lake.place({ organizationId, ...at }, file),
+    add: (at, file) => ctx.lake.add({ organizationId, ...at }, file),
     cursor: (resource) => findCursor(ctx, ownerOf(run), resource),
     async lock(layer, dataset) {
       const name = `${organizationId}/${layer}/${dataset}`;

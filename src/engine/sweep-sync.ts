@@ -48,12 +48,12 @@ async function* forget(
       .limit(BATCH);
     if (rows.length === 0) return;
     const paths = rows.map(({ path }) => path);
-    const places = [...new Set(rows.map(({ place }) => place))];
+    const pairs = [...new Set(rows.map(({ place }) => place))];
     await store.write(
       async (db) =>
         void (await db
           .delete(syncFiles)
-          .where(and(own, inArray(syncFiles.place, places), inArray(syncFiles.path, paths)))),
+          .where(and(own, inArray(syncFiles.place, pairs), inArray(syncFiles.path, paths)))),
     );
     yield;
   }

@@ -57,7 +57,7 @@ export interface RunLake {
   /** A table, by the name that SQL has for it, as a load left it. Throws `sql_error` where that can't be shown. */
   past(asked: { layer: string; name: string; loadId: string }): Promise<LakeTable>;
   localPath(file: Pick<LakeFile, "path">): Promise<string>;
-  place(
+  add(
     at: { layer: string; dataset: string; table: string; loadId: string },
     file: { path: string; rows: number; bytes: number },
   ): Promise<LakeFile>;
@@ -81,12 +81,12 @@ export interface ManifestEntry {
   runId: string | null;
 }
 
-/** What this action has copied before, by `place`: a text that names source and destination. */
+/** What this action has copied before, by `pair`: a text that names source and destination. */
 export interface SyncManifest {
-  read(place: string): Promise<Map<string, ManifestEntry>>;
+  read(pair: string): Promise<Map<string, ManifestEntry>>;
   /** Durable when it resolves; an entry of the same path gives way. */
-  keep(place: string, entries: readonly ManifestEntry[]): Promise<void>;
-  forget(place: string, paths: readonly string[]): Promise<void>;
+  keep(pair: string, entries: readonly ManifestEntry[]): Promise<void>;
+  forget(pair: string, paths: readonly string[]): Promise<void>;
 }
 
 /** A connection that a definition names, beside the action's own. */
@@ -260,7 +260,7 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   /**
    * For kinds that only compute for microseconds: the result at once, small enough for the run's row. As a step of an
    * automation they are decided inside the transaction that reaches them; those that stand in line are decided many
-   * at a time, with no context. They need no place among the running.
+   * at a time, with no context. They need no slot.
    */
   decide?(definition: JsonObject, scope: Scope): JsonObject;
   /** What the log of a run says that was decided so. */

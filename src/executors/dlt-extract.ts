@@ -135,7 +135,7 @@ async function execute(ctx: RunContext, given: Definition): Promise<Done> {
         details: { warnings },
       });
     }
-    const changes = options.dryRun ? [] : await place(job, extracted);
+    const changes = options.dryRun ? [] : await storeFiles(job, extracted);
     const durationSeconds = Math.round(ctx.clock.monotonic() - began) / 1000;
     const told = resultOf(job, extracted, warnings, durationSeconds);
     if (options.dryRun) return { result: told };
@@ -268,7 +268,7 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
 }
 
 /** Moves the files into the lake, where nobody sees them before the load is committed. */
-async function place(
+async function storeFiles(
   { ctx, options, reporter }: Job,
   extracted: readonly Extracted[],
 ): Promise<TableChange[]> {
@@ -281,7 +281,7 @@ async function place(
     for (const file of files) {
       ctx.signal.throwIfAborted();
       reporter.phase("commit", `Storing ${change.table}`);
-      add.push(await ctx.lake.place({ layer, dataset, table: change.table, loadId: ctx.run.id }, file));
+      add.push(await ctx.lake.add({ layer, dataset, table: change.table, loadId: ctx.run.id }, file));
     }
     changes.push({ ...rest, add });
   }

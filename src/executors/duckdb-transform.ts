@@ -241,8 +241,8 @@ async function intoDataset(work: Work, job: SqlJob, output: Output): Promise<Don
   ctx.progress({ phase: "store", current: 0, total: change.files.length, unit: "files" });
   const add: LakeFile[] = [];
   for (const file of change.files) {
-    const placed = { ...file, part: partOf(file, partitionBy) };
-    add.push(await ctx.lake.place({ layer, dataset, table: dataset, loadId }, placed));
+    const stored = { ...file, part: partOf(file, partitionBy) };
+    add.push(await ctx.lake.add({ layer, dataset, table: dataset, loadId }, stored));
     ctx.progress({ phase: "store", current: add.length, total: change.files.length, unit: "files" });
   }
   const { inserted, updated, deduplicated, remove } = change;

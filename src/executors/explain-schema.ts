@@ -83,11 +83,11 @@ export const explainSchema = defineExecutor({
     narrative: nullable(Type.String()),
     warnings: Type.Array(Type.String()),
   }),
-  check: placeFaults,
+  check: sourceFaults,
 
-  async execute(ctx, { narrative = false, includeSamples = false, ...place }): Promise<Done> {
+  async execute(ctx, { narrative = false, includeSamples = false, ...source }): Promise<Done> {
     ctx.progress({ phase: "read", message: "Reading the schema" });
-    const schema = await openSchema(ctx, place);
+    const schema = await openSchema(ctx, source);
     const relationships = relationshipsOf(schema.tables);
     ctx.log("info", `${schema.tables.length} tables, ${relationships.length} relationships.`);
     const samples = new Map<string, Record<string, Json>[]>();
@@ -148,8 +148,8 @@ async function explain(ctx: Parameters<typeof answerOf>[0], prompt: string): Pro
   return (await answerOf<Words>(ctx, { system: SYSTEM, prompt, schema: NARRATIVE })).value;
 }
 
-/** A place is a connection or datasets, not both. */
-export function placeFaults({ connectionId, datasets }: { connectionId?: string; datasets?: string[] }) {
+/** A source is a connection or datasets, not both. */
+export function sourceFaults({ connectionId, datasets }: { connectionId?: string; datasets?: string[] }) {
   if (connectionId === undefined || datasets === undefined) return [];
   return [{ path: ["datasets"], message: "Give either connectionId or datasets." }];
 }

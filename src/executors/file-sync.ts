@@ -85,13 +85,11 @@ function refuseOverlap({ home: from }: Source, { home: to }: Target, mode: Defin
 }
 
 async function sync(ctx: RunContext, given: Definition, source: Source, target: Target): Promise<Done> {
-  const place = new Bun.CryptoHasher("sha256")
-    .update(canonicalJson([source.home, target.home]))
-    .digest("hex");
+  const pair = new Bun.CryptoHasher("sha256").update(canonicalJson([source.home, target.home])).digest("hex");
   const isMeant = filterOf(given.source);
   const [listed, [manifest, present]] = await Promise.all([
     listSource(ctx, given, source, isMeant),
-    ctx.manifest.read(place).then(async (known) => [known, await target.list(known)] as const),
+    ctx.manifest.read(pair).then(async (known) => [known, await target.list(known)] as const),
   ]);
   const plan = planSync({
     files: listed.files,
@@ -108,7 +106,7 @@ async function sync(ctx: RunContext, given: Definition, source: Source, target: 
   plan.failed.unshift(...listed.failed);
   for (const { path, reason } of plan.failed.slice(0, NAMES_TOLD)) ctx.log("warn", `${path}: ${reason}`);
   refusePastLimits(given, plan);
-  if (plan.adopt.length > 0) await ctx.manifest.keep(place, plan.adopt);
+  if (plan.adopt.length > 0) await ctx.manifest.keep(pair, plan.adopt);
 
   const total = plan.copy.length;
   ctx.progress({ phase: "copy", current: 0, total, unit: "files" });
@@ -116,7 +114,7 @@ async function sync(ctx: RunContext, given: Definition, source: Source, target: 
     ctx,
     source,
     target,
-    place,
+    pair,
     files: plan.copy,
     maxBytes: given.maxBytes ?? null,
     tell: (done, bytes) =>
@@ -127,7 +125,7 @@ async function sync(ctx: RunContext, given: Definition, source: Source, target: 
   const failed = [...plan.failed, ...copied.failed];
   const removed = await removeFiles(ctx, target, [...plan.replaced, ...plan.remove], failed);
   const gone = [...removed, ...plan.forget];
-  if (gone.length > 0) await ctx.manifest.forget(place, gone);
+  if (gone.length > 0) await ctx.manifest.forget(pair, gone);
   const load = await target.finish();
   const entries = [...plan.done, ...copied.entries].sort((a, b) => (a.path < b.path ? -1 : 1));
   const bytes = entries.reduce((sum, { size }) => sum + size, 0);

@@ -3,7 +3,7 @@ import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { anything, described, map, named, nullable, object, optional, uuid } from "../base/shape.ts";
 import { type Done, defineExecutor } from "./contract.ts";
-import { placeFaults } from "./explain-schema.ts";
+import { sourceFaults } from "./explain-schema.ts";
 import { answerOf } from "./model/answer.ts";
 import { openSchema, schemaText } from "./schema/live.ts";
 
@@ -62,14 +62,14 @@ export const generateQuery = defineExecutor({
     truncated: Type.Boolean(),
     usage: object({ inputTokens: Type.Integer(), outputTokens: Type.Integer() }),
   }),
-  check: placeFaults,
+  check: sourceFaults,
 
   async execute(
     ctx,
-    { question, dialect, execute = false, maxRows = DEFAULT_ROWS, ...place },
+    { question, dialect, execute = false, maxRows = DEFAULT_ROWS, ...source },
   ): Promise<Done> {
     ctx.progress({ phase: "read", message: "Reading the schema" });
-    const schema = await openSchema(ctx, place);
+    const schema = await openSchema(ctx, source);
     if (dialect !== undefined && dialect.toLowerCase() !== schema.dialect) {
       throw new AppError(
         "definition_invalid",

@@ -17,7 +17,7 @@ export const itemsOf = (runId: string, key: string) =>
   and(eq(automationRunItems.automationRunId, runId), eq(automationRunItems.stepKey, key));
 
 /**
- * Where the items lie that have no row of their own yet: in rows of a batch each, named by the place of its first item.
+ * Where the items lie that have no row of their own yet: in rows of a batch each, named by the index of its first item.
  * No key of a step has a colon.
  */
 const laterKey = (key: string) => `${key}:later`;

@@ -1,4 +1,4 @@
-import { placePage } from "../base/base-path.ts";
+import { pageBelow } from "../base/base-path.ts";
 import type { App } from "../context.ts";
 import { type Operation, openOperation, Reply } from "./operation.ts";
 
@@ -24,7 +24,7 @@ export const fileOperation = (
       const text = typeof given === "string" ? given : given(app);
       return new Reply(
         200,
-        new Blob([type === "text/html" ? placePage(text, base) : placeImports(text, base)]),
+        new Blob([type === "text/html" ? pageBelow(text, base) : importsBelow(text, base)]),
         {
           "content-type": `${type}; charset=utf-8`,
           "content-security-policy": PAGE_POLICY,
@@ -33,5 +33,5 @@ export const fileOperation = (
     },
   });
 
-const placeImports = (text: string, base: string) =>
+const importsBelow = (text: string, base: string) =>
   base === "" ? text : text.replace(/^(import .* from ")\//gm, `$1${base}/`);

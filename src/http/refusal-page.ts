@@ -1,4 +1,4 @@
-import { placePage } from "../base/base-path.ts";
+import { pageBelow } from "../base/base-path.ts";
 import { AppError } from "../base/errors.ts";
 import { Reply, type Visit } from "./operation.ts";
 import { PAGE_POLICY } from "./page.ts";
@@ -8,7 +8,7 @@ import { problemOf } from "./problem.ts";
 interface RefusalPage {
   title: string;
   /** A way on: its path and what it is called. */
-  back: readonly [place: string, name: string];
+  back: readonly [path: string, name: string];
 }
 
 /** A browser that was sent here shows what it gets: it gets a page that says what went wrong. */
@@ -21,7 +21,7 @@ export async function orPage(visit: Visit, page: RefusalPage, work: () => Promis
     if (!wantsPage || isBug || !(error instanceof AppError)) throw error;
     return new Reply(
       status,
-      new Blob([placePage(refusalPage(page, error, visit.correlationId), visit.base)]),
+      new Blob([pageBelow(refusalPage(page, error, visit.correlationId), visit.base)]),
       {
         ...headers,
         "content-type": "text/html; charset=utf-8",
@@ -33,7 +33,7 @@ export async function orPage(visit: Visit, page: RefusalPage, work: () => Promis
 }
 
 const refusalPage = (
-  { title, back: [place, name] }: RefusalPage,
+  { title, back: [path, name] }: RefusalPage,
   error: AppError,
   correlationId: string,
 ) => `<!doctype html>
@@ -49,7 +49,7 @@ const refusalPage = (
 <main>
 <h1>${title}</h1>
 <p class="bad">${escaped(error.message)}</p>
-<p><a class="button" href="${place}">${name}</a></p>
+<p><a class="button" href="${path}">${name}</a></p>
 <p><small>${escaped(correlationId)}</small></p>
 </main>
 </body>

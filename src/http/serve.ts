@@ -159,22 +159,22 @@ export function limitAddress(app: App, visit: Visit): void {
 }
 
 async function contextOf(app: App, operation: Operation, identity: Identity, visit: Visit): Promise<Context> {
-  const place = await enter(app, identity, visit.request.headers.get("x-organization-id"));
+  const member = await enter(app, identity, visit.request.headers.get("x-organization-id"));
   if (operation.audience === "operator") {
     if (!(await isOperator(app.store.db, identity.userId)))
       throw new AppError("forbidden", "This needs an operator of this installation.");
   } else if (operation.audience !== "any") {
-    if (!place) throw new AppError("forbidden", "You are not a member of any organization.");
+    if (!member) throw new AppError("forbidden", "You are not a member of any organization.");
     const needed = operation.audience as Role;
-    if (ROLES.indexOf(place.role) < ROLES.indexOf(needed)) {
-      throw new AppError("forbidden", `This needs the role ${needed}; yours is ${place.role}.`);
+    if (ROLES.indexOf(member.role) < ROLES.indexOf(needed)) {
+      throw new AppError("forbidden", `This needs the role ${needed}; yours is ${member.role}.`);
     }
   }
   const scope = scopeOf(operation);
   if (scope !== null) requireScope(identity, scope);
   return contextFor(app, {
-    organizationId: place?.organizationId ?? "",
-    role: place?.role ?? "viewer",
+    organizationId: member?.organizationId ?? "",
+    role: member?.role ?? "viewer",
     actor: actorOf(identity, visit.address, visit.userAgent),
     correlationId: visit.correlationId,
     isConfined: identity.isConfined,

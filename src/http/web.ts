@@ -2,7 +2,7 @@ import type { App } from "../context.ts";
 import type { Visit } from "./operation.ts";
 import { headersFor } from "./serve.ts";
 import { openWebFiles, type WebFile } from "./web.embed.ts";
-import { placeFile } from "./web-place.ts";
+import { fileBelow } from "./web-base.ts";
 
 /** What the admin page may load: its own files and the API, nothing inline and nothing from elsewhere. */
 const WEB_POLICY =
@@ -33,7 +33,7 @@ export async function webReply(app: App, visit: Visit): Promise<Response | null>
       (request.headers.get("accept") ?? "").includes("text/html"));
   if (!isPage && !path.startsWith("assets/")) return null;
   const file = (await filesByPath()).get(isPage ? "index.html" : path);
-  return file ? send(app, visit, await placeFile(file, visit.base)) : null;
+  return file ? send(app, visit, await fileBelow(file, visit.base)) : null;
 }
 
 function send(app: App, visit: Visit, file: WebFile): Response {

@@ -4,7 +4,7 @@ import { type EgressOptions, openEgress } from "../base/egress.ts";
 import { toOwn } from "../base/egress-gate.ts";
 import { type Away, openAway } from "./away.ts";
 
-/** Settings of the place for backups, as `Config` and `Secrets` have them. */
+/** Settings of the bucket for backups, as `Config` and `Secrets` have them. */
 export interface AwaySettings {
   backupEndpoint: string | null;
   backupRegion: string | null;

@@ -92,12 +92,12 @@ export function openBucketLake(options: BucketOptions): BucketLake {
   return {
     workFolder: local.workFolder,
 
-    async place(at, file) {
+    async add(at, file) {
       const path = `${folderOf(at)}/${at.loadId}-${ids.uuid()}.parquet`;
       await transfer(() => upload(link, `${root}${path}`, Bun.file(file.path).stream(), MAX_FILE_BYTES));
       await cache.put(path, file.path);
       const { rows, bytes, part } = file;
-      const placed: LakeFile = {
+      const added: LakeFile = {
         id: ids.uuid(),
         path,
         rows,
@@ -105,7 +105,7 @@ export function openBucketLake(options: BucketOptions): BucketLake {
         loadId: at.loadId,
         ...(part ? { part } : {}),
       };
-      return placed;
+      return added;
     },
 
     localPath({ path }, hold) {

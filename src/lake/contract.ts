@@ -73,9 +73,9 @@ export interface Lake {
   workFolder(runId: string): Promise<{ path: string; dispose(): Promise<void> }>;
   /**
    * Moves a finished local file into the lake, durably (file and folder are synced), and gives back
-   * its place. It stays invisible until a load that names it commits.
+   * its reference. It stays invisible until a load that names it commits.
    */
-  place(
+  add(
     at: { organizationId: string; layer: string; dataset: string; table: string; loadId: string },
     file: { path: string; rows: number; bytes: number; part?: string | null },
   ): Promise<LakeFile>;

@@ -25,12 +25,12 @@ export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
       return { path, dispose: () => rm(path, { recursive: true, force: true }) };
     },
 
-    async place(at, file) {
+    async add(at, file) {
       const { loadId } = at;
       const folder = folderOf(at);
       await syncFile(file.path);
       const name = await moveInto(home, folder, loadId, file.path, numbers);
-      const placed: LakeFile = {
+      const added: LakeFile = {
         id: ids.uuid(),
         path: `${folder}/${name}`,
         rows: file.rows,
@@ -38,7 +38,7 @@ export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
         loadId,
         ...(file.part ? { part: file.part } : {}),
       };
-      return placed;
+      return added;
     },
 
     async localPath({ path }) {

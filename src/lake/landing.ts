@@ -39,7 +39,7 @@ export interface LandingOptions {
 
 /**
  * Turns a file that somebody gave into Parquet files. Nothing is passed over and no value changes: what does not fit
- * is an error. Throws `sql_error` with a sentence that tells the place.
+ * is an error. Throws `sql_error` with a sentence that tells the position.
  */
 export async function landFile(
   session: SqlSession,
@@ -181,7 +181,7 @@ function distinct(names: readonly string[]): string[] {
 
 const TITLES = { csv: "CSV", tsv: "TSV", json: "JSON", jsonl: "lines of JSON", parquet: "Parquet" } as const;
 
-/** DuckDB's advice is for those who write its SQL; of what it says the place and the reason are of use. */
+/** DuckDB's advice is for those who write its SQL; of what it says the position and the reason are of use. */
 function told(error: unknown, format: FileFormat): unknown {
   if (!(error instanceof AppError)) return error;
   if (error.code === "upstream")

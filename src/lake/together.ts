@@ -10,9 +10,9 @@ interface Others {
 /** A lake in the data directory of a process that is not alone: it takes nothing in that the others can't see. */
 export const lakeTogether = (lake: Lake, others: Others): Lake => ({
   ...lake,
-  async place(at, file) {
+  async add(at, file) {
     await others.requireTogether("The dataset's files");
-    return lake.place(at, file);
+    return lake.add(at, file);
   },
   async localPath(file, hold) {
     const path = await lake.localPath(file, hold);

@@ -84,7 +84,7 @@ function describe(
   return make("llm_refused", `The model's endpoint ${host} refused the request (${status})${tail}`);
 }
 
-/** The message in an error body, in whichever of the usual places it stands. */
+/** The message in an error body, in whichever of the usual fields it stands. */
 function saidIn(text: string): string {
   let body: Json;
   try {

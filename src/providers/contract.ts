@@ -32,8 +32,8 @@ export interface Link<Config = JsonObject, Credentials = Record<string, string>>
   /** Tells people which way the work goes; absent where nobody listens. */
   note?(text: string): void;
   /**
-   * Does a longer wait for the other side's limits, during which the work takes nobody's place; absent where there are
-   * no places.
+   * Does a longer wait for the other side's limits, during which the work takes nobody's slot; absent where there are
+   * no slots.
    */
   rest?(wait: () => Promise<void>): Promise<void>;
   /** Tells people what the work did not fail over, such as a field that may not be read; absent where nobody listens. */

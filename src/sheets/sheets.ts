@@ -20,8 +20,8 @@ export function openSheets(self: readonly string[]): Sheets {
   return {
     async read({ signal, organizationId = "", ...source }) {
       const leave = await line.enter(signal, { organizationId });
-      const places = { read: [source.path], write: [source.folder] };
-      const reading = doChore(self, READ, source, signal, places).finally(leave);
+      const paths = { read: [source.path], write: [source.folder] };
+      const reading = doChore(self, READ, source, signal, paths).finally(leave);
       const answer = (await reading.catch((error: unknown) => {
         if (!(error instanceof AppError) || error.code !== "internal") throw error;
         const message = "Couldn't read the file: it's built in an unexpected way.";

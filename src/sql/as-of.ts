@@ -62,7 +62,7 @@ const isLoad = (token: Token | undefined): token is Token =>
 
 const isName = (token: Token | undefined): boolean => token?.kind === "word" || token?.kind === "quoted";
 
-/** The name and the layer that stand before the place `at`. */
+/** The name and the layer that stand before the position `at`. */
 function namesBefore(tokens: readonly Token[], at: number): [Token | undefined, Token | undefined] {
   const [layer, dot, name] = tokens.slice(Math.max(0, at - 3), at);
   const isWhole = isName(layer) && dot?.text === "." && isName(name);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import { residentBytes } from "../base/resident.ts";
 import { LONG_WORK_MS, PRIORITIES, stepBack, stepLast } from "../base/step-back.ts";
-import { type Places, placesFor } from "../base/walls.ts";
+import { envFor, type ReachablePaths } from "../base/walls.ts";
 import type { FromChild, Outcome, ToChild } from "./protocol.ts";
 
 /** How often a working child's memory is looked at. */
@@ -30,7 +30,7 @@ export interface ChildOptions {
   /** Whether it may lay DuckDB's library down in `cacheDir`; what others load is nobody's to change. */
   mayLayDown: boolean;
   /** What it may reach besides. */
-  places: Places;
+  paths: ReachablePaths;
 }
 
 /** One DuckDB process. */
@@ -54,7 +54,7 @@ interface Waiting {
 
 /** Starts a child that loads DuckDB while nobody waits for it. */
 export function startChild(options: ChildOptions): Child {
-  const { self, folder, memory, memoryBytes, tempBytes, threads, cacheDir, mayLayDown, places } = options;
+  const { self, folder, memory, memoryBytes, tempBytes, threads, cacheDir, mayLayDown, paths } = options;
   for (const path of [folder, cacheDir]) mkdirSync(path, { recursive: true, mode: 0o700 });
   let waiting: Waiting | null = null;
   let death: AppError | null = null;
@@ -81,9 +81,9 @@ export function startChild(options: ChildOptions): Child {
       TMPDIR: folder,
       WEIR_CACHE_DIR: cacheDir,
       TZ: "UTC",
-      ...placesFor({
-        read: [...places.read, cacheDir],
-        write: [...places.write, folder, ...(mayLayDown ? [cacheDir] : [])],
+      ...envFor({
+        read: [...paths.read, cacheDir],
+        write: [...paths.write, folder, ...(mayLayDown ? [cacheDir] : [])],
       }),
     },
     stdio: ["ignore", "ignore", "pipe"],

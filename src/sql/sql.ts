@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
 import { openFairLine } from "../base/line.ts";
-import type { Places } from "../base/walls.ts";
+import type { ReachablePaths } from "../base/walls.ts";
 import type { Sql, SqlJob } from "./contract.ts";
 import { type Child, startChild } from "./process.ts";
 import type { Outcome, ToChild } from "./protocol.ts";
@@ -43,14 +43,14 @@ export interface SqlOptions {
   /** Where the compiled file keeps DuckDB's library. */
   cacheDir: string;
   /** Where the files of jobs lie; by default none but its own. */
-  places?: Places;
+  paths?: ReachablePaths;
 }
 
-const NO_PLACES: Places = { read: [], write: [] };
+const NO_PATHS: ReachablePaths = { read: [], write: [] };
 
 /** Opens the way to DuckDB. Starts no process before the first statement. */
 export function openSql(options: SqlOptions): Sql {
-  const { self, folder, memory, threads = HALF_THE_MACHINE, cacheDir, places = NO_PLACES } = options;
+  const { self, folder, memory, threads = HALF_THE_MACHINE, cacheDir, paths = NO_PATHS } = options;
   const memoryBytes = bytesOf(memory);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   sweep(folder);
@@ -73,7 +73,7 @@ export function openSql(options: SqlOptions): Sql {
       threads,
       cacheDir,
       mayLayDown: laidDown === null,
-      places,
+      paths,
     });
     laidDown ??= child.loaded;
     children.add(child);

@@ -12,7 +12,7 @@ const SPACES = String.raw`\xa0\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff`;
 /** What else beyond ASCII may stand in a name. */
 const LETTER = String.raw`(?![${SPACES}])[\x80-\uffff]`;
 
-/** By their kinds; at each place the first that fits. */
+/** By their kinds; at each position the first that fits. */
 const GRAMMAR = new RegExp(
   [
     String.raw`(?<gap>[\t-\r ${SPACES}]+|--[^\n\r]*)`,

@@ -41,7 +41,7 @@ async function load(dataset: string, count: number, change: Partial<TableChange>
   const at = { organizationId: ctx.organizationId, layer: "raw", dataset, table: "orders", loadId };
   const add: LakeFile[] = [];
   for (const [n, file] of files.entries())
-    add.push(await ctx.lake.place(at, { ...file, part: isParted ? `half=${n % 20}` : null }));
+    add.push(await ctx.lake.add(at, { ...file, part: isParted ? `half=${n % 20}` : null }));
   await work.dispose();
   const before = await tableOf(dataset);
   const whole = {
@@ -120,9 +120,9 @@ test("files that a load has taken out meanwhile are not put back by putting othe
     ...ctx,
     lake: {
       ...ctx.lake,
-      place: async (...given: Parameters<typeof ctx.lake.place>) => {
+      place: async (...given: Parameters<typeof ctx.lake.add>) => {
         await load("gone", 1, { baseVersion: table?.version ?? 0, remove: [table?.files[0]?.id ?? ""] });
-        return ctx.lake.place(...given);
+        return ctx.lake.add(...given);
       },
     },
   };
@@ -156,8 +156,8 @@ test("what a broken-off attempt has written is seen by nobody, and swept", async
     ...ctx,
     lake: {
       ...ctx.lake,
-      place: async (...given: Parameters<typeof ctx.lake.place>) => {
-        placed.push((await ctx.lake.place(...given)).path);
+      place: async (...given: Parameters<typeof ctx.lake.add>) => {
+        placed.push((await ctx.lake.add(...given)).path);
         throw new Error("the process ends here");
       },
     },

@@ -17,7 +17,7 @@ let source: LakeTable;
 beforeAll(async () => {
   const made = await duck.parquet("SELECT i AS id, i % 2 AS half FROM range(6) t(i)");
   const at = { organizationId: "org", layer: "raw", dataset: "shop", table: "orders", loadId: "l0" };
-  const file = await lake.place(at, made);
+  const file = await lake.add(at, made);
   source = { ...at, columns: made.columns, files: [file], rows: 6, bytes: made.bytes, version: 1 };
 });
 afterAll(() => duck[Symbol.asyncDispose]());
@@ -73,7 +73,7 @@ function openOrganization() {
         lake: {
           tables: async () => tables,
           localPath: lake.localPath,
-          place: (at, file) => lake.place({ organizationId: "org", ...at }, file),
+          add: (at, file) => lake.add({ organizationId: "org", ...at }, file),
           lock: async () => undefined,
         },
         workFolder: async () => work.path,

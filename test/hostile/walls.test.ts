@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { getPriority, tmpdir } from "node:os";
 import { join } from "node:path";
-import { placesFor } from "../../src/base/walls.ts";
+import { envFor } from "../../src/base/walls.ts";
 import { startApp } from "../support/app.ts";
 import { startReceiver } from "../support/receiver.ts";
 
@@ -32,7 +32,7 @@ describe.skipIf(process.platform !== "linux")("a child that a bug has handed to 
   /** What came of each try: `ok` with its value, or `failed`. */
   async function tryAll(...tries: [what: string, by?: string][]) {
     const child = Bun.spawn([process.execPath, CHILD, JSON.stringify(tries)], {
-      env: { ...placesFor({ read: [at("lake")], write: [at("lake/.work")] }), WEIR_CANARY: "not for it" },
+      env: { ...envFor({ read: [at("lake")], write: [at("lake/.work")] }), WEIR_CANARY: "not for it" },
       stdout: "pipe",
       stderr: "inherit",
     });

@@ -48,7 +48,7 @@ const listed = (one = lake, before = future) => Array.fromAsync(one.list(before)
 
 describe("a lake in a bucket", () => {
   test("takes files in below its prefix, and reads them on any machine", async () => {
-    const [first, second] = [await lake.place(at, file("one")), await lake.place(at, file("two"))];
+    const [first, second] = [await lake.add(at, file("one")), await lake.add(at, file("two"))];
     expect(first).toEqual({
       id: expect.any(String),
       path: expect.stringMatching(/^org-1\/raw\/shop\/orders\/load-1-[0-9a-f-]{36}\.parquet$/),
@@ -67,14 +67,14 @@ describe("a lake in a bucket", () => {
 
   test("takes in a large file in parts", async () => {
     const text = "x".repeat(20 * 1024 * 1024);
-    const placed = await lake.place(at, file(text));
+    const placed = await lake.add(at, file(text));
     const elsewhere = openLake();
     expect(Bun.hash(readFileSync(await elsewhere.localPath(placed)))).toBe(Bun.hash(text));
     await lake.remove([placed.path]);
   });
 
   test("reads a file over the network once", async () => {
-    const placed = await lake.place(at, file("once"));
+    const placed = await lake.add(at, file("once"));
     const elsewhere = openLake();
     const reads = () =>
       s3.seen.filter(({ method, url }) => method === "GET" && url.includes(placed.path)).length;
@@ -86,7 +86,7 @@ describe("a lake in a bucket", () => {
   });
 
   test("removes files, and passes over those that are gone already", async () => {
-    const placed = await lake.place(at, file("gone"));
+    const placed = await lake.add(at, file("gone"));
     await lake.remove([placed.path]);
     await lake.remove([placed.path]);
     expect(await listed()).toEqual([]);
@@ -97,7 +97,7 @@ describe("a lake in a bucket", () => {
   });
 
   test("lists files older than an instant, and those of abandoned work, but nothing that is not of its making", async () => {
-    const placed = await lake.place(at, file("old"));
+    const placed = await lake.add(at, file("old"));
     const work = await lake.workFolder("run-1");
     writeFileSync(join(work.path, "part"), "x");
     await s3.put("lakes", "one/notes.txt", "ours");
@@ -117,7 +117,7 @@ describe("a lake in a bucket", () => {
         ? { status: ++parts > 0 ? 403 : 500, code: "AccessDenied" }
         : null,
     );
-    await failure(lake.place(at, file("y".repeat(20 * 1024 * 1024))));
+    await failure(lake.add(at, file("y".repeat(20 * 1024 * 1024))));
     s3.interfere(() => null);
     expect(await listed()).toEqual([]);
     const given = s3.seen.filter(({ method, url }) => method === "DELETE" && url.includes("uploadId"));
@@ -129,7 +129,7 @@ describe("a lake in a bucket", () => {
   });
 
   test("finds files also in a store that can't list unfinished uploads", async () => {
-    const placed = await lake.place(at, file("found"));
+    const placed = await lake.add(at, file("found"));
     s3.interfere(({ url }) => (url.includes("uploads=") ? { status: 501, code: "NotImplemented" } : null));
     expect(await listed()).toEqual([placed.path]);
     await lake.remove([placed.path]);
@@ -137,7 +137,7 @@ describe("a lake in a bucket", () => {
 
   test("tells a bucket that fails as something to try again", async () => {
     s3.interfere(({ method }) => (method === "PUT" ? { status: 403, code: "AccessDenied" } : null));
-    const error = await lake.place(at, file("refused")).catch((error) => error);
+    const error = await lake.add(at, file("refused")).catch((error) => error);
     expect(error).toMatchObject({
       code: "unavailable",
       retryable: true,
@@ -151,7 +151,7 @@ describe("a lake in a bucket", () => {
       expect((await failure(Promise.resolve().then(() => lake.localPath({ path })))).code).toBe(
         "bad_request",
       );
-    expect((await failure(lake.place({ ...at, table: "../x" }, file("x")))).code).toBe("bad_request");
+    expect((await failure(lake.add({ ...at, table: "../x" }, file("x")))).code).toBe("bad_request");
   });
 
   test("belongs to one installation", async () => {

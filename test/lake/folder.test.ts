@@ -38,8 +38,8 @@ const future = new Date("2999-01-01T00:00:00Z");
 describe("a lake on a folder", () => {
   test("takes a file in under the load's next number, for its owner alone", async () => {
     using test = openTestLake();
-    const first = await test.lake.place(at, test.file("one"));
-    const second = await test.lake.place(at, test.file("two"));
+    const first = await test.lake.add(at, test.file("one"));
+    const second = await test.lake.add(at, test.file("two"));
     expect([first.path, second.path]).toEqual([
       "org-1/raw/shop/orders/load-1-1.parquet",
       "org-1/raw/shop/orders/load-1-2.parquet",
@@ -57,7 +57,7 @@ describe("a lake on a folder", () => {
   test("never writes over a file, also when many come at once", async () => {
     using test = openTestLake();
     const texts = ["a", "b", "c", "d", "e"];
-    const placed = await Promise.all(texts.map((text) => test.lake.place(at, test.file(text))));
+    const placed = await Promise.all(texts.map((text) => test.lake.add(at, test.file(text))));
     const found = await Promise.all(
       placed.map(async (file) => Bun.file(await test.lake.localPath(file)).text()),
     );
@@ -74,7 +74,7 @@ describe("a lake on a folder", () => {
       { loadId: "" },
       { dataset: "" },
     ]) {
-      expect([wrong, (await failure(test.lake.place({ ...at, ...wrong }, test.file("x")))).code]).toEqual([
+      expect([wrong, (await failure(test.lake.add({ ...at, ...wrong }, test.file("x")))).code]).toEqual([
         wrong,
         "bad_request",
       ]);
@@ -95,7 +95,7 @@ describe("a lake on a folder", () => {
     expect((await failure(test.lake.localPath({ path: "org-1/raw/secret.parquet" }))).code).toBe("not_found");
     expect((await failure(test.lake.localPath({ path: "org-1/link.parquet" }))).code).toBe("not_found");
     expect((await failure(test.lake.remove(["org-1/raw/secret.parquet"]))).code).toBe("not_found");
-    expect((await failure(test.lake.place(at, test.file("x")))).code).toBe("not_found");
+    expect((await failure(test.lake.add(at, test.file("x")))).code).toBe("not_found");
     expect(readdirSync(outside)).toEqual(["secret.parquet"]);
     expect(await Array.fromAsync(test.lake.list(future))).not.toContain("org-1/raw/secret.parquet");
     rmSync(outside, { recursive: true });
@@ -103,17 +103,17 @@ describe("a lake on a folder", () => {
 
   test("removes files with the folders that become empty, and minds none that is gone", async () => {
     using test = openTestLake();
-    const { path } = await test.lake.place(at, test.file("one"));
+    const { path } = await test.lake.add(at, test.file("one"));
     await test.lake.remove([path, path]);
     expect(existsSync(join(test.root, "org-1"))).toBe(false);
-    const again = await test.lake.place(at, test.file("again"));
+    const again = await test.lake.add(at, test.file("again"));
     expect(existsSync(join(test.root, again.path))).toBe(true);
   });
 
   test("lists what was last touched before an instant, and work that was left", async () => {
     using test = openTestLake();
-    const old = await test.lake.place(at, test.file("old"));
-    await test.lake.place(at, test.file("young"));
+    const old = await test.lake.add(at, test.file("old"));
+    await test.lake.add(at, test.file("young"));
     const left = await test.lake.workFolder("run-1");
     const busy = await test.lake.workFolder("run-2");
     const longAgo = new Date("2001-01-01T00:00:00Z");

@@ -41,7 +41,7 @@ function loaderOf(weir: Running) {
       const job = { tables: [], sql: select };
       const { files, columns } = await ctx.sql.materialize(job, `${work.path}/rows`, options);
       const at = { organizationId: ctx.organizationId, layer: "raw", dataset, table, loadId };
-      const add = await Promise.all(files.map((file) => ctx.lake.place(at, file)));
+      const add = await Promise.all(files.map((file) => ctx.lake.add(at, file)));
       await work.dispose();
       const [before] = await readTables(ctx.db, { ...at });
       const whole = { table, columns, add, remove: [], baseVersion: before?.version ?? null, ...change };

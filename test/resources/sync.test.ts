@@ -90,8 +90,8 @@ async function startSlow() {
     localPath: (file, hold) => lake().localPath(file, hold),
     remove: (paths) => lake().remove(paths),
     list: (before) => lake().list(before),
-    async place(at, file) {
-      const found = await lake().place(at, file);
+    async add(at, file) {
+      const found = await lake().add(at, file);
       if (++placed === 4) {
         reached.resolve();
         await goOn.promise;
@@ -564,7 +564,7 @@ async function putTogether(select: string, organizationId = app.ids.organization
   const work = await app.app.lake.workFolder(loadId);
   const { files } = await app.app.sql.materialize({ tables: [], sql: select }, join(work.path, "rows"));
   const at = { organizationId, layer, dataset: "shop", table: "shop", loadId };
-  const add = await Promise.all(files.map((file) => app.app.lake.place(at, file)));
+  const add = await Promise.all(files.map((file) => app.app.lake.add(at, file)));
   await work.dispose();
   const remove = (table?.files ?? []).map(({ id }) => id);
   await write(ctx, (tx) => commitCompaction(tx, here, { add, remove }));

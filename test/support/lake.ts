@@ -24,7 +24,7 @@ export async function loadTable(ctx: Context, load: NewTable): Promise<string> {
   mkdirSync(into);
   const { files, columns } = await ctx.sql.materialize({ tables: [], sql: select }, into);
   const place = { organizationId: ctx.organizationId, layer, dataset, table };
-  const add = await Promise.all(files.map((file) => ctx.lake.place({ ...place, loadId }, file)));
+  const add = await Promise.all(files.map((file) => ctx.lake.add({ ...place, loadId }, file)));
   await work.dispose();
   const [before] = await readTables(ctx.db, place);
   const change = { table, columns, add, remove: [], baseVersion: before?.version ?? null };

@@ -24,7 +24,7 @@ const noLake: RunContext["lake"] = {
   table: async () => missing("lake"),
   past: async () => missing("lake"),
   localPath: async () => missing("lake"),
-  place: async () => missing("lake"),
+  add: async () => missing("lake"),
   cursor: async () => missing("lake"),
   lock: async () => missing("lake"),
 };

@@ -15,7 +15,7 @@ export function openTestSql(options: Partial<SqlOptions> = {}) {
     memory: "512MB",
     timeoutMs: 60_000,
     cacheDir: join(folder, "cache"),
-    places: { read: [tmpdir()], write: [tmpdir()] },
+    paths: { read: [tmpdir()], write: [tmpdir()] },
     ...options,
   });
   let written = 0;

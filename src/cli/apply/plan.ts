@@ -6,7 +6,7 @@ import { type Files, isUnseen, type Wanted } from "./read.ts";
 import type { State, There } from "./state.ts";
 import { isSecretText, mapTexts, NOUNS, type Noun, type Path, placeholderIn, valueAt } from "./text.ts";
 
-/** What differs at one place; secrets are masked. */
+/** What differs at one path; secrets are masked. */
 interface Difference {
   field: string;
   from: Json;

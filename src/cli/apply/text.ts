@@ -56,7 +56,7 @@ export const valueAt = (value: Json | undefined, path: Path): Json | undefined =
     value,
   );
 
-/** Whether a text at this place looks like a secret; a template that fetches one is none. */
+/** Whether a text at this path looks like a secret; a template that fetches one is none. */
 export function isSecretText(text: string, path: Path): boolean {
   const plain = text.replace(/\{\{[^{}]*\}\}/g, "").trim();
   if (plain === "" || (plain !== text.trim() && /^(Bearer|Basic|Token)$/i.test(plain))) return false;
@@ -65,7 +65,7 @@ export function isSecretText(text: string, path: Path): boolean {
   return JSON.stringify(maskSecrets({ [key]: tried })) !== JSON.stringify({ [key]: tried });
 }
 
-/** The name of an environment variable for a place. */
+/** The name of an environment variable for a path. */
 export function variableName(words: readonly string[]): string {
   const name = words
     .join("_")

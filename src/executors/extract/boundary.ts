@@ -136,7 +136,7 @@ export async function reached(
   return { end, state: { cursorField: field, lastValue: end, boundary: kept.slice(0, MAX_BOUNDARY) } };
 }
 
-/** Without any value there is no place to go on from: the next load would bring the same rows once more. */
+/** Without any value there is nothing to go on from: the next load would bring the same rows once more. */
 const noValue = (resource: string, field: string): AppError =>
   new AppError(
     "cursor_field_missing",

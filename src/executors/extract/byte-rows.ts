@@ -101,13 +101,13 @@ export class ByteRows {
       this.#at++;
       return true;
     }
-    for (let place = 0; ; place++) {
+    for (let index = 0; ; index++) {
       this.#space();
-      let field = order[place];
+      let field = order[index];
       if (field === undefined || !this.#passes(field.bytes)) {
         field = this.#fieldAt(node);
         if (field === undefined) return false;
-        order[place] = field;
+        order[index] = field;
       }
       if (field.seen === stamp) return false; // the last one of a key counts
       field.seen = stamp;

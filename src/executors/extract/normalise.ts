@@ -166,8 +166,8 @@ export class Normaliser {
   #text(lines: Lines, field: Field, item: string): void {
     const target = column(lines, field);
     if (!item.isWellFormed()) {
-      const place = lines === this.#root ? field.name : `${lines.sheet.table}.${field.name}`;
-      this.#options.odd.add(place, HALF_A_PAIR, item.toWellFormed());
+      const name = lines === this.#root ? field.name : `${lines.sheet.table}.${field.name}`;
+      this.#options.odd.add(name, HALF_A_PAIR, item.toWellFormed());
     }
     if (target.texts !== "VARCHAR") target.sawText(textType(item));
     put(lines, target, "text", "VARCHAR", quote(item));

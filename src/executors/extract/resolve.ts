@@ -103,7 +103,8 @@ export async function resolve(given: Given): Promise<Resolution> {
       const [filled = 0] = await given.probe([isFilled(column)]);
       if (filled === 0) continue;
     }
-    for (const target of await place(column, known, names, given, found)) mapped.set(target.name, target);
+    for (const target of await resolveColumn(column, known, names, given, found))
+      mapped.set(target.name, target);
   }
   for (const [name, type] of known) {
     found.targets.push(mapped.get(name) ?? { name, type, sql: `CAST(NULL AS ${type})`, isAbsent: true });
@@ -127,7 +128,7 @@ export const violation = ({ table, column, change, from, to }: SchemaChange): Ap
 const isFilled = (column: SheetColumn) =>
   `(${column.slots.map((slot) => `${slot.name} IS NOT NULL`).join(" OR ")})`;
 
-async function place(
+async function resolveColumn(
   column: SheetColumn,
   known: ReadonlyMap<string, string>,
   names: Names,

@@ -33,7 +33,7 @@ interface Job {
   ctx: RunContext;
   source: Source;
   target: Target;
-  place: string;
+  pair: string;
   files: readonly TreeFile[];
   maxBytes: number | null;
   tell(done: number, bytes: number): void;
@@ -141,7 +141,7 @@ async function bring({ source, target }: Job, file: TreeFile) {
 }
 
 /** Writes down what has arrived, some at a time, and tells of it. */
-function openDiary({ ctx, place }: Pick<Job, "ctx" | "place">, tell: () => void) {
+function openDiary({ ctx, pair }: Pick<Job, "ctx" | "pair">, tell: () => void) {
   const waiting: ManifestEntry[] = [];
   let timer: Timer | null = null;
   let failure: unknown = null;
@@ -150,7 +150,7 @@ function openDiary({ ctx, place }: Pick<Job, "ctx" | "place">, tell: () => void)
     tell();
     const batch = waiting.splice(0, count);
     writing = writing
-      .then(() => (batch.length > 0 ? ctx.manifest.keep(place, batch) : undefined))
+      .then(() => (batch.length > 0 ? ctx.manifest.keep(pair, batch) : undefined))
       .catch((error: unknown) => {
         failure ??= error;
       });

@@ -103,7 +103,7 @@ export function faultsOf(given: Definition): { path: string[]; message: string }
     }
   }
   if (given.destination.connectionId === LAKE && isPlain(given.destination.path ?? "")) {
-    const fault = lakePlaceFault(given.destination.path ?? "");
+    const fault = lakePathFault(given.destination.path ?? "");
     if (fault) tell(["destination", "path"], fault);
   }
   return faults;
@@ -125,7 +125,7 @@ function globFault(glob: string): string | null {
 export const partsOf = (path: string): string[] => path.split("/").filter((part) => part !== "");
 
 /** Why a path names no dataset or table to write to, as a sentence; null where it does. */
-export function lakePlaceFault(path: string): string | null {
+export function lakePathFault(path: string): string | null {
   const [layer, dataset, table, ...more] = partsOf(path);
   if (layer === undefined || dataset === undefined || more.length > 0)
     return "A path in the lake is /LAYER/DATASET or /LAYER/DATASET/TABLE.";

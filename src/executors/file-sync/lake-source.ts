@@ -20,10 +20,10 @@ export function lakeSource(ctx: RunContext, path: string): Source {
       const left = new Set(only?.items);
       let isThere = base.length === 0;
       for (const table of await ctx.lake.tables()) {
-        const place = [table.layer, table.dataset, table.table];
-        if (!base.every((part, index) => place[index] === part)) continue;
+        const tableName = [table.layer, table.dataset, table.table];
+        if (!base.every((part, index) => tableName[index] === part)) continue;
         isThere = true;
-        const folder = place.slice(base.length).join("/");
+        const folder = tableName.slice(base.length).join("/");
         if (!only || isSelected(only.items, base, `${folder}/`, new Set()))
           folders.set(folder, new Set(table.files.map((file) => basename(file.path))));
         for (const file of table.files) {
@@ -45,8 +45,8 @@ export function lakeSource(ctx: RunContext, path: string): Source {
     async open({ id, path: name }) {
       const file = known.get(id);
       if (!file) throw new AppError("not_found", `There is no file ${JSON.stringify(name)} any more.`);
-      const place = await ctx.lake.localPath(file);
-      return { bytes: toStream(createReadStream(place, { signal: ctx.signal })) };
+      const local = await ctx.lake.localPath(file);
+      return { bytes: toStream(createReadStream(local, { signal: ctx.signal })) };
     },
     via: null,
   };

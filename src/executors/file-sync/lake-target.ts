@@ -14,7 +14,7 @@ import type { Column, SqlFile, SqlSession } from "../../sql/contract.ts";
 import { parquet, quoteText } from "../../sql/text.ts";
 import type { ManifestEntry, RunContext } from "../contract.ts";
 import { commonType } from "../extract/types.ts";
-import { lakePlaceFault, partsOf } from "./definition.ts";
+import { lakePathFault, partsOf } from "./definition.ts";
 import type { Target, Written } from "./sides.ts";
 
 /** What a load does to one table, as it grows. */
@@ -31,7 +31,7 @@ interface Draft {
  * `_dlt_load_id` where they have none.
  */
 export async function openLakeTarget(ctx: RunContext, path: string): Promise<Target> {
-  const fault = lakePlaceFault(path);
+  const fault = lakePathFault(path);
   if (fault) throw new AppError("definition_invalid", fault);
   const [layer = "", dataset = "", only] = partsOf(path);
   await ctx.lake.lock(layer, dataset);
@@ -96,10 +96,10 @@ export async function openLakeTarget(ctx: RunContext, path: string): Promise<Tar
         }
       }
       for (const entry of manifest.values()) {
-        const placed = entry.runId === ctx.run.id ? placedOf(entry) : null;
-        if (!placed || !(await isThere(ctx, placed.file))) continue;
+        const stored = entry.runId === ctx.run.id ? storedOf(entry) : null;
+        if (!stored || !(await isThere(ctx, stored.file))) continue;
         takeOut(entry.path);
-        putIn(entry.path, placed.file, placed.columns);
+        putIn(entry.path, stored.file, stored.columns);
         found.set(entry.path, presentFile(entry.path, entry.targetVersion, entry.size));
       }
       return found;
@@ -119,8 +119,8 @@ export async function openLakeTarget(ctx: RunContext, path: string): Promise<Tar
       const { sheet, columns, size: read } = await workshop.take(below, opened, size);
       const table = tableOf(below);
       unite(draftOf(table).columns, columns);
-      const placed = { ...sheet, part: arrivedPart(inDataset(below)) };
-      const file = await ctx.lake.place({ layer, dataset, table, loadId: ctx.run.id }, placed);
+      const stored = { ...sheet, part: arrivedPart(inDataset(below)) };
+      const file = await ctx.lake.add({ layer, dataset, table, loadId: ctx.run.id }, stored);
       takeOut(below);
       putIn(below, file, columns);
       return { version: file.id, size: read, detail: { file, columns } as unknown as JsonObject };
@@ -161,7 +161,7 @@ const presentFile = (path: string, id: string, size: number): TreeFile => ({
 });
 
 /** What the manifest keeps of a file that was placed; null where it has nothing such. */
-function placedOf({ detail }: ManifestEntry): { file: LakeFile; columns: Column[] } | null {
+function storedOf({ detail }: ManifestEntry): { file: LakeFile; columns: Column[] } | null {
   return detail && isObject(detail.file) && Array.isArray(detail.columns)
     ? (detail as unknown as { file: LakeFile; columns: Column[] })
     : null;
@@ -212,14 +212,14 @@ function openWorkshop(ctx: RunContext) {
   return {
     async take(path: string, { bytes }: Opened, size: number | null) {
       const number = ++count;
-      const place = join(await ctx.workFolder(), `taken-${number}.parquet`);
+      const arrived = join(await ctx.workFolder(), `taken-${number}.parquet`);
       const chunks = readChunks(exactly(bytes, size, path), ctx.signal);
-      await pipeline(Readable.from(chunks), createWriteStream(place), { signal: ctx.signal });
-      const mine = turn.then(() => read(place, number));
+      await pipeline(Readable.from(chunks), createWriteStream(arrived), { signal: ctx.signal });
+      const mine = turn.then(() => read(arrived, number));
       turn = mine.catch(() => undefined); // whoever comes next does not care how this one ended
       try {
         const taken = await mine;
-        return { ...taken, size: (await stat(place).catch(() => null))?.size ?? taken.sheet.bytes };
+        return { ...taken, size: (await stat(arrived).catch(() => null))?.size ?? taken.sheet.bytes };
       } catch (error) {
         if (!(error instanceof AppError && error.code === "sql_error")) throw error;
         throw new AppError("bad_request", "It is not a whole Parquet file.", { cause: error });

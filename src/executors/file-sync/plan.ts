@@ -62,7 +62,7 @@ export function planSync(sight: Sight): Plan {
       nameReason(file.path, sight.fault) ?? (wanted.has(file.path) ? TWICE : null) ?? refused.get(file.path);
     wanted.add(file.path);
     if (reason) plan.failed.push({ path: file.path, reason });
-    else place(sight, plan, file);
+    else planFile(sight, plan, file);
   }
   const others = [...present].filter(([path]) => !wanted.has(path) && sight.isMeant(path));
   for (const [path, there] of others.sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -77,7 +77,7 @@ export function planSync(sight: Sight): Plan {
 const TWICE = "The source has two files of this name.";
 
 /** Puts one file where it belongs in the plan. */
-function place({ present, manifest, runId, overwrite }: Sight, plan: Plan, file: TreeFile): void {
+function planFile({ present, manifest, runId, overwrite }: Sight, plan: Plan, file: TreeFile): void {
   const there = present.get(file.path);
   const known = manifest.get(file.path);
   const isAsLeft = there !== undefined && known !== undefined && isSame(there, known);

@@ -15,7 +15,7 @@ export interface Source {
   walk(only?: Selection): AsyncIterable<TreeFile>;
   /**
    * After a walk: whether a file of this path was of a table that is there and has its rows in other files by now, or
-   * rows no more. False of places whose files stand for themselves.
+   * rows no more. False of sides whose files stand for themselves.
    */
   hasDropped(path: string): boolean;
   look(file: TreeFile): Promise<TreeFile | null>;

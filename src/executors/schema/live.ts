@@ -33,17 +33,17 @@ export interface LiveSchema {
 }
 
 /** What a definition says of where to look; both absent for the whole lake. */
-export interface Place {
+export interface SchemaSource {
   connectionId?: string;
   datasets?: string[];
   /** Only these, by their names or the last part of them. */
   tables?: string[];
 }
 
-/** Throws `definition_invalid` and `not_found` for a place where there is nothing to ask. */
+/** Throws `definition_invalid` and `not_found` for a source where there is nothing to ask. */
 export async function openSchema(
   ctx: RunContext,
-  { connectionId, datasets, tables }: Place,
+  { connectionId, datasets, tables }: SchemaSource,
 ): Promise<LiveSchema> {
   const whole =
     connectionId === undefined ? await ofLake(ctx, datasets) : await ofConnection(ctx, connectionId, tables);

@@ -31,7 +31,7 @@ interface Bucket extends Quota {
 
 /** Shorter waits are told nobody. */
 const TOLD_MS = 1_000;
-/** In longer ones the work's place is another's. */
+/** In longer ones the work's slot is another's. */
 const REST_MS = 5_000;
 /** Beyond this many, buckets that are full by now are forgotten. */
 const MAX_BUCKETS = 10_000;
@@ -162,7 +162,7 @@ export async function pause(link: Waiter, ms: number): Promise<void> {
   if (isTold) link.waits?.(null);
 }
 
-/** Sleeps, and takes nobody's place for longer. Throws the signal's reason when it aborts. */
+/** Sleeps, and takes nobody's slot for longer. Throws the signal's reason when it aborts. */
 export async function rest(link: Pick<Waiter, "clock" | "signal" | "rest">, ms: number): Promise<void> {
   link.signal.throwIfAborted();
   const sleep = () => link.clock.sleep(ms, link.signal);

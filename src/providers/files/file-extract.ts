@@ -4,7 +4,7 @@ import { unpacked } from "./compression.ts";
 import { type Compression, FILE_ENDINGS, kindOf } from "./file-kinds.ts";
 import { compileGlob } from "./glob.ts";
 
-/** A place with files in it, as an extract needs it. Paths are relative to the root, with no slash before. */
+/** A store of files, as an extract needs it. Paths are relative to the root, with no slash before. */
 export interface FileSource {
   /** All paths that start with `prefix`, in order of their UTF-8 bytes. */
   walk(prefix: string): AsyncIterable<string>;

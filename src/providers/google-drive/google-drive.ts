@@ -6,7 +6,7 @@ import { listFiles } from "./files.ts";
 import { DriveConfig, DriveCredentials } from "./shape.ts";
 import { driveTree } from "./sync.ts";
 import { driveToken } from "./token.ts";
-import { browse, findPlace, findRoot, itemOf } from "./tree.ts";
+import { browse, findPath, findRoot, itemOf } from "./tree.ts";
 import { driveSource } from "./walk.ts";
 
 /** Google Drive by its API v3, My Drive and shared drives, read only. What is in the trash is not there. */
@@ -27,14 +27,14 @@ export const googleDrive = defineProvider({
   files: {
     list: browse,
     async stat(link, path) {
-      const place = await findPlace(link, path);
-      if (place.file === null || place.id === link.config.rootFolderId) {
+      const found = await findPath(link, path);
+      if (found.file === null || found.id === link.config.rootFolderId) {
         return { id: "/", name: "/", kind: "folder", mimeType: null, size: null, modifiedAt: null };
       }
-      return { ...itemOf(place.file, place.above), size: place.target?.size ?? null };
+      return { ...itemOf(found.file, found.above), size: found.target?.size ?? null };
     },
     async read(link, path) {
-      const { target } = await findPlace(link, path);
+      const { target } = await findPath(link, path);
       if (target === null) throw new AppError("bad_request", "The path names the root, which is a folder.");
       return openFile(link, target);
     },

@@ -17,7 +17,10 @@ const FIELDS =
 /** A folder to walk, and the walk; `seen` is told of all that it comes by. */
 export interface Expedition {
   start(): Promise<{ id: string; driveId: string | null }>;
-  walk(place: { id: string; driveId: string | null }, seen: (file: DriveFile) => void): AsyncIterable<Walked>;
+  walk(
+    folder: { id: string; driveId: string | null },
+    seen: (file: DriveFile) => void,
+  ): AsyncIterable<Walked>;
 }
 
 /** What was found, and whatever a change of would have found something else. */
@@ -44,27 +47,27 @@ export async function* recallOrWalk(
   if (known) return yield* known;
 
   const token = await findToken(link, null);
-  let place = await start();
+  let folder = await start();
   let since = token;
-  if (place.driveId !== null) {
-    since = await findToken(link, place.driveId);
-    place = await start(); // it may have moved before the token
+  if (folder.driveId !== null) {
+    since = await findToken(link, folder.driveId);
+    folder = await start(); // it may have moved before the token
   }
-  const ids = new Set<string>([place.id]);
+  const ids = new Set<string>([folder.id]);
   const walked: Walked[] = [];
-  let isWhole = since !== null && (await nameRoot(link, place.id, ids));
+  let isWhole = since !== null && (await nameRoot(link, folder.id, ids));
   const see = (file: DriveFile) => {
     ids.add(file.id);
     if (file.target) ids.add(file.target.id);
-    if (file.driveId !== place.driveId) isWhole = false; // another drive's changes are told elsewhere
+    if (file.driveId !== folder.driveId) isWhole = false; // another drive's changes are told elsewhere
   };
-  for await (const each of walk(place, see)) {
+  for await (const each of walk(folder, see)) {
     if (walked.length < MAX_FILES) walked.push(each);
     else isWhole = false;
     yield each;
   }
   if (since === null || !isWhole) return;
-  await keep(marks, name, { walked, known: [...ids], driveId: place.driveId }, since);
+  await keep(marks, name, { walked, known: [...ids], driveId: folder.driveId }, since);
 }
 
 const walkMark = (name: string) => `drive walk ${name}`;

@@ -5,7 +5,7 @@ import { isNative, openFile } from "./export.ts";
 import { type DriveFile, findFile, isFolder } from "./files.ts";
 import { recallOrWalk } from "./recall.ts";
 import { baseOf, type DriveLink } from "./shape.ts";
-import { findPlace, isRootGone } from "./tree.ts";
+import { findPath, isRootGone } from "./tree.ts";
 import { type Walked, walkDrive } from "./walk.ts";
 
 /**
@@ -18,13 +18,13 @@ export const driveTree: Tree<DriveLink> = {
   async *walk(link, path, only) {
     const walked = recallOrWalk(link, `tree ${path}`, {
       async start() {
-        const place = await findPlace(link, path).catch((error: unknown) => {
+        const folder = await findPath(link, path).catch((error: unknown) => {
           throw isRootGone(error) ? new AppError("not_found", error.message, { cause: error }) : error;
         });
-        if (!place.target || isFolder(place.target)) return place;
+        if (!folder.target || isFolder(folder.target)) return folder;
         throw new AppError("bad_request", `${JSON.stringify(path)} is a file, not a folder.`);
       },
-      walk: (place, seen) => walkReal(link, place, seen),
+      walk: (folder, seen) => walkReal(link, folder, seen),
     });
     const wanted = only && wantedBy(only.items, path);
     for await (const { path: below, file, trail } of walked) {
@@ -50,10 +50,10 @@ export const driveTree: Tree<DriveLink> = {
 /** Files with what shortcuts lead to in their place; their own ids end the trails. */
 async function* walkReal(
   link: DriveLink,
-  place: { id: string; driveId: string | null },
+  folder: { id: string; driveId: string | null },
   seen: (file: DriveFile) => void,
 ): AsyncGenerator<Walked> {
-  for await (const { path, file, trail } of walkDrive(link, place, "", seen)) {
+  for await (const { path, file, trail } of walkDrive(link, folder, "", seen)) {
     const real = file.target ? await findFile(link, file.target.id, false) : file;
     if (!real) continue;
     seen(real);

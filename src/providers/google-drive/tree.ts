@@ -5,15 +5,15 @@ import { noSuchItem } from "./failure.ts";
 import { type DriveFile, findFile, isFolder, listFiles } from "./files.ts";
 import type { DriveLink } from "./shape.ts";
 
-/** A place that a path leads to. */
-export interface Place {
+/** What a path leads to. */
+export interface Found {
   /** What lies there; null for the root where none is configured. */
   file: DriveFile | null;
   /** What a shortcut leads to, else the same. Its id is `root` for My Drive. */
   id: string;
   target: DriveFile | null;
   driveId: string | null;
-  /** What the place's own id begins with, and what ids below it do. Empty, unless a shortcut led out of the root. */
+  /** What its own id begins with, and what ids below it do. Empty, unless a shortcut led out of the root. */
   above: string;
   prefix: string;
 }
@@ -24,22 +24,22 @@ const ID = /^[A-Za-z0-9_-]+$/;
 const MAX_DEPTH = 110;
 
 /** The root, with whatever `rootFolderId` names. Throws `upstream` where these credentials can't see it. */
-export async function findRoot(link: DriveLink, isHurried: boolean): Promise<Place> {
+export async function findRoot(link: DriveLink, isHurried: boolean): Promise<Found> {
   const { rootFolderId } = link.config;
   if (rootFolderId === undefined)
     return { file: null, id: "root", target: null, driveId: null, above: "", prefix: "" };
   const file = await findFile(link, rootFolderId, isHurried);
-  const place = file && (await placeOf(link, file, isHurried));
-  if (!place?.target || !isFolder(place.target)) {
+  const found = file && (await resolved(link, file, isHurried));
+  if (!found?.target || !isFolder(found.target)) {
     throw new AppError(
       "upstream",
-      place
+      found
         ? `rootFolderId ${rootFolderId} is not a folder.`
         : `There is no folder ${rootFolderId}, or it is not shared with these credentials.`,
       { details: { reason: ROOT_GONE } },
     );
   }
-  return { ...place, above: "", prefix: "" };
+  return { ...found, above: "", prefix: "" };
 }
 
 const ROOT_GONE = "root_gone";
@@ -52,24 +52,24 @@ export const isRootGone = (error: unknown): error is AppError =>
  * What a path means: `/`, the id of a file or folder, or names from the root on, in each part one or the other.
  * Throws `not_found`, also for what lies outside of the root, and `bad_request` for a name that several bear.
  */
-export async function findPlace(link: DriveLink, path: string): Promise<Place> {
-  let place = await findRoot(link, false);
+export async function findPath(link: DriveLink, path: string): Promise<Found> {
+  let found = await findRoot(link, false);
   for (const part of path.split("/").filter((each) => each !== "")) {
-    const file = place.target && !isFolder(place.target) ? null : await findChild(link, place, part);
+    const file = found.target && !isFolder(found.target) ? null : await findChild(link, found, part);
     if (!file) throw noSuchItem(JSON.stringify(path));
-    const above = place.prefix;
+    const above = found.prefix;
     const leavesRoot = file.target !== null && link.config.rootFolderId !== undefined;
     const prefix = leavesRoot ? `${above}${file.id}/` : above;
-    place = { ...(await placeOf(link, file, false)), above, prefix };
+    found = { ...(await resolved(link, file, false)), above, prefix };
   }
-  return place;
+  return found;
 }
 
-async function placeOf(
+async function resolved(
   link: DriveLink,
   file: DriveFile,
   isHurried: boolean,
-): Promise<Omit<Place, "above" | "prefix">> {
+): Promise<Omit<Found, "above" | "prefix">> {
   const target = file.target ? await findFile(link, file.target.id, isHurried) : file;
   if (!target || target.target) {
     throw new AppError("not_found", `The shortcut ${JSON.stringify(file.name)} leads to nothing.`);
@@ -77,7 +77,7 @@ async function placeOf(
   return { file, id: target.id, target, driveId: target.driveId };
 }
 
-async function findChild(link: DriveLink, parent: Place, part: string): Promise<DriveFile | null> {
+async function findChild(link: DriveLink, parent: Found, part: string): Promise<DriveFile | null> {
   const byId = ID.test(part) ? await findFile(link, part, false) : null;
   if (byId && (await isBelow(link, parent, byId))) return byId;
   const named = await findNamed(link, parent, part);
@@ -91,7 +91,7 @@ async function findChild(link: DriveLink, parent: Place, part: string): Promise<
 }
 
 /** By name, also the name that a document of Google's gets when it is exported. */
-async function findNamed(link: DriveLink, { id, driveId }: Place, part: string): Promise<DriveFile[]> {
+async function findNamed(link: DriveLink, { id, driveId }: Found, part: string): Promise<DriveFile[]> {
   const listing = { folderId: id, driveId, pageSize: 10, withShared: seesShared(link, id) };
   const { files } = await listFiles(link, { ...listing, name: part }, false);
   const exact = files.filter((file) => file.name === part); // Drive compares without case
@@ -102,7 +102,7 @@ async function findNamed(link: DriveLink, { id, driveId }: Place, part: string):
 }
 
 /** Whether `file` lies anywhere below `parent`. */
-async function isBelow(link: DriveLink, parent: Place, file: DriveFile): Promise<boolean> {
+async function isBelow(link: DriveLink, parent: Found, file: DriveFile): Promise<boolean> {
   if (parent.file === null) return true;
   const seen = new Set<string>();
   for (let parents = file.parents; parents.length > 0 && seen.size < MAX_DEPTH; ) {
@@ -121,16 +121,16 @@ export const seesShared = ({ config, credentials }: DriveLink, folderId: string)
 
 /** One page of a folder. Drive gives folders first, then by name. */
 export async function browse(link: DriveLink, path: string, pageToken?: string): Promise<FilePage> {
-  const place = await findPlace(link, path);
-  if (place.target && !isFolder(place.target)) throw noSuchItem(JSON.stringify(path));
-  const { id, driveId } = place;
+  const found = await findPath(link, path);
+  if (found.target && !isFolder(found.target)) throw noSuchItem(JSON.stringify(path));
+  const { id, driveId } = found;
   const page = await listFiles(
     link,
     { folderId: id, driveId, withShared: seesShared(link, id), ...(pageToken ? { pageToken } : {}) },
     false,
   );
   return {
-    items: page.files.map((file) => itemOf(file, place.prefix)),
+    items: page.files.map((file) => itemOf(file, found.prefix)),
     ...(page.nextPageToken === null ? {} : { nextPageToken: page.nextPageToken }),
   };
 }

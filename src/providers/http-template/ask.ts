@@ -228,7 +228,7 @@ function failed(asking: Asking, status: number, headers: Headers, body: unknown)
   return { kind: "refused", error: new AppError("upstream", message, { cause, details }) };
 }
 
-/** What an API's error says in words, where it says it in one of the common places; no secret is cut, but left out. */
+/** What an API's error says in words, where it says it in one of the common fields; no secret is cut, but left out. */
 export function saidIn(body: unknown, secrets: readonly string[]): string {
   if (typeof body === "string") return clipped(hideSecrets(body, secrets));
   if (Array.isArray(body)) return saidIn(body[0], secrets);

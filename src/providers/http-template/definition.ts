@@ -82,7 +82,7 @@ function readsIn(value: string): Template[] {
 const keysOf = (schema: JsonObject | undefined): string[] | null =>
   isObject(schema?.properties) ? Object.keys(schema.properties) : null;
 
-/** The texts of a definition that templates may stand in, each with its place and the names it may use. */
+/** The texts of a definition that templates may stand in, each with its path and the names it may use. */
 function textsOf(definition: HttpTemplate): { path: string[]; value: string; names: readonly string[] }[] {
   const { http } = definition;
   const found: { path: string[]; value: string; names: readonly string[] }[] = [

@@ -100,7 +100,7 @@ class Reading {
     return { rows: Array.isArray(rows) ? rows : [], next };
   }
 
-  /** All rows of a page as one, where the place of their list is known and no more than their text is asked for. */
+  /** All rows of a page as one, where the path of their list is known and no more than their text is asked for. */
   async text(turn: Turn, listAt: readonly string[]): Promise<{ rows: Rows[]; next: Turn | null }> {
     const { rows, next } = await this.#read(turn, listAt);
     return { rows: countOf(rows) > 0 ? [rows] : [], next };

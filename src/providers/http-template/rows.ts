@@ -20,7 +20,7 @@ export function errorIn(body: Json, dataPath: string, secrets: readonly string[]
   return body.ok === false ? "it says that it is not ok" : null;
 }
 
-/** The names that lead to the rows of a reply; null where more than a place is asked, or something else looks into the rows. */
+/** The names that lead to the rows of a reply; null where more than a path is asked, or something else looks into the rows. */
 export function listPlaceOf({ dataPath, totalPath, paginator }: Endpoint): string[] | null {
   const { nextPath, cursorPath, hasNextPath } = (paginator ?? {}) as Record<string, unknown>;
   const others = [totalPath, nextPath, cursorPath, hasNextPath].filter((path) => typeof path === "string");

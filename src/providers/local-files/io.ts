@@ -33,7 +33,7 @@ export type LocalLink = Link<Static<typeof LocalConfig>, Static<typeof LocalCred
 
 const rootParts = (link: LocalLink): string[] => splitPath(link.config.root ?? "/");
 
-/** The real place of the connection's root; null where it has not been made yet. */
+/** The real path of the connection's root; null where it has not been made yet. */
 export async function findRoot(link: LocalLink): Promise<string | null> {
   const parts = rootParts(link);
   const files = await realpath(link.filesFolder).catch(absentAsNull);
@@ -51,10 +51,10 @@ export async function makeRoot(link: LocalLink): Promise<string> {
 export async function openFile(link: LocalLink, path: string): Promise<FileHandle> {
   const parts = splitPath(path);
   const root = await findRoot(link);
-  const place = root === null ? null : await findInside(root, parts);
-  if (place === null) throw noSuchPath(path);
-  // The place is real, so a link here came after the check. Without NONBLOCK a pipe would hold us up.
-  const handle = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const real = root === null ? null : await findInside(root, parts);
+  if (real === null) throw noSuchPath(path);
+  // The path is real, so a link here came after the check. Without NONBLOCK a pipe would hold us up.
+  const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   if ((await handle.stat()).isFile()) return handle;
   await handle.close();
   throw new AppError("bad_request", `${JSON.stringify(path)} is not a file.`);

@@ -78,9 +78,9 @@ async function kindOf(root: string, folder: string, entry: Dirent): Promise<bool
   return target.isDirectory() ? true : target.isFile() ? false : null;
 }
 
-/** What lies at a real place, or null where nothing does (any more). */
-export async function describe(place: string, parts: readonly string[]): Promise<FileItem | null> {
-  const found = await stat(place).catch(absentAsNull);
+/** What lies at a real path, or null where nothing does (any more). */
+export async function describe(real: string, parts: readonly string[]): Promise<FileItem | null> {
+  const found = await stat(real).catch(absentAsNull);
   if (found === null || !(found.isFile() || found.isDirectory())) return null;
   const name = parts.at(-1) ?? "/";
   const folder = found.isDirectory();

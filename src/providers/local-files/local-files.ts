@@ -45,8 +45,8 @@ export const localFiles = defineProvider({
       told(async () => {
         const parts = splitPath(path);
         const root = await findRoot(link);
-        const place = root === null ? null : await findInside(root, parts);
-        const item = place === null ? null : await describe(place, parts);
+        const real = root === null ? null : await findInside(root, parts);
+        const item = real === null ? null : await describe(real, parts);
         if (!item) throw noSuchPath(path);
         return item;
       }),

@@ -31,7 +31,7 @@ export const noSuchPath = (path: string): AppError =>
   new AppError("not_found", `There is no file or folder ${JSON.stringify(path)}.`);
 
 /**
- * The real, absolute place of what lies at `parts` below `root`, which is a real path itself, or null where
+ * The real, absolute path of what lies at `parts` below `root`, which is a real path itself, or null where
  * nothing does. Throws `forbidden` where a symbolic link leads out.
  */
 export async function findInside(root: string, parts: readonly string[]): Promise<string | null> {

@@ -45,8 +45,8 @@ export const localTree: Tree<LocalLink> = {
   look: (link, file) =>
     told(async () => {
       const root = await findRoot(link);
-      const place = root === null ? null : await findInside(root, splitPath(file.id));
-      const found = place === null ? null : await describeFile(place, file.id);
+      const real = root === null ? null : await findInside(root, splitPath(file.id));
+      const found = real === null ? null : await describeFile(real, file.id);
       return found && { ...file, ...found, path: file.path };
     }),
 
@@ -102,9 +102,9 @@ async function* walkItem(root: string, parts: readonly string[]): AsyncGenerator
   if (real === null) return;
   if ((await stat(real)).isDirectory()) {
     const shown = parts.join("/");
-    const places = relative(root, real).split(sep).filter(Boolean);
-    for await (const path of walkFiles(root, "", places)) {
-      const below = path.slice(places.join("/").length).replace(/^\//, "");
+    const names = relative(root, real).split(sep).filter(Boolean);
+    for await (const path of walkFiles(root, "", names)) {
+      const below = path.slice(names.join("/").length).replace(/^\//, "");
       yield shown === "" ? below : `${shown}/${below}`;
     }
   } else {
@@ -112,8 +112,8 @@ async function* walkItem(root: string, parts: readonly string[]): AsyncGenerator
   }
 }
 
-async function describeFile(place: string, id: string): Promise<TreeFile | null> {
-  const found = await stat(place, { bigint: true }).catch(absentAsNull);
+async function describeFile(real: string, id: string): Promise<TreeFile | null> {
+  const found = await stat(real, { bigint: true }).catch(absentAsNull);
   if (found === null || !found.isFile()) return null;
   const version = versionOf(found);
   return {

@@ -18,7 +18,7 @@ function hostOf({ url, baseUrl }: Pick<Place, "url" | "baseUrl">): string {
 const READS = ["GET", "HEAD", "OPTIONS"];
 
 /**
- * `items` that somebody else than an admin adds to `place`, under approval where another entry at the same server has
+ * `items` that somebody else than an admin adds to `entry`, under approval where another entry at the same server has
  * the same under it, or has anything under it and they write: one server may know a call by several addresses.
  */
 export async function protectedBeside(

@@ -38,7 +38,7 @@ export const automations = sqliteTable("automations", {
   templateId: text(),
   /** Of an active schedule: the next instant that a run is due at; null where there is none. */
   nextRunAt: text(),
-  /** Of an active event trigger: only events after this place in the trail start runs. */
+  /** Of an active event trigger: only events after this position in the log start runs. */
   eventAfterSeq: integer(),
   deletedAt: text(),
 });
@@ -161,7 +161,7 @@ export const automationRunItems = sqliteTable(
   {
     automationRunId: text().notNull(),
     stepKey: text().notNull(),
-    /** The place in the list, from 0. */
+    /** The index in the list, from 0. */
     itemIndex: integer().notNull(),
     /** JSON text, also where the item is `null`. */
     item: text().notNull(),

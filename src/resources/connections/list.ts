@@ -78,13 +78,13 @@ async function countWhere(ctx: Context, where: SQL | undefined): Promise<number>
 }
 
 async function byOffset(ctx: Context, query: ConnectionQuery, filters: readonly SQL[]) {
-  const place = { organizationId: ctx.organizationId, limit: query.limit + 1, offset: query.offset };
+  const page = { organizationId: ctx.organizationId, limit: query.limit + 1, offset: query.offset };
   const found =
     filters.length === 0
-      ? await wholeList(query)(ctx.db).all(place)
+      ? await wholeList(query)(ctx.db).all(page)
       : await select(ctx.db, query, whereOf(ctx.organizationId, filters))
-          .limit(place.limit)
-          .offset(place.offset);
+          .limit(page.limit)
+          .offset(page.offset);
   return { rows: found.slice(0, query.limit), hasNext: found.length > query.limit, offset: query.offset };
 }
 

@@ -21,7 +21,7 @@ export const settingsHash = ({ config, definition, sealedCredentials }: Connecti
  * the run that it was got for, so that automations which wait for it don't set themselves off.
  */
 export function tokensOf(ctx: Context, row: ConnectionRow, runId: string | null): TokenStore {
-  const place = { connectionId: row.id, organizationId: row.organizationId };
+  const key = { connectionId: row.id, organizationId: row.organizationId };
   const hash = settingsHash(row);
   return {
     async read() {
@@ -35,11 +35,11 @@ export function tokensOf(ctx: Context, row: ConnectionRow, runId: string | null)
             gt(connectionTokens.expiresAt, timestamp(ctx.clock)),
           ),
         );
-      return kept ? ctx.secrets.open(kept.sealedToken, tokenLabel(place)) : null;
+      return kept ? ctx.secrets.open(kept.sealedToken, tokenLabel(key)) : null;
     },
     async keep(token, expiresAt) {
-      const sealedToken = ctx.secrets.seal(token, tokenLabel(place));
-      const values = { ...place, sealedToken, settingsHash: hash, expiresAt };
+      const sealedToken = ctx.secrets.seal(token, tokenLabel(key));
+      const values = { ...key, sealedToken, settingsHash: hash, expiresAt };
       await write(ctx, async (tx) => {
         const [current] = await tx.db.select().from(connections).where(eq(connections.id, row.id));
         if (!current || settingsHash(current) !== hash) return; // changed or deleted meanwhile

@@ -28,12 +28,12 @@ export async function commitLoad(
   origin: Origin = { kind: "", actionId: null },
 ): Promise<void> {
   const at = timestamp(tx.clock);
-  const place = { organizationId: tx.organizationId, layer: load.layer, dataset: load.dataset };
+  const dataset = { organizationId: tx.organizationId, layer: load.layer, dataset: load.dataset };
   const moment = { at, seq: await nextSeq(tx) };
   const { kind, actionId } = origin;
   await tx.db.insert(lakeLoads).values({
     id: load.loadId,
-    ...place,
+    ...dataset,
     actionRunId: runId,
     committedAt: at,
     seq: moment.seq,
@@ -41,7 +41,7 @@ export async function commitLoad(
     actionId,
   });
   await withinStorage(tx, async () => {
-    for (const change of load.tables) await commitTable(tx, place, change, moment);
+    for (const change of load.tables) await commitTable(tx, dataset, change, moment);
   });
   for (const [resource, cursor] of Object.entries(load.cursors ?? {})) {
     const values = {
@@ -75,17 +75,17 @@ async function nextSeq(tx: WriteContext): Promise<number> {
   return (last?.seq ?? 0) + 1;
 }
 
-type Place = { organizationId: string; layer: string; dataset: string };
+type DatasetKey = { organizationId: string; layer: string; dataset: string };
 
 async function commitTable(
   tx: WriteContext,
-  place: Place,
+  dataset: DatasetKey,
   change: TableChange,
   moment: Moment,
 ): Promise<void> {
-  const here = { ...place, tableName: change.table };
+  const here = { ...dataset, tableName: change.table };
   const [before] = await tx.db.select().from(lakeTables).where(tableIs(here));
-  if (change.remove !== "all" && (before?.version ?? null) !== change.baseVersion) throw changed(place);
+  if (change.remove !== "all" && (before?.version ?? null) !== change.baseVersion) throw changed(dataset);
   await removeFiles(tx, here, change.remove, moment);
   await addFiles(tx, here, change.add, moment);
   const values = {
@@ -123,7 +123,7 @@ export async function commitCompaction(
   await tx.db.update(lakeTables).set(sums).where(tableIs(here));
 }
 
-const changed = ({ layer, dataset }: Place) =>
+const changed = ({ layer, dataset }: DatasetKey) =>
   new AppError("dataset_changed", `Another run has written to ${layer}.${dataset} meanwhile.`, {
     retryable: true,
   });
@@ -143,7 +143,7 @@ async function sumsOf(tx: WriteContext, here: Here) {
   return sums ?? { rows: 0, bytes: 0, files: 0, spareFiles: 0 };
 }
 
-export type Here = Place & { tableName: string };
+export type Here = DatasetKey & { tableName: string };
 
 const tableIs = (here: Here) =>
   and(

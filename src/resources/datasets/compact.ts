@@ -29,10 +29,10 @@ export const crowdedTables = (app: App): Promise<Here[]> =>
  */
 export async function compactTable(
   ctx: Context,
-  { tableName: name, ...place }: Here,
+  { tableName: name, ...dataset }: Here,
   signal: AbortSignal,
 ): Promise<{ before: number; after: number }> {
-  const [table] = await readTables(ctx.db, { ...place, table: name });
+  const [table] = await readTables(ctx.db, { ...dataset, table: name });
   const batches = table ? pickBatches(table.files) : [];
   if (!table || batches.length === 0) return { before: 0, after: 0 };
   const loadId = ctx.ids.uuid();
@@ -50,14 +50,14 @@ export async function compactTable(
         const { columns } = table;
         const written = await rewriteFiles(session, { files, paths: paths[index] ?? [], columns, out });
         for (const file of written)
-          add.push(await ctx.lake.place({ ...place, table: name, loadId }, { ...file, part }));
+          add.push(await ctx.lake.add({ ...dataset, table: name, loadId }, { ...file, part }));
       }
     } finally {
       await session.close();
     }
     const remove = batches.flatMap(({ files }) => files.map((file) => file.id));
     hold.check();
-    await write(ctx, (tx) => commitCompaction(tx, { ...place, tableName: name }, { add, remove }));
+    await write(ctx, (tx) => commitCompaction(tx, { ...dataset, tableName: name }, { add, remove }));
     return { before: remove.length, after: add.length };
   } finally {
     await work.dispose();

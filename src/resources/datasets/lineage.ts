@@ -4,7 +4,7 @@ import { notFound } from "../../base/errors.ts";
 import type { Context, WriteContext } from "../../context.ts";
 import type { LakeRead } from "../../lake/contract.ts";
 import { lakeLoads, lakeReads, lakeTables } from "./table.ts";
-import type { DatasetPlace, Lineage } from "./wire.ts";
+import type { DatasetRef, Lineage } from "./wire.ts";
 
 /** The run that read, and the load that it made of what it read. */
 interface Reader {
@@ -27,12 +27,12 @@ export async function recordReads(
 }
 
 /** The last loads of a dataset, with what they were made of, and the last runs that read it. Throws `not_found`. */
-export async function readLineage(ctx: Context, place: DatasetPlace, limit: number): Promise<Lineage> {
+export async function readLineage(ctx: Context, ref: DatasetRef, limit: number): Promise<Lineage> {
   const here = <T extends typeof lakeTables | typeof lakeLoads | typeof lakeReads>(table: T) =>
     and(
       eq(table.organizationId, ctx.organizationId),
-      eq(table.layer, place.layer),
-      eq(table.dataset, place.dataset),
+      eq(table.layer, ref.layer),
+      eq(table.dataset, ref.dataset),
     );
   const [known] = await ctx.db
     .select({ name: lakeTables.tableName })
@@ -57,7 +57,7 @@ export async function readLineage(ctx: Context, place: DatasetPlace, limit: numb
   const made = reads.flatMap(({ loadId }) => loadId ?? []);
   const targets = await ctx.db.select().from(lakeLoads).where(inArray(lakeLoads.id, made));
   return {
-    ...place,
+    ...ref,
     writes: loads
       .sort((a, b) => b.seq - a.seq)
       .map(({ id, kind, actionRunId, actionId, committedAt }) => ({

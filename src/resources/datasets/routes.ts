@@ -5,8 +5,8 @@ import { deleteDataset, listDatasets, previewDataset } from "./service.ts";
 import { MAX_UPLOAD_BYTES, uploadDataset } from "./upload.ts";
 import {
   DatasetPage,
-  DatasetPlace,
   DatasetQuery,
+  DatasetRef,
   Lineage,
   LineageQuery,
   Preview,
@@ -38,7 +38,7 @@ export const datasetOperations = [
     audience: "viewer",
     tag,
     summary: "Shows the first rows of a table",
-    params: DatasetPlace,
+    params: DatasetRef,
     query: PreviewQuery,
     response: Preview,
     example: {
@@ -58,7 +58,7 @@ export const datasetOperations = [
     summary: "Tells which runs wrote a dataset and of what, and which read it",
     description:
       "Runs that completed; reads are those of transforms, by the tables that stand in their SQL. Reads are kept as long as runs are, loads for good.",
-    params: DatasetPlace,
+    params: DatasetRef,
     query: LineageQuery,
     response: Lineage,
     handle: ({ ctx, params, query }) => readLineage(ctx, params, query.limit),
@@ -71,7 +71,7 @@ export const datasetOperations = [
     summary: "Loads the request's raw body, a file of at most 1 GiB, into a table",
     description:
       "CSV, a JSON list of objects, lines of JSON, or Parquet, plain or packed with gzip or Zstandard, which its first bytes tell; the limit is for what is unpacked too. The rows are visible all at once or, where something is wrong with the file, not at all; no value changes on the way: what has no type that holds it exactly stays text. Nested JSON stays JSON. The dataset and the table are made where they are missing; a table gets columns that it lacks.",
-    params: DatasetPlace,
+    params: DatasetRef,
     query: UploadQuery,
     consumes: "application/octet-stream",
     status: 201,
@@ -92,7 +92,7 @@ export const datasetOperations = [
     summary: "Deletes a dataset with all its tables",
     description:
       "The cursors of incremental extracts that filled it are kept: the next run goes on where the last one ended. To load everything anew, reset the action's state.",
-    params: DatasetPlace,
+    params: DatasetRef,
     status: 204,
     async handle({ ctx, params }) {
       await deleteDataset(ctx, params);

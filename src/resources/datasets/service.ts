@@ -11,7 +11,7 @@ import { record } from "../events/service.ts";
 import { syncCopies, syncTables } from "../sync/table.ts";
 import { lakeFiles, lakeSchemas, lakeTables } from "./table.ts";
 import { readTables } from "./tables.ts";
-import type { Dataset, DatasetPlace, DatasetQuery, PreviewQuery } from "./wire.ts";
+import type { Dataset, DatasetQuery, DatasetRef, PreviewQuery } from "./wire.ts";
 
 /** One page of the organization's datasets, by layer and name. */
 export async function listDatasets(
@@ -38,13 +38,11 @@ export async function listDatasets(
   const total = await totalOf({ limit, offset }, page, () => ctx.db.$count(all));
   if (page.length === 0) return { datasets: [], total };
 
-  const places = page.map((place) =>
-    and(eq(lakeTables.layer, place.layer), eq(lakeTables.dataset, place.dataset)),
-  );
+  const refs = page.map((ref) => and(eq(lakeTables.layer, ref.layer), eq(lakeTables.dataset, ref.dataset)));
   const tables = await ctx.db
     .select()
     .from(lakeTables)
-    .where(and(mine, or(...places)))
+    .where(and(mine, or(...refs)))
     .orderBy(asc(lakeTables.tableName));
   const datasets = page.map(({ layer, dataset }) => {
     const own = tables.filter((table) => table.layer === layer && table.dataset === dataset);
@@ -74,16 +72,16 @@ export async function listDatasets(
  */
 export async function previewDataset(
   ctx: Context,
-  place: DatasetPlace,
+  ref: DatasetRef,
   { table: name, limit }: PreviewQuery,
   signal: AbortSignal,
 ): Promise<SqlRows> {
-  const tables = await readTables(ctx.db, { organizationId: ctx.organizationId, ...place });
+  const tables = await readTables(ctx.db, { organizationId: ctx.organizationId, ...ref });
   if (tables.length === 0) throw notFound("dataset");
   const only = tables.length === 1 ? tables[0] : undefined;
   const table =
     name === undefined
-      ? (tables.find((each) => each.table === place.dataset) ?? only)
+      ? (tables.find((each) => each.table === ref.dataset) ?? only)
       : tables.find((each) => each.table === name);
   if (!table && name !== undefined) throw notFound("table");
   if (!table) {
@@ -101,7 +99,7 @@ export async function previewDataset(
  * Removes a dataset with all its tables. Its files stay a while for those who are reading them. The
  * cursors of the extracts that filled it stay as they are: only a reset of an action's state changes those.
  */
-export async function deleteDataset(ctx: Context, { layer, dataset }: DatasetPlace): Promise<void> {
+export async function deleteDataset(ctx: Context, { layer, dataset }: DatasetRef): Promise<void> {
   await write(ctx, async (tx) => {
     const gone = await tx.db
       .delete(lakeTables)

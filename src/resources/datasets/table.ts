@@ -3,7 +3,7 @@ import type { Json } from "../../base/json.ts";
 import type { Column } from "../../sql/contract.ts";
 import { json } from "../../store/columns.ts";
 
-const place = () => ({
+const datasetKey = () => ({
   organizationId: text().notNull(),
   layer: text().notNull(),
   dataset: text().notNull(),
@@ -13,7 +13,7 @@ const place = () => ({
 export const lakeTables = sqliteTable(
   "lake_tables",
   {
-    ...place(),
+    ...datasetKey(),
     tableName: text().notNull(),
     columns: json<Column[]>().notNull(),
     rows: integer().notNull(),
@@ -35,7 +35,7 @@ export const lakeTables = sqliteTable(
 /** A Parquet file. Live while `removedAt` is null; afterwards it stays a while for readers under way. */
 export const lakeFiles = sqliteTable("lake_files", {
   id: text().primaryKey(),
-  ...place(),
+  ...datasetKey(),
   tableName: text().notNull(),
   path: text().notNull(),
   rows: integer().notNull(),
@@ -53,7 +53,7 @@ export const lakeFiles = sqliteTable("lake_files", {
 
 export const lakeLoads = sqliteTable("lake_loads", {
   id: text().primaryKey(),
-  ...place(),
+  ...datasetKey(),
   /** Empty for an upload. */
   actionRunId: text().notNull(),
   committedAt: text().notNull(),
@@ -68,7 +68,7 @@ export const lakeLoads = sqliteTable("lake_loads", {
 export const lakeSchemas = sqliteTable(
   "lake_schemas",
   {
-    ...place(),
+    ...datasetKey(),
     tableName: text().notNull(),
     seq: integer().notNull(),
     columns: json<Column[]>().notNull(),
@@ -79,7 +79,7 @@ export const lakeSchemas = sqliteTable(
 /** That a completed run read tables of a dataset, and the load that it made of them. */
 export const lakeReads = sqliteTable("lake_reads", {
   id: text().primaryKey(),
-  ...place(),
+  ...datasetKey(),
   tables: json<string[]>().notNull(),
   actionRunId: text().notNull(),
   actionId: text(),

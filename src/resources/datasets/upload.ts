@@ -14,7 +14,7 @@ import { record } from "../events/service.ts";
 import { commitLoad } from "./commit.ts";
 import { holdLoad } from "./hold.ts";
 import { readTables } from "./tables.ts";
-import type { DatasetPlace, Uploaded, UploadQuery } from "./wire.ts";
+import type { DatasetRef, Uploaded, UploadQuery } from "./wire.ts";
 
 export const MAX_UPLOAD_BYTES = 1024 ** 3;
 
@@ -46,16 +46,16 @@ interface Upload {
  */
 export async function uploadDataset(
   ctx: Context,
-  place: DatasetPlace,
+  ref: DatasetRef,
   query: UploadQuery,
   upload: Upload,
 ): Promise<Uploaded> {
   for (const noun of ["layer", "dataset"] as const) {
-    const fault = nameFault(noun, place[noun]);
+    const fault = nameFault(noun, ref[noun]);
     if (fault) throw invalid(["path", noun], fault);
   }
   const format = formatOf(query, upload.contentType);
-  const table = query.table ?? place.dataset;
+  const table = query.table ?? ref.dataset;
   const loadId = ctx.ids.uuid();
   await using hold = holdLoad(ctx, loadId);
   const work = await ctx.lake.workFolder(loadId);
@@ -63,15 +63,15 @@ export async function uploadDataset(
     const path = join(work.path, `upload.${format}`);
     await save(upload.open(), path, format === "parquet" ? null : query.encoding);
     const landed = await land(ctx, { path, folder: work.path, loadId, format, query, signal: upload.signal });
-    const at = { organizationId: ctx.organizationId, ...place, table, loadId };
+    const at = { organizationId: ctx.organizationId, ...ref, table, loadId };
     const add: LakeFile[] = [];
-    for (const file of landed.files) add.push(await ctx.lake.place(at, file));
+    for (const file of landed.files) add.push(await ctx.lake.add(at, file));
     hold.check();
-    const { columns } = await commit(ctx, { place, table, loadId, add, landed, format, query });
+    const { columns } = await commit(ctx, { ref, table, loadId, add, landed, format, query });
     const sumOf = (field: "rows" | "bytes") => add.reduce((sum, file) => sum + file[field], 0);
     return {
       loadId,
-      ...place,
+      ...ref,
       table,
       rows: sumOf("rows"),
       bytes: sumOf("bytes"),
@@ -193,7 +193,7 @@ async function land(ctx: Context, { path, folder, loadId, format, query, signal 
 }
 
 interface Commit {
-  place: DatasetPlace;
+  ref: DatasetRef;
   table: string;
   loadId: string;
   add: LakeFile[];
@@ -205,24 +205,19 @@ interface Commit {
 /** Makes the rows visible, with the event that tells of them; gives back the table's columns. */
 async function commit(
   ctx: Context,
-  { place, table, loadId, add, landed, format, query }: Commit,
+  { ref, table, loadId, add, landed, format, query }: Commit,
 ): Promise<{ columns: Column[] }> {
   const { writeDisposition } = query;
   for (let tries = 1; ; tries++) {
-    const [before] = await readTables(ctx.db, { organizationId: ctx.organizationId, ...place, table });
+    const [before] = await readTables(ctx.db, { organizationId: ctx.organizationId, ...ref, table });
     const change = changeOf(before ?? null, writeDisposition, { table, add, columns: landed.columns });
     try {
       await write(ctx, async (tx) => {
-        const load = { loadId, ...place, tables: [change] };
+        const load = { loadId, ...ref, tables: [change] };
         await commitLoad(tx, "", "", load, { kind: "upload", actionId: null });
         const rows = add.reduce((sum, file) => sum + file.rows, 0);
-        const told = { ...place, table, loadId, rows, format, writeDisposition };
-        await record(
-          tx,
-          "dataset.uploaded",
-          { type: "dataset", id: `${place.layer}.${place.dataset}` },
-          told,
-        );
+        const told = { ...ref, table, loadId, rows, format, writeDisposition };
+        await record(tx, "dataset.uploaded", { type: "dataset", id: `${ref.layer}.${ref.dataset}` }, told);
       });
       return { columns: change.columns };
     } catch (error) {

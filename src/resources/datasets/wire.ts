@@ -47,8 +47,8 @@ export const DatasetPage = object({
   total: Type.Integer(),
 });
 
-export const DatasetPlace = object({ layer: lakeName(), dataset: lakeName() });
-export type DatasetPlace = Static<typeof DatasetPlace>;
+export const DatasetRef = object({ layer: lakeName(), dataset: lakeName() });
+export type DatasetRef = Static<typeof DatasetRef>;
 
 export const PreviewQuery = object({
   table: optional(

@@ -27,7 +27,7 @@ export function providerOf({ openid }: App): OpenIdProvider {
 
 /**
  * Begins a sign-in: where the browser goes, and what its cookie is to hold, which ties the answer to this
- * browser. Several may be under way in one browser. Throws `invalid` for a place that is not on this Weir,
+ * browser. Several may be under way in one browser. Throws `invalid` for a page that is not on this Weir,
  * `not_found`, `upstream`, `timeout`.
  */
 export async function beginSignIn(
@@ -95,7 +95,7 @@ function checksFor(app: App, state: string, browser: string): OpenIdChecks {
   };
 }
 
-/** The path, with what follows it, of a place on this Weir. Throws `invalid` for any other place. */
+/** The path, with what follows it, of a page on this Weir. Throws `invalid` for any other page. */
 function placeOnWeir(app: App, text: string): string {
   const own = app.baseUrl();
   const base = basePathOf(app.config);

@@ -112,7 +112,7 @@ async function* archiveOf(ctx: Context): Chunks {
     yield* addLines(noun.name, linesOf(ctx, noun, skip));
     for (const part of noun.parts ?? []) yield* addLines(part.name, partLinesOf(ctx, noun, part));
   }
-  for await (const { path, place, bytes } of lakeOf(ctx)) yield* add(path, bytes, readFile(place));
+  for await (const { path, file, bytes } of lakeOf(ctx)) yield* add(path, bytes, readFile(file));
   yield* artifactsOf(ctx, add, skip);
   yield* filesOf(join(ctx.filesFolder, ctx.organizationId), "files", add, skip);
   const { id, name, slug } = organization;
@@ -143,11 +143,11 @@ async function* piecesOf(bytes: Uint8Array): Chunks {
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
 }
 
-const readFile = (place: string): AsyncIterable<Uint8Array> =>
-  createReadStream(place, { highWaterMark: CHUNK_BYTES });
+const readFile = (file: string): AsyncIterable<Uint8Array> =>
+  createReadStream(file, { highWaterMark: CHUNK_BYTES });
 
 /** The files of each table as one instant had them. */
-async function* lakeOf(ctx: Context): AsyncGenerator<{ path: string; place: string; bytes: number }> {
+async function* lakeOf(ctx: Context): AsyncGenerator<{ path: string; file: string; bytes: number }> {
   const tables = await ctx.db
     .select({ layer: lakeTables.layer, dataset: lakeTables.dataset, table: lakeTables.tableName })
     .from(lakeTables)
@@ -168,12 +168,12 @@ async function* lakeOf(ctx: Context): AsyncGenerator<{ path: string; place: stri
       .orderBy(asc(lakeFiles.id));
     for (const { path } of files) {
       let release = () => {};
-      const place = await ctx.lake.localPath({ path }, (undo) => {
+      const file = await ctx.lake.localPath({ path }, (undo) => {
         release = undo;
       });
       try {
-        const { size } = await lstat(place);
-        yield { path: `lake/${layer}/${dataset}/${table}/${basename(path)}`, place, bytes: size };
+        const { size } = await lstat(file);
+        yield { path: `lake/${layer}/${dataset}/${table}/${basename(path)}`, file, bytes: size };
       } finally {
         release();
       }

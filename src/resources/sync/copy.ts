@@ -21,7 +21,7 @@ import type { Parties } from "./parties.ts";
 import type { DatasetPlan, TablePlan } from "./plan.ts";
 import { syncCopies, syncTables } from "./table.ts";
 
-interface Placed {
+interface CopiedFile {
   original: LakeFile;
   file: LakeFile;
   sha256: string;
@@ -40,12 +40,12 @@ export async function copyDataset(
   const loadId = target.ids.uuid();
   await using hold = holdLoad(target, loadId);
   const work = await target.lake.workFolder(loadId);
-  const placed = new Map<TablePlan, Placed[]>();
-  const all = () => [...placed.values()].flat();
+  const copied = new Map<TablePlan, CopiedFile[]>();
+  const all = () => [...copied.values()].flat();
   try {
     for (const table of tables) {
-      const done: Placed[] = [];
-      placed.set(table, done);
+      const done: CopiedFile[] = [];
+      copied.set(table, done);
       for (const file of table.copy) {
         const path = join(work.path, file.id);
         const sha256 = await copyFile(await source.lake.localPath(file), path);
@@ -59,17 +59,17 @@ export async function copyDataset(
         const { rows, bytes } = file;
         // Where it came as a file it did so from a source of that side alone.
         const part = arrivedAt(file.part) === null ? (file.part ?? null) : null;
-        done.push({ original: file, sha256, file: await target.lake.place(at, { path, rows, bytes, part }) });
+        done.push({ original: file, sha256, file: await target.lake.add(at, { path, rows, bytes, part }) });
       }
     }
-    const load: LakeLoad = { loadId, layer, dataset, tables: tables.map((table) => changeOf(table, placed)) };
+    const load: LakeLoad = { loadId, layer, dataset, tables: tables.map((table) => changeOf(table, copied)) };
     const files = all().length;
     const bytes = all().reduce((sum, { file }) => sum + file.bytes, 0);
     hold.check();
     await writeFor(target, async (inside) => {
       const tx = inside(target);
       await commitLoad(tx, "", "", load, { kind: "sync", actionId: null });
-      for (const table of tables) await remember(tx, source.organizationId, table, placed.get(table) ?? []);
+      for (const table of tables) await remember(tx, source.organizationId, table, copied.get(table) ?? []);
       const data: JsonObject = {
         layer,
         dataset,
@@ -117,10 +117,10 @@ async function copyFile(from: string, to: string): Promise<string> {
   return hash.digest("hex");
 }
 
-const changeOf = (table: TablePlan, placed: ReadonlyMap<TablePlan, Placed[]>) => ({
+const changeOf = (table: TablePlan, copied: ReadonlyMap<TablePlan, CopiedFile[]>) => ({
   table: table.source.table,
   columns: unite(table.source, table.target),
-  add: (placed.get(table) ?? []).map(({ file }) => file),
+  add: (copied.get(table) ?? []).map(({ file }) => file),
   remove: table.remove,
   baseVersion: table.target?.version ?? null,
 });
@@ -153,7 +153,7 @@ async function remember(
   tx: WriteContext,
   sourceOrganizationId: string,
   plan: TablePlan,
-  placed: readonly Placed[],
+  copied: readonly CopiedFile[],
 ): Promise<void> {
   const { layer, dataset, table: tableName, version } = plan.source;
   const at = { organizationId: tx.organizationId, layer, dataset, tableName, sourceOrganizationId };
@@ -202,7 +202,7 @@ async function remember(
       bytes,
       sha256,
     })),
-    ...placed.map(({ original, file, sha256 }) => ({
+    ...copied.map(({ original, file, sha256 }) => ({
       ...at,
       sourceFileId: original.id,
       fileId: file.id,

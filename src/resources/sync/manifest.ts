@@ -10,7 +10,7 @@ import { type SyncFileRow, syncFiles } from "./table.ts";
 const BATCH = 100;
 const PAGE = 5_000;
 
-/** Entries of one place, the last value as JSON, in which one that is there gives way. */
+/** Entries of one pair, the last value as JSON, in which one that is there gives way. */
 const keep = prepared((db: WriteDb) =>
   db.statement(`insert into sync_files
       (organization_id, owner_id, place, copied_at, path, source_version, target_version, size, detail, action_run_id)
@@ -24,26 +24,26 @@ const keep = prepared((db: WriteDb) =>
 /** What the syncs of one owner have copied where. What is written is true of the destination, whoever has the run. */
 export function openManifest(ctx: Context, ownerId: string, actionRunId: string): SyncManifest {
   const { organizationId } = ctx;
-  const at = (place: string) =>
+  const at = (pair: string) =>
     and(
       eq(syncFiles.organizationId, organizationId),
       eq(syncFiles.ownerId, ownerId),
-      eq(syncFiles.place, place),
+      eq(syncFiles.place, pair),
     );
-  const forget = async (tx: WriteContext, place: string, paths: readonly string[]) => {
+  const forget = async (tx: WriteContext, pair: string, paths: readonly string[]) => {
     for (let start = 0; start < paths.length; start += BATCH) {
       const some = paths.slice(start, start + BATCH);
-      await tx.db.delete(syncFiles).where(and(at(place), inArray(syncFiles.path, some)));
+      await tx.db.delete(syncFiles).where(and(at(pair), inArray(syncFiles.path, some)));
     }
   };
   return {
-    async read(place) {
+    async read(pair) {
       const found = new Map<string, ManifestEntry>();
       for (let after = ""; ; ) {
         const rows = await ctx.db
           .select()
           .from(syncFiles)
-          .where(and(at(place), gt(syncFiles.path, after)))
+          .where(and(at(pair), gt(syncFiles.path, after)))
           .orderBy(asc(syncFiles.path))
           .limit(PAGE);
         for (const row of rows) found.set(row.path, entryOf(row));
@@ -52,7 +52,7 @@ export function openManifest(ctx: Context, ownerId: string, actionRunId: string)
         after = last.path;
       }
     },
-    async keep(place, entries) {
+    async keep(pair, entries) {
       const rows = entries.map(({ path, sourceVersion, targetVersion, size, detail, runId }) => [
         path,
         sourceVersion,
@@ -63,11 +63,11 @@ export function openManifest(ctx: Context, ownerId: string, actionRunId: string)
       ]);
       const text = JSON.stringify(rows);
       await write(ctx, async (tx) => {
-        await keep(tx.db)([organizationId, ownerId, place, timestamp(tx.clock), text]);
+        await keep(tx.db)([organizationId, ownerId, pair, timestamp(tx.clock), text]);
       });
     },
-    async forget(place, paths) {
-      await write(ctx, (tx) => forget(tx, place, paths));
+    async forget(pair, paths) {
+      await write(ctx, (tx) => forget(tx, pair, paths));
     },
   };
 }

@@ -44,12 +44,12 @@ export interface Days {
 /** What a sync of these datasets has to do; looks only. */
 export async function planDatasets(
   parties: Parties,
-  place: { layer: string; dataset?: string },
+  wanted: { layer: string; dataset?: string },
   days: Days,
 ): Promise<DatasetPlan[]> {
   const { source, target } = parties;
-  const theirs = await readTables(source.db, { organizationId: source.organizationId, ...place });
-  const ours = await readTables(target.db, { organizationId: target.organizationId, ...place });
+  const theirs = await readTables(source.db, { organizationId: source.organizationId, ...wanted });
+  const ours = await readTables(target.db, { organizationId: target.organizationId, ...wanted });
   const plans = new Map<string, DatasetPlan>();
   for (const table of theirs) {
     const plan = plans.get(table.dataset) ?? { dataset: table.dataset, tables: [], faults: [] };

@@ -120,6 +120,6 @@ function describe(
   };
 }
 
-/** The organization's own place in the lake: of the bucket, or of the data directory. */
+/** The organization's own folder in the lake: of the bucket, or of the data directory. */
 const bucketOf = ({ config }: App, organizationId: string): string =>
   `${config.lakeUrl?.replace(/^s3:\/\//, "").replace(/\/+$/, "") ?? "lake"}/${organizationId}`;

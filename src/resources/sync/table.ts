@@ -26,7 +26,7 @@ export const syncFiles = sqliteTable(
 );
 export type SyncFileRow = typeof syncFiles.$inferSelect;
 
-const place = () => ({
+const tableKey = () => ({
   /** The destination's. */
   organizationId: text().notNull(),
   layer: text().notNull(),
@@ -39,7 +39,7 @@ const place = () => ({
 export const syncTables = sqliteTable(
   "sync_tables",
   {
-    ...place(),
+    ...tableKey(),
     /** `lakeTables.version` of the source. */
     sourceVersion: integer().notNull(),
     /** And of the destination, after the commit. */
@@ -60,7 +60,7 @@ export type SyncTableRow = typeof syncTables.$inferSelect;
 export const syncCopies = sqliteTable(
   "sync_copies",
   {
-    ...place(),
+    ...tableKey(),
     sourceFileId: text().notNull(),
     /** At the destination; it may have been put together with others since. */
     fileId: text().notNull(),

@@ -20,7 +20,7 @@ export class SheetColumn {
   /** Values that are lost, or not quite what they were. */
   readonly #changed = new Odd();
 
-  /** Counts a cell; `address` is its place, such as B7. */
+  /** Counts a cell; `address` is its address, such as B7. */
   see(cell: Cell, address: () => string): void {
     const example = () =>
       `${address()}: ${typeof cell.text === "string" ? cell.text : Buffer.from(cell.text)}`;

@@ -2,7 +2,7 @@ import { FileReader } from "../file-reader.ts";
 import { type CsvWriter, FileWriter } from "../file-writer.ts";
 import { type Cell, KINDS } from "./cells.ts";
 
-/** A cell at its place in a row. */
+/** A cell at its address in a row. */
 export interface PlacedCell {
   column: number;
   cell: Cell;

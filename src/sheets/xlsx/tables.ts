@@ -71,7 +71,7 @@ async function tableOf(
   };
 }
 
-/** All columns up to the last one that has a name or a cell; one without a name is called by its place. */
+/** All columns up to the last one that has a name or a cell; one without a name is called by its position. */
 function columnsOf({ names, columns }: SheetHead) {
   const width = Math.max(-1, ...names.keys(), ...columns.keys()) + 1;
   return Array.from({ length: width }, (_, at) => {

@@ -150,7 +150,7 @@ async function* inflated(blocks: Iterable<Uint8Array>, name: string): AsyncGener
   }
 }
 
-/** The bytes of a file from one place to another; throws `FileFault` where it ends before. */
+/** The bytes of a file from one offset to another; throws `FileFault` where it ends before. */
 function read(file: number, from: number, to: number): Buffer {
   const bytes = Buffer.allocUnsafeSlow(to - from);
   for (let at = 0; at < bytes.length; ) {

@@ -123,7 +123,7 @@ export function openWorld(options: { sql?: Sql; sheets?: Sheets } = {}) {
             tables.find((t) => t.layer === layer && t.dataset === dataset && t.table === table) ?? null,
           past: async () => Promise.reject(new AppError("sql_error", "An extract reads no past.")),
           localPath: lake.localPath,
-          place: (at, file) => lake.place({ organizationId: "org", ...at }, file),
+          add: (at, file) => lake.add({ organizationId: "org", ...at }, file),
           cursor: async (resource) => cursors.get(resource) ?? null,
           lock: async (layer, dataset) => void locks.push(`${layer}.${dataset}`),
         } satisfies RunContext["lake"],

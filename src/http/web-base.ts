@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
-import { placePage } from "../base/base-path.ts";
+import { pageBelow } from "../base/base-path.ts";
 import type { WebFile } from "./web.embed.ts";
 
 const compress = promisify(brotliCompress);
@@ -10,16 +10,16 @@ const FAIR = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 /** The files of the admin page name each other by such addresses. */
 const ADDRESS = /(["'`(=])\/assets\//g;
 
-const placed = new Map<string, Promise<WebFile>>();
+const files = new Map<string, Promise<WebFile>>();
 
 /** A file of the admin page as it is below `base`: made once, when it is first asked for. */
-export function placeFile(file: WebFile, base: string): WebFile | Promise<WebFile> {
+export function fileBelow(file: WebFile, base: string): WebFile | Promise<WebFile> {
   if (base === "" || !file.type.startsWith("text/")) return file;
   const key = `${base}/${file.path}`;
-  const known = placed.get(key);
+  const known = files.get(key);
   if (known) return known;
   const made = make(file, base);
-  placed.set(key, made);
+  files.set(key, made);
   return made;
 }
 
@@ -27,7 +27,7 @@ async function make(file: WebFile, base: string): Promise<WebFile> {
   const text = await file.body.text();
   const isPage = file.type.startsWith("text/html");
   const bytes = new TextEncoder().encode(
-    isPage ? placePage(text, base) : text.replace(ADDRESS, `$1${base}/assets/`),
+    isPage ? pageBelow(text, base) : text.replace(ADDRESS, `$1${base}/assets/`),
   );
   return {
     ...file,
