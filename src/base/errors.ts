@@ -74,6 +74,7 @@ export type ErrorCode =
   | "too_many_deletes" // a look at all keys finds more rows gone than a load may delete; nothing was loaded
   | "max_delete_exceeded" // more would be deleted than the definition allows; nothing was
   | "response_too_large"
+  | "result_too_large" // more than expressions could read
   | "no_branch"
   | "call_deadlock" // two runs would wait for each other
   | "not_available";

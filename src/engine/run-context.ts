@@ -177,6 +177,7 @@ function sqlFor({ sql, organizationId }: Context): RunContext["sql"] {
   return {
     ...sql,
     query: (job, limit) => sql.query({ ...job, organizationId }, limit),
+    queryText: (job, limit) => sql.queryText({ ...job, organizationId }, limit),
     explain: (job) => sql.explain({ ...job, organizationId }),
     materialize: (job, into, options) => sql.materialize({ ...job, organizationId }, into, options),
     save: (job, into, options) => sql.save({ ...job, organizationId }, into, options),

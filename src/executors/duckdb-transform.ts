@@ -14,8 +14,10 @@ import { type Done, datasetOf, defineExecutor, type RunContext } from "./contrac
 import { type Change, changeOf, type Output } from "./transform/change.ts";
 import { runTests, type TransformTest, TransformTestShape } from "./transform/tests.ts";
 
-/** Rows of an artifact where `maxRows` says nothing. */
-const DEFAULT_ARTIFACT_ROWS = 10_000;
+/** Rows of a result. */
+const MAX_ITEMS = 100_000;
+/** Rows up to this long are read, and stand in an artifact of their own; longer ones are the result's artifact. */
+const MAX_READ_CHARACTERS = 200 * 1024;
 
 const name = () => Type.String({ minLength: 1, maxLength: 200, pattern: LAKE_NAME_PATTERN });
 
@@ -50,7 +52,7 @@ const definition = object({
           ),
         ),
       },
-      { description: "Where the rows go; without it they go to an artifact" },
+      { description: "Where the rows go; without it they are the result's items" },
     ),
   ),
   parameters: optional(described("Values for $name in the SQL", map(anything()))),
@@ -65,7 +67,7 @@ const definition = object({
   ),
   maxRows: optional(
     described(
-      "So many rows at most; 10,000 for an artifact by default",
+      "So many rows at most; 100,000 where there is no output",
       Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
     ),
   ),
@@ -76,7 +78,7 @@ type Definition = Static<typeof definition>;
 const columnShape = object({ name: Type.String(), dataType: Type.String(), nullable: Type.Boolean() });
 
 /**
- * Runs SQL over the organization's tables and keeps the rows: in a dataset, or without `output` in an artifact.
+ * Runs SQL over the organization's tables and keeps the rows: in a dataset, or without `output` as the result.
  *
  * A second try is safe: files that were written are seen by nobody until the run completes, and the load
  * is committed together with the run's completion.
@@ -86,7 +88,7 @@ export const duckdbTransform = defineExecutor({
   isInside: true,
   title: "SQL transform",
   description:
-    "Runs SQL over the lake's tables and writes the rows of its last SELECT to a dataset or an artifact.",
+    "Runs SQL over the lake's tables and writes the rows of its last SELECT to a dataset, or gives them as its result.",
   providers: [],
   hasEffects: ({ output }) => output !== undefined,
   writes: ({ output }) => (isObject(output) ? datasetOf(output.layer, output.dataset) : null),
@@ -94,6 +96,7 @@ export const duckdbTransform = defineExecutor({
   definition,
   result: object({
     rows: Type.Integer(),
+    items: optional(described("The rows, where there is no output", Type.Array(map(anything())))),
     columns: Type.Array(columnShape),
     output: nullable(
       object({
@@ -105,6 +108,7 @@ export const duckdbTransform = defineExecutor({
     ),
     tests: optional(Type.Array(object({ name: Type.String(), passed: Type.Boolean() }))),
     plan: optional(Type.String()),
+    warnings: optional(Type.Array(Type.String())),
     durationSeconds: Type.Number(),
   }),
 
@@ -130,16 +134,18 @@ export const duckdbTransform = defineExecutor({
     const work: Work = { ctx, tables: await ctx.lake.tables(), definition };
     const job = await jobOf(work, sql, parameters, work.tables);
     ctx.progress({ phase: explain ? "explain" : "query" });
-    const done: Done = explain
+    const done: Done & { items?: string[] } = explain
       ? { result: { rows: 0, columns: [], output: null, plan: await ctx.sql.explain(job) } }
       : output
         ? await intoDataset(work, job, { ...output, partitionBy: [output.partitionBy ?? []].flat() })
-        : await intoArtifact(work, job);
+        : await intoResult(work, job);
     const passed: JsonObject =
       tests && !explain ? { tests: tests.map(({ name }) => ({ name, passed: true })) } : {};
     const durationSeconds = Math.round(ctx.clock.monotonic() - startedAt) / 1000;
     const reads = explain ? [] : readsOf(sql, work.tables);
-    return { ...done, reads, result: { ...done.result, ...passed, durationSeconds } };
+    const { items, ...rest } = done;
+    const result = { ...done.result, ...passed, durationSeconds };
+    return items ? { reads, ...wholeResult(result, items) } : { ...rest, reads, result };
   },
 });
 
@@ -162,27 +168,47 @@ async function jobOf(
   return { ...job, tables: [...job.tables, ...own], signal: ctx.signal };
 }
 
-async function intoArtifact(work: Work, job: SqlJob): Promise<Done> {
+/** The rows as the result. Long ones come as `items`, the texts of their JSON. */
+async function intoResult(work: Work, job: SqlJob): Promise<Done & { items?: string[] }> {
   const { ctx, definition } = work;
-  const maxRows = definition.maxRows ?? DEFAULT_ARTIFACT_ROWS;
-  const { columns, rows, truncated } = definition.tests
-    ? await testedRows(work, job, maxRows)
-    : await ctx.sql.query(job, maxRows);
-  if (truncated) ctx.log("warn", `Only the first ${rows.length} rows were kept.`);
-  else ctx.log("info", `${rows.length} rows.`);
-  return {
-    result: { rows: rows.length, columns: columns.map(asJson), output: null },
-    artifacts: [{ title: "Rows", kind: "json", data: { columns: columns.map(asJson), rows, truncated } }],
-  };
+  const maxRows = Math.min(definition.maxRows ?? MAX_ITEMS, MAX_ITEMS);
+  const asked = definition.tests ? await testedRows(work, job) : job;
+  const { columns, rows, truncated, json } = await ctx.sql.queryText(asked, maxRows);
+  if (truncated && rows < maxRows)
+    throw new AppError(
+      "result_too_large",
+      `The first ${rows} rows are as much as a result takes. Ask for fewer or shorter ones, or give an output.`,
+    );
+  const warning = `Only the first ${rows} rows were kept.`;
+  if (truncated) ctx.log("warn", warning);
+  else ctx.log("info", `${rows} rows.`);
+  const shown = columns.map(asJson);
+  const result = { rows, columns: shown, output: null, ...(truncated ? { warnings: [warning] } : {}) };
+  const characters = json.reduce((sum, text) => sum + text.length, 0);
+  if (characters > MAX_READ_CHARACTERS) return { result, items: json };
+  const items: Json = JSON.parse(json.join(""));
+  const data = { columns: shown, rows: items, truncated };
+  return { result: { ...result, items }, artifacts: [{ title: "Rows", kind: "json", data }] };
+}
+
+/** A result whose items are not looked at. */
+function wholeResult(
+  result: JsonObject & { rows?: Json },
+  items: readonly string[],
+): Pick<Done, "result" | "whole"> {
+  const head = JSON.stringify(result).slice(0, -1);
+  const json = Buffer.concat([head, ',"items":', ...items, "}"].map((text) => Buffer.from(text)));
+  const fields = { ...result, items: `list of ${Number(result.rows)}` };
+  return { result: fields, whole: { json, summary: { fields, large: ["items"] } } };
 }
 
 /** The rows, once they are there and the tests have seen them. */
-async function testedRows(work: Work, job: SqlJob, maxRows: number) {
+async function testedRows(work: Work, job: SqlJob): Promise<SqlJob> {
   const { ctx, tables } = work;
   const made = await ctx.sql.materialize(job, join(await ctx.workFolder(), "rows"));
   const output = newRows(made);
   await test(work, tables, [output]);
-  return ctx.sql.query({ tables: [output], sql: "FROM output", signal: ctx.signal }, maxRows);
+  return { tables: [output], sql: "FROM output", signal: ctx.signal };
 }
 
 /** What the SQL gave, as tests see it. */

@@ -67,6 +67,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   work_folder_full: 422,
   max_delete_exceeded: 422,
   response_too_large: 502,
+  result_too_large: 422,
   no_branch: 422,
   call_deadlock: 409,
   not_available: 501,

@@ -1,5 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { summaryOf } from "../base/summary.ts";
 import {
@@ -230,6 +231,15 @@ function valuesOf(tx: WriteContext, run: RunRow, { now, outcome, result, left }:
 export const ownerOf = (run: Pick<RunRow, "actionId" | "triggerSourceId" | "stepKey">): string =>
   run.actionId ?? `${run.triggerSourceId}:${run.stepKey}`;
 
+/** The longest result that expressions read. */
+const MAX_KEPT_BYTES = 64 * 1024 * 1024;
+
+const tooLarge = (bytes: number) =>
+  new AppError(
+    "result_too_large",
+    `The result has ${bytes} bytes; at most ${MAX_KEPT_BYTES} are passed on. Ask for less, or write it to a table or a file.`,
+  );
+
 /** Writes what is large to files, before the transaction. */
 async function stage(ctx: Context, run: RunRow, outcome: Outcome & { status: "completed" }) {
   const staged: ArtifactRow[] = [];
@@ -242,6 +252,7 @@ async function stage(ctx: Context, run: RunRow, outcome: Outcome & { status: "co
   }
   const json = outcome.whole?.json ?? Buffer.from(JSON.stringify(outcome.result));
   if (json.length <= MAX_RESULT_BYTES) return { result: outcome.result, artifacts: staged };
+  if (json.length > MAX_KEPT_BYTES) throw tooLarge(json.length);
   const whole = await stageJson(ctx, run.id, { title: "Result", json });
   const summary = outcome.whole?.summary ?? summaryOf(outcome.result);
   return {

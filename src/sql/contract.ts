@@ -56,6 +56,15 @@ export interface WriteOptions {
   limit?: number;
 }
 
+/** Rows as JSON. */
+export interface SqlRowsText {
+  columns: Column[];
+  rows: number;
+  truncated: boolean;
+  /** Texts that make one list together. */
+  json: string[];
+}
+
 /** `jsonl`: a line of JSON for each row, whose values are those of `SqlRows`. */
 export type SaveFormat = "csv" | "jsonl" | "parquet";
 
@@ -91,6 +100,8 @@ export interface SqlSession {
 export interface Sql {
   /** The rows of the last statement, at most `limit`. */
   query(job: SqlJob, limit: number): Promise<SqlRows>;
+  /** The same as JSON, to be kept and not looked at. */
+  queryText(job: SqlJob, limit: number): Promise<SqlRowsText>;
   /** How DuckDB would carry out the last statement, as text; those before it are run, as far as they make tables. */
   explain(job: SqlJob): Promise<string>;
   /** Writes the rows of the last statement as Parquet files below the folder `into`, which is made; no rows, no files. */

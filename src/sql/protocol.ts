@@ -39,6 +39,8 @@ export type ToChild = Start | Job | Run;
 /** What a piece of work ended with; the rows of a query went before it, as `rows`. */
 export interface Outcome {
   columns?: Column[];
+  /** Of a query: how many were sent. */
+  rows?: number;
   truncated?: boolean;
   files?: SqlFile[];
   plan?: string;

@@ -6,12 +6,12 @@ import { jsonText, textOf, typeName } from "./values.ts";
 /** Rows are sent and written in texts of about this many characters. */
 const CHUNK_CHARACTERS = 1_000_000;
 
-/** Sends JSON lists of rows, at most `limit` rows and about `maxBytes`; `truncated` if there were more. */
+/** Sends JSON lists of rows, at most `limit` rows and about `maxBytes`; how many they were, and `truncated` if there were more. */
 export async function sendRows(
   statement: DuckDBPreparedStatement,
   { limit, maxBytes }: { limit: number; maxBytes: number },
   send: (text: string) => void,
-): Promise<{ columns: Column[]; truncated: boolean }> {
+): Promise<{ columns: Column[]; rows: number; truncated: boolean }> {
   let parts: string[] = [];
   let size = 0;
   let sent = 0;
@@ -31,7 +31,7 @@ export async function sendRows(
     return true;
   });
   flush();
-  return { columns, truncated: !isWhole };
+  return { columns, rows, truncated: !isWhole };
 }
 
 /** Calls `take` with the JSON text of each row until it returns false; `isWhole` where it took all. */

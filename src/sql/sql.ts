@@ -148,6 +148,18 @@ export function openSql(options: SqlOptions): Sql {
       return { columns, rows, truncated };
     },
 
+    async queryText(job, limit) {
+      const json: string[] = [];
+      const {
+        columns = [],
+        rows = 0,
+        truncated = false,
+      } = await inChild(job, { kind: "query", ...workOf(job), limit, maxBytes: MAX_ROWS_BYTES }, (text) =>
+        json.push(json.length === 0 ? "[" : ",", text.slice(1, -1)),
+      );
+      return { columns, rows, truncated, json: json.length === 0 ? ["[]"] : [...json, "]"] };
+    },
+
     async explain(job) {
       return (await inChild(job, { kind: "explain", ...workOf(job) })).plan ?? "";
     },

@@ -107,7 +107,14 @@ describe("duckdb_transform without output", () => {
     expect(done.artifacts).toEqual([
       { title: "Rows", kind: "json", data: { columns, rows: [{ id: 0 }, { id: 1 }], truncated: true } },
     ]);
-    expect(done.result).toEqual({ rows: 2, columns, output: null, durationSeconds: expect.any(Number) });
+    expect(done.result).toEqual({
+      rows: 2,
+      items: [{ id: 0 }, { id: 1 }],
+      columns,
+      output: null,
+      warnings: ["Only the first 2 rows were kept."],
+      durationSeconds: expect.any(Number),
+    });
     expect(organization.lines).toEqual(["warn Only the first 2 rows were kept."]);
     expect(done.load).toBeUndefined();
   });

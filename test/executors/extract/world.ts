@@ -189,6 +189,7 @@ function sessionsHere(): Sql {
   };
   return {
     query: refuse,
+    queryText: refuse,
     explain: refuse,
     save: refuse,
     materialize: refuse,
