@@ -50,10 +50,10 @@ export function useApi<K extends Call>(
 }
 
 /** Addresses, all that the API has, or names that were asked for one by one. */
-type Places = readonly (Address | "/api/v1" | "name of")[];
+type Addresses = readonly (Address | "/api/v1" | "name of")[];
 
 /** Asks anew for everything under these addresses, such as `/connections`. */
-export const refresh = (queries: QueryClient, ...paths: Places) =>
+export const refresh = (queries: QueryClient, ...paths: Addresses) =>
   queries.invalidateQueries({
     predicate: ({ queryKey: [name] }) =>
       typeof name === "string" && paths.some((path) => name.includes(path)),
@@ -61,7 +61,7 @@ export const refresh = (queries: QueryClient, ...paths: Places) =>
 
 interface Changing<K extends Call> {
   /** Addresses whose lists change by it. */
-  touches: Places;
+  touches: Addresses;
   /** Said once it is done. */
   done?: string | ((reply: Reply<K>) => string);
   onDone?: (reply: Reply<K>) => void;

@@ -107,7 +107,7 @@ const SCHEMA_MAP = new Set([
   "definitions",
   "dependencies",
 ]);
-const IN_PLACE = new Set([
+const APPLICATORS = new Set([
   "allOf",
   "anyOf",
   "oneOf",
@@ -133,19 +133,19 @@ function patternFault(value: unknown, { patterns }: Visit): string | null {
 interface Visit {
   faults: SchemaFault[];
   /** Schemas by pointer, each with those that it applies in place. */
-  places: Map<string, string[]>;
+  applied: Map<string, string[]>;
   refs: { path: readonly string[]; from: string; to: string }[];
   patterns: { seen: Set<string>; cost: number };
 }
 
 export function shapeFaults(schema: unknown): SchemaFault[] {
-  const visit: Visit = { faults: [], places: new Map(), refs: [], patterns: { seen: new Set(), cost: 0 } };
+  const visit: Visit = { faults: [], applied: new Map(), refs: [], patterns: { seen: new Set(), cost: 0 } };
   if (measure(schema as Json, MAX_SCHEMA_LENGTH) > MAX_SCHEMA_LENGTH) {
     return [{ path: [], message: `A schema has at most ${MAX_SCHEMA_LENGTH} characters.`, type: "too_long" }];
   }
   walk(schema, [], visit, 0);
   for (const { path, from, to } of visit.refs) {
-    if (visit.places.has(to)) visit.places.get(from)?.push(to);
+    if (visit.applied.has(to)) visit.applied.get(from)?.push(to);
     else visit.faults.push({ path, message: "There is no schema at this place.", type: "ref_unknown" });
   }
   if (visit.faults.length === 0) visit.faults.push(...circleFaults(visit));
@@ -157,17 +157,17 @@ function walk(schema: unknown, path: readonly string[], visit: Visit, depth: num
     if (visit.faults.length < MAX_FAULTS) visit.faults.push({ path: at, message, type });
   };
   const here = pointerOf(path);
-  const inPlace: string[] = [];
-  visit.places.set(here, inPlace);
+  const applicators: string[] = [];
+  visit.applied.set(here, applicators);
   if (typeof schema === "boolean") return;
   if (!isObject(schema)) return fail(path, "A schema should be an object, true or false.");
   if (depth > MAX_NESTING)
     return fail(path, `Schemas may be nested at most ${MAX_NESTING} deep.`, "too_deep");
-  if (visit.places.size > MAX_SCHEMAS)
+  if (visit.applied.size > MAX_SCHEMAS)
     return fail(path, `At most ${MAX_SCHEMAS} schemas in one.`, "too_long");
 
   const inner = (value: unknown, at: readonly string[], keyword: string) => {
-    if (IN_PLACE.has(keyword)) inPlace.push(pointerOf(at));
+    if (APPLICATORS.has(keyword)) applicators.push(pointerOf(at));
     walk(value, at, visit, depth + 1);
   };
   for (const [keyword, value] of Object.entries(schema)) {
@@ -203,16 +203,16 @@ function walk(schema: unknown, path: readonly string[], visit: Visit, depth: num
 }
 
 /** A schema that comes back to itself without going into the value would never end. */
-function circleFaults({ places, refs }: Visit): SchemaFault[] {
+function circleFaults({ applied, refs }: Visit): SchemaFault[] {
   const done = new Set<string>();
   const open = new Set<string>();
-  const endless = (place: string): boolean => {
-    if (open.has(place)) return true;
-    if (done.has(place)) return false;
-    open.add(place);
-    const found = places.get(place)?.some(endless) ?? false;
-    open.delete(place);
-    done.add(place);
+  const endless = (pointer: string): boolean => {
+    if (open.has(pointer)) return true;
+    if (done.has(pointer)) return false;
+    open.add(pointer);
+    const found = applied.get(pointer)?.some(endless) ?? false;
+    open.delete(pointer);
+    done.add(pointer);
     return found;
   };
   const ref = refs.find(({ from }) => endless(from));
@@ -237,10 +237,10 @@ function targetOf(ref: string): string | null {
 /** The schema that `ref` leads to; `false` where it leads nowhere. */
 export function schemaAt(root: Json, ref: string): Json {
   const names = (targetOf(ref) ?? "").split("/").slice(1);
-  let place: Json | undefined = root;
+  let found: Json | undefined = root;
   for (const name of names) {
     const key = name.replaceAll("~1", "/").replaceAll("~0", "~");
-    place = (place as JsonObject | undefined)?.[key];
+    found = (found as JsonObject | undefined)?.[key];
   }
-  return place ?? false;
+  return found ?? false;
 }

@@ -25,8 +25,8 @@ export const schemaFaults = (schema: unknown): SchemaFault[] => shapeFaults(sche
 export function valueFaults(schema: Json, value: Json): ValueFault[] {
   const fault = shapeFaults(schema)[0];
   if (fault) {
-    const place = fault.path.length > 0 ? ` at ${fault.path.join(".")}` : "";
-    throw new AppError("definition_invalid", `The JSON Schema is not valid${place}: ${fault.message}`);
+    const where = fault.path.length > 0 ? ` at ${fault.path.join(".")}` : "";
+    throw new AppError("definition_invalid", `The JSON Schema is not valid${where}: ${fault.message}`);
   }
   return checkValue(schema, value);
 }

@@ -14,7 +14,7 @@ const SECRET_ENDINGS =
 /** Words after a secret one that still mean the secret itself: `tokenValue`, `password_hash`. */
 const SAME_THING = / (value|hash|text|plaintext|string|data)$/;
 /** Tokens that are positions in a list, and say nothing. */
-const PLACES = /(^| )(page|continuation|sync) ?token$/;
+const POSITION_TOKENS = /(^| )(page|continuation|sync) ?token$/;
 
 /**
  * A copy of `value` without what looks like a secret: the values of keys such as `password`, `apiKey` or
@@ -41,7 +41,7 @@ export function isSecretKey(key: string): boolean {
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim()
     .replace(SAME_THING, "");
-  if (PLACES.test(words)) return false;
+  if (POSITION_TOKENS.test(words)) return false;
   return (
     SECRET_WORDS.test(words) || SECRET_NAMES.test(words.split(" ").at(-1) ?? "") || SECRET_ENDINGS.test(words)
   );

@@ -41,7 +41,7 @@ export interface Inputs {
   properties: JsonObject;
   required: string[];
   /** Arguments by where they go and what they are called there. */
-  places: Map<string, string>;
+  owners: Map<string, string>;
   headers: Record<string, string>;
   query: Record<string, string>;
   body: Json;
@@ -52,7 +52,7 @@ export interface Inputs {
 export const noInputs = (): Inputs => ({
   properties: {},
   required: [],
-  places: new Map(),
+  owners: new Map(),
   headers: {},
   query: {},
   body: null,
@@ -90,7 +90,7 @@ export function addInput(
     writable: true,
     configurable: true,
   });
-  inputs.places.set(`${where}:${name}`, free);
+  inputs.owners.set(`${where}:${name}`, free);
   if (isRequired) inputs.required.push(free);
   return free;
 }
@@ -103,7 +103,7 @@ const OWN_HEADERS = /^(accept|content-type|authorization|content-length|host|con
 
 /** Parameters of a path and of its operation; those of the operation take the place of those of the path. */
 export function readParameters(reading: Reading, inputs: Inputs, lists: readonly Part[]): Part[] {
-  const byPlace = new Map<string, Part & { value: JsonObject }>();
+  const byName = new Map<string, Part & { value: JsonObject }>();
   const bodies: Part[] = [];
   for (const { value, base, key } of lists) {
     for (const raw of Array.isArray(value) ? value : []) {
@@ -111,10 +111,10 @@ export function readParameters(reading: Reading, inputs: Inputs, lists: readonly
       if (!part) continue;
       const { in: where, name } = part.value;
       if (reading.isOld && (where === "body" || where === "formData")) bodies.push(part);
-      else if (typeof name === "string" && typeof where === "string") byPlace.set(`${where}:${name}`, part);
+      else if (typeof name === "string" && typeof where === "string") byName.set(`${where}:${name}`, part);
     }
   }
-  const parts = [...byPlace.values()];
+  const parts = [...byName.values()];
   if (parts.length > MAX_PARAMETERS) reading.warn(`Only the first ${MAX_PARAMETERS} parameters are read.`);
   for (const part of parts.slice(0, MAX_PARAMETERS)) readParameter(reading, inputs, part);
   return bodies.slice(0, MAX_PARAMETERS);

@@ -179,7 +179,7 @@ const bare = (path: string) =>
 /** The path with its placeholders called as the arguments are; one that nothing describes is an argument too. */
 function withArguments(path: string, inputs: Inputs): string {
   return path.replace(/\{([^{}/]+)\}/g, (_, name: string) => {
-    const known = inputs.places.get(`path:${name}`);
+    const known = inputs.owners.get(`path:${name}`);
     return `{${known ?? addInput(inputs, "path", name, { type: "string" }, true)}}`;
   });
 }

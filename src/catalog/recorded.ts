@@ -123,7 +123,7 @@ function endpointOf(
 ): EndpointDefinition {
   const inputs = noInputs();
   const named = path.replace(/\{([^{}/]+)\}/g, (_, placeholder: string) => {
-    const known = inputs.places.get(`path:${placeholder}`);
+    const known = inputs.owners.get(`path:${placeholder}`);
     return `{${known ?? addInput(inputs, "path", placeholder, { type: "string" }, true)}}`;
   });
   for (const [parameter, value] of url.searchParams) {

@@ -10,14 +10,14 @@ import type { Compute } from "./contract.ts";
 /** A definition whose templates are to be filled in; the scope is in the job's bytes. */
 export interface FillWork {
   definition: JsonObject;
-  places: TemplateOptions;
+  options: TemplateOptions;
   frame: ScopeFrame;
 }
 
-export function fillJob({ definition, places, frame }: FillWork, bytes: Buffer) {
+export function fillJob({ definition, options, frame }: FillWork, bytes: Buffer) {
   const scope = readScope(frame, bytes);
   const filled = resolveTemplates(definition, scope, {
-    ...places,
+    ...options,
     expressions: new Budget(LARGE, processorClock),
   });
   return { output: null, bytes: Buffer.from(JSON.stringify(filled)) };
@@ -26,12 +26,12 @@ export function fillJob({ definition, places, frame }: FillWork, bytes: Buffer) 
 /** Fills in templates that read results too long to be parsed here. Throws `template_error`. */
 export async function fillInChild(
   compute: Compute,
-  { definition, places }: Pick<FillWork, "definition" | "places">,
+  { definition, options }: Pick<FillWork, "definition" | "options">,
   { scope, kept }: { scope: Scope; kept: readonly KeptResult[] },
   by: { organizationId: string; signal: AbortSignal },
 ): Promise<JsonObject> {
   const { frame, pieces } = await frameScope(scope, kept);
-  const input = { definition, places, frame } as unknown as JsonObject;
+  const input = { definition, places: options, frame } as unknown as JsonObject;
   const tooMuch = (why: string) =>
     new AppError("template_error", `The templates take ${why} to fill in; pass on less.`);
   const { bytes } = await compute.run({ name: "fill", input, pieces, tooMuch }, by);

@@ -54,7 +54,7 @@ export function stepList(tx: WriteContext, asked: Asked, scope: Scope): Promise<
   return evaluateFirst(tx, asked, scope, {
     here: () => resolveTemplates(asked.text, scope),
     async inChild(scope, kept) {
-      const work = { definition: { list: asked.text }, places: {} };
+      const work = { definition: { list: asked.text }, options: {} };
       const { list = null } = await fillInChild(compute, work, { scope, kept }, { organizationId, signal });
       return list;
     },

@@ -153,7 +153,7 @@ export async function fillInWhole(
   } catch (error) {
     if (!(error instanceof ExpressionTooLong)) throw error;
   }
-  const work = { definition, places: pathsOf(executor) };
+  const work = { definition, options: pathsOf(executor) };
   return fillInChild(compute, work, { scope, kept }, { organizationId, signal });
 }
 
@@ -186,7 +186,7 @@ const pathsOf = (executor: Executor) => ({
 });
 
 /** What becomes of a definition's fields when it runs, for whoever fills in a part of it before. */
-export function actionPlaces(app: Pick<App, "executors">, kind: ActionKind) {
+export function templateFieldsOf(app: Pick<App, "executors">, kind: ActionKind) {
   const { sql, skip } = pathsOf(app.executors[kind]);
   return { live: [[]] as string[][], sql, conditions: skip };
 }

@@ -120,7 +120,7 @@ test("files that a load has taken out meanwhile are not put back by putting othe
     ...ctx,
     lake: {
       ...ctx.lake,
-      place: async (...given: Parameters<typeof ctx.lake.add>) => {
+      add: async (...given: Parameters<typeof ctx.lake.add>) => {
         await load("gone", 1, { baseVersion: table?.version ?? 0, remove: [table?.files[0]?.id ?? ""] });
         return ctx.lake.add(...given);
       },
@@ -156,7 +156,7 @@ test("what a broken-off attempt has written is seen by nobody, and swept", async
     ...ctx,
     lake: {
       ...ctx.lake,
-      place: async (...given: Parameters<typeof ctx.lake.add>) => {
+      add: async (...given: Parameters<typeof ctx.lake.add>) => {
         placed.push((await ctx.lake.add(...given)).path);
         throw new Error("the process ends here");
       },

@@ -4,7 +4,7 @@ import { Link, useLocation } from "wouter";
 import type { AutomationRun } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
 import { Graph } from "../parts/automations/graph.tsx";
-import { stepsOf } from "../parts/automations/graph-place.ts";
+import { stepsOf } from "../parts/automations/graph-layout.ts";
 import { Step } from "../parts/automations/step.tsx";
 import { Button } from "../parts/base/button.tsx";
 import { Mono } from "../parts/base/copy.tsx";

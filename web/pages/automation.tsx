@@ -5,7 +5,7 @@ import { useApi, useChange, useMay } from "../data.ts";
 import { DeleteAutomation, RunAutomation } from "../parts/automations/dialogs.tsx";
 import { EditAutomation } from "../parts/automations/edit.tsx";
 import { Graph } from "../parts/automations/graph.tsx";
-import { stepsOf } from "../parts/automations/graph-place.ts";
+import { stepsOf } from "../parts/automations/graph-layout.ts";
 import { Step } from "../parts/automations/step.tsx";
 import { Tester } from "../parts/automations/tester.tsx";
 import { Empty, Section, Shown } from "../parts/base/page.tsx";

@@ -36,7 +36,7 @@ export function makePlan(files: Files, state: State, isPruned: boolean): Plan {
     (state.find(noun, key) !== null && !gone.some((one) => one.noun === noun && one.key === key));
   for (const wanted of inOrder(files.wanted)) {
     for (const { noun, key } of referencesOf(wanted))
-      if (!isThere(noun, key)) plan.faults.push(`${wanted.place}: There is no ${noun} ${key}.`);
+      if (!isThere(noun, key)) plan.faults.push(`${wanted.at}: There is no ${noun} ${key}.`);
     const there = state.find(wanted.noun, wanted.key);
     if (there === null) planCreation(wanted, state, plan);
     else planChange(wanted, there, plan);
@@ -61,11 +61,11 @@ function planCreation(given: Wanted, state: State, plan: Plan): void {
       const { [String(name)]: _, ...rest } = credentials;
       wanted = { ...wanted, body: { ...wanted.body, credentials: rest } };
       plan.notes.push(`${variable} is not set: ${what} is left out.`);
-    } else plan.faults.push(`${wanted.place}: ${variable} is not set; ${what} comes from it.`);
+    } else plan.faults.push(`${wanted.at}: ${variable} is not set; ${what} comes from it.`);
   }
   if (wanted.noun === "connection" && wanted.body.provider === HTTP_PROVIDER && wanted.body.template === null)
     plan.faults.push(
-      `${wanted.place}: The connection ${wanted.key} is of the provider ${HTTP_PROVIDER}, and names no template; where a bundle made it, install that bundle first.`,
+      `${wanted.at}: The connection ${wanted.key} is of the provider ${HTTP_PROVIDER}, and names no template; where a bundle made it, install that bundle first.`,
     );
   plan.steps.push({ operation: "create", wanted, there: null, changes: [] });
 }
@@ -83,11 +83,11 @@ function planChange(wanted: Wanted, there: There, plan: Plan): void {
     if (field === "default" && to === false) continue; // another takes it, or none
     if (isFixed) {
       plan.faults.push(
-        `${wanted.place}: ${field} of ${name} can't be changed from ${told(from)} to ${told(to)}; delete it, or choose another ${kind.key}.`,
+        `${wanted.at}: ${field} of ${name} can't be changed from ${told(from)} to ${told(to)}; delete it, or choose another ${kind.key}.`,
       );
     }
     if (field === "status" && wanted.noun === "template" && !isStep(from, to))
-      plan.faults.push(`${wanted.place}: The template ${wanted.key} is ${from}, and can't become ${to}.`);
+      plan.faults.push(`${wanted.at}: The template ${wanted.key} is ${from}, and can't become ${to}.`);
     changes.push(...differences(from, to, [field], filled.given));
   }
   const sent = unseenIn(filled.body);
@@ -111,13 +111,13 @@ export function unseenIn(body: JsonObject): string[] {
 /** Where the environment has nothing, what is there stays. */
 function withKept(wanted: Wanted, there: There, plan: Plan): Wanted {
   if (wanted.unset.length === 0) return wanted;
-  const { noun, key, place } = wanted;
+  const { noun, key, at } = wanted;
   const isUnset = (path: Path) => wanted.unset.some((one) => one.path.join("\0") === path.join("\0"));
   for (const { variable, path } of wanted.unset) {
     const isKnown = isUnseen(path) ? there.hasUnseen : typeof valueAt(there.body, path) === "string";
     const field = path.join(".");
     if (isKnown) plan.notes.push(`${variable} is not set: ${field} of ${noun} ${key} stays as it is.`);
-    else plan.faults.push(`${place}: ${variable} is not set, and ${noun} ${key} has no ${field} yet.`);
+    else plan.faults.push(`${at}: ${variable} is not set, and ${noun} ${key} has no ${field} yet.`);
   }
   const body = mapTexts(wanted.body, (text, path) =>
     isUnset(path) ? (isUnseen(path) ? null : (valueAt(there.body, path) ?? text)) : text,

@@ -19,7 +19,7 @@ export interface Wanted {
   /** All fields of its kind; what the environment has stands in it, escaped. */
   body: JsonObject;
   /** File and line. */
-  place: string;
+  at: string;
   /** Where the environment's values stand, and where it has none. */
   given: Path[];
   unset: { variable: string; path: Path }[];
@@ -44,10 +44,10 @@ export async function readFiles(host: Host, path: string): Promise<Files> {
   const sources = path === "-" ? [{ name: "standard input", text: await host.stdin() }] : sourcesAt(path);
   for (const source of sources) await readSource(source, files, host.env ?? {});
   const seen = new Map<string, string>();
-  for (const { noun, key, place } of files.wanted) {
+  for (const { noun, key, at } of files.wanted) {
     const other = seen.get(`${noun}:${key}`);
-    if (other !== undefined) files.faults.push(`${place}: ${noun} ${key} stands in ${other} too.`);
-    seen.set(`${noun}:${key}`, place);
+    if (other !== undefined) files.faults.push(`${at}: ${noun} ${key} stands in ${other} too.`);
+    seen.set(`${noun}:${key}`, at);
   }
   return files;
 }
@@ -99,7 +99,7 @@ async function readSource(source: Source, files: Files, env: NonNullable<Host["e
       for (const [index, thing] of ((things ?? []) as Json[]).entries()) {
         const path = [section, index];
         const wanted = wantedOf(kind, thing, (inner, message) => fault([...path, ...inner], message), env);
-        if (wanted) files.wanted.push({ ...wanted, place: at(lineOf(document, lines, path)) });
+        if (wanted) files.wanted.push({ ...wanted, at: at(lineOf(document, lines, path)) });
       }
     }
   }
@@ -142,7 +142,7 @@ function wantedOf(
   thing: Json,
   fault: (path: Path, message: string) => void,
   env: NonNullable<Host["env"]>,
-): Omit<Wanted, "place"> | null {
+): Omit<Wanted, "at"> | null {
   if (!isObject(thing)) {
     fault([], `${aNoun(kind)} has fields, such as ${kind.key}.`);
     return null;

@@ -12,7 +12,7 @@ const count = (minimum: number, description: string, maximum = 2 ** 40) =>
 
 export const DEFAULT_MAX_PAGES = 100_000;
 
-const place = (what: string) =>
+const parameterIn = (what: string) =>
   optional(
     oneOf(["query", "body"], {
       description: `Where ${what} stand, query by default; in a body a dot leads into an object, as in variables.after`,
@@ -22,7 +22,7 @@ const place = (what: string) =>
 const sized = {
   sizeParam: optional(parameter("Parameter for the size of a page")),
   pageSize: optional(count(1, "What it says; batchSize by default", 1_000_000)),
-  in: place("the parameters of the paginator"),
+  in: parameterIn("the parameters of the paginator"),
 };
 const more = {
   hasNextPath: optional(path("JMESPath to what tells that there are more pages; nothing, false or 0 ends")),
@@ -130,7 +130,7 @@ export const Endpoint = object(
               description: "How the value is written; as_is, as the API gave it, by default",
             }),
           ),
-          in: place("these parameters"),
+          in: parameterIn("these parameters"),
         },
         {
           description:
@@ -209,13 +209,13 @@ export function endpointFaults(endpoint: Endpoint, isIncremental: boolean): Path
         "Pages are counted by their items, which this dataPath does not tell: begin it with the list.",
       );
     for (const field of ["cursorParam", "pageParam", "offsetParam", "sizeParam"])
-      take(["paginator", field], counterOf(paginator as Paginator, field), placeOf(paginator));
+      take(["paginator", field], counterOf(paginator as Paginator, field), locationOf(paginator));
   }
   if (isObject(incremental)) {
     if (!isIncremental)
       say(["incremental"], "There is nothing to ask for without the resource's own incremental.cursorField.");
     for (const field of ["startParam", "endParam"] as const)
-      take(["incremental", field], incremental[field], placeOf(incremental));
+      take(["incremental", field], incremental[field], locationOf(incremental));
   }
   for (const name of Object.keys(isObject(params) ? params : {})) {
     const by = taken.get(`query ${name}`);
@@ -237,7 +237,8 @@ const endFaults = (paginator: Paginator): PathFault[] =>
       : [],
   );
 
-const placeOf = (part: object): "query" | "body" => ("in" in part && part.in === "body" ? "body" : "query");
+const locationOf = (part: object): "query" | "body" =>
+  "in" in part && part.in === "body" ? "body" : "query";
 
 /** The parameter that a paginator's field names, or by default has. */
 export function counterOf(paginator: Paginator, field: string): string | undefined {

@@ -7,7 +7,7 @@ import { walkPages } from "../api/pages.ts";
 import type { Extraction, ExtractRequest, HttpAccess, JsonList, Link } from "../contract.ts";
 import { type Asking, ask } from "./ask.ts";
 import { DEFAULT_MAX_PAGES, Endpoint, endpointFaults, type Paginator, specFault } from "./endpoint.ts";
-import { errorIn, listPlaceOf, rowsIn } from "./rows.ts";
+import { errorIn, listFieldOf, rowsIn } from "./rows.ts";
 import { type PageBody, searchPage } from "./search.ts";
 import { firstTurn, nextTurn, type Turn } from "./turns.ts";
 
@@ -39,7 +39,7 @@ export async function extractHttp(
     signal: link.signal,
   };
   const pages = walkPages<Turn>({ ...walk, read: (turn) => reading.page(turn) });
-  const listAt = maxRows === null ? listPlaceOf(endpoint) : null;
+  const listAt = maxRows === null ? listFieldOf(endpoint) : null;
   const texts = listAt && walkPages<Turn, Rows>({ ...walk, read: (turn) => reading.text(turn, listAt) });
   const given = { kind: "rows" as const, pages, ranged: false, ...(texts ? { texts: each(texts) } : {}) };
   if (endpoint.totalPath === undefined) return given;

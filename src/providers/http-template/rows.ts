@@ -5,7 +5,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { type Asking, saidIn } from "./ask.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { listPathOf } from "./list.ts";
-import { type PageBody, PLACE, searchPage } from "./search.ts";
+import { FIELD_PATH, type PageBody, searchPage } from "./search.ts";
 
 /** What a reply that came with a good status says went wrong; null for nothing. */
 export function errorIn(body: Json, dataPath: string, secrets: readonly string[]): string | null {
@@ -21,11 +21,11 @@ export function errorIn(body: Json, dataPath: string, secrets: readonly string[]
 }
 
 /** The names that lead to the rows of a reply; null where more than a path is asked, or something else looks into the rows. */
-export function listPlaceOf({ dataPath, totalPath, paginator }: Endpoint): string[] | null {
+export function listFieldOf({ dataPath, totalPath, paginator }: Endpoint): string[] | null {
   const { nextPath, cursorPath, hasNextPath } = (paginator ?? {}) as Record<string, unknown>;
   const others = [totalPath, nextPath, cursorPath, hasNextPath].filter((path) => typeof path === "string");
   const isPlain = [...(dataPath === undefined ? [] : [dataPath]), ...others].every((path) =>
-    PLACE.test(path),
+    FIELD_PATH.test(path),
   );
   if (!isPlain) return null;
   if (dataPath === undefined) return [];

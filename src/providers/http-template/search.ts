@@ -15,7 +15,7 @@ export interface PageBody {
 const HERE: SearchLimits = { ms: 15, size: 1024 * 1024 };
 
 /** Names with dots between them: all that such a JMESPath means is where a value stands. */
-export const PLACE = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/;
+export const FIELD_PATH = /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/;
 
 /** What a JMESPath expression finds in a page; null for nothing. Throws as `searchJson` does. */
 export async function searchPage(
@@ -23,7 +23,7 @@ export async function searchPage(
   { body, text }: PageBody,
   expression: string,
 ): Promise<Json> {
-  if (PLACE.test(expression)) return valueAt(body, expression.split("."));
+  if (FIELD_PATH.test(expression)) return valueAt(body, expression.split("."));
   if (!compute) return searchJson(body, expression);
   try {
     return searchJson(body, expression, HERE);

@@ -30,11 +30,12 @@ export function firstTurn(endpoint: Endpoint, address: string, request: ExtractR
   const { params = {}, body, paginator = { type: "none" }, incremental } = endpoint;
   let turn: Turn = { url: withQuery(new URL(address), params).href, body: body ?? null };
   if (incremental && request.range) {
-    const { startParam, endParam, format = "as_is", in: place } = incremental;
+    const { startParam, endParam, format = "as_is", in: location } = incremental;
     const { field, from, to } = request.range as Range;
-    if (from !== null) turn = withParameter(turn, place, startParam, written(field, from, format, "start"));
+    if (from !== null)
+      turn = withParameter(turn, location, startParam, written(field, from, format, "start"));
     if (to !== null && endParam !== undefined)
-      turn = withParameter(turn, place, endParam, written(field, to, format, "end"));
+      turn = withParameter(turn, location, endParam, written(field, to, format, "end"));
   }
   if (paginator.type === "none") return turn;
   const size = sizeOf(paginator, request.batchSize);
@@ -77,11 +78,11 @@ export async function nextTurn(
       return address === null ? null : { ...turn, url: linked(address, turn, page) };
     }
     case "json_link": {
-      const address = await placeOf(link, page, paginator.nextPath, "nextPath");
+      const address = await cursorIn(link, page, paginator.nextPath, "nextPath");
       return address === null ? null : { ...turn, url: linked(String(address), turn, page) };
     }
     case "cursor": {
-      const cursor = await placeOf(link, page, paginator.cursorPath, "cursorPath");
+      const cursor = await cursorIn(link, page, paginator.cursorPath, "cursorPath");
       return cursor === null ? null : withParameter(turn, paginator.in, paginator.cursorParam, cursor);
     }
     default:
@@ -113,7 +114,7 @@ const isTrue = (value: Json) =>
   Array.isArray(value) ? value.length > 0 : Boolean(value) && !/^(?:false|no|0)$/i.test(String(value));
 
 /** A cursor or an address; null where there is none. */
-async function placeOf(
+async function cursorIn(
   link: Link,
   page: PageBody,
   expression: string,
@@ -155,18 +156,18 @@ export function linked(
 
 function withParameter(
   turn: Turn,
-  place: "query" | "body" | undefined,
+  location: "query" | "body" | undefined,
   name: string,
   value: string | number,
 ): Turn {
-  if (place === "body") return { ...turn, body: put(turn.body ?? {}, name.split("."), value) };
+  if (location === "body") return { ...turn, body: put(turn.body ?? {}, name.split("."), value) };
   const url = new URL(turn.url);
   url.searchParams.set(name, String(value));
   return { ...turn, url: url.href };
 }
 
-function parameterOf(turn: Turn, place: "query" | "body" | undefined, name: string): unknown {
-  if (place !== "body") return new URL(turn.url).searchParams.get(name);
+function parameterOf(turn: Turn, location: "query" | "body" | undefined, name: string): unknown {
+  if (location !== "body") return new URL(turn.url).searchParams.get(name);
   return name
     .split(".")
     .reduce<unknown>(

@@ -167,15 +167,15 @@ async function getAdapting(reading: Reading, turn: Turn): Promise<JsonObject> {
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       const { parameter, status } = error.details ?? {};
-      const place = typeof parameter === "string" ? parameter : "";
-      const isAdditional = status === 403 || place.startsWith("additional-fields");
+      const field = typeof parameter === "string" ? parameter : "";
+      const isAdditional = status === 403 || field.startsWith("additional-fields");
       if (reading.additional.length > 0 && isAdditional) {
         const names = reading.additional.join(", ");
         link.warn?.(
           `This apiKey may not read ${names} of ${resource.name}; the columns stay empty. ${error.message}`,
         );
         reading.additional = [];
-      } else if (reading.fields !== null && place.startsWith("fields")) {
+      } else if (reading.fields !== null && field.startsWith("fields")) {
         link.warn?.(
           `Klaviyo does not know all columns of ${resource.name} that are asked for. ${error.message}`,
         );

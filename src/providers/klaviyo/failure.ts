@@ -10,18 +10,18 @@ interface Fault {
   code: string;
   detail: string;
   /** The parameter or header that is wrong. */
-  place: string;
+  field: string;
 }
 
 function faultOf(body: unknown): Fault {
   const errors = isObject(body) && Array.isArray(body.errors) ? body.errors.filter(isObject) : [];
   const [first] = errors;
   const source = isObject(first?.source) ? first.source : {};
-  const place = source.parameter ?? source.header ?? source.pointer ?? "";
+  const field = source.parameter ?? source.header ?? source.pointer ?? "";
   return {
     code: typeof first?.code === "string" ? first.code : "",
     detail: `${first?.title ?? ""} ${first?.detail ?? ""}`.trim(),
-    place: typeof place === "string" ? place : "",
+    field: typeof field === "string" ? field : "",
   };
 }
 
@@ -38,7 +38,7 @@ const KEY_WORDS = /api[ _-]?key|authenticat|credential/i;
  * 403, so that what is said counts. `details.parameter` names what of the request is wrong.
  */
 export function refusal(config: KlaviyoConfig, purpose: Purpose, status: number, body: unknown): AppError {
-  const { code, detail, place } = faultOf(body);
+  const { code, detail, field: place } = faultOf(body);
   const cause = { status, code, detail, place };
   const make = (message: string, details: Record<string, unknown> = {}) =>
     new AppError("upstream", message, { cause, details: { ...details, status } });

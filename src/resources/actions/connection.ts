@@ -38,13 +38,13 @@ export async function namedConnectionFaults(
   const faults: Fault[] = [];
   for (const { path, id, refusal } of (kind && definition && tx.executors[kind]?.connections?.(definition)) ||
     []) {
-    const place = [...loc, ...path];
+    const fieldPath = [...loc, ...path];
     const fault = await connectionFault(tx, id, kind);
-    if (fault) faults.push({ loc: place, ...fault });
+    if (fault) faults.push({ loc: fieldPath, ...fault });
     else {
       const provider = tx.providers.get((await providerIdOf(tx, id)) ?? "");
       const msg = provider ? refusal(provider) : null;
-      if (msg) faults.push({ loc: place, msg, type: "value_error" });
+      if (msg) faults.push({ loc: fieldPath, msg, type: "value_error" });
     }
   }
   return faults;

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { fillOnce } from "../../base/template-install.ts";
 import type { Context } from "../../context.ts";
 import type { ActionKind } from "../../executors/contract.ts";
-import { actionPlaces } from "../../queue/definition.ts";
+import { templateFieldsOf } from "../../queue/definition.ts";
 import { namedTemplate, refuseUnpublished } from "../template-library/find.ts";
 import { lookIn, withDefaults } from "../template-library/inputs.ts";
 import type { TemplateRow } from "../templates/table.ts";
@@ -30,7 +30,7 @@ export function fillAction(
   const inputs = withDefaults(template, given);
   const filling = { names: ["inputs"], look: lookIn({ inputs }) };
   try {
-    const filled = fillOnce(template.definition, filling, actionPlaces(ctx, template.kind as ActionKind));
+    const filled = fillOnce(template.definition, filling, templateFieldsOf(ctx, template.kind as ActionKind));
     return isObject(filled) ? filled : {};
   } catch (error) {
     if (error instanceof AppError && error.code === "template_error")

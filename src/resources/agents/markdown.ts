@@ -78,7 +78,7 @@ function split(markdown: string): { front: string; body: string } | null {
 async function parseYaml(text: string): Promise<{ value: JsonObject } | { fault: string }> {
   const yaml = await import("yaml");
   const told = (why: string, at: number) => ({
-    fault: `The front matter is not valid YAML${placeIn(text, at)}: ${why}`,
+    fault: `The front matter is not valid YAML${lineNote(text, at)}: ${why}`,
   });
   try {
     const document = yaml.parseDocument(text, {
@@ -136,4 +136,4 @@ function lostBy(yaml: typeof Yaml, node: unknown, anchors: Set<string>): string 
 }
 
 /** Lines count from the top of the text, the fence included. */
-const placeIn = (text: string, at: number): string => ` (line ${text.slice(0, at).split("\n").length + 1})`;
+const lineNote = (text: string, at: number): string => ` (line ${text.slice(0, at).split("\n").length + 1})`;

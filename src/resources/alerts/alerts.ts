@@ -97,7 +97,7 @@ export async function sendDueAlerts(app: App, signal: AbortSignal): Promise<numb
     .select({
       id,
       dueAt,
-      place: sql<number>`row_number() over (partition by ${organizationId} order by ${dueAt})`.as("place"),
+      rank: sql<number>`row_number() over (partition by ${organizationId} order by ${dueAt})`.as("place"),
     })
     .from(webhookAlerts)
     .where(isDue())
@@ -105,8 +105,8 @@ export async function sendDueAlerts(app: App, signal: AbortSignal): Promise<numb
   const due = await app.store.db
     .select({ id: ranked.id })
     .from(ranked)
-    .where(lte(ranked.place, BATCH_OF_ONE))
-    .orderBy(asc(ranked.place), asc(ranked.dueAt))
+    .where(lte(ranked.rank, BATCH_OF_ONE))
+    .orderBy(asc(ranked.rank), asc(ranked.dueAt))
     .limit(BATCH);
   const ids = due.map((one) => one.id);
   if (ids.length === 0) return 0;

@@ -7,10 +7,10 @@ import { isAdmin, isHeld } from "./protect.ts";
 import { type ApiRow, type ApiType, apiCatalog, apiCatalogItems, type ItemRow } from "./table.ts";
 import type { WholeApi } from "./wire.ts";
 
-type Place = Pick<ApiRow, "id" | "type" | "url" | "baseUrl" | "approvalRequired">;
+type Entry = Pick<ApiRow, "id" | "type" | "url" | "baseUrl" | "approvalRequired">;
 
 /** Who answers there, however the address is written; of http and https alike. */
-function hostOf({ url, baseUrl }: Pick<Place, "url" | "baseUrl">): string {
+function hostOf({ url, baseUrl }: Pick<Entry, "url" | "baseUrl">): string {
   const { hostname, port } = new URL(baseUrl ?? url ?? "");
   return hostname.replace(/\.$/, "") + (port === "" ? "" : `:${port}`);
 }
@@ -23,13 +23,13 @@ const READS = ["GET", "HEAD", "OPTIONS"];
  */
 export async function protectedBeside(
   tx: WriteContext,
-  place: Place,
+  entry: Entry,
   items: readonly ItemRow[],
 ): Promise<ItemRow[]> {
-  const held = await heldAt(tx, place);
+  const held = await heldAt(tx, entry);
   if (held.length === 0) return [...items];
   return items.map((item) => {
-    const called = calledIn(place, item);
+    const called = calledIn(entry, item);
     return held.some((one) => isLike(one, called)) ? { ...item, approvalRequired: true } : item;
   });
 }
@@ -67,7 +67,7 @@ export async function approvedBeside(
   const held = (
     await ctx.db
       .select({
-        place: { id, type, url, baseUrl, approvalRequired },
+        entry: { id, type, url, baseUrl, approvalRequired },
         updatedAt,
         name: apiCatalogItems.name,
         method: told("method"),
@@ -82,11 +82,11 @@ export async function approvedBeside(
           only === undefined ? undefined : like(apiCatalog.addressKey, `${only.split(":")[0]}%`),
         ),
       )
-  ).map(({ place, updatedAt, ...item }) => ({
-    apiId: place.id,
-    host: hostOf(place),
+  ).map(({ entry, updatedAt, ...item }) => ({
+    apiId: entry.id,
+    host: hostOf(entry),
     updatedAt,
-    call: callOf(place, item),
+    call: callOf(entry, item),
   }));
   return (row, item) => {
     const host = hosts.get(row.id);
@@ -108,8 +108,8 @@ interface Call {
 }
 
 /** What is under approval at the same server: entries as a whole, and items of others. */
-async function heldAt(tx: WriteContext, place: Place): Promise<Call[]> {
-  const host = hostOf(place);
+async function heldAt(tx: WriteContext, entry: Entry): Promise<Call[]> {
+  const host = hostOf(entry);
   const [name = ""] = host.split(":");
   const rows = (
     await tx.db
@@ -118,7 +118,7 @@ async function heldAt(tx: WriteContext, place: Place): Promise<Call[]> {
       .where(
         and(
           eq(apiCatalog.organizationId, tx.organizationId),
-          ne(apiCatalog.id, place.id),
+          ne(apiCatalog.id, entry.id),
           like(apiCatalog.addressKey, `${name}%`),
         ),
       )
@@ -151,13 +151,13 @@ const isSame = (held: Call, call: Call): boolean =>
   isWithin(call.path, held.path) &&
   (call.type === "mcp" ? held.name === call.name : held.method === call.method);
 
-function calledIn(place: Place, item: ItemRow | null): Call {
+function calledIn(entry: Entry, item: ItemRow | null): Call {
   const { method = "", path = "" } = (item?.definition ?? {}) as Partial<EndpointDefinition>;
-  return callOf(place, { name: item?.name ?? null, method, path });
+  return callOf(entry, { name: item?.name ?? null, method, path });
 }
 
 function callOf(
-  { type, url, baseUrl }: Place,
+  { type, url, baseUrl }: Entry,
   { name, method, path }: { name: string | null; method: string | null; path: string | null },
 ): Call {
   const parts = type === "mcp" ? partsOf(url ?? "", "") : partsOf(baseUrl ?? "", path ?? "");

@@ -18,9 +18,9 @@ import type { HttpApiCreate, McpApiCreate, WholeApi } from "./wire.ts";
  */
 export function createHttpApi(ctx: Context, input: HttpApiCreate): Promise<WholeApi> {
   return write(ctx, (tx) =>
-    insertApi(tx, input, (place) => ({
+    insertApi(tx, input, (ids) => ({
       row: { type: "http", url: null, baseUrl: input.baseUrl, transport: null },
-      items: input.endpoints.map((endpoint, index) => newEndpoint(place, endpoint, index)),
+      items: input.endpoints.map((endpoint, index) => newEndpoint(ids, endpoint, index)),
     })),
   );
 }
@@ -28,9 +28,9 @@ export function createHttpApi(ctx: Context, input: HttpApiCreate): Promise<Whole
 /** Throws as `createHttpApi` does. The server is not asked. */
 export function createMcpApi(ctx: Context, input: McpApiCreate): Promise<WholeApi> {
   return write(ctx, (tx) =>
-    insertApi(tx, input, (place) => ({
+    insertApi(tx, input, (ids) => ({
       row: { type: "mcp", url: input.url, baseUrl: null, transport: input.transport },
-      items: input.tools.map((tool, index) => newTool(tx, place, tool, index)),
+      items: input.tools.map((tool, index) => newTool(tx, ids, tool, index)),
     })),
   );
 }
@@ -40,7 +40,7 @@ type Own = Pick<ApiRow, "type" | "url" | "baseUrl" | "transport">;
 async function insertApi(
   tx: WriteContext,
   input: Pick<HttpApiCreate, "name" | "description" | "connectionId" | "approvalRequired">,
-  make: (place: { apiId: string; organizationId: string }) => { row: Own; items: ItemRow[] },
+  make: (ids: { apiId: string; organizationId: string }) => { row: Own; items: ItemRow[] },
 ): Promise<WholeApi> {
   await checkConnection(tx, input.connectionId);
   await refuseTaken(tx, input.name);

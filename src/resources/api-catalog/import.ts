@@ -56,7 +56,7 @@ export async function importInto(
   const { baseUrl = row.baseUrl, ...rest } = input;
   const read = await importContent(ctx, { ...rest, baseUrl }, signal);
   const known = items.map((item) => item.definition as EndpointDefinition);
-  const byPlace = new Map(known.map((endpoint) => [placeKey(endpoint), endpoint]));
+  const byRoute = new Map(known.map((endpoint) => [routeKey(endpoint), endpoint]));
   const unique = uniqueNames();
   for (const { name } of known) unique(name);
   const found = new Set<string>();
@@ -64,24 +64,24 @@ export async function importInto(
   const changed: EndpointDefinition[] = [];
   for (const [at, endpoint] of read.endpoints.entries()) {
     if (at % TOGETHER === 0) await Bun.sleep(0); // schemas are long, and others wait
-    const key = placeKey(endpoint);
+    const key = routeKey(endpoint);
     found.add(key);
-    const own = byPlace.get(key);
+    const own = byRoute.get(key);
     if (!own) added.push({ ...endpoint, name: unique(endpoint.name) });
     else if (differs(own, endpoint)) changed.push({ ...endpoint, name: own.name });
   }
-  const removed = known.filter((endpoint) => !found.has(placeKey(endpoint)));
+  const removed = known.filter((endpoint) => !found.has(routeKey(endpoint)));
   return {
     ...read,
     endpoints: added,
-    diff: { added: added.map(placeOf), changed, removed: removed.map(placeOf) },
+    diff: { added: added.map(routeOf), changed, removed: removed.map(routeOf) },
   };
 }
 
 /** What placeholders are called does not matter. */
-const placeKey = ({ method, path }: EndpointDefinition) => `${method} ${path.replace(/\{[^{}/]*\}/g, "{}")}`;
+const routeKey = ({ method, path }: EndpointDefinition) => `${method} ${path.replace(/\{[^{}/]*\}/g, "{}")}`;
 
-const placeOf = ({ name, method, path }: EndpointDefinition) => ({ name, method, path });
+const routeOf = ({ name, method, path }: EndpointDefinition) => ({ name, method, path });
 
 /** In what a call sends, or in what is said of it. */
 function differs(own: EndpointDefinition, other: EndpointDefinition): boolean {

@@ -8,7 +8,7 @@ import { apiCatalogItems, type ItemRow } from "./table.ts";
 import type { EndpointInput, ToolInput } from "./wire.ts";
 
 /** Where an item belongs. */
-export interface Place {
+export interface ItemOwner {
   apiId: string;
   organizationId: string;
 }
@@ -46,8 +46,8 @@ export function toolOf(input: ToolInput, before: ToolDefinition | null): ToolDef
   };
 }
 
-export const newEndpoint = (place: Place, input: EndpointInput, position: number): ItemRow => ({
-  ...place,
+export const newEndpoint = (owner: ItemOwner, input: EndpointInput, position: number): ItemRow => ({
+  ...owner,
   name: input.name,
   position,
   enabled: input.enabled ?? true,
@@ -62,12 +62,12 @@ export const newEndpoint = (place: Place, input: EndpointInput, position: number
 });
 
 /** A tool is held to its definition from the start where that was given, else from when its server is first asked. */
-export function newTool(tx: WriteContext, place: Place, input: ToolInput, position: number): ItemRow {
+export function newTool(tx: WriteContext, owner: ItemOwner, input: ToolInput, position: number): ItemRow {
   const definition = toolOf(input, null);
   const isKnown = definition.inputSchema !== null;
   const at = isKnown ? timestamp(tx.clock) : null;
   return {
-    ...place,
+    ...owner,
     name: input.upstreamName,
     position,
     enabled: input.enabled ?? true,

@@ -101,7 +101,7 @@ function endpointOf(found: Found, name: string, warn: (text: string) => void): E
   const inputs = noInputs();
   const ofBody = takeParameters(inputs, found.parameters ?? []);
   const path = found.path.replace(/\{([^{}/]+)\}/g, (_, placeholder: string) => {
-    const known = inputs.places.get(`path:${placeholder}`);
+    const known = inputs.owners.get(`path:${placeholder}`);
     return `{${known ?? addInput(inputs, "path", placeholder, { type: "string" }, true)}}`;
   });
   const mayHaveBody = found.method !== "GET" && found.method !== "HEAD";

@@ -81,12 +81,12 @@ function itemsAfter(
   tools: ToolInput[] | undefined,
 ): readonly ItemRow[] {
   const known = new Map(items.map((item) => [item.name, item]));
-  const place = { apiId: row.id, organizationId: row.organizationId };
+  const owner = { apiId: row.id, organizationId: row.organizationId };
   if (endpoints) {
     refuseIncomplete(endpoints, (name) => !known.has(name));
     return endpoints.map((input, position) => {
       const before = known.get(input.name);
-      if (!before) return newEndpoint(place, input, position);
+      if (!before) return newEndpoint(owner, input, position);
       const definition = endpointOf(input, before.definition as EndpointDefinition);
       return { ...before, ...flagsOf(input, before), position, definition };
     });
@@ -94,7 +94,7 @@ function itemsAfter(
   if (tools) {
     return tools.map((input, position) => {
       const before = known.get(input.upstreamName);
-      if (!before) return newTool(tx, place, input, position);
+      if (!before) return newTool(tx, owner, input, position);
       return { ...toolAfter(tx, before, input), ...flagsOf(input, before), position };
     });
   }

@@ -87,15 +87,15 @@ const imported = {
 export const ImportResult = object(imported);
 export type ImportResult = Static<typeof ImportResult>;
 
-const EndpointPlace = object({ name: Type.String(), method: Type.String(), path: Type.String() });
+const EndpointRoute = object({ name: Type.String(), method: Type.String(), path: Type.String() });
 
 export const EntryImportResult = object({
   ...imported,
   endpoints: Type.Array(ImportedEndpoint, { description: "Those that the entry does not have" }),
   diff: object({
-    added: Type.Array(EndpointPlace),
+    added: Type.Array(EndpointRoute),
     changed: Type.Array(ImportedEndpoint, { description: "As they would be, under the entry's own names" }),
-    removed: Type.Array(EndpointPlace, { description: "Those of the entry that the content does not have" }),
+    removed: Type.Array(EndpointRoute, { description: "Those of the entry that the content does not have" }),
   }),
 });
 export type EntryImportResult = Static<typeof EntryImportResult>;

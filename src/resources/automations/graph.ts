@@ -15,9 +15,9 @@ export function graphFaults(steps: readonly Step[], loc: readonly string[]): Fau
     byKey.set(step.key, step);
   });
   steps.forEach((step, index) => {
-    (step.dependsOn ?? []).forEach((text, place) => {
+    (step.dependsOn ?? []).forEach((text, number) => {
       const { key, branch } = readDependency(text);
-      const at = [...loc, String(index), "dependsOn", String(place)];
+      const at = [...loc, String(index), "dependsOn", String(number)];
       const target = byKey.get(key);
       if (!target) faults.push({ loc: at, msg: `There is no step ${key}`, type: "value_error" });
       else if (branch !== null) faults.push(...branchFaults(target, branch, at));

@@ -58,15 +58,15 @@ async function callFaults(
 ): Promise<Fault[]> {
   const call = await callOf(tx, step);
   if (call === null) return [];
-  const place = step.actionId === undefined ? [...loc, "definition", call.by] : [...loc, "actionId"];
+  const path = step.actionId === undefined ? [...loc, "definition", call.by] : [...loc, "actionId"];
   const circle = await circleFrom(tx, saved, call, { trail: [saved.name], seen: new Set() });
   if (circle) {
     const msg = `This automation would call itself without end: ${circle.join(" → ")}`;
-    return [{ loc: place, msg, type: "value_error" }];
+    return [{ loc: path, msg, type: "value_error" }];
   }
   // A slug may be another's later on; an id never is.
   if (call.by === "slug" || step.actionId !== undefined || (await findCalled(tx, call))) return [];
-  return [{ loc: place, msg: "There is no such automation in this organization", type: "not_found" }];
+  return [{ loc: path, msg: "There is no such automation in this organization", type: "not_found" }];
 }
 
 /** An automation that a definition names, not by a template. */

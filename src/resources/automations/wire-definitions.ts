@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { keepTyped, maskTyped } from "../../base/typed-secrets.ts";
 
-interface Placed {
+interface StepDefinition {
   definition: JsonObject;
   /** Where it stands in the config. */
   path: string[];
@@ -18,16 +18,16 @@ const stepsIn = ({ steps }: JsonObject): JsonObject[] =>
   Array.isArray(steps) ? steps.filter((step): step is JsonObject => isObject(step)) : [];
 
 /** The definitions that a config's steps hold. */
-export function definitionsIn(config: JsonObject, before: JsonObject): Placed[] {
-  const placed = (work: Json, path: string[], earlier: Json | undefined): Placed[] => {
+export function definitionsIn(config: JsonObject, before: JsonObject): StepDefinition[] {
+  const at = (work: Json, path: string[], earlier: Json | undefined): StepDefinition[] => {
     const definition = definitionOf(work);
     return definition ? [{ definition, path: [...path, "definition"], earlier: definitionOf(earlier) }] : [];
   };
   const steps = Array.isArray(config.steps) ? config.steps : [];
   return [
-    ...placed(config.action ?? null, ["action"], before.action),
+    ...at(config.action ?? null, ["action"], before.action),
     ...steps.flatMap((step, index) =>
-      placed(step, ["steps", String(index)], isObject(step) ? earlierOf(step, before) : undefined),
+      at(step, ["steps", String(index)], isObject(step) ? earlierOf(step, before) : undefined),
     ),
   ];
 }

@@ -4,7 +4,7 @@ import { jsonObject, named, nullable, object, oneOf, optional, slug, uuid } from
 import type { Places } from "../../base/template-install.ts";
 import type { App } from "../../context.ts";
 import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
-import { actionPlaces } from "../../queue/definition.ts";
+import { templateFieldsOf } from "../../queue/definition.ts";
 import { TRIGGER_TYPES } from "../automations/table.ts";
 import { COMPONENT_TYPES } from "./table.ts";
 
@@ -64,7 +64,7 @@ export const isHttpDefinition = (definition: JsonObject): boolean => definition.
 type Paths = string[][];
 
 /** What becomes of a component's fields once it is installed. */
-export function placesOf(app: Pick<App, "executors">, component: Component): Places {
+export function templateFields(app: Pick<App, "executors">, component: Component): Places {
   const definition: JsonObject = component.definition ?? {};
   if (component.type === "action") return below(["definition", "definition"], kindOf(definition), app);
   if (component.type === "connection")
@@ -72,14 +72,14 @@ export function placesOf(app: Pick<App, "executors">, component: Component): Pla
   if (component.type !== "automation") return {};
   const config = (definition.config ?? {}) as { action?: JsonObject; steps?: JsonObject[] };
   const at = ["definition", "config"];
-  const places = [below([...at, "action", "definition"], kindOf(config.action ?? {}), app)];
+  const fields = [below([...at, "action", "definition"], kindOf(config.action ?? {}), app)];
   for (const [index, step] of (Array.isArray(config.steps) ? config.steps : []).entries()) {
-    places.push(below([...at, "steps", String(index), "definition"], kindOf(step ?? {}), app));
+    fields.push(below([...at, "steps", String(index), "definition"], kindOf(step ?? {}), app));
   }
   return {
-    live: [...places.flatMap(({ live }) => live), [...at, "steps", "*", "forEach"]],
-    sql: places.flatMap(({ sql }) => sql),
-    conditions: [...places.flatMap(({ conditions }) => conditions), [...at, "steps", "*", "when"]],
+    live: [...fields.flatMap(({ live }) => live), [...at, "steps", "*", "forEach"]],
+    sql: fields.flatMap(({ sql }) => sql),
+    conditions: [...fields.flatMap(({ conditions }) => conditions), [...at, "steps", "*", "when"]],
   };
 }
 
@@ -88,6 +88,6 @@ const kindOf = ({ kind }: JsonObject): ActionKind | null =>
 
 function below(path: readonly string[], kind: ActionKind | null, app: Pick<App, "executors">) {
   const moved = (paths: readonly (readonly string[])[]): Paths => paths.map((rest) => [...path, ...rest]);
-  const { sql, conditions } = kind ? actionPlaces(app, kind) : { sql: [], conditions: [] };
+  const { sql, conditions } = kind ? templateFieldsOf(app, kind) : { sql: [], conditions: [] };
   return { live: moved([[]]), sql: moved(sql), conditions: moved(conditions) };
 }

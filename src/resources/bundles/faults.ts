@@ -23,7 +23,7 @@ import {
   type Component,
   ConnectionPart,
   isHttpDefinition,
-  placesOf,
+  templateFields,
 } from "./definition.ts";
 import { type Linked, orderFaults } from "./order.ts";
 import { fieldsOf, NAMES, needsOf, type Reference, referencesIn } from "./references.ts";
@@ -135,7 +135,7 @@ const schemaProperties = (schema: Json | undefined): JsonObject =>
   isObject(schema) && isObject(schema.properties) ? schema.properties : {};
 
 /** Where a secret ends up sealed: in credentials, and as the secret of a webhook. */
-function isSealedPlace({ component: { type }, credentials }: Keeper, path: readonly string[]): boolean {
+function isSealedField({ component: { type }, credentials }: Keeper, path: readonly string[]): boolean {
   const [first, second, third] = path;
   if (type === "connection" && first === "inputs")
     return second !== undefined && credentials.includes(second);
@@ -154,7 +154,7 @@ function secretFaults(
   const secrets = secretInputs(inputJsonSchema);
   return references.flatMap(({ template: { source, path: keys }, path }) => {
     const isSecret = keys[0] === "inputs" && (keys[1] === undefined || secrets.includes(keys[1]));
-    if (!isSecret || secrets.length === 0 || isSealedPlace(keeper, path)) return [];
+    if (!isSecret || secrets.length === 0 || isSealedField(keeper, path)) return [];
     const msg = `The template ${source} puts in a secret, which may only stand in credentials, in config.secret and in config.auth`;
     return [{ loc: [...loc, ...path], msg, type: "secret_exposed" }];
   });
@@ -198,7 +198,7 @@ async function contentFaults(
     return value;
   };
   const filling = { names: NAMES, look, keepAbsent: true };
-  const sample = filledOr(() => fillOnce(fieldsOf(component), filling, placesOf(ctx, component)));
+  const sample = filledOr(() => fillOnce(fieldsOf(component), filling, templateFields(ctx, component)));
   if (sample instanceof AppError) return [{ loc, msg: sample.message, type: sample.code }];
   const isOpen = (fault: Fault) => open.some((path) => path.every((key, depth) => fault.loc[depth] === key));
   const definition = isObject(sample) && isObject(sample.definition) ? sample.definition : {};

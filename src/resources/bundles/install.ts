@@ -8,7 +8,7 @@ import { refuseUnpublished, versionsOf } from "../template-library/find.ts";
 import { inputFaults, inputNames, lookIn, secretInputs, withDefaults } from "../template-library/inputs.ts";
 import type { TemplateRow } from "../templates/table.ts";
 import { type Entity, entityOf, makeEntity, type Ready, updateEntity } from "./build.ts";
-import { type BundleDefinition, type Component, placesOf } from "./definition.ts";
+import { type BundleDefinition, type Component, templateFields } from "./definition.ts";
 import { inOrder, type Linked } from "./order.ts";
 import { fieldsOf, NAMES, needsOf, referencesIn } from "./references.ts";
 import { type BundleInstallRow, bundleInstalls, type Installed, installLabel } from "./table.ts";
@@ -137,7 +137,7 @@ function fillComponent(
   { inputs, components }: Scope,
 ): Ready {
   const filling = { names: NAMES, look: lookIn({ inputs, components }) };
-  const filled = fillOnce(fieldsOf(component), filling, placesOf(tx, component)) as JsonObject;
+  const filled = fillOnce(fieldsOf(component), filling, templateFields(tx, component)) as JsonObject;
   const { name, definition, connectionId } = filled;
   return {
     component,
@@ -156,8 +156,8 @@ function toldOf({ key }: Component, error: AppError): AppError {
   if (error instanceof InvalidInput) {
     return new InvalidInput(
       error.faults.map(({ loc, msg, type }): Fault => {
-        const place = loc.filter((part, depth) => depth > 0 || part !== "body").join(".");
-        return { loc: ["body", "inputs"], msg: `${where}: ${place}: ${msg}`, type };
+        const path = loc.filter((part, depth) => depth > 0 || part !== "body").join(".");
+        return { loc: ["body", "inputs"], msg: `${where}: ${path}: ${msg}`, type };
       }),
     );
   }

@@ -20,9 +20,9 @@ export function orderFaults(linked: readonly Linked[], loc: readonly string[]): 
     keys.add(component.key);
   }
   for (const [index, { component }] of linked.entries()) {
-    for (const [place, key] of (component.dependsOn ?? []).entries()) {
+    for (const [position, key] of (component.dependsOn ?? []).entries()) {
       if (keys.has(key)) continue;
-      const at = [...loc, String(index), "dependsOn", String(place)];
+      const at = [...loc, String(index), "dependsOn", String(position)];
       faults.push({ loc: at, msg: `There is no component ${key}`, type: "value_error" });
     }
   }

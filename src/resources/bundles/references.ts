@@ -3,7 +3,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Template } from "../../base/template-grammar.ts";
 import { fillOnce } from "../../base/template-install.ts";
 import type { App } from "../../context.ts";
-import { type Component, placesOf } from "./definition.ts";
+import { type Component, templateFields } from "./definition.ts";
 
 /** Names of templates that are filled in when a bundle is installed. */
 export const NAMES = ["inputs", "components"];
@@ -37,7 +37,7 @@ export function referencesIn(
     },
   };
   try {
-    fillOnce(fieldsOf(component), filling, placesOf(app, component));
+    fillOnce(fieldsOf(component), filling, templateFields(app, component));
     return { references, fault: null };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;

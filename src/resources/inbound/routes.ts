@@ -18,7 +18,7 @@ const tag = "Webhooks in";
 /** The checks in their order (docs/decisions/webhooks-in.md). */
 async function admit(app: App, visit: Visit): Promise<{ hook: Hook; body: Uint8Array; stamp: Stamp | null }> {
   return counted(app, visit, async () => {
-    const hook = await findHook(app, ...placeOf(visit.url));
+    const hook = await findHook(app, ...targetOf(visit.url));
     const body = await readBytes(app, visit.request);
     checkAddress(hook, visit.address);
     const stamp = checkSender(app, hook, { headers: visit.request.headers, body });
@@ -39,7 +39,7 @@ async function counted<T>(app: App, visit: Visit, work: () => Promise<T>): Promi
 }
 
 /** Organization and path of `/webhooks/{org_id}/{path}`; empty, which nothing is called, where they can't be decoded. */
-function placeOf(url: URL): [organization: string, path: string] {
+function targetOf(url: URL): [organization: string, path: string] {
   const [, , organization = "", ...path] = url.pathname.split("/");
   try {
     return [decodeURIComponent(organization), path.map(decodeURIComponent).join("/")];

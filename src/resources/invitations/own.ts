@@ -19,7 +19,7 @@ export async function listOwnInvitations(ctx: Context): Promise<OwnInvitation[]>
   const { email } = await provenMe(ctx);
   const open = await findOpenInvitations(ctx, { email });
   if (open.length === 0) return [];
-  const [places, people] = await Promise.all([
+  const [rows, people] = await Promise.all([
     ctx.db
       .select()
       .from(organizations)
@@ -42,7 +42,7 @@ export async function listOwnInvitations(ctx: Context): Promise<OwnInvitation[]>
   return open
     .sort((a, b) => (a.id < b.id ? -1 : 1))
     .flatMap((invitation) => {
-      const organization = places.find(({ id }) => id === invitation.organizationId);
+      const organization = rows.find(({ id }) => id === invitation.organizationId);
       const inviter = people.find(({ id }) => id === invitation.createdBy) ?? null;
       return organization ? { invitation, organization, inviter } : [];
     });

@@ -149,11 +149,11 @@ function fieldsOf(shape: TObject): Field[] {
   }));
 }
 
-function parameter({ name, schema, required }: Field, place: "path" | "query"): JsonObject {
+function parameter({ name, schema, required }: Field, where: "path" | "query"): JsonObject {
   const { description, ...rest } = schema;
   return {
     name,
-    in: place,
+    in: where,
     required,
     description: description ?? MEANINGS[name] ?? meaningOf(name),
     schema: rest,

@@ -1,6 +1,6 @@
 import type { Described } from "./described.ts";
 
-type Place = Pick<Described, "method" | "path">;
+type Route = Pick<Described, "method" | "path">;
 
 /** What the rules below would name badly. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -100,14 +100,14 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Stable and unique; a name that a generated client can carry: `listActions`, `getActionRun`, `verifyConnection`. */
-export function operationIdOf(place: Place): string {
-  return NAMES[`${place.method} ${place.path}`] ?? (isApi(place) ? composed(place) : spelled(place));
+export function operationIdOf(route: Route): string {
+  return NAMES[`${route.method} ${route.path}`] ?? (isApi(route) ? composed(route) : spelled(route));
 }
 
-const isApi = ({ path }: Place) => path.startsWith("/api/v1/");
+const isApi = ({ path }: Route) => path.startsWith("/api/v1/");
 
 /** What is no part of the API, such as a page, by its path alone. */
-function spelled({ method, path }: Place): string {
+function spelled({ method, path }: Route): string {
   return (
     method.toLowerCase() +
     path
@@ -118,7 +118,7 @@ function spelled({ method, path }: Place): string {
 }
 
 /** A verb, then the things that the path goes through, each in the singular where one of them is named. */
-function composed({ method, path }: Place): string {
+function composed({ method, path }: Route): string {
   const words = path.slice("/api/v1/".length).split("/");
   if (words[0] === "organizations" && words.length > 1) words.shift();
   const last = words.at(-1) ?? "";

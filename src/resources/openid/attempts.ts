@@ -35,14 +35,14 @@ export async function beginSignIn(
   { returnTo, browser }: { returnTo?: string | undefined; browser: string | null },
 ): Promise<{ location: string; browser: string }> {
   const provider = providerOf(app);
-  const place = placeOnWeir(app, returnTo ?? START_PAGE);
+  const target = pageOnWeir(app, returnTo ?? START_PAGE);
   const own = browser !== null && isWellFormed(browser, "") ? browser : makeToken("", app.ids);
   const state = makeToken("", app.ids);
   const location = await provider.authorizationUrl(checksFor(app, state, own));
   const attempt = {
     stateHash: hashToken(state),
     browserHash: hashToken(own),
-    returnTo: place,
+    returnTo: target,
     expiresAt: timestamp(app.clock, ATTEMPT_MS),
   };
   const forgotten = lt(openidAttempts.expiresAt, timestamp(app.clock, -EXPIRED_FOR_MS));
@@ -96,7 +96,7 @@ function checksFor(app: App, state: string, browser: string): OpenIdChecks {
 }
 
 /** The path, with what follows it, of a page on this Weir. Throws `invalid` for any other page. */
-function placeOnWeir(app: App, text: string): string {
+function pageOnWeir(app: App, text: string): string {
   const own = app.baseUrl();
   const base = basePathOf(app.config);
   const url = URL.parse(text, own);

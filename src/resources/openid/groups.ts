@@ -8,25 +8,25 @@ import { type MembershipRow, memberships, ROLES, type Role } from "../organizati
 import { addMember, endMembership, setRole } from "../organizations/team.ts";
 import type { UserRow } from "../users/table.ts";
 
-interface Place {
+interface Grant {
   group: string;
   role: Role;
 }
 
 /** What the groups of a person give, by the organization as the setting names it: the highest role of each. */
-export function placesOf(
+export function grantsOf(
   { oidcGroupRoles }: Pick<Config, "oidcGroupRoles">,
   { groups }: Pick<OpenIdProfile, "groups">,
-): Map<string, Place> {
-  const places = new Map<string, Place>();
+): Map<string, Grant> {
+  const grants = new Map<string, Grant>();
   for (const pair of oidcGroupRoles) {
     const [, group = "", organization = "", role] = /^(.+)=([^=:]+):(\w+)$/.exec(pair) ?? [];
     if (!groups?.includes(group)) continue;
-    const before = places.get(organization);
-    const place = { group, role: role as Role };
-    if (!before || ROLES.indexOf(place.role) > ROLES.indexOf(before.role)) places.set(organization, place);
+    const before = grants.get(organization);
+    const grant = { group, role: role as Role };
+    if (!before || ROLES.indexOf(grant.role) > ROLES.indexOf(before.role)) grants.set(organization, grant);
   }
-  return places;
+  return grants;
 }
 
 /**
@@ -44,12 +44,12 @@ export async function followGroups(self: WriteContext, user: UserRow, profile: O
     );
   }
   const held = await self.db.select().from(memberships).where(eq(memberships.userId, user.id));
-  const wanted = new Map<string, Place>();
-  for (const [named, place] of placesOf(self.config, profile)) {
+  const wanted = new Map<string, Grant>();
+  for (const [named, grant] of grantsOf(self.config, profile)) {
     const id = await resolveOrganization(self.db, named);
     if (id === null)
       warn("WEIR_OIDC_GROUP_ROLES names an organization that does not exist.", { organization: named });
-    else wanted.set(id, place);
+    else wanted.set(id, grant);
   }
   const inside = (organizationId: string): WriteContext => ({ ...self, organizationId });
   const unlessLast = async (membership: MembershipRow, work: () => Promise<void>) => {

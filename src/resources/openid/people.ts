@@ -11,7 +11,7 @@ import { findHome } from "../organizations/team.ts";
 import { claim } from "../sign-in/claim.ts";
 import { findUserByEmail, newUser, normalEmail } from "../users/service.ts";
 import { type UserRow, users } from "../users/table.ts";
-import { followGroups, placesOf } from "./groups.ts";
+import { followGroups, grantsOf } from "./groups.ts";
 import { type OpenIdIdentityRow, openidIdentities } from "./table.ts";
 
 type Provider = Pick<OpenIdProvider, "issuer" | "name">;
@@ -85,7 +85,7 @@ async function link(
 ): Promise<{ user: UserRow; identity: OpenIdIdentityRow; isNewLink: boolean }> {
   if (email === null) throw new AppError("forbidden", whyUnverified(tx, provider, profile));
   const before = await findUserByEmail(tx.db, email);
-  if (before === null && open.length === 0 && placesOf(tx.config, profile).size === 0) {
+  if (before === null && open.length === 0 && grantsOf(tx.config, profile).size === 0) {
     throw new AppError(
       "forbidden",
       `Nobody here has the address ${email}, and it is not invited; ask an administrator for an invitation.`,

@@ -70,7 +70,7 @@ export function inputNameFault(of: Inputs, { source, path, fallback }: Template)
  */
 export function secretInputs(schema: JsonObject): string[] {
   const names = new Set<string>();
-  for (const part of inPlace(schema, schema, new Set())) {
+  for (const part of applied(schema, schema, new Set())) {
     for (const [name, property] of Object.entries(isObject(part.properties) ? part.properties : {})) {
       if (isMarked(property, schema, new Set())) names.add(name);
     }
@@ -78,19 +78,19 @@ export function secretInputs(schema: JsonObject): string[] {
   return [...names];
 }
 
-const IN_PLACE = ["allOf", "anyOf", "oneOf", "if", "then", "else"];
+const APPLICATORS = ["allOf", "anyOf", "oneOf", "if", "then", "else"];
 
 /** A schema, and those in it that look at the same value. */
-function inPlace(schema: Json, root: JsonObject, seen: Set<Json>): JsonObject[] {
+function applied(schema: Json, root: JsonObject, seen: Set<Json>): JsonObject[] {
   if (!isObject(schema) || seen.has(schema)) return [];
   seen.add(schema);
   const { $ref: ref, dependentSchemas } = schema;
   const parts = [
-    ...IN_PLACE.flatMap((keyword) => schema[keyword] ?? []),
+    ...APPLICATORS.flatMap((keyword) => schema[keyword] ?? []),
     ...(isObject(dependentSchemas) ? Object.values(dependentSchemas) : []),
     ...(typeof ref === "string" ? [schemaAt(root, ref)] : []),
   ];
-  return [schema, ...parts.flatMap((part) => inPlace(part, root, seen))];
+  return [schema, ...parts.flatMap((part) => applied(part, root, seen))];
 }
 
 function isMarked(schema: Json, root: JsonObject, seen: Set<string>): boolean {

@@ -7,7 +7,7 @@ import { typedSecrets } from "../../base/typed-secrets.ts";
 import type { Context } from "../../context.ts";
 import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
 import { HttpTemplate, httpTemplateFaults } from "../../providers/http-template/definition.ts";
-import { actionPlaces, definitionFaults, typedFaults } from "../../queue/definition.ts";
+import { definitionFaults, templateFieldsOf, typedFaults } from "../../queue/definition.ts";
 import { bundleFaults } from "../bundles/faults.ts";
 import { inputNameFault, inputSchemaFaults } from "../template-library/inputs.ts";
 import type { TemplateRow } from "./table.ts";
@@ -78,7 +78,7 @@ function connectionFaults({ definition }: Checked): Fault[] {
 /** Inputs that the definition names and nobody can give. */
 function namesFaults(template: Checked, ctx: Context, kind: ActionKind): Fault[] {
   const faults: Fault[] = [];
-  probe(template.definition, actionPlaces(ctx, kind), (found, path) => {
+  probe(template.definition, templateFieldsOf(ctx, kind), (found, path) => {
     const msg = inputNameFault(template, found);
     if (msg) faults.push({ loc: [...loc, ...path], msg, type: "value_error" });
   });
@@ -87,20 +87,20 @@ function namesFaults(template: Checked, ctx: Context, kind: ActionKind): Fault[]
 
 /** The faults of an action's definition whose inputs are not known yet. */
 function sampleFaults(ctx: Context, kind: ActionKind, definition: JsonObject): Fault[] {
-  const places = actionPlaces(ctx, kind);
+  const fields = templateFieldsOf(ctx, kind);
   return definitionFaults(
     ctx,
     kind,
-    sampleOf(definition, { live: places.live, conditions: places.conditions }),
+    sampleOf(definition, { live: fields.live, conditions: fields.conditions }),
     loc,
   );
 }
 
 /** The definition with `null` for inputs in conditions, which are read as they stand; all else keeps its templates. */
-function sampleOf(definition: JsonObject, places: Places): JsonObject {
+function sampleOf(definition: JsonObject, fields: Places): JsonObject {
   try {
     const filling = { names: ["inputs"], look: () => undefined, keepAbsent: true };
-    return fillOnce(definition, filling, places) as JsonObject;
+    return fillOnce(definition, filling, fields) as JsonObject;
   } catch (error) {
     if (error instanceof AppError) return definition; // what can't be read is told by the definition's own check
     throw error;
@@ -110,7 +110,7 @@ function sampleOf(definition: JsonObject, places: Places): JsonObject {
 /** Calls `see` with each template of inputs in `value`. */
 function probe(
   value: Json,
-  places: Places,
+  fields: Places,
   see: (template: Template, path: readonly string[]) => void,
 ): void {
   try {
@@ -124,7 +124,7 @@ function probe(
         },
         keepAbsent: true,
       },
-      places,
+      fields,
     );
   } catch (error) {
     if (!(error instanceof AppError)) throw error; // told by the definition's own check

@@ -3,7 +3,7 @@ import { type CsvWriter, FileWriter } from "../file-writer.ts";
 import { type Cell, KINDS } from "./cells.ts";
 
 /** A cell at its address in a row. */
-export interface PlacedCell {
+export interface AddressedCell {
   column: number;
   cell: Cell;
 }
@@ -23,7 +23,7 @@ export class RawRows {
   }
 
   /** Adds a row; its cells are in the order of their columns. */
-  add(cells: readonly PlacedCell[]): void {
+  add(cells: readonly AddressedCell[]): void {
     this.rows += 1;
     for (const { column, cell } of cells) {
       if (cell.kind === "nothing") continue;

@@ -1,7 +1,7 @@
 import { damaged, FileFault } from "../fault.ts";
 import { type Cell, type CellRules, cellOf } from "./cells.ts";
 import { SheetColumn } from "./columns.ts";
-import type { PlacedCell, RawRows } from "./raw-rows.ts";
+import type { AddressedCell, RawRows } from "./raw-rows.ts";
 import { isPlainText } from "./shared-texts.ts";
 import { type Attributes, type Listener, parsePart } from "./xml.ts";
 import type { Zip } from "./zip.ts";
@@ -60,11 +60,14 @@ export async function readSheet(
 const textOf = ({ text }: Cell) => (typeof text === "string" ? text : Buffer.from(text).toString());
 
 /** Follows `<sheetData>`: rows at depth 3, cells at 4, what they hold at 5. Cells come in the order of their columns. */
-function listenTo(rules: CellRules, onRow: (number: number, cells: readonly PlacedCell[]) => void): Listener {
+function listenTo(
+  rules: CellRules,
+  onRow: (number: number, cells: readonly AddressedCell[]) => void,
+): Listener {
   let isData = false;
   let row = 0;
   let column = -1;
-  let cells: PlacedCell[] = [];
+  let cells: AddressedCell[] = [];
   let attributes: Attributes = {};
   let value: string | null = null;
   let formula: string | null = null;

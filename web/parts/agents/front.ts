@@ -29,7 +29,7 @@ export function lineOf(markdown: string, { loc, msg }: Fault): number {
   if (field === "") return said || 1;
   const end = endOf(lines);
   const item = field === "tools" && index !== undefined ? toolLines(lines, end)[Number(index)] : undefined;
-  const at = item ?? lines.findIndex((line, place) => place < end && isKey(field)(line));
+  const at = item ?? lines.findIndex((line, number) => number < end && isKey(field)(line));
   return at < 0 ? 1 : at + 1;
 }
 

@@ -11,7 +11,7 @@ import type { Values } from "../form/form.tsx";
 import { FormFrame, faultsOf, toldBy } from "../form/frame.tsx";
 import { ConfigEditor } from "./config-editor.tsx";
 import { Graph } from "./graph.tsx";
-import { stepsOf } from "./graph-place.ts";
+import { stepsOf } from "./graph-layout.ts";
 import { useLastRun } from "./last-run.ts";
 
 /** Fields that the server adds to a config and doesn't take back. */

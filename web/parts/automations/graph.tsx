@@ -2,7 +2,7 @@ import type { AutomationRun } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { Sideways } from "../base/sideways.tsx";
 import { INK, lookOf, type Tone } from "../base/status.tsx";
-import { dependencyOf, HEIGHT, type Places, place, type Step } from "./graph-place.ts";
+import { dependencyOf, HEIGHT, type Layout, layOut, type Step } from "./graph-layout.ts";
 
 const STROKE: Readonly<Record<Tone, string>> = {
   good: "var(--good)",
@@ -30,11 +30,11 @@ interface Props {
 
 /** The steps and what hangs on what, from left to right. */
 export function Graph(props: Props) {
-  return <Sideways>{(room) => <Drawn {...props} places={place(props.steps, room)} />}</Sideways>;
+  return <Sideways>{(room) => <Drawn {...props} layout={layOut(props.steps, room)} />}</Sideways>;
 }
 
-function Drawn({ places, run = null, chosen = null, onChoose, bad = [] }: Props & { places: Places }) {
-  const { placed, stepWidth, width, height, zoom } = places;
+function Drawn({ layout, run = null, chosen = null, onChoose, bad = [] }: Props & { layout: Layout }) {
+  const { steps: placed, stepWidth, width, height, zoom } = layout;
   const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
   const titleOf = ({ kind = "Action" }: Step) =>
     kinds.data?.kinds.find((each) => each.kind === kind)?.title ?? kind;

@@ -35,9 +35,9 @@ export function StepsForm({ config, onChange, faults, at, onProblem, last }: Pro
   const put = (next: readonly StepValue[]) => onChange(withSteps(config, next));
   const index = steps.findIndex(({ key }) => key === chosen);
   const step = steps[index];
-  const own = faults.filter(({ loc }) => at.every((part, place) => loc[place] === part));
-  const below = steps.flatMap((each, place) =>
-    own.some(({ loc }) => loc[at.length] === "steps" && loc[at.length + 1] === String(place))
+  const own = faults.filter(({ loc }) => at.every((part, position) => loc[position] === part));
+  const below = steps.flatMap((each, position) =>
+    own.some(({ loc }) => loc[at.length] === "steps" && loc[at.length + 1] === String(position))
       ? [each.key]
       : [],
   );

@@ -135,7 +135,7 @@ function Changes({ api, found, onBack }: { api: CatalogEntry; found: Read; onBac
               items={diff.removed.map((each) => ({
                 name: each.name,
                 method: each.method,
-                place: each.path,
+                detail: each.path,
                 description: null,
                 isUnverified: false,
               }))}

@@ -59,8 +59,8 @@ export function CatalogItems({ api }: { api: CatalogEntry }) {
   const all: readonly Any[] = api.type === "http" ? api.endpoints : api.tools;
   const wanted = search.trim().toLowerCase();
   const found = all.filter((item) => {
-    const { name, place, method, description } = toItem(item);
-    return [name, place, method, description].some((text) => text?.toLowerCase().includes(wanted));
+    const { name, detail, method, description } = toItem(item);
+    return [name, detail, method, description].some((text) => text?.toLowerCase().includes(wanted));
   });
   return (
     <div className="card overflow-hidden">

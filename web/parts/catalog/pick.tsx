@@ -10,7 +10,7 @@ export interface Item {
   /** `GET`; null for a tool. */
   method: string | null;
   /** Of an endpoint its path, of a tool its title. */
-  place: string;
+  detail: string;
   description: string | null;
   isUnverified: boolean;
 }
@@ -18,7 +18,7 @@ export interface Item {
 export const endpointItem = (each: Discovery["endpoints"][number]): Item => ({
   name: each.name,
   method: each.method,
-  place: each.path,
+  detail: each.path,
   description: each.description,
   isUnverified: each.unverified,
 });
@@ -26,7 +26,7 @@ export const endpointItem = (each: Discovery["endpoints"][number]): Item => ({
 export const toolItem = (each: Omit<Discovery["tools"][number], "definitionHash">): Item => ({
   name: each.upstreamName,
   method: null,
-  place: each.title ?? "",
+  detail: each.title ?? "",
   description: each.description,
   isUnverified: false,
 });
@@ -50,7 +50,7 @@ interface Props {
 }
 
 const has = (item: Item, text: string) =>
-  [item.name, item.place, item.description, item.method].some((each) => each?.toLowerCase().includes(text));
+  [item.name, item.detail, item.description, item.method].some((each) => each?.toLowerCase().includes(text));
 
 /** A list to pick from; what is searched for can be picked as a whole. */
 export function PickList({ items, picked, onPick, label }: Props) {
@@ -126,7 +126,7 @@ export function ItemLine({ item }: { item: Item }) {
         </span>
         {item.method && <Method method={item.method} />}
         <span className="font-mono text-xs text-soft [overflow-wrap:anywhere]" dir="auto">
-          {item.place}
+          {item.detail}
         </span>
         {item.isUnverified && <Tag tone="warn">not found in the text</Tag>}
       </span>

@@ -2,7 +2,7 @@ import { StreamLanguage } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
 import { Decoration, EditorView } from "@codemirror/view";
 
-interface Place {
+interface ParserState {
   part: "top" | "front" | "body";
   isCode: boolean;
 }
@@ -10,20 +10,20 @@ interface Place {
 const KEY = /^[\w-]+(?=\s*:)/;
 
 /** Markdown whose front matter is YAML: as much of both as makes them readable. */
-export const markdown: Extension = StreamLanguage.define<Place>({
+export const markdown: Extension = StreamLanguage.define<ParserState>({
   startState: () => ({ part: "top", isCode: false }),
-  copyState: (place) => ({ ...place }),
-  token(stream, place) {
+  copyState: (state) => ({ ...state }),
+  token(stream, state) {
     if (stream.sol()) {
       const isFence = /^---\s*$/.test(stream.string);
-      if (isFence && place.part !== "body") {
-        place.part = place.part === "top" ? "front" : "body";
+      if (isFence && state.part !== "body") {
+        state.part = state.part === "top" ? "front" : "body";
         stream.skipToEnd();
         return "comment";
       }
-      if (place.part === "top") place.part = "body";
+      if (state.part === "top") state.part = "body";
     }
-    return place.part === "front" ? inFront(stream) : inBody(stream, place);
+    return state.part === "front" ? inFront(stream) : inBody(stream, state);
   },
 });
 
@@ -41,12 +41,12 @@ function inFront(stream: Stream): string | null {
   return "string";
 }
 
-function inBody(stream: Stream, place: Place): string | null {
+function inBody(stream: Stream, state: ParserState): string | null {
   const line = stream.string;
   const isFence = /^\s*(?:```|~~~)/.test(line);
   stream.skipToEnd();
-  if (isFence) place.isCode = !place.isCode;
-  if (isFence || place.isCode) return "string";
+  if (isFence) state.isCode = !state.isCode;
+  if (isFence || state.isCode) return "string";
   return /^#{1,6}\s/.test(line) ? "heading" : null;
 }
 

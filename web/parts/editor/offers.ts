@@ -3,7 +3,7 @@ import type { CodeProps } from "./code.tsx";
 import { openTemplate, type TemplatePath } from "./template-paths.ts";
 
 /** The part of CodeMirror's completion context that is used here. */
-interface Place {
+interface Position {
   readonly state: EditorState;
   readonly pos: number;
   readonly explicit: boolean;
@@ -29,7 +29,7 @@ const IN_WORD = /^[\w:.-]*$/;
 
 /** What is offered beside the words of the language: values of the last run after `{{`, and in JSON the tables of the lake. */
 export function offersOf({ language, tables = {}, paths, words = [] }: Given): Extension {
-  const ofTemplates = ({ state, pos }: Place): Offers | null => {
+  const ofTemplates = ({ state, pos }: Position): Offers | null => {
     const { from: start, text } = state.doc.lineAt(pos);
     const open = openTemplate(text, pos - start);
     if (open < 0 || paths.length === 0) return null;
@@ -46,7 +46,7 @@ export function offersOf({ language, tables = {}, paths, words = [] }: Given): E
       validFor: IN_PATH,
     };
   };
-  const ofTables = ({ state, pos, explicit }: Place): Offers | null => {
+  const ofTables = ({ state, pos, explicit }: Position): Offers | null => {
     const { from: start, text } = state.doc.lineAt(pos);
     const before = text.slice(0, pos - start);
     const [word = ""] = /[\w.]*$/.exec(before) ?? [];
@@ -60,7 +60,7 @@ export function offersOf({ language, tables = {}, paths, words = [] }: Given): E
     ]);
     return options.length === 0 ? null : { from: pos - word.length, options, validFor: IN_NAME };
   };
-  const ofWords = ({ state, pos, explicit }: Place): Offers | null => {
+  const ofWords = ({ state, pos, explicit }: Position): Offers | null => {
     const { from: start, text, number } = state.doc.lineAt(pos);
     const [word = ""] = /[\w:.-]*$/.exec(text.slice(0, pos - start)) ?? [];
     if (words.length === 0 || (word === "" && !explicit) || !isInFront(state, number)) return null;

@@ -49,13 +49,13 @@ interface Props {
   at?: readonly string[];
 }
 
-const PLACE = ["body", "definition"];
+const DEFINITION_PATH = ["body", "definition"];
 
 /** Whether a form can be made of what a kind takes. */
 const canDraw = ({ definitionSchema }: ActionKindInfo) => propertiesOf(definitionSchema).length > 0;
 
 /** A definition by the form of its kind, or as JSON; both show the same value. */
-export function DefinitionEditor({ kind, value, onChange, onProblem, faults, at = PLACE }: Props) {
+export function DefinitionEditor({ kind, value, onChange, onProblem, faults, at = DEFINITION_PATH }: Props) {
   const tables = useTables();
   return (
     <FormOrJson

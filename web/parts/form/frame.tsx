@@ -12,8 +12,8 @@ export const faultsOf = (error: Error | null): readonly Fault[] =>
 /** What the API found wrong at a field of the body, or within it. */
 export const toldBy =
   (error: Error | null) =>
-  (...place: string[]): string | undefined =>
-    faultsOf(error).find(({ loc }) => place.every((part, at) => loc[at + 1] === part))?.msg;
+  (...path: string[]): string | undefined =>
+    faultsOf(error).find(({ loc }) => path.every((part, at) => loc[at + 1] === part))?.msg;
 
 /** A refusal that has no place of its own. */
 export const Refusal = ({ error }: { error: Error | null }) =>
@@ -77,7 +77,7 @@ export function FormFrame({ title, aside, call, drawn, isChanged, verb = "Save",
     >
       <Section title={title} aside={aside}>
         <Refusal error={call.error} />
-        <Faults of={faultsOf(call.error)} drawn={drawn.map((place) => ["body", ...place.split(".")])} />
+        <Faults of={faultsOf(call.error)} drawn={drawn.map((path) => ["body", ...path.split(".")])} />
         {rest.children}
       </Section>
       {rest.more}

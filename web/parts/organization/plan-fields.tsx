@@ -43,7 +43,7 @@ export function planChange(
 interface Props {
   draft: PlanDraft;
   onChange: (change: Partial<PlanDraft>) => void;
-  told: (...place: string[]) => string | undefined;
+  told: (...path: string[]) => string | undefined;
 }
 
 export function PlanFields({ draft, onChange, told }: Props) {

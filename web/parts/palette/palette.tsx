@@ -3,7 +3,7 @@ import { CornerDownLeft, Search } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { useInstallation, useMay } from "../../data.ts";
-import { type Hit, PLACES } from "./places.ts";
+import { type Hit, PAGES } from "./pages.ts";
 import { isId, isIdPart, searchId, searchIdPart, searchNames } from "./search.ts";
 
 const TYPING_MS = 150;
@@ -42,7 +42,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const wanted = text.trim().toLowerCase();
   const hits = [
     ...(asked === "" ? [] : (found.data ?? [])),
-    ...PLACES.filter(
+    ...PAGES.filter(
       ({ name, isAdmins, isOperators }) =>
         name.toLowerCase().includes(wanted) && (mayAsk || !isAdmins) && (isOperator || !isOperators),
     ),

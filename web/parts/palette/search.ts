@@ -17,7 +17,7 @@ import {
 import { call } from "../../api.ts";
 import { titleOf } from "../artifacts/artifact.ts";
 import { personName } from "../base/person.ts";
-import type { Hit } from "./places.ts";
+import type { Hit } from "./pages.ts";
 
 const EACH = 5;
 /** So many of the newest are looked through for the end of an id, and so many events. */

@@ -77,10 +77,10 @@ export const connectionTool: ToolSource = {
             additionalProperties: false,
           },
           async call({ input, signal, isApproved }) {
-            const place = { schema: String(input.schema), table: String(input.table) };
+            const table = { schema: String(input.schema), table: String(input.table) };
             return {
-              ...place,
-              columns: await listColumns(ctx, row.id, place, signal, purposeOf(isApproved)),
+              ...table,
+              columns: await listColumns(ctx, row.id, table, signal, purposeOf(isApproved)),
             } as unknown as Json;
           },
         },

@@ -9,8 +9,8 @@ export interface Hit {
 }
 
 /** Pages, and forms for what one wants to make; some are for admins or operators alone. */
-export const PLACES: readonly (Hit & { isAdmins?: boolean; isOperators?: boolean })[] = [
-  ...AREAS.map(({ group, also, key, ...place }) => ({ ...place, about: "Go to" })),
+export const PAGES: readonly (Hit & { isAdmins?: boolean; isOperators?: boolean })[] = [
+  ...AREAS.map(({ group, also, key, ...area }) => ({ ...area, about: "Go to" })),
   { href: "/templates", name: "Templates", about: "Go to", icon: FileCode },
   { href: "/deliveries", name: "Incoming webhooks", about: "Go to", icon: Webhook },
   { href: "/dead-letters", name: "Dead letters", about: "Go to", icon: Webhook },

@@ -25,13 +25,13 @@ const [NARROW, NARROW_GAP] = [112, 36];
 /** Smaller than this the words in it are hard to read: what would be scrolls instead. */
 const LEAST_ZOOM = 0.8;
 
-interface Placed extends Step {
+interface PlacedStep extends Step {
   x: number;
   y: number;
 }
 
-export interface Places {
-  placed: readonly Placed[];
+export interface Layout {
+  steps: readonly PlacedStep[];
   /** Of each step. */
   stepWidth: number;
   width: number;
@@ -81,7 +81,7 @@ function rowsOf(steps: readonly Step[], columns: ReadonlyMap<string, number>): R
 }
 
 /** Where each step stands in `room` pixels: first the gaps and steps get narrower, then all of it smaller. */
-export function place(steps: readonly Step[], room: number): Places {
+export function layOut(steps: readonly Step[], room: number): Layout {
   const columns = columnsOf(steps);
   const rows = rowsOf(steps, columns);
   const count = Math.max(0, ...columns.values()) + 1;
@@ -92,7 +92,7 @@ export function place(steps: readonly Step[], room: number): Places {
   const stepWidth = isTight ? Math.min(Math.max(fitting, NARROW), WIDE) : WIDE;
   const width = widthOf(stepWidth, gap);
   return {
-    placed: steps.map((step) => ({
+    steps: steps.map((step) => ({
       ...step,
       x: EDGE + (columns.get(step.key) ?? 0) * (stepWidth + gap),
       y: EDGE + (rows.get(step.key) ?? 0) * (HEIGHT + GAP_Y),
