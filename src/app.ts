@@ -9,10 +9,10 @@ import { toOwn } from "./base/egress-gate.ts";
 import { AppError } from "./base/errors.ts";
 import { type Ids, idsBy } from "./base/ids.ts";
 import { openLimiter } from "./base/limit.ts";
-import { openLine } from "./base/line.ts";
 import type { Log } from "./base/log.ts";
 import { openMemory } from "./base/memory.ts";
 import { openOpenId } from "./base/openid.ts";
+import { openSemaphore } from "./base/semaphore.ts";
 import { withoutSecrets } from "./base/setting.ts";
 import { openSignals } from "./base/signals.ts";
 import type { ReachablePaths } from "./base/walls.ts";
@@ -178,7 +178,7 @@ async function build(parts: Ground): Promise<Opened> {
     compute: openCompute(self),
     decidedWhens: new Map(),
     openedPayloads: new Map(),
-    room: openLine(ROOM_MIB, { mostOfOne: ROOM_MIB / 2 }),
+    room: openSemaphore(ROOM_MIB, { mostOfOne: ROOM_MIB / 2 }),
     charts: openCharts(self),
     reader: openReader(self),
     sheets: openSheets(self),

@@ -5,10 +5,10 @@ import type { AppError } from "./base/errors.ts";
 import type { Ids } from "./base/ids.ts";
 import type { Json } from "./base/json.ts";
 import type { Limiter } from "./base/limit.ts";
-import type { Line } from "./base/line.ts";
 import type { Log } from "./base/log.ts";
 import type { Memory } from "./base/memory.ts";
 import type { OpenIdProvider } from "./base/openid.ts";
+import type { Semaphore } from "./base/semaphore.ts";
 import type { Signals } from "./base/signals.ts";
 import type { Scope as TemplateScope } from "./base/template.ts";
 import type { Tracer } from "./base/trace.ts";
@@ -100,7 +100,7 @@ export interface App {
   /** Long payloads that were parsed before the transaction that needs them, by their text. */
   readonly openedPayloads: Map<string, Json>;
   /** MiB of what outside systems have sent and runs still hold, of all runs together. */
-  readonly room: Line;
+  readonly room: Semaphore;
   readonly charts: Charts;
   readonly reader: Reader;
   readonly sheets: Sheets;

@@ -1,7 +1,7 @@
 import { type Chore, doChore } from "../base/chore.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json } from "../base/json.ts";
-import { openFairLine } from "../base/line.ts";
+import { openFairSemaphore } from "../base/semaphore.ts";
 import { type ContentType, readContent } from "./content.ts";
 import type { ReadApi } from "./contract.ts";
 import { parseDocument } from "./document.ts";
@@ -45,7 +45,7 @@ const READ: Chore = {
 };
 
 /** Processes that read at once: each may take all that one may. */
-const readers = openFairLine(4, "descriptions of APIs");
+const readers = openFairSemaphore(4, "descriptions of APIs");
 
 /** Reads by `self`, the command that starts this program. What it throws is what the reading throws, the signal's reason, and `cancelled`. */
 export function apiReader(self: readonly string[], signal: AbortSignal, organizationId = ""): ApiReader {

@@ -1,6 +1,6 @@
 import { type Chore, doChore } from "../base/chore.ts";
 import { AppError } from "../base/errors.ts";
-import { openFairLine } from "../base/line.ts";
+import { openFairSemaphore } from "../base/semaphore.ts";
 import type { Charts, Drawn } from "./contract.ts";
 
 const DRAW: Chore = {
@@ -19,11 +19,11 @@ const MAX_CHILDREN = 4;
 
 /** Charts drawn by `self`: one process for each call, which ends with it. */
 export function openCharts(self: readonly string[]): Charts {
-  const line = openFairLine(MAX_CHILDREN, "dashboards");
+  const semaphore = openFairSemaphore(MAX_CHILDREN, "dashboards");
   return {
     async draw(charts, signal, organizationId = "") {
       if (charts.length === 0) return [];
-      const leave = await line.enter(signal, { organizationId });
+      const leave = await semaphore.enter(signal, { organizationId });
       return (await doChore(self, DRAW, charts, signal).finally(leave)) as unknown as Drawn[];
     },
   };

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { doChoreOnBytes } from "../base/chore.ts";
 import { AppError, type ErrorCode } from "../base/errors.ts";
-import { openLine } from "../base/line.ts";
+import { openSemaphore } from "../base/semaphore.ts";
 import type { Compute } from "./contract.ts";
 import { readAnswer, writeFrame } from "./frame.ts";
 
@@ -12,10 +12,10 @@ const MAX_RESIDENT_BYTES = 768 * 1024 * 1024;
 
 /** Computes by `self`, the command that starts this program: one process for each job. */
 export function openCompute(self: readonly string[]): Compute {
-  const line = openLine(CHILDREN, { mostOfOne: Math.floor(CHILDREN / 2) });
+  const semaphore = openSemaphore(CHILDREN, { mostOfOne: Math.floor(CHILDREN / 2) });
   return {
     async run({ name, input, pieces, tooMuch }, { organizationId, signal }) {
-      const leave = await line.enter(signal, { organizationId });
+      const leave = await semaphore.enter(signal, { organizationId });
       const chore = {
         word: "__compute",
         timeoutMs: TIMEOUT_MS,

@@ -57,7 +57,7 @@ const nameOf = (table: Here) => `${nameOfDataset(table)}/${table.tableName}`;
 const contextOf = (app: App, { organizationId }: Here) =>
   contextFor(app, { organizationId, actor: SYSTEM, role: "member", correlationId: app.ids.uuid() });
 
-/** Stands in line for the dataset, but no longer than `WAIT_MS`; null then. */
+/** Stands in the queue for the dataset, but no longer than `WAIT_MS`; null then. */
 async function takeSoon(
   app: App,
   locks: DatasetLocks,

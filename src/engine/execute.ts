@@ -38,7 +38,7 @@ export interface Execution {
   /** True for the run of one item of a list. */
   isItem: boolean;
   isResolved: boolean;
-  /** Null: the process is stopping, and the run goes back in line. */
+  /** Null: the process is stopping, and the run goes back in the queue. */
   outcome: Outcome | null;
   definition: JsonObject;
   opened: OpenRunContext | null;

@@ -48,8 +48,8 @@ interface Lane<T> extends Sharer {
   known: Known;
   waiting: T[];
   underWay: number;
-  /** In which line it stands; null while it has nothing to begin or may not. */
-  line: Manner | null;
+  /** In which queue it stands; null while it has nothing to begin or may not. */
+  queue: Manner | null;
 }
 
 interface Request<T> {
@@ -70,7 +70,7 @@ export function openLanes<T>(
   const underWay = new Map<T, Request<T>>();
   const slots = ofEach((manner) => openShares(SLOTS[manner]));
   /** Lanes that have something to begin, in turn, by their organizations, in turn. */
-  const lines = ofEach(() => new Map<string, Map<string, Lane<T>>>());
+  const queues = ofEach(() => new Map<string, Map<string, Lane<T>>>());
   let isLooking = false;
   let ended = Promise.withResolvers<void>();
 
@@ -88,37 +88,38 @@ export function openLanes<T>(
   };
 
   const leave = (lane: Lane<T>) => {
-    if (lane.line === null) return;
-    const own = lines[lane.line].get(lane.organizationId);
+    if (lane.queue === null) return;
+    const own = queues[lane.queue].get(lane.organizationId);
     own?.delete(lane.id);
-    if (own?.size === 0) lines[lane.line].delete(lane.organizationId);
-    lane.line = null;
+    if (own?.size === 0) queues[lane.queue].delete(lane.organizationId);
+    lane.queue = null;
   };
 
-  /** Puts a lane at the end of the line where it belongs, unless it stands there. */
-  const queue = (lane: Lane<T>) => {
+  /** Puts a lane at the end of the queue where it belongs, unless it stands there. */
+  const enqueue = (lane: Lane<T>) => {
     const { known: now, organizationId } = lane;
-    const line = lane.waiting.length > 0 && lane.underWay < now.width ? now.manner : null;
-    if (lane.line === line) return;
+    const queue = lane.waiting.length > 0 && lane.underWay < now.width ? now.manner : null;
+    if (lane.queue === queue) return;
     leave(lane);
-    if (line === null) return;
-    const own = lines[line].get(organizationId) ?? new Map<string, Lane<T>>();
-    lines[line].set(organizationId, own.set(lane.id, lane));
-    lane.line = line;
+    if (queue === null) return;
+    const own = queues[queue].get(organizationId) ?? new Map<string, Lane<T>>();
+    queues[queue].set(organizationId, own.set(lane.id, lane));
+    lane.queue = queue;
   };
 
-  const toTheEnd = ({ line, organizationId, id }: Lane<T>) => {
-    const own = line && lines[line].get(organizationId);
+  const toTheEnd = ({ queue, organizationId, id }: Lane<T>) => {
+    const own = queue && queues[queue].get(organizationId);
     if (!own) return;
     const lane = own.get(id);
     if (lane && own.size > 1 && own.delete(id)) own.set(id, lane);
-    if (lines[line].size > 1 && lines[line].delete(organizationId)) lines[line].set(organizationId, own);
+    if (queues[queue].size > 1 && queues[queue].delete(organizationId))
+      queues[queue].set(organizationId, own);
   };
 
   /** The lane whose turn it is, of those that may begin something. */
   const next = (manner: Manner): Lane<T> | null => {
     const { left, roomOf } = slots[manner];
-    for (const [organizationId, own] of lines[manner]) {
+    for (const [organizationId, own] of queues[manner]) {
       if (left() <= 0) return null;
       if (roomOf({ id: "", organizationId }) <= 0) continue;
       for (const lane of own.values()) if (roomOf(lane) > 0) return lane;
@@ -155,7 +156,7 @@ export function openLanes<T>(
         width: how === "well" ? Math.min(width * 2, WIDTH.most) : Math.max(width >> 1, WIDTH.least),
       });
     }
-    queue(lane);
+    enqueue(lane);
     if (lane.waiting.length === 0 && lane.underWay === 0) lanes.delete(lane.id);
     go();
     if (lanes.size > 0) return;
@@ -171,7 +172,7 @@ export function openLanes<T>(
       if (startedMs > before) break; // and so are all after it
       if (manner === "slow") continue;
       if (lane.known.manner !== "slow") learn(lane, { ...lane.known, manner: "slow" });
-      queue(lane);
+      enqueue(lane);
       if (slots.slow.left() <= 0) continue;
       slots[manner].giveBack(lane);
       slots.slow.take(lane);
@@ -201,12 +202,12 @@ export function openLanes<T>(
         known: knownOf(receiver),
         waiting: [],
         underWay: 0,
-        line: null,
+        queue: null,
       };
       lanes.set(id, lane);
       lane.waiting.push(item);
-      if (lane.waiting.length > 1) return; // it stands in line, or is to be woken by what is under way
-      queue(lane);
+      if (lane.waiting.length > 1) return; // it stands in the queue, or is to be woken by what is under way
+      enqueue(lane);
       go();
     },
     isSlow: (receiver) => (lanes.get(receiver.id)?.known ?? knownOf(receiver)).manner === "slow",

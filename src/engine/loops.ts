@@ -1,9 +1,9 @@
 import { openSetbacks } from "../base/setbacks.ts";
 import type { App } from "../context.ts";
+import { moveQueues } from "../flows/concurrency.ts";
 import { continueDueRuns } from "../flows/continue.ts";
 import { startDueSchedules } from "../flows/due.ts";
 import { openFollower } from "../flows/follow.ts";
-import { moveLines } from "../flows/line.ts";
 import { type Counted, watchAutomations } from "../flows/watch.ts";
 import { sendDueAlerts } from "../resources/alerts/alerts.ts";
 import { continueTurns, failLostTurns } from "../resources/chat/recover.ts";
@@ -32,12 +32,12 @@ export const LOOPS = {
     name: "run continuer",
     restMs: 500,
     open(app) {
-      const [runs, lines] = [openSetbacks(app.clock), openSetbacks(app.clock)];
+      const [runs, queues] = [openSetbacks(app.clock), openSetbacks(app.clock)];
       let untiedMs = Number.NEGATIVE_INFINITY;
       return async () => {
         const isThorough = app.clock.monotonic() - untiedMs >= UNTIE_EVERY_MS;
         if (isThorough) untiedMs = app.clock.monotonic();
-        return (await continueDueRuns(app, runs)) + (await moveLines(app, lines, isThorough));
+        return (await continueDueRuns(app, runs)) + (await moveQueues(app, queues, isThorough));
       };
     },
   },

@@ -34,7 +34,7 @@ export function rescuer(app: App): Loop {
 }
 
 /**
- * Puts lost runs back in line, and fails those that were interrupted too often. Gives back those among them whose
+ * Puts lost runs back in the queue, and fails those that were interrupted too often. Gives back those among them whose
  * failure could not be written; they are told, keep nobody else waiting, and are to be rescued again.
  */
 export async function rescue(app: App, lost: Lost): Promise<RunRow[]> {

@@ -172,7 +172,7 @@ function roomFor(
   };
 }
 
-/** SQL whose statements wait in the organization's own line. */
+/** SQL whose statements wait in the organization's own queue. */
 function sqlFor({ sql, organizationId }: Context): RunContext["sql"] {
   return {
     ...sql,

@@ -38,7 +38,7 @@ const SEAL_MS = 1_000;
 const LET_GO_MS = 6_000;
 
 export interface Engine {
-  /** Lets nothing new start, waits `graceMs` for what is under way, and puts the rest back in line. */
+  /** Lets nothing new start, waits `graceMs` for what is under way, and puts the rest back in the queue. */
   stop(graceMs: number): Promise<void>;
 }
 

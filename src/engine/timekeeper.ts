@@ -40,7 +40,7 @@ export function timekeeper(app: App): Loop {
 
 /**
  * Reckons anew what was reckoned by a clock that was ahead: a pause lasts as long as it was to last, from now on, a run
- * in line is due at once, a schedule comes at its next instant. Gives back how many rows that were.
+ * in the queue is due at once, a schedule comes at its next instant. Gives back how many rows that were.
  */
 async function mendInstants(app: App): Promise<number> {
   const mended = await app.store.write(async (db) => {

@@ -20,7 +20,7 @@ export interface Worker extends Loop {
   drain(): void;
   /** Resolves when nothing is under way any more. */
   idle(): Promise<void>;
-  /** Puts all that is under way back in line, as soon as it lets go. */
+  /** Puts all that is under way back in the queue, as soon as it lets go. */
   stop(): void;
   /** Puts back what does not let go; whatever it still comes to is not written. */
   abandon(): Promise<void>;

@@ -230,7 +230,7 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   readonly providers: readonly string[] | null;
   /**
    * The dataset, `layer.dataset`, that a run writes to; null for none, and where only a template knows it.
-   * Runs that write to one dataset are carried out one at a time, and wait for each other in line.
+   * Runs that write to one dataset are carried out one at a time, and wait for each other in the queue.
    */
   writes?(definition: JsonObject): string | null;
   /** Fields of SQL text, as paths with `*` for list items: templates in them become bound parameters. */
@@ -259,7 +259,7 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   readonly isInside?: boolean;
   /**
    * For kinds that only compute for microseconds: the result at once, small enough for the run's row. As a step of an
-   * automation they are decided inside the transaction that reaches them; those that stand in line are decided many
+   * automation they are decided inside the transaction that reaches them; queued ones are decided many
    * at a time, with no context. They need no slot.
    */
   decide?(definition: JsonObject, scope: Scope): JsonObject;

@@ -96,7 +96,7 @@ interface Beginning {
   patience: Patience;
 }
 
-/** Decides over one step whose dependencies have ended: skipped, failed, or in line. */
+/** Decides over one step whose dependencies have ended: skipped, failed, or in the queue. */
 async function begin(
   tx: WriteContext,
   run: AutomationRunRow,

@@ -7,8 +7,8 @@ import { settleWait } from "../queue/waits.ts";
 import type { AutomationConfig } from "../resources/automations/config.ts";
 import { type AutomationRow, type AutomationRunRow, automations } from "../resources/automations/table.ts";
 import type { RunError, RunRow } from "../resources/runs/table.ts";
-import { lineWaitsForEver } from "./deadlock.ts";
-import { admission } from "./line.ts";
+import { admission } from "./concurrency.ts";
+import { queueWaitsForEver } from "./deadlock.ts";
 import { callersOf, findLink, type Link, MAX_DEPTH } from "./lineage.ts";
 import { startAutomationRun } from "./start.ts";
 
@@ -17,7 +17,7 @@ const MAX_RESULT_CHARACTERS = 256 * 1024;
 
 /**
  * Starts the called automation for `run`, which waits for it; where it need not wait, it ends at once. The run fails
- * for an automation that is not there, is disabled, calls itself, lies too deep, or has a line that moves on only once
+ * for an automation that is not there, is disabled, calls itself, lies too deep, or has a queue that moves on only once
  * this run has ended.
  */
 export async function callAutomation(tx: WriteContext, run: RunRow, call: AutomationCall): Promise<void> {
@@ -90,7 +90,7 @@ async function callFault(
   if (!wait || concurrency === undefined) return null;
   if ((await admission(tx, id, concurrency)) !== "queue") return null;
   const { organizationId } = tx;
-  if (!(await lineWaitsForEver(tx.db, { organizationId, automationId: id, newRunId }))) return null;
+  if (!(await queueWaitsForEver(tx.db, { organizationId, automationId: id, newRunId }))) return null;
   const message = `The automation ${name} lets ${concurrency.max} go at once, and those wait, through what they call, for this run: none would ever end. Raise its concurrency, or call it without waiting.`;
   return { code: "call_deadlock", message };
 }

@@ -54,7 +54,7 @@ export async function endEarly(
   const ended = { ...run, status, error, steps, dueAt: null, completedAt };
   await save(tx, ended, starting);
   for (const id of await openRunsOf(tx, run)) {
-    // One that is cancelled may make room in a line, and so let another end on the spot.
+    // One that is cancelled may make room in a queue, and so let another end on the spot.
     if (!isFinal(await findRun(tx, id))) await requestCancel(tx, id);
   }
   const entity = { type: "automation", id: run.automationId } as const;

@@ -9,10 +9,10 @@ const MAX_NODES = 5_000;
 const MAX_ROUNDS = 200;
 /** Runs of one key go in order: the one that is under way stands among the first. */
 const FIRST_OF_KEY = 16;
-/** Of a wide line one run that ends is enough: most often there is one among so many. */
-const FIRST_OF_LINE = 16;
+/** Of a wide queue one run that ends is enough: most often there is one among so many. */
+const FIRST_QUEUED = 16;
 
-/** What has to end before a run can: all of these, or any one of those whose line it stands in. */
+/** What has to end before a run can: all of these, or any one of those whose queue it stands in. */
 type Node = { all: readonly string[] } | { any: readonly string[] };
 
 /** What was not looked up yet. */
@@ -21,13 +21,13 @@ interface Open {
   runs: string[];
   /** Others, which are looked up where all else leads to no end. */
   later: string[];
-  /** Automations whose lines runs stand in. */
-  lines: Map<string, string[]>;
-  /** Action runs in line behind others of their key, by that. */
+  /** Automations whose queues runs stand in. */
+  queues: Map<string, string[]>;
+  /** Action runs in the queue behind others of their key, by that. */
   keyed: Map<string, string[]>;
 }
 
-/** A run that is about to be put in line, as a step of `automationRunId`. */
+/** A run that is about to be put in the queue, as a step of `automationRunId`. */
 interface Keyed {
   organizationId: string;
   automationRunId: string;
@@ -40,31 +40,31 @@ export async function keyWaitsForEver(db: ReadDb, step: Keyed): Promise<boolean>
   const heads = await headsOf(db, organizationId, concurrencyKey);
   if (heads.length === 0) return false;
   const nodes = new Map<string, Node>([[automationRunId, { all: [NEW] }]]);
-  const open: Open = { runs: [], later: [], lines: new Map(), keyed: new Map() };
+  const open: Open = { runs: [], later: [], queues: new Map(), keyed: new Map() };
   nodes.set(NEW, { all: heads.map(({ id }) => id) });
   for (const head of heads) look(nodes, open, head);
   return !(await goesOn(db, organizationId, nodes, open));
 }
 
 /**
- * Where a run that stands in the automation's line never begins, all that this hangs on: each of the automation's runs
- * under way waits, through what it has called or what has its keys, for that line. Null where it will begin.
+ * Where a run that stands in the automation's queue never begins, all that this hangs on: each of the automation's runs
+ * under way waits, through what it has called or what has its keys, for that queue. Null where it will begin.
  */
-export async function lineTiedBy(
+export async function queueTiedBy(
   db: ReadDb,
-  line: { organizationId: string; automationId: string; newRunId?: string },
+  queue: { organizationId: string; automationId: string; newRunId?: string },
 ): Promise<readonly string[] | null> {
-  const { organizationId, automationId, newRunId } = line;
+  const { organizationId, automationId, newRunId } = queue;
   const nodes = new Map<string, Node>(newRunId === undefined ? [] : [[newRunId, { all: [NEW] }]]);
-  const open: Open = { runs: [], later: [], lines: new Map([[automationId, [NEW]]]), keyed: new Map() };
+  const open: Open = { runs: [], later: [], queues: new Map([[automationId, [NEW]]]), keyed: new Map() };
   return (await goesOn(db, organizationId, nodes, open)) ? null : [...nodes.keys()];
 }
 
-/** The same, for a run that is to be put into the line, and whose caller waits for it already. */
-export const lineWaitsForEver = async (
+/** The same, for a run that is to be put into the queue, and whose caller waits for it already. */
+export const queueWaitsForEver = async (
   db: ReadDb,
-  line: { organizationId: string; automationId: string; newRunId: string },
-): Promise<boolean> => (await lineTiedBy(db, line)) !== null;
+  queue: { organizationId: string; automationId: string; newRunId: string },
+): Promise<boolean> => (await queueTiedBy(db, queue)) !== null;
 
 /** What the question is about; no run has this id. */
 const NEW = "new";
@@ -81,13 +81,13 @@ async function goesOn(
     settle(nodes, ends);
     if (ends.has(NEW)) return true;
     if (nodes.size > MAX_NODES || round > MAX_ROUNDS) return true;
-    if (open.runs.length + open.lines.size + open.keyed.size === 0) {
+    if (open.runs.length + open.queues.size + open.keyed.size === 0) {
       if (open.later.length === 0) return false;
       open.runs = open.later.splice(0);
     }
-    const { runs, lines, keyed } = open;
-    Object.assign(open, { runs: [], lines: new Map(), keyed: new Map() });
-    await readLines(db, nodes, open, lines);
+    const { runs, queues, keyed } = open;
+    Object.assign(open, { runs: [], queues: new Map(), keyed: new Map() });
+    await readQueues(db, nodes, open, queues);
     await readKeys(db, organizationId, { nodes, open, keyed });
     await readRuns(db, nodes, open, runs);
   }
@@ -181,13 +181,13 @@ async function readKeys(db: ReadDb, organizationId: string, { nodes, open, keyed
 }
 
 /** Spelt as in the index `automation_runs_limited`. */
-async function readLines(
+async function readQueues(
   db: ReadDb,
   nodes: Map<string, Node>,
   open: Open,
-  lines: ReadonlyMap<string, string[]>,
+  queues: ReadonlyMap<string, string[]>,
 ): Promise<void> {
-  for (const [automationId, ids] of lines) {
+  for (const [automationId, ids] of queues) {
     const underWay = await db
       .select({ id: automationRuns.id })
       .from(automationRuns)
@@ -203,12 +203,12 @@ async function readLines(
       .select({ max: sql<number | null>`${automations.config} ->> '$.concurrency.max'` })
       .from(automations)
       .where(eq(automations.id, automationId));
-    // A line that has room only waits to be moved on.
+    // A queue that has room only waits to be moved on.
     const any = underWay.length < (room?.max ?? Number.POSITIVE_INFINITY) ? [] : underWay.map(({ id }) => id);
     for (const id of ids) nodes.set(id, { any });
     const unknown = any.filter((id) => !nodes.has(id));
-    open.runs.push(...unknown.slice(0, FIRST_OF_LINE));
-    open.later.push(...unknown.slice(FIRST_OF_LINE));
+    open.runs.push(...unknown.slice(0, FIRST_QUEUED));
+    open.later.push(...unknown.slice(FIRST_QUEUED));
   }
 }
 
@@ -228,8 +228,8 @@ async function readRuns(
     })
     .from(automationRuns)
     .where(and(inArray(automationRuns.id, ids), isNull(automationRuns.completedAt)));
-  const inLine = new Set(rows.filter(({ status }) => status === "pending").map(({ id }) => id));
-  for (const { id, automationId } of rows) if (inLine.has(id)) push(open.lines, automationId, id);
+  const queued = new Set(rows.filter(({ status }) => status === "pending").map(({ id }) => id));
+  for (const { id, automationId } of rows) if (queued.has(id)) push(open.queues, automationId, id);
   const steps = await db
     .select({ ...waiting, above: sql<string>`${actionRuns.automationRunId}` })
     .from(actionRuns)
@@ -242,6 +242,6 @@ async function readRuns(
     );
   const byRun = Map.groupBy(steps, ({ above }) => above);
   for (const id of ids)
-    if (!inLine.has(id)) nodes.set(id, { all: (byRun.get(id) ?? []).map((step) => step.id) });
+    if (!queued.has(id)) nodes.set(id, { all: (byRun.get(id) ?? []).map((step) => step.id) });
   for (const step of steps) look(nodes, open, step);
 }

@@ -61,7 +61,7 @@ const beginItem = prepared((db: WriteDb) =>
     where automation_run_id = ? and step_key = ? and item_index = ?`),
 );
 
-/** Puts as many of the next items in line as may go at once. */
+/** Puts as many of the next items in the queue as may go at once. */
 async function startItems(
   tx: WriteContext,
   run: SlimRun,
@@ -76,7 +76,7 @@ async function startItems(
   const { concurrencyKey } = work.definition;
   const isKeyed = typeof concurrencyKey === "string";
   const seen = isKeyed ? (scope ?? (await storedScope(tx, run, concurrencyKey))) : {};
-  // All of them before the first is put in line: a key that can't be told fails the step, and then none is to go.
+  // All of them before the first is put in the queue: a key that can't be told fails the step, and then none is to go.
   const runs = next.map(({ index, item }) => {
     const own = isKeyed ? { ...seen, item: storedJson<Json>(item), index } : seen;
     return { index, input: runOfStep(tx, run, { step, work, scope: own }) };

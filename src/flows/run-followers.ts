@@ -3,7 +3,7 @@ import { traceAutomationRun } from "../queue/trace.ts";
 import { cancelDecision, openDecision } from "../resources/decisions/open.ts";
 import { callAutomation, callReturned } from "./call.ts";
 import { cancelUnlessEnded } from "./cancel.ts";
-import { moveUp } from "./line.ts";
+import { moveUp } from "./concurrency.ts";
 import { stepScope } from "./scope.ts";
 import { stepGoesOn, stepsSettled, stepWaits } from "./settle.ts";
 
@@ -18,7 +18,7 @@ export const runFollowers: RunFollowers = {
     const { id, automationId } = run;
     tx.afterCommit(() => traceAutomationRun(tx, run));
     if (run.callerRunId !== null) tx.afterWork(`call ${id}`, () => callReturned(tx, run));
-    if (run.isLimited) tx.afterWork(`line ${automationId}`, () => moveUp(tx, automationId));
+    if (run.isLimited) tx.afterWork(`queue ${automationId}`, () => moveUp(tx, automationId));
   },
   stepScope,
   waitServices: {

@@ -49,7 +49,7 @@ export async function stepWaits(tx: WriteContext, run: RunRow): Promise<void> {
   await turn(tx, slim, run, { status: "waiting", startedAt: run.startedAt, waitKind });
 }
 
-/** Takes note of a step that waited and is in line again. */
+/** Takes note of a step that waited and is in the queue again. */
 export async function stepGoesOn(tx: WriteContext, run: RunRow): Promise<void> {
   const [slim] = await slimRunById(tx.db).all({ id: run.automationRunId });
   if (!slim || isEnded(slim.status)) return;

@@ -11,9 +11,9 @@ import type { RunError } from "../resources/runs/table.ts";
 import { refuseQueue } from "../resources/usage/quotas.ts";
 import { advance } from "./advance.ts";
 import { cancelUnlessEnded } from "./cancel.ts";
+import { admission, replacedBy, skippedError } from "./concurrency.ts";
 import { deliverySettled, type HeldDelivery } from "./delivery.ts";
 import { findAutomation } from "./find.ts";
-import { admission, replacedBy, skippedError } from "./line.ts";
 import { below, type Link, MAX_DEPTH } from "./lineage.ts";
 import type { StoredTrigger } from "./long-payload.ts";
 import { insertAutomationRun } from "./save.ts";
@@ -53,8 +53,8 @@ function quotaOnly(error: unknown): AppError {
 }
 
 /**
- * Starts a run of the automation, up to the first steps being in line; where its `concurrency` leaves no room, the run
- * waits in line itself, or comes back cancelled. Past the quota of queued runs one that a person or a sender asks for
+ * Starts a run of the automation, up to the first steps being in the queue; where its `concurrency` leaves no room, the run
+ * waits in the queue itself, or comes back cancelled. Past the quota of queued runs one that a person or a sender asks for
  * throws `quota_exceeded`, and one that a schedule or an event starts fails with it.
  */
 export async function startAutomationRun(

@@ -4,8 +4,8 @@ import type { Clock } from "../base/clock.ts";
 import type { Egress } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { type Ids, systemIds } from "../base/ids.ts";
-import { openLine } from "../base/line.ts";
 import { openMemory } from "../base/memory.ts";
+import { openSemaphore } from "../base/semaphore.ts";
 import { readReply, send } from "../providers/s3/client.ts";
 import { listPages } from "../providers/s3/list.ts";
 import { rootOf, type S3Config, type S3Credentials, type S3Link } from "../providers/s3/shape.ts";
@@ -76,10 +76,10 @@ export function openBucketLake(options: BucketOptions): BucketLake {
   };
   const local = openFolderLake(join(folder, "work"), ids);
   const cache = openCache({ folder: join(folder, "files"), maxBytes: cacheBytes, graceMs, clock, ids });
-  const line = openLine(TRANSFERS);
+  const semaphore = openSemaphore(TRANSFERS);
 
   const transfer = async <T>(work: () => Promise<T>): Promise<T> => {
-    const leave = await line.enter(signal);
+    const leave = await semaphore.enter(signal);
     try {
       return await work();
     } catch (error) {

@@ -18,7 +18,7 @@ export const LEASE_MS = 30_000;
  * its key is not finished, and while any is under way: after the clock was set back the newer one may have
  * the smaller id. Runs that write to one dataset go one at a time: a run is held back while another is under
  * way, and while an older one could go; one that is itself held back by its key may wait for this very run. The
- * youngest of the older ones is looked at first, so that a long line of those is not gone through for each run.
+ * youngest of the older ones is looked at first, so that a long queue of those is not gone through for each run.
  */
 const isClaimable = sql`
   r.status in ('pending', 'waiting') and r.due_at is not null and r.due_at <= ${sql.placeholder("now")}
@@ -54,8 +54,8 @@ const isClaimableBesideOthers = sql`${isClaimable} and r.process_deaths < ${sql.
 /** With a bare parameter here SQLite would compile the statement anew each time that it runs. */
 const LIMIT = sql`+${sql.placeholder("limit")}`;
 
-/** The first organization after `after`, in the order of their ids, that has runs in line. */
-const nextInLine = (after: SQL) => sql`(
+/** The first organization after `after`, in the order of their ids, that has runs in the queue. */
+const nextInQueue = (after: SQL) => sql`(
   select min(organization_id) from action_runs indexed by action_runs_due
   where status in ('pending', 'waiting') and due_at is not null and organization_id > ${after})`;
 
@@ -66,11 +66,11 @@ const inTurn = prepared((db: WriteDb) =>
     .from(sql`(
       with recursive
         later(id) as (
-          select ${nextInLine(sql`${sql.placeholder("last")}`)}
-          union all select ${nextInLine(sql`later.id`)} from later where later.id is not null),
+          select ${nextInQueue(sql`${sql.placeholder("last")}`)}
+          union all select ${nextInQueue(sql`later.id`)} from later where later.id is not null),
         sooner(id) as (
-          select ${nextInLine(sql`''`)}
-          union all select ${nextInLine(sql`sooner.id`)} from sooner where sooner.id < ${sql.placeholder("last")})
+          select ${nextInQueue(sql`''`)}
+          union all select ${nextInQueue(sql`sooner.id`)} from sooner where sooner.id < ${sql.placeholder("last")})
       select o.id from (
         select id from later where id is not null
         union all select id from sooner where id <= ${sql.placeholder("last")}) o
@@ -169,7 +169,7 @@ export interface Room {
 }
 
 /**
- * Leases due runs to this process, as many as there are `slots`: organizations take turns, so that a long line of one
+ * Leases due runs to this process, as many as there are `slots`: organizations take turns, so that a long queue of one
  * holds up no other; within an organization those longest due come first. Instant ones take no slot: with `complete`
  * they come back completed. A suspected run comes alone, and before all others.
  */
@@ -229,7 +229,7 @@ interface Claim {
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Where all that there is room for are instant ones, it looks further: a line of them is not to go in small steps. */
+/** Where all that there is room for are instant ones, it looks further: a queue of them is not to go in small steps. */
 async function claimOf(claim: Claim, organizationId: string, slots: number): Promise<RunRow[]> {
   const { app, db, now, complete } = claim;
   const rows: RunRow[] = [];

@@ -59,7 +59,7 @@ const setLatest = changing((db) =>
 );
 
 /**
- * Puts a run in line; the worker takes it up once the transaction is durable. Throws `quota_exceeded`, but for steps of
+ * Puts a run in the queue; the worker takes it up once the transaction is durable. Throws `quota_exceeded`, but for steps of
  * an automation run, which was let in as a whole.
  */
 export async function enqueueRun(tx: WriteContext, run: NewRun): Promise<RunRow> {

@@ -57,7 +57,7 @@ function isLost(app: App, lost: Lost): SQL | undefined {
   );
 }
 
-/** Puts lost runs back in line. One that was interrupted more than three times comes back to be failed. */
+/** Puts lost runs back in the queue. One that was interrupted more than three times comes back to be failed. */
 export async function rescueRuns(app: App, lost: Lost): Promise<{ again: number; exhausted: RunRow[] }> {
   const now = timestamp(app.clock);
   // Of processes that share a store none knows whether another died or stood still.
@@ -88,7 +88,7 @@ export async function rescueRuns(app: App, lost: Lost): Promise<{ again: number;
   };
 }
 
-/** Puts a run back in line without using a try, for a process that is stopping. */
+/** Puts a run back in the queue without using a try, for a process that is stopping. */
 export function releaseRun(app: App, run: RunRow): Promise<void> {
   return write(contextForRun(app, run), async (tx) => {
     const now = timestamp(tx.clock);

@@ -28,7 +28,7 @@ export async function abandonWait(tx: WriteContext, run: RunRow): Promise<void> 
 }
 
 /**
- * Puts the run that waits for `id` back in line, in the transaction that settles what it waited for: it is executed
+ * Puts the run that waits for `id` back in the queue, in the transaction that settles what it waited for: it is executed
  * again. Null where no run waits for it any more.
  */
 export async function resumeWait(tx: WriteContext, kind: WaitKind, id: string): Promise<RunRow | null> {

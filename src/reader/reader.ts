@@ -1,6 +1,6 @@
 import { type Chore, doChore } from "../base/chore.ts";
 import { AppError } from "../base/errors.ts";
-import { openFairLine } from "../base/line.ts";
+import { openFairSemaphore } from "../base/semaphore.ts";
 import type { Reader, ReadPage } from "./contract.ts";
 
 const READ: Chore = {
@@ -15,10 +15,10 @@ const MAX_CHILDREN = 4;
 
 /** Pages read by `self`: one process for each, which ends with it. */
 export function openReader(self: readonly string[]): Reader {
-  const line = openFairLine(MAX_CHILDREN, "pages");
+  const semaphore = openFairSemaphore(MAX_CHILDREN, "pages");
   return {
     async read(source, signal, organizationId = "") {
-      const leave = await line.enter(signal, { organizationId });
+      const leave = await semaphore.enter(signal, { organizationId });
       try {
         return (await doChore(self, READ, source, signal)) as unknown as ReadPage;
       } catch (error) {

@@ -1,6 +1,6 @@
 import { type Chore, doChore } from "../base/chore.ts";
 import { AppError } from "../base/errors.ts";
-import { openFairLine } from "../base/line.ts";
+import { openFairSemaphore } from "../base/semaphore.ts";
 import type { SheetAnswer, Sheets } from "./contract.ts";
 
 const READ: Chore = {
@@ -16,10 +16,10 @@ const MAX_CHILDREN = 4;
 
 /** Reads sheets by `self`: one process for each file, which ends with it. */
 export function openSheets(self: readonly string[]): Sheets {
-  const line = openFairLine(MAX_CHILDREN, "files");
+  const semaphore = openFairSemaphore(MAX_CHILDREN, "files");
   return {
     async read({ signal, organizationId = "", ...source }) {
-      const leave = await line.enter(signal, { organizationId });
+      const leave = await semaphore.enter(signal, { organizationId });
       const paths = { read: [source.path], write: [source.folder] };
       const reading = doChore(self, READ, source, signal, paths).finally(leave);
       const answer = (await reading.catch((error: unknown) => {

@@ -3,14 +3,14 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
-import { openFairLine } from "../base/line.ts";
+import { openFairSemaphore } from "../base/semaphore.ts";
 import type { ReachablePaths } from "../base/walls.ts";
 import type { Sql, SqlJob } from "./contract.ts";
 import { type Child, startChild } from "./process.ts";
 import type { Outcome, ToChild } from "./protocol.ts";
 import { namesIn } from "./text.ts";
 
-/** Tenant statements that run at once, half of them of one organization; others wait in line. */
+/** Tenant statements that run at once, half of them of one organization; others wait in the queue. */
 const MAX_CHILDREN = 4;
 
 /** How long a child stays ready for the next statement. */
@@ -54,7 +54,7 @@ export function openSql(options: SqlOptions): Sql {
   const memoryBytes = bytesOf(memory);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   sweep(folder);
-  const line = openFairLine(MAX_CHILDREN, "SQL statements");
+  const semaphore = openFairSemaphore(MAX_CHILDREN, "SQL statements");
   const children = new Set<Child>();
   let warm: Child | null = null;
   let idle: ReturnType<typeof setTimeout> | undefined;
@@ -109,7 +109,7 @@ export function openSql(options: SqlOptions): Sql {
     message: ToChild,
     onRows?: (text: string) => void,
   ): Promise<Outcome> => {
-    const leave = await line.enter(job.signal, { organizationId: job.organizationId ?? "" });
+    const leave = await semaphore.enter(job.signal, { organizationId: job.organizationId ?? "" });
     let child: Child;
     try {
       child = await take();
@@ -127,7 +127,7 @@ export function openSql(options: SqlOptions): Sql {
       clearTimeout(timer);
       job.signal?.removeEventListener("abort", stop);
       child.kill();
-      // The caller has its rows and need not wait for the process to go; the next in line does.
+      // The caller has its rows and need not wait for the process to go; the next in the queue does.
       void child.gone.then(() => {
         leave();
         keepWarm();

@@ -36,7 +36,7 @@ export interface Store {
    * rejects. A `work` that throws undoes only itself and rejects with what it threw.
    *
    * Writers take turns, in the order of their calls, and those that wait together share one commit. So
-   * keep network calls, hashing and sleeping out of `work`: everyone else is standing in line. A `work`
+   * keep network calls, hashing and sleeping out of `work`: everyone else is standing in the queue. A `work`
    * that takes longer than 10 s is undone and rejects with `internal`. Its handle is only good inside
    * `work`: a statement that comes later is refused.
    *
@@ -52,7 +52,7 @@ export interface Store {
   backup(path: string): Promise<void>;
   /** Sizes on disk; zeros for a libSQL server. */
   stats(): Promise<{ databaseBytes: number; walBytes: number }>;
-  /** Waits for the writes in line; later ones reject with `unavailable`. */
+  /** Waits for the writes in the queue; later ones reject with `unavailable`. */
   close(): Promise<void>;
 }
 

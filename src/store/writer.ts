@@ -25,12 +25,12 @@ const CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)";
  */
 export class ThreadWriter implements Writer {
   readonly db: WriteDb;
-  readonly #line: Line;
+  readonly #channel: WriterChannel;
   readonly #options: CommitOptions;
   #current: ThreadTransaction | null = null;
 
   constructor(options: CommitOptions & Pick<StoreOptions, "path">, check: () => void) {
-    this.#line = new Line(options.path);
+    this.#channel = new WriterChannel(options.path);
     this.#options = options;
     const current = (): ThreadTransaction => {
       check();
@@ -44,24 +44,24 @@ export class ThreadWriter implements Writer {
   }
 
   begin(isOptimistic: boolean): Transaction {
-    this.#current = new ThreadTransaction(this.#line, isOptimistic, this.#options);
+    this.#current = new ThreadTransaction(this.#channel, isOptimistic, this.#options);
     return this.#current;
   }
 
   /** Moves what it can of the WAL; to be called while no transaction is open. */
   async checkpoint(): Promise<void> {
-    await this.#line.ask([this.#line.step(CHECKPOINT)]);
+    await this.#channel.ask([this.#channel.step(CHECKPOINT)]);
   }
 
   close(): Promise<void> {
-    return this.#line.close();
+    return this.#channel.close();
   }
 }
 
 type CommitOptions = Pick<StoreOptions, "beforeCommit" | "syncMs">;
 
 class ThreadTransaction implements Transaction {
-  readonly #line: Line;
+  readonly #channel: WriterChannel;
   readonly #isOptimistic: boolean;
   readonly #options: CommitOptions;
   /** What the thread has not heard of yet. */
@@ -74,11 +74,11 @@ class ThreadTransaction implements Transaction {
   #isOpen = false;
   #lost: unknown = null;
 
-  constructor(line: Line, isOptimistic: boolean, options: CommitOptions) {
-    this.#line = line;
+  constructor(channel: WriterChannel, isOptimistic: boolean, options: CommitOptions) {
+    this.#channel = channel;
     this.#isOptimistic = isOptimistic;
     this.#options = options;
-    this.#steps = [line.step(BEGIN)];
+    this.#steps = [channel.step(BEGIN)];
   }
 
   get lost(): unknown {
@@ -91,18 +91,18 @@ class ThreadTransaction implements Transaction {
   }
 
   release(): void {
-    if (this.#isMarked) this.#steps.push(this.#line.step(RELEASE));
+    if (this.#isMarked) this.#steps.push(this.#channel.step(RELEASE));
   }
 
   rollbackTo(): void {
-    if (this.#isMarked) this.#steps = [this.#line.step(ROLLBACK_TO), this.#line.step(RELEASE)];
+    if (this.#isMarked) this.#steps = [this.#channel.step(ROLLBACK_TO), this.#channel.step(RELEASE)];
     else this.#steps.length = this.#mark;
   }
 
   async commit(): Promise<void> {
     if (!this.#isOpen && this.#steps.length === 1) return; // nobody wrote
     this.#options.beforeCommit?.();
-    this.#steps.push(this.#line.step(COMMIT));
+    this.#steps.push(this.#channel.step(COMMIT));
     await this.#send(this.#options.syncMs);
   }
 
@@ -110,15 +110,15 @@ class ThreadTransaction implements Transaction {
     this.#steps = [];
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    await this.#line.ask([this.#line.step(ROLLBACK)]).catch(() => undefined); // a thread that broke has none open
+    await this.#channel.ask([this.#channel.step(ROLLBACK)]).catch(() => undefined); // a thread that broke has none open
   }
 
   /** A statement that somebody waits for. Throws a `storeFault`. */
   async perform(sql: string, how: How, values: unknown[]): Promise<unknown> {
     if (this.#lost !== null) throw storeFault(this.#lost);
-    const step = this.#line.step(sql, how, values);
+    const step = this.#channel.step(sql, how, values);
     if (!this.#isMarked) {
-      this.#steps.splice(this.#mark, 0, this.#line.step(SAVEPOINT));
+      this.#steps.splice(this.#mark, 0, this.#channel.step(SAVEPOINT));
       this.#isMarked = true;
     }
     this.#steps.push(step);
@@ -129,7 +129,7 @@ class ThreadTransaction implements Transaction {
   leave(sql: string, values: readonly unknown[]): Promise<unknown> | undefined {
     if (!this.#isOptimistic) return this.perform(sql, "run", [...values]);
     if (this.#lost !== null) throw storeFault(this.#lost);
-    this.#steps.push(this.#line.step(sql, "blind", values as unknown[]));
+    this.#steps.push(this.#channel.step(sql, "blind", values as unknown[]));
   }
 
   /** Gives back what the last step did. What went wrong before it is left in `lost`. */
@@ -137,7 +137,7 @@ class ThreadTransaction implements Transaction {
     const steps = this.#steps;
     this.#steps = [];
     this.#isOpen = true;
-    const { value, fault, inTransaction } = await this.#line.ask(steps, pauseMs).catch((error) => {
+    const { value, fault, inTransaction } = await this.#channel.ask(steps, pauseMs).catch((error) => {
       this.#isOpen = false;
       this.#lost ??= error;
       throw error;
@@ -156,7 +156,7 @@ class ThreadTransaction implements Transaction {
 }
 
 /** The way to the thread: statements by number, requests and replies as text. */
-class Line {
+class WriterChannel {
   readonly #path: string;
   readonly #thread = new Thread<string, string>(
     () => new Worker(new URL("./writer.worker.ts", import.meta.url).href, { name: "writer", smol: true }),

@@ -213,7 +213,7 @@ export async function deleteAction(ctx: Context, id: string): Promise<void> {
 }
 
 /**
- * Puts a run of the action in line, in a transaction that has not changed it. `definitionOverrides` is a JSON Merge Patch over the definition; `given` is what
+ * Puts a run of the action in the queue, in a transaction that has not changed it. `definitionOverrides` is a JSON Merge Patch over the definition; `given` is what
  * templates see as `input`.
  *
  * Throws `invalid_state` for a disabled action, `InvalidInput` for a definition that can't run, `scope_missing` for

@@ -15,7 +15,7 @@ import type { RunError } from "../runs/table.ts";
 import { postSigned } from "../webhooks/send.ts";
 
 /**
- * Puts an alert in line when the automation's failures within its window have reached the threshold, once a
+ * Puts an alert in the queue when the automation's failures within its window have reached the threshold, once a
  * window; in the transaction of the delivery's last failure (docs/decisions/webhooks-in.md).
  */
 export async function raiseAlert(
@@ -62,7 +62,7 @@ const FAILING: NoticeType = "webhook.failing";
 const ofType = (automationId: string, type: NoticeType) =>
   and(eq(webhookAlerts.automationId, automationId), eq(webhookAlerts.type, type));
 
-/** Puts a signed notice in line, in the transaction of what it tells; the ones before it of its type say nothing any more. */
+/** Puts a signed notice in the queue, in the transaction of what it tells; the ones before it of its type say nothing any more. */
 export async function putNotice(
   tx: WriteContext,
   automationId: string,

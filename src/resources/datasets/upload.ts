@@ -1,7 +1,7 @@
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError, invalid } from "../../base/errors.ts";
-import { type Line, openFairLine } from "../../base/line.ts";
+import { openFairSemaphore, type Semaphore } from "../../base/semaphore.ts";
 import { type Context, write } from "../../context.ts";
 import { unite } from "../../executors/transform/change.ts";
 import type { LakeFile, LakeTable, TableChange } from "../../lake/contract.ts";
@@ -144,16 +144,16 @@ interface Landing {
 
 /** Files that are read at once; each may take as much memory as a statement. */
 const READERS = 2;
-const lines = new WeakMap<Sql, Line>();
+const semaphores = new WeakMap<Sql, Semaphore>();
 
-function lineOf(sql: Sql): Line {
-  const line = lines.get(sql) ?? openFairLine(READERS, "files");
-  lines.set(sql, line);
-  return line;
+function semaphoreOf(sql: Sql): Semaphore {
+  const semaphore = semaphores.get(sql) ?? openFairSemaphore(READERS, "files");
+  semaphores.set(sql, semaphore);
+  return semaphore;
 }
 
 async function land(ctx: Context, { path, folder, loadId, format, query, signal }: Landing) {
-  const leave = await lineOf(ctx.sql).enter(signal, { organizationId: ctx.organizationId });
+  const leave = await semaphoreOf(ctx.sql).enter(signal, { organizationId: ctx.organizationId });
   const seconds = ctx.config.sqlTimeoutSeconds;
   const late = new AbortController();
   const done = new AbortController();

@@ -2,7 +2,7 @@ import { AppError } from "../../base/errors.ts";
 import { isObject, parseJson } from "../../base/json.ts";
 import { object, uuid } from "../../base/shape.ts";
 import type { App } from "../../context.ts";
-import { isSkipped } from "../../flows/line.ts";
+import { isSkipped } from "../../flows/concurrency.ts";
 import { readBytes } from "../../http/body.ts";
 import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
 import { findDelivery, listDeliveries } from "./deliveries.ts";

@@ -18,7 +18,7 @@ const MAX_TEXT_CHARACTERS = 2_900;
 /** What is to be told: a text now, or how a run ended. */
 export type News = { text: string } | { runKind: "action" | "automation"; runId: string };
 
-/** Puts an answer in line; it is sent once the transaction is durable, and for a run once that has ended. */
+/** Puts an answer in the queue; it is sent once the transaction is durable, and for a run once that has ended. */
 export async function reply(tx: WriteContext, target: Target, news: News): Promise<void> {
   const id = tx.ids.uuid();
   const at = timestamp(tx.clock);

@@ -26,7 +26,7 @@ export interface Taken {
 
 /** So many deliveries that are due are looked at in one go. */
 const DUE = 2_048;
-/** What a taken delivery may wait in line here, on top of the time that its receiver has. */
+/** What a taken delivery may wait in the queue here, on top of the time that its receiver has. */
 const PATIENCE_MS = 120_000;
 
 /** Until when what is taken now is nobody else's; milliseconds since the epoch. */

@@ -1,7 +1,7 @@
 import { AppError } from "./errors.ts";
 
 /** A limit on what goes on at once. Those who wait take turns by organization, in order within each. */
-export interface Line {
+export interface Semaphore {
   /**
    * Resolves with what gives the slots back. Throws `cancelled`, or the signal's own reason, when `signal` aborts
    * before, and `rate_limited` when too many of the organization wait already.
@@ -16,7 +16,7 @@ interface Entrant {
   amount: number;
 }
 
-export interface LineOptions {
+export interface SemaphoreOptions {
   /** The most slots that one organization holds at once, though one entrant may be larger; all by default. */
   mostOfOne?: number;
   /** The most entrants of one organization that wait; no limit by default. */
@@ -30,7 +30,7 @@ interface Waiting {
   enter(): void;
 }
 
-/** So many entrants of one organization wait in a fair line. */
+/** So many entrants of one organization wait for a fair semaphore. */
 const MOST_WAITING = 32;
 /** A refused entrant is asked to come back after so many seconds. */
 const RETRY_AFTER_SECONDS = 5;
@@ -38,16 +38,16 @@ const RETRY_AFTER_SECONDS = 5;
 /** Half of the slots, so that one organization leaves room for the others; at least one. */
 const halfOf = (slots: number): number => Math.max(1, Math.floor(slots / 2));
 
-/** A line of children: each may use all the memory and time that one has, so that half is for one organization. */
-export const openFairLine = (slots: number, noun: string, mostWaiting = MOST_WAITING): Line =>
-  openLine(slots, { mostOfOne: halfOf(slots), mostWaiting, noun });
+/** A semaphore for children: each may use all the memory and time that one has, so that half is for one organization. */
+export const openFairSemaphore = (slots: number, noun: string, mostWaiting = MOST_WAITING): Semaphore =>
+  openSemaphore(slots, { mostOfOne: halfOf(slots), mostWaiting, noun });
 
-export function openLine(slots: number, options: LineOptions = {}): Line {
+export function openSemaphore(slots: number, options: SemaphoreOptions = {}): Semaphore {
   const { mostOfOne = slots, mostWaiting = Number.POSITIVE_INFINITY, noun = "requests" } = options;
   let free = slots;
   const held = new Map<string, number>();
   /** The organization whose turn it is stands first. */
-  const lines = new Map<string, Waiting[]>();
+  const queues = new Map<string, Waiting[]>();
 
   const hasShare = (organizationId: string, amount: number) => {
     const own = held.get(organizationId) ?? 0;
@@ -62,13 +62,13 @@ export function openLine(slots: number, options: LineOptions = {}): Line {
   /** One that is too large for what is free waits for it, and nobody passes it. */
   const letIn = () => {
     for (;;) {
-      const turn = [...lines].find(([id, [first]]) => first !== undefined && hasShare(id, first.amount));
-      const [organizationId, line] = turn ?? [];
-      const first = line?.[0];
-      if (organizationId === undefined || !line || !first || first.amount > free) return;
-      line.shift();
-      lines.delete(organizationId);
-      if (line.length > 0) lines.set(organizationId, line);
+      const turn = [...queues].find(([id, [first]]) => first !== undefined && hasShare(id, first.amount));
+      const [organizationId, queue] = turn ?? [];
+      const first = queue?.[0];
+      if (organizationId === undefined || !queue || !first || first.amount > free) return;
+      queue.shift();
+      queues.delete(organizationId);
+      if (queue.length > 0) queues.set(organizationId, queue);
       take(organizationId, first.amount);
       first.enter();
     }
@@ -86,7 +86,7 @@ export function openLine(slots: number, options: LineOptions = {}): Line {
     async enter(signal, { organizationId = "", amount: wanted = 1 } = {}) {
       if (signal?.aborted) throw reasonOf(signal);
       const amount = Math.min(wanted, slots);
-      const line = lines.get(organizationId) ?? [];
+      const queue = queues.get(organizationId) ?? [];
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       let isIn = false;
       const waiting = {
@@ -98,18 +98,18 @@ export function openLine(slots: number, options: LineOptions = {}): Line {
         },
       };
       const quit = () => {
-        line.splice(line.indexOf(waiting), 1);
-        if (line.length === 0) lines.delete(organizationId);
+        queue.splice(queue.indexOf(waiting), 1);
+        if (queue.length === 0) queues.delete(organizationId);
       };
       const giveUp = () => {
         quit();
         reject(reasonOf(signal));
         letIn();
       };
-      line.push(waiting);
-      lines.set(organizationId, line);
+      queue.push(waiting);
+      queues.set(organizationId, queue);
       letIn();
-      if (!isIn && line.length > mostWaiting) {
+      if (!isIn && queue.length > mostWaiting) {
         quit();
         throw tooMany(noun, mostWaiting);
       }

@@ -10,9 +10,9 @@ import { mayPass } from "../store/faults.ts";
 import type { ReadDb } from "../store/store.ts";
 import { advance } from "./advance.ts";
 import { endEarly } from "./cancel.ts";
-import { lineTiedBy } from "./deadlock.ts";
+import { queueTiedBy } from "./deadlock.ts";
 
-/** Runs that one transaction sets going, and how long it goes on with that; a longer line moves on in the next. */
+/** Runs that one transaction sets going, and how long it goes on with that; a longer queue moves on in the next. */
 const BATCH = 20;
 const BATCH_MS = 50;
 
@@ -34,7 +34,7 @@ async function countUnderWay(db: ReadDb, automationId: string): Promise<number> 
   return row?.n ?? 0;
 }
 
-/** What becomes of a new run of an automation with a `concurrency`: it starts, waits in line, or is let go. */
+/** What becomes of a new run of an automation with a `concurrency`: it starts, waits in the queue, or is let go. */
 export async function admission(
   tx: WriteContext,
   automationId: string,
@@ -45,7 +45,7 @@ export async function admission(
   return isFull ? policy : "start";
 }
 
-/** The runs that make room for a new one under `cancel_previous`: those in line, and the oldest under way. */
+/** The runs that make room for a new one under `cancel_previous`: those in the queue, and the oldest under way. */
 export async function replacedBy(
   tx: WriteContext,
   automationId: string,
@@ -110,12 +110,12 @@ async function start(tx: WriteContext, run: AutomationRunRow): Promise<void> {
 }
 
 /**
- * Fails a run in a line that can't move on any more, as where its `concurrency` was lowered: the first of those that the
- * runs under way wait for. What others have called stays in line. Gives back how many it failed.
+ * Fails a run in a queue that can't move on any more, as where its `concurrency` was lowered: the first of those that the
+ * runs under way wait for. What others have called stays in the queue. Gives back how many it failed.
  */
 async function untie(tx: WriteContext, automationId: string): Promise<number> {
   const { organizationId } = tx;
-  const tie = await lineTiedBy(tx.db, { organizationId, automationId });
+  const tie = await queueTiedBy(tx.db, { organizationId, automationId });
   if (tie === null) return 0;
   const [called] = await tx.db
     .select()
@@ -138,10 +138,10 @@ async function untie(tx: WriteContext, automationId: string): Promise<number> {
 }
 
 /**
- * Moves every line on that has room: where many runs ended within one transaction, or a `concurrency` was raised.
+ * Moves every queue on that has room: where many runs ended within one transaction, or a `concurrency` was raised.
  * What can't move on any more is told, where `isThorough`. Gives back how many runs started or failed.
  */
-export async function moveLines(
+export async function moveQueues(
   app: App,
   setbacks = openSetbacks(app.clock),
   isThorough = true,
@@ -164,10 +164,10 @@ export async function moveLines(
     try {
       const { db } = app.store;
       if (await hasRoom(db, automationId)) started += await write(ctx, (tx) => moveUp(tx, automationId));
-      else if (isThorough && (await lineTiedBy(db, { organizationId, automationId })))
+      else if (isThorough && (await queueTiedBy(db, { organizationId, automationId })))
         started += await write(ctx, (tx) => untie(tx, automationId));
     } catch (error) {
-      if (!mayPass(error)) setbacks.note(automationId); // the other lines move on
+      if (!mayPass(error)) setbacks.note(automationId); // the other queues move on
       app.log.report(error, { automationId, at: "move a line on" });
     }
   }
