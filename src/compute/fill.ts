@@ -1,6 +1,7 @@
 import { processorClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { Budget, LARGE } from "../base/expression/budget.ts";
+import { ExpressionTooLong } from "../base/expression/too-long.ts";
 import type { JsonObject } from "../base/json.ts";
 import { readStored, wholeOf } from "../base/long-json.ts";
 import { resolveTemplates, type Scope, type TemplateOptions } from "../base/template.ts";
@@ -21,6 +22,22 @@ export function fillJob({ definition, options, frame }: FillWork, bytes: Buffer)
     expressions: new Budget(LARGE, processorClock),
   });
   return { output: null, bytes: Buffer.from(JSON.stringify(filled)) };
+}
+
+/** Fills in templates here where that is quick, else in a child. Throws `template_error`. */
+export async function fill(
+  compute: Compute,
+  work: Pick<FillWork, "definition" | "options">,
+  seen: { scope: Scope; kept: readonly KeptResult[] },
+  by: { organizationId: string; signal: AbortSignal },
+): Promise<JsonObject> {
+  try {
+    if (seen.kept.length === 0 || !JSON.stringify(work.definition).includes("{{"))
+      return resolveTemplates(work.definition, seen.scope, work.options) as JsonObject;
+  } catch (error) {
+    if (!(error instanceof ExpressionTooLong)) throw error;
+  }
+  return fillInChild(compute, work, seen, by);
 }
 
 /** Fills in templates that read results too long to be parsed here. Throws `template_error`. */

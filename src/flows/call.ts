@@ -10,7 +10,7 @@ import type { RunError, RunRow } from "../resources/runs/table.ts";
 import { admission } from "./concurrency.ts";
 import { queueWaitsForEver } from "./deadlock.ts";
 import { callersOf, findLink, type Link, MAX_DEPTH } from "./lineage.ts";
-import { startAutomationRun } from "./start.ts";
+import { inputFaults, startAutomationRun } from "./start.ts";
 
 /** A larger result is read at the called run; the caller has null in its place. */
 const MAX_RESULT_CHARACTERS = 256 * 1024;
@@ -29,7 +29,9 @@ export async function callAutomation(tx: WriteContext, run: RunRow, call: Automa
     });
   const automation = await findCalled(tx, call);
   const cause = run.automationRunId === null ? null : await findLink(tx.db, run.automationRunId);
-  const fault = automation ? await callFault(tx, automation, { cause, wait: call.wait, id }) : notThere(call);
+  const fault = automation
+    ? (inputFault(automation, call) ?? (await callFault(tx, automation, { cause, wait: call.wait, id })))
+    : notThere(call);
   if (!automation || fault) {
     await fail(fault ?? notThere(call));
     return;
@@ -48,6 +50,13 @@ export async function callAutomation(tx: WriteContext, run: RunRow, call: Automa
   if (call.wait) return;
   const result = { automationRunId: called.id, status: called.status, result: null };
   await settleWait(tx, "automation", id, { status: "completed", result });
+}
+
+function inputFault(automation: AutomationRow, { input }: AutomationCall) {
+  const [fault] = inputFaults(automation, input);
+  if (!fault) return null;
+  const message = `The automation ${automation.name} does not take this input: ${fault.loc.slice(1).join(".")}: ${fault.msg}`;
+  return { code: "definition_invalid", message } as const;
 }
 
 async function findCalled(tx: WriteContext, call: AutomationCall): Promise<AutomationRow | null> {

@@ -118,6 +118,23 @@ export async function stepScope(
   return { scope: { ...scope, ...item, steps }, kept };
 }
 
+/** What is filled in once all steps have ended sees of them and of the trigger, in the same way. */
+export async function seenByAll(
+  ctx: App & { db: ReadDb },
+  run: Seen & Pick<AutomationRunRow, "id" | "organizationId" | "startedAt">,
+  definition: JsonObject,
+): Promise<{ scope: Scope; kept: KeptResult[] }> {
+  const names = namesIn(JSON.stringify(definition));
+  const scope = await automationScope(ctx.db, run, openTrigger, names);
+  const { steps, kept } = await wholeSteps(
+    ctx,
+    { organizationId: run.organizationId, definition },
+    scope.steps,
+  );
+  const { id, startedAt } = run;
+  return { scope: { ...scope, steps, run: { id, startedAt }, now: startedAt }, kept };
+}
+
 /** A kept result up to this long is parsed where it is read. */
 const MAX_PARSED_BYTES = 1024 * 1024;
 
@@ -132,7 +149,7 @@ export function keptSteps(steps: Json | undefined, text: string): { step: string
 
 async function wholeSteps(
   ctx: App & { db: ReadDb },
-  run: RunRow,
+  run: Pick<RunRow, "organizationId" | "definition">,
   steps: Json | undefined,
 ): Promise<{ steps: JsonObject; kept: KeptResult[] }> {
   const whole: JsonObject = { ...(isObject(steps) ? steps : {}) };

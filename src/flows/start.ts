@@ -1,6 +1,7 @@
 import { timestamp } from "../base/clock.ts";
-import { AppError } from "../base/errors.ts";
+import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
+import { valueFaults } from "../base/json-schema.ts";
 import type { WriteContext } from "../context.ts";
 import { SYSTEM } from "../context.ts";
 import type { Trigger } from "../queue/enqueue.ts";
@@ -193,7 +194,20 @@ export async function runAutomation(
 ): Promise<AutomationRunRow> {
   const { automation } = await findAutomation(tx, id);
   refuseDisabled(automation);
+  const faults = inputFaults(automation, input ?? null);
+  if (faults.length > 0) throw new InvalidInput(faults);
   return startAutomationRun(tx, automation, { trigger, input: input ?? null });
+}
+
+/** What an automation's `inputSchema` says of an input. */
+export function inputFaults({ config }: Pick<AutomationRow, "config">, input: Json): Fault[] {
+  const { inputSchema } = config as AutomationConfig;
+  if (inputSchema === undefined) return [];
+  return valueFaults(inputSchema, input).map(({ path, message, type }) => ({
+    loc: ["body", "input", ...path],
+    msg: message,
+    type,
+  }));
 }
 
 /** Throws `invalid_state`. */

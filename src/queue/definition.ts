@@ -1,13 +1,12 @@
 import { type TObject, Type } from "@sinclair/typebox";
 import { conditionFault } from "../base/condition.ts";
 import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
-import { ExpressionTooLong } from "../base/expression/too-long.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { object, read } from "../base/shape.ts";
 import { isWholeTemplate, resolveTemplates, type Scope, templateFaults } from "../base/template.ts";
 import { newlyTyped } from "../base/typed-secrets.ts";
 import type { KeptResult } from "../base/whole-scope.ts";
-import { fillInChild } from "../compute/fill.ts";
+import { fill } from "../compute/fill.ts";
 import type { App, Context } from "../context.ts";
 import { ACTION_KINDS, type ActionKind, type Executor } from "../executors/contract.ts";
 
@@ -147,14 +146,8 @@ export async function fillInWhole(
   { scope, kept }: { scope: Scope; kept: readonly KeptResult[] },
   signal: AbortSignal,
 ): Promise<JsonObject> {
-  try {
-    if (kept.length === 0 || !JSON.stringify(definition).includes("{{"))
-      return fillIn(executor, definition, scope);
-  } catch (error) {
-    if (!(error instanceof ExpressionTooLong)) throw error;
-  }
   const work = { definition, options: pathsOf(executor) };
-  return fillInChild(compute, work, { scope, kept }, { organizationId, signal });
+  return fill(compute, work, { scope, kept }, { organizationId, signal });
 }
 
 /** The kind's own fields with their defaults; the common ones are the engine's. Throws `definition_invalid`. */

@@ -62,6 +62,8 @@ export interface AutomationConfig {
   input?: Json;
   concurrency?: Concurrency;
   expect?: Expectation;
+  /** JSON Schema of the input of runs by hand and of calls. */
+  inputSchema?: JsonObject;
   /** Only as it is given: it is sealed apart, and never stored here. */
   secret?: string;
   schedule?: Schedule;
@@ -79,6 +81,8 @@ export interface AutomationConfig {
   allowedIps?: string[];
   debug?: boolean;
   waitSeconds?: number;
+  /** What the sender gets when the run has completed in time; templates over trigger and steps. */
+  response?: { status?: number | string; headers?: Record<string, string>; body?: Json };
   retries?: { enabled?: boolean; maxAttempts?: number; backoffSeconds?: number[] };
   /** `failureWindow` in seconds. */
   alerts?: { failureThreshold: number; failureWindow: number; notifyUrl: string };

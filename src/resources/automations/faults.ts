@@ -3,7 +3,18 @@ import { parseCidr } from "../../base/cidr.ts";
 import { conditionFault } from "../../base/condition.ts";
 import { type Fault, InvalidInput, MAX_FAULTS } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { jsonObject, named, nullable, object, oneOf, optional, read, uuid } from "../../base/shape.ts";
+import { schemaFaults } from "../../base/json-schema.ts";
+import {
+  anything,
+  jsonObject,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  read,
+  uuid,
+} from "../../base/shape.ts";
 import { isWholeTemplate, templateFaults } from "../../base/template.ts";
 import type { App } from "../../context.ts";
 import { SIGNATURE_PRESETS } from "../../crypto/presets.ts";
@@ -15,6 +26,7 @@ import { typesMatching } from "../events/matching.ts";
 import { type AutomationConfig, forEachTemplate, type Step } from "./config.ts";
 import { conflictFaults } from "./conflicts.ts";
 import { graphFaults } from "./graph.ts";
+import { responseFaults } from "./response-faults.ts";
 import { SENDER_AUTH } from "./sender.ts";
 import { stepReadFaults } from "./step-reads.ts";
 import { TRIGGER_TYPES, type TriggerType } from "./table.ts";
@@ -64,6 +76,7 @@ const COMMON = {
     }),
   ),
   secret: optional(SECRET),
+  inputSchema: optional(jsonObject({ description: "JSON Schema of the input of runs by hand and of calls" })),
 };
 
 const SCHEDULE = {
@@ -80,21 +93,32 @@ const EVENT = {
   }),
 };
 
+const HEADER_NAME = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$";
+
 /** A path of one or more segments, as it stands in the address. */
 const PATH = "^(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+(?:/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+)*$";
 
 const WEBHOOK = {
   path: Type.String({ minLength: 1, maxLength: 200, pattern: PATH }),
   signaturePreset: optional(oneOf(SIGNATURE_PRESETS)),
-  signatureHeader: optional(
-    Type.String({ minLength: 1, maxLength: 100, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }),
-  ),
+  signatureHeader: optional(Type.String({ minLength: 1, maxLength: 100, pattern: HEADER_NAME })),
   signatureAlgorithm: optional(oneOf(SIGNATURE_ALGORITHMS)),
   requireTimestamp: optional(Type.Boolean()),
   auth: optional(SENDER_AUTH),
   allowedIps: optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 1000 })),
   debug: optional(Type.Boolean()),
   waitSeconds: optional(Type.Number({ minimum: 0, maximum: 30 })),
+  response: optional(
+    object({
+      status: optional(
+        Type.Union([Type.Integer({ minimum: 200, maximum: 599 }), Type.String({ maxLength: 4096 })]),
+      ),
+      headers: optional(
+        Type.Record(Type.String({ minLength: 1, maxLength: 100, pattern: HEADER_NAME }), Type.String()),
+      ),
+      body: optional(anything()),
+    }),
+  ),
   alerts: optional(
     object({
       failureThreshold: Type.Integer({ minimum: 1, maximum: 100_000 }),
@@ -137,7 +161,15 @@ export function configFaults(
     faults.push({ loc: [...loc, ...path], msg, type });
   const shapeless = faults.map((fault) => fault.loc.slice(loc.length).join("/"));
   const isSound = (...path: string[]) => !shapeless.some((at) => `${at}/`.startsWith(`${path.join("/")}/`));
-  const { action, steps, allowedIps = [], schedule, event } = value as AutomationConfig;
+  const {
+    action,
+    steps,
+    allowedIps = [],
+    schedule,
+    event,
+    inputSchema,
+    response,
+  } = value as AutomationConfig;
 
   if (action && steps) fail(["steps"], "Give either action or steps, not both");
   if (!action && !steps) fail(["action"], "Give the work as action or as steps", "missing");
@@ -153,6 +185,11 @@ export function configFaults(
     )
   )
     faults.push(...conflictFaults(trigger, value as AutomationConfig, loc));
+  if (inputSchema && isSound("inputSchema"))
+    for (const { path, message, type } of schemaFaults(inputSchema))
+      fail(["inputSchema", ...path], message, type);
+  if (response && isSound("response"))
+    faults.push(...responseFaults(response, steps ?? [], [...loc, "response"]));
   if (schedule && isSound("schedule")) {
     for (const { field, msg } of scheduleFaults(schedule, app.clock.now())) fail(["schedule", field], msg);
   }

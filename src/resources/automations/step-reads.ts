@@ -14,7 +14,6 @@ export function stepReadFaults(
   steps: readonly Step[],
   loc: readonly string[],
 ): Fault[] {
-  const keys = new Set(steps.map(({ key }) => key));
   return steps.flatMap((step, index) => {
     const { kind, definition = {}, when, forEach } = step;
     const conditions = kind === undefined ? [] : conditionsIn(executors[kind], definition);
@@ -29,20 +28,31 @@ export function stepReadFaults(
       })),
     ];
     return reads.flatMap(({ field, paths }) =>
-      paths.flatMap(([root, key]) => {
-        if (root !== "steps" || key === undefined || (keys.has(key) && key !== step.key)) return [];
-        const others = [...keys].filter((each) => each !== step.key);
-        const known =
-          others.length > 0
-            ? `the other steps are ${others.slice(0, 20).join(", ")}`
-            : "there is no other step";
-        const msg =
-          key === step.key
-            ? `The step ${key} can't read its own result`
-            : `There is no step ${key}; ${known}`;
-        return [{ loc: [...loc, String(index), ...field], msg, type: "unknown_step" }];
-      }),
+      unknownIn(paths, steps, [...loc, String(index), ...field], step.key),
     );
+  });
+}
+
+/** The same of what is filled in once the steps have ended. */
+export const readFaults = (value: Json, steps: readonly Step[], loc: readonly string[]): Fault[] =>
+  pathsIn(value, [...loc]).flatMap(({ field, paths }) => unknownIn(paths, steps, field));
+
+function unknownIn(
+  paths: readonly (readonly string[])[],
+  steps: readonly Step[],
+  loc: readonly string[],
+  own?: string,
+): Fault[] {
+  const keys = steps.map(({ key }) => key).filter((key) => key !== own);
+  return paths.flatMap(([root, key]) => {
+    if (root !== "steps" || key === undefined || keys.includes(key)) return [];
+    const known =
+      keys.length > 0
+        ? `the ${own === undefined ? "" : "other "}steps are ${keys.slice(0, 20).join(", ")}`
+        : "there is no other step";
+    const msg =
+      key === own ? `The step ${key} can't read its own result` : `There is no step ${key}; ${known}`;
+    return [{ loc: [...loc], msg, type: "unknown_step" }];
   });
 }
 

@@ -7,6 +7,7 @@ import { LongJson } from "../../base/long-json.ts";
 import { type App, type Context, contextFor, type WriteContext, write } from "../../context.ts";
 import { PRESETS } from "../../crypto/presets.ts";
 import { type HeldDelivery, storeHeld } from "../../flows/delivery.ts";
+import type { StoredTrigger } from "../../flows/long-payload.ts";
 import { automationRunTopic } from "../../flows/save.ts";
 import { startAutomationRun } from "../../flows/start.ts";
 import { prepared } from "../../store/prepared.ts";
@@ -41,6 +42,9 @@ export interface Accepted {
   deliveryId: string;
   run: AutomationRunRow;
 }
+
+/** An accepted request with what templates see of it; a repeat with its own, since the first one's is forgotten. */
+export type Answerable = Accepted & { trigger: StoredTrigger };
 
 const earlierByKey = prepared((db: ReadDb) =>
   db
@@ -77,17 +81,18 @@ const contextOf = (app: App, hook: Hook, arrived: Arrived): Context =>
   });
 
 /** Stores the delivery and starts its run, in one transaction; a repeat gets the first one's. */
-export async function accept(app: App, hook: Hook, arrived: Arrived): Promise<Accepted> {
+export async function accept(app: App, hook: Hook, arrived: Arrived): Promise<Answerable> {
   const payload = await payloadOf(arrived);
   const stored = arrived.body.length > MAX_SHORT_BYTES ? await asStored(payload) : payload;
   const key = repeatKey(hook, arrived.headers, payload);
-  return write(contextOf(app, hook, arrived), async (tx) => {
+  const headers = headersOf(hook, arrived.headers);
+  const accepted = await write(contextOf(app, hook, arrived), async (tx) => {
     const earlier = key === null ? null : await findEarlier(tx, hook, key);
     if (earlier) return earlier;
     if (arrived.stamp !== null) await takeStamp(tx, hook, arrived.stamp);
     const delivery = {
       payload: stored,
-      headers: headersOf(hook, arrived.headers),
+      headers,
       query: arrived.query,
       repeatKey: key,
       ipAddress: arrived.address,
@@ -96,6 +101,7 @@ export async function accept(app: App, hook: Hook, arrived: Arrived): Promise<Ac
     };
     return storeDelivery(tx, hook, delivery, payload);
   });
+  return { ...accepted, trigger: { payload, headers, query: arrived.query } };
 }
 
 /** Base64 and escapes make a body longer. */

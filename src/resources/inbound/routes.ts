@@ -5,6 +5,7 @@ import type { App } from "../../context.ts";
 import { isSkipped } from "../../flows/concurrency.ts";
 import { readBytes } from "../../http/body.ts";
 import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
+import { type Answer, answerOf } from "./answer.ts";
 import { findDelivery, listDeliveries } from "./deliveries.ts";
 import { checkAddress, checkRate, countRefusal, findHook, type Hook } from "./gate.ts";
 import { type Accepted, accept, waitForRun } from "./intake.ts";
@@ -48,6 +49,8 @@ function targetOf(url: URL): [organization: string, path: string] {
     throw error;
   }
 }
+
+const toReply = ({ status, headers, body }: Answer) => new Reply(status, body, headers);
 
 function replyTo({ deliveryId }: Accepted, run: Accepted["run"], correlationId: string): Reply {
   const ids = { deliveryId, automationRunId: run.id };
@@ -132,6 +135,8 @@ export const inboundOperations = [
         correlationId: visit.correlationId,
       });
       const run = await waitForRun(app, hook, accepted, visit.request.signal);
+      if (run.status === "completed" && hook.config.response !== undefined && !isSkipped(run))
+        return toReply(await answerOf(app, hook, { ...accepted, run }));
       return replyTo(accepted, run, run.correlationId);
     },
   }),

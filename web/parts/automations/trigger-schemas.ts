@@ -7,7 +7,7 @@ type Settings<T extends TriggerType> = Omit<
   TriggerConfigs[T],
   "action" | "steps" | "input" | "secret" | "auth" | keyof Common
 >;
-type Common = Pick<TriggerConfigs["manual"], "concurrency" | "expect">;
+type Common = Pick<TriggerConfigs["manual"], "concurrency" | "expect" | "inputSchema">;
 type Schedule = Settings<"schedule">["schedule"];
 type Webhook = Required<Settings<"webhook">>;
 
@@ -62,6 +62,11 @@ const COMMON: Fields<Common> = {
     },
     {},
   ),
+  inputSchema: {
+    type: "object",
+    title: "Input",
+    description: "A JSON Schema that the input of runs by hand and of calls is checked against",
+  },
 };
 
 const WEBHOOK: Fields<Webhook> = {
@@ -102,6 +107,23 @@ const WEBHOOK: Fields<Webhook> = {
     title: "Wait",
     description: "Seconds that the sender waits for the outcome",
   },
+  response: group<Webhook["response"]>(
+    "Response",
+    {
+      status: {
+        title: "Status",
+        description: "200 by default; a template may stand here",
+        type: ["integer", "string"],
+      },
+      headers: { type: "object", title: "Headers", additionalProperties: { type: "string" } },
+      body: {
+        title: "Body",
+        description:
+          "What the sender gets when the run has completed in time; templates over payload and steps",
+      },
+    },
+    {},
+  ),
   debug: { type: "boolean", title: "Keep each body", description: "Also once it is processed" },
   allowedIps: {
     type: "array",

@@ -1,0 +1,44 @@
+import type { Fault } from "../../base/errors.ts";
+import type { Json } from "../../base/json.ts";
+import { isWholeTemplate, templateFaults } from "../../base/template.ts";
+import type { AutomationConfig, Step } from "./config.ts";
+import { readFaults } from "./step-reads.ts";
+
+/** Headers that the server sets itself, or that would reach beyond the answer. */
+const OWN_HEADERS = [
+  "clear-site-data",
+  "connection",
+  "content-length",
+  "content-security-policy",
+  "keep-alive",
+  "service-worker-allowed",
+  "set-cookie",
+  "strict-transport-security",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "x-content-type-options",
+  "x-correlation-id",
+];
+
+/** What is wrong with the answer of a webhook. */
+export function responseFaults(
+  response: NonNullable<AutomationConfig["response"]>,
+  steps: readonly Step[],
+  loc: readonly string[],
+): Fault[] {
+  const { status, headers = {} } = response;
+  const faults: Fault[] = templateFaults(response as Json).map(({ path, message }) => ({
+    loc: [...loc, ...path],
+    msg: message,
+    type: "template_error",
+  }));
+  const fail = (field: string[], msg: string) =>
+    faults.push({ loc: [...loc, ...field], msg, type: "value_error" });
+  if (typeof status === "string" && !isWholeTemplate(status))
+    fail(["status"], "Give a status from 200 to 599, or one template that stands for it");
+  for (const name of Object.keys(headers))
+    if (OWN_HEADERS.includes(name.toLowerCase()))
+      fail(["headers", name], `The server sets ${name} itself; leave it out`);
+  return [...faults, ...readFaults(response as Json, steps, loc)];
+}

@@ -1,0 +1,74 @@
+import { AppError } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { fill } from "../../compute/fill.ts";
+import type { App } from "../../context.ts";
+import { seenByAll } from "../../flows/scope.ts";
+import type { Hook } from "./gate.ts";
+import type { Answerable } from "./intake.ts";
+
+/** A page that an answer shows runs nothing and reads nothing of this server. */
+const CONFINED = {
+  "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+  "X-Content-Type-Options": "nosniff",
+};
+
+/** What the sender gets. `body` is JSON unless it is a Blob; null for none. */
+export interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: Blob | JsonObject | null;
+}
+
+/** What the automation's own `response` makes of a run that has completed; a 500 says why it makes nothing. */
+export async function answerOf(app: App, hook: Hook, accepted: Answerable): Promise<Answer> {
+  const { run, deliveryId } = accepted;
+  try {
+    return replyOf(await filled(app, hook, accepted));
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code === "internal") throw error;
+    app.log.write("warn", "The response of a webhook could not be made", {
+      automationId: hook.id,
+      deliveryId,
+      code: error.code,
+      detail: error.message,
+    });
+    const detail = `The run has completed, and its response could not be made: ${error.message}`;
+    const ids = { correlationId: run.correlationId, deliveryId, automationRunId: run.id };
+    return { status: 500, headers: {}, body: { status: "failed", detail, code: error.code, ...ids } };
+  }
+}
+
+async function filled(app: App, hook: Hook, { run, trigger }: Answerable): Promise<JsonObject> {
+  const definition = (hook.config.response ?? {}) as JsonObject;
+  const { organizationId } = hook;
+  const seen = await seenByAll({ ...app, db: app.store.db }, { ...run, scope: trigger }, definition);
+  return fill(app.compute, { definition, options: {} }, seen, { organizationId, signal: app.closing });
+}
+
+function replyOf({ status = 200, headers = {}, body = null }: JsonObject): Answer {
+  const code = Number(status);
+  if (!Number.isInteger(code) || code < 200 || code > 599)
+    throw new AppError(
+      "template_error",
+      `response.status gives ${JSON.stringify(status)}; a status is from 200 to 599.`,
+    );
+  const given: Record<string, string> = {};
+  for (const [name, value] of Object.entries(isObject(headers) ? headers : {}))
+    given[name.toLowerCase()] = textOf(name, value);
+  const isText = typeof body === "string";
+  const type = given["content-type"] ?? (isText ? "text/plain; charset=utf-8" : "application/json");
+  const content = new Blob([isText ? body : JSON.stringify(body)], { type });
+  const isEmpty = code === 204 || code === 304;
+  return {
+    status: code,
+    headers: { ...given, "content-type": type, ...CONFINED },
+    body: isEmpty ? null : content,
+  };
+}
+
+function textOf(name: string, value: Json): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  if (/[\r\n\0]/.test(text))
+    throw new AppError("template_error", `response.headers.${name} has a line break.`);
+  return text;
+}
