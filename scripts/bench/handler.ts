@@ -17,7 +17,7 @@ import { openOperation, Reply } from "../../src/http/operation.ts";
 import { serve } from "../../src/http/serve.ts";
 import { visitOf } from "../../src/http/visit.ts";
 import { checkFilled, fillIn } from "../../src/queue/definition.ts";
-import { checkAddress, checkRate, type Hook } from "../../src/resources/inbound/gate.ts";
+import { checkAddress, checkRate, type Webhook } from "../../src/resources/inbound/gate.ts";
 import { checkSender } from "../../src/resources/inbound/sender.ts";
 import { BRANCH_AUTOMATION, SECRET } from "./weir.ts";
 
@@ -35,10 +35,10 @@ const app = {
 
 const id = systemIds.uuid();
 const organizationId = systemIds.uuid();
-const hook: Hook = {
+const hook: Webhook = {
   id,
   organizationId,
-  config: BRANCH_AUTOMATION.config as Hook["config"],
+  config: BRANCH_AUTOMATION.config as Webhook["config"],
   version: 1,
   secret: SECRET,
   proof: null,

@@ -1,8 +1,8 @@
 import type { App } from "../context.ts";
 import { eventsTopic } from "../resources/events/service.ts";
-import { type Hook, hookReader } from "../resources/webhooks/hooks.ts";
 import { type Outcome, sendOnce } from "../resources/webhooks/send.ts";
 import { settle } from "../resources/webhooks/settle.ts";
+import { type Subscription, subscriptionReader } from "../resources/webhooks/subscriptions.ts";
 import { OUTBOUND_TOPIC } from "../resources/webhooks/table.ts";
 import {
   claimDeliveries,
@@ -46,14 +46,14 @@ export interface Deliverer extends Loop {
 
 export function openDeliverer(app: App): Deliverer {
   const trail = openTrail(app);
-  const readHooks = hookReader(app.store.db);
+  const readSubscriptions = subscriptionReader(app.store.db);
   const stopping = new AbortController();
   const hand = openShares(IN_HAND);
   /** Subscriptions with deliveries in the store that are due: what is new stands behind those. */
   const behind = new Set<string>();
   /** Those that the last claim did not get to; the next one begins with them. */
   const unreached = new Set<string>();
-  let hooks: ReadonlyMap<string, Hook> = new Map();
+  let subscriptions: ReadonlyMap<string, Subscription> = new Map();
   let isFirst = true;
   /** True while something was left for want of room. */
   let isShort = false;
@@ -63,22 +63,25 @@ export function openDeliverer(app: App): Deliverer {
   let listening = new Map<string, () => void>();
 
   const wake = () => app.signals.notify(OUTBOUND_TOPIC);
-  const isSlow = (hook: Hook) => lanes.isSlow(hook);
-  const roomOf = (hook: Hook) =>
-    isSlow(hook) ? Math.min(hand.roomOf(hook), IN_HAND_OF_SLOW - hand.of(hook)) : hand.roomOf(hook);
-  const isCrowded = (hook: Hook) => {
-    const room = roomOf(hook);
-    return room < Math.min(ROOM_TO_FOLLOW, (room + hand.of(hook)) / 2);
+  const isSlow = (subscription: Subscription) => lanes.isSlow(subscription);
+  const roomOf = (subscription: Subscription) =>
+    isSlow(subscription)
+      ? Math.min(hand.roomOf(subscription), IN_HAND_OF_SLOW - hand.of(subscription))
+      : hand.roomOf(subscription);
+  const isCrowded = (subscription: Subscription) => {
+    const room = roomOf(subscription);
+    return room < Math.min(ROOM_TO_FOLLOW, (room + hand.of(subscription)) / 2);
   };
-  const reserve = (hook: Hook, bytes: number) => {
-    if (roomOf(hook) <= 0) return false;
-    hand.take(hook, weightOf(bytes));
+  const reserve = (subscription: Subscription, bytes: number) => {
+    if (roomOf(subscription) <= 0) return false;
+    hand.take(subscription, weightOf(bytes));
     return true;
   };
-  const hasRoom = (hook: Hook, { body }: Message) => !behind.has(hook.id) && reserve(hook, body.length);
-  const letGo = ({ hook, event }: Taken) => {
-    hand.giveBack(hook, weightOf(event.body.length));
-    const isOver = hand.of(hook) === 0 || (isShort && !isCrowded(hook));
+  const hasRoom = (subscription: Subscription, { body }: Message) =>
+    !behind.has(subscription.id) && reserve(subscription, body.length);
+  const letGo = ({ subscription, event }: Taken) => {
+    hand.giveBack(subscription, weightOf(event.body.length));
+    const isOver = hand.of(subscription) === 0 || (isShort && !isCrowded(subscription));
     if (!isOver) return;
     isShort = false;
     wake();
@@ -87,16 +90,16 @@ export function openDeliverer(app: App): Deliverer {
   const ledger = openLedger(app);
   const lanes = openLanes<Taken>(
     app.clock,
-    ({ hook }) => hook,
+    ({ subscription }) => subscription,
     async (one) => {
-      const hook = hooks.get(one.hook.id);
+      const subscription = subscriptions.get(one.subscription.id);
       const isLate = app.clock.now().getTime() > one.untilMs - app.config.webhookTimeout * 1000 - MARGIN_MS;
       // a process that stood still may have lost it to another, and gives it back if it has not
       const isLost = app.peers?.isLapsed() ?? false;
       const outcome =
-        hook === undefined || isLate || isLost || isDraining
+        subscription === undefined || isLate || isLost || isDraining
           ? null
-          : await sendOnce(app, { ...one, hook }, stopping.signal).catch((error: unknown) => {
+          : await sendOnce(app, { ...one, subscription }, stopping.signal).catch((error: unknown) => {
               app.log.report(error, { at: "send a delivery", deliveryId: one.delivery.id });
               return null;
             });
@@ -114,16 +117,16 @@ export function openDeliverer(app: App): Deliverer {
   /** Room was held for what another process or a test was faster with. */
   const recount = () => {
     hand.clear();
-    for (const { hook, event } of lanes.all()) hand.take(hook, weightOf(event.body.length));
+    for (const { subscription, event } of lanes.all()) hand.take(subscription, weightOf(event.body.length));
   };
 
-  async function look(): Promise<readonly Hook[]> {
-    const found = await readHooks();
-    if (found === hooks) return [...found.values()];
-    hooks = found;
-    for (const ids of [behind, unreached]) for (const id of ids) if (!hooks.has(id)) ids.delete(id);
+  async function look(): Promise<readonly Subscription[]> {
+    const found = await readSubscriptions();
+    if (found === subscriptions) return [...found.values()];
+    subscriptions = found;
+    for (const ids of [behind, unreached]) for (const id of ids) if (!subscriptions.has(id)) ids.delete(id);
     const next = new Map<string, () => void>();
-    for (const { organizationId } of hooks.values()) {
+    for (const { organizationId } of subscriptions.values()) {
       if (next.has(organizationId)) continue;
       next.set(
         organizationId,
@@ -132,22 +135,24 @@ export function openDeliverer(app: App): Deliverer {
     }
     for (const [organizationId, end] of listening) if (!next.has(organizationId)) end();
     listening = next;
-    return [...hooks.values()];
+    return [...subscriptions.values()];
   }
 
   /** Deliveries that stand in the store: tries that are due again, and what there was no room for. */
   async function claim(): Promise<boolean> {
-    const open = [...hooks.values()].filter((hook) => roomOf(hook) > 0 && !isCrowded(hook));
-    isShort = open.length < hooks.size;
+    const open = [...subscriptions.values()].filter(
+      (subscription) => roomOf(subscription) > 0 && !isCrowded(subscription),
+    );
+    isShort = open.length < subscriptions.size;
     const some = await claimSome(
-      open.filter((hook) => !isSlow(hook)),
+      open.filter((subscription) => !isSlow(subscription)),
       CLAIMED,
     );
     const more = await claimSome(open.filter(isSlow), IN_HAND_OF_SLOW);
     return some || more;
   }
 
-  async function claimSome(open: readonly Hook[], most: number): Promise<boolean> {
+  async function claimSome(open: readonly Subscription[], most: number): Promise<boolean> {
     if (open.length === 0) return false;
     const inTurn = [
       ...open.filter(({ id }) => unreached.has(id)),
@@ -169,8 +174,12 @@ export function openDeliverer(app: App): Deliverer {
 
   async function follow(): Promise<boolean> {
     const nowMs = app.clock.monotonic();
-    const isHeldUp = [...hooks.values()].some(
-      (hook) => hand.of(hook) >= ROOM_TO_FOLLOW && !behind.has(hook.id) && !isSlow(hook) && isCrowded(hook),
+    const isHeldUp = [...subscriptions.values()].some(
+      (subscription) =>
+        hand.of(subscription) >= ROOM_TO_FOLLOW &&
+        !behind.has(subscription.id) &&
+        !isSlow(subscription) &&
+        isCrowded(subscription),
     );
     if (isHeldUp && nowMs - followedMs < HELD_UP_MS) return false;
     followedMs = nowMs;
@@ -181,21 +190,21 @@ export function openDeliverer(app: App): Deliverer {
       hasMore ||= more;
     };
     for await (const step of trail.follow(look, hasRoom)) takeUp(step);
-    const held = [...hooks.values()].filter(({ row }) => row.heldFrom !== null);
+    const held = [...subscriptions.values()].filter(({ row }) => row.heldFrom !== null);
     const some = inTurn(held);
-    for (const hook of some) takeUp(await trail.catchUp(hook, hasRoom));
+    for (const subscription of some) takeUp(await trail.catchUp(subscription, hasRoom));
     recount();
     return hasMore || some.length < held.length;
   }
 
   /** Of some organizations one subscription each. */
-  function inTurn(held: readonly Hook[]): Hook[] {
+  function inTurn(held: readonly Subscription[]): Subscription[] {
     const groups = [...Map.groupBy(held, ({ organizationId }) => organizationId).values()];
     const turn = turns++;
     return Array.from({ length: Math.min(groups.length, CAUGHT_UP) }, (_, index) => {
       const group = groups[(turn * CAUGHT_UP + index) % groups.length] ?? [];
       return group[turn % group.length];
-    }).filter((hook) => hook !== undefined);
+    }).filter((subscription) => subscription !== undefined);
   }
 
   return {

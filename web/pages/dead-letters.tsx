@@ -13,12 +13,12 @@ import { Siblings, WEBHOOK_PAGES } from "../parts/layout/siblings.tsx";
 import { Choice, FilterBar } from "../parts/table/filters.tsx";
 import { Older, useOlder } from "../parts/table/older.tsx";
 import { type Column, Table, useFilters } from "../parts/table/table.tsx";
-import { useHooks, useReceivers } from "../parts/webhooks/hooks.ts";
+import { useReceivers, useSubscriptions } from "../parts/webhooks/subscriptions.ts";
 
 export default function DeadLetters() {
   const may = useMay("member");
   const filters = useFilters();
-  const hooks = useHooks();
+  const subscriptions = useSubscriptions();
   const receivers = useReceivers();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [gone, setGone] = useState<DeadLetter | null>(null);
@@ -45,7 +45,8 @@ export default function DeadLetters() {
   const ids = dead.filter(({ id }) => chosen.has(id)).map(({ id }) => id);
   const all = automation ? { automationId: automation } : webhook ? { webhookId: webhook } : null;
   const nameOf = ({ source: from, sourceId }: DeadLetter) =>
-    (from === "inbound" ? hooks : receivers).get(sourceId) ?? (from === "inbound" ? "Automation" : "Webhook");
+    (from === "inbound" ? subscriptions : receivers).get(sourceId) ??
+    (from === "inbound" ? "Automation" : "Webhook");
   const columns: readonly Column<DeadLetter>[] = [
     ...(may
       ? [
@@ -144,7 +145,7 @@ export default function DeadLetters() {
             busy={replayMany.isPending}
             onClick={() => replayMany.mutate({ body: all })}
           >
-            Replay all of {automation ? (hooks.get(automation) ?? "it") : "the webhook"}
+            Replay all of {automation ? (subscriptions.get(automation) ?? "it") : "the webhook"}
           </Button>
         )}
         {may && ids.length === 0 && dead.length > 1 && (
@@ -167,7 +168,7 @@ export default function DeadLetters() {
           <Choice
             label="Automation"
             value={automation}
-            options={[...hooks]}
+            options={[...subscriptions]}
             onChange={(value) => filters.set("automation", value)}
           />
           {receivers.size > 0 && (

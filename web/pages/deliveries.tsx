@@ -10,13 +10,13 @@ import { Siblings, WEBHOOK_PAGES } from "../parts/layout/siblings.tsx";
 import { Choice, FilterBar } from "../parts/table/filters.tsx";
 import { Older, useOlder } from "../parts/table/older.tsx";
 import { type Column, Named, Table, useFilters } from "../parts/table/table.tsx";
-import { useHooks } from "../parts/webhooks/hooks.ts";
+import { useSubscriptions } from "../parts/webhooks/subscriptions.ts";
 
 const STATUSES: typeof DELIVERY_STATUSES = ["processing", "processed", "retrying", "failed", "dead_letter"];
 
 export default function Deliveries() {
   const filters = useFilters();
-  const hooks = useHooks();
+  const subscriptions = useSubscriptions();
   const status = filters.get("status");
   const automation = filters.get("automation");
   const query = { ...(status ? { status } : {}), ...(automation ? { automation_id: automation } : {}) };
@@ -26,7 +26,10 @@ export default function Deliveries() {
       name: "Automation",
       isWide: true,
       cell: ({ automationId, error, id }) => (
-        <Named name={hooks.get(automationId) ?? "Automation"} below={errorLine(error) ?? id.slice(-12)} />
+        <Named
+          name={subscriptions.get(automationId) ?? "Automation"}
+          below={errorLine(error) ?? id.slice(-12)}
+        />
       ),
     },
     { name: "Status", cell: (row) => <Status status={row.status} /> },
@@ -52,7 +55,7 @@ export default function Deliveries() {
           <Choice
             label="Automation"
             value={automation}
-            options={[...hooks]}
+            options={[...subscriptions]}
             onChange={(value) => filters.set("automation", value)}
           />
         </FilterBar>
@@ -78,10 +81,10 @@ export default function Deliveries() {
                 title="None has come yet"
                 action={
                   <LinkButton
-                    href={hooks.size > 0 ? "/automations?trigger=webhook" : "/automations/new"}
+                    href={subscriptions.size > 0 ? "/automations?trigger=webhook" : "/automations/new"}
                     kind="main"
                   >
-                    {hooks.size > 0 ? "See webhook automations" : "Create an automation"}
+                    {subscriptions.size > 0 ? "See webhook automations" : "Create an automation"}
                   </LinkButton>
                 }
               >

@@ -9,7 +9,7 @@ import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { exactly, inWords, When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
-import { useHooks } from "../parts/webhooks/hooks.ts";
+import { useSubscriptions } from "../parts/webhooks/subscriptions.ts";
 
 type Whole = Reply<"GET /api/v1/webhook-deliveries/{delivery_id}">;
 
@@ -20,11 +20,11 @@ export default function DeliveryPage({ id }: { id: string }) {
 
 function Page({ delivery }: { delivery: Whole }) {
   const { id, automationId, automationRunId, status, error, headers, query, payload, attempts } = delivery;
-  const hooks = useHooks();
+  const subscriptions = useSubscriptions();
   return (
     <>
       <PageHead
-        title={`Webhook for ${hooks.get(automationId) ?? "an automation"}`}
+        title={`Webhook for ${subscriptions.get(automationId) ?? "an automation"}`}
         from={[["/deliveries", "Incoming webhooks"]]}
         beside={<Status status={status} />}
       >
@@ -54,7 +54,7 @@ function Page({ delivery }: { delivery: Whole }) {
                   href={`/automations/${automationId}`}
                   className="text-accent hover:underline"
                 >
-                  {hooks.get(automationId) ?? automationId}
+                  {subscriptions.get(automationId) ?? automationId}
                 </Link>,
               ],
               ["Received", exactly(delivery.receivedAt)],

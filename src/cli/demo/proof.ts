@@ -5,7 +5,7 @@ import type { EventPage, Verification } from "../../resources/events/wire.ts";
 import type { QueryResult } from "../../resources/query/wire.ts";
 import { type Client, unixSeconds } from "./client.ts";
 import type { Truth } from "./sample.ts";
-import type { Hook, Show } from "./setting.ts";
+import type { Show, Webhook } from "./setting.ts";
 import { counted, expect, money, type Scene } from "./stage.ts";
 import type { Ended } from "./webhook.ts";
 
@@ -49,15 +49,19 @@ export async function tellResult({ client }: Show, scene: Scene, truth: Truth): 
 }
 
 /** A request that is signed with another secret is refused, and leaves nothing behind. */
-export async function forge({ client, receiver, clock }: Show, scene: Scene, hook: Hook): Promise<void> {
+export async function forge(
+  { client, receiver, clock }: Show,
+  scene: Scene,
+  webhook: Webhook,
+): Promise<void> {
   const deliveries = () =>
     client.get<{ items: unknown[] }>(
-      `/api/v1/webhook-deliveries?automation_id=${hook.automationId}&limit=100`,
+      `/api/v1/webhook-deliveries?automation_id=${webhook.automationId}&limit=100`,
     );
   const before = (await deliveries()).items.length;
   const body = JSON.stringify({ event: "orders.exported", shop: "not-this-one" });
   const reply = await client.deliver({
-    url: hook.url,
+    url: webhook.url,
     secret: "not the webhook's secret",
     body,
     sentAt: unixSeconds(clock),

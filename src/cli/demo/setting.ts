@@ -34,7 +34,7 @@ export interface Workspace {
   isKnown: boolean;
 }
 
-export interface Hook {
+export interface Webhook {
   automationId: string;
   url: string;
   secret: string;
@@ -121,11 +121,11 @@ const sizeOf = (bytes: number | null): string =>
       : `${Math.round(bytes / 1000)} kB`;
 
 /** The automation, with a secret and a receiver's address that are of this day. */
-export async function openHook(
+export async function openWebhook(
   { client, receiver }: Show,
   scene: Scene,
   { automationId, isKnown }: Workspace,
-): Promise<Hook> {
+): Promise<Webhook> {
   const secret = `whsec_${Buffer.from(systemIds.bytes(32)).toString("base64")}`;
   const at = `/api/v1/automations/${automationId}`;
   const installed = await client.get<Static<typeof Automation>>(at);

@@ -2,7 +2,7 @@ import { askAgent } from "./agent.ts";
 import { unixSeconds } from "./client.ts";
 import { forge, ordersInLake, tellApproval, tellBoard, tellResult, tellTrail } from "./proof.ts";
 import { newsOf, ordersName, truthOf } from "./sample.ts";
-import { addOrders, BUSY_FROM, type Hook, openBundle, openHook, type Show } from "./setting.ts";
+import { addOrders, BUSY_FROM, openBundle, openWebhook, type Show, type Webhook } from "./setting.ts";
 import { count, counted, expect } from "./stage.ts";
 import { type Ended, sendAndWait, tellSteps } from "./webhook.ts";
 
@@ -24,14 +24,14 @@ export async function playShow(show: Show): Promise<Outcome> {
   const before = await stage.act("bundle", "The quick-start bundle brings a shop with it", (scene) =>
     openBundle(show, scene),
   );
-  const hook = await stage.act("automation", "An automation waits for a signed webhook", (scene) =>
-    openHook(show, scene, before),
+  const endpoint = await stage.act("automation", "An automation waits for a signed webhook", (scene) =>
+    openWebhook(show, scene, before),
   );
 
   const title = before.isKnown
     ? "The shop sends its webhook again: nothing is loaded twice"
     : "The shop sends its webhook: the spring's orders are exported";
-  const first = await webhook(show, hook, {
+  const first = await webhook(show, endpoint, {
     step: "webhook",
     title,
     batch: before.batch,
@@ -46,14 +46,14 @@ export async function playShow(show: Show): Promise<Outcome> {
     tellResult(show, scene, truthOf(before.batch)),
   );
   await stage.act("forged", "Somebody sends a webhook with a wrong signature", (scene) =>
-    forge(show, scene, hook),
+    forge(show, scene, endpoint),
   );
 
   const batch = before.batch + 1;
   await stage.act("arrival", "A day later there are new orders", (scene) =>
     addOrders(show, scene, before.connectionId, batch),
   );
-  const last = await webhook(show, hook, {
+  const last = await webhook(show, endpoint, {
     step: "webhook-again",
     title: "The same webhook again: only what is new is loaded",
     batch,
@@ -71,8 +71,8 @@ export async function playShow(show: Show): Promise<Outcome> {
   );
   return {
     connectionId: before.connectionId,
-    automationId: hook.automationId,
-    webhookUrl: hook.url,
+    automationId: endpoint.automationId,
+    webhookUrl: endpoint.url,
     automationRunId: last.automationRunId,
     correlationId: last.correlationId,
     artifactId,
@@ -82,7 +82,7 @@ export async function playShow(show: Show): Promise<Outcome> {
 /** One webhook from its sending to the request that the receiver got. */
 async function webhook(
   show: Show,
-  hook: Hook,
+  endpoint: Webhook,
   { step, title, batch, isNews }: { step: string; title: string; batch: number; isNews: boolean },
 ): Promise<Ended> {
   const { stage, client, receiver, clock } = show;
@@ -95,8 +95,8 @@ async function webhook(
       shop: "kettle-and-leaf",
       file: ordersName(batch),
     });
-    const sent = { url: hook.url, secret: hook.secret, body, sentAt: unixSeconds(clock) };
-    const ended = await sendAndWait({ client, clock, scene, automationId: hook.automationId }, sent);
+    const sent = { url: endpoint.url, secret: endpoint.secret, body, sentAt: unixSeconds(clock) };
+    const ended = await sendAndWait({ client, clock, scene, automationId: endpoint.automationId }, sent);
     const loaded = tellSteps(scene, ended);
     const told = isBusy ? "alert" : "report";
     const skipped = isBusy ? "report" : "alert";

@@ -15,7 +15,7 @@ import { needsSecret } from "./conflicts.ts";
 import { configFaults } from "./faults.ts";
 import { checkReferences } from "./references.ts";
 import { sealAuth, withoutProof } from "./sender.ts";
-import { type AutomationRow, automations, automationVersions, HOOKS_TOPIC, secretLabel } from "./table.ts";
+import { type AutomationRow, automations, automationVersions, secretLabel, WEBHOOKS_TOPIC } from "./table.ts";
 import type { AutomationCreate, AutomationPatch, AutomationQuery, AutomationWithRun } from "./wire.ts";
 import { keepDefinitions } from "./wire-definitions.ts";
 
@@ -96,7 +96,7 @@ export async function createAutomation(
       ...(await triggerState(tx, { status: "active", triggerType: input.triggerType, config })),
     };
     await tx.db.insert(automations).values(row);
-    forgetHooks(tx);
+    forgetWebhooks(tx);
     await keepVersion(tx, row);
     await record(tx, "automation.created", entity(id), { name: row.name, triggerType: row.triggerType });
     return { automation: row, run: null, secret };
@@ -193,7 +193,7 @@ export async function updateAutomation(
       .returning();
     if (!row) throw notFound("automation");
     if (configChanges) await keepVersion(tx, row);
-    forgetHooks(tx);
+    forgetWebhooks(tx);
     if (changes.length > 0)
       await record(tx, "automation.updated", entity(id), {
         changes: maskSecrets(changes as unknown as Json),
@@ -275,9 +275,9 @@ export async function deleteAutomation(ctx: Context, id: string): Promise<void> 
       .update(automations)
       .set({ deletedAt: timestamp(tx.clock), nextRunAt: null, eventAfterSeq: null, ...touched(tx) })
       .where(mine(tx, id));
-    forgetHooks(tx);
+    forgetWebhooks(tx);
     await record(tx, "automation.deleted", entity(id), { name: automation.name });
   });
 }
 
-const forgetHooks = (tx: WriteContext) => tx.afterCommit(() => tx.signals.notify(HOOKS_TOPIC));
+const forgetWebhooks = (tx: WriteContext) => tx.afterCommit(() => tx.signals.notify(WEBHOOKS_TOPIC));

@@ -10,7 +10,7 @@ export const TRIGGER_TYPES = ["manual", "webhook", "schedule", "event"] as const
 export type TriggerType = (typeof TRIGGER_TYPES)[number];
 
 /** Signalled when something changed that webhook intake goes by: an automation, or its organization's plan. */
-export const HOOKS_TOPIC = "hooks";
+export const WEBHOOKS_TOPIC = "hooks";
 
 export const automations = sqliteTable("automations", {
   ...owned(),

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { fill } from "../../compute/fill.ts";
 import type { App } from "../../context.ts";
 import { seenByAll } from "../../flows/scope.ts";
-import type { Hook } from "./gate.ts";
+import type { Webhook } from "./gate.ts";
 import type { Answerable } from "./intake.ts";
 
 /** A page that an answer shows runs nothing and reads nothing of this server. */
@@ -20,14 +20,14 @@ export interface Answer {
 }
 
 /** What the automation's own `response` makes of a run that has completed; a 500 says why it makes nothing. */
-export async function answerOf(app: App, hook: Hook, accepted: Answerable): Promise<Answer> {
+export async function answerOf(app: App, webhook: Webhook, accepted: Answerable): Promise<Answer> {
   const { run, deliveryId } = accepted;
   try {
-    return replyOf(await filled(app, hook, accepted));
+    return replyOf(await filled(app, webhook, accepted));
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "internal") throw error;
     app.log.write("warn", "The response of a webhook could not be made", {
-      automationId: hook.id,
+      automationId: webhook.id,
       deliveryId,
       code: error.code,
       detail: error.message,
@@ -38,9 +38,9 @@ export async function answerOf(app: App, hook: Hook, accepted: Answerable): Prom
   }
 }
 
-async function filled(app: App, hook: Hook, { run, trigger }: Answerable): Promise<JsonObject> {
-  const definition = (hook.config.response ?? {}) as JsonObject;
-  const { organizationId } = hook;
+async function filled(app: App, webhook: Webhook, { run, trigger }: Answerable): Promise<JsonObject> {
+  const definition = (webhook.config.response ?? {}) as JsonObject;
+  const { organizationId } = webhook;
   const seen = await seenByAll({ ...app, db: app.store.db }, { ...run, scope: trigger }, definition);
   return fill(app.compute, { definition, options: {} }, seen, { organizationId, signal: app.closing });
 }

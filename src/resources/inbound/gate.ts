@@ -8,7 +8,7 @@ import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import type { AutomationConfig } from "../automations/config.ts";
 import { authLabel, needsTimestamp } from "../automations/sender.ts";
-import { automations, HOOKS_TOPIC, secretLabel } from "../automations/table.ts";
+import { automations, secretLabel, WEBHOOKS_TOPIC } from "../automations/table.ts";
 import { organizations, type Plan, type WebhookRate } from "../organizations/table.ts";
 
 /** Requests a minute and at once; an enterprise without a rate of its own has this one. */
@@ -20,7 +20,7 @@ export const PLAN_RATES: Readonly<Record<Plan, Rate>> = {
 /** Requests that were refused, by address, so that a forger can't keep us busy (docs/decisions/webhooks-in.md). */
 const REFUSED_RATE: Rate = { perMinute: 600, burst: 600 };
 
-const hookBy = (organization: typeof organizations.id | typeof organizations.slug) =>
+const webhookBy = (organization: typeof organizations.id | typeof organizations.slug) =>
   prepared((db: ReadDb) =>
     db
       .select({
@@ -48,11 +48,11 @@ const hookBy = (organization: typeof organizations.id | typeof organizations.slu
       .prepare(),
   );
 
-const hookById = hookBy(organizations.id);
-const hookBySlug = hookBy(organizations.slug);
+const webhookById = webhookBy(organizations.id);
+const webhookBySlug = webhookBy(organizations.slug);
 
 /** A webhook automation, as intake needs it. */
-export interface Hook {
+export interface Webhook {
   id: string;
   organizationId: string;
   config: AutomationConfig;
@@ -70,24 +70,24 @@ export interface Hook {
 }
 
 /** Where another process could change a webhook, it is looked up each time. */
-const HOOK_MAX_AGE_MS = 1_000;
-const MAX_HOOKS = 1_000;
+const WEBHOOK_MAX_AGE_MS = 1_000;
+const MAX_WEBHOOKS = 1_000;
 
 /** Webhooks as they were last looked up; all are forgotten as soon as any of them changes. */
-interface HookCache {
-  readonly hooks: Map<string, { hook: Hook; at: number }>;
+interface WebhookCache {
+  readonly webhooks: Map<string, { webhook: Webhook; at: number }>;
   /** Grows with each forgetting, so that a look-up that began before it is not kept after it. */
   generation: number;
 }
 
-const caches = new WeakMap<Signals, HookCache>();
+const caches = new WeakMap<Signals, WebhookCache>();
 
-function cacheOf(app: App): HookCache {
+function cacheOf(app: App): WebhookCache {
   const known = caches.get(app.signals);
   if (known) return known;
-  const cache: HookCache = { hooks: new Map(), generation: 0 };
-  app.signals.listen(HOOKS_TOPIC, () => {
-    cache.hooks.clear();
+  const cache: WebhookCache = { webhooks: new Map(), generation: 0 };
+  app.signals.listen(WEBHOOKS_TOPIC, () => {
+    cache.webhooks.clear();
     cache.generation++;
   });
   caches.set(app.signals, cache);
@@ -100,20 +100,20 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
  * The webhook of an organization, by its id or slug; what reads like an id is never taken for a slug. Throws
  * `not_found`, with the same words for every cause.
  */
-export async function findHook(app: App, named: string, path: string): Promise<Hook> {
+export async function findWebhook(app: App, named: string, path: string): Promise<Webhook> {
   const organization = named.toLowerCase();
   const cache = cacheOf(app);
   const key = `${organization}/${path}`;
-  const known = app.store.remote ? undefined : cache.hooks.get(key);
+  const known = app.store.remote ? undefined : cache.webhooks.get(key);
   const { generation } = cache;
   const now = app.clock.monotonic();
-  if (known && now - known.at < HOOK_MAX_AGE_MS) return known.hook;
-  const statement = UUID.test(organization) ? hookById : hookBySlug;
+  if (known && now - known.at < WEBHOOK_MAX_AGE_MS) return known.webhook;
+  const statement = UUID.test(organization) ? webhookById : webhookBySlug;
   const [row] = await statement(app.store.db).all({ organization, path });
   if (!row) throw new AppError("not_found", "There is no active webhook at this address.");
   const { sealedSecret, sealedAuth, timestampRule, ...rest } = row;
   const config = row.config as AutomationConfig;
-  const hook: Hook = {
+  const webhook: Webhook = {
     ...rest,
     config,
     secret: sealedSecret === null ? null : app.secrets.open(sealedSecret, secretLabel(row)),
@@ -121,13 +121,13 @@ export async function findHook(app: App, named: string, path: string): Promise<H
     needsTimestamp: needsTimestamp(config, timestampRule),
     hasSeenTimestamp: timestampRule === "seen",
   };
-  if (cache.hooks.size >= MAX_HOOKS) cache.hooks.clear();
-  if (cache.generation === generation) cache.hooks.set(key, { hook, at: now });
-  return hook;
+  if (cache.webhooks.size >= MAX_WEBHOOKS) cache.webhooks.clear();
+  if (cache.generation === generation) cache.webhooks.set(key, { webhook, at: now });
+  return webhook;
 }
 
 /** Throws `forbidden` for an address outside of `allowedIps`. */
-export function checkAddress({ config }: Hook, address: string): void {
+export function checkAddress({ config }: Webhook, address: string): void {
   const { allowedIps = [] } = config;
   if (allowedIps.length === 0) return;
   const allowed = allowedIps.some((text) => {
@@ -138,9 +138,9 @@ export function checkAddress({ config }: Hook, address: string): void {
 }
 
 /** Throws `rate_limited` when the organization's intake is used up. */
-export function checkRate(app: App, hook: Hook): void {
-  const rate = (hook.plan === "enterprise" ? hook.webhookRate : null) ?? PLAN_RATES[hook.plan];
-  limit(app, `intake:${hook.organizationId}`, rate, "This organization's webhook rate is used up");
+export function checkRate(app: App, webhook: Webhook): void {
+  const rate = (webhook.plan === "enterprise" ? webhook.webhookRate : null) ?? PLAN_RATES[webhook.plan];
+  limit(app, `intake:${webhook.organizationId}`, rate, "This organization's webhook rate is used up");
 }
 
 /** Counts a refused request against its address. Throws `rate_limited` when there were too many. */

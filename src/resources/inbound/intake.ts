@@ -14,7 +14,7 @@ import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { version } from "../../version.ts";
 import { type AutomationRunRow, automationRuns } from "../automations/table.ts";
-import type { Hook } from "./gate.ts";
+import type { Webhook } from "./gate.ts";
 import { payloadOf } from "./payload.ts";
 import { type Stamp, secretHeaders } from "./sender.ts";
 import { takeStamp } from "./stamps.ts";
@@ -72,34 +72,34 @@ const runById = prepared((db: ReadDb) =>
 );
 
 /** On behalf of the sender, who is nobody that Weir knows. */
-const contextOf = (app: App, hook: Hook, arrived: Arrived): Context =>
+const contextOf = (app: App, webhook: Webhook, arrived: Arrived): Context =>
   contextFor(app, {
-    organizationId: hook.organizationId,
+    organizationId: webhook.organizationId,
     role: "member",
     actor: { type: "system", id: "webhook", process: "weir", version, ip: arrived.address },
     correlationId: arrived.correlationId,
   });
 
 /** Stores the delivery and starts its run, in one transaction; a repeat gets the first one's. */
-export async function accept(app: App, hook: Hook, arrived: Arrived): Promise<Answerable> {
+export async function accept(app: App, webhook: Webhook, arrived: Arrived): Promise<Answerable> {
   const payload = await payloadOf(arrived);
   const stored = arrived.body.length > MAX_SHORT_BYTES ? await asStored(payload) : payload;
-  const key = repeatKey(hook, arrived.headers, payload);
-  const headers = headersOf(hook, arrived.headers);
-  const accepted = await write(contextOf(app, hook, arrived), async (tx) => {
-    const earlier = key === null ? null : await findEarlier(tx, hook, key);
+  const key = repeatKey(webhook, arrived.headers, payload);
+  const headers = headersOf(webhook, arrived.headers);
+  const accepted = await write(contextOf(app, webhook, arrived), async (tx) => {
+    const earlier = key === null ? null : await findEarlier(tx, webhook, key);
     if (earlier) return earlier;
-    if (arrived.stamp !== null) await takeStamp(tx, hook, arrived.stamp);
+    if (arrived.stamp !== null) await takeStamp(tx, webhook, arrived.stamp);
     const delivery = {
       payload: stored,
       headers,
       query: arrived.query,
       repeatKey: key,
       ipAddress: arrived.address,
-      isKept: hook.config.debug === true,
+      isKept: webhook.config.debug === true,
       replayOf: null,
     };
-    return storeDelivery(tx, hook, delivery, payload);
+    return storeDelivery(tx, webhook, delivery, payload);
   });
   return { ...accepted, trigger: { payload, headers, query: arrived.query } };
 }
@@ -121,7 +121,7 @@ type NewDelivery = Pick<
 /** A new delivery with its run, in the caller's transaction; `payload` is the value of a long one where that is known. */
 export async function storeDelivery(
   tx: WriteContext,
-  hook: Pick<Hook, "id" | "config" | "version">,
+  webhook: Pick<Webhook, "id" | "config" | "version">,
   given: NewDelivery,
   payload: Json | LongJson = given.payload,
 ): Promise<Accepted> {
@@ -130,7 +130,7 @@ export async function storeDelivery(
   const row: DeliveryRow = {
     id,
     organizationId: tx.organizationId,
-    automationId: hook.id,
+    automationId: webhook.id,
     automationRunId: null,
     status: "processing",
     attempts: 1,
@@ -144,7 +144,7 @@ export async function storeDelivery(
   const held: HeldDelivery = { row, isStored: false };
   const run = await startAutomationRun(
     tx,
-    { id: hook.id, config: hook.config as JsonObject, version: hook.version },
+    { id: webhook.id, config: webhook.config as JsonObject, version: webhook.version },
     {
       trigger: { method: "webhook", sourceType: "system", sourceId: id },
       scope: { payload, headers: given.headers, query: given.query },
@@ -155,9 +155,9 @@ export async function storeDelivery(
   return { deliveryId: id, run };
 }
 
-async function findEarlier(tx: WriteContext, hook: Hook, key: string): Promise<Accepted | null> {
+async function findEarlier(tx: WriteContext, webhook: Webhook, key: string): Promise<Accepted | null> {
   const [delivery] = await earlierByKey(tx.db).all({
-    automationId: hook.id,
+    automationId: webhook.id,
     key,
     since: timestamp(tx.clock, -REPEAT_MS),
   });
@@ -167,7 +167,7 @@ async function findEarlier(tx: WriteContext, hook: Hook, key: string): Promise<A
 }
 
 /** The sender's own id of the message. Throws `invalid` for one that is too long to keep. */
-function repeatKey({ config }: Hook, headers: Headers, payload: Json): string | null {
+function repeatKey({ config }: Webhook, headers: Headers, payload: Json): string | null {
   if (config.signaturePreset !== undefined) {
     const at = PRESETS[config.signaturePreset].repeatKey;
     const [part, name] = at;
@@ -186,8 +186,8 @@ function short(key: string, loc: readonly string[]): string {
 
 const NEVER_KEPT = new Set(["authorization", "cookie", "proxy-authorization", "x-api-key"]);
 
-function headersOf(hook: Hook, headers: Headers): JsonObject {
-  const own = secretHeaders(hook);
+function headersOf(webhook: Webhook, headers: Headers): JsonObject {
+  const own = secretHeaders(webhook);
   const isHidden = (name: string) => NEVER_KEPT.has(name) || own.includes(name);
   return Object.fromEntries([...headers].map(([name, value]) => [name, isHidden(name) ? "***" : value]));
 }
@@ -198,11 +198,11 @@ function headersOf(hook: Hook, headers: Headers): JsonObject {
  */
 export async function waitForRun(
   app: App,
-  hook: Hook,
+  webhook: Webhook,
   accepted: Accepted,
   signal: AbortSignal,
 ): Promise<AutomationRunRow> {
-  const until = app.clock.monotonic() + (hook.config.waitSeconds ?? DEFAULT_WAIT_SECONDS) * 1000;
+  const until = app.clock.monotonic() + (webhook.config.waitSeconds ?? DEFAULT_WAIT_SECONDS) * 1000;
   let { run } = accepted;
   while (run.completedAt === null) {
     const left = until - app.clock.monotonic();

@@ -7,7 +7,7 @@ import { readBytes } from "../../http/body.ts";
 import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
 import { type Answer, answerOf } from "./answer.ts";
 import { findDelivery, listDeliveries } from "./deliveries.ts";
-import { checkAddress, checkRate, countRefusal, findHook, type Hook } from "./gate.ts";
+import { checkAddress, checkRate, countRefusal, findWebhook, type Webhook } from "./gate.ts";
 import { type Accepted, accept, waitForRun } from "./intake.ts";
 import { fieldsOf } from "./payload.ts";
 import { checkSender, type Stamp } from "./sender.ts";
@@ -17,15 +17,18 @@ import { DeliveryPage, DeliveryQuery, WholeDelivery } from "./wire.ts";
 const tag = "Webhooks in";
 
 /** The checks in their order (docs/decisions/webhooks-in.md). */
-async function admit(app: App, visit: Visit): Promise<{ hook: Hook; body: Uint8Array; stamp: Stamp | null }> {
+async function admit(
+  app: App,
+  visit: Visit,
+): Promise<{ webhook: Webhook; body: Uint8Array; stamp: Stamp | null }> {
   return counted(app, visit, async () => {
-    const hook = await findHook(app, ...targetOf(visit.url));
+    const webhook = await findWebhook(app, ...targetOf(visit.url));
     const body = await readBytes(app, visit.request);
-    checkAddress(hook, visit.address);
-    const stamp = checkSender(app, hook, { headers: visit.request.headers, body });
-    if (stamp !== null) await refuseTaken(app, hook, stamp, visit.request.headers);
-    checkRate(app, hook);
-    return { hook, body, stamp };
+    checkAddress(webhook, visit.address);
+    const stamp = checkSender(app, webhook, { headers: visit.request.headers, body });
+    if (stamp !== null) await refuseTaken(app, webhook, stamp, visit.request.headers);
+    checkRate(app, webhook);
+    return { webhook, body, stamp };
   });
 }
 
@@ -123,10 +126,10 @@ export const inboundOperations = [
     errors: [401, 403, 404, 413, 415, 429, 503],
     async handle({ app, visit }) {
       if (app.stopping.aborted) throw goingDown();
-      const { hook, body, stamp } = await admit(app, visit);
-      const challenge = hook.config.signaturePreset === "slack" ? challengeIn(body) : null;
+      const { webhook, body, stamp } = await admit(app, visit);
+      const challenge = webhook.config.signaturePreset === "slack" ? challengeIn(body) : null;
       if (challenge !== null) return { challenge };
-      const accepted = await accept(app, hook, {
+      const accepted = await accept(app, webhook, {
         headers: visit.request.headers,
         query: visit.url.search === "" ? {} : fieldsOf(visit.url.searchParams),
         body,
@@ -134,9 +137,9 @@ export const inboundOperations = [
         address: visit.address,
         correlationId: visit.correlationId,
       });
-      const run = await waitForRun(app, hook, accepted, visit.request.signal);
-      if (run.status === "completed" && hook.config.response !== undefined && !isSkipped(run))
-        return toReply(await answerOf(app, hook, { ...accepted, run }));
+      const run = await waitForRun(app, webhook, accepted, visit.request.signal);
+      if (run.status === "completed" && webhook.config.response !== undefined && !isSkipped(run))
+        return toReply(await answerOf(app, webhook, { ...accepted, run }));
       return replyTo(accepted, run, run.correlationId);
     },
   }),

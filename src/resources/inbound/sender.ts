@@ -5,7 +5,7 @@ import { PRESETS } from "../../crypto/presets.ts";
 import { equalTexts, hmac, matchesSignature } from "../../crypto/signature.ts";
 import type { SenderAuth } from "../automations/config.ts";
 import { readPublicKey } from "../automations/sender.ts";
-import type { Hook } from "./gate.ts";
+import type { Webhook } from "./gate.ts";
 
 /** A signed timestamp may be off by so much. */
 export const CLOCK_SKEW_SECONDS = 300;
@@ -27,23 +27,23 @@ interface Sent {
  * Checks that a request comes from the webhook's sender. Gives its timestamp and signature, where it has both and the
  * sender has no id of its own for each message. Throws `unauthenticated`.
  */
-export function checkSender(app: App, hook: Hook, sent: Sent): Stamp | null {
-  const { signaturePreset, auth = { type: "signature" } } = hook.config;
+export function checkSender(app: App, webhook: Webhook, sent: Sent): Stamp | null {
+  const { signaturePreset, auth = { type: "signature" } } = webhook.config;
   if (signaturePreset !== undefined) {
     const now = secondsNow(app);
-    const fault = PRESETS[signaturePreset].fault({ ...sent, secret: secretOf(hook), now });
+    const fault = PRESETS[signaturePreset].fault({ ...sent, secret: secretOf(webhook), now });
     if (fault !== null) throw refused(fault);
     return null;
   }
-  if (auth.type === "signature") return checkSignature(app, hook, sent);
+  if (auth.type === "signature") return checkSignature(app, webhook, sent);
   if (auth.type === "ed25519") return checkEd25519(app, auth, sent);
-  const fault = proofFault(auth, hook.proof ?? "", sent.headers);
+  const fault = proofFault(auth, webhook.proof ?? "", sent.headers);
   if (fault !== null) throw refused(fault);
   return null;
 }
 
 /** Headers that hold what only the sender and this webhook may know. */
-export function secretHeaders({ config: { signaturePreset, auth } }: Hook): readonly string[] {
+export function secretHeaders({ config: { signaturePreset, auth } }: Webhook): readonly string[] {
   if (signaturePreset !== undefined) {
     const { header, sendsSecret } = PRESETS[signaturePreset];
     return sendsSecret ? [header.toLowerCase()] : [];
@@ -52,12 +52,12 @@ export function secretHeaders({ config: { signaturePreset, auth } }: Hook): read
 }
 
 /** HMAC of the raw body, or of `{timestamp}.{body}` where `X-SVC-Timestamp` is sent. */
-function checkSignature(app: App, hook: Hook, { headers, body }: Sent): Stamp | null {
-  const { signatureHeader = "X-SVC-Signature", signatureAlgorithm = "sha256" } = hook.config;
+function checkSignature(app: App, webhook: Webhook, { headers, body }: Sent): Stamp | null {
+  const { signatureHeader = "X-SVC-Signature", signatureAlgorithm = "sha256" } = webhook.config;
   const given = headers.get(signatureHeader);
   if (given === null) throw refused(`The request is not signed: it has no ${signatureHeader} header.`);
   const timestamp = headers.get("x-svc-timestamp");
-  if (timestamp === null && hook.needsTimestamp)
+  if (timestamp === null && webhook.needsTimestamp)
     throw refused(
       "The request has no X-SVC-Timestamp header: send the Unix time, and sign {timestamp}.{body}; or set requireTimestamp to false.",
     );
@@ -65,7 +65,7 @@ function checkSignature(app: App, hook: Hook, { headers, body }: Sent): Stamp | 
     throw refused("A body that begins with digits and a dot needs an X-SVC-Timestamp header.");
   if (timestamp !== null) checkFresh(app, timestamp, "X-SVC-Timestamp");
   const parts = timestamp === null ? [body] : [`${timestamp}.`, body];
-  const expected = hmac(signatureAlgorithm, secretOf(hook), ...parts);
+  const expected = hmac(signatureAlgorithm, secretOf(webhook), ...parts);
   if (!matchesSignature(given, expected, signatureAlgorithm))
     throw refused(`The signature in ${signatureHeader} does not fit the body and this webhook's secret.`);
   return timestamp === null ? null : { sentAt: Number(timestamp), signature: expected.toString("base64") };
@@ -123,7 +123,7 @@ function checkFresh(app: App, timestamp: string, header: string): void {
     );
 }
 
-function secretOf({ secret }: Hook): string {
+function secretOf({ secret }: Webhook): string {
   if (secret === null) throw new AppError("internal", "A signed webhook has no secret.");
   return secret;
 }

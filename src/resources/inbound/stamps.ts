@@ -2,8 +2,8 @@ import { and, eq, inArray, lt, sql } from "drizzle-orm";
 import type { App, WriteContext } from "../../context.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
-import { automations, HOOKS_TOPIC } from "../automations/table.ts";
-import type { Hook } from "./gate.ts";
+import { automations, WEBHOOKS_TOPIC } from "../automations/table.ts";
+import type { Webhook } from "./gate.ts";
 import { CLOCK_SKEW_SECONDS, refused, type Stamp } from "./sender.ts";
 import { webhookSignatures } from "./table.ts";
 
@@ -33,23 +33,23 @@ const takenBefore = () =>
  * Refuses a signature that was taken before, save for a request that names its message: that may be a repeat. Before the
  * rate is looked at, so that what was overheard can't use it up. Throws `unauthenticated`.
  */
-export async function refuseTaken(app: App, hook: Hook, stamp: Stamp, headers: Headers): Promise<void> {
+export async function refuseTaken(app: App, webhook: Webhook, stamp: Stamp, headers: Headers): Promise<void> {
   if (headers.has("idempotency-key") || headers.has("webhook-id")) return;
-  const [found] = await taken(app.store.db).all({ ...stamp, automationId: hook.id });
+  const [found] = await taken(app.store.db).all({ ...stamp, automationId: webhook.id });
   if (found) throw takenBefore();
 }
 
 /** Takes a signature, once. A webhook that has seen a timestamp wants one from then on. Throws `unauthenticated`. */
-export async function takeStamp(tx: WriteContext, hook: Hook, stamp: Stamp): Promise<void> {
+export async function takeStamp(tx: WriteContext, webhook: Webhook, stamp: Stamp): Promise<void> {
   const made = await tx.db
     .insert(webhookSignatures)
-    .values({ ...stamp, automationId: hook.id })
+    .values({ ...stamp, automationId: webhook.id })
     .onConflictDoNothing()
     .returning({ sentAt: webhookSignatures.sentAt });
   if (made.length === 0) throw takenBefore();
-  if (hook.needsTimestamp || hook.hasSeenTimestamp || hook.config.auth !== undefined) return;
-  await tx.db.update(automations).set({ timestampRule: "seen" }).where(eq(automations.id, hook.id));
-  tx.afterCommit(() => tx.signals.notify(HOOKS_TOPIC));
+  if (webhook.needsTimestamp || webhook.hasSeenTimestamp || webhook.config.auth !== undefined) return;
+  await tx.db.update(automations).set({ timestampRule: "seen" }).where(eq(automations.id, webhook.id));
+  tx.afterCommit(() => tx.signals.notify(WEBHOOKS_TOPIC));
 }
 
 /** Forgets the signatures whose timestamps are too old to be taken. */

@@ -6,7 +6,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { type Context, write } from "../../context.ts";
 import { pageOf, readCursor } from "../../crypto/cursor.ts";
 import { contains } from "../../store/search.ts";
-import { HOOKS_TOPIC } from "../automations/table.ts";
+import { WEBHOOKS_TOPIC } from "../automations/table.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { refuseRateOfPlan } from "../organizations/service.ts";
 import { type OrganizationRow, organizations } from "../organizations/table.ts";
@@ -77,7 +77,7 @@ export function changeInstallationOrganization(
     await tx.db.update(organizations).set(change).where(eq(organizations.id, id));
     const data = { changes } as unknown as JsonObject;
     await record({ ...tx, organizationId: id }, "organization.updated", { type: "organization", id }, data);
-    tx.afterCommit(() => tx.signals.notify(HOOKS_TOPIC));
+    tx.afterCommit(() => tx.signals.notify(WEBHOOKS_TOPIC));
     return { ...before, ...change };
   });
 }

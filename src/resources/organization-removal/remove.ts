@@ -5,7 +5,7 @@ import { type Context, type WriteContext, write } from "../../context.ts";
 import { cancelUnlessEnded } from "../../flows/cancel.ts";
 import { triggerState } from "../../flows/trigger.ts";
 import { isFinal, requestCancel } from "../../queue/cancel.ts";
-import { automationRuns, automations, HOOKS_TOPIC } from "../automations/table.ts";
+import { automationRuns, automations, WEBHOOKS_TOPIC } from "../automations/table.ts";
 import { endTurn } from "../chat/cancel.ts";
 import { chatThreads } from "../chat/table.ts";
 import { record } from "../events/service.ts";
@@ -25,7 +25,7 @@ import { users } from "../users/table.ts";
 const BATCH = 50;
 
 /**
- * Removes the organization of the request: nobody is in it any more, its schedules, hooks and subscriptions rest, and
+ * Removes the organization of the request: nobody is in it any more, its schedules, webhooks and subscriptions rest, and
  * its work is cancelled. Throws `invalid` where `confirm` is not its name.
  */
 export async function removeOrganization(ctx: Context, { confirm }: { confirm: string }): Promise<void> {
@@ -48,7 +48,7 @@ export async function removeOrganization(ctx: Context, { confirm }: { confirm: s
       .update(automations)
       .set({ nextRunAt: null, eventAfterSeq: null })
       .where(eq(automations.organizationId, before.id));
-    tx.afterCommit(() => tx.signals.notify(HOOKS_TOPIC));
+    tx.afterCommit(() => tx.signals.notify(WEBHOOKS_TOPIC));
   });
   await stopWork(ctx);
 }
@@ -131,7 +131,7 @@ export function restoreOrganization(ctx: Context, id: string): Promise<Organizat
     const entity = { type: "organization", id } as const;
     const data = { name: before.name, slug: before.slug };
     await record({ ...tx, organizationId: id }, "organization.restored", entity, data);
-    tx.afterCommit(() => tx.signals.notify(HOOKS_TOPIC));
+    tx.afterCommit(() => tx.signals.notify(WEBHOOKS_TOPIC));
     return { ...before, ...change };
   });
 }

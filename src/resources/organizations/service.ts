@@ -6,7 +6,7 @@ import { freeSlug, slugify } from "../../base/slug.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
-import { HOOKS_TOPIC } from "../automations/table.ts";
+import { WEBHOOKS_TOPIC } from "../automations/table.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { isOperator } from "../users/service.ts";
 import {
@@ -103,7 +103,7 @@ export function updateOrganization(ctx: Context, input: OrganizationChange): Pro
     if (given.slug !== undefined && given.slug !== before.slug) await freeOrThrow(tx, given.slug);
     const change = { ...given, updatedAt: timestamp(tx.clock) };
     await tx.db.update(organizations).set(change).where(eq(organizations.id, before.id));
-    tx.afterCommit(() => tx.signals.notify(HOOKS_TOPIC));
+    tx.afterCommit(() => tx.signals.notify(WEBHOOKS_TOPIC));
     const data = { changes } as unknown as JsonObject;
     await record(tx, "organization.updated", { type: "organization", id: before.id }, data);
     return { ...before, ...change };

@@ -51,7 +51,7 @@ async function againOut(tx: WriteContext, letter: DeadLetterRow) {
 }
 
 async function replayInbound(tx: WriteContext, letter: DeadLetterRow): Promise<DeliveryRow> {
-  const [hook] = await tx.db
+  const [webhook] = await tx.db
     .select()
     .from(automations)
     .where(
@@ -61,9 +61,9 @@ async function replayInbound(tx: WriteContext, letter: DeadLetterRow): Promise<D
         isNull(automations.deletedAt),
       ),
     );
-  if (!hook) throw new AppError("invalid_state", "The automation of this dead letter has been deleted.");
-  if (hook.status === "disabled")
-    throw new AppError("invalid_state", `The automation ${hook.name} is disabled; enable it first.`);
+  if (!webhook) throw new AppError("invalid_state", "The automation of this dead letter has been deleted.");
+  if (webhook.status === "disabled")
+    throw new AppError("invalid_state", `The automation ${webhook.name} is disabled; enable it first.`);
   const [delivery] = await tx.db
     .select()
     .from(webhookDeliveries)
@@ -71,7 +71,7 @@ async function replayInbound(tx: WriteContext, letter: DeadLetterRow): Promise<D
   if (!delivery) throw new AppError("gone", "The content of this dead letter is not kept any more.");
   const { deliveryId } = await storeDelivery(
     tx,
-    { id: hook.id, config: hook.config as AutomationConfig, version: hook.version },
+    { id: webhook.id, config: webhook.config as AutomationConfig, version: webhook.version },
     {
       payload: delivery.payload,
       headers: delivery.headers,

@@ -95,12 +95,12 @@ export async function replayOutbound(tx: WriteContext, deliveryId: string): Prom
 }
 
 async function repeatOutbound(tx: WriteContext, delivery: OutboundRow): Promise<OutboundRow> {
-  const [hook] = await tx.db
+  const [subscription] = await tx.db
     .select({ status: webhooks.status })
     .from(webhooks)
     .where(and(eq(webhooks.id, delivery.webhookId), isNull(webhooks.deletedAt)));
-  if (!hook) throw new AppError("invalid_state", "The webhook of this delivery has been deleted.");
-  if (hook.status === "disabled")
+  if (!subscription) throw new AppError("invalid_state", "The webhook of this delivery has been deleted.");
+  if (subscription.status === "disabled")
     throw new AppError("invalid_state", "The webhook of this delivery is disabled; enable it first.");
   const now = timestamp(tx.clock);
   const row: OutboundRow = {

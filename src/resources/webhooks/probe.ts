@@ -5,10 +5,10 @@ import { maskSecrets } from "../../base/mask.ts";
 import { type Context, write } from "../../context.ts";
 import { record } from "../events/service.ts";
 import { events } from "../events/table.ts";
-import { hookOf } from "./hooks.ts";
 import { sendOnce } from "./send.ts";
 import { findWebhook } from "./service.ts";
 import { settle } from "./settle.ts";
+import { subscriptionOf } from "./subscriptions.ts";
 import { type OutboundRow, outboundDeliveries } from "./table.ts";
 import { messageAt } from "./take.ts";
 
@@ -63,7 +63,7 @@ export async function testWebhook(ctx: Context, id: string): Promise<OutboundRow
   });
   const event = await messageAt(ctx.db, delivery.eventSeq);
   if (!event) throw new AppError("internal", "The event of a test is not there.");
-  const taken = { delivery, event, hook: hookOf(await findWebhook(ctx, id)), untilMs };
+  const taken = { delivery, event, subscription: subscriptionOf(await findWebhook(ctx, id)), untilMs };
   const outcome = await sendOnce(ctx, taken);
   await settle(ctx, outcome === null ? [] : [outcome]);
   const [row] = await ctx.db.select().from(outboundDeliveries).where(eq(outboundDeliveries.id, delivery.id));

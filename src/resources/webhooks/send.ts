@@ -8,7 +8,7 @@ import { tracedEgress, traceIdOf } from "../../base/trace.ts";
 import type { App } from "../../context.ts";
 import { type Secrets, signMessage } from "../../crypto/signature.ts";
 import type { RunError } from "../runs/table.ts";
-import { secretsOf } from "./hooks.ts";
+import { secretsOf } from "./subscriptions.ts";
 import type { Taken } from "./take.ts";
 
 /** How one try ended. */
@@ -47,10 +47,10 @@ export function postSigned(
 
 /** Sends a delivery once; null where `signal` put an end to it. Its id is that of the event, however often it is sent. */
 export async function sendOnce(app: App, taken: Taken, signal?: AbortSignal): Promise<Outcome | null> {
-  const { hook, event, delivery } = taken;
+  const { subscription, event, delivery } = taken;
   const startedAt = timestamp(app.clock);
   const startedMs = app.clock.monotonic();
-  const secrets = secretsOf(app, hook.row);
+  const secrets = secretsOf(app, subscription.row);
   const ended = (how: Pick<Outcome, "replyCode" | "replyExcerpt" | "error" | "retryAfterSeconds">) => ({
     taken,
     startedAt,
@@ -59,7 +59,7 @@ export async function sendOnce(app: App, taken: Taken, signal?: AbortSignal): Pr
   });
   const attempt = delivery.attempts + 1;
   try {
-    const message = { url: hook.url, id: event.id, body: event.body, secrets };
+    const message = { url: subscription.url, id: event.id, body: event.body, secrets };
     const reply = await postSigned(outFor(app, event), message, {
       timeoutMs: app.config.webhookTimeout * 1000,
       signal,

@@ -57,8 +57,8 @@ async function settleDone(app: App, db: WriteDb, done: readonly Outcome[]): Prom
   ]);
   await db.statement(DELIVERED)([timestamp(app.clock), JSON.stringify(rows)]);
   const real = done.filter(({ taken }) => !taken.delivery.isTest);
-  const hookIds = new Set(real.map(({ taken }) => taken.hook.id));
-  await db.statement(WELL)([JSON.stringify([...hookIds])]);
+  const subscriptionIds = new Set(real.map(({ taken }) => taken.subscription.id));
+  await db.statement(WELL)([JSON.stringify([...subscriptionIds])]);
   const replayed = real.flatMap(({ taken }) => taken.delivery.replayOf ?? []);
   if (replayed.length > 0) await digUpOutbound(db, replayed);
 }
@@ -68,7 +68,7 @@ interface Failed {
   outcome: Outcome;
   error: RunError;
   row: OutboundRow;
-  hook: WebhookRow;
+  subscription: WebhookRow;
 }
 
 async function settleFailed(
@@ -79,37 +79,39 @@ async function settleFailed(
   done: readonly Outcome[],
 ): Promise<Fate["status"][]> {
   const all = await readFailed(app, db, outcomes);
-  const well = new Set(done.filter(({ taken }) => !taken.delivery.isTest).map(({ taken }) => taken.hook.id));
+  const well = new Set(
+    done.filter(({ taken }) => !taken.delivery.isTest).map(({ taken }) => taken.subscription.id),
+  );
   const fates = all.map((failed) => ({ ...failed, fate: fateOf(app, failed) }));
   await insertAll(db, all);
   await moveAll(app, db, fates);
-  const contextOf = (hook: WebhookRow, correlationId: string) =>
+  const contextOf = (subscription: WebhookRow, correlationId: string) =>
     inside(
       contextFor(app, {
-        organizationId: hook.organizationId,
+        organizationId: subscription.organizationId,
         actor: DELIVERER,
         role: "member",
         correlationId,
       }),
     );
-  for (const { fate, row, hook, error, outcome } of fates) {
+  for (const { fate, row, subscription, error, outcome } of fates) {
     if (fate.status === "retrying") continue;
-    const tx = contextOf(hook, outcome.taken.event.correlationId);
+    const tx = contextOf(subscription, outcome.taken.event.correlationId);
     const buried = { ...row, attempts: row.attempts + 1 };
     if (fate.status === "dead_letter") await buryOutbound(tx, buried, error);
     else await putOutboundBack(tx, buried, error);
   }
-  const byHook = Map.groupBy(
+  const bySubscription = Map.groupBy(
     fates.filter(({ row }) => !row.isTest),
-    ({ hook }) => hook.id,
+    ({ subscription }) => subscription.id,
   );
-  for (const [id, group] of byHook) {
+  for (const [id, group] of bySubscription) {
     const first = group[0];
     if (!first || well.has(id)) continue;
-    const { hook, outcome } = first;
+    const { subscription, outcome } = first;
     await noteFailing(
-      contextOf(hook, outcome.taken.event.correlationId),
-      hook,
+      contextOf(subscription, outcome.taken.event.correlationId),
+      subscription,
       group.map(({ outcome: one }) => one),
     );
   }
@@ -119,7 +121,7 @@ async function settleFailed(
 async function readFailed(app: App, db: WriteDb, outcomes: readonly Outcome[]): Promise<Failed[]> {
   const ids = JSON.stringify(outcomes.map(({ taken }) => taken.delivery.id));
   const rows = await db
-    .select({ row: outboundDeliveries, hook: webhooks })
+    .select({ row: outboundDeliveries, subscription: webhooks })
     .from(outboundDeliveries)
     .innerJoin(webhooks, eq(webhooks.id, outboundDeliveries.webhookId))
     .where(
@@ -141,8 +143,8 @@ interface Fate {
   dueAt: string | null;
 }
 
-function fateOf(app: App, { outcome, row, hook }: Failed): Fate {
-  if (row.isTest || hook.deletedAt !== null) return { status: "failed", dueAt: null };
+function fateOf(app: App, { outcome, row, subscription }: Failed): Fate {
+  if (row.isTest || subscription.deletedAt !== null) return { status: "failed", dueAt: null };
   if (outcome.replyCode === GONE) return { status: "retrying", dueAt: timestamp(app.clock) }; // held with the rest
   const step = app.config.webhookSchedule[row.attempts + 1];
   if (step === undefined) return { status: "dead_letter", dueAt: null };
@@ -193,10 +195,14 @@ async function moveAll(app: App, db: WriteDb, fates: readonly (Failed & { fate: 
 }
 
 /** Keeps since when there are only failures, and disables a subscription after too long or at its receiver's word. */
-async function noteFailing(tx: WriteContext, hook: WebhookRow, outcomes: readonly Outcome[]): Promise<void> {
-  if (hook.status !== "active") return;
+async function noteFailing(
+  tx: WriteContext,
+  subscription: WebhookRow,
+  outcomes: readonly Outcome[],
+): Promise<void> {
+  if (subscription.status !== "active") return;
   const starts = outcomes.map(({ startedAt }) => startedAt).sort();
-  const since = hook.failingSince ?? starts[0] ?? timestamp(tx.clock);
+  const since = subscription.failingSince ?? starts[0] ?? timestamp(tx.clock);
   const seconds = (tx.clock.now().getTime() - Date.parse(since)) / 1000;
   const reason = outcomes.some(({ replyCode }) => replyCode === GONE)
     ? "The receiver answered 410: it is gone."
@@ -204,14 +210,14 @@ async function noteFailing(tx: WriteContext, hook: WebhookRow, outcomes: readonl
       ? `Every delivery has failed since ${since}.`
       : null;
   if (reason === null) {
-    if (hook.failingSince === null)
-      await tx.db.update(webhooks).set({ failingSince: since }).where(eq(webhooks.id, hook.id));
+    if (subscription.failingSince === null)
+      await tx.db.update(webhooks).set({ failingSince: since }).where(eq(webhooks.id, subscription.id));
     return;
   }
   await tx.db
     .update(webhooks)
-    .set({ ...(await hold(tx, hook, reason)), failingSince: since, updatedAt: timestamp(tx.clock) })
-    .where(eq(webhooks.id, hook.id));
-  const data = { url: maskSecrets(hook.url), reason };
-  await record(tx, "webhook.disabled", { type: "webhook", id: hook.id }, data);
+    .set({ ...(await hold(tx, subscription, reason)), failingSince: since, updatedAt: timestamp(tx.clock) })
+    .where(eq(webhooks.id, subscription.id));
+  const data = { url: maskSecrets(subscription.url), reason };
+  await record(tx, "webhook.disabled", { type: "webhook", id: subscription.id }, data);
 }

@@ -3,7 +3,7 @@ import { timestamp } from "../../base/clock.ts";
 import type { App } from "../../context.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { eventText, type RawEvent } from "../events/wire.ts";
-import type { Hook } from "./hooks.ts";
+import type { Subscription } from "./subscriptions.ts";
 import { type OutboundRow, outboundDeliveries } from "./table.ts";
 
 /** An event, and the text of it that is sent. */
@@ -19,7 +19,7 @@ export interface Taken {
     "id" | "organizationId" | "webhookId" | "eventId" | "attempts" | "replayOf" | "isTest"
   >;
   event: Message;
-  hook: Hook;
+  subscription: Subscription;
   /** Milliseconds since the epoch. */
   untilMs: number;
 }
@@ -47,15 +47,15 @@ interface Claimed {
  */
 export async function claimDeliveries(
   app: App,
-  hooks: readonly Hook[],
+  subscriptions: readonly Subscription[],
   most: number,
-  reserve: (hook: Hook, bytes: number) => boolean,
+  reserve: (subscription: Subscription, bytes: number) => boolean,
 ): Promise<Claimed> {
   const now = timestamp(app.clock);
-  const hookIds = JSON.stringify(hooks.map(({ id }) => id));
+  const subscriptionIds = JSON.stringify(subscriptions.map(({ id }) => id));
   const found = await app.store.db.all<{ id: string; webhookId: string; bytes: number }>(
     sql`select d.id as "id", d.webhook_id as "webhookId", octet_length(v.data) as "bytes"
-      from json_each(${hookIds}) w cross join webhooks h cross join outbound_deliveries d
+      from json_each(${subscriptionIds}) w cross join webhooks h cross join outbound_deliveries d
         left join events v on v.seq = d.event_seq
       where h.id = w.value and h.status = 'active' and d.id in (
         select e.id from outbound_deliveries e indexed by outbound_deliveries_due
@@ -63,21 +63,23 @@ export async function claimDeliveries(
         order by e.due_at limit ${most})
       limit ${DUE}`,
   );
-  const byId = new Map(hooks.map((hook) => [hook.id, hook]));
+  const byId = new Map(subscriptions.map((subscription) => [subscription.id, subscription]));
   const counts = new Map<string, number>();
   const left = new Set<string>();
   const due = found.filter(({ webhookId, bytes }) => {
-    const hook = byId.get(webhookId);
+    const subscription = byId.get(webhookId);
     const count = (counts.get(webhookId) ?? 0) + 1;
     counts.set(webhookId, count);
     if (count === most) left.add(webhookId);
-    if (hook && reserve(hook, bytes ?? 0)) return true;
+    if (subscription && reserve(subscription, bytes ?? 0)) return true;
     left.add(webhookId);
     return false;
   });
   const isCut = found.length === DUE;
-  const last = isCut ? hooks.findIndex(({ id }) => id === found.at(-1)?.webhookId) : hooks.length;
-  const unreached = new Set(hooks.slice(last).map(({ id }) => id));
+  const last = isCut
+    ? subscriptions.findIndex(({ id }) => id === found.at(-1)?.webhookId)
+    : subscriptions.length;
+  const unreached = new Set(subscriptions.slice(last).map(({ id }) => id));
   if (due.length === 0) return { taken: [], left, unreached };
   const untilMs = leaseEnd(app);
   const dueIds = JSON.stringify(due.map(({ id }) => id));
@@ -99,8 +101,8 @@ export async function claimDeliveries(
     rows.map(({ eventSeq }) => eventSeq),
   );
   const taken = rows.flatMap((delivery): Taken[] => {
-    const [hook, event] = [byId.get(delivery.webhookId), bySeq.get(delivery.eventSeq)];
-    return hook && event ? [{ delivery, event, hook, untilMs }] : [];
+    const [subscription, event] = [byId.get(delivery.webhookId), bySeq.get(delivery.eventSeq)];
+    return subscription && event ? [{ delivery, event, subscription, untilMs }] : [];
   });
   return { taken, left, unreached };
 }

@@ -4,8 +4,8 @@ import type { App } from "../../context.ts";
 import type { ReadDb, WriteDb } from "../../store/store.ts";
 import { endOfTrail } from "../events/followed.ts";
 import { forgetFormer, formerOf } from "./former.ts";
-import { type Hook, hookOf, wants } from "./hooks.ts";
 import { type Followed, type Move, moveFollowed, readFollowed } from "./position.ts";
+import { type Subscription, subscriptionOf, wants } from "./subscriptions.ts";
 import { webhooks } from "./table.ts";
 import { leaseEnd, type Message, readMessages, type Taken } from "./take.ts";
 
@@ -25,7 +25,7 @@ const WINDOW = 10_000;
 const WRITE_DOWN_EVERY = 50_000;
 
 /** Asks whether one more delivery of the subscription is to be taken at once; otherwise it waits in the store. */
-type HasRoom = (hook: Hook, event: Message) => boolean;
+type HasRoom = (subscription: Subscription, event: Message) => boolean;
 
 export interface Step {
   taken: Taken[];
@@ -42,7 +42,7 @@ export function openTrail(app: App) {
   /** Nothing up to here becomes a delivery any more, though the row may not say so yet. */
   let seen = 0;
   /** What each subscription was for at the last look. */
-  let known = new Map<string, Hook["types"]>();
+  let known = new Map<string, Subscription["types"]>();
   /** Of those that are followed on their own, whose turn was last. */
   let served = "";
 
@@ -50,21 +50,23 @@ export function openTrail(app: App) {
   async function followAll(
     followed: Followed,
     end: number,
-    hooks: readonly Hook[],
+    subscriptions: readonly Subscription[],
     hasRoom: HasRoom,
   ): Promise<Step> {
     const isAlone = Object.keys(followed.behind).length === 0;
-    const own = isAlone ? hooks : hooks.filter(({ organizationId }) => !(organizationId in followed.behind));
+    const own = isAlone
+      ? subscriptions
+      : subscriptions.filter(({ organizationId }) => !(organizationId in followed.behind));
     if (own.length === 0) return NOTHING;
     const from = Math.max(followed.all, seen, Math.min(...own.map(({ row }) => row.afterSeq)));
     if (from >= end) return NOTHING;
-    const isShared = own.some(({ organizationId }) => organizationId !== hooks[0]?.organizationId);
+    const isShared = own.some(({ organizationId }) => organizationId !== subscriptions[0]?.organizationId);
     const { pairs, to, behind } = await findPairs(db, own, from, {
       reach: Math.min(end, from + WINDOW),
       share: isShared ? SHARE : Number.POSITIVE_INFINITY,
     });
     // What was passed over is never to be of a type that a subscription is for only now.
-    const isOther = hooks.some(({ id, types }) => (known.get(id) ?? types) !== types);
+    const isOther = subscriptions.some(({ id, types }) => (known.get(id) ?? types) !== types);
     const isNoted = pairs.length > 0 || isOther || !isAlone || to - followed.all > WRITE_DOWN_EVERY;
     const made = isNoted
       ? await make(
@@ -76,19 +78,23 @@ export function openTrail(app: App) {
       : NOTHING;
     if (made === null) return { ...NOTHING, more: true };
     seen = to;
-    known = new Map(hooks.map(({ id, types }) => [id, types]));
+    known = new Map(subscriptions.map(({ id, types }) => [id, types]));
     return { ...made, more: to < end || Object.keys(behind).length > 0 };
   }
 
   /** What one of those has that are followed on their own, until it has come to where all are. */
-  async function followOne(end: number, hooks: readonly Hook[], hasRoom: HasRoom): Promise<Step> {
+  async function followOne(
+    end: number,
+    subscriptions: readonly Subscription[],
+    hasRoom: HasRoom,
+  ): Promise<Step> {
     const followed = await readFollowed(db);
     const ids = Object.keys(followed.behind).sort();
     const id = ids.find((one) => one > served) ?? ids[0];
     if (id === undefined) return NOTHING;
     served = id;
     const { [id]: from = 0, ...behind } = followed.behind;
-    const own = hooks.filter(({ organizationId }) => organizationId === id);
+    const own = subscriptions.filter(({ organizationId }) => organizationId === id);
     const { pairs, to } = await findPairs(db, own, from, {
       reach: Math.min(end, followed.all, from + WINDOW),
       share: Number.POSITIVE_INFINITY,
@@ -101,21 +107,24 @@ export function openTrail(app: App) {
 
   return {
     /** `readHooks` is asked after the end of the trail: who subscribes later wants no event up to there. */
-    async *follow(readHooks: () => Promise<readonly Hook[]>, hasRoom: HasRoom): AsyncGenerator<Step> {
+    async *follow(
+      readSubscriptions: () => Promise<readonly Subscription[]>,
+      hasRoom: HasRoom,
+    ): AsyncGenerator<Step> {
       const end = await endOfTrail(db);
-      const hooks = await readHooks();
-      if (hooks.length === 0) return;
+      const subscriptions = await readSubscriptions();
+      if (subscriptions.length === 0) return;
       const followed = await readFollowed(db);
-      yield await followAll(followed, end, hooks, hasRoom);
-      if (Object.keys(followed.behind).length > 0) yield await followOne(end, hooks, hasRoom);
+      yield await followAll(followed, end, subscriptions, hasRoom);
+      if (Object.keys(followed.behind).length > 0) yield await followOne(end, subscriptions, hasRoom);
     },
 
     /** Makes deliveries of what happened while the subscription was disabled, or was for other types. */
-    async catchUp(hook: Hook, hasRoom: HasRoom): Promise<Step> {
-      const { heldFrom, heldTo } = hook.row;
+    async catchUp(subscription: Subscription, hasRoom: HasRoom): Promise<Step> {
+      const { heldFrom, heldTo } = subscription.row;
       if (heldFrom === null || heldTo === null) return NOTHING;
-      const former = (await formerOf(db, hook.id)).find(({ upTo }) => upTo > heldFrom);
-      const then = former ? hookOf({ ...hook.row, events: former.events }) : hook;
+      const former = (await formerOf(db, subscription.id)).find(({ upTo }) => upTo > heldFrom);
+      const then = former ? subscriptionOf({ ...subscription.row, events: former.events }) : subscription;
       const { pairs, to } = await findPairs(
         db,
         [{ ...then, row: { ...then.row, afterSeq: heldFrom } }],
@@ -132,14 +141,14 @@ export function openTrail(app: App) {
           .set(isOver ? { heldFrom: null, heldTo: null } : { heldFrom: to })
           .where(
             and(
-              eq(webhooks.id, hook.id),
+              eq(webhooks.id, subscription.id),
               eq(webhooks.status, "active"),
               eq(webhooks.heldFrom, heldFrom),
               eq(webhooks.heldTo, heldTo),
             ),
           )
           .returning({ id: webhooks.id });
-        if (former && moved.length > 0) await forgetFormer(tx, hook.id, to);
+        if (former && moved.length > 0) await forgetFormer(tx, subscription.id, to);
         return moved.length > 0;
       };
       const made = await make(app, pairs, hasRoom, { move, isMoved: sql`true` });
@@ -149,7 +158,7 @@ export function openTrail(app: App) {
 }
 
 interface Pair {
-  hook: Hook;
+  subscription: Subscription;
   event: Message;
 }
 
@@ -164,11 +173,11 @@ interface Found {
 /** The deliveries to be made of events after `from`, in order. An organization with more than `share` is left behind. */
 async function findPairs(
   db: ReadDb,
-  hooks: readonly Hook[],
+  subscriptions: readonly Subscription[],
   from: number,
   { reach, share }: { reach: number; share: number },
 ): Promise<Found> {
-  const hooksOf = Map.groupBy(hooks, ({ organizationId }) => organizationId);
+  const subscriptionsOf = Map.groupBy(subscriptions, ({ organizationId }) => organizationId);
   const counts = new Map<string, number>();
   const behind: Record<string, number> = {};
   const pairs: Pair[] = [];
@@ -178,17 +187,17 @@ async function findPairs(
     const slice = await readMessages(
       db,
       sql`seq > ${at} and seq <= ${reach} and organization_id || type
-        in (select value from json_each(${typesIn(hooksOf)})) order by seq limit ${SLICE}`,
+        in (select value from json_each(${typesIn(subscriptionsOf)})) order by seq limit ${SLICE}`,
     );
     for (const event of slice) {
       const { seq, organizationId } = event;
-      const own = (hooksOf.get(organizationId) ?? []).filter(
-        (hook) => seq > hook.row.afterSeq && wants(hook, event),
+      const own = (subscriptionsOf.get(organizationId) ?? []).filter(
+        (subscription) => seq > subscription.row.afterSeq && wants(subscription, event),
       );
       const count = (counts.get(organizationId) ?? 0) + own.length;
       counts.set(organizationId, count);
-      for (const hook of own) pairs.push({ hook, event });
-      if (count >= share && hooksOf.delete(organizationId)) behind[organizationId] = seq;
+      for (const subscription of own) pairs.push({ subscription, event });
+      if (count >= share && subscriptionsOf.delete(organizationId)) behind[organizationId] = seq;
       bytes += event.body.length;
       events++;
       if (pairs.length >= PAIRS || bytes >= BYTES || events >= EVENTS) return { pairs, to: seq, behind };
@@ -200,11 +209,11 @@ async function findPairs(
   }
 }
 
-const typesIn = (hooksOf: ReadonlyMap<string, readonly Hook[]>): string =>
+const typesIn = (subscriptionsOf: ReadonlyMap<string, readonly Subscription[]>): string =>
   JSON.stringify([
     ...new Set(
-      [...hooksOf].flatMap(([id, hooks]) =>
-        hooks.flatMap(({ types }) => [...types].map((type) => id + type)),
+      [...subscriptionsOf].flatMap(([id, subscriptions]) =>
+        subscriptions.flatMap(({ types }) => [...types].map((type) => id + type)),
       ),
     ),
   ]);
@@ -220,13 +229,13 @@ async function make(
   const untilMs = leaseEnd(app);
   const until = new Date(untilMs).toISOString();
   const left = new Set<string>();
-  const made = pairs.map(({ hook, event }) => {
-    const isTaken = !left.has(hook.id) && hasRoom(hook, event);
-    if (!isTaken) left.add(hook.id);
-    return { id: app.ids.uuid(), hook, event, isTaken };
+  const made = pairs.map(({ subscription, event }) => {
+    const isTaken = !left.has(subscription.id) && hasRoom(subscription, event);
+    if (!isTaken) left.add(subscription.id);
+    return { id: app.ids.uuid(), subscription, event, isTaken };
   });
   const rows = JSON.stringify(
-    made.map(({ id, hook, event, isTaken }) => [id, hook.id, event.seq, isTaken ? 1 : 0]),
+    made.map(({ id, subscription, event, isTaken }) => [id, subscription.id, event.seq, isTaken ? 1 : 0]),
   );
   const isThere = async (db: ReadDb) => {
     const [stored] = await db.all<{ moved: number }>(sql`select ${isMoved} as moved`);
@@ -255,11 +264,11 @@ async function make(
   const isNew = stored === "all" ? null : new Set(stored.map(({ id }) => id)); // not those that a test has made before
   const taken = made
     .filter(({ id, isTaken }) => isTaken && (isNew === null || isNew.has(id)))
-    .map(({ id, hook, event }): Taken => {
-      const { organizationId, id: webhookId } = hook;
+    .map(({ id, subscription, event }): Taken => {
+      const { organizationId, id: webhookId } = subscription;
       const { id: eventId } = event;
       const delivery = { id, organizationId, webhookId, eventId, attempts: 0, replayOf: null, isTest: false };
-      return { delivery, event, hook, untilMs };
+      return { delivery, event, subscription, untilMs };
     });
   return { taken, left };
 }

@@ -35,16 +35,16 @@ export function useLastRun(automation: Pick<Automation, "id" | "triggerType"> | 
     { enabled: automation !== null },
   );
   const run = latest.data?.runs[0] ?? null;
-  const isHook = automation?.triggerType === "webhook";
+  const isWebhook = automation?.triggerType === "webhook";
   const deliveries = useApi(
     "GET /api/v1/webhook-deliveries",
     { query: { automation_id: id, limit: 1 } },
-    { enabled: isHook },
+    { enabled: isWebhook },
   );
   const delivery = useApi(
     "GET /api/v1/webhook-deliveries/{delivery_id}",
     { path: { delivery_id: deliveries.data?.items[0]?.id ?? "" } },
-    { enabled: isHook && deliveries.data?.items[0] !== undefined },
+    { enabled: isWebhook && deliveries.data?.items[0] !== undefined },
   );
   const ended = useMemo(
     () => (run?.steps ?? []).filter(({ actionRunId }) => actionRunId !== null).slice(0, MOST_STEPS),

@@ -5,7 +5,7 @@ type Algorithm = NonNullable<AutomationConfig["signatureAlgorithm"]>;
 const HASHES: Readonly<Record<Algorithm, string>> = { sha256: "SHA-256", sha1: "SHA-1", sha512: "SHA-512" };
 
 /** What the config of a webhook says of its sender. */
-export type HookConfig = Pick<
+export type WebhookConfig = Pick<
   AutomationConfig,
   "signaturePreset" | "signatureHeader" | "signatureAlgorithm" | "auth"
 >;
@@ -43,7 +43,7 @@ const SECRET_HEADERS: Readonly<Partial<Record<Preset, string>>> = {
   telegram: "X-Telegram-Bot-Api-Secret-Token",
 };
 
-export function testSenderOf(config: HookConfig): TestSender {
+export function testSenderOf(config: WebhookConfig): TestSender {
   const {
     signaturePreset,
     auth,

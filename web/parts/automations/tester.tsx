@@ -13,7 +13,7 @@ import { Tree } from "../base/tree.tsx";
 import { Code } from "../editor/code.tsx";
 import { type Column, Table } from "../table/table.tsx";
 import { NewSecret } from "./new-secret.tsx";
-import { type HookConfig, testSenderOf } from "./test-sender.ts";
+import { testSenderOf, type WebhookConfig } from "./test-sender.ts";
 
 const COLUMNS: readonly Column<InboundDelivery>[] = [
   { name: "Delivery", cell: ({ id }) => <code className="font-mono text-xs">{id.slice(-12)}</code> },
@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<InboundDelivery>[] = [
 
 /** The address of a webhook, and a form that sends it a signed one from here. */
 export function Tester({ automation }: { automation: Automation }) {
-  const sender = testSenderOf(automation.config as HookConfig);
+  const sender = testSenderOf(automation.config as WebhookConfig);
   const may = useMay("member");
   const [secret, setSecret] = useState("");
   const [body, setBody] = useState('{\n  "hello": "Weir"\n}');

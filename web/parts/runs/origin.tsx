@@ -12,7 +12,7 @@ const around = (at: string, ms: number) => new Date(Date.parse(at) + ms).toISOSt
 
 /** The webhook that set a run off, as far as the trail knows it; null for all others. */
 function useDelivery(run: AutomationRun) {
-  const isHook = run.triggerMethod === "webhook";
+  const isWebhook = run.triggerMethod === "webhook";
   const told = useApi(
     "GET /api/v1/events",
     {
@@ -24,7 +24,7 @@ function useDelivery(run: AutomationRun) {
         limit: 200,
       },
     },
-    { enabled: isHook, isFixed: true },
+    { enabled: isWebhook, isFixed: true },
   );
   const id = told.data?.items.find(({ data }) => data.runId === run.id)?.data.deliveryId;
   const delivery = useApi(

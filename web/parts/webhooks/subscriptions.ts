@@ -1,7 +1,7 @@
 import { useApi, useMay } from "../../data.ts";
 
 /** Automations that webhooks start, by id; of the first hundred. */
-export function useHooks(): ReadonlyMap<string, string> {
+export function useSubscriptions(): ReadonlyMap<string, string> {
   const automations = useApi("GET /api/v1/automations", {
     query: { trigger_type: "webhook", limit: 100 },
   });

@@ -11,7 +11,7 @@ import type { EventRow, EventType } from "../events/table.ts";
 import { type WebhookRow, webhookLabel, webhooks } from "./table.ts";
 
 /** An active subscription, as deliveries go by it. */
-export interface Hook {
+export interface Subscription {
   row: WebhookRow;
   id: string;
   organizationId: string;
@@ -34,33 +34,34 @@ const activeLines = sql`select group_concat(line, char(10)) as "lines" from (
 const ID_LENGTH = 36;
 
 /** Reads the active subscriptions; gives the same map back for as long as nothing has changed. */
-export function hookReader(db: ReadDb): () => Promise<ReadonlyMap<string, Hook>> {
+export function subscriptionReader(db: ReadDb): () => Promise<ReadonlyMap<string, Subscription>> {
   let text: string | null = null;
-  let byLine = new Map<string, Hook>();
-  let hooks: ReadonlyMap<string, Hook> = new Map();
+  let byLine = new Map<string, Subscription>();
+  let subscriptions: ReadonlyMap<string, Subscription> = new Map();
   return async () => {
     const [found] = await db.all<{ lines: string | null }>(activeLines);
-    if ((found?.lines ?? null) === text) return hooks;
+    if ((found?.lines ?? null) === text) return subscriptions;
     const lines = found?.lines?.split("\n") ?? [];
     const changed = lines.filter((line) => !byLine.has(line)).map((line) => line.slice(0, ID_LENGTH));
     const rows = await db
       .select()
       .from(webhooks)
       .where(sql`${webhooks.id} in (select value from json_each(${JSON.stringify(changed)}))`);
-    const read = new Map(rows.map((row) => [row.id, hookOf(row)]));
+    const read = new Map(rows.map((row) => [row.id, subscriptionOf(row)]));
     const known = byLine;
     byLine = new Map();
     for (const line of lines) {
-      const hook = known.get(line) ?? read.get(line.slice(0, ID_LENGTH));
-      if (hook?.row.status === "active" && hook.row.deletedAt === null) byLine.set(line, hook);
+      const subscription = known.get(line) ?? read.get(line.slice(0, ID_LENGTH));
+      if (subscription?.row.status === "active" && subscription.row.deletedAt === null)
+        byLine.set(line, subscription);
     }
-    hooks = new Map([...byLine.values()].map((hook) => [hook.id, hook]));
+    subscriptions = new Map([...byLine.values()].map((subscription) => [subscription.id, subscription]));
     text = found?.lines ?? null;
-    return hooks;
+    return subscriptions;
   };
 }
 
-export const hookOf = (row: WebhookRow): Hook => ({
+export const subscriptionOf = (row: WebhookRow): Subscription => ({
   row,
   id: row.id,
   organizationId: row.organizationId,
@@ -81,12 +82,12 @@ function typesOf(patterns: readonly string[]): ReadonlySet<EventType> {
 
 /** A subscription is not told of itself. */
 export const wants = (
-  hook: Hook,
+  subscription: Subscription,
   event: Pick<EventRow, "organizationId" | "type" | "entityType" | "entityId">,
 ): boolean =>
-  hook.organizationId === event.organizationId &&
-  hook.types.has(event.type) &&
-  !(event.entityType === "webhook" && event.entityId === hook.id);
+  subscription.organizationId === event.organizationId &&
+  subscription.types.has(event.type) &&
+  !(event.entityType === "webhook" && event.entityId === subscription.id);
 
 /** The secrets that sign now. */
 export function secretsOf({ secrets, clock, memory }: App, row: WebhookRow): Secrets {
