@@ -42,7 +42,7 @@ const reason = (error: unknown) =>
  * The same, and no more than `maxValues` values of all sorts; long text is parsed while others get their turns. Throws
  * as `parseJson` does.
  */
-export function parseJsonInTurns(
+export function parseJsonInSlices(
   text: string,
   {
     loc = ["body"],

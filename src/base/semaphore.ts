@@ -62,8 +62,8 @@ export function openSemaphore(slots: number, options: SemaphoreOptions = {}): Se
   /** One that is too large for what is free waits for it, and nobody passes it. */
   const letIn = () => {
     for (;;) {
-      const turn = [...queues].find(([id, [first]]) => first !== undefined && hasShare(id, first.amount));
-      const [organizationId, queue] = turn ?? [];
+      const next = [...queues].find(([id, [first]]) => first !== undefined && hasShare(id, first.amount));
+      const [organizationId, queue] = next ?? [];
       const first = queue?.[0];
       if (organizationId === undefined || !queue || !first || first.amount > free) return;
       queue.shift();

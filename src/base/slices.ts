@@ -1,26 +1,26 @@
 /** Work goes on for so long before others get a turn at the thread. */
 const SLICE_MS = 8;
 
-export const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+export const yieldNow = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** To be awaited again and again in long work: gives others their turn where this work has had its own. */
 export function openTurns(): () => Promise<void> | undefined {
   let until = performance.now() + SLICE_MS;
   return () => {
     if (performance.now() < until) return;
-    return nextTurn().then(() => {
+    return yieldNow().then(() => {
       until = performance.now() + SLICE_MS;
     });
   };
 }
 
 /** What `make` makes of each, one after the other, with turns for others between them. */
-export async function mapInTurns<T, R>(items: readonly T[], make: (item: T) => R): Promise<R[]> {
-  const turn = openTurns();
+export async function mapInSlices<T, R>(items: readonly T[], make: (item: T) => R): Promise<R[]> {
+  const yieldSlice = openTurns();
   const made: R[] = [];
   for (const item of items) {
     made.push(make(item));
-    const others = turn();
+    const others = yieldSlice();
     if (others) await others;
   }
   return made;
@@ -37,6 +37,6 @@ export async function inSlices<T>(work: Work<T>): Promise<T> {
       const { done, value } = work.next();
       if (done) return value;
     } while (performance.now() < until);
-    await nextTurn();
+    await yieldNow();
   }
 }

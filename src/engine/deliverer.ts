@@ -58,7 +58,7 @@ export function openDeliverer(app: App): Deliverer {
   /** True while something was left for want of room. */
   let isShort = false;
   let isDraining = false;
-  let turns = 0;
+  let rounds = 0;
   let followedMs = Number.NEGATIVE_INFINITY;
   let listening = new Map<string, () => void>();
 
@@ -154,11 +154,11 @@ export function openDeliverer(app: App): Deliverer {
 
   async function claimSome(open: readonly Subscription[], most: number): Promise<boolean> {
     if (open.length === 0) return false;
-    const inTurn = [
+    const roundRobin = [
       ...open.filter(({ id }) => unreached.has(id)),
       ...open.filter(({ id }) => !unreached.has(id)),
     ];
-    const claimed = await claimDeliveries(app, inTurn, most, reserve);
+    const claimed = await claimDeliveries(app, roundRobin, most, reserve);
     for (const { id } of open) {
       if (claimed.unreached.has(id)) unreached.add(id);
       else unreached.delete(id);
@@ -191,19 +191,19 @@ export function openDeliverer(app: App): Deliverer {
     };
     for await (const step of trail.follow(look, hasRoom)) takeUp(step);
     const held = [...subscriptions.values()].filter(({ row }) => row.heldFrom !== null);
-    const some = inTurn(held);
+    const some = roundRobin(held);
     for (const subscription of some) takeUp(await trail.catchUp(subscription, hasRoom));
     recount();
     return hasMore || some.length < held.length;
   }
 
   /** Of some organizations one subscription each. */
-  function inTurn(held: readonly Subscription[]): Subscription[] {
+  function roundRobin(held: readonly Subscription[]): Subscription[] {
     const groups = [...Map.groupBy(held, ({ organizationId }) => organizationId).values()];
-    const turn = turns++;
+    const round = rounds++;
     return Array.from({ length: Math.min(groups.length, CAUGHT_UP) }, (_, index) => {
-      const group = groups[(turn * CAUGHT_UP + index) % groups.length] ?? [];
-      return group[turn % group.length];
+      const group = groups[(round * CAUGHT_UP + index) % groups.length] ?? [];
+      return group[round % group.length];
     }).filter((subscription) => subscription !== undefined);
   }
 

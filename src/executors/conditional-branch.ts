@@ -4,7 +4,7 @@ import { AppError } from "../base/errors.ts";
 import { ExpressionTooLong } from "../base/expression/too-long.ts";
 import type { JsonObject } from "../base/json.ts";
 import { described, object } from "../base/shape.ts";
-import { nextTurn } from "../base/slices.ts";
+import { yieldNow } from "../base/slices.ts";
 import type { Scope } from "../base/template.ts";
 import { decideConditions, firstThatHolds } from "./branch-choice.ts";
 import { defineExecutor, type RunContext } from "./contract.ts";
@@ -86,7 +86,7 @@ async function choose(
     if (kept.length === 0) return decide(definition, scope);
   } catch (error) {
     if (!(error instanceof ExpressionTooLong)) throw error;
-    await nextTurn(); // many runs may come here one behind the other
+    await yieldNow(); // many runs may come here one behind the other
   }
   const asked = { texts: textsOf(definition), scope, kept, allowanceMs: MAX_CONDITIONS_MS };
   const { organizationId } = run;

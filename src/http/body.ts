@@ -1,5 +1,5 @@
 import { AppError, invalid } from "../base/errors.ts";
-import { type Json, parseJsonInTurns } from "../base/json.ts";
+import { type Json, parseJsonInSlices } from "../base/json.ts";
 import type { App } from "../context.ts";
 
 /** A body must be here within this time (docs/decisions/http-conventions.md). */
@@ -104,7 +104,7 @@ export function parseBody(
   }
   const text = decodeText(bytes);
   if (!takesData) refuseTemplates(text);
-  return parseJsonInTurns(text, { maxValues: takesData || takesLists ? MAX_LONG_VALUES : MAX_VALUES });
+  return parseJsonInSlices(text, { maxValues: takesData || takesLists ? MAX_LONG_VALUES : MAX_VALUES });
 }
 
 /** Expressions are read wherever they are; one takes as long as a value, and many fit into one. */

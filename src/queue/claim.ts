@@ -60,7 +60,7 @@ const nextInQueue = (after: SQL) => sql`(
   where status in ('pending', 'waiting') and due_at is not null and organization_id > ${after})`;
 
 /** Organizations with runs that can go, in turn: those after `last`, then from the first on. One seek for each. */
-const inTurn = prepared((db: WriteDb) =>
+const roundRobin = prepared((db: WriteDb) =>
   db
     .select({ id: sql<string>`id` })
     .from(sql`(
@@ -134,7 +134,7 @@ const INSTANTS = 128;
 /** They are decided for so long at most in one transaction, since every other write waits for it. */
 const DECIDE_MS = 500;
 /** They are decided for so long before others get a turn at the thread. */
-const TURN_MS = 20;
+const SLICE_MS = 20;
 
 /**
  * A run that is over as soon as it is begun: its kind only computes, and no automation waits for it. One that was there
@@ -195,11 +195,11 @@ export function claimRuns(app: App, room: Room, complete: Complete | null = null
       Math.min(most - (held.get(id) ?? 0), quotas.get(id) ?? Number.POSITIVE_INFINITY);
     const known = new Set([...held.keys(), ...quotas.keys()]);
     const full = JSON.stringify([...known].filter((id) => roomOf(id) <= 0));
-    const turns = suspect ? [] : await inTurn(db).all({ now: claim.now, limit: slots, last, full });
+    const round = suspect ? [] : await roundRobin(db).all({ now: claim.now, limit: slots, last, full });
     let left = slots;
-    for (const [index, { id: organizationId }] of turns.entries()) {
+    for (const [index, { id: organizationId }] of round.entries()) {
       if (claim.decideMs <= 0) break;
-      const share = Math.min(Math.ceil(left / (turns.length - index)), roomOf(organizationId));
+      const share = Math.min(Math.ceil(left / (round.length - index)), roomOf(organizationId));
       const claimed = await claimOf(claim, organizationId, share);
       left -= claimed.filter((row) => row.status === "running" && !(complete && isInstant(app, row))).length;
       rows.push(...claimed);
@@ -227,7 +227,7 @@ interface Claim {
   decideMs: number;
 }
 
-const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+const yieldNow = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Where all that there is room for are instant ones, it looks further: a queue of them is not to go in small steps. */
 async function claimOf(claim: Claim, organizationId: string, slots: number): Promise<RunRow[]> {
@@ -247,9 +247,9 @@ async function claimOf(claim: Claim, organizationId: string, slots: number): Pro
       claim.decideMs -= app.clock.monotonic() - startedMs;
       turnMs += app.clock.monotonic() - startedMs;
       if (completed) rows.push(completed);
-      if (turnMs > TURN_MS) {
+      if (turnMs > SLICE_MS) {
         turnMs = 0;
-        await nextTurn();
+        await yieldNow();
       }
       if (completed) continue;
       if (isOnTheSpot || left-- > 0) taken.push(row);

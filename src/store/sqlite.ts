@@ -2,7 +2,7 @@ import type { SQLQueryBindings, Database as Sqlite, Statement } from "bun:sqlite
 import { type PreparedQuery, SQLiteBunSession } from "drizzle-orm/bun-sqlite";
 import { BaseSQLiteDatabase, SQLiteSyncDialect } from "drizzle-orm/sqlite-core";
 import { storeFault } from "./faults.ts";
-import { mapRows } from "./in-turns.ts";
+import { mapRows } from "./in-slices.ts";
 import type { ReadDb } from "./store.ts";
 
 const STATEMENTS_KEPT = 256;
@@ -67,7 +67,7 @@ type Kept = Pick<Statement, "run" | "all" | "values" | "finalize">;
 type Session = SQLiteBunSession<Record<string, never>, Record<string, never>>;
 
 /** Gives others their turns while many long rows become objects; callers await them in any case. */
-function inTurns(query: PreparedQuery): void {
+function inSlices(query: PreparedQuery): void {
   const { all } = query;
   const map = (values: unknown[][]) => all.call(Object.create(query, { values: { value: () => values } }));
   query.all = (values) => mapRows(query.values(values) as unknown[][], map as () => never[]) as never;
@@ -77,7 +77,7 @@ class LocalSession extends SQLiteBunSession<Record<string, never>, Record<string
   /** drizzle 0.45 gives `db.get(sql)` on bun:sqlite as an array of values; here it is an object, as on libSQL. */
   override prepareQuery(...args: Parameters<Session["prepareQuery"]>) {
     const query = super.prepareQuery(...args);
-    if (args[1] !== undefined || args[4] !== undefined) inTurns(query);
+    if (args[1] !== undefined || args[4] !== undefined) inSlices(query);
     else {
       query.get = (values) => (query.all(values) as unknown[])[0] as ReturnType<typeof query.get>;
     }

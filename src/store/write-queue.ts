@@ -50,20 +50,20 @@ export interface WriteQueueOptions {
   afterCommit?: () => (() => Promise<void>) | undefined;
 }
 
-interface Turn {
+interface PendingWrite {
   work(db: WriteDb, group: object): Promise<unknown>;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
 
-type Outcome = { turn: Turn; value: unknown } | { turn: Turn; error: unknown };
+type WriteResult = { write: PendingWrite; value: unknown } | { write: PendingWrite; error: unknown };
 
 /** Works that share a transaction. */
 interface Group {
   readonly transaction: Transaction;
   readonly isOptimistic: boolean;
-  readonly turns: Turn[];
-  readonly outcomes: Outcome[];
+  readonly writes: PendingWrite[];
+  readonly results: WriteResult[];
 }
 
 /** A group on its way to the disk. */
@@ -71,7 +71,7 @@ interface Commit {
   readonly ended: Promise<void>;
   isEnded: boolean;
   /** Null where it went well. Otherwise nothing that came after it may stand, and these are to be done again. */
-  again: readonly Turn[] | null;
+  again: readonly PendingWrite[] | null;
   /** Tells the works of a group that went well what they came to. */
   settle(): void;
 }
@@ -86,9 +86,9 @@ const WATCH_MS = 250;
 export class WriteQueue {
   readonly #writer: Writer;
   readonly #options: WriteQueueOptions;
-  readonly #current = new AsyncLocalStorage<Turn>();
-  #waiting: Turn[] = [];
-  #running: Turn | null = null;
+  readonly #current = new AsyncLocalStorage<PendingWrite>();
+  #waiting: PendingWrite[] = [];
+  #running: PendingWrite | null = null;
   #group: object = {};
   #startedMs = 0;
   #abandon: (error: unknown) => void = () => {};
@@ -130,7 +130,7 @@ export class WriteQueue {
     let pause: (() => Promise<void>) | undefined;
     const { isAlone } = this.#options;
     try {
-      await nextTurn(); // whoever writes in this turn of the loop shares the commit
+      await yieldNow(); // whoever writes in this tick of the loop shares the commit
       while (this.#waiting.length > 0 || open || commit) {
         const ended: Commit | null = commit?.isEnded ? commit : null;
         if (ended) {
@@ -138,7 +138,7 @@ export class WriteQueue {
           pause ??= this.#options.afterCommit?.();
         }
         if (ended?.again) {
-          await this.#doAgain([...ended.again, ...(open?.turns ?? [])], open);
+          await this.#doAgain([...ended.again, ...(open?.writes ?? [])], open);
           open = null;
         }
         if (open && !commit) {
@@ -159,7 +159,7 @@ export class WriteQueue {
         if (commit && !commit.isEnded && (this.#waiting.length === 0 || !mayRun)) {
           await Promise.race([commit.ended, mayRun ? this.#arrival() : commit.ended]);
         } else {
-          await nextTurn();
+          await yieldNow();
         }
       }
     } finally {
@@ -170,7 +170,7 @@ export class WriteQueue {
 
   #hasRoom(group: Group | null): boolean {
     return (
-      group === null || (group.turns.length < this.#options.groupSize && group.transaction.lost === null)
+      group === null || (group.writes.length < this.#options.groupSize && group.transaction.lost === null)
     );
   }
 
@@ -183,7 +183,7 @@ export class WriteQueue {
 
   async #begin(isOptimistic: boolean): Promise<Group> {
     if (!this.#options.isAlone) this.#group = {};
-    return { transaction: await this.#writer.begin(isOptimistic), isOptimistic, turns: [], outcomes: [] };
+    return { transaction: await this.#writer.begin(isOptimistic), isOptimistic, writes: [], results: [] };
   }
 
   /** Runs works of those who wait, as long as the thread is ours. */
@@ -191,10 +191,10 @@ export class WriteQueue {
     const { clock, groupMs } = this.#options;
     const endMs = clock.monotonic() + groupMs;
     while (this.#hasRoom(group) && clock.monotonic() <= endMs) {
-      const turn = this.#waiting.shift();
-      if (!turn) return;
-      group.turns.push(turn);
-      group.outcomes.push(await this.#perform(turn, group.transaction));
+      const write = this.#waiting.shift();
+      if (!write) return;
+      group.writes.push(write);
+      group.results.push(await this.#perform(write, group.transaction));
     }
   }
 
@@ -215,7 +215,7 @@ export class WriteQueue {
    * Commits a group. Null when all went well; otherwise the works to do again, after those that nothing can
    * be done for were rejected.
    */
-  async #end({ transaction, isOptimistic, turns }: Group): Promise<readonly Turn[] | null> {
+  async #end({ transaction, isOptimistic, writes }: Group): Promise<readonly PendingWrite[] | null> {
     try {
       if (transaction.lost !== null) throw transaction.lost;
       await transaction.commit();
@@ -223,47 +223,47 @@ export class WriteQueue {
     } catch (error) {
       await transaction.rollback();
       this.#group = {};
-      if (isOptimistic && error instanceof OptimisticFailure) return turns;
+      if (isOptimistic && error instanceof OptimisticFailure) return writes;
       const fault = storeFault(error);
-      for (const turn of turns) turn.reject(fault);
+      for (const write of writes) write.reject(fault);
       return [];
     }
   }
 
   /** Does each in a transaction of its own, and takes nothing for granted. `open` counted on what has failed. */
-  async #doAgain(turns: readonly Turn[], open: Group | null): Promise<void> {
+  async #doAgain(writes: readonly PendingWrite[], open: Group | null): Promise<void> {
     await open?.transaction.rollback();
     this.#group = {};
-    for (const turn of turns) {
+    for (const write of writes) {
       const group = await this.#begin(false);
-      group.turns.push(turn);
-      group.outcomes.push(await this.#perform(turn, group.transaction));
+      group.writes.push(write);
+      group.results.push(await this.#perform(write, group.transaction));
       if ((await this.#end(group)) === null) settle(group);
     }
   }
 
-  async #perform(turn: Turn, transaction: Transaction): Promise<Outcome> {
+  async #perform(write: PendingWrite, transaction: Transaction): Promise<WriteResult> {
     await transaction.savepoint();
-    let outcome: Outcome;
+    let result: WriteResult;
     try {
-      outcome = { turn, value: await this.#inTime(turn) };
+      result = { write, value: await this.#inTime(write) };
       if (transaction.lost === null) await transaction.release();
     } catch (error) {
-      outcome = { turn, error: storeFault(error) };
+      result = { write, error: storeFault(error) };
     }
-    if ("error" in outcome && transaction.lost === null) await transaction.rollbackTo();
-    return outcome;
+    if ("error" in result && transaction.lost === null) await transaction.rollbackTo();
+    return result;
   }
 
-  /** What the work of `turn` comes to, or a rejection when it takes too long; either way its turn is over. */
-  async #inTime(turn: Turn): Promise<unknown> {
+  /** What the work of `write` comes to, or a rejection when it takes too long; either way it is over. */
+  async #inTime(write: PendingWrite): Promise<unknown> {
     const late = Promise.withResolvers<never>();
-    this.#running = turn;
+    this.#running = write;
     this.#startedMs = this.#options.clock.monotonic();
     this.#abandon = late.reject;
     try {
       return await Promise.race([
-        this.#current.run(turn, async () => turn.work(this.#writer.db, this.#group)),
+        this.#current.run(write, async () => write.work(this.#writer.db, this.#group)),
         late.promise,
       ]);
     } finally {
@@ -279,11 +279,11 @@ export class WriteQueue {
   }
 }
 
-function settle({ outcomes }: Group): void {
-  for (const outcome of outcomes) {
-    if ("error" in outcome) outcome.turn.reject(outcome.error);
-    else outcome.turn.resolve(outcome.value);
+function settle({ results }: Group): void {
+  for (const result of results) {
+    if ("error" in result) result.write.reject(result.error);
+    else result.write.resolve(result.value);
   }
 }
 
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+const yieldNow = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { canonicalJson, parseJson, parseJsonInTurns, SHORT_CHARACTERS } from "../../src/base/json.ts";
+import { canonicalJson, parseJson, parseJsonInSlices, SHORT_CHARACTERS } from "../../src/base/json.ts";
 import { writeCanonical, writeJson } from "../../src/base/json-write.ts";
 import { LONG_JSON } from "../support/long-json.ts";
 
@@ -25,7 +25,7 @@ describe("long JSON is read as short JSON is", () => {
   };
   test.each(Object.entries(texts))("%s", async (_, text) => {
     expect(text.length).toBeGreaterThan(SHORT_CHARACTERS);
-    const value = await parseJsonInTurns(text);
+    const value = await parseJsonInSlices(text);
     expect(Bun.deepEquals(value, JSON.parse(text), true)).toBe(true);
     expect(await writeJson(value)).toBe(JSON.stringify(value));
     expect((await writeCanonical(value)) === canonicalJson(value)).toBe(true);
@@ -60,7 +60,7 @@ describe("what is no JSON is refused, however long it is", () => {
   ])("%s", async (_, text) => {
     expect(text.length).toBeGreaterThan(SHORT_CHARACTERS);
     expect(() => JSON.parse(text)).toThrow();
-    await expect((async () => parseJsonInTurns(text))()).rejects.toMatchObject({
+    await expect((async () => parseJsonInSlices(text))()).rejects.toMatchObject({
       faults: [{ loc: ["body"], type: "json_invalid" }],
     });
   });
@@ -68,10 +68,12 @@ describe("what is no JSON is refused, however long it is", () => {
   test("an object of more than 50,000 keys", async () => {
     const keys = Array.from({ length: 50_001 }, (_, n) => `"key ${n}":1`);
     const msg = "An object of JSON may have at most 50,000 keys. Send fewer at a time.";
-    await expect((async () => parseJsonInTurns(`[{${keys.join()}}]`))()).rejects.toMatchObject({
+    await expect((async () => parseJsonInSlices(`[{${keys.join()}}]`))()).rejects.toMatchObject({
       faults: [{ loc: ["body"], msg, type: "json_too_large" }],
     });
-    expect(Object.keys((await parseJsonInTurns(`{${keys.slice(1).join()}}`)) as object)).toHaveLength(50_000);
+    expect(Object.keys((await parseJsonInSlices(`{${keys.slice(1).join()}}`)) as object)).toHaveLength(
+      50_000,
+    );
   });
 
   test.each([
@@ -82,7 +84,7 @@ describe("what is no JSON is refused, however long it is", () => {
   ])("%s, with the sentence of short JSON", async (_, text) => {
     const sentence = faultOf(() => parseJson(text));
     expect(sentence).not.toBeNull();
-    await expect((async () => parseJsonInTurns(text))()).rejects.toMatchObject({ faults: [sentence] });
+    await expect((async () => parseJsonInSlices(text))()).rejects.toMatchObject({ faults: [sentence] });
   });
 });
 
@@ -99,7 +101,7 @@ test("others get their turns while long JSON is read and written", async () => {
   const text = LONG_JSON["texts that differ"]!(SIZE);
   let turns = 0;
   const count = setInterval(() => turns++, 0);
-  const value = await parseJsonInTurns(text);
+  const value = await parseJsonInSlices(text);
   const afterParse = turns;
   await writeCanonical(value);
   clearInterval(count);

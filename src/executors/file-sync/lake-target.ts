@@ -178,7 +178,7 @@ async function isThere(ctx: RunContext, file: LakeFile): Promise<boolean> {
 /** Brings files to this machine and makes them files of the lake, one after the other in one process. */
 function openWorkshop(ctx: RunContext) {
   let session: Promise<SqlSession> | null = null;
-  let turn: Promise<unknown> = Promise.resolve();
+  let previous: Promise<unknown> = Promise.resolve();
   let count = 0;
 
   async function read(path: string, number: number): Promise<{ sheet: SqlFile; columns: Column[] }> {
@@ -215,8 +215,8 @@ function openWorkshop(ctx: RunContext) {
       const arrived = join(await ctx.workFolder(), `taken-${number}.parquet`);
       const chunks = readChunks(exactly(bytes, size, path), ctx.signal);
       await pipeline(Readable.from(chunks), createWriteStream(arrived), { signal: ctx.signal });
-      const mine = turn.then(() => read(arrived, number));
-      turn = mine.catch(() => undefined); // whoever comes next does not care how this one ended
+      const mine = previous.then(() => read(arrived, number));
+      previous = mine.catch(() => undefined); // whoever comes next does not care how this one ended
       try {
         const taken = await mine;
         return { ...taken, size: (await stat(arrived).catch(() => null))?.size ?? taken.sheet.bytes };

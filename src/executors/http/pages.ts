@@ -67,7 +67,7 @@ export const Pagination = Type.Union([
 export type Pagination = Static<typeof Pagination>;
 
 /** What differs from page to page. */
-export interface Turn {
+export interface PageRequest {
   url: URL;
   body: Json | undefined;
 }
@@ -83,16 +83,16 @@ export function pagingFaults(pagination: Pagination): { path: string[]; message:
   });
 }
 
-export function firstTurn(pagination: Pagination, turn: Turn): Turn {
-  if (pagination.type !== "page" && pagination.type !== "offset") return turn;
-  const url = new URL(turn.url);
+export function firstPage(pagination: Pagination, request: PageRequest): PageRequest {
+  if (pagination.type !== "page" && pagination.type !== "offset") return request;
+  const url = new URL(request.url);
   if (pagination.type === "page")
     url.searchParams.set(counter(pagination), String(pagination.startPage ?? 1));
   else url.searchParams.set(counter(pagination), String(pagination.startOffset ?? 0));
   if (pagination.sizeParam && pagination.pageSize) {
     url.searchParams.set(pagination.sizeParam, String(pagination.pageSize));
   }
-  return { ...turn, url };
+  return { ...request, url };
 }
 
 const counter = (pagination: Extract<Pagination, { type: "page" | "offset" }>) =>
@@ -108,44 +108,49 @@ export function lookOf(pagination: Pagination): Omit<LookWork, "page"> | null {
 }
 
 /** What to ask next, by what `lookOf` found; null after the last page. */
-export function nextTurn(pagination: Pagination, turn: Turn, reply: Reply, found: Look | null): Turn | null {
+export function nextPage(
+  pagination: Pagination,
+  request: PageRequest,
+  reply: Reply,
+  found: Look | null,
+): PageRequest | null {
   switch (pagination.type) {
     case "link_header": {
       const link = nextLink(reply.headers.link ?? "");
-      return link === null ? null : { ...turn, url: linked(link, turn, reply) };
+      return link === null ? null : { ...request, url: linked(link, request, reply) };
     }
     case "cursor":
-      return byCursor(pagination, turn, reply, found?.cursor ?? null);
+      return byCursor(pagination, request, reply, found?.cursor ?? null);
     default:
-      return byCount(pagination, turn, found);
+      return byCount(pagination, request, found);
   }
 }
 
 function byCursor(
   pagination: Extract<Pagination, { type: "cursor" }>,
-  turn: Turn,
+  request: PageRequest,
   reply: Reply,
   cursor: Look["cursor"],
-): Turn | null {
+): PageRequest | null {
   if (cursor === null) return null;
   const { cursorParam } = pagination;
-  if (cursorParam === undefined) return { ...turn, url: linked(String(cursor), turn, reply) };
+  if (cursorParam === undefined) return { ...request, url: linked(String(cursor), request, reply) };
   if (pagination.cursorIn === "body") {
-    if (turn.body !== undefined && !isObject(turn.body)) {
+    if (request.body !== undefined && !isObject(request.body)) {
       throw new AppError("definition_invalid", "A cursor in the body needs a body that is an object.");
     }
-    return { ...turn, body: { ...turn.body, [cursorParam]: cursor } };
+    return { ...request, body: { ...request.body, [cursorParam]: cursor } };
   }
-  const url = new URL(turn.url);
+  const url = new URL(request.url);
   url.searchParams.set(cursorParam, String(cursor));
-  return { ...turn, url };
+  return { ...request, url };
 }
 
 function byCount(
   pagination: Extract<Pagination, { type: "page" | "offset" }>,
-  turn: Turn,
+  request: PageRequest,
   found: Look | null,
-): Turn | null {
+): PageRequest | null {
   const items = found?.items ?? null;
   const step = pagination.type === "page" ? 1 : (items ?? pagination.pageSize);
   if ((items === null && pagination.hasNextPath === undefined) || step === undefined) {
@@ -153,29 +158,29 @@ function byCount(
     throw new AppError("definition_invalid", message);
   }
   if (step === 0 || items === 0 || found?.hasNext === false) return null;
-  const url = new URL(turn.url);
+  const url = new URL(request.url);
   const name = counter(pagination);
   url.searchParams.set(name, String(Number(url.searchParams.get(name)) + step));
-  return { ...turn, url };
+  return { ...request, url };
 }
 
 /** Where a link of the reply leads; it may not lead to another server, as the request may carry credentials. */
-function linked(link: string, turn: Turn, reply: Reply): URL {
+function linked(link: string, request: PageRequest, reply: Reply): URL {
   if (!URL.canParse(link, reply.url)) {
     throw new AppError("upstream", "The reply names a next page that is no address.");
   }
   const url = new URL(link, reply.url);
-  const upgraded = url.protocol === "https:" && url.host === turn.url.host;
-  if (url.origin === turn.url.origin || upgraded) return url;
-  const message = `The next page lies at another server (${url.host}, not ${turn.url.host}); Weir does not follow there.`;
+  const upgraded = url.protocol === "https:" && url.host === request.url.host;
+  if (url.origin === request.url.origin || upgraded) return url;
+  const message = `The next page lies at another server (${url.host}, not ${request.url.host}); Weir does not follow there.`;
   throw new AppError("upstream", message);
 }
 
-/** Throws when a turn was asked before: the pages would never end. */
-export function checkNew(seen: Set<string>, turn: Turn): void {
-  const key = JSON.stringify([turn.url.href, turn.body ?? null]);
+/** Throws when a page was asked for before: the pages would never end. */
+export function checkNew(seen: Set<string>, request: PageRequest): void {
+  const key = JSON.stringify([request.url.href, request.body ?? null]);
   if (seen.has(key)) {
-    const address = maskSecrets(turn.url.href);
+    const address = maskSecrets(request.url.href);
     throw new AppError("upstream", `The server named the same next page twice: ${address}.`);
   }
   seen.add(key);

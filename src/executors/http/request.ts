@@ -14,7 +14,15 @@ import {
   isSafeMethod,
   type Request,
 } from "./definition.ts";
-import { checkNew, firstTurn, lookOf, maxPagesOf, nextTurn, type Pagination, type Turn } from "./pages.ts";
+import {
+  checkNew,
+  firstPage,
+  lookOf,
+  maxPagesOf,
+  nextPage,
+  type PageRequest,
+  type Pagination,
+} from "./pages.ts";
 import { byOf, look, makeResult, tooLong } from "./result.ts";
 import { openAccess, type Send, sender, startOf } from "./send.ts";
 
@@ -129,10 +137,10 @@ const changed = () =>
     "What was approved is not what would be sent now: the endpoint, the API or its connection has changed. Run it again.",
   );
 
-async function readOne(ctx: RunContext, definition: Request, turn: Turn, send: Send): Promise<Reply> {
-  ctx.progress({ phase: "requesting", message: `${definition.method ?? "GET"} ${turn.url.host}` });
+async function readOne(ctx: RunContext, definition: Request, page: PageRequest, send: Send): Promise<Reply> {
+  ctx.progress({ phase: "requesting", message: `${definition.method ?? "GET"} ${page.url.host}` });
   const maxBytes = definition.maxBytes ?? DEFAULT_MAX_BYTES;
-  const reply = await send(turn, 1, maxBytes);
+  const reply = await send(page, 1, maxBytes);
   if (reply.truncated) ctx.log("warn", `The reply is longer than maxBytes (${maxBytes}) and was cut off.`);
   return reply;
 }
@@ -141,23 +149,23 @@ async function readPages(
   ctx: RunContext,
   definition: Request,
   pagination: Pagination,
-  start: Turn,
+  start: PageRequest,
   send: Send,
 ): Promise<Reply[]> {
   const maxPages = maxPagesOf(pagination);
   let left = definition.maxBytes ?? DEFAULT_MAX_BYTES;
   const seen = new Set<string>();
   const replies: Reply[] = [];
-  let turn: Turn | null = firstTurn(pagination, start);
-  while (turn) {
-    checkNew(seen, turn);
+  let page: PageRequest | null = firstPage(pagination, start);
+  while (page) {
+    checkNew(seen, page);
     ctx.progress({
       phase: "requesting",
       message: `Page ${replies.length + 1}`,
       current: replies.length,
       unit: "pages",
     });
-    const reply: Reply = await send(turn, replies.length + 1, left);
+    const reply: Reply = await send(page, replies.length + 1, left);
     const last = replies.at(-1);
     if (reply.truncated && last) {
       ctx.log(
@@ -171,8 +179,8 @@ async function readPages(
     replies.push(reply);
     left -= reply.bytes;
     const paths = lookOf(pagination);
-    turn = nextTurn(pagination, turn, reply, paths && (await look(byOf(ctx), paths, reply)));
-    if (turn && replies.length >= maxPages) {
+    page = nextPage(pagination, page, reply, paths && (await look(byOf(ctx), paths, reply)));
+    if (page && replies.length >= maxPages) {
       ctx.log("warn", `Stopped after ${maxPages} pages (maxPages), and there are more.`);
       reply.truncated = true;
       break;

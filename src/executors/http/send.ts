@@ -12,7 +12,7 @@ import type { Authority } from "../../catalog/contract.ts";
 import type { Grant, HttpAccess, Link, Provider } from "../../providers/contract.ts";
 import type { ConnectionUse, RunContext } from "../contract.ts";
 import { isBodiless, type Request, urlFault } from "./definition.ts";
-import type { Turn } from "./pages.ts";
+import type { PageRequest } from "./pages.ts";
 
 /** For one request, its reply included; the run's own limit comes on top. */
 const REQUEST_TIMEOUT_MS = 300_000;
@@ -70,7 +70,7 @@ export function authorityOf(access: Access): Authority {
 }
 
 /** The first request, before its pages are counted. */
-export function startOf({ url: text, query, body }: Request, access: Access | null): Turn {
+export function startOf({ url: text, query, body }: Request, access: Access | null): PageRequest {
   const fault = urlFault(text);
   if (fault) throw new AppError("definition_invalid", fault);
   const full = text.startsWith("/") && access ? access.baseUrl.replace(/\/+$/, "") + text : text;
@@ -98,15 +98,15 @@ export type Outbox = Pick<
 };
 
 /** Sends the request of one page; `page` counts from 1. */
-export type Send = (turn: Turn, page: number, maxBytes: number) => Promise<Reply>;
+export type Send = (request: PageRequest, page: number, maxBytes: number) => Promise<Reply>;
 
 export function sender(ctx: Outbox, definition: Request, access: Access | null): Send {
   const { method = "GET", followRedirects = true, expectStatus } = definition;
   const isExpected = (status: number) =>
     expectStatus ? expectStatus.includes(status) : status >= 200 && status < (followRedirects ? 300 : 400);
 
-  const ask = (turn: Turn, page: number, grant: Grant | undefined) => {
-    const body = sentBody(definition, turn);
+  const ask = (request: PageRequest, page: number, grant: Grant | undefined) => {
+    const body = sentBody(definition, request);
     const headers = {
       ...(body ? { "content-type": body.contentType } : {}),
       ...(isSafe(method) ? {} : { "idempotency-key": page === 1 ? ctx.run.id : `${ctx.run.id}-${page}` }),
@@ -114,7 +114,7 @@ export function sender(ctx: Outbox, definition: Request, access: Access | null):
       ...headersOf(definition.headers ?? {}),
       ...headersOf(grant?.headers ?? {}),
     };
-    const url = new URL(turn.url);
+    const url = new URL(request.url);
     for (const [name, value] of Object.entries(grant?.query ?? {})) url.searchParams.set(name, value);
     return ctx.egress.fetch(url.href, {
       method,
@@ -127,26 +127,26 @@ export function sender(ctx: Outbox, definition: Request, access: Access | null):
     });
   };
 
-  return async (turn, page, maxBytes) => {
+  return async (request, page, maxBytes) => {
     const grant = await access?.authorize();
-    let response = await ask(turn, page, grant);
+    let response = await ask(request, page, grant);
     if (response.status === 401 && access && grant?.isRenewable && !isExpected(401)) {
       await response.body.cancel();
-      response = await ask(turn, page, await access.authorize({ isFresh: true })); // the kept token has ended
+      response = await ask(request, page, await access.authorize({ isFresh: true })); // the kept token has ended
     }
     const good = isExpected(response.status);
     const reply = await readReply(response, good ? maxBytes : MAX_ERROR_BYTES, ctx);
-    const told = `${method} ${turn.url.host} answered ${reply.status} with ${reply.bytes} bytes.`;
+    const told = `${method} ${request.url.host} answered ${reply.status} with ${reply.bytes} bytes.`;
     ctx.log(good ? "info" : "warn", told);
     if (!good) throw unexpectedStatus(method, reply, ctx.clock.now());
     return reply;
   };
 }
 
-function sentBody({ bodyType, parts }: Request, turn: Turn) {
+function sentBody({ bodyType, parts }: Request, request: PageRequest) {
   if (parts !== undefined) return multipartOf(parts);
-  if (turn.body === undefined) return null;
-  const { text: content, contentType } = bodyOf(turn.body, bodyType);
+  if (request.body === undefined) return null;
+  const { text: content, contentType } = bodyOf(request.body, bodyType);
   return { content, contentType };
 }
 

@@ -2,24 +2,24 @@ import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 
 /** Rows of one page, and what asks for the next; null after the last. */
-export interface ApiPage<Turn, Row = JsonObject> {
+export interface ApiPage<PageRequest, Row = JsonObject> {
   rows: Row[];
-  next: Turn | null;
+  next: PageRequest | null;
 }
 
-export interface PageWalk<Turn, Row = JsonObject> {
+export interface PageWalk<PageRequest, Row = JsonObject> {
   /** The system's name, as it stands at the beginning of a sentence. */
   system: string;
-  /** JSON; two turns that are equal ask for the same page. */
-  first: Turn;
-  /** Throws `expiredCursor` where the turn's cursor is good no more. */
-  read(turn: Turn): Promise<ApiPage<Turn, Row>>;
+  /** JSON; two requests that are equal ask for the same page. */
+  first: PageRequest;
+  /** Throws `expiredCursor` where the request's cursor is good no more. */
+  read(request: PageRequest): Promise<ApiPage<PageRequest, Row>>;
   /** What tells a row from all others and from earlier states of itself; null for one that can't be told. */
   keyOf(row: Row): string | null;
   /** The value by which rows come; with it `resume` can go on behind a row. */
   orderOf?(row: Row): string | null;
-  /** A turn that begins at rows of this order value, those included; null where that can't be asked for. */
-  resume?(order: string): Turn | null;
+  /** A request that begins at rows of this order value, those included; null where that can't be asked for. */
+  resume?(order: string): PageRequest | null;
   /** Rows after which a walk begins anew by `resume`, because the API gives no more of one list. */
   resumeAfter?: number;
   /** After so many rows there is a quicker way to those that are left. */
@@ -57,16 +57,18 @@ export const isExpired = (error: unknown): error is AppError =>
  * time, at the boundary of two pages or where a walk goes on after its cursor expired, is given once; one that
  * changed meanwhile is another row. Throws `upstream` where the pages would never end.
  */
-export async function* walkPages<Turn, Row = JsonObject>(walk: PageWalk<Turn, Row>): AsyncGenerator<Row[]> {
+export async function* walkPages<PageRequest, Row = JsonObject>(
+  walk: PageWalk<PageRequest, Row>,
+): AsyncGenerator<Row[]> {
   const asked = new Set<string>();
   const recent = new Recent(walk);
-  let turn: Turn | null = walk.first;
+  let request: PageRequest | null = walk.first;
   let given = 0;
   let sinceResume = 0;
   let hasLeapt = false;
-  while (turn !== null) {
+  while (request !== null) {
     walk.signal.throwIfAborted();
-    const key = JSON.stringify(turn);
+    const key = JSON.stringify(request);
     if (asked.has(key)) {
       throw new AppError(
         "upstream",
@@ -74,9 +76,14 @@ export async function* walkPages<Turn, Row = JsonObject>(walk: PageWalk<Turn, Ro
       );
     }
     asked.add(key);
-    const page: ApiPage<Turn, Row> | Again<Turn> = await readOrResume(walk, turn, recent, asked);
+    const page: ApiPage<PageRequest, Row> | Again<PageRequest> = await readOrResume(
+      walk,
+      request,
+      recent,
+      asked,
+    );
     if ("again" in page) {
-      turn = page.again;
+      request = page.again;
       sinceResume = 0;
       continue;
     }
@@ -85,8 +92,8 @@ export async function* walkPages<Turn, Row = JsonObject>(walk: PageWalk<Turn, Ro
     given += rows.length;
     if (rows.length > 0) yield rows;
     if (walk.maxRows !== null && given >= walk.maxRows) return;
-    turn = page.next;
-    if (turn !== null && walk.leap && recent.order !== null && !hasLeapt && given >= walk.leap.after) {
+    request = page.next;
+    if (request !== null && walk.leap && recent.order !== null && !hasLeapt && given >= walk.leap.after) {
       hasLeapt = true;
       const leap = walk.leap.rows(recent.order);
       let next = await leap.next();
@@ -96,32 +103,32 @@ export async function* walkPages<Turn, Row = JsonObject>(walk: PageWalk<Turn, Ro
       }
       const onward = next.value === null ? null : (walk.resume?.(next.value) ?? null);
       if (next.value !== null) recent.goOn(next.value);
-      if (onward !== null) turn = onward;
+      if (onward !== null) request = onward;
       sinceResume = 0;
     }
-    if (turn !== null && walk.resumeAfter !== undefined && sinceResume >= walk.resumeAfter) {
+    if (request !== null && walk.resumeAfter !== undefined && sinceResume >= walk.resumeAfter) {
       const next = resumed(walk, recent);
       if (next !== null && !asked.has(JSON.stringify(next))) {
-        turn = next;
+        request = next;
         sinceResume = 0;
       }
     }
   }
 }
 
-interface Again<Turn> {
-  again: Turn;
+interface Again<PageRequest> {
+  again: PageRequest;
 }
 
-/** Where the cursor expired, the turn that goes on behind what is there; none that was asked for before. */
-async function readOrResume<Turn, Row>(
-  walk: PageWalk<Turn, Row>,
-  turn: Turn,
-  recent: Recent<Turn, Row>,
+/** Where the cursor expired, the request that goes on behind what is there; none that was asked for before. */
+async function readOrResume<PageRequest, Row>(
+  walk: PageWalk<PageRequest, Row>,
+  request: PageRequest,
+  recent: Recent<PageRequest, Row>,
   asked: ReadonlySet<string>,
-): Promise<ApiPage<Turn, Row> | Again<Turn>> {
+): Promise<ApiPage<PageRequest, Row> | Again<PageRequest>> {
   try {
-    return await walk.read(turn);
+    return await walk.read(request);
   } catch (error) {
     const again = isExpired(error) ? resumed(walk, recent) : null;
     if (again === null || asked.has(JSON.stringify(again))) throw error;
@@ -129,16 +136,18 @@ async function readOrResume<Turn, Row>(
   }
 }
 
-const resumed = <Turn, Row>({ resume }: PageWalk<Turn, Row>, { order }: Recent<Turn, Row>): Turn | null =>
-  order === null ? null : (resume?.(order) ?? null);
+const resumed = <PageRequest, Row>(
+  { resume }: PageWalk<PageRequest, Row>,
+  { order }: Recent<PageRequest, Row>,
+): PageRequest | null => (order === null ? null : (resume?.(order) ?? null));
 
 /** Rows that may come again: those of the last page, and those of the last order value. */
-class Recent<Turn, Row> {
+class Recent<PageRequest, Row> {
   order: string | null = null;
   #level = new Set<string>();
   #page = new Set<string>();
 
-  constructor(readonly walk: PageWalk<Turn, Row>) {}
+  constructor(readonly walk: PageWalk<PageRequest, Row>) {}
 
   /** The rows that are new. */
   take(rows: readonly Row[]): Row[] {

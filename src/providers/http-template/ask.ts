@@ -9,7 +9,7 @@ import { bytesOf, callApi, decoded, jsonOf, NO_TEXT, type Verdict } from "../api
 import { type Draw, hold, retryAfterMs } from "../api/throttle.ts";
 import type { Grant, HttpAccess, JsonList, Link } from "../contract.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { linked, type Turn } from "./turns.ts";
+import { linked, type PageRequest } from "./pages.ts";
 
 /** A refusal without a word on when to come back. */
 const THROTTLED_MS = 10_000;
@@ -37,7 +37,7 @@ export interface Asking {
 
 /** How one page is asked for. */
 export interface Asked {
-  turn: Turn;
+  pageRequest: PageRequest;
   /** Statuses that are given back as they are. */
   ends: readonly number[];
   /** The names that lead to the rows, where their text will do. */
@@ -72,35 +72,35 @@ export function ask(asking: Asking, asked: Asked): Promise<Reply> {
     system,
     isHurried: false,
     draws: () => draws,
-    send: () => send(asking, asked.turn),
+    send: () => send(asking, asked.pageRequest),
     read: (response) => read(asking, response, draws, asked),
   });
 }
 
-async function send(asking: Asking, turn: Turn): Promise<EgressResponse> {
+async function send(asking: Asking, pageRequest: PageRequest): Promise<EgressResponse> {
   const authorize = async (isFresh: boolean) => {
     const grant = await asking.access.authorize(asking.link, { isFresh });
     for (const secret of grant.secrets) if (!asking.secrets.includes(secret)) asking.secrets.push(secret);
     return grant;
   };
   const grant = await authorize(false);
-  const response = await follow(asking, turn, grant);
+  const response = await follow(asking, pageRequest, grant);
   if (response.status !== 401 || !grant.isRenewable) return response;
   await response.body.cancel();
-  return follow(asking, turn, await authorize(true)); // the kept token has ended
+  return follow(asking, pageRequest, await authorize(true)); // the kept token has ended
 }
 
-async function follow(asking: Asking, turn: Turn, grant: Grant): Promise<EgressResponse> {
+async function follow(asking: Asking, pageRequest: PageRequest, grant: Grant): Promise<EgressResponse> {
   const { method = "GET", headers, bodyType } = asking.endpoint;
   const { link, system } = asking;
-  const body = turn.body === null ? null : bodyOf(turn.body, bodyType ?? "json");
+  const body = pageRequest.body === null ? null : bodyOf(pageRequest.body, bodyType ?? "json");
   const sent = {
     accept: "application/json",
     ...(body ? { "content-type": body.contentType } : {}),
     ...headersOf(headers ?? {}),
     ...headersOf(grant.headers),
   };
-  let { url } = turn;
+  let { url } = pageRequest;
   for (let hops = 0; ; hops++) {
     const target = new URL(url);
     for (const [name, value] of Object.entries(grant.query)) target.searchParams.set(name, value);
@@ -122,7 +122,7 @@ async function follow(asking: Asking, turn: Turn, grant: Grant): Promise<EgressR
       const what = keepsMethod ? "redirects again and again" : `redirects a ${method} request`;
       throw new AppError("upstream", `${system} ${what} (${response.status}); check the path.`);
     }
-    url = linked(location, turn, { url: target.href }, true);
+    url = linked(location, pageRequest, { url: target.href }, true);
   }
 }
 

@@ -7,9 +7,9 @@ import { walkPages } from "../api/pages.ts";
 import type { Extraction, ExtractRequest, HttpAccess, JsonList, Link } from "../contract.ts";
 import { type Asking, ask } from "./ask.ts";
 import { DEFAULT_MAX_PAGES, Endpoint, endpointFaults, type Paginator, specFault } from "./endpoint.ts";
+import { firstPage, nextPage, type PageRequest } from "./pages.ts";
 import { errorIn, listFieldOf, rowsIn } from "./rows.ts";
 import { type PageBody, searchPage } from "./search.ts";
-import { firstTurn, nextTurn, type Turn } from "./turns.ts";
 
 /** So many pages without a row, one after the other, are taken for a list without end. */
 const MAX_EMPTY_PAGES = 1_000;
@@ -33,14 +33,16 @@ export async function extractHttp(
   const maxRows = request.range === null ? request.maxRows : null;
   const walk = {
     system: host,
-    first: firstTurn(endpoint, address, request),
+    first: firstPage(endpoint, address, request),
     keyOf: () => null,
     maxRows,
     signal: link.signal,
   };
-  const pages = walkPages<Turn>({ ...walk, read: (turn) => reading.page(turn) });
+  const pages = walkPages<PageRequest>({ ...walk, read: (pageRequest) => reading.page(pageRequest) });
   const listAt = maxRows === null ? listFieldOf(endpoint) : null;
-  const texts = listAt && walkPages<Turn, Rows>({ ...walk, read: (turn) => reading.text(turn, listAt) });
+  const texts =
+    listAt &&
+    walkPages<PageRequest, Rows>({ ...walk, read: (pageRequest) => reading.text(pageRequest, listAt) });
   const given = { kind: "rows" as const, pages, ranged: false, ...(texts ? { texts: each(texts) } : {}) };
   if (endpoint.totalPath === undefined) return given;
   return {
@@ -95,27 +97,36 @@ class Reading {
     readonly request: ExtractRequest,
   ) {}
 
-  async page(turn: Turn): Promise<{ rows: JsonObject[]; next: Turn | null }> {
-    const { rows, next } = await this.#read(turn, null);
+  async page(pageRequest: PageRequest): Promise<{ rows: JsonObject[]; next: PageRequest | null }> {
+    const { rows, next } = await this.#read(pageRequest, null);
     return { rows: Array.isArray(rows) ? rows : [], next };
   }
 
   /** All rows of a page as one, where the path of their list is known and no more than their text is asked for. */
-  async text(turn: Turn, listAt: readonly string[]): Promise<{ rows: Rows[]; next: Turn | null }> {
-    const { rows, next } = await this.#read(turn, listAt);
+  async text(
+    pageRequest: PageRequest,
+    listAt: readonly string[],
+  ): Promise<{ rows: Rows[]; next: PageRequest | null }> {
+    const { rows, next } = await this.#read(pageRequest, listAt);
     return { rows: countOf(rows) > 0 ? [rows] : [], next };
   }
 
   /** Throws with no credential in what it says. */
-  async #read(turn: Turn, listAt: readonly string[] | null): Promise<{ rows: Rows; next: Turn | null }> {
+  async #read(
+    pageRequest: PageRequest,
+    listAt: readonly string[] | null,
+  ): Promise<{ rows: Rows; next: PageRequest | null }> {
     try {
-      return await this.#ask(turn, listAt);
+      return await this.#ask(pageRequest, listAt);
     } catch (error) {
       throw withoutSecrets(error, this.asking.secrets);
     }
   }
 
-  async #ask(turn: Turn, listAt: readonly string[] | null): Promise<{ rows: Rows; next: Turn | null }> {
+  async #ask(
+    pageRequest: PageRequest,
+    listAt: readonly string[] | null,
+  ): Promise<{ rows: Rows; next: PageRequest | null }> {
     const { system, spec, endpoint } = this.asking;
     const { paginator, maxPages = DEFAULT_MAX_PAGES } = endpoint;
     if (this.#pages >= maxPages) {
@@ -125,14 +136,14 @@ class Reading {
     this.#pages++;
     const ends =
       this.#pages > 1 && paginator && "stopOnStatus" in paginator ? (paginator.stopOnStatus ?? []) : [];
-    const reply = await ask(this.asking, { turn, ends, listAt });
+    const reply = await ask(this.asking, { pageRequest, ends, listAt });
     if (ends.includes(reply.status) || reply.status === 204) return { rows: [], next: null };
     const { list } = reply;
     const { rows, items } = list ? { rows: list, items: list.rows } : await rowsIn(this.asking, reply);
     await this.#look(reply, reply.headers, paginator, countOf(rows));
     const page = { ...reply, items };
     const next = paginator
-      ? await nextTurn(this.asking.link, paginator, turn, page, this.request.batchSize)
+      ? await nextPage(this.asking.link, paginator, pageRequest, page, this.request.batchSize)
       : null;
     this.#checkMoves(rows, items, next);
     this.rows += countOf(rows);
@@ -140,7 +151,7 @@ class Reading {
   }
 
   /** A page that is the one before once more, or nothing again and again, leads nowhere. */
-  #checkMoves(rows: Rows, items: number, next: Turn | null): void {
+  #checkMoves(rows: Rows, items: number, next: PageRequest | null): void {
     const { system, spec } = this.asking;
     this.#empty = items === 0 ? this.#empty + 1 : 0;
     if (next !== null && this.#empty >= MAX_EMPTY_PAGES) {

@@ -11,7 +11,7 @@ import { columnsOf, type Resource } from "./resources.ts";
 import type { KlaviyoLink } from "./shape.ts";
 
 /** Asks for one page of the resource's part `part`: from `order` on, and there behind `cursor`. */
-interface Turn {
+interface PageRequest {
   part: number;
   order: string | null;
   cursor: string | null;
@@ -95,12 +95,12 @@ const isoOf = (ms: number | null): string | null => (ms === null ? null : new Da
 function rowsOf(reading: Reading, maxRows: number | null): AsyncIterable<JsonObject[]> {
   const { resource, order, link } = reading;
   let part = 0;
-  return walkPages<Turn>({
+  return walkPages<PageRequest>({
     system: SYSTEM,
     first: { part, order: null, cursor: null },
-    async read(turn) {
-      part = turn.part;
-      return readPage(reading, turn);
+    async read(page) {
+      part = page.part;
+      return readPage(reading, page);
     },
     keyOf: (row) => (typeof row.id === "string" ? stateOf(row) : null),
     orderOf: (row) => (order !== null && typeof row[order] === "string" ? row[order] : null),
@@ -115,11 +115,11 @@ function rowsOf(reading: Reading, maxRows: number | null): AsyncIterable<JsonObj
   });
 }
 
-async function readPage(reading: Reading, turn: Turn): Promise<ApiPage<Turn>> {
+async function readPage(reading: Reading, page: PageRequest): Promise<ApiPage<PageRequest>> {
   const parts = reading.resource.parts ?? [];
-  const part = parts[turn.part];
-  const following = turn.part + 1 < parts.length ? { part: turn.part + 1, order: null, cursor: null } : null;
-  const document = await getAdapting(reading, turn).catch((error: unknown) => {
+  const part = parts[page.part];
+  const following = page.part + 1 < parts.length ? { part: page.part + 1, order: null, cursor: null } : null;
+  const document = await getAdapting(reading, page).catch((error: unknown) => {
     const isRefused = error instanceof AppError && error.details?.parameter === "filter";
     if (!part?.isOptional || !isRefused) throw error;
     const of = Object.values(part.columns).join(", ");
@@ -139,7 +139,7 @@ async function readPage(reading: Reading, turn: Turn): Promise<ApiPage<Turn>> {
   }
   const rows = items.map((item) => ({ ...rowOf(item), ...part?.columns }));
   const cursor = cursorIn(isObject(links) ? links.next : null);
-  return { rows, next: cursor === null ? following : { ...turn, cursor } };
+  return { rows, next: cursor === null ? following : { ...page, cursor } };
 }
 
 /** The cursor of a `links.next`, which goes on at the address that was asked: a proxy's links name Klaviyo's own. */
@@ -153,14 +153,14 @@ function cursorIn(next: Json | undefined): string | null {
 }
 
 /** Asks without the fields that the key or the revision does not give, which is told. */
-async function getAdapting(reading: Reading, turn: Turn): Promise<JsonObject> {
+async function getAdapting(reading: Reading, page: PageRequest): Promise<JsonObject> {
   const { link, resource } = reading;
   for (;;) {
     try {
       const tier = reading.additional.length > 0 ? (resource.additionalTier ?? resource.tier) : resource.tier;
       return await getDocument(link, {
         path: resource.name,
-        parameters: parametersOf(reading, turn),
+        parameters: parametersOf(reading, page),
         tier,
         purpose: { what: resource.name, scope: resource.scope },
       });
@@ -185,9 +185,9 @@ async function getAdapting(reading: Reading, turn: Turn): Promise<JsonObject> {
   }
 }
 
-function parametersOf(reading: Reading, turn: Turn): [string, string][] {
+function parametersOf(reading: Reading, page: PageRequest): [string, string][] {
   const { resource, order, pageSize, fields, additional } = reading;
-  const filter = filterOf(reading, turn);
+  const filter = filterOf(reading, page);
   return [
     ...(filter === null ? [] : [["filter", filter] as [string, string]]),
     ...(order === null ? [] : [["sort", order] as [string, string]]),
@@ -198,17 +198,17 @@ function parametersOf(reading: Reading, turn: Turn): [string, string][] {
       ? []
       : [[`additional-fields[${resource.type}]`, additional.join(",")] as [string, string]]),
     ...(pageSize === null ? [] : [["page[size]", String(pageSize)] as [string, string]]),
-    ...(turn.cursor === null ? [] : [["page[cursor]", turn.cursor] as [string, string]]),
+    ...(page.cursor === null ? [] : [["page[cursor]", page.cursor] as [string, string]]),
   ];
 }
 
-function filterOf({ resource, order, from, to }: Reading, turn: Turn): string | null {
+function filterOf({ resource, order, from, to }: Reading, page: PageRequest): string | null {
   const date = order === null ? undefined : resource.dates[order];
-  const least = turn.order === null ? from : isoOf(instantMs(turn.order));
+  const least = page.order === null ? from : isoOf(instantMs(page.order));
   const conditions = [
     ...(date && least !== null ? [`${date.from}(${order},${lowest(least, date.from)})`] : []),
     ...(date?.to && to !== null ? [`${date.to}(${order},${to})`] : []),
-    ...(resource.parts ? [resource.parts[turn.part]?.filter ?? ""] : []),
+    ...(resource.parts ? [resource.parts[page.part]?.filter ?? ""] : []),
   ];
   if (conditions.length === 0) return null;
   return conditions.length === 1 && !resource.parts

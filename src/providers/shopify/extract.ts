@@ -21,7 +21,7 @@ const OBJECTS_OF_A_LIST = 20_000;
 const SIXTY_DAYS_MS = 60 * 86_400_000;
 
 /** Asks for one page: from `order` on, and there behind `after`. */
-interface Turn {
+interface PageRequest {
   order: string | null;
   after: string | null;
 }
@@ -71,10 +71,10 @@ async function* rowsOf(
     ]);
   const isCut = resource.rows === undefined && (range === null || (sort !== null && range.field === filter));
 
-  const walk: (since: string | null) => PageWalk<Turn> = (since) => ({
+  const walk: (since: string | null) => PageWalk<PageRequest> = (since) => ({
     system: SYSTEM,
     first: { order: null, after: null },
-    read: (turn) => readPage(reading, turn, conditions(turn.order, to, since), sortKey),
+    read: (page) => readPage(reading, page, conditions(page.order, to, since), sortKey),
     keyOf: ({ id, updatedAt }) => (typeof id === "string" ? `${id} ${updatedAt ?? ""}` : null),
     orderOf: (node) => orderOf(node, order),
     ...(resource.hasIdSearch ? { resume: (last: string) => ({ order: last, after: null }) } : {}),
@@ -144,14 +144,14 @@ function rowsBelow(node: JsonObject, list = ""): JsonObject[] {
 
 async function readPage(
   reading: Reading,
-  turn: Turn,
+  page: PageRequest,
   search: string | null,
   sort: string | null,
-): Promise<ApiPage<Turn>> {
+): Promise<ApiPage<PageRequest>> {
   const { resource, session } = reading;
   const { data } = await askAdapting(reading, () => ({
     text: pageQuery(resource, reading.fields, reading.leftOut, sort),
-    variables: { first: reading.pageSize, after: turn.after, query: search },
+    variables: { first: reading.pageSize, after: page.after, query: search },
   }));
   const list = data[resource.root];
   const items = itemsOf(list);
@@ -172,7 +172,7 @@ async function readPage(
   if (typeof cursor !== "string") {
     throw new AppError("upstream", "Shopify says that there are more pages, and not where they begin.");
   }
-  return { rows: nodes, next: { ...turn, after: cursor } };
+  return { rows: nodes, next: { ...page, after: cursor } };
 }
 
 /** Without its own scope an app sees no order that is older than sixty days, and nothing in the replies says so. */

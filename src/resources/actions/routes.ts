@@ -1,5 +1,5 @@
 import { object, slug, uuid } from "../../base/shape.ts";
-import { mapInTurns } from "../../base/slices.ts";
+import { mapInSlices } from "../../base/slices.ts";
 import { operation } from "../../http/operation.ts";
 import { triggerOf } from "../../http/trigger.ts";
 import { creationFaults } from "../../queue/definition.ts";
@@ -48,7 +48,7 @@ export const actionOperations = [
         rows.flatMap(({ action }) => [action.createdBy, action.updatedBy]),
       );
       return {
-        actions: await mapInTurns(rows, toAction),
+        actions: await mapInSlices(rows, toAction),
         hasNext: offset + rows.length < total,
         limit,
         offset,

@@ -1,5 +1,5 @@
 import { object, uuid } from "../../base/shape.ts";
-import { mapInTurns } from "../../base/slices.ts";
+import { mapInSlices } from "../../base/slices.ts";
 import { cancelAutomationRun } from "../../flows/cancel.ts";
 import { findAutomation, findAutomationRun } from "../../flows/find.ts";
 import { failuresOf } from "../../flows/item-failures.ts";
@@ -46,7 +46,7 @@ export const automationOperations = [
         ctx,
         rows.flatMap(({ automation }) => [automation.createdBy, automation.updatedBy]),
       );
-      const automations = await mapInTurns(rows, (row) => toAutomation(app, row));
+      const automations = await mapInSlices(rows, (row) => toAutomation(app, row));
       return { automations, hasNext: offset + rows.length < total, limit, offset, total, users };
     },
   }),
@@ -141,7 +141,7 @@ export const automationOperations = [
     async handle({ ctx, params, query }) {
       const { rows, total } = await listAutomationRuns(ctx, params.automation_id, query);
       const { limit, offset } = query;
-      const runs = await mapInTurns(rows, (row) => toAutomationRun(ctx, row));
+      const runs = await mapInSlices(rows, (row) => toAutomationRun(ctx, row));
       return { runs, hasNext: offset + rows.length < total, limit, offset, total };
     },
   }),

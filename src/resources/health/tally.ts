@@ -21,7 +21,7 @@ export interface Tally {
 interface Follower extends Tally {
   /** The last event that was counted; null before the first look. */
   after: number | null;
-  turn: Promise<void>;
+  previous: Promise<void>;
 }
 
 const COUNTED = [
@@ -45,9 +45,9 @@ const followers = new WeakMap<App["store"], Follower>();
 export async function tallyOf(app: App): Promise<Tally> {
   const mine = followers.get(app.store) ?? newFollower();
   followers.set(app.store, mine);
-  const turn = mine.turn.then(() => catchUp(app, mine));
-  mine.turn = turn.catch(() => undefined); // told to whoever asked; the next one tries again
-  await turn;
+  const previous = mine.previous.then(() => catchUp(app, mine));
+  mine.previous = previous.catch(() => undefined); // told to whoever asked; the next one tries again
+  await previous;
   return mine;
 }
 
@@ -58,7 +58,7 @@ const newFollower = (): Follower => ({
   deadLettered: 0,
   successes: new Map(),
   after: null,
-  turn: Promise.resolve(),
+  previous: Promise.resolve(),
 });
 
 async function catchUp(app: App, follower: Follower): Promise<void> {

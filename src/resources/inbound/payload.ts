@@ -1,5 +1,5 @@
 import { invalid } from "../../base/errors.ts";
-import { type Json, type JsonObject, parseJsonInTurns } from "../../base/json.ts";
+import { type Json, type JsonObject, parseJsonInSlices } from "../../base/json.ts";
 
 /** What came with a request. */
 interface Content {
@@ -17,12 +17,12 @@ export function payloadOf(content: Content): Json | Promise<Json> {
   const type = headers.get("content-type")?.toLowerCase() ?? "";
   if (type.startsWith("multipart/form-data")) return partsOf(content);
   const text = new TextDecoder("utf-8").decode(body);
-  if (/^application\/([\w.+-]+\+)?json\b/.test(type)) return parseJsonInTurns(text);
+  if (/^application\/([\w.+-]+\+)?json\b/.test(type)) return parseJsonInSlices(text);
   if (type.startsWith("application/x-www-form-urlencoded")) {
     refuseFields(count(body, "&") + 1);
     return fieldsOf(new URLSearchParams(text));
   }
-  return type === "" && /^\s*[[{]/.test(text) ? parseJsonInTurns(text) : text;
+  return type === "" && /^\s*[[{]/.test(text) ? parseJsonInSlices(text) : text;
 }
 
 /** The fields of a form in parts; of a file its name, type, and bytes in base64. */

@@ -1,4 +1,4 @@
-import { parseJsonInTurns } from "../../base/json.ts";
+import { parseJsonInSlices } from "../../base/json.ts";
 import { anything } from "../../base/shape.ts";
 import { MAX_VALUES, readBytes } from "../../http/body.ts";
 import { operation, Reply } from "../../http/operation.ts";
@@ -31,7 +31,7 @@ export const mcpOperations = [
     ),
     async handle({ app, ctx, visit, identity }) {
       const text = new TextDecoder().decode(await readBytes(app, visit.request));
-      const body = await parseJsonInTurns(text, { maxValues: MAX_VALUES });
+      const body = await parseJsonInSlices(text, { maxValues: MAX_VALUES });
       visit.keepOpen();
       const { headers, method, signal, url } = visit.request;
       const request = new Request(url, { headers, method, signal });

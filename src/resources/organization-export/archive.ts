@@ -76,7 +76,7 @@ async function* archiveOf(ctx: Context): Chunks {
       hash.update(chunk);
       sent += chunk.length;
       yield chunk;
-      await othersTurn();
+      await yieldSlice();
     }
     if (sent !== bytes) throw new AppError("unavailable", `${path} changed while it was read.`);
     yield tarPadding(bytes);
@@ -98,7 +98,7 @@ async function* archiveOf(ctx: Context): Chunks {
         length += line.length;
         if (length >= MAX_FILE_BYTES) yield* flush();
       }
-      await othersTurn();
+      await yieldSlice();
     }
     if (lines.length > 0 || part === 1) yield* flush();
   }
@@ -137,7 +137,7 @@ async function* one<T>(value: T): AsyncGenerator<T, void> {
 }
 
 /** Chunks that are there already would keep everybody else waiting. */
-const othersTurn = () => new Promise((resolve) => setImmediate(resolve));
+const yieldSlice = () => new Promise((resolve) => setImmediate(resolve));
 
 async function* piecesOf(bytes: Uint8Array): Chunks {
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);

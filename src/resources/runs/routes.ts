@@ -1,5 +1,5 @@
 import { object, uuid } from "../../base/shape.ts";
-import { mapInTurns } from "../../base/slices.ts";
+import { mapInSlices } from "../../base/slices.ts";
 import { operation } from "../../http/operation.ts";
 import { eventStream } from "../../http/stream.ts";
 import { triggerOf } from "../../http/trigger.ts";
@@ -30,7 +30,7 @@ export const runOperations = [
         rows.map((row) => (isHidden(ctx, row) ? null : row.createdBy)),
       );
       return {
-        runs: await mapInTurns(rows, (row) => toRun(ctx, row)),
+        runs: await mapInSlices(rows, (row) => toRun(ctx, row)),
         hasNext: offset + rows.length < total,
         limit,
         offset,

@@ -8,7 +8,7 @@ import { type CURSOR_FORMATS, counterOf, type Endpoint, type Paginator } from ".
 import { type PageBody, searchPage } from "./search.ts";
 
 /** What differs from page to page; credentials are in neither. */
-export interface Turn {
+export interface PageRequest {
   url: string;
   body: JsonObject | null;
 }
@@ -26,24 +26,24 @@ type Range = NonNullable<ExtractRequest["range"]>;
 type Counting = Extract<Paginator, { type: "page" | "offset" }>;
 
 /** What the first page is asked with. Throws `definition_invalid` for a cursor's value that can't be written so. */
-export function firstTurn(endpoint: Endpoint, address: string, request: ExtractRequest): Turn {
+export function firstPage(endpoint: Endpoint, address: string, request: ExtractRequest): PageRequest {
   const { params = {}, body, paginator = { type: "none" }, incremental } = endpoint;
-  let turn: Turn = { url: withQuery(new URL(address), params).href, body: body ?? null };
+  let pageRequest: PageRequest = { url: withQuery(new URL(address), params).href, body: body ?? null };
   if (incremental && request.range) {
     const { startParam, endParam, format = "as_is", in: location } = incremental;
     const { field, from, to } = request.range as Range;
     if (from !== null)
-      turn = withParameter(turn, location, startParam, written(field, from, format, "start"));
+      pageRequest = withParameter(pageRequest, location, startParam, written(field, from, format, "start"));
     if (to !== null && endParam !== undefined)
-      turn = withParameter(turn, location, endParam, written(field, to, format, "end"));
+      pageRequest = withParameter(pageRequest, location, endParam, written(field, to, format, "end"));
   }
-  if (paginator.type === "none") return turn;
+  if (paginator.type === "none") return pageRequest;
   const size = sizeOf(paginator, request.batchSize);
   if (paginator.sizeParam !== undefined && size !== null)
-    turn = withParameter(turn, paginator.in, paginator.sizeParam, size);
+    pageRequest = withParameter(pageRequest, paginator.in, paginator.sizeParam, size);
   return isCounting(paginator)
-    ? withParameter(turn, paginator.in, counter(paginator), startOf(paginator))
-    : turn;
+    ? withParameter(pageRequest, paginator.in, counter(paginator), startOf(paginator))
+    : pageRequest;
 }
 
 const isCounting = (paginator: Paginator): paginator is Counting =>
@@ -62,40 +62,40 @@ function sizeOf(paginator: Exclude<Paginator, { type: "none" }>, batchSize: numb
 }
 
 /** What asks for the next page; null after the last. Throws `upstream` for what leads nowhere, or to another server. */
-export async function nextTurn(
+export async function nextPage(
   link: Link,
   paginator: Paginator,
-  turn: Turn,
+  pageRequest: PageRequest,
   page: TakenPage,
   batchSize: number | null,
-): Promise<Turn | null> {
+): Promise<PageRequest | null> {
   if (paginator.type === "none") return null;
   const { hasNextPath } = "hasNextPath" in paginator ? paginator : {};
   if (hasNextPath !== undefined && !isTrue(await searchPage(link, page, hasNextPath))) return null;
   switch (paginator.type) {
     case "link_header": {
       const address = nextLink(page.headers.get("link") ?? "");
-      return address === null ? null : { ...turn, url: linked(address, turn, page) };
+      return address === null ? null : { ...pageRequest, url: linked(address, pageRequest, page) };
     }
     case "json_link": {
       const address = await cursorIn(link, page, paginator.nextPath, "nextPath");
-      return address === null ? null : { ...turn, url: linked(String(address), turn, page) };
+      return address === null ? null : { ...pageRequest, url: linked(String(address), pageRequest, page) };
     }
     case "cursor": {
       const cursor = await cursorIn(link, page, paginator.cursorPath, "cursorPath");
-      return cursor === null ? null : withParameter(turn, paginator.in, paginator.cursorParam, cursor);
+      return cursor === null ? null : withParameter(pageRequest, paginator.in, paginator.cursorParam, cursor);
     }
     default:
-      return counted(paginator, turn, page, batchSize);
+      return counted(paginator, pageRequest, page, batchSize);
   }
 }
 
 function counted(
   paginator: Counting,
-  turn: Turn,
+  pageRequest: PageRequest,
   { items }: TakenPage,
   batchSize: number | null,
-): Turn | null {
+): PageRequest | null {
   const size = sizeOf(paginator, batchSize);
   if (items === 0 && paginator.hasNextPath === undefined) return null;
   if (items === 0 && paginator.type === "offset") {
@@ -106,8 +106,8 @@ function counted(
   }
   if (paginator.stopOnShortPage && size !== null && items < size) return null;
   const name = counter(paginator);
-  const before = Number(parameterOf(turn, paginator.in, name));
-  return withParameter(turn, paginator.in, name, before + (paginator.type === "page" ? 1 : items));
+  const before = Number(parameterOf(pageRequest, paginator.in, name));
+  return withParameter(pageRequest, paginator.in, name, before + (paginator.type === "page" ? 1 : items));
 }
 
 const isTrue = (value: Json) =>
@@ -133,7 +133,7 @@ async function cursorIn(
 /** Where a link leads; never to another server, as the request carries credentials. */
 export function linked(
   link: string,
-  { url: asked }: Turn,
+  { url: asked }: PageRequest,
   { url: at }: Pick<TakenPage, "url">,
   isRedirect = false,
 ): string {
@@ -155,24 +155,29 @@ export function linked(
 }
 
 function withParameter(
-  turn: Turn,
+  pageRequest: PageRequest,
   location: "query" | "body" | undefined,
   name: string,
   value: string | number,
-): Turn {
-  if (location === "body") return { ...turn, body: put(turn.body ?? {}, name.split("."), value) };
-  const url = new URL(turn.url);
+): PageRequest {
+  if (location === "body")
+    return { ...pageRequest, body: put(pageRequest.body ?? {}, name.split("."), value) };
+  const url = new URL(pageRequest.url);
   url.searchParams.set(name, String(value));
-  return { ...turn, url: url.href };
+  return { ...pageRequest, url: url.href };
 }
 
-function parameterOf(turn: Turn, location: "query" | "body" | undefined, name: string): unknown {
-  if (location !== "body") return new URL(turn.url).searchParams.get(name);
+function parameterOf(
+  pageRequest: PageRequest,
+  location: "query" | "body" | undefined,
+  name: string,
+): unknown {
+  if (location !== "body") return new URL(pageRequest.url).searchParams.get(name);
   return name
     .split(".")
     .reduce<unknown>(
       (value, key) => (isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
-      turn.body,
+      pageRequest.body,
     );
 }
 
