@@ -16,7 +16,10 @@ const FIRST = ["chat_messages", "chat_turns", "connection_tokens", "actions"];
 /** Tables without a column of their own for the organization, by the table that their rows belong to. */
 const PARTS: Readonly<Record<string, readonly (readonly [table: string, column: string])[]>> = {
   action_runs: [["run_logs", "run_id"]],
-  automation_runs: [["automation_run_items", "automation_run_id"]],
+  automation_runs: [
+    ["automation_run_items", "automation_run_id"],
+    ["automation_run_configs", "automation_run_id"],
+  ],
   automations: [
     ["automation_versions", "automation_id"],
     ["webhook_signatures", "automation_id"],

@@ -1,7 +1,7 @@
 import { inArray, sql } from "drizzle-orm";
 import type { App } from "../context.ts";
 import { artifacts } from "../resources/artifacts/table.ts";
-import { automationRunItems, automationRuns } from "../resources/automations/table.ts";
+import { automationRunConfigs, automationRunItems, automationRuns } from "../resources/automations/table.ts";
 import { decisions } from "../resources/decisions/table.ts";
 import { actionRuns, runLogs } from "../resources/runs/table.ts";
 import { prune } from "./retention.ts";
@@ -38,6 +38,7 @@ export const sweepAutomationRuns = (app: App): AsyncGenerator<void> => {
   const history = { name: "automation runs", table: automationRuns, id, status, endedAt: completedAt };
   return prune(app, history, FREE_AUTOMATION_RUN, {
     async *before(ids) {
+      await app.store.write((db) => db.delete(automationRunConfigs).where(sql`automation_run_id in ${ids}`));
       for (;;) {
         const { changes } = await app.store.write((db) =>
           db.delete(automationRunItems).where(sql`rowid in (

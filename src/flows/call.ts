@@ -81,10 +81,10 @@ async function callFault(
   { id, name, status, config }: AutomationRow,
   { cause, wait, id: newRunId }: { cause: Link | null; wait: boolean; id: string },
 ): Promise<Pick<RunError, "code" | "message"> | null> {
-  if (status === "disabled")
+  if (status !== "active")
     return {
       code: "invalid_state",
-      message: `The automation ${name} is disabled; set its status to active first.`,
+      message: `The automation ${name} is ${status === "draft" ? "a draft" : status}; set its status to active first.`,
     };
   const callers = cause === null ? [] : await callersOf(tx.db, cause);
   if (callers.some(({ automationId }) => automationId === id)) {

@@ -62,8 +62,9 @@ async function resultOf(
   seen: Record<string, Json> | null,
 ): Promise<Json> {
   const done = run.steps.filter(
-    ({ status, actionRunId, items }) =>
-      (status === "completed" && actionRunId !== null) || (items && ["completed", "failed"].includes(status)),
+    ({ status, actionRunId, pinned, items }) =>
+      (status === "completed" && (actionRunId !== null || pinned !== undefined)) ||
+      (items && ["completed", "failed"].includes(status)),
   );
   const known = isObject(seen?.steps ?? null) ? (seen?.steps as JsonObject) : {};
   const results = done.every(({ key }) => Object.hasOwn(known, key))
@@ -76,7 +77,10 @@ async function resultOf(
 async function storedResults(tx: WriteContext, steps: readonly StepState[]): Promise<JsonObject> {
   const rows = await resultsOf(tx.db).all({ ids: JSON.stringify(steps.map((step) => step.actionRunId)) });
   const results = Object.fromEntries(rows.map((row): [string, Json] => [row.key ?? "", row.result]));
-  for (const { key, items } of steps) if (items) results[key] = await itemResults(tx.db, items, key);
+  for (const { key, items, pinned } of steps) {
+    if (items) results[key] = await itemResults(tx.db, items, key);
+    else if (pinned !== undefined) results[key] = pinned;
+  }
   return results;
 }
 

@@ -3,7 +3,13 @@ import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { WriteContext } from "../context.ts";
 import type { AutomationConfig } from "../resources/automations/config.ts";
-import { type AutomationRunRow, automationRuns, automationVersions } from "../resources/automations/table.ts";
+import {
+  type AutomationRunRow,
+  automationRunConfigs,
+  automationRuns,
+  automationVersions,
+  TEST_VERSION,
+} from "../resources/automations/table.ts";
 import { changing, insertInto, prepared } from "../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../store/store.ts";
 import type { HeldDelivery } from "./delivery.ts";
@@ -57,8 +63,9 @@ const configOf = prepared((db: ReadDb) =>
 /** What the run goes by: the config that its automation had when it started. */
 export async function findConfig(
   db: ReadDb,
-  run: Pick<AutomationRunRow, "automationId" | "automationVersion">,
+  run: Pick<AutomationRunRow, "id" | "automationId" | "automationVersion">,
 ): Promise<AutomationConfig> {
+  if (run.automationVersion === TEST_VERSION) return findTestConfig(db, run);
   const [version] = await configOf(db).all({
     automationId: run.automationId,
     version: run.automationVersion,
@@ -66,6 +73,15 @@ export async function findConfig(
   if (!version)
     throw new AppError("internal", "The version of the automation that this run began with is gone.");
   return version.config as AutomationConfig;
+}
+
+async function findTestConfig(db: ReadDb, { id }: Pick<AutomationRunRow, "id">): Promise<AutomationConfig> {
+  const [row] = await db
+    .select()
+    .from(automationRunConfigs)
+    .where(eq(automationRunConfigs.automationRunId, id));
+  if (!row) throw new AppError("internal", "The config that this test run began with is gone.");
+  return row.config as AutomationConfig;
 }
 
 const insertRun = insertInto(automationRuns);

@@ -208,6 +208,8 @@ export async function automationScope(
     if (state.items && ENDED_WITH_RESULTS.includes(state.status))
       steps[state.key] = await seenItems(db, state, state.items);
     else if (failedUnbegun(state)) steps[state.key] = seenFailure(state);
+    else if (state.pinned !== undefined)
+      steps[state.key] = { status: state.status, actionRunId: null, result: state.pinned, error: null };
   }
   return {
     ...(names.trigger ? await open(await triggerScope(db, seen)) : {}),

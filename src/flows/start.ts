@@ -34,6 +34,8 @@ export interface NewAutomationRun {
   scheduledAt?: string;
   /** The run that called this one, or whose event started it; null where that was no automation's. */
   cause?: Link | null;
+  /** Its id, where that is known already. */
+  id?: string;
   /** For a run that was called: its id, and the action run that called it. */
   called?: { id: string; by: string };
 }
@@ -97,7 +99,7 @@ function newAutomationRun(
 ): AutomationRunRow {
   const config = automation.config as AutomationConfig;
   const at = timestamp(tx.clock);
-  const id = start.called?.id ?? tx.ids.uuid();
+  const id = start.called?.id ?? start.id ?? tx.ids.uuid();
   const isLinked = start.cause !== undefined || start.called !== undefined;
   return {
     id,
@@ -185,7 +187,7 @@ export async function refuseAutomationRun(
   return refused;
 }
 
-/** Throws `invalid_state` for a disabled automation. */
+/** Throws `invalid_state` for a disabled automation, and for a draft. */
 export async function runAutomation(
   tx: WriteContext,
   id: string,
@@ -212,7 +214,7 @@ export function inputFaults({ config }: Pick<AutomationRow, "config">, input: Js
 
 /** Throws `invalid_state`. */
 export function refuseDisabled(automation: AutomationRow): void {
-  if (automation.status === "disabled") {
-    throw new AppError("invalid_state", "This automation is disabled; set its status to active first.");
-  }
+  if (automation.status === "active") return;
+  const what = automation.status === "draft" ? "a draft, which can only be tested" : "disabled";
+  throw new AppError("invalid_state", `This automation is ${what}; set its status to active first.`);
 }

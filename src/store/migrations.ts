@@ -35,6 +35,7 @@ import erasures from "../../migrations/0038_erasures.sql" with { type: "text" };
 import privateRuns from "../../migrations/0040_private_runs.sql" with { type: "text" };
 import sessionEnds from "../../migrations/0045_session_ends.sql" with { type: "text" };
 import privateDecisions from "../../migrations/0046_private_decisions.sql" with { type: "text" };
+import testRuns from "../../migrations/0049_test_runs.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -76,4 +77,5 @@ export const migrations: readonly Migration[] = [
   { name: "0040_private_runs", sql: privateRuns },
   { name: "0045_session_ends", sql: sessionEnds },
   { name: "0046_private_decisions", sql: privateDecisions },
+  { name: "0049_test_runs", sql: testRuns },
 ];

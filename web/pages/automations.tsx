@@ -4,7 +4,7 @@ import { useApi } from "../data.ts";
 import { named } from "../parts/base/named.ts";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
-import { askOf, LATEST_RUN, ListPage, ON_OFF } from "../parts/layout/list-page.tsx";
+import { AUTOMATION_STATUSES, askOf, LATEST_RUN, ListPage } from "../parts/layout/list-page.tsx";
 import { type Column, Named, useFilters } from "../parts/table/table.tsx";
 
 export const TRIGGERS = named<Automation["triggerType"]>({
@@ -61,7 +61,7 @@ export default function Automations() {
       filters={filters}
       choices={[
         { label: "Trigger", name: "trigger", options: TRIGGERS },
-        { label: "Status", name: "status", options: ON_OFF },
+        { label: "Status", name: "status", options: AUTOMATION_STATUSES },
       ]}
       of={automations}
       rowsOf={(page) => page.automations}

@@ -31,6 +31,7 @@ const TRIGGERS: typeof TRIGGER_METHODS = [
   "automation",
   "agent",
   "retry",
+  "test",
 ];
 const SPANS = [
   ["1", "Last hour"],

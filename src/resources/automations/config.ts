@@ -19,6 +19,8 @@ export interface Step {
   /** How many items go at once; 10 by default. */
   maxParallel?: number;
   onError?: "fail" | "continue";
+  /** A result that stands in for the step in test runs. */
+  pinned?: Json;
 }
 
 export interface Schedule {

@@ -6,6 +6,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { schemaFaults } from "../../base/json-schema.ts";
 import {
   anything,
+  described,
   jsonObject,
   named,
   nullable,
@@ -48,6 +49,7 @@ const StepShape = object({
   forEach: optional(Type.String({ minLength: 1, maxLength: 4096 })),
   maxParallel: optional(Type.Integer({ minimum: 1, maximum: 100 })),
   onError: optional(oneOf(["fail", "continue"])),
+  pinned: optional(described("A result that stands in for the step in test runs", anything())),
 });
 
 const NOTIFY_URL = Type.String({
@@ -207,11 +209,27 @@ export function configFaults(
   return faults;
 }
 
+/** What a draft may have: it is not finished. */
+const UNFINISHED = [
+  "missing",
+  "value_error",
+  "template_error",
+  "condition_error",
+  "unknown_step",
+  "string_too_short",
+  "too_short",
+];
+
+/** What is wrong with the config of a draft: values of a wrong type, and secrets that are written out. */
+export const draftFaults = (...given: Parameters<typeof configFaults>): Fault[] =>
+  configFaults(...given).filter(({ type }) => !UNFINISHED.includes(type));
+
 /** The same for the raw body of a create, as far as it can be read. */
 export function creationFaults(app: App, raw: Json): Fault[] {
   if (!isObject(raw) || !isObject(raw.config)) return [];
   const trigger = TRIGGER_TYPES.find((type) => type === (raw.triggerType ?? "manual"));
-  return trigger ? configFaults(app, trigger, raw.config, ["body", "config"]) : [];
+  const faultsOf = raw.status === "draft" ? draftFaults : configFaults;
+  return trigger ? faultsOf(app, trigger, raw.config, ["body", "config"]) : [];
 }
 
 function eventFaults(patterns: readonly string[], loc: readonly string[]): Fault[] {

@@ -7,7 +7,7 @@ import { again, fresh } from "../../flows/states.ts";
 import type { Trigger } from "../../queue/enqueue.ts";
 import { refuseOthers } from "../runs/wire-private.ts";
 import { type AutomationConfig, stepsOf } from "./config.ts";
-import type { AutomationRunRow } from "./table.ts";
+import { type AutomationRunRow, TEST_VERSION } from "./table.ts";
 
 const deleted = () =>
   new AppError(
@@ -32,6 +32,8 @@ export async function retryAutomationRun(
       "invalid_state",
       `This run is ${run.status}; only one that has ended can be tried again.`,
     );
+  if (run.automationVersion === TEST_VERSION)
+    throw new AppError("invalid_state", "This was a test run; test the automation again.");
   const { automation } = await findAutomation(tx, run.automationId).catch((error: unknown) => {
     throw error instanceof AppError && error.code === "not_found" ? deleted() : error;
   });

@@ -11,6 +11,7 @@ import { creationFaults } from "./faults.ts";
 import { retryAutomationRun } from "./retry.ts";
 import { listAutomationRuns } from "./runs.ts";
 import { createAutomation, deleteAutomation, listAutomations, updateAutomation } from "./service.ts";
+import { testAutomation } from "./test.ts";
 import {
   Automation,
   AutomationCreate,
@@ -22,6 +23,7 @@ import {
   AutomationRunCreate,
   AutomationRunPage,
   AutomationRunQuery,
+  AutomationTest,
   toAutomation,
   toAutomationRun,
 } from "./wire.ts";
@@ -128,6 +130,24 @@ export const automationOperations = [
     errors: [409],
     handle: async ({ ctx, params, body, identity }) =>
       toAutomationRun(ctx, await runAutomation(ctx, params.automation_id, body.input, triggerOf(identity))),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/automations/{automation_id}/test",
+    audience: "member",
+    tag,
+    summary: "Tests an automation with a config that is kept for this run alone",
+    description:
+      "Steps with a pinned result are not carried out; with `upTo` only that step is, and those that it hangs on. `fromRunId` takes what the trigger of another run brought. Steps that are carried out do what they always do.",
+    params,
+    body: AutomationTest,
+    bodyOptional: true,
+    status: 201,
+    response: AutomationRun,
+    idempotent: true,
+    errors: [409, 410],
+    handle: async ({ ctx, params, body, identity }) =>
+      toAutomationRun(ctx, await testAutomation(ctx, params.automation_id, body, triggerOf(identity))),
   }),
   operation({
     method: "GET",

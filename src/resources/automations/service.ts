@@ -12,7 +12,7 @@ import { contains } from "../../store/search.ts";
 import { type Change, changesBetween, record } from "../events/service.ts";
 import type { AutomationConfig } from "./config.ts";
 import { needsSecret } from "./conflicts.ts";
-import { configFaults } from "./faults.ts";
+import { configFaults, draftFaults } from "./faults.ts";
 import { checkReferences } from "./references.ts";
 import { sealAuth, withoutProof } from "./sender.ts";
 import { type AutomationRow, automations, automationVersions, secretLabel, WEBHOOKS_TOPIC } from "./table.ts";
@@ -62,7 +62,9 @@ export async function createAutomation(
   input: AutomationCreate,
   templateId: string | null = null,
 ): Promise<AutomationWithRun & { secret: string | null }> {
-  const faults = configFaults(ctx, input.triggerType, input.config, ["body", "config"]);
+  const { status = "active" } = input;
+  const faultsOf = status === "draft" ? draftFaults : configFaults;
+  const faults = faultsOf(ctx, input.triggerType, input.config, ["body", "config"]);
   if (faults.length > 0) throw new InvalidInput(faults);
   const { secret: given, ...rest } = input.config;
   const wanted = withoutProof(rest);
@@ -89,11 +91,11 @@ export async function createAutomation(
       timestampRule: config.requireTimestamp === false ? null : "new",
       webhookPath: input.triggerType === "webhook" ? await freePath(tx, config, id) : null,
       orchestratorType: "local",
-      status: "active",
+      status,
       triggerType: input.triggerType,
       templateId,
       deletedAt: null,
-      ...(await triggerState(tx, { status: "active", triggerType: input.triggerType, config })),
+      ...(await triggerState(tx, { status, triggerType: input.triggerType, config })),
     };
     await tx.db.insert(automations).values(row);
     forgetWebhooks(tx);
@@ -134,7 +136,9 @@ async function slugFor(tx: WriteContext, given: string | undefined, name: string
   return freeSlug(wanted, taken);
 }
 
-async function freePath(tx: WriteContext, config: JsonObject, id: string): Promise<string> {
+/** Null for a draft without one. */
+async function freePath(tx: WriteContext, config: JsonObject, id: string): Promise<string | null> {
+  if (config.path === undefined) return null;
   const path = String(config.path);
   const [other] = await tx.db
     .select({ id: automations.id, name: automations.name })
@@ -167,7 +171,9 @@ export async function updateAutomation(
   return write(ctx, async (tx) => {
     const found = await findAutomation(tx, id);
     const before = found.automation;
-    const { config, isSecretNew, ...kept } = patchConfig(tx, before, patch.config);
+    const { status = before.status } = patch;
+    const { config, isSecretNew, ...kept } = patchConfig(tx, { ...before, status }, patch.config);
+    if (before.status === "draft" && status !== "draft") refuseUnfinished(tx, before, config);
     const next = { ...patch, config };
     const changes: Change[] = changesBetween(before, next).filter(({ field }) => field !== "status");
     if (isSecretNew) changes.push({ field: "config.secret", from: "***", to: "***" });
@@ -177,7 +183,6 @@ export async function updateAutomation(
     if (changes.length === 0 && !statusChanges) return found;
     const configChanges = changes.some(({ field }) => field === "config");
     if (configChanges) await checkReferences(tx, { ...before, config });
-    const { status = before.status } = patch;
     const restarts = statusChanges || isOtherSchedule(before.config, config);
     const [row] = await tx.db
       .update(automations)
@@ -201,6 +206,7 @@ export async function updateAutomation(
     if (statusChanges)
       await record(tx, row.status === "active" ? "automation.enabled" : "automation.disabled", entity(id), {
         name: row.name,
+        ...(row.status === "draft" ? { status: row.status } : {}),
       });
     return { automation: row, run: found.run };
   });
@@ -241,7 +247,14 @@ function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject 
 /** Throws `InvalidInput` naming each fault of a config that differs from the stored one. */
 function refuseFaults(tx: WriteContext, before: AutomationRow, config: JsonObject): void {
   if (canonicalJson(config) === canonicalJson(before.config)) return;
-  const faults = configFaults(tx, before.triggerType, config, ["body", "config"], before.config);
+  const faultsOf = before.status === "draft" ? draftFaults : configFaults;
+  const faults = faultsOf(tx, before.triggerType, config, ["body", "config"], before.config);
+  if (faults.length > 0) throw new InvalidInput(faults);
+}
+
+/** Throws `InvalidInput` for a draft that can't become active yet. */
+function refuseUnfinished(tx: WriteContext, { triggerType }: AutomationRow, config: JsonObject): void {
+  const faults = configFaults(tx, triggerType, config, ["body", "config"], config);
   if (faults.length > 0) throw new InvalidInput(faults);
 }
 

@@ -4,7 +4,8 @@ import type { WaitKind } from "../../executors/contract.ts";
 import { json, longValues, owned } from "../../store/columns.ts";
 import type { RunError, RunStatus, TriggerMethod, TriggerSourceType } from "../runs/table.ts";
 
-export const AUTOMATION_STATUSES = ["active", "disabled"] as const;
+/** A draft may be incomplete; nothing triggers it. */
+export const AUTOMATION_STATUSES = ["active", "disabled", "draft"] as const;
 export type AutomationStatus = (typeof AUTOMATION_STATUSES)[number];
 export const TRIGGER_TYPES = ["manual", "webhook", "schedule", "event"] as const;
 export type TriggerType = (typeof TRIGGER_TYPES)[number];
@@ -55,6 +56,15 @@ export const automationVersions = sqliteTable(
   (t) => [primaryKey({ columns: [t.automationId, t.version] })],
 );
 
+/** The configs of test runs, which are no versions of their automations. */
+export const automationRunConfigs = sqliteTable("automation_run_configs", {
+  automationRunId: text().primaryKey(),
+  config: json<JsonObject>().notNull(),
+});
+
+/** What a test run has in place of a version. */
+export const TEST_VERSION = 0;
+
 /** pending → running (or waiting) → completed | failed | cancelled | skipped. */
 type StepStatus = RunStatus | "skipped";
 
@@ -69,6 +79,8 @@ export interface StepState {
   waitKind?: WaitKind;
   /** Of a step with `forEach`, once it has begun. */
   items?: ItemsState;
+  /** In a test run: the result that stands in for the step, which is not carried out. */
+  pinned?: Json;
 }
 
 /** How far a `forEach` has come. */

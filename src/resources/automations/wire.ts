@@ -2,8 +2,10 @@ import { type Static, Type } from "@sinclair/typebox";
 import { maskSecrets } from "../../base/mask.ts";
 import {
   anything,
+  described,
   instant,
   jsonObject,
+  map,
   named,
   nullable,
   object,
@@ -36,6 +38,7 @@ export const AutomationCreate = object({
   slug: optional(slug()),
   triggerType: oneOf(TRIGGER_TYPES, { default: "manual" }),
   orchestratorType: optional(oneOf(["local"])),
+  status: optional(oneOf(AUTOMATION_STATUSES)),
   config: jsonObject(),
 });
 export type AutomationCreate = Static<typeof AutomationCreate>;
@@ -175,6 +178,14 @@ export const AutomationRun = object({
 });
 
 export const AutomationRunCreate = object({ input: optional(anything()) });
+export const AutomationTest = object({
+  config: optional(jsonObject({ description: "In place of the automation's own, and stored nowhere else" })),
+  input: optional(anything()),
+  fromRunId: optional(uuid()),
+  upTo: optional(described("The step that the run ends with", Type.String({ minLength: 1, maxLength: 100 }))),
+  pinned: optional(described("Results that stand in for steps, by their keys", map(anything()))),
+});
+export type AutomationTest = Static<typeof AutomationTest>;
 export const AutomationRetry = object({ fromFailed: Type.Boolean({ default: true }) });
 
 export const AutomationRunQuery = object({ status: optional(oneOf(RUN_STATUSES)), ...offsetQuery(50) });
@@ -222,7 +233,7 @@ export function toAutomationRun(
     triggerSourceType: row.triggerSourceType,
     triggerSourceId: row.triggerSourceId,
     input: maskSecrets(row.input),
-    steps: row.steps.map(({ waitKind: _, items, ...step }) => ({
+    steps: row.steps.map(({ waitKind: _, pinned: __, items, ...step }) => ({
       ...step,
       error: step.error ? { ...step.error } : null,
       ...(items ? { items: toItems(items, failures?.get(step.key)) } : {}),

@@ -7,6 +7,7 @@ import { apiCatalog, apiCatalogItems } from "../api-catalog/table.ts";
 import { apiKeys } from "../api-keys/table.ts";
 import { artifacts } from "../artifacts/table.ts";
 import {
+  automationRunConfigs,
   automationRunItems,
   automationRuns,
   automations,
@@ -114,6 +115,7 @@ export const NOUNS: readonly Noun[] = [
         by: "automation_run_id",
         order: ["step_key", "item_index"],
       },
+      { name: "automation-run-configs", table: automationRunConfigs, by: "automation_run_id", order: [] },
     ],
   },
   {

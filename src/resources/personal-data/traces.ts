@@ -3,7 +3,7 @@ import { timestamp } from "../../base/clock.ts";
 import { canonicalJson, type Json, type JsonObject } from "../../base/json.ts";
 import type { App } from "../../context.ts";
 import { artifacts } from "../artifacts/table.ts";
-import { automationRunItems, automationRuns } from "../automations/table.ts";
+import { automationRunConfigs, automationRunItems, automationRuns } from "../automations/table.ts";
 import { decisions } from "../decisions/table.ts";
 import { redactEvents } from "../events/redactions.ts";
 import type { EventRow } from "../events/table.ts";
@@ -183,6 +183,7 @@ async function* eraseAutomationRuns(app: App, userId: string): AsyncGenerator<vo
     if (ids.length === 0) return;
     await write(app, async (db) => {
       await db.delete(automationRunItems).where(inArray(automationRunItems.automationRunId, ids));
+      await db.delete(automationRunConfigs).where(inArray(automationRunConfigs.automationRunId, ids));
       await db
         .update(automationRuns)
         .set({ input: null, scope: {}, result: null, error: null, steps: [], privateTo: ERASED })

@@ -20,6 +20,7 @@ export const TRIGGER_METHODS = [
   "automation",
   "agent",
   "retry",
+  "test",
 ] as const;
 export type TriggerMethod = (typeof TRIGGER_METHODS)[number];
 export type TriggerSourceType = "user" | "api_key" | "automation" | "agent" | "system";

@@ -15,7 +15,13 @@ const LIMIT = 50;
 /** What every list is asked: the search, and the page. */
 export const askOf = (filters: Filters) => ({ q: filters.get("q"), limit: LIMIT, offset: filters.offset });
 
-export const ON_OFF = named<(Action | Automation)["status"]>({ active: "Active", disabled: "Disabled" });
+export const ON_OFF = named<Action["status"]>({ active: "Active", disabled: "Disabled" });
+
+export const AUTOMATION_STATUSES = named<Automation["status"]>({
+  active: "Active",
+  disabled: "Disabled",
+  draft: "Draft",
+});
 
 export const LATEST_RUN: Column<Pick<Automation, "latestRun">> = {
   name: "Latest run",

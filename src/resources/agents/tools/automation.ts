@@ -27,7 +27,7 @@ export const automationTool: ToolSource = {
         ),
       );
     if (!automation) throw new AppError("not_found", `there is no automation ${slug}`);
-    if (automation.status === "disabled")
+    if (automation.status !== "active")
       throw new AppError("invalid_state", `the automation ${slug} is disabled`);
     const { id: automationId, name, description } = automation;
     const steps = await stepsWithActions(ctx, automation.config as AutomationConfig);

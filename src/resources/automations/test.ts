@@ -1,0 +1,136 @@
+import { AppError, InvalidInput, invalid } from "../../base/errors.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import type { WriteContext } from "../../context.ts";
+import { findAutomation, findAutomationRun } from "../../flows/find.ts";
+import type { StoredTrigger } from "../../flows/long-payload.ts";
+import { triggerScope } from "../../flows/scope.ts";
+import { inputFaults, startAutomationRun } from "../../flows/start.ts";
+import { fresh } from "../../flows/states.ts";
+import type { Trigger } from "../../queue/enqueue.ts";
+import { refuseOthers } from "../runs/wire-private.ts";
+import { type AutomationConfig, readDependency, type Step, stepsOf } from "./config.ts";
+import { configFaults } from "./faults.ts";
+import { checkReferences } from "./references.ts";
+import { withoutProof } from "./sender.ts";
+import {
+  type AutomationRow,
+  type AutomationRunRow,
+  automationRunConfigs,
+  type StepState,
+  TEST_VERSION,
+} from "./table.ts";
+import type { AutomationTest } from "./wire.ts";
+import { keepDefinitions } from "./wire-definitions.ts";
+
+/**
+ * Runs an automation as it would be with the given config, which is kept for this run alone. Steps with a pinned result
+ * are not carried out; with `upTo` only that step is, and those that it hangs on.
+ *
+ * Throws `InvalidInput`, and `gone` where the webhook of `fromRunId` is not kept any more.
+ */
+export async function testAutomation(
+  tx: WriteContext,
+  id: string,
+  { config: given, input, fromRunId, upTo, pinned = {} }: AutomationTest,
+  trigger: Trigger,
+): Promise<AutomationRunRow> {
+  const { automation } = await findAutomation(tx, id);
+  const config = await checkedConfig(tx, automation, given);
+  const definitions = stepsOf(config);
+  const from = fromRunId === undefined ? null : await startOf(tx, automation, fromRunId);
+  const start = from ?? { input: input ?? null, scope: scopeOf(automation, input ?? null) };
+  const faults = from ? [] : inputFaults({ config: config as JsonObject }, start.input);
+  if (faults.length > 0) throw new InvalidInput(faults);
+  const { concurrency: _, expect: __, ...own } = config; // neither counts among the automation's own runs
+  const runId = tx.ids.uuid();
+  await tx.db.insert(automationRunConfigs).values({ automationRunId: runId, config: own as JsonObject });
+  return startAutomationRun(
+    tx,
+    { id, config: own as JsonObject, version: TEST_VERSION, triggerType: automation.triggerType },
+    {
+      id: runId,
+      trigger: { ...trigger, method: "test" },
+      ...start,
+      steps: stepsFor(definitions, { upTo, pinned }),
+    },
+  );
+}
+
+async function checkedConfig(
+  tx: WriteContext,
+  automation: AutomationRow,
+  given: JsonObject | undefined,
+): Promise<AutomationConfig> {
+  const { triggerType, config: before } = automation;
+  if (given === undefined && automation.status !== "draft") return before as AutomationConfig;
+  const whole = keepDefinitions(given ?? before, before);
+  const faults = configFaults(tx, triggerType, whole, ["body", "config"], before);
+  if (faults.length > 0) throw new InvalidInput(faults);
+  const { secret: _, ...rest } = whole;
+  const { config } = withoutProof(rest);
+  await checkReferences(tx, { ...automation, config });
+  return config as AutomationConfig;
+}
+
+/** What the trigger of another run brought. */
+async function startOf(tx: WriteContext, { id }: AutomationRow, runId: string) {
+  const run = await findAutomationRun(tx, runId);
+  refuseOthers(tx, run);
+  if (run.automationId !== id) throw invalid(["body", "fromRunId"], "This is a run of another automation");
+  const scope = await triggerScope(tx.db, run);
+  if (run.deliveryId !== null && Object.keys(scope).length === 0)
+    throw new AppError("gone", "The content of that run's webhook is not kept any more; give an input.");
+  return { input: run.input, ...(Object.keys(scope).length === 0 ? {} : { scope }) };
+}
+
+/** The input stands for the payload where a run begins with one. */
+const scopeOf = ({ triggerType }: AutomationRow, input: Json): StoredTrigger =>
+  triggerType === "webhook"
+    ? { payload: input, headers: {}, query: {} }
+    : triggerType === "manual"
+      ? {}
+      : { payload: input };
+
+function stepsFor(
+  definitions: readonly Step[],
+  { upTo, pinned }: { upTo: string | undefined; pinned: Readonly<Record<string, unknown>> },
+): StepState[] {
+  const keys = definitions.map(({ key }) => key);
+  const unknown = [
+    ...(upTo === undefined ? [] : [["upTo", upTo]]),
+    ...Object.keys(pinned).map((key) => ["pinned", key]),
+  ];
+  const faults = unknown.flatMap(([field = "", key = ""]) =>
+    keys.includes(key)
+      ? []
+      : [
+          {
+            loc: ["body", field, ...(field === "pinned" ? [key] : [])],
+            msg: `There is no step ${key}`,
+            type: "unknown_step",
+          },
+        ],
+  );
+  if (faults.length > 0) throw new InvalidInput(faults);
+  const wanted = upTo === undefined ? new Set(keys) : stepsBefore(definitions, upTo);
+  return definitions.map((step): StepState => {
+    const result = Object.hasOwn(pinned, step.key) ? (pinned[step.key] as Json) : step.pinned;
+    if (!wanted.has(step.key)) return { ...fresh(step.key), status: "skipped" };
+    return result === undefined
+      ? fresh(step.key)
+      : { ...fresh(step.key), status: "completed", pinned: result };
+  });
+}
+
+/** A step with all that it hangs on. */
+function stepsBefore(definitions: readonly Step[], key: string): Set<string> {
+  const found = new Set<string>();
+  const pending = [key];
+  for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+    if (found.has(at)) continue;
+    found.add(at);
+    const step = definitions.find((each) => each.key === at);
+    pending.push(...(step?.dependsOn ?? []).map((text) => readDependency(text).key));
+  }
+  return found;
+}

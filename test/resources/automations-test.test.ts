@@ -1,0 +1,136 @@
+import { describe, expect, test } from "bun:test";
+import { type Client, startApp } from "../support/app.ts";
+import { makeHook, send } from "../support/hook.ts";
+import { startReceiver } from "../support/receiver.ts";
+import {
+  AUTOMATION_RUNS,
+  AUTOMATIONS,
+  automationRunEnd,
+  branch,
+  created,
+  faultsOf,
+  flowToEnd,
+  makeAutomation,
+  NOBODY,
+} from "../support/work.ts";
+
+const echo = () => startReceiver(({ text }) => Response.json(JSON.parse(text)));
+const post = (key: string, url: string, body: unknown, more: object = {}) => ({
+  key,
+  kind: "http_request",
+  definition: { method: "POST", url, body, responseExtract: "@" },
+  ...more,
+});
+const tested = async (call: Client, id: string, body: object) =>
+  automationRunEnd(call, created(await call("POST", `${AUTOMATIONS}/${id}/test`, body)).id);
+
+describe("a test of an automation", () => {
+  test("runs the config as given, and leaves the automation as it is", async () => {
+    await using app = await startApp();
+    await using receiver = echo();
+    const flow = await makeAutomation(app.owner, { steps: [post("a", receiver.url, { n: 1 })] });
+    const config = { steps: [post("a", receiver.url, { n: "{{ input.n + 1 }}" })], concurrency: { max: 1 } };
+    const run = await tested(app.owner, flow.id, { config, input: { n: 4 } });
+    expect(run).toMatchObject({ status: "completed", triggerMethod: "test" });
+    expect(run.result.extracted).toEqual({ n: 5 });
+    expect((await app.owner("GET", `${AUTOMATIONS}/${flow.id}`)).body.config).toEqual(flow.config);
+    expect((await flowToEnd(app.owner, flow.id)).result.extracted).toEqual({ n: 1 });
+    const again = await app.owner("POST", `${AUTOMATION_RUNS}/${run.id}/retry`, { fromFailed: false });
+    expect([again.status, again.body.code]).toEqual([409, "invalid_state"]);
+  });
+
+  test("takes pinned results for steps, and ends with a step that is named", async () => {
+    await using app = await startApp();
+    await using receiver = echo();
+    const steps = [
+      post("load", receiver.url, { rows: 9 }),
+      {
+        key: "route",
+        kind: "conditional_branch",
+        definition: branch("many", "steps.load.result.rows > 1"),
+        dependsOn: ["load"],
+      },
+      post("tell", receiver.url, "{{steps.load.result}}", { dependsOn: ["route:many"] }),
+      post("after", receiver.url, "later", { dependsOn: ["tell"] }),
+      post("beside", receiver.url, "beside"),
+    ];
+    const flow = await makeAutomation(app.owner, { steps });
+    const run = await tested(app.owner, flow.id, { pinned: { load: { rows: 2 } }, upTo: "tell" });
+    expect(run.steps.map(({ key, status }: { key: string; status: string }) => `${key} ${status}`)).toEqual([
+      "load completed",
+      "route completed",
+      "tell completed",
+      "after skipped",
+      "beside skipped",
+    ]);
+    expect(receiver.got.map(({ text }) => JSON.parse(text))).toEqual([{ rows: 2 }]);
+    expect(run.result).toMatchObject({ load: { rows: 2 }, route: { branch: "many" } });
+  });
+
+  test("takes the results that are pinned in the config, which other runs carry out", async () => {
+    await using app = await startApp();
+    await using receiver = echo();
+    const steps = [
+      post("load", receiver.url, { rows: 9 }, { pinned: { extracted: { rows: 2 } } }),
+      post("tell", receiver.url, "{{steps.load.result.extracted}}", { dependsOn: ["load"] }),
+    ];
+    const flow = await makeAutomation(app.owner, { steps });
+    expect((await tested(app.owner, flow.id, {})).result.tell.extracted).toEqual({ rows: 2 });
+    expect((await flowToEnd(app.owner, flow.id)).result.tell.extracted).toEqual({ rows: 9 });
+  });
+
+  test("takes what the trigger of another run brought", async () => {
+    await using app = await startApp();
+    await using receiver = echo();
+    const hook = await makeHook(app, { steps: [post("a", receiver.url, "{{payload.n}}")], debug: true });
+    const sent = await send(app, JSON.stringify({ n: 17 }));
+    const config = { ...hook.config, steps: [post("a", receiver.url, { twice: "{{ payload.n * 2 }}" })] };
+    const run = await tested(app.owner, hook.id, { config, fromRunId: sent.body.automationRunId });
+    expect(run.result.extracted).toEqual({ twice: 34 });
+    const byInput = await tested(app.owner, hook.id, { config, input: { n: 1 } });
+    expect(byInput.result.extracted).toEqual({ twice: 2 });
+  });
+
+  test("refuses what is wrong, with the field", async () => {
+    await using app = await startApp({ engine: false });
+    const steps = [{ key: "a", kind: "conditional_branch", definition: branch() }];
+    const flow = await makeAutomation(app.owner, { steps });
+    const test = (body: object) => app.owner("POST", `${AUTOMATIONS}/${flow.id}/test`, body);
+    expect(faultsOf(await test({ config: { steps: [{ key: "a" }] } }))).toEqual([
+      "body.config.steps.0.kind missing",
+    ]);
+    expect(faultsOf(await test({ upTo: "b", pinned: { c: 1 } }))).toEqual([
+      "body.upTo unknown_step",
+      "body.pinned.c unknown_step",
+    ]);
+    expect((await test({ fromRunId: NOBODY })).status).toBe(404);
+  });
+});
+
+describe("a draft", () => {
+  test("may be unfinished, triggers nothing, and is checked whole when it becomes active", async () => {
+    await using app = await startApp();
+    const config = { path: "orders", steps: [{ key: "a", kind: "http_request", definition: {} }] };
+    const draft = created(
+      await app.owner("POST", AUTOMATIONS, {
+        name: "Draft",
+        triggerType: "webhook",
+        status: "draft",
+        config,
+      }),
+    );
+    expect(draft.status).toBe("draft");
+    expect((await send(app, "{}")).status).toBe(404);
+    const at = `${AUTOMATIONS}/${draft.id}`;
+    expect((await app.owner("POST", `${at}/run`, {})).body.code).toBe("invalid_state");
+    expect(faultsOf(await app.owner("PATCH", at, { status: "active" }))).toEqual([
+      "body.config.steps.0.definition.url missing",
+    ]);
+    expect((await app.owner("PATCH", at, { config: { steps: "x" } })).status).toBe(422);
+    const steps = [{ key: "a", kind: "conditional_branch", definition: branch() }];
+    expect((await app.owner("PATCH", at, { config: { steps, requireTimestamp: false } })).status).toBe(200);
+    expect((await tested(app.owner, draft.id, { input: {} })).status).toBe("completed");
+    expect((await app.owner("PATCH", at, { status: "active" })).body.status).toBe("active");
+    expect((await app.owner("GET", `${AUTOMATIONS}?status=draft`)).body.total).toBe(0);
+  });
+});
