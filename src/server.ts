@@ -50,6 +50,7 @@ import { slackOperations } from "./resources/slack/routes.ts";
 import { syncOperations } from "./resources/sync/routes.ts";
 import { templateOperations } from "./resources/templates/routes.ts";
 import { userOperations } from "./resources/users/routes.ts";
+import { versionOperations } from "./resources/versions/routes.ts";
 import { webhookOperations } from "./resources/webhooks/routes.ts";
 
 const described = [
@@ -86,6 +87,7 @@ const described = [
   ...webhookOperations,
   ...deadLetterOperations,
   ...agentOperations,
+  ...versionOperations,
   ...chatOperations,
   ...artifactOperations,
   ...datasetOperations,

@@ -17,6 +17,7 @@ export interface Work {
   definition: JsonObject;
   connectionId: string | null;
   actionId: string | null;
+  actionVersion: number | null;
 }
 
 /** Throws `not_found`, `invalid_state` for an action that is gone or disabled. */
@@ -29,6 +30,7 @@ export async function workOf(tx: WriteContext, step: Step): Promise<Work> {
       definition: step.definition ?? {},
       connectionId: step.connectionId ?? null,
       actionId: null,
+      actionVersion: null,
     };
   }
   const [action] = await tx.db
@@ -50,6 +52,7 @@ export async function workOf(tx: WriteContext, step: Step): Promise<Work> {
     definition: action.definition,
     connectionId: step.connectionId ?? action.connectionId,
     actionId: action.id,
+    actionVersion: action.version,
   };
 }
 

@@ -31,6 +31,7 @@ export interface NewRun {
   /** On whose behalf; the context's actor where absent. */
   actor?: Actor;
   actionId?: string | null;
+  actionVersion?: number | null;
   connectionId?: string | null;
   automationRunId?: string | null;
   stepKey?: string | null;
@@ -88,6 +89,7 @@ export function newRun(tx: WriteContext, run: NewRun): RunRow {
     createdBy: actor.type === "user" || actor.type === "api" ? actor.id : null,
     updatedAt: at,
     actionId: run.actionId ?? null,
+    actionVersion: run.actionVersion ?? null,
     automationRunId: run.automationRunId ?? null,
     stepKey: run.stepKey ?? null,
     kind: run.kind,

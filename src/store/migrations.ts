@@ -36,6 +36,7 @@ import privateRuns from "../../migrations/0040_private_runs.sql" with { type: "t
 import sessionEnds from "../../migrations/0045_session_ends.sql" with { type: "text" };
 import privateDecisions from "../../migrations/0046_private_decisions.sql" with { type: "text" };
 import testRuns from "../../migrations/0049_test_runs.sql" with { type: "text" };
+import versions from "../../migrations/0050_versions.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -78,4 +79,5 @@ export const migrations: readonly Migration[] = [
   { name: "0045_session_ends", sql: sessionEnds },
   { name: "0046_private_decisions", sql: privateDecisions },
   { name: "0049_test_runs", sql: testRuns },
+  { name: "0050_versions", sql: versions },
 ];

@@ -291,6 +291,7 @@ describe("running an action", () => {
       {
         id: expect.any(String),
         actionId: action.id,
+        actionVersion: 1,
         kind: "conditional_branch",
         status: "pending",
         displayStatus: "Queued",

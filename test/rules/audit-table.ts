@@ -647,6 +647,14 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
     events: ["agent_spec.updated agent_spec"],
     call: async (world) => ({ path: api(`agents/specs/${await makeAgent(world)}`), body: agent() }),
   },
+  "POST /api/v1/agents/specs/{spec_id}/versions/{version}/restore": {
+    events: ["agent_spec.updated agent_spec"],
+    async call(world) {
+      const at = api(`agents/specs/${await makeAgent(world)}`);
+      await world.weir.owner("PATCH", at, agent());
+      return { path: `${at}/versions/1/restore` };
+    },
+  },
   "DELETE /api/v1/agents/specs/{spec_id}": {
     events: ["agent_spec.deleted agent_spec"],
     call: async (world) => ({ path: api(`agents/specs/${await makeAgent(world)}`) }),
@@ -751,6 +759,14 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       body: { name: "Renamed" },
     }),
   },
+  "POST /api/v1/actions/{action_id}/versions/{version}/restore": {
+    events: ["action.updated action"],
+    async call({ weir }) {
+      const at = api(`actions/${(await makeAction(weir.owner)).id}`);
+      await weir.owner("PATCH", at, { name: "Renamed" });
+      return { path: `${at}/versions/1/restore` };
+    },
+  },
   "DELETE /api/v1/actions/{action_id}": {
     events: ["action.deleted action"],
     call: async ({ weir }) => ({ path: api(`actions/${(await makeAction(weir.owner)).id}`) }),
@@ -815,6 +831,26 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
     events: ["automation.deleted automation"],
     call: async ({ weir }) => ({
       path: api(`automations/${(await makeAutomation(weir.owner, { action: BRANCH })).id}`),
+    }),
+  },
+  "POST /api/v1/automations/{automation_id}/versions/{version}/restore": {
+    events: ["automation.updated automation"],
+    async call({ weir }) {
+      const at = api(`automations/${(await makeAutomation(weir.owner, { action: BRANCH })).id}`);
+      await weir.owner("PATCH", at, { name: "Renamed" });
+      return { path: `${at}/versions/1/restore` };
+    },
+  },
+  "POST /api/v1/automations/{automation_id}/test": {
+    events: [
+      "automation.triggered automation",
+      "action.started action_run by automation",
+      "action.completed action_run by system",
+      "automation.completed automation by system",
+    ],
+    about: replied(({ automationId }) => automationId),
+    call: async ({ weir }) => ({
+      path: api(`automations/${(await makeAutomation(weir.owner, { action: BRANCH })).id}/test`),
     }),
   },
   "POST /api/v1/automations/{automation_id}/run": {

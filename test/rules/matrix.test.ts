@@ -144,7 +144,7 @@ function queryOf({ query }: Operation): string {
 /** An id of the right kind that nothing has; what names a place rather than a thing stays as it is. */
 const absent = ({ path, params }: Operation, values: readonly string[]) =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""], index) => {
-    if (name === "layer") return values[index] ?? "";
+    if (name === "layer" || name === "version") return values[index] ?? "";
     return params?.properties[name]?.format === "uuid" ? NOBODY : "neverwas";
   });
 

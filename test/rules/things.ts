@@ -222,6 +222,9 @@ const THINGS: Readonly<Record<string, Make>> = {
   "/api/v1/actions/{action_id}": action,
   "/api/v1/action-runs/{run_id}": run,
   "/api/v1/automations/{automation_id}": flow,
+  "/api/v1/automations/{automation_id}/versions/{version}": () => "1",
+  "/api/v1/actions/{action_id}/versions/{version}": () => "1",
+  "/api/v1/agents/specs/{spec_id}/versions/{version}": () => "1",
   "/api/v1/automation-runs/{run_id}": async (side) =>
     created(await side.call("POST", `${AUTOMATIONS}/${await flow(side, [])}/run`)).id,
   "/api/v1/webhook-deliveries/{delivery_id}": delivery,

@@ -5,7 +5,7 @@ import { prepared } from "../../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../../store/store.ts";
 import { type ActionRow, actions } from "./table.ts";
 
-export type Runnable = Pick<ActionRow, "id" | "kind" | "status" | "definition" | "connectionId">;
+export type Runnable = Pick<ActionRow, "id" | "kind" | "status" | "definition" | "version" | "connectionId">;
 
 const liveById = prepared((db: ReadDb) =>
   db
@@ -14,6 +14,7 @@ const liveById = prepared((db: ReadDb) =>
       kind: actions.kind,
       status: actions.status,
       definition: actions.definition,
+      version: actions.version,
       connectionId: actions.connectionId,
     })
     .from(actions)

@@ -15,6 +15,7 @@ import { isUniqueViolation } from "../../store/store.ts";
 import { requireScope } from "../access-tokens/scopes.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { actionRuns, type RunRow } from "../runs/table.ts";
+import { findVersion, keepVersion } from "../versions/service.ts";
 import { connectionFault, namedConnectionFaults, sourceFaults } from "./connection.ts";
 import { findRunnable } from "./runnable.ts";
 import { type ActionRow, actions } from "./table.ts";
@@ -110,10 +111,12 @@ export async function insertAction(
       connectionId: input.connectionId ?? null,
       templateId,
       definition,
+      version: 1,
       latestRunId: null,
       deletedAt: null,
     };
     await tx.db.insert(actions).values(row);
+    await keepVersion(tx, entity(row.id), { version: row.version, content: contentOf(row) });
     await record(tx, "action.created", entity(row.id), { name: row.name, kind: row.kind });
     return { action: row, run: null };
   });
@@ -186,16 +189,32 @@ export async function updateAction(ctx: Context, id: string, given: ActionPatch)
     if (changes.length === 0) return found;
     const [row] = await tx.db
       .update(actions)
-      .set({ ...patch, ...touched(tx) })
+      .set({ ...patch, version: action.version + 1, ...touched(tx) })
       .where(mine(tx, id))
       .returning()
       .catch((error: unknown) => {
         throw isUniqueViolation(error) && patch.slug ? slugTaken(patch.slug) : error;
       });
     if (!row) throw notFound("action");
+    await keepVersion(tx, entity(id), { version: row.version, content: contentOf(row), changes });
     await record(tx, "action.updated", entity(id), { changes: maskSecrets(changes as unknown as Json) });
     return { action: row, run: found.run };
   });
+}
+
+/** What a restore sets. */
+const contentOf = ({ name, slug, connectionId, definition }: ActionRow): JsonObject => ({
+  name,
+  slug,
+  connectionId,
+  definition,
+});
+
+/** Makes a new version with the fields of an earlier one. Throws `not_found`, and what `updateAction` throws. */
+export async function restoreAction(ctx: Context, id: string, version: number): Promise<ActionWithRun> {
+  await findAction(ctx, id);
+  const { content } = await findVersion(ctx, entity(id), version);
+  return updateAction(ctx, id, content as ActionPatch);
 }
 
 /** One with runs is kept for their sake, out of sight. */
@@ -246,6 +265,7 @@ export async function runAction(
     definition,
     trigger,
     actionId: action.id,
+    actionVersion: action.version,
     connectionId: action.connectionId,
     concurrencyKey: concurrencyKeyOf(tx, definition, given, loc),
     idempotencyKey,

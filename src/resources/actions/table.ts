@@ -1,4 +1,4 @@
-import { sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { JsonObject } from "../../base/json.ts";
 import type { ActionKind } from "../../executors/contract.ts";
 import { json, owned } from "../../store/columns.ts";
@@ -15,6 +15,8 @@ export const actions = sqliteTable("actions", {
   connectionId: text(),
   templateId: text(),
   definition: json<JsonObject>().notNull(),
+  /** Grows with each change; `versions` has how it was. */
+  version: integer().notNull(),
   latestRunId: text(),
   /** Set where the action had runs: gone from the API, its runs stay readable. */
   deletedAt: text(),

@@ -6,6 +6,7 @@ import { freeSlug, slugify } from "../../base/slug.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
 import { totalOf } from "../../store/counts.ts";
 import { changesBetween, record } from "../events/service.ts";
+import { findVersion, keepVersion } from "../versions/service.ts";
 import { readSpec, requireSpec } from "./markdown.ts";
 import { type AgentSpecRow, agentSpecs } from "./table.ts";
 import type { AgentSpecQuery } from "./wire.ts";
@@ -72,8 +73,10 @@ export async function createAgentSpec(ctx: Context, markdown: string): Promise<A
       description: fields.description ?? null,
       frontmatter,
       markdown,
+      version: 1,
     };
     await tx.db.insert(agentSpecs).values(row);
+    await keepVersion(tx, entity(row.id), { version: row.version, content: { markdown } });
     await record(tx, "agent_spec.created", entity(row.id), { name: row.name, slug: row.slug });
     return row;
   });
@@ -88,13 +91,21 @@ export async function updateAgentSpec(ctx: Context, id: string, markdown: string
     const patch = { name: fields.name, slug, description: fields.description ?? null, frontmatter, markdown };
     const changes = changesBetween(before, patch);
     if (changes.length === 0) return before;
-    const change = { ...patch, ...touched(tx) }; // once: the reply has the instant that is stored
+    const change = { ...patch, version: before.version + 1, ...touched(tx) }; // once: the reply has the instant that is stored
     const row: AgentSpecRow = { ...before, ...change };
     await tx.db.update(agentSpecs).set(change).where(mine(tx, id));
     const shown = changes.map(({ field, from, to }) => ({ field, from: told(from), to: told(to) }));
+    await keepVersion(tx, entity(id), { version: row.version, content: { markdown }, changes: shown });
     await record(tx, "agent_spec.updated", entity(id), { changes: maskSecrets(shown as unknown as Json) });
     return row;
   });
+}
+
+/** Makes a new version with the text of an earlier one. Throws `not_found`, and what `updateAgentSpec` throws. */
+export async function restoreAgentSpec(ctx: Context, id: string, version: number): Promise<AgentSpecRow> {
+  await findAgentSpec(ctx, id);
+  const { content } = await findVersion(ctx, entity(id), version);
+  return updateAgentSpec(ctx, id, String(content.markdown));
 }
 
 /** Threads with it stay readable; they take another agent before they go on. */

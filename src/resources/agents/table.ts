@@ -1,4 +1,4 @@
-import { sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { JsonObject } from "../../base/json.ts";
 import { json, owned } from "../../store/columns.ts";
 
@@ -11,5 +11,7 @@ export const agentSpecs = sqliteTable("agent_specs", {
   /** The front matter, as its YAML reads. */
   frontmatter: json<JsonObject>().notNull(),
   markdown: text().notNull(),
+  /** Grows with each change; `versions` has how it was. */
+  version: integer().notNull(),
 });
 export type AgentSpecRow = typeof agentSpecs.$inferSelect;

@@ -10,6 +10,7 @@ import { triggerState } from "../../flows/trigger.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
 import { type Change, changesBetween, record } from "../events/service.ts";
+import { findVersion, keepVersion } from "../versions/service.ts";
 import type { AutomationConfig } from "./config.ts";
 import { needsSecret } from "./conflicts.ts";
 import { configFaults, draftFaults } from "./faults.ts";
@@ -99,7 +100,7 @@ export async function createAutomation(
     };
     await tx.db.insert(automations).values(row);
     forgetWebhooks(tx);
-    await keepVersion(tx, row);
+    await keep(tx, row);
     await record(tx, "automation.created", entity(id), { name: row.name, triggerType: row.triggerType });
     return { automation: row, run: null, secret };
   });
@@ -110,11 +111,27 @@ function makeSecret(ctx: Context, { signaturePreset }: AutomationConfig): string
   return `whsec_${Buffer.from(ctx.ids.bytes(SECRET_BYTES)).toString(encoding)}`;
 }
 
-async function keepVersion(tx: WriteContext, row: AutomationRow): Promise<void> {
-  const { id: automationId, version, config } = row;
+/** For runs, which go on with the version that they began with, and for people. */
+async function keep(tx: WriteContext, row: AutomationRow, changes: readonly Change[] = []): Promise<void> {
+  const { id, version, name, description, config } = row;
   await tx.db
     .insert(automationVersions)
-    .values({ automationId, version, config, createdAt: timestamp(tx.clock) });
+    .values({ automationId: id, version, config, createdAt: timestamp(tx.clock) });
+  await keepVersion(tx, entity(id), { version, content: { name, description, config }, changes });
+}
+
+/** Makes a new version with the fields of an earlier one. Throws `not_found`, and what `updateAutomation` throws. */
+export async function restoreAutomation(
+  ctx: Context,
+  id: string,
+  version: number,
+): Promise<AutomationWithRun> {
+  const { automation } = await findAutomation(ctx, id);
+  const { content } = await findVersion(ctx, entity(id), version);
+  const { name, description, config } = content as Pick<AutomationRow, "name" | "description" | "config">;
+  const gone = Object.keys(automation.config).filter((field) => !Object.hasOwn(config, field));
+  const cleared = Object.fromEntries(gone.map((field): [string, Json] => [field, null]));
+  return updateAutomation(ctx, id, { name, description, config: { ...config, ...cleared } });
 }
 
 async function slugFor(tx: WriteContext, given: string | undefined, name: string): Promise<string> {
@@ -190,14 +207,14 @@ export async function updateAutomation(
         ...next,
         ...(restarts ? await triggerState(tx, { ...before, status, config }) : {}),
         ...kept,
-        version: before.version + (configChanges ? 1 : 0),
+        version: before.version + (changes.length > 0 ? 1 : 0),
         webhookPath: before.triggerType === "webhook" ? await freePath(tx, config, id) : null,
         ...touched(tx),
       })
       .where(mine(tx, id))
       .returning();
     if (!row) throw notFound("automation");
-    if (configChanges) await keepVersion(tx, row);
+    if (changes.length > 0) await keep(tx, row, changes);
     forgetWebhooks(tx);
     if (changes.length > 0)
       await record(tx, "automation.updated", entity(id), {

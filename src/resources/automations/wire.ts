@@ -27,6 +27,7 @@ import {
   type ItemFailure,
   type ItemsState,
   MAX_FAILURES,
+  TEST_VERSION,
   TRIGGER_TYPES,
 } from "./table.ts";
 import { maskConfig } from "./wire-definitions.ts";
@@ -158,6 +159,7 @@ const StepStateShape = object({
 export const AutomationRun = object({
   id: uuid(),
   automationId: uuid(),
+  automationVersion: nullable(Type.Integer({ description: "What it goes by; null of a test" })),
   status: oneOf(RUN_STATUSES),
   displayStatus: Type.String(),
   triggerMethod: oneOf(TRIGGER_METHODS),
@@ -227,6 +229,7 @@ export function toAutomationRun(
   return {
     id: row.id,
     automationId: row.automationId,
+    automationVersion: row.automationVersion === TEST_VERSION ? null : row.automationVersion,
     status: row.status,
     displayStatus: displayStatus({ ...row, waitKind: waitOf(row) }),
     triggerMethod: row.triggerMethod,

@@ -37,6 +37,7 @@ import * as slack from "../slack/wire.ts";
 import * as sync from "../sync/wire.ts";
 import * as templates from "../templates/wire.ts";
 import * as users from "../users/wire.ts";
+import * as versions from "../versions/wire.ts";
 import * as webhooks from "../webhooks/wire.ts";
 
 /** The shapes of every noun; each is called in the document what it is called in its file. */
@@ -79,6 +80,7 @@ const WIRES: readonly object[] = [
   personalData,
   secondFactor,
   users,
+  versions,
   webhooks,
 ];
 

@@ -29,6 +29,7 @@ import { slackLinks } from "../slack/table.ts";
 import { syncFiles, syncTables } from "../sync/table.ts";
 import { templates } from "../templates/table.ts";
 import { llmUsage } from "../usage/table.ts";
+import { versions } from "../versions/table.ts";
 import { outboundAttempts, outboundDeliveries, webhooks } from "../webhooks/table.ts";
 
 /** `secrets`: what looks like one by its name; `typed`: as definitions are shown; `config`: as that of an automation. */
@@ -93,6 +94,7 @@ export const NOUNS: readonly Noun[] = [
   { name: "catalog-sign-ins", table: catalogSignIns, without: ["client", "leaseUntil"] },
   { name: "webhooks", table: webhooks },
   { name: "bundle-installs", table: bundleInstalls },
+  { name: "versions", table: versions, mask: { content: "secrets", changes: "secrets" } },
   { name: "slack-links", table: slackLinks },
   {
     name: "action-runs",

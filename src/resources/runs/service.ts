@@ -108,6 +108,7 @@ export async function retryRun(tx: WriteContext, id: string, trigger: Trigger): 
     definition: run.definition,
     isResolved: run.isResolved,
     actionId: run.actionId,
+    actionVersion: run.actionVersion,
     connectionId: run.connectionId,
     parentActionRunId: run.id,
     concurrencyKey: run.concurrencyKey,

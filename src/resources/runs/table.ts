@@ -54,6 +54,8 @@ export const actionRuns = sqliteTable("action_runs", {
   updatedAt: text().notNull(),
   /** Null for the inline action of an automation's step. */
   actionId: text(),
+  /** The action's version; null without an action, and where a retry was queued before versions were kept. */
+  actionVersion: integer(),
   automationRunId: text(),
   stepKey: text(),
   kind: text().$type<ActionKind>().notNull(),

@@ -22,6 +22,7 @@ import { isHidden, type Viewer, WHY } from "./wire-private.ts";
 export const Run = object({
   id: uuid(),
   actionId: nullable(uuid()),
+  actionVersion: nullable(Type.Integer()),
   kind: oneOf(ACTION_KINDS),
   status: oneOf(RUN_STATUSES),
   displayStatus: Type.String(),
@@ -111,6 +112,7 @@ export function toRun(viewer: Viewer, whole: RunRow): Run {
   return {
     id: row.id,
     actionId: row.actionId,
+    actionVersion: row.actionVersion,
     kind: row.kind,
     status: row.status,
     displayStatus: displayStatus(row),
@@ -137,6 +139,7 @@ export function toRun(viewer: Viewer, whole: RunRow): Run {
 /** Of the row of a private run, for others than who set it off. */
 const NOTHING = {
   actionId: null,
+  actionVersion: null,
   progress: null,
   result: null,
   error: null,
