@@ -64,7 +64,7 @@ export interface RunFollowers {
 
 /** One thing that runs wait for; `run.waitId` is the id that it has to have. */
 interface WaitService<Request> {
-  /** Sets it up. It may settle the run at once. An `AppError` fails the run. */
+  /** Sets it up. It may end the run at once. An `AppError` fails the run. */
   begin(tx: WriteContext, run: RunRow, request: Request): Promise<void>;
   /** The run was cancelled, and nobody waits for it any more. */
   abandon(tx: WriteContext, id: string): Promise<void>;

@@ -33,11 +33,11 @@ export const approvals = commandOf("approvals", {
       printTable(host, body.items, COLUMNS);
     },
   }),
-  approve: settle("approve", "approved"),
-  reject: settle("reject", "rejected"),
+  approve: decide("approve", "approved"),
+  reject: decide("reject", "rejected"),
 });
 
-function settle(deed: "approve" | "reject", done: string): Verb {
+function decide(deed: "approve" | "reject", done: string): Verb {
   return verb({
     words: "APPROVAL",
     options: { reason: { type: "string" }, form: { type: "string" } },

@@ -37,7 +37,7 @@ export async function followRun(
           patience.reward();
           lastId = at ?? lastId;
           const value = parseJson(data);
-          if (event === "end") return await settledRun(api, host, id);
+          if (event === "end") return await endedRun(api, host, id);
           if (!isObject(value)) continue;
           if (event === "status") {
             status = String(value.displayStatus);
@@ -60,7 +60,7 @@ export async function followRun(
   }
 }
 
-async function settledRun(api: Api, host: Host, id: string): Promise<Said<Run>> {
+async function endedRun(api: Api, host: Host, id: string): Promise<Said<Run>> {
   return tenaciously(host, () => api.call("GET /api/v1/action-runs/{run_id}", { path: { run_id: id } }));
 }
 

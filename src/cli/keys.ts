@@ -52,7 +52,7 @@ async function rotate(host: Host, data: string | undefined): Promise<string> {
         if (asked === null) askForNextKey(dataFolder, systemIds);
         return changeKeyNow(app);
       });
-      return asked === null ? keyId : settled(dataFolder, asked);
+      return asked === null ? keyId : replyTo(dataFolder, asked);
     } catch (error) {
       if (!(error instanceof FolderTaken)) throw error; // a server, which looks for the new key once a second
     }
@@ -62,12 +62,12 @@ async function rotate(host: Host, data: string | undefined): Promise<string> {
       await systemClock.sleep(POLL_MS);
     }
     host.status("");
-    if (nextMasterKey(dataFolder) === null) return settled(dataFolder, asked);
+    if (nextMasterKey(dataFolder) === null) return replyTo(dataFolder, asked);
   }
 }
 
 /** The new key, in its place. Throws `ConfigError` where the server did not take it. */
-function settled(dataFolder: string, asked: string): string {
+function replyTo(dataFolder: string, asked: string): string {
   const key = keyInFile(dataFolder);
   if (key !== null && keyIdOf(key) === asked) return asked;
   throw new ConfigError("The server did not take the new master key; its log says why.");

@@ -1,7 +1,7 @@
 import type { App } from "../context.ts";
 import { eventsTopic } from "../resources/events/service.ts";
+import { recordAttempts } from "../resources/webhooks/attempts.ts";
 import { type Outcome, sendOnce } from "../resources/webhooks/send.ts";
-import { settle } from "../resources/webhooks/settle.ts";
 import { type Subscription, subscriptionReader } from "../resources/webhooks/subscriptions.ts";
 import { OUTBOUND_TOPIC } from "../resources/webhooks/table.ts";
 import {
@@ -30,7 +30,7 @@ const HELD_UP_MS = 250;
 const CAUGHT_UP = 8;
 /** What has ended is written down together, this long after the first of it. */
 const LINGER_MS = 15;
-const SETTLED_AT_ONCE = 1_024;
+const MAX_RECORDED = 1_024;
 /** A delivery whose time is almost over is not begun any more. */
 const MARGIN_MS = 10_000;
 
@@ -250,11 +250,11 @@ function openLedger(app: App) {
 
   const write = async () => {
     while (waiting.length > 0) {
-      if (waiting.length < SETTLED_AT_ONCE && !isUrgent) await app.clock.sleep(LINGER_MS);
-      const group = waiting.slice(0, SETTLED_AT_ONCE);
-      waiting = waiting.slice(SETTLED_AT_ONCE);
+      if (waiting.length < MAX_RECORDED && !isUrgent) await app.clock.sleep(LINGER_MS);
+      const group = waiting.slice(0, MAX_RECORDED);
+      waiting = waiting.slice(MAX_RECORDED);
       try {
-        await settle(app, group.filter(isOutcome));
+        await recordAttempts(app, group.filter(isOutcome));
         await putBack(
           app,
           group.filter((one) => !isOutcome(one)).map((one) => (one as Taken).delivery.id),

@@ -14,7 +14,7 @@ export interface Slots {
   /** Takes note of a run that has ended. */
   left(runId: string): void;
   /** Lets in who has come back, where less is under way than was thought. */
-  settle(): void;
+  admit(): void;
 }
 
 /** Runs that wait for limits keep their memory: for each slot there are so many of them at most. */
@@ -68,7 +68,7 @@ export function openSlots(most: number, underWay: () => number, freed: () => voi
       !resting.has(runId) && resting.size >= most * RESTING_PER_SLOT ? wait() : leave(runId, signal, wait),
     yieldTo: leave,
     isResting: (runId) => resting.has(runId),
-    settle: letIn,
+    admit: letIn,
     left(runId) {
       resting.delete(runId);
       letIn();

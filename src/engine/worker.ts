@@ -132,7 +132,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
       } finally {
         claiming = 0;
         isShareFull = [...heldSlots().values()].some((held) => held >= mostOfOne(app.config.concurrency));
-        slots.settle();
+        slots.admit();
       }
       if (draining) {
         for (const run of runs) if (run.status === "running") await releaseRun(app, run);

@@ -180,7 +180,7 @@ export interface ApiReference {
   tool?: string;
 }
 
-/** What settles a wait, and what has to be known to set it up. To add one: its line here, its service in `queue/waits.ts`. */
+/** What ends a wait, and what has to be known to set it up. To add one: its line here, its service in `queue/waits.ts`. */
 export interface Waits {
   decision: DecisionRequest;
   /** A decision after which the run goes on where it was: it is executed again, and `approvedHash` tells of the yes. */
@@ -213,7 +213,7 @@ export interface AutomationCall {
 }
 
 /**
- * How an execution ends that can't go on by itself: the run waits, holding no worker, until what it waits for settles
+ * How an execution ends that can't go on by itself: the run waits, holding no worker, until what it waits for ends
  * it. That is set up in the transaction that puts the run to `waiting`; the executor is not asked again.
  */
 export type Waiting = { [K in WaitKind]: { wait: K; request: Waits[K] } }[WaitKind];

@@ -3,7 +3,7 @@ import type { JsonObject } from "../base/json.ts";
 import { measure } from "../base/measure.ts";
 import type { WriteContext } from "../context.ts";
 import type { AutomationCall } from "../executors/contract.ts";
-import { settleWait } from "../queue/waits.ts";
+import { endWait } from "../queue/waits.ts";
 import type { AutomationConfig } from "../resources/automations/config.ts";
 import { type AutomationRow, type AutomationRunRow, automations } from "../resources/automations/table.ts";
 import type { RunError, RunRow } from "../resources/runs/table.ts";
@@ -23,7 +23,7 @@ const MAX_RESULT_CHARACTERS = 256 * 1024;
 export async function callAutomation(tx: WriteContext, run: RunRow, call: AutomationCall): Promise<void> {
   const id = run.waitId ?? tx.ids.uuid();
   const fail = (error: Pick<RunError, "code" | "message">) =>
-    settleWait(tx, "automation", id, {
+    endWait(tx, "automation", id, {
       status: "failed",
       error: { ...error, retryable: false, details: null },
     });
@@ -49,7 +49,7 @@ export async function callAutomation(tx: WriteContext, run: RunRow, call: Automa
   });
   if (call.wait) return;
   const result = { automationRunId: called.id, status: called.status, result: null };
-  await settleWait(tx, "automation", id, { status: "completed", result });
+  await endWait(tx, "automation", id, { status: "completed", result });
 }
 
 function inputFault(automation: AutomationRow, { input }: AutomationCall) {
@@ -110,12 +110,12 @@ export async function callReturned(tx: WriteContext, run: AutomationRunRow): Pro
   if (status === "completed") {
     const isLarge = measure(run.result, MAX_RESULT_CHARACTERS) > MAX_RESULT_CHARACTERS;
     const result = { automationRunId, status, result: isLarge ? null : run.result };
-    await settleWait(tx, "automation", automationRunId, { status, result });
+    await endWait(tx, "automation", automationRunId, { status, result });
     return;
   }
   const why = error?.message ?? "It was cancelled.";
   const details: JsonObject = { automationRunId, status, error: error ? { ...error } : null };
-  await settleWait(tx, "automation", automationRunId, {
+  await endWait(tx, "automation", automationRunId, {
     status: "failed",
     error: {
       code: "called_automation_failed",

@@ -11,7 +11,7 @@ import {
 } from "../resources/automations/table.ts";
 import { record } from "../resources/events/service.ts";
 import { actionRuns, type RunError } from "../resources/runs/table.ts";
-import { deliverySettled } from "./delivery.ts";
+import { deliveryEnded } from "./delivery.ts";
 import { findAutomationRun, isOver, mineRun } from "./find.ts";
 import { recordEnd } from "./finish.ts";
 import { type Starting, save } from "./save.ts";
@@ -61,7 +61,7 @@ export async function endEarly(
   const data = { runId: run.id, requestCorrelationId: requestChainOf(tx) };
   if (status === "cancelled") await record(tx, "automation.cancelled", entity, data);
   else await recordEnd(tx, ended);
-  if (run.deliveryId !== null) await deliverySettled(tx, ended, starting?.delivery ?? null);
+  if (run.deliveryId !== null) await deliveryEnded(tx, ended, starting?.delivery ?? null);
   tx.runFollowers.automationEnded(tx, ended);
   return ended;
 }

@@ -78,7 +78,7 @@ async function goesOn(
 ): Promise<boolean> {
   const ends = new Set<string>();
   for (let round = 0; ; round++) {
-    settle(nodes, ends);
+    propagate(nodes, ends);
     if (ends.has(NEW)) return true;
     if (nodes.size > MAX_NODES || round > MAX_ROUNDS) return true;
     if (open.runs.length + open.queues.size + open.keyed.size === 0) {
@@ -94,7 +94,7 @@ async function goesOn(
 }
 
 /** Adds to `ends` all that can come to an end as far as is known; what was not looked up yet can't. */
-function settle(nodes: ReadonlyMap<string, Node>, ends: Set<string>): void {
+function propagate(nodes: ReadonlyMap<string, Node>, ends: Set<string>): void {
   const lastFirst = [...nodes].reverse(); // those that others wait for are found after them
   for (let grew = true; grew; ) {
     grew = false;

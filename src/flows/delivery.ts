@@ -69,7 +69,7 @@ export async function storeHeld(
  * Settles the webhook delivery of an automation run that has come to its end, in that transaction.
  * Gives back when the run is to be tried again, or null when this was its end.
  */
-export async function deliverySettled(
+export async function deliveryEnded(
   tx: WriteContext,
   run: AutomationRunRow,
   held: HeldDelivery | null,

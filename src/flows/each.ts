@@ -153,7 +153,7 @@ const setItem = prepared((db: WriteDb) =>
  * Records that the runs of items ended, and starts as many of the next. With `onError: fail` no item is started after
  * one has failed, nor after another step has; those under way are waited for.
  */
-export async function itemsSettled(
+export async function itemsEnded(
   tx: WriteContext,
   run: SlimRun,
   step: Step,

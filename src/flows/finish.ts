@@ -10,7 +10,7 @@ import { record } from "../resources/events/service.ts";
 import { actionRuns, type RunError, type RunStatus } from "../resources/runs/table.ts";
 import { prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
-import { deliverySettled } from "./delivery.ts";
+import { deliveryEnded } from "./delivery.ts";
 import { itemResults } from "./item-results.ts";
 import { type Starting, save } from "./save.ts";
 
@@ -36,7 +36,7 @@ export async function finish(
     dueAt: null,
     completedAt: timestamp(tx.clock),
   };
-  const dueAt = run.deliveryId === null ? null : await deliverySettled(tx, ended, starting?.delivery ?? null);
+  const dueAt = run.deliveryId === null ? null : await deliveryEnded(tx, ended, starting?.delivery ?? null);
   if (dueAt !== null) return save(tx, { ...ended, status: "waiting", completedAt: null, dueAt }, starting);
   await recordEnd(tx, ended);
   const saved = await save(tx, ended, starting);

@@ -5,13 +5,13 @@ import { callAutomation, callReturned } from "./call.ts";
 import { cancelUnlessEnded } from "./cancel.ts";
 import { moveUp } from "./concurrency.ts";
 import { stepScope } from "./scope.ts";
-import { stepGoesOn, stepsSettled, stepWaits } from "./settle.ts";
+import { stepGoesOn, stepsEnded, stepWaits } from "./steps.ts";
 
 const decision = { begin: openDecision, abandon: cancelDecision };
 
 /** Who follows runs: the automations of their steps, what they wait for, who called them, and the queue behind them. */
 export const runFollowers: RunFollowers = {
-  ended: stepsSettled,
+  ended: stepsEnded,
   waits: stepWaits,
   resumed: stepGoesOn,
   automationEnded(tx, run) {

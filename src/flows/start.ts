@@ -13,7 +13,7 @@ import { refuseQueue } from "../resources/usage/quotas.ts";
 import { advance } from "./advance.ts";
 import { cancelUnlessEnded } from "./cancel.ts";
 import { admission, replacedBy, skippedError } from "./concurrency.ts";
-import { deliverySettled, type HeldDelivery } from "./delivery.ts";
+import { deliveryEnded, type HeldDelivery } from "./delivery.ts";
 import { findAutomation } from "./find.ts";
 import { below, type Link, MAX_DEPTH } from "./lineage.ts";
 import type { StoredTrigger } from "./long-payload.ts";
@@ -163,7 +163,7 @@ async function skip(
   await record(tx, "automation.cancelled", { type: "automation", id: row.automationId }, data, SYSTEM);
   const isReplay = delivery !== null && delivery.row.replayOf !== null;
   if (row.deliveryId !== null)
-    await deliverySettled(tx, isReplay ? skipped : { ...skipped, status: "completed" }, delivery);
+    await deliveryEnded(tx, isReplay ? skipped : { ...skipped, status: "completed" }, delivery);
   tx.runFollowers.automationEnded(tx, skipped);
   return skipped;
 }

@@ -122,7 +122,7 @@ export async function watchAutomations(app: App, counted: Counted): Promise<void
   for (const one of seen) {
     try {
       const finding = await judge(app, app.store.db, one, counted);
-      if (Object.keys(finding).length > 0) await write(contextOf(app, one), (tx) => settle(tx, one.id));
+      if (Object.keys(finding).length > 0) await write(contextOf(app, one), (tx) => closeWatch(tx, one.id));
     } catch (error) {
       app.log.report(error, { automationId: one.id, at: "watch an automation" }); // the others are looked at; this one comes again
     }
@@ -156,7 +156,7 @@ async function endWatches(app: App): Promise<void> {
 }
 
 /** Looks once more, inside of the transaction: another process may have told it, or a run may have completed. */
-async function settle(tx: WriteContext, id: string): Promise<void> {
+async function closeWatch(tx: WriteContext, id: string): Promise<void> {
   const [seen] = await look(tx.db, id);
   if (!seen) return;
   const { silentSince, empty, isFilled } = await judge(tx, tx.db, seen, new Map());

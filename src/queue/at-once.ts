@@ -12,7 +12,7 @@ import { appendLogs } from "./logs.ts";
 import { withStatuses } from "./statuses.ts";
 
 /** Of a row that was read in the same transaction. */
-const settleDue = changing((db) =>
+const updateDue = changing((db) =>
   db
     .update(actionRuns)
     .set({
@@ -51,7 +51,7 @@ export async function completeDue(tx: WriteContext, due: RunRow): Promise<RunRow
   const completedAt = timestamp(tx.clock);
   const { id } = due;
   const definition = JSON.stringify(left.definition);
-  await settleDue(tx.db, {
+  await updateDue(tx.db, {
     id,
     definition,
     result: JSON.stringify(result),

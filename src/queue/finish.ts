@@ -38,7 +38,7 @@ export interface Leftover {
 /** Results beyond this are stored as an artifact (docs/decisions/runs.md). */
 const MAX_RESULT_BYTES = 256 * 1024;
 
-const updateSettled = (db: WriteDb) =>
+const endedUpdate = (db: WriteDb) =>
   db
     .update(actionRuns)
     .set({
@@ -72,9 +72,9 @@ const updateSettled = (db: WriteDb) =>
       ),
     );
 
-const settle = prepared((db: WriteDb) => updateSettled(db).returning().prepare());
+const updateEnded = prepared((db: WriteDb) => endedUpdate(db).returning().prepare());
 
-const settleUnseen = changing(updateSettled);
+const updateEndedUnseen = changing(endedUpdate);
 
 /**
  * Writes a run's outcome, all that it made, its event, and what follows for its automation, in one
@@ -95,7 +95,7 @@ export async function finishRun(
     const outcome: Outcome = isUnwanted ? { status: "cancelled" } : given;
     const now = timestamp(tx.clock);
     const logs = [...left.logs, ...failureLine(outcome, now)];
-    const row = await settleRow(tx, run, { now, outcome, result, left: { ...left, logs } });
+    const row = await endRow(tx, run, { now, outcome, result, left: { ...left, logs } });
     if (!row) return null;
     await appendLogs(tx.db, run.id, logs);
     if (left.isProgressNew && left.progress) await recordProgress(tx, run, left.progress);
@@ -169,7 +169,7 @@ export function finishRuns(app: App, take: () => readonly SmallEnd[]): Promise<v
       const now = timestamp(tx.clock);
       const logs = [...left.logs, ...failureLine(outcome, now)];
       const [result, error] = outcome.status === "completed" ? [outcome.result, null] : [null, outcome.error];
-      await settleUnseen(db, valuesOf(tx, run, { now, outcome, result, left: { ...left, logs } }));
+      await updateEndedUnseen(db, valuesOf(tx, run, { now, outcome, result, left: { ...left, logs } }));
       await appendLogs(db, run.id, logs);
       if (left.isProgressNew && left.progress) await recordProgress(tx, run, left.progress);
       const row: RunRow = { ...run, result, error, status: outcome.status, completedAt: now };
@@ -191,12 +191,12 @@ async function isCancelRequested(tx: WriteContext, id: string): Promise<boolean>
   return row !== undefined && row.at !== null;
 }
 
-async function settleRow(tx: WriteContext, run: RunRow, settling: Settling): Promise<RunRow | null> {
-  const [row] = await settle(tx.db).all(valuesOf(tx, run, settling));
+async function endRow(tx: WriteContext, run: RunRow, end: RowEnd): Promise<RunRow | null> {
+  const [row] = await updateEnded(tx.db).all(valuesOf(tx, run, end));
   return (row as RunRow | undefined) ?? null;
 }
 
-interface Settling {
+interface RowEnd {
   now: string;
   outcome: Outcome;
   result: JsonObject | null;
@@ -207,7 +207,7 @@ interface Settling {
 const text = (value: unknown) => (value === null || value === undefined ? null : JSON.stringify(value));
 
 /** What `updateSettled` takes. */
-function valuesOf(tx: WriteContext, run: RunRow, { now, outcome, result, left }: Settling) {
+function valuesOf(tx: WriteContext, run: RunRow, { now, outcome, result, left }: RowEnd) {
   return {
     id: run.id,
     leaseToken: run.leaseToken,

@@ -28,7 +28,7 @@ export async function abandonWait(tx: WriteContext, run: RunRow): Promise<void> 
 }
 
 /**
- * Puts the run that waits for `id` back in the queue, in the transaction that settles what it waited for: it is executed
+ * Puts the run that waits for `id` back in the queue, in the transaction that ends what it waited for: it is executed
  * again. Null where no run waits for it any more.
  */
 export async function resumeWait(tx: WriteContext, kind: WaitKind, id: string): Promise<RunRow | null> {
@@ -68,10 +68,10 @@ export type Ending =
   | { status: "cancelled" };
 
 /**
- * Ends the run that waits for `id`, with its event and what follows for its automation, in the transaction that settles
+ * Ends the run that waits for `id`, with its event and what follows for its automation, in the transaction that ends
  * what it waited for: so it goes on once, whatever ends the process. Null where no run waits for it any more.
  */
-export async function settleWait(
+export async function endWait(
   tx: WriteContext,
   kind: WaitKind,
   id: string,

@@ -64,7 +64,7 @@ export function startChild(options: ChildOptions): Child {
   let complaint = "";
   let watch: ReturnType<typeof setInterval> | null = null;
 
-  const settle = (act: (waiting: Waiting) => void) => {
+  const finish = (act: (waiting: Waiting) => void) => {
     if (watch) clearInterval(watch);
     watch = null;
     const asked = waiting;
@@ -94,10 +94,10 @@ export function startChild(options: ChildOptions): Child {
         loaded.resolve(true);
       }
       if (message.kind === "rows") waiting?.onRows(message.text);
-      if (message.kind === "end") settle((asked) => asked.resolve(message.outcome));
+      if (message.kind === "end") finish((asked) => asked.resolve(message.outcome));
       if (message.kind === "error") {
         const { code, message: text, retryable } = message;
-        settle((asked) => asked.reject(new AppError(code, text, { retryable })));
+        finish((asked) => asked.reject(new AppError(code, text, { retryable })));
       }
     },
     onExit(_spawned, code, signal) {
@@ -105,7 +105,7 @@ export function startChild(options: ChildOptions): Child {
       loaded.resolve(false);
       const cause = `exit code ${code}, signal ${signal}; ${complaint}`;
       death ??= new AppError(isReady ? "sql_error" : "internal", isReady ? CRASHED : NOT_STARTED, { cause });
-      settle((asked) => asked.reject(death));
+      finish((asked) => asked.reject(death));
     },
   });
   stepBack(spawned.pid, PRIORITIES.sql);

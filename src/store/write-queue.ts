@@ -73,7 +73,7 @@ interface Commit {
   /** Null where it went well. Otherwise nothing that came after it may stand, and these are to be done again. */
   again: readonly PendingWrite[] | null;
   /** Tells the works of a group that went well what they came to. */
-  settle(): void;
+  resolveAll(): void;
 }
 
 const WORK_LIMIT_MS = 10_000;
@@ -81,7 +81,7 @@ const WATCH_MS = 250;
 
 /**
  * All writes of this process, in order. It runs what waits, each work in its savepoint, while
- * the group before is being committed; then it commits those once, and settles them all.
+ * the group before is being committed; then it commits those once, and resolves them all.
  */
 export class WriteQueue {
   readonly #writer: Writer;
@@ -145,7 +145,7 @@ export class WriteQueue {
           commit = this.#commit(open); // before those of the one before are answered: that keeps this thread busy
           open = null;
         }
-        ended?.settle();
+        ended?.resolveAll();
         if (pause && !commit) {
           await pause();
           pause = undefined;
@@ -206,7 +206,7 @@ export class WriteQueue {
       }),
       isEnded: false,
       again: null,
-      settle: () => commit.again === null && settle(group),
+      resolveAll: () => commit.again === null && resolveAll(group),
     };
     return commit;
   }
@@ -238,7 +238,7 @@ export class WriteQueue {
       const group = await this.#begin(false);
       group.writes.push(write);
       group.results.push(await this.#perform(write, group.transaction));
-      if ((await this.#end(group)) === null) settle(group);
+      if ((await this.#end(group)) === null) resolveAll(group);
     }
   }
 
@@ -279,7 +279,7 @@ export class WriteQueue {
   }
 }
 
-function settle({ results }: Group): void {
+function resolveAll({ results }: Group): void {
   for (const result of results) {
     if ("error" in result) result.write.reject(result.error);
     else result.write.resolve(result.value);

@@ -41,7 +41,7 @@ export function openRequests(api: Api, things: readonly There[]) {
   const pick = (body: JsonObject, names: readonly string[]): JsonObject =>
     Object.fromEntries(names.map((name) => [name, raw(body[name])]));
 
-  async function settleConnection(id: string, body: JsonObject, before: JsonObject | null): Promise<void> {
+  async function applyConnection(id: string, body: JsonObject, before: JsonObject | null): Promise<void> {
     const path = `${PATHS.connection}/${id}`;
     const was = before?.disabled === true;
     if (body.disabled === true && !was) await send("POST", `${path}/disable`);
@@ -77,7 +77,7 @@ export function openRequests(api: Api, things: readonly There[]) {
           ...pick(body, ["name", "approvalRequired", "config", "credentials"]),
           ...origin,
         });
-        await settleConnection(id, body, null);
+        await applyConnection(id, body, null);
         return { id, ...none };
       }
       case "api": {
@@ -166,7 +166,7 @@ export function openRequests(api: Api, things: readonly There[]) {
           ...(Object.keys(credentials).length > 0 ? { credentials: raw(credentials) } : {}),
         };
         if (Object.keys(patch).length > 0) await send("PATCH", path, patch);
-        await settleConnection(id, body, before);
+        await applyConnection(id, body, before);
         return id;
       }
       case "api": {

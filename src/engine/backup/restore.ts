@@ -65,7 +65,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
       passphrase: request.passphrase,
     });
     await checkDatabase(path, join(fresh, DATABASE), manifest);
-    await settleKey(request, manifest, fresh);
+    await installKey(request, manifest, fresh);
     for (const name of FOLDERS) await mkdir(join(fresh, name), { recursive: true, mode: 0o700 });
     if (existsSync(join(target, SETTINGS_FILE)))
       await copyFile(join(target, SETTINGS_FILE), join(fresh, SETTINGS_FILE));
@@ -97,7 +97,7 @@ function factsOf(
 }
 
 /** The key that was given, else the one in the backup; it must be the one that sealed the secrets. */
-async function settleKey({ path, key }: RestoreRequest, manifest: Manifest, fresh: string): Promise<void> {
+async function installKey({ path, key }: RestoreRequest, manifest: Manifest, fresh: string): Promise<void> {
   const { keyId } = manifest;
   const own = keyInFile(fresh);
   if (keyId === null) return;

@@ -28,12 +28,12 @@ export class Conveyor {
 
   /** Waits until all is done. */
   async drain(): Promise<void> {
-    await this.settle();
+    await this.idle();
     this.#check();
   }
 
   /** The same, for leaving: a failure is not told again. */
-  async settle(): Promise<void> {
+  async idle(): Promise<void> {
     await this.#last;
     this.#waiting = [];
   }

@@ -267,7 +267,7 @@ class LooseReader {
   async end(): Promise<void> {
     await this.staging.flushLarge(this.#normaliser.lines, true);
     await this.staging.conveyor.drain();
-    await this.#tabular.settle();
+    await this.#tabular.typeTexts();
   }
 
   /** A file that DuckDB reads itself. */

@@ -55,7 +55,7 @@ export async function landIn(
     job.names = names;
     return landed;
   } catch (error) {
-    await staging.conveyor.settle();
+    await staging.conveyor.idle();
     await rm(folder, { recursive: true });
     throw error;
   }

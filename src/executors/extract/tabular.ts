@@ -232,7 +232,7 @@ export class Tabular {
   }
 
   /** Finds the types of the columns that were staged as texts, from all of their values, and stages them so. */
-  async settle(): Promise<void> {
+  async typeTexts(): Promise<void> {
     const { sheet, staging } = this;
     for (const [column, slot] of this.#empty)
       if (this.#readings.get(column)?.type !== "VARCHAR" && column.slots.length > 1)

@@ -4,7 +4,7 @@ import type { ExtractRequest } from "../contract.ts";
 import type { SellerLink } from "./shape.ts";
 
 /** Amazon takes no end that is later than this. */
-const SETTLED_MS = 120_000;
+const COMPLETE_AFTER_MS = 120_000;
 
 /** Orders go back two years; a day is left for the difference of clocks and time zones. */
 const HISTORY_MS = (2 * 365 - 1) * 86_400_000;
@@ -36,7 +36,7 @@ export function readPeriod<By extends string>(
     );
   }
   const now = clock.now().getTime();
-  const latest = now - SETTLED_MS;
+  const latest = now - COMPLETE_AFTER_MS;
   const from = instantOf(range?.from ?? null) ?? now - historyMs;
   const to = Math.min(instantOf(range?.to ?? null) ?? latest, latest);
   if (from > to) return null;

@@ -1,7 +1,7 @@
 import { object, uuid } from "../../base/shape.ts";
 import { operation } from "../../http/operation.ts";
 import { Answer } from "../decisions/wire.ts";
-import { listApprovals, settleApproval } from "./service.ts";
+import { decideApproval, listApprovals } from "./service.ts";
 import { Approval, ApprovalPage, ApprovalQuery, toApproval } from "./wire.ts";
 
 const tag = "Approvals";
@@ -36,7 +36,7 @@ export const approvalOperations = [
     response: Approval,
     errors: [409],
     handle: async ({ ctx, params, body }) =>
-      toApproval(await settleApproval(ctx, params.approval_id, "approved", body ?? {}), ctx),
+      toApproval(await decideApproval(ctx, params.approval_id, "approved", body ?? {}), ctx),
   }),
   operation({
     method: "POST",
@@ -51,6 +51,6 @@ export const approvalOperations = [
     response: Approval,
     errors: [409],
     handle: async ({ ctx, params, body }) =>
-      toApproval(await settleApproval(ctx, params.approval_id, "rejected", body ?? {}), ctx),
+      toApproval(await decideApproval(ctx, params.approval_id, "rejected", body ?? {}), ctx),
   }),
 ];

@@ -28,7 +28,7 @@ export async function listApprovals(
 }
 
 /** Decides the decision of the same id; throws as `decide` does. */
-export async function settleApproval(
+export async function decideApproval(
   ctx: Context,
   id: string,
   decisionValue: DecisionValue,

@@ -3,8 +3,8 @@ import { timestamp } from "../../base/clock.ts";
 import { type Context, write } from "../../context.ts";
 import { isFinal, requestCancel } from "../../queue/cancel.ts";
 import { actionRuns } from "../runs/table.ts";
+import { close, finishTurn } from "./finish.ts";
 import { liveTurns, TurnEnded } from "./live.ts";
-import { close, settleTurn } from "./settle.ts";
 import { chatMessages, chatTurns, type ThreadRow, type TurnRow } from "./table.ts";
 
 /** Model and tool let go within this time; then the caller hears that it is on its way. */
@@ -69,8 +69,8 @@ async function endUnattended(ctx: Context, turn: TurnRow, partialText: string | 
     const [row] = await tx.db.select().from(chatMessages).where(eq(chatMessages.id, turn.messageId));
     if (!row) return;
     const message = close(row.rawData, "The turn was cancelled.");
-    const settlement = { status: "cancelled" as const, message, turn, partialText };
-    if (!(await settleTurn(tx, turn, settlement, status))) return;
+    const end = { status: "cancelled" as const, message, turn, partialText };
+    if (!(await finishTurn(tx, turn, end, status))) return;
     const runIds = turn.pending.map(({ runId }) => runId);
     const gates = await tx.db.select().from(actionRuns).where(inArray(actionRuns.id, runIds));
     for (const gate of gates) if (!isFinal(gate)) await requestCancel(tx, gate.id);

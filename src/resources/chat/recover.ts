@@ -10,9 +10,9 @@ import { findAgentNamed } from "../agents/service.ts";
 import { memberships, type Role } from "../organizations/table.ts";
 import { actionRuns, type RunRow } from "../runs/table.ts";
 import { hashOf } from "./ask.ts";
+import { close, finishTurn } from "./finish.ts";
 import { type LiveTurn, liveTurns, TurnEnded } from "./live.ts";
 import { LEASE_MS, launch } from "./run.ts";
-import { close, settleTurn } from "./settle.ts";
 import { chatMessages, chatThreads, chatTurns, type PendingCall, type TurnRow } from "./table.ts";
 import { findThread } from "./threads.ts";
 
@@ -60,7 +60,7 @@ async function failTurn(app: App, turn: TurnRow, why: string, code: string): Pro
     const [row] = await tx.db.select().from(chatMessages).where(eq(chatMessages.id, turn.messageId));
     if (!row) return;
     const message = close(row.rawData, "The turn ended before the call did.");
-    await settleTurn(tx, turn, { status: "failed", message, turn, error: { code, message: why } });
+    await finishTurn(tx, turn, { status: "failed", message, turn, error: { code, message: why } });
   });
 }
 
@@ -148,7 +148,7 @@ async function goOn(app: App, turn: TurnRow): Promise<void> {
     history: historyOf(before.map(({ rawData }) => rawData)),
     async first(task, live) {
       for (const call of turn.pending)
-        await settleCall(
+        await finishCall(
           task,
           live,
           call,
@@ -169,7 +169,7 @@ async function roleOf(app: App, organizationId: string, userId: string): Promise
 }
 
 /** Does what was decided: exactly what was approved, or nothing. */
-async function settleCall(
+async function finishCall(
   task: Omit<AgentTask, "messages">,
   live: LiveTurn,
   call: PendingCall,

@@ -9,9 +9,9 @@ import type { ModelMessage, OpenAgent, Usage } from "../../models/contract.ts";
 import { messagesOf } from "../../models/history.ts";
 import { record } from "../events/service.ts";
 import { askForAll, preparePending } from "./ask.ts";
+import { close, countsOf, finishTurn, openCalls, type TurnEnd } from "./finish.ts";
 import { boundedModel, isBound, tooLong } from "./limits.ts";
 import { type LiveTurn, liveTurns, openLive, TurnEnded } from "./live.ts";
-import { close, countsOf, openCalls, type Settlement, settleTurn } from "./settle.ts";
 import { chatMessages, chatTurns, type TurnRow } from "./table.ts";
 
 /** A reply is stored at most this often while it grows. */
@@ -76,27 +76,26 @@ async function carryOut(stretch: Stretch, live: LiveTurn): Promise<void> {
     report: (error: unknown) => ctx.log.report(error, { turnId: turn.id, correlationId: turn.correlationId }),
   };
   const stepsOf = () => message.parts.filter(({ type }) => type === "step-start").length;
-  let settlement: Settlement;
+  let turnEnd: TurnEnd;
   try {
     if (message.parts.length === 0) live.tell(startOf(turn, agent));
     await stretch.first?.(task, live);
     const messages = [...stretch.history, ...messagesOf(message)];
     const end = await runAgent({ ...task, messages });
-    settlement =
+    turnEnd =
       end.status === "waiting" ? await wait(stretch, live, end, used) : finish(ctx, live, turn, end, used);
   } catch (error) {
-    settlement = fail(ctx, live, turn, { error, steps: stepsOf(), used });
+    turnEnd = fail(ctx, live, turn, { error, steps: stepsOf(), used });
   } finally {
     stop();
     await keeper.stop();
   }
   const { cancelRequest } = live;
-  const who = settlement.status === "cancelled" && cancelRequest ? cancelRequest.ctx : ctx;
-  const by =
-    settlement.status === "completed" || settlement.status === "failed" ? { ...who, actor: SYSTEM } : who;
-  const pending = settlement.pending ?? [];
+  const who = turnEnd.status === "cancelled" && cancelRequest ? cancelRequest.ctx : ctx;
+  const by = turnEnd.status === "completed" || turnEnd.status === "failed" ? { ...who, actor: SYSTEM } : who;
+  const pending = turnEnd.pending ?? [];
   await write(by, async (tx) => {
-    if (!(await settleTurn(tx, turn, settlement))) return;
+    if (!(await finishTurn(tx, turn, turnEnd))) return;
     if (pending.length > 0) await askForAll({ ...tx, actor: ctx.actor }, agent, pending);
   });
 }
@@ -123,7 +122,7 @@ function finish(
   turn: TurnRow,
   end: AgentEnd & { status: "done" },
   used: Usage,
-): Settlement {
+): TurnEnd {
   const messageMetadata = metadata(ctx, turn, used);
   live.tell({ type: "finish", finishReason: end.reason, messageMetadata }, true);
   return { status: "completed", message: live.message, turn: { steps: end.steps, usage: used } };
@@ -135,7 +134,7 @@ async function wait(
   live: LiveTurn,
   end: AgentEnd & { status: "waiting" },
   used: Usage,
-): Promise<Settlement> {
+): Promise<TurnEnd> {
   const pending = preparePending(ctx, end.asked);
   for (const { decisionId: approvalId, callId: toolCallId } of pending)
     live.tell({ type: "tool-approval-request", approvalId, toolCallId }, true);
@@ -149,7 +148,7 @@ function fail(
   live: LiveTurn,
   turn: TurnRow,
   { error, steps, used }: { error: unknown; steps: number; used: Usage },
-): Settlement {
+): TurnEnd {
   const { message, cancelRequest } = live;
   const isCancelled = error instanceof TurnEnded && error.why === "cancelled";
   const known = knownError(ctx, turn, error);

@@ -5,7 +5,7 @@ import { canonicalJson, type Json, type JsonObject } from "../../base/json.ts";
 import { valueFaults } from "../../base/json-schema.ts";
 import { measure } from "../../base/measure.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
-import { type Ending, resumeWait, settleWait } from "../../queue/waits.ts";
+import { type Ending, endWait, resumeWait } from "../../queue/waits.ts";
 import { record } from "../events/service.ts";
 import { findCurrentOrganization } from "../organizations/service.ts";
 import { users } from "../users/table.ts";
@@ -30,7 +30,7 @@ export function decide(ctx: Context, id: string, given: Decide): Promise<Decisio
     if (tx.actor.type !== "user") throw new AppError("forbidden", "Only people decide.");
     await refuseOthers(tx, decision);
     if (isRepeat(tx, decision, given)) return decision;
-    await refuseSettled(tx, decision);
+    await refuseDecided(tx, decision);
     await refuseOwn(tx, decision);
     const formResponse = checkForm(decision, given);
     const at = timestamp(tx.clock);
@@ -56,16 +56,16 @@ export function decide(ctx: Context, id: string, given: Decide): Promise<Decisio
       rejectionReason: row.privateTo === null ? rejectionReason && maskedText(rejectionReason) : null,
     };
     await record(tx, "decision.decided", entityOf(id), data);
-    await settleDecision(tx, row, endingOf(row));
+    await resumeRunOf(tx, row, endingOf(row));
     return row;
   });
 }
 
 /** Lets the run that waits go on: one that asked for a decision ends, one that asked for approval does its work now. */
-export async function settleDecision(tx: WriteContext, row: DecisionRow, ending: Ending): Promise<void> {
-  if (await settleWait(tx, "decision", row.id, ending)) return;
+export async function resumeRunOf(tx: WriteContext, row: DecisionRow, ending: Ending): Promise<void> {
+  if (await endWait(tx, "decision", row.id, ending)) return;
   if (row.status === "decided" && row.decisionValue === "approved") await resumeWait(tx, "approval", row.id);
-  else await settleWait(tx, "approval", row.id, ending);
+  else await endWait(tx, "approval", row.id, ending);
 }
 
 /** What a yes or a no means for the run. */
@@ -116,7 +116,7 @@ function isRepeat(tx: WriteContext, decision: DecisionRow, given: Decide): boole
 }
 
 /** Also refuses what has expired and only waits to be marked so: an expiry never approves. */
-async function refuseSettled(tx: WriteContext, decision: DecisionRow): Promise<void> {
+async function refuseDecided(tx: WriteContext, decision: DecisionRow): Promise<void> {
   const { status, decisionValue, decidedBy, decidedAt, expiresAt, updatedAt, updatedBy } = decision;
   const refuse = (message: string) => new AppError("invalid_state", message);
   if (status === "decided")

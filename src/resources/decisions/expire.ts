@@ -5,7 +5,7 @@ import { type App, contextFor, SYSTEM, type WriteContext, write } from "../../co
 import type { Ending } from "../../queue/waits.ts";
 import { mayPass } from "../../store/faults.ts";
 import { record } from "../events/service.ts";
-import { endingOf, settleDecision } from "./decide.ts";
+import { endingOf, resumeRunOf } from "./decide.ts";
 import { about, entityOf, maskedText } from "./open.ts";
 import { type DecisionRow, decisions } from "./table.ts";
 
@@ -59,7 +59,7 @@ async function expire(tx: WriteContext, id: string): Promise<void> {
     .returning();
   if (!row) return;
   await record(tx, "decision.expired", entityOf(id), { ...about(row), onExpire: row.onExpire });
-  await settleDecision(tx, row, expiryOf(row));
+  await resumeRunOf(tx, row, expiryOf(row));
 }
 
 function expiryOf(row: DecisionRow): Ending {

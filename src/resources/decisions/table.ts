@@ -17,7 +17,7 @@ export const decisions = sqliteTable("decisions", {
   organizationId: text().notNull(),
   createdAt: text().notNull(),
   updatedAt: text().notNull(),
-  /** Who settled it: who decided, or who cancelled the run; null while pending and where time did. */
+  /** Who ended it: who decided, or who cancelled the run; null while pending and where time did. */
   updatedBy: text(),
   title: text().notNull(),
   description: text(),

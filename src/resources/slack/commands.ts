@@ -5,7 +5,7 @@ import { type App, type Context, write } from "../../context.ts";
 import { runAutomation } from "../../flows/start.ts";
 import { enqueueRun, type Trigger } from "../../queue/enqueue.ts";
 import { findActionBySlug, runAction } from "../actions/service.ts";
-import { settleApproval } from "../approvals/service.ts";
+import { decideApproval } from "../approvals/service.ts";
 import { automations } from "../automations/table.ts";
 import { shownApprovals } from "./approvals.ts";
 import { contextOf, linkAddress, type Sender } from "./links.ts";
@@ -109,7 +109,7 @@ async function act(ctx: Context, verb: string, words: string[], command: Command
     case "reject": {
       need("id");
       const reason = rest.length > 0 ? rest.join(" ") : undefined;
-      const decided = await settleApproval(ctx, name, verb === "approve" ? "approved" : "rejected", {
+      const decided = await decideApproval(ctx, name, verb === "approve" ? "approved" : "rejected", {
         ...(reason === undefined ? {} : { rejectionReason: reason }),
       } as never);
       return say(

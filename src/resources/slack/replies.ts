@@ -65,7 +65,7 @@ export async function sendDueReplies(app: App, signal: AbortSignal): Promise<num
     if (!(await take(app, reply))) continue; // another process has it
     const run = action ?? automation;
     const text = reply.text ?? (run?.completedAt ? endOf(app, run, reply) : null);
-    await settle(app, reply, text === null ? "late" : await send(app, reply, text, signal));
+    await recordReply(app, reply, text === null ? "late" : await send(app, reply, text, signal));
   }
   return due.length;
 }
@@ -143,7 +143,7 @@ async function send(app: App, row: ReplyRow, text: string, signal: AbortSignal):
   }
 }
 
-async function settle(app: App, { id, attempts }: ReplyRow, sent: Sent): Promise<void> {
+async function recordReply(app: App, { id, attempts }: ReplyRow, sent: Sent): Promise<void> {
   const pause = PAUSES_MS[attempts];
   await app.store.write(async (db) => {
     if (sent !== "again" || pause === undefined) {

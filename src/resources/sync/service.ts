@@ -44,7 +44,7 @@ export async function runSync(ctx: Context, request: SyncRequest): Promise<SyncR
   else {
     for (const each of plans) {
       if (each.tables.length + each.faults.length === 0) continue;
-      const done = await copyUntilSettled(parties, layer, each, days, result);
+      const done = await copyUntilStable(parties, layer, each, days, result);
       hasChanged ||= done;
     }
     if (result.errors.length > 0) result.status = "partial";
@@ -55,7 +55,7 @@ export async function runSync(ctx: Context, request: SyncRequest): Promise<SyncR
 }
 
 /** True where the destination has changed. */
-async function copyUntilSettled(
+async function copyUntilStable(
   parties: Parties,
   layer: string,
   given: DatasetPlan,

@@ -5,9 +5,9 @@ import { maskSecrets } from "../../base/mask.ts";
 import { type Context, write } from "../../context.ts";
 import { record } from "../events/service.ts";
 import { events } from "../events/table.ts";
+import { recordAttempts } from "./attempts.ts";
 import { sendOnce } from "./send.ts";
 import { findWebhook } from "./service.ts";
-import { settle } from "./settle.ts";
 import { subscriptionOf } from "./subscriptions.ts";
 import { type OutboundRow, outboundDeliveries } from "./table.ts";
 import { messageAt } from "./take.ts";
@@ -65,7 +65,7 @@ export async function testWebhook(ctx: Context, id: string): Promise<OutboundRow
   if (!event) throw new AppError("internal", "The event of a test is not there.");
   const taken = { delivery, event, subscription: subscriptionOf(await findWebhook(ctx, id)), untilMs };
   const outcome = await sendOnce(ctx, taken);
-  await settle(ctx, outcome === null ? [] : [outcome]);
+  await recordAttempts(ctx, outcome === null ? [] : [outcome]);
   const [row] = await ctx.db.select().from(outboundDeliveries).where(eq(outboundDeliveries.id, delivery.id));
   return row ?? delivery;
 }

@@ -3,12 +3,12 @@ import { stepsOf } from "../resources/automations/config.ts";
 import type { StepState } from "../resources/automations/table.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { advance } from "./advance.ts";
-import { itemsSettled, itemTurned } from "./each.ts";
+import { itemsEnded, itemTurned } from "./each.ts";
 import { findConfig, runById, type SlimRun, saveProgress, slimRunById } from "./save.ts";
 import { hasFailed, isEnded, statusOf } from "./states.ts";
 
 /** Records that action runs of one automation run ended, in their transaction, and starts whatever that sets free. */
-export async function stepsSettled(tx: WriteContext, ended: readonly RunRow[]): Promise<void> {
+export async function stepsEnded(tx: WriteContext, ended: readonly RunRow[]): Promise<void> {
   const [slim] = await slimRunById(tx.db).all({ id: ended[0]?.automationRunId });
   if (!slim || isEnded(slim.status)) return;
   const isOfItems = slim.steps.some(
@@ -23,7 +23,7 @@ export async function stepsSettled(tx: WriteContext, ended: readonly RunRow[]): 
     const definition = definitions.find(({ key }) => key === state.key);
     const next =
       state.items && definition && own.length > 0
-        ? await itemsSettled(tx, slim, definition, { state, ended: own, isStopped })
+        ? await itemsEnded(tx, slim, definition, { state, ended: own, isStopped })
         : afterRun(state, own);
     if (own.length > 0 && isEnded(next.status)) goesOn = true;
     steps.push(next);
@@ -46,17 +46,22 @@ export async function stepWaits(tx: WriteContext, run: RunRow): Promise<void> {
   const [slim] = await slimRunById(tx.db).all({ id: run.automationRunId });
   if (!slim || isEnded(slim.status)) return;
   const waitKind = run.waitKind ?? undefined;
-  await turn(tx, slim, run, { status: "waiting", startedAt: run.startedAt, waitKind });
+  await updateStep(tx, slim, run, { status: "waiting", startedAt: run.startedAt, waitKind });
 }
 
 /** Takes note of a step that waited and is in the queue again. */
 export async function stepGoesOn(tx: WriteContext, run: RunRow): Promise<void> {
   const [slim] = await slimRunById(tx.db).all({ id: run.automationRunId });
   if (!slim || isEnded(slim.status)) return;
-  await turn(tx, slim, run, { status: "running", waitKind: undefined });
+  await updateStep(tx, slim, run, { status: "running", waitKind: undefined });
 }
 
-async function turn(tx: WriteContext, slim: SlimRun, run: RunRow, now: Partial<StepState>): Promise<void> {
+async function updateStep(
+  tx: WriteContext,
+  slim: SlimRun,
+  run: RunRow,
+  now: Partial<StepState>,
+): Promise<void> {
   const steps: StepState[] = [];
   for (const state of slim.steps) {
     const isIts = state.key === run.stepKey;

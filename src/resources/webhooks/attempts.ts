@@ -29,18 +29,18 @@ const DELIVERER: Actor = { type: "system", id: "deliverer", process: "weir", ver
 const insertAttempts = insertInto(outboundAttempts);
 
 /** Writes down how tries ended, in one transaction, with what follows from it. */
-export async function settle(app: App, outcomes: readonly Outcome[]): Promise<void> {
+export async function recordAttempts(app: App, outcomes: readonly Outcome[]): Promise<void> {
   if (outcomes.length === 0) return;
   const done = outcomes.filter(({ error }) => error === null);
   const failed = outcomes.filter(({ error }) => error !== null);
   const ends = await writeFor(app, async (inside, db) => {
-    if (done.length > 0) await settleDone(app, db, done);
-    return failed.length > 0 ? settleFailed(app, inside, db, failed, done) : [];
+    if (done.length > 0) await recordDelivered(app, db, done);
+    return failed.length > 0 ? recordFailed(app, inside, db, failed, done) : [];
   });
   countTries(app, [...done.map(() => "delivered" as const), ...ends]);
 }
 
-/** Both hold up nobody: what they change is there, or was settled before. */
+/** Both hold up nobody: what they change is there, or was recorded before. */
 const DELIVERED = `update outbound_deliveries set status = 'delivered', attempts = attempts + 1, due_at = null,
     taken_by = null, completed_at = ?, error = null, reply_code = v.code, duration_ms = v.ms, reply_excerpt = v.excerpt
   from (select value ->> 0 as id, value ->> 1 as code, value ->> 2 as ms, value ->> 3 as excerpt from json_each(?)) v
@@ -48,7 +48,7 @@ const DELIVERED = `update outbound_deliveries set status = 'delivered', attempts
 const WELL = `update webhooks set failing_since = null
   where failing_since is not null and id in (select value from json_each(?))`;
 
-async function settleDone(app: App, db: WriteDb, done: readonly Outcome[]): Promise<void> {
+async function recordDelivered(app: App, db: WriteDb, done: readonly Outcome[]): Promise<void> {
   const rows = done.map(({ taken, durationMs, replyCode, replyExcerpt }) => [
     taken.delivery.id,
     replyCode,
@@ -71,7 +71,7 @@ interface Failed {
   subscription: WebhookRow;
 }
 
-async function settleFailed(
+async function recordFailed(
   app: App,
   inside: (ctx: ReturnType<typeof contextFor>) => WriteContext,
   db: WriteDb,

@@ -8,7 +8,7 @@ import { record } from "../events/service.ts";
 import { chatMessages, chatThreads, chatTurns, type PendingCall, type TurnRow } from "./table.ts";
 
 /** How a turn ends, or that it waits. */
-export interface Settlement {
+export interface TurnEnd {
   status: "completed" | "failed" | "cancelled" | "waiting";
   message: UiMessage;
   turn: Pick<TurnRow, "steps" | "usage">;
@@ -22,10 +22,10 @@ export interface Settlement {
  * Writes down how a turn ended, with its message, its thread and its event. False where it is not under way any more:
  * then nothing is written. `from` says what it must be: its process has it streaming.
  */
-export async function settleTurn(
+export async function finishTurn(
   tx: WriteContext,
   turn: TurnRow,
-  { status, message, error, pending = [], partialText = null, ...given }: Settlement,
+  { status, message, error, pending = [], partialText = null, ...given }: TurnEnd,
   from: "streaming" | "waiting" = "streaming",
 ): Promise<boolean> {
   const at = timestamp(tx.clock);
