@@ -82,7 +82,7 @@ function refuseHalfRestored(path: string): void {
   const parent = dirname(path);
   if (existsSync(path) || !existsSync(parent)) return;
   const beside = readdirSync(parent).filter((name) => name.startsWith(basename(path)));
-  const isOf = (mark: string) => (name: string) => name.startsWith(`${basename(path)}${mark}`);
+  const isOf = (suffix: string) => (name: string) => name.startsWith(`${basename(path)}${suffix}`);
   if (!beside.some(isOf(RESTORING))) return;
   const before = beside.filter(isOf(BEFORE)).sort().at(-1);
   const back = before === undefined ? "" : `, or rename ${join(parent, before)} to ${path}`;
@@ -90,11 +90,11 @@ function refuseHalfRestored(path: string): void {
 }
 
 /** In a data directory whose database is on a server: its name, wherever it is mounted. */
-export const SHARED_MARK = "folder.id";
+export const SHARED_ID_FILE = "folder.id";
 
 /** What is written into the folder when it is made. */
 function idOf(path: string, ids: Ids): string {
-  const file = join(path, SHARED_MARK);
+  const file = join(path, SHARED_ID_FILE);
   if (!existsSync(file)) {
     const temporary = `${file}.new-${process.pid}`;
     writeFileSync(temporary, ids.uuid(), { mode: 0o600 });

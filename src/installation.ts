@@ -12,7 +12,7 @@ import {
   keyInFile,
   nextMasterKey,
   previousMasterKey,
-  SHARED_MARK,
+  SHARED_ID_FILE,
   writeBeside,
 } from "./folder.ts";
 
@@ -114,7 +114,7 @@ export function wrongLocation(settings: Locations): string | null {
 /** What the files say of the database where `installation.json` says nothing. */
 function signOfDatabase({ dataFolder, databaseUrl }: Locations): string | null {
   const hasOwn = existsSync(join(dataFolder, "weir.db"));
-  const wasShared = existsSync(join(dataFolder, SHARED_MARK));
+  const wasShared = existsSync(join(dataFolder, SHARED_ID_FILE));
   if (databaseUrl === null && !hasOwn && wasShared) {
     return "This data directory keeps its database on a server, and WEIR_DATABASE_URL is not set. Set WEIR_DATABASE_URL to that server's address.";
   }

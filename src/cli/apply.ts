@@ -47,11 +47,11 @@ function refuseFaults({ faults }: Plan): void {
   throw new AppError("invalid", [...shown, ...rest, "Nothing was changed."].join("\n"));
 }
 
-const MARKS = { create: "+", change: "~", send: "?", delete: "-" } as const;
+const SIGNS = { create: "+", change: "~", send: "?", delete: "-" } as const;
 
 function show(host: Host, { steps, notes, unchanged }: Plan, isDry: boolean): void {
   for (const step of steps) {
-    host.out(plain(`${MARKS[step.operation]} ${nameOf(step)}`));
+    host.out(plain(`${SIGNS[step.operation]} ${nameOf(step)}`));
     for (const { field, from, to } of step.changes)
       host.out(
         plain(

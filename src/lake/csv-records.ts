@@ -4,7 +4,7 @@ import type { CsvStyle } from "./csv-style.ts";
 
 const [LINE_FEED, RETURN] = [0x0a, 0x0d];
 /** Of UTF-8, at the start of a file. */
-const MARK = [0xef, 0xbb, 0xbf];
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 /**
  * Follows the quotes of CSV bytes. A quote opens a value where one begins, or one that has just closed, where it is
@@ -97,17 +97,17 @@ export async function withoutComments(
   let isComment = false;
   let isStart = true;
   let hasOthers = false;
-  let mark = MARK;
+  let bom = BYTE_ORDER_MARK;
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
     const made = new Uint8Array(chunk.length);
     let length = 0;
     for (const byte of chunk) {
-      if (byte === mark[0]) {
-        mark = mark.slice(1);
+      if (byte === bom[0]) {
+        bom = bom.slice(1);
         made[length++] = byte;
         continue;
       }
-      mark = [];
+      bom = [];
       const isEnd = byte === LINE_FEED && before === RETURN && isStart; // the second half of a line break
       if (isStart && !isEnd) isComment = left === 0 && byte === sign;
       if (!isComment) made[length++] = byte;

@@ -58,11 +58,13 @@ export async function deleteRows(
   const paths = await session.run("SELECT DISTINCT path FROM weir_gone");
   const touched = existing.filter((file) => paths.some(({ path }) => path === file.path));
   const old = scanOf(pathsOf(touched), columns);
-  const mark = `CASE WHEN g.is_back THEN NULL WHEN g.id IS NOT NULL THEN CAST(${quoteText(given.at)} AS ${ZONED}) ELSE t.${DELETED} END AS ${DELETED}`;
-  const marked = columns.map(({ name }) => (quoteName(name) === DELETED ? mark : `t.${quoteName(name)}`));
+  const deletedValue = `CASE WHEN g.is_back THEN NULL WHEN g.id IS NOT NULL THEN CAST(${quoteText(given.at)} AS ${ZONED}) ELSE t.${DELETED} END AS ${DELETED}`;
+  const values = columns.map(({ name }) =>
+    quoteName(name) === DELETED ? deletedValue : `t.${quoteName(name)}`,
+  );
   const left = isHard
     ? `SELECT t.* FROM (${old}) t ANTI JOIN weir_gone g ON t."_dlt_id" = g.id`
-    : `SELECT ${marked.join(", ")} FROM (${old}) t LEFT JOIN weir_gone g ON t."_dlt_id" = g.id`;
+    : `SELECT ${values.join(", ")} FROM (${old}) t LEFT JOIN weir_gone g ON t."_dlt_id" = g.id`;
   const add = touched.length === 0 ? [] : await writeRows(session, left, given.out);
   if (isHard) await writeIds(session, 'SELECT id AS "_dlt_id" FROM weir_gone', given.goneIds);
   await session.run("DROP TABLE weir_gone");

@@ -33,7 +33,7 @@ export const parseLines = (name: string, texts: readonly string[], before: numbe
 
 /** The row that an item of a list is; `before` others came before it. Throws as `parseLines` does. */
 export const parseItem = (name: string, item: Uint8Array, before: number): JsonObject[] =>
-  rowsOf(parseTexts(name, "Row", [marked.decode(item)], before));
+  rowsOf(parseTexts(name, "Row", [withBom.decode(item)], before));
 
 /**
  * The rows of a JSON file, a batch for each piece that was read: the items of one list, or values one after the
@@ -158,9 +158,9 @@ class LineCutter extends Cutter {
 export const linesIn = (bytes: Uint8Array): string[] => filled(text(bytes).split("\n"));
 
 /** The same for lines from the middle of a file. */
-export const lineIn = (bytes: Uint8Array): string[] => filled(marked.decode(bytes).split("\n"));
+export const lineIn = (bytes: Uint8Array): string[] => filled(withBom.decode(bytes).split("\n"));
 
-const marked = new TextDecoder("utf-8", { ignoreBOM: true });
+const withBom = new TextDecoder("utf-8", { ignoreBOM: true });
 const filled = (lines: string[]): string[] => lines.filter((line) => line.trim() !== "");
 
 /** Cuts at the items of an outermost list, else at the end of each outermost object. */

@@ -9,17 +9,19 @@ const MAX_READ_CHARACTERS = 40_000;
 const MAX_HISTORY_CHARACTERS = 400_000;
 
 /** What stands around all that tools bring, so that a model can tell it from what people say. */
-export const MARK = "tool_output";
+export const DATA_TAG = "tool_output";
 
 /** A result of a tool as a model reads it: marked as data, cut where it is long. */
 export function readable(toolName: string, output: Json): string {
   const text = typeof output === "string" ? output : JSON.stringify(output);
   const cut = text.length > MAX_READ_CHARACTERS;
-  const shown = text.slice(0, MAX_READ_CHARACTERS).replaceAll(new RegExp(`<(?=/?\\s*${MARK})`, "gi"), "&lt;"); // no result ends its own mark
+  const shown = text
+    .slice(0, MAX_READ_CHARACTERS)
+    .replaceAll(new RegExp(`<(?=/?\\s*${DATA_TAG})`, "gi"), "&lt;"); // no result ends its own mark
   const note = cut
     ? `\n(cut: ${text.length} characters, of which these are the first ${MAX_READ_CHARACTERS})`
     : "";
-  return `<${MARK} tool="${toolName.replace(/[^\w.-]/g, "_")}">\n${shown}${note}\n</${MARK}>`;
+  return `<${DATA_TAG} tool="${toolName.replace(/[^\w.-]/g, "_")}">\n${shown}${note}\n</${DATA_TAG}>`;
 }
 
 /** The result that `readable` shows; null where it is no JSON, or was cut. */

@@ -28,7 +28,7 @@ export interface Link<Config = JsonObject, Credentials = Record<string, string>>
   /** Where slow limits of the other side are kept over restarts; absent where nothing is kept. */
   quotas?: QuotaStore;
   /** What the provider remembers from one run to the next; absent where nothing is kept. */
-  marks?: MarkStore;
+  state?: ProviderState;
   /** Tells people which way the work goes; absent where nobody listens. */
   note?(text: string): void;
   /**
@@ -69,7 +69,7 @@ export interface QuotaStore {
 }
 
 /** Texts by name, for as long as config and credentials stay as they are. */
-export interface MarkStore {
+export interface ProviderState {
   read(name: string): Promise<string | null>;
   /** Null forgets it. */
   keep(name: string, value: string | null): Promise<void>;

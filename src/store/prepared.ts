@@ -65,10 +65,10 @@ export function insertInto<
   const runners = prepared((_: WriteDb) => new Map<number, ReturnType<WriteDb["statement"]>>());
 
   const build = (db: WriteDb, count: number) => {
-    const marks = Object.fromEntries(columns.map(({ name }) => [name, sql.placeholder(name)]));
+    const placeholders = Object.fromEntries(columns.map(({ name }) => [name, sql.placeholder(name)]));
     const { sql: text } = db
       .insert(table)
-      .values(Array.from({ length: count }, () => marks) as T["$inferInsert"][])
+      .values(Array.from({ length: count }, () => placeholders) as T["$inferInsert"][])
       .toSQL();
     return db.statement(text);
   };

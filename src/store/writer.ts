@@ -67,9 +67,9 @@ class ThreadTransaction implements Transaction {
   /** What the thread has not heard of yet. */
   #steps: Step[];
   /** Where the current work begins in them. */
-  #mark = 0;
+  #workStart = 0;
   /** True once the thread has heard of the current work, and has a savepoint before it. */
-  #isMarked = false;
+  #hasSavepoint = false;
   /** True from when the thread hears of it until it is over there. */
   #isOpen = false;
   #lost: unknown = null;
@@ -86,17 +86,17 @@ class ThreadTransaction implements Transaction {
   }
 
   savepoint(): void {
-    this.#mark = this.#steps.length;
-    this.#isMarked = false;
+    this.#workStart = this.#steps.length;
+    this.#hasSavepoint = false;
   }
 
   release(): void {
-    if (this.#isMarked) this.#steps.push(this.#channel.step(RELEASE));
+    if (this.#hasSavepoint) this.#steps.push(this.#channel.step(RELEASE));
   }
 
   rollbackTo(): void {
-    if (this.#isMarked) this.#steps = [this.#channel.step(ROLLBACK_TO), this.#channel.step(RELEASE)];
-    else this.#steps.length = this.#mark;
+    if (this.#hasSavepoint) this.#steps = [this.#channel.step(ROLLBACK_TO), this.#channel.step(RELEASE)];
+    else this.#steps.length = this.#workStart;
   }
 
   async commit(): Promise<void> {
@@ -117,9 +117,9 @@ class ThreadTransaction implements Transaction {
   async perform(sql: string, how: How, values: unknown[]): Promise<unknown> {
     if (this.#lost !== null) throw storeFault(this.#lost);
     const step = this.#channel.step(sql, how, values);
-    if (!this.#isMarked) {
-      this.#steps.splice(this.#mark, 0, this.#channel.step(SAVEPOINT));
-      this.#isMarked = true;
+    if (!this.#hasSavepoint) {
+      this.#steps.splice(this.#workStart, 0, this.#channel.step(SAVEPOINT));
+      this.#hasSavepoint = true;
     }
     this.#steps.push(step);
     return this.#send();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Link, MarkStore, TreeFile } from "../../src/providers/contract.ts";
+import type { Link, ProviderState, TreeFile } from "../../src/providers/contract.ts";
 import { googleDrive } from "../../src/providers/google-drive/google-drive.ts";
 import { type DriveEntry, driveUser, FOLDER, startDrive, type TestDrive } from "../peers/google-drive.ts";
 import { request, toldLink } from "../support/extract.ts";
@@ -35,12 +35,12 @@ const shortcut = (id: string, name: string, targetId: string, targetMimeType: st
 /** A connection that remembers, over all its runs. */
 function connection(drive: TestDrive, config: object = {}, credentials: object = driveUser) {
   const kept = new Map<string, string>();
-  const marks: MarkStore = {
+  const state: ProviderState = {
     read: async (name) => kept.get(name) ?? null,
     keep: async (name, value) => void (value === null ? kept.delete(name) : kept.set(name, value)),
   };
   const link: Link = toldLink({ baseUrl: drive.baseUrl, ...config }, credentials as Record<string, string>, {
-    marks,
+    state: state,
   });
   return { link, kept };
 }

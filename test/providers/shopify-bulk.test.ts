@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import type { ExtractRequest, Link, MarkStore } from "../../src/providers/contract.ts";
+import type { ExtractRequest, Link, ProviderState } from "../../src/providers/contract.ts";
 import { shopify } from "../../src/providers/shopify/shopify.ts";
 import { startShopify, type TestShopify } from "../peers/shopify.ts";
 import { request, rowsOf, toldLink } from "../support/extract.ts";
@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 
 /** What is remembered of a connection, over the runs that share it. */
-const memory = (): MarkStore & { kept: Map<string, string> } => {
+const memory = (): ProviderState & { kept: Map<string, string> } => {
   const kept = new Map<string, string>();
   return {
     kept,
@@ -174,13 +174,13 @@ describe("a bulk operation", () => {
       ["EXPIRED", null, "EXPIRED"],
     ] as const) {
       peer.bulk.state.ending = { status, errorCode };
-      const marks = memory();
-      const link = to({}, { marks });
+      const state = memory();
+      const link = to({}, { state: state });
       expect(ids(await rowsOf(shopify, link, ask("customers")))).toEqual(numbers(1_300));
       expect(link.warnings).toEqual([
         `Shopify's bulk operation for customers came to nothing (${words}); it is read page by page.`,
       ]);
-      expect(marks.kept.size).toBe(0);
+      expect(state.kept.size).toBe(0);
     }
     expect(peer.bulk.operations.every(({ partialDataUrl }) => partialDataUrl !== null)).toBe(true);
     expect(peer.bulk.downloads).toHaveLength(0);
@@ -239,13 +239,13 @@ describe("the file of a bulk operation", () => {
   test("that has not the objects which Shopify counted fails the load with both numbers", async () => {
     peer.store.customers = many(1_300, customer);
     peer.bulk.state.lost = 2;
-    const marks = memory();
-    expect(await failure(rowsOf(shopify, to({}, { marks }), ask("customers")))).toMatchObject({
+    const state = memory();
+    expect(await failure(rowsOf(shopify, to({}, { state: state }), ask("customers")))).toMatchObject({
       code: "row_count_mismatch",
       message: "Nothing was loaded: Shopify counted 301 objects, and its file has 299.",
       details: { told: 301, read: 299 },
     });
-    expect(marks.kept.size).toBe(0);
+    expect(state.kept.size).toBe(0);
   });
 
   test("whose lines stand apart from their parents is refused, and the next try goes by pages", async () => {
@@ -278,32 +278,32 @@ describe("a run that is interrupted", () => {
     for (const range of [null, { field: "updated_at", from: null, to: null }]) {
       peer.bulk.forget();
       peer.store.customers = many(1_300, customer);
-      const marks = memory();
+      const state = memory();
       const asked = ask("customers", { range });
-      await interrupt(to({}, { marks }), asked);
-      expect(marks.kept.size).toBe(1);
+      await interrupt(to({}, { state: state }), asked);
+      expect(state.kept.size).toBe(1);
       // Before the next try one of the first objects goes, so that the pages reach further.
       peer.store.customers.splice(10, 1);
-      const rows = await rowsOf(shopify, to({}, { marks }), asked);
+      const rows = await rowsOf(shopify, to({}, { state: state }), asked);
       expect(ids(sorted(rows))).toEqual(numbers(1_300).filter((n) => n !== 11));
       expect(peer.bulk.operations).toHaveLength(1);
-      expect(marks.kept.size).toBe(0);
-      await rowsOf(shopify, to({}, { marks }), asked);
+      expect(state.kept.size).toBe(0);
+      await rowsOf(shopify, to({}, { state: state }), asked);
       expect(peer.bulk.operations).toHaveLength(2);
     }
   });
 
   test("begins anew where the pages end before what the operation reads, and where it is old", async () => {
     peer.store.customers = many(1_300, customer);
-    const marks = memory();
-    await interrupt(to({}, { marks }), ask("customers"));
+    const state = memory();
+    await interrupt(to({}, { state: state }), ask("customers"));
     peer.store.customers.push(...many(30, (n) => customer(-n, { id: `gid://shopify/Customer/0${n}` })));
     peer.bulk.forget();
-    const rows = await rowsOf(shopify, to({}, { marks }), ask("customers"));
+    const rows = await rowsOf(shopify, to({}, { state: state }), ask("customers"));
     expect(rows).toHaveLength(1_330);
     expect(peer.bulk.operations).toHaveLength(1);
-    await interrupt(to({}, { marks }), ask("customers"));
-    const link = to({}, { marks });
+    await interrupt(to({}, { state: state }), ask("customers"));
+    const link = to({}, { state: state });
     const later = { ...link.clock, now: () => new Date(Date.now() + 7_200_000) };
     Object.assign(peer.bulk.operations.at(-1) ?? {}, {
       status: "COMPLETED",

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { contextFor } from "../../src/context.ts";
-import { marksOf } from "../../src/resources/connections/marks.ts";
-import { connectionMarks, connections } from "../../src/resources/connections/table.ts";
+import { providerStateOf } from "../../src/resources/connections/provider-state.ts";
+import { connectionState, connections } from "../../src/resources/connections/table.ts";
 import { startApp } from "../support/app.ts";
 import { CONNECTIONS, connect } from "../support/connections.ts";
 
@@ -34,11 +34,11 @@ async function marks() {
   });
   const [row] = await app.app.store.db.select().from(connections).where(eq(connections.id, id));
   if (!row) throw new Error("It is gone.");
-  return marksOf(ctx, row);
+  return providerStateOf(ctx, row);
 }
 
 const rows = () =>
-  app.app.store.db.select().from(connectionMarks).where(eq(connectionMarks.connectionId, id));
+  app.app.store.db.select().from(connectionState).where(eq(connectionState.connectionId, id));
 
 test("a mark is kept by its name until it is another or none", async () => {
   const { read, keep } = await marks();

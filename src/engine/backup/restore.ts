@@ -18,7 +18,7 @@ import { checkDatabase, unpack } from "./verify.ts";
 /** Settings of this machine rather than data: a restore leaves them as they are. */
 const SETTINGS_FILE = "weir.toml";
 /** A folder with one of these is a data directory. */
-const MARKS = [DATABASE, KEY_FILE, "lock", SETTINGS_FILE];
+const SIGNS = [DATABASE, KEY_FILE, "lock", SETTINGS_FILE];
 
 export interface RestoreRequest {
   path: string;
@@ -53,7 +53,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   const stamp = timestamp(clock).replaceAll(/[:.]/g, "-");
   const fresh = `${target}${RESTORING}${ids.uuid()}`;
   const isThere = existsSync(target) && (await readdir(target)).length > 0;
-  if (isThere && !MARKS.some((name) => existsSync(join(target, name)))) {
+  if (isThere && !SIGNS.some((name) => existsSync(join(target, name)))) {
     throw new AppError("conflict", `${target} holds something that is not Weir's. Name another with --data.`);
   }
   const held = isThere ? openDataFolder(target) : null;

@@ -13,7 +13,7 @@ import { FINGERPRINT, SEQUENCE, type Sheet, type SheetColumn } from "./sheet.ts"
 const MAX_BOUNDARY = 10_000;
 
 /** What tells rows apart at the cursor, as SQL over the rows at hand. */
-export interface Marks {
+export interface RowIdentity {
   cursor: CursorSql;
   fingerprint: string;
 }
@@ -22,7 +22,12 @@ export interface Marks {
 export const isWhole = (plan: Pick<Plan, "primaryKey" | "disposition">): boolean =>
   plan.primaryKey.length === 0 || plan.disposition === "merge";
 
-export function marksOf(sheet: Sheet, plan: Plan, field: SheetColumn, fingerprinted: boolean): Marks {
+export function rowIdentity(
+  sheet: Sheet,
+  plan: Plan,
+  field: SheetColumn,
+  fingerprinted: boolean,
+): RowIdentity {
   const cursor = cursorSql(field);
   if (fingerprinted) return { cursor, fingerprint: FINGERPRINT.name };
   const keys = plan.primaryKey.map((name) => sheet.find(name)).filter((column) => column !== undefined);
@@ -47,13 +52,13 @@ const pair = (column: SheetColumn): string => {
  */
 export async function dropSeen(
   drops: Drops,
-  marks: Marks,
+  identity: RowIdentity,
   plan: Plan & { incremental: IncrementalPlan },
   ranged: boolean,
   warn: (text: string) => void,
 ): Promise<void> {
   const { session } = drops;
-  const { sql, type } = marks.cursor;
+  const { sql, type } = identity.cursor;
   const { from, to, stored } = plan.incremental;
   if (!ranged && (from !== null || to !== null)) {
     const [row] = await session.run(
@@ -75,7 +80,7 @@ export async function dropSeen(
     const times = plan.primaryKey.length > 0 ? "true" : "s.k <= b.n";
     await drops.drop(
       "deduplicated",
-      `SELECT s.seq FROM (SELECT ${SEQUENCE.name} AS seq, ${marks.fingerprint} AS fp, row_number() OVER (PARTITION BY fp ORDER BY ${SEQUENCE.name}) AS k FROM (${drops.alive(drops.root)}) WHERE ${sql} <= ${last}) s JOIN (SELECT fp, count(*) AS n FROM (SELECT unnest(${quoteList(stored.boundary)}) AS fp) GROUP BY fp) b ON s.fp = b.fp WHERE ${times}`,
+      `SELECT s.seq FROM (SELECT ${SEQUENCE.name} AS seq, ${identity.fingerprint} AS fp, row_number() OVER (PARTITION BY fp ORDER BY ${SEQUENCE.name}) AS k FROM (${drops.alive(drops.root)}) WHERE ${sql} <= ${last}) s JOIN (SELECT fp, count(*) AS n FROM (SELECT unnest(${quoteList(stored.boundary)}) AS fp) GROUP BY fp) b ON s.fp = b.fp WHERE ${times}`,
     );
   }
   if (plan.limit !== null) {
@@ -100,7 +105,7 @@ interface Reached {
 export async function reached(
   session: SqlSession,
   read: string,
-  { cursor, fingerprint }: Marks,
+  { cursor, fingerprint }: RowIdentity,
   { incremental, primaryKey, resource }: Plan & { incremental: IncrementalPlan },
   warn: (text: string) => void,
 ): Promise<Reached> {

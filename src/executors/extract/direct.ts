@@ -1,7 +1,7 @@
 import type { Extraction } from "../../providers/contract.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { parquet, quoteName } from "../../sql/text.ts";
-import { isWhole, marksOf, reached } from "./boundary.ts";
+import { isWhole, reached, rowIdentity } from "./boundary.ts";
 import { keyOf, knownColumns, type Landed, metaTargets, type Site } from "./land.ts";
 import type { Peekable } from "./peekable.ts";
 import type { RecordFile } from "./records.ts";
@@ -71,7 +71,7 @@ export async function landDirect(
       ? await reached(
           session,
           written(sheet, files),
-          marksOf(sheet, plan, field, false),
+          rowIdentity(sheet, plan, field, false),
           { ...plan, incremental },
           site.warn,
         )

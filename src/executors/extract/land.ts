@@ -8,7 +8,7 @@ import { withoutZeros, ZONED } from "../../lake/readings.ts";
 import type { ExtractRequest, KeyField } from "../../providers/contract.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { quoteName, quoteText } from "../../sql/text.ts";
-import { dropSeen, fingerprintSql, type Marks, marksOf, reached } from "./boundary.ts";
+import { dropSeen, fingerprintSql, type RowIdentity, reached, rowIdentity } from "./boundary.ts";
 import { dropUnmet } from "./condition.ts";
 import { orderKey } from "./cursor.ts";
 import { Drops } from "./drops.ts";
@@ -142,10 +142,10 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
     await dropUnmet(drops, { targets, resource: plan.resource, where: site.where, limit });
   }
   const field = incremental && root.find(incremental.field);
-  let marks: Marks | null = null;
+  let identity: RowIdentity | null = null;
   if (incremental && field && root.rows > 0) {
-    marks = marksOf(root, plan, field, intake.fingerprinted);
-    await dropSeen(drops, marks, { ...plan, incremental }, ranged, warn);
+    identity = rowIdentity(root, plan, field, intake.fingerprinted);
+    await dropSeen(drops, identity, { ...plan, incremental }, ranged, warn);
   }
   if (plan.disposition === "merge" && root.rows > 0) await rejectKeyless(site, drops, root);
 
@@ -171,7 +171,9 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
       }),
     );
   const end =
-    marks && incremental ? await reached(session, drops.read(), marks, { ...plan, incremental }, warn) : null;
+    identity && incremental
+      ? await reached(session, drops.read(), identity, { ...plan, incremental }, warn)
+      : null;
   for (const sheet of intake.sheets) for (const file of sheet.files) await unlink(file);
   const order =
     field && !refused.split.has(field.name) && refused.targets.find((target) => target.name === field.name);

@@ -28,12 +28,12 @@ export async function* inUtf8(
   for await (const piece of atLeast(bytes, 3)) {
     if (isFirst) {
       isFirst = false;
-      const marked = markOf(piece);
-      const label = encoding ?? marked?.encoding ?? "utf-8";
+      const bom = byteOrderMark(piece);
+      const label = encoding ?? bom?.encoding ?? "utf-8";
       const isUtf8 = new TextDecoder(label).encoding === "utf-8";
       if (!isUtf8) decoder = new TextDecoder(label, { fatal: true });
-      if (isUtf8 && marked?.encoding === "utf-8") {
-        yield piece.subarray(marked.length);
+      if (isUtf8 && bom?.encoding === "utf-8") {
+        yield piece.subarray(bom.length);
         continue;
       }
     }
@@ -59,7 +59,7 @@ function decoded(name: string, decoder: TextDecoder, piece: Uint8Array | null): 
   }
 }
 
-function markOf(bytes: Uint8Array): { encoding: string; length: number } | null {
+function byteOrderMark(bytes: Uint8Array): { encoding: string; length: number } | null {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return { encoding: "utf-8", length: 3 };
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return { encoding: "utf-16le", length: 2 };
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return { encoding: "utf-16be", length: 2 };

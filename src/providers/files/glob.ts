@@ -106,18 +106,18 @@ function matchSegments(segments: readonly Segment[], names: readonly string[]): 
 function matchName(tokens: readonly Token[], characters: readonly string[]): boolean {
   let token = 0;
   let star = -1;
-  let mark = 0;
+  let restart = 0;
   for (let at = 0; at < characters.length; ) {
     const test = tokens[token];
     if (test === null) {
       star = token++;
-      mark = at;
+      restart = at;
     } else if (test?.(characters[at] ?? "")) {
       token++;
       at++;
     } else if (star >= 0) {
       token = star + 1;
-      at = ++mark;
+      at = ++restart;
     } else {
       return false;
     }

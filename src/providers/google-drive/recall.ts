@@ -1,6 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import { isObject, type Json, storedJson } from "../../base/json.ts";
-import type { MarkStore } from "../contract.ts";
+import type { ProviderState } from "../contract.ts";
 import { readDrive } from "./client.ts";
 import { type DriveFile, findFile } from "./files.ts";
 import { baseOf, type DriveLink } from "./shape.ts";
@@ -40,10 +40,10 @@ export async function* recallOrWalk(
   what: string,
   { start, walk }: Expedition,
 ): AsyncGenerator<Walked> {
-  const { marks } = link;
-  if (!marks) return yield* walk(await start(), () => undefined);
+  const { state } = link;
+  if (!state) return yield* walk(await start(), () => undefined);
   const name = new Bun.CryptoHasher("sha256").update(`${baseOf(link.config)} ${what}`).digest("hex");
-  const known = await recall(link, marks, name);
+  const known = await recall(link, state, name);
   if (known) return yield* known;
 
   const token = await findToken(link, null);
@@ -67,16 +67,16 @@ export async function* recallOrWalk(
     yield each;
   }
   if (since === null || !isWhole) return;
-  await keep(marks, name, { walked, known: [...ids], driveId: folder.driveId }, since);
+  await keep(state, name, { walked, known: [...ids], driveId: folder.driveId }, since);
 }
 
-const walkMark = (name: string) => `drive walk ${name}`;
-const tokenMark = (name: string) => `drive token ${name}`;
+const walkKey = (name: string) => `drive walk ${name}`;
+const tokenKey = (name: string) => `drive token ${name}`;
 
 /** What the last walk found, where that is still all there is. */
-async function recall(link: DriveLink, marks: MarkStore, name: string): Promise<Walked[] | null> {
-  const kept = await marks.read(tokenMark(name));
-  const packed = kept === null ? null : await marks.read(walkMark(name));
+async function recall(link: DriveLink, state: ProviderState, name: string): Promise<Walked[] | null> {
+  const kept = await state.read(tokenKey(name));
+  const packed = kept === null ? null : await state.read(walkKey(name));
   if (kept === null || packed === null) return null;
   const { token, of } = storedJson<{ token: string; of: string }>(kept);
   if (of !== digest(packed)) return null;
@@ -86,7 +86,7 @@ async function recall(link: DriveLink, marks: MarkStore, name: string): Promise<
   try {
     const next = await readChanges(link, token, found);
     if (next === null) return null;
-    if (next !== token) await marks.keep(tokenMark(name), JSON.stringify({ token: next, of }));
+    if (next !== token) await state.keep(tokenKey(name), JSON.stringify({ token: next, of }));
     return found.walked;
   } catch (error) {
     if (!(error instanceof AppError) || link.signal.aborted) throw error;
@@ -94,10 +94,10 @@ async function recall(link: DriveLink, marks: MarkStore, name: string): Promise<
   }
 }
 
-async function keep(marks: MarkStore, name: string, found: Found, token: string): Promise<void> {
+async function keep(state: ProviderState, name: string, found: Found, token: string): Promise<void> {
   const packed = Buffer.from(Bun.zstdCompressSync(JSON.stringify(found))).toString("base64");
-  await marks.keep(walkMark(name), packed);
-  await marks.keep(tokenMark(name), JSON.stringify({ token, of: digest(packed) }));
+  await state.keep(walkKey(name), packed);
+  await state.keep(tokenKey(name), JSON.stringify({ token, of: digest(packed) }));
 }
 
 const digest = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest("hex");

@@ -20,11 +20,11 @@ export async function listFolder(
   parts: readonly string[],
   pageToken?: string,
 ): Promise<FilePage> {
-  const mark = pageToken === undefined ? null : readToken(pageToken);
+  const cursor = pageToken === undefined ? null : readToken(pageToken);
   const names = (await readNames(root, folder)).sort(
     (a, b) => Number(b.folder) - Number(a.folder) || compareNames(a.name, b.name),
   );
-  const start = mark === null ? 0 : names.findIndex((each) => isAfter(each, mark));
+  const start = cursor === null ? 0 : names.findIndex((each) => isAfter(each, cursor));
   const page = start < 0 ? [] : names.slice(start, start + PAGE_ITEMS);
   const items: FileItem[] = [];
   for (const { name } of page) {
@@ -96,8 +96,8 @@ export async function describe(real: string, parts: readonly string[]): Promise<
 
 const compareNames = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-const isAfter = (each: Name, mark: Name): boolean =>
-  each.folder === mark.folder ? compareNames(each.name, mark.name) > 0 : mark.folder;
+const isAfter = (each: Name, cursor: Name): boolean =>
+  each.folder === cursor.folder ? compareNames(each.name, cursor.name) > 0 : cursor.folder;
 
 const writeToken = ({ folder, name }: Name) =>
   Buffer.from(JSON.stringify([folder, name])).toString("base64url");

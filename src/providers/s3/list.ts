@@ -98,7 +98,7 @@ const compareBytes = (a: string, b: string): number =>
   a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /** Where a page ends. `folders`: only folders up to `after` were given. `files`: all up to `after`, folders up to `seen`. */
-interface Mark {
+interface PageCursor {
   phase: "folders" | "files";
   after: string;
   /** Null where there are no further folders. */
@@ -107,29 +107,29 @@ interface Mark {
 
 /** Folders first, then files, at most 1,000. Past 10,000 entries further folders come among the files. */
 export async function browse(link: S3Link, prefix: string, pageToken?: string): Promise<FilePage> {
-  const mark = pageToken === undefined ? null : readToken(pageToken);
-  return mark?.phase === "files" ? continuePage(link, prefix, mark) : firstPages(link, prefix, mark);
+  const cursor = pageToken === undefined ? null : readToken(pageToken);
+  return cursor?.phase === "files" ? continuePage(link, prefix, cursor) : firstPages(link, prefix, cursor);
 }
 
-async function firstPages(link: S3Link, prefix: string, mark: Mark | null): Promise<FilePage> {
+async function firstPages(link: S3Link, prefix: string, cursor: PageCursor | null): Promise<FilePage> {
   const folders: Entry[] = [];
   const files: Entry[] = [];
   let seen: string | null = null;
-  let marked = false;
+  let hasFolderObject = false;
   let calls = 0;
   for await (const { entries, more } of listPages(link, prefix, { delimiter: "/" })) {
     for (const entry of entries) {
       if (entry.folder) folders.push(entry);
-      else if (entry.key === prefix) marked = true;
+      else if (entry.key === prefix) hasFolderObject = true;
       else if (files.length <= PAGE_ITEMS) files.push(entry);
     }
     seen = more ? (entries.at(-1)?.key ?? seen) : null;
     if (more && ++calls >= MAX_LOOKAHEAD) break;
   }
-  if (folders.length + files.length === 0 && !marked && prefix !== rootOf(link.config)) {
+  if (folders.length + files.length === 0 && !hasFolderObject && prefix !== rootOf(link.config)) {
     throw noSuchFile(pathOf(link, prefix).replace(/(?<=.)\/$/, ""));
   }
-  const left = folders.filter(({ key }) => mark === null || compareBytes(key, mark.after) > 0);
+  const left = folders.filter(({ key }) => cursor === null || compareBytes(key, cursor.after) > 0);
   const shown = [...left, ...files].slice(0, PAGE_ITEMS);
   const last = shown.at(-1);
   const items = shown.map((entry) => itemOf(link, entry));
@@ -143,14 +143,14 @@ async function firstPages(link: S3Link, prefix: string, mark: Mark | null): Prom
   };
 }
 
-async function continuePage(link: S3Link, prefix: string, mark: Mark): Promise<FilePage> {
+async function continuePage(link: S3Link, prefix: string, cursor: PageCursor): Promise<FilePage> {
   const found: Entry[] = [];
   let more = false;
-  const options = { delimiter: "/" as const, ...(mark.after ? { after: mark.after } : {}) };
+  const options = { delimiter: "/" as const, ...(cursor.after ? { after: cursor.after } : {}) };
   for await (const page of listPages(link, prefix, options)) {
     for (const entry of page.entries) {
-      if (entry.key === prefix || compareBytes(entry.key, mark.after) <= 0) continue;
-      if (entry.folder && (mark.seen === null || compareBytes(entry.key, mark.seen) <= 0)) continue;
+      if (entry.key === prefix || compareBytes(entry.key, cursor.after) <= 0) continue;
+      if (entry.folder && (cursor.seen === null || compareBytes(entry.key, cursor.seen) <= 0)) continue;
       found.push(entry);
     }
     more = page.more;
@@ -160,7 +160,7 @@ async function continuePage(link: S3Link, prefix: string, mark: Mark): Promise<F
   const ordered = [...shown.filter(({ folder }) => folder), ...shown.filter(({ folder }) => !folder)];
   const items = ordered.map((entry) => itemOf(link, entry));
   if (!more && shown.length === found.length) return { items };
-  return { items, nextPageToken: writeToken({ ...mark, after: shown.at(-1)?.key ?? mark.after }) };
+  return { items, nextPageToken: writeToken({ ...cursor, after: shown.at(-1)?.key ?? cursor.after }) };
 }
 
 /** The path below the connection's root, with a slash before it. */
@@ -190,10 +190,10 @@ export function itemOf(link: S3Link, entry: Entry): FileItem {
   };
 }
 
-const writeToken = (mark: Mark) =>
-  Buffer.from(JSON.stringify([mark.phase, mark.after, mark.seen])).toString("base64url");
+const writeToken = (cursor: PageCursor) =>
+  Buffer.from(JSON.stringify([cursor.phase, cursor.after, cursor.seen])).toString("base64url");
 
-function readToken(token: string): Mark {
+function readToken(token: string): PageCursor {
   try {
     const value: unknown = JSON.parse(Buffer.from(token, "base64url").toString("utf8"));
     if (Array.isArray(value)) {

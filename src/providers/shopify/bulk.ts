@@ -68,8 +68,8 @@ export async function* readBulk(
   from: string,
 ): AsyncGenerator<JsonObject[], string | null> {
   const { link } = reading.session;
-  const mark = markOf(reading, leap);
-  const operation = await gather(reading, leap, from, mark);
+  const key = keyOf(reading, leap);
+  const operation = await gather(reading, leap, from, key);
   if (operation === null) return null;
   const isBefore = (a: string, b: string) => (leap.isById ? Number(a) < Number(b) : a < b);
   const connection = reading.fields.find(({ kind }) => kind === "connection")?.name ?? null;
@@ -90,34 +90,34 @@ export async function* readBulk(
     if (!(error instanceof AppError)) throw error;
     const { reason } = error.details ?? {};
     if (reason === "ungrouped") link.memory.of(UNGROUPED).add(link.connectionId);
-    if (reason === "ungrouped" || error.code === "row_count_mismatch") await link.marks?.keep(mark, null);
+    if (reason === "ungrouped" || error.code === "row_count_mismatch") await link.state?.keep(key, null);
     if (reason !== "bulk_gone") throw error;
-    await link.marks?.keep(mark, null);
+    await link.state?.keep(key, null);
     link.warn?.(`${error.message} ${reading.resource.name} is read page by page.`);
     return null;
   }
-  await link.marks?.keep(mark, null);
+  await link.state?.keep(key, null);
   if (roots === 0) return null; // at least the last row of the pages should have been there
   link.note?.(`${roots} objects came by a bulk operation of Shopify.`);
   return leap.isById ? String(Number(last) + 1) : operation.to;
 }
 
 /** An operation that is done and whole; null where there is none to be had, which is told. */
-async function gather(reading: Reading, leap: Leap, from: string, mark: string): Promise<Operation | null> {
+async function gather(reading: Reading, leap: Leap, from: string, key: string): Promise<Operation | null> {
   const { session, resource } = reading;
   const { link } = session;
   try {
-    const left = await findLeft(reading, leap, from, mark);
+    const left = await findLeft(reading, leap, from, key);
     const begun = left ?? (await begin(reading, leap, from));
     if (begun === null) {
       link.note?.(`Shopify is busy with another bulk operation; ${resource.name} is read page by page.`);
       return null;
     }
-    if (left === null) await link.marks?.keep(mark, JSON.stringify(begun));
+    if (left === null) await link.state?.keep(key, JSON.stringify(begun));
     link.note?.(`The rest of ${resource.name} is read by a bulk operation of Shopify.`);
     const ended = await awaitEnd(reading, begun);
     if (ended?.status === "COMPLETED") return ended;
-    await link.marks?.keep(mark, null);
+    await link.state?.keep(key, null);
     const how = ended ? [ended.status, ended.errorCode].filter((word) => word !== "").join(", ") : "gone";
     link.warn?.(
       `Shopify's bulk operation for ${resource.name} came to nothing (${how}); it is read page by page.`,
@@ -133,9 +133,9 @@ async function gather(reading: Reading, leap: Leap, from: string, mark: string):
 }
 
 /** What an interrupted run has begun, where it is still good and leaves no gap behind `from`. */
-async function findLeft(reading: Reading, leap: Leap, from: string, mark: string): Promise<Operation | null> {
+async function findLeft(reading: Reading, leap: Leap, from: string, key: string): Promise<Operation | null> {
   const { link } = reading.session;
-  const kept: unknown = JSON.parse((await link.marks?.read(mark)) ?? "null");
+  const kept: unknown = JSON.parse((await link.state?.read(key)) ?? "null");
   if (!isObject(kept) || typeof kept.id !== "string" || typeof kept.from !== "string") return null;
   const begun: Begun = { id: kept.id, from: kept.from, to: typeof kept.to === "string" ? kept.to : null };
   const reaches = leap.isById ? Number(begun.from) <= Number(from) : begun.from <= from;
@@ -199,7 +199,7 @@ async function lookAt({ session }: Reading, begun: Begun): Promise<Operation | n
 }
 
 /** Where an operation is remembered: the same work again finds it there. */
-function markOf({ session, resource, fields, leftOut }: Reading, leap: Leap): string {
+function keyOf({ session, resource, fields, leftOut }: Reading, leap: Leap): string {
   const { config }: ShopifyLink = session.link;
   const text = bulkQuery(resource, fields, leftOut, leap.conditions("0", null));
   const hash = new Bun.CryptoHasher("sha256").update(`${shopOf(config)} ${versionOf(config)} ${text}`);

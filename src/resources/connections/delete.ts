@@ -6,7 +6,7 @@ import { apiCatalog } from "../api-catalog/table.ts";
 import { automations } from "../automations/table.ts";
 import { record } from "../events/service.ts";
 import { entity, findConnection, mine } from "./service.ts";
-import { connectionMarks, connectionQuotas, connections, connectionTokens } from "./table.ts";
+import { connectionQuotas, connectionState, connections, connectionTokens } from "./table.ts";
 
 /** Throws `in_use` naming the actions, automations and APIs of the catalog that use it, `not_found`. */
 export function deleteConnection(ctx: Context, id: string): Promise<void> {
@@ -19,7 +19,7 @@ export function deleteConnection(ctx: Context, id: string): Promise<void> {
       .set({ connectionId: null })
       .where(and(eq(actions.connectionId, row.id), isNotNull(actions.deletedAt)));
     await tx.db.delete(connectionTokens).where(eq(connectionTokens.connectionId, row.id));
-    await tx.db.delete(connectionMarks).where(eq(connectionMarks.connectionId, row.id));
+    await tx.db.delete(connectionState).where(eq(connectionState.connectionId, row.id));
     await tx.db.delete(connectionQuotas).where(eq(connectionQuotas.connectionId, row.id));
     await tx.db.delete(connections).where(mine(tx, row.id));
     await record(tx, "connection.deleted", entity(row.id), {

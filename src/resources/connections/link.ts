@@ -8,7 +8,7 @@ import type { Link, Provider } from "../../providers/contract.ts";
 import { approvalMissing, needsApproval, type Purpose } from "./approval.ts";
 import { openCredentials } from "./credentials.ts";
 import { providerOf } from "./input.ts";
-import { marksOf } from "./marks.ts";
+import { providerStateOf } from "./provider-state.ts";
 import { quotasOf } from "./quotas.ts";
 import { type ApprovalRule, type ConnectionRow, connections } from "./table.ts";
 import { tokensOf } from "./tokens.ts";
@@ -46,7 +46,7 @@ export async function linkOf(
     filesFolder,
     tokens: tokensOf(ctx, row, runId),
     quotas: quotasOf(ctx, row.id),
-    marks: marksOf(ctx, row),
+    state: providerStateOf(ctx, row),
   };
   return { provider, link, approvalRequired: row.approvalRequired };
 }

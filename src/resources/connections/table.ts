@@ -51,7 +51,7 @@ export const connectionQuotas = sqliteTable(
 );
 
 /** What a provider remembers from one run to the next, by name within the connection. */
-export const connectionMarks = sqliteTable(
+export const connectionState = sqliteTable(
   "connection_marks",
   {
     connectionId: text().notNull(),

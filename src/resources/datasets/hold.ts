@@ -8,8 +8,8 @@ import { settings } from "../../store/settings.ts";
 const HOLD_MS = 60 * 60 * 1000;
 const RENEW_MS = 10 * 60 * 1000;
 
-const MARK = "lake_load:";
-const keyOf = (loadId: string) => `${MARK}${loadId}`;
+const HOLD_PREFIX = "lake_load:";
+const keyOf = (loadId: string) => `${HOLD_PREFIX}${loadId}`;
 
 export interface Hold extends AsyncDisposable {
   /** Throws `dataset_changed` (retryable) where the load was not held all the time, so that its files may be gone. */
@@ -17,7 +17,7 @@ export interface Hold extends AsyncDisposable {
 }
 
 /**
- * Keeps files of a load that is no run's from being taken for leftovers while it is under way, by a mark in the store
+ * Keeps files of a load that is no run's from being taken for leftovers while it is under way, by a row in the store
  * that is renewed. That of a process which was killed runs out, and its files are swept then.
  */
 export function holdLoad({ clock, store, log }: App, loadId: string): Hold {
@@ -66,14 +66,14 @@ export async function heldAmong({ store, clock }: App, loadIds: readonly string[
     .select({ key: settings.key })
     .from(settings)
     .where(and(inArray(settings.key, loadIds.map(keyOf)), gte(settings.value, timestamp(clock))));
-  return new Set(rows.map(({ key }) => key.slice(MARK.length)));
+  return new Set(rows.map(({ key }) => key.slice(HOLD_PREFIX.length)));
 }
 
 /** Takes away marks that have run out. */
 export async function forgetHolds({ store, clock }: App): Promise<void> {
   const old = and(
-    gte(settings.key, MARK),
-    lt(settings.key, `${MARK}\uffff`),
+    gte(settings.key, HOLD_PREFIX),
+    lt(settings.key, `${HOLD_PREFIX}\uffff`),
     lt(settings.value, timestamp(clock)),
   );
   const [found] = await store.db.select({ key: settings.key }).from(settings).where(old).limit(1);

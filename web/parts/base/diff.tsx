@@ -4,7 +4,7 @@ import { visible } from "./visible.ts";
 const MAX_LINES = 600;
 
 interface Line {
-  mark: " " | "-" | "+";
+  sign: " " | "-" | "+";
   text: string;
 }
 
@@ -12,8 +12,8 @@ interface Line {
 function linesOf(before: readonly string[], after: readonly string[]): Line[] {
   if (before.length * after.length > MAX_LINES * MAX_LINES)
     return [
-      ...before.map((text): Line => ({ mark: "-", text })),
-      ...after.map((text): Line => ({ mark: "+", text })),
+      ...before.map((text): Line => ({ sign: "-", text })),
+      ...after.map((text): Line => ({ sign: "+", text })),
     ];
   // Of each pair of rests, how many lines they have in common at most.
   const common = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1));
@@ -32,12 +32,12 @@ function linesOf(before: readonly string[], after: readonly string[]): Line[] {
   let [one, other] = [0, 0];
   while (one < before.length || other < after.length) {
     if (one < before.length && before[one] === after[other]) {
-      lines.push({ mark: " ", text: before[one] ?? "" });
+      lines.push({ sign: " ", text: before[one] ?? "" });
       one++;
       other++;
     } else if (one < before.length && (other >= after.length || at(one + 1, other) >= at(one, other + 1))) {
-      lines.push({ mark: "-", text: before[one++] ?? "" });
-    } else lines.push({ mark: "+", text: after[other++] ?? "" });
+      lines.push({ sign: "-", text: before[one++] ?? "" });
+    } else lines.push({ sign: "+", text: after[other++] ?? "" });
   }
   return lines;
 }
@@ -58,17 +58,17 @@ export function Diff({ before, after, label }: { before: unknown; after: unknown
       tabIndex={0}
       className="max-h-96 overflow-auto rounded-md border border-line bg-raised py-1 font-mono text-xs leading-5"
     >
-      {lines.map(({ mark, text }, at) => (
+      {lines.map(({ sign, text }, at) => (
         <p
           // biome-ignore lint/suspicious/noArrayIndexKey: lines are known by their place alone
           key={at}
           dir="auto"
-          className={`px-3 whitespace-pre-wrap [overflow-wrap:anywhere] ${LOOK[mark]}`}
+          className={`px-3 whitespace-pre-wrap [overflow-wrap:anywhere] ${LOOK[sign]}`}
         >
           <span aria-hidden className="mr-2 select-none">
-            {mark}
+            {sign}
           </span>
-          <span className="sr-only">{SAID[mark]}</span>
+          <span className="sr-only">{SAID[sign]}</span>
           {text}
         </p>
       ))}

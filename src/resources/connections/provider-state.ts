@@ -1,35 +1,35 @@
 import { and, eq, lt } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { type Context, write } from "../../context.ts";
-import type { MarkStore } from "../../providers/contract.ts";
-import { type ConnectionRow, connectionMarks } from "./table.ts";
+import type { ProviderState } from "../../providers/contract.ts";
+import { type ConnectionRow, connectionState } from "./table.ts";
 import { settingsHash } from "./tokens.ts";
 
 /** What nobody has kept anew for so long was left behind by work that never came back. */
 const FORGOTTEN_MS = 60 * 86_400_000;
 
 /** Where the provider of `row` remembers things from one run to the next; other settings remember nothing of it. */
-export function marksOf(ctx: Context, row: ConnectionRow): MarkStore {
+export function providerStateOf(ctx: Context, row: ConnectionRow): ProviderState {
   const hash = settingsHash(row);
-  const at = (name: string) => and(eq(connectionMarks.connectionId, row.id), eq(connectionMarks.name, name));
+  const at = (name: string) => and(eq(connectionState.connectionId, row.id), eq(connectionState.name, name));
   return {
     async read(name) {
-      const [kept] = await ctx.store.db.select().from(connectionMarks).where(at(name));
+      const [kept] = await ctx.store.db.select().from(connectionState).where(at(name));
       return kept?.settingsHash === hash ? kept.value : null;
     },
     async keep(name, value) {
       const keptAt = timestamp(ctx.clock);
       const forgotten = timestamp(ctx.clock, -FORGOTTEN_MS);
       await write(ctx, async ({ db }) => {
-        if (value === null) return void (await db.delete(connectionMarks).where(at(name)));
+        if (value === null) return void (await db.delete(connectionState).where(at(name)));
         const state = { value, settingsHash: hash, keptAt };
         await db
-          .insert(connectionMarks)
+          .insert(connectionState)
           .values({ connectionId: row.id, name, ...state })
-          .onConflictDoUpdate({ target: [connectionMarks.connectionId, connectionMarks.name], set: state });
+          .onConflictDoUpdate({ target: [connectionState.connectionId, connectionState.name], set: state });
         await db
-          .delete(connectionMarks)
-          .where(and(eq(connectionMarks.connectionId, row.id), lt(connectionMarks.keptAt, forgotten)));
+          .delete(connectionState)
+          .where(and(eq(connectionState.connectionId, row.id), lt(connectionState.keptAt, forgotten)));
       });
     },
   };
