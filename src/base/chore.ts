@@ -59,9 +59,9 @@ export async function doChoreOnBytes(
   });
   stepBack(spawned.pid, PRIORITIES.chore);
   let isTooLarge = false;
-  let looks = 0;
+  let checks = 0;
   const watch = setInterval(() => {
-    if (++looks === LONG_WORK_MS / WATCH_MS) stepLast(spawned.pid);
+    if (++checks === LONG_WORK_MS / WATCH_MS) stepLast(spawned.pid);
     if (residentBytes(spawned.pid) <= chore.maxResidentBytes) return;
     isTooLarge = true;
     spawned.kill("SIGKILL");

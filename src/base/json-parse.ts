@@ -4,7 +4,7 @@ import { inSlices, type Work } from "./slices.ts";
 /** Members of a long list or object are parsed together, in pieces of about this many characters. */
 const PIECE = 32 * 1024;
 /** Characters between two looks at the time. */
-const LOOK = 8_192;
+const WINDOW = 8_192;
 
 /** What holds of JSON beside its grammar. */
 export interface JsonRules {
@@ -59,10 +59,10 @@ export const parseLong = (
 function* parsing(text: string, rules: JsonRules, parse: (piece: string) => unknown): Work<Json> {
   const parser = new Parser(text, rules, parse);
   const { length } = text;
-  let look = LOOK;
+  let window = WINDOW;
   for (let i = 0; i < length; i++) {
-    if (i >= look) {
-      look = i + LOOK;
+    if (i >= window) {
+      window = i + WINDOW;
       yield;
     }
     switch (text.charCodeAt(i)) {
@@ -70,8 +70,8 @@ function* parsing(text: string, rules: JsonRules, parse: (piece: string) => unkn
         const start = i;
         for (i++; i < length && text.charCodeAt(i) !== 0x22; i++) {
           if (text.charCodeAt(i) === 0x5c) i++;
-          if (i >= look) {
-            look = i + LOOK;
+          if (i >= window) {
+            window = i + WINDOW;
             yield;
           }
         }

@@ -54,16 +54,16 @@ export async function discoverHttp(
   { baseUrl, specUrl }: { baseUrl: string | null; specUrl: string | null },
 ): Promise<Discovery> {
   const search = new Search(reach);
-  if (specUrl !== null && (await search.look(specUrl))) return search.told();
+  if (specUrl !== null && (await search.read(specUrl))) return search.told();
   if (baseUrl === null || search.isDead(baseUrl)) return search.told();
   for (const path of WELL_KNOWN_PATHS) {
-    if (await search.look(joinPath(baseUrl, path))) return search.told();
+    if (await search.read(joinPath(baseUrl, path))) return search.told();
     if (search.isDead(baseUrl)) return search.told();
   }
   const linked = await search.links(baseUrl);
-  for (const url of linked) if (await search.look(url)) return search.told();
+  for (const url of linked) if (await search.read(url)) return search.told();
   for (const url of await search.catalog(new URL("/.well-known/api-catalog", baseUrl).href)) {
-    if (await search.look(url)) break;
+    if (await search.read(url)) break;
   }
   return search.told();
 }
@@ -98,7 +98,7 @@ class Search {
   isDead = (url: string) => this.#dead.has(new URL(url).origin) || this.#reach.signal.aborted;
 
   /** True where `url` is a description. */
-  async look(url: string): Promise<boolean> {
+  async read(url: string): Promise<boolean> {
     const fetched = await this.#fetch(url);
     if (fetched === null) return false;
     const attempt = this.#attempts.at(-1) as Attempt;

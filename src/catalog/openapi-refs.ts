@@ -74,7 +74,7 @@ export async function openReferences(
       const at = ref.startsWith("#") ? base : targetOf(ref, base);
       const whole = at === null ? undefined : documents.get(at);
       if (at === null || whole === undefined) return null;
-      const value = lookUp(whole, pointer);
+      const value = resolve(whole, pointer);
       return value === undefined ? null : { value, base: at, key: `${at}#${pointer}` };
     },
   };
@@ -115,7 +115,7 @@ function externalRefs(value: Json): Set<string> {
 }
 
 /** What a JSON pointer leads to; only own fields. */
-function lookUp(whole: Json, pointer: string): Json | undefined {
+function resolve(whole: Json, pointer: string): Json | undefined {
   let at: Json | undefined = whole;
   if (pointer === "" || pointer === "/") return at;
   for (const part of pointer.split("/").slice(1)) {

@@ -52,16 +52,16 @@ function forbidden(value: Json, path: string[]): { path: string[]; message: stri
 export function missingFields(spec: JsonObject, columns: readonly string[]): string[] {
   if (JSON.stringify(spec).includes('"transform":')) return [];
   const found = new Set<string>();
-  const look = (value: Json): void => {
-    if (Array.isArray(value)) for (const item of value) look(item);
+  const visit = (value: Json): void => {
+    if (Array.isArray(value)) for (const item of value) visit(item);
     else if (isObject(value)) {
       for (const [name, inner] of Object.entries(value)) {
         if (name === "field" && typeof inner === "string") found.add(inner);
-        else look(inner);
+        else visit(inner);
       }
     }
   };
-  look(spec);
+  visit(spec);
   const isThere = (field: string) =>
     columns.includes(field) ||
     columns.includes(field.split(/[.[]/)[0] ?? field) ||

@@ -78,9 +78,9 @@ async function warnOfWide({ config, secrets, log }: Parts): Promise<void> {
 
 /** Requests that are being answered get so long at the end, when there is no more work that they could wait for. */
 const ANSWER_MS = 3_000;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
 async function answered({ clock }: App, pending: () => number): Promise<void> {
   const until = clock.monotonic() + ANSWER_MS;
-  while (pending() > 0 && clock.monotonic() < until) await clock.sleep(LOOK_MS);
+  while (pending() > 0 && clock.monotonic() < until) await clock.sleep(POLL_MS);
 }

@@ -38,7 +38,7 @@ export const status = singleCommand(
         signedIn(host, flags.server);
         return;
       }
-      const { version, model, account, attention } = await whileSignedIn(server, lookAround(server, client));
+      const { version, model, account, attention } = await whileSignedIn(server, survey(server, client));
       if (flags.json)
         host.out(
           JSON.stringify({
@@ -95,7 +95,7 @@ function refuseBad(server: string, { status, text }: Health): void {
   if (status !== "ok") throw new AppError("unavailable", `${server} can't work as it should: ${text}`);
 }
 
-async function lookAround(server: string, client: Client) {
+async function survey(server: string, client: Client) {
   const since = timestamp(systemClock, -DAY_MS);
   const count = async (path: string, query: Parameters<typeof queryText>[0]) =>
     (await client.get<{ total: number }>(path + queryText(query))).total;

@@ -3,7 +3,7 @@ import type { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 
 /** Work on what outside systems and tenants give. To add one: its name here, its function in `jobs.ts`. */
-export type ComputeName = "conditions" | "fill" | "http_look" | "http_result" | "mask" | "search";
+export type ComputeName = "conditions" | "fill" | "http_next_page" | "http_result" | "mask" | "search";
 
 export interface ComputeJob {
   name: ComputeName;

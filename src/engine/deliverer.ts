@@ -120,7 +120,7 @@ export function openDeliverer(app: App): Deliverer {
     for (const { subscription, event } of lanes.all()) hand.take(subscription, weightOf(event.body.length));
   };
 
-  async function look(): Promise<readonly Subscription[]> {
+  async function subscriptionsNow(): Promise<readonly Subscription[]> {
     const found = await readSubscriptions();
     if (found === subscriptions) return [...found.values()];
     subscriptions = found;
@@ -189,7 +189,7 @@ export function openDeliverer(app: App): Deliverer {
       for (const one of taken) lanes.add(one);
       hasMore ||= more;
     };
-    for await (const step of trail.follow(look, hasRoom)) takeUp(step);
+    for await (const step of trail.follow(subscriptionsNow, hasRoom)) takeUp(step);
     const held = [...subscriptions.values()].filter(({ row }) => row.heldFrom !== null);
     const some = roundRobin(held);
     for (const subscription of some) takeUp(await trail.catchUp(subscription, hasRoom));
@@ -213,7 +213,7 @@ export function openDeliverer(app: App): Deliverer {
       if (isDraining) return "idle";
       if (isFirst) {
         await putBackAll(app);
-        await look();
+        await subscriptionsNow();
         isFirst = false;
       }
       const hasLeft = await claim();

@@ -12,7 +12,7 @@ const MANNERS = Object.keys(SLOTS) as Manner[];
 
 /** A subscription is slow when a request to it takes longer. */
 const SLOW_MS = 1_000;
-const LOOK_MS = 250;
+const CHECK_MS = 250;
 
 /** Requests to one subscription at once: a failure halves them, a success doubles them. */
 const WIDTH = { most: 64, least: 4 };
@@ -141,7 +141,7 @@ export function openLanes<T>(
     slots[manner].take(lane);
     if (lane.waiting.length === 0 || lane.underWay >= lane.known.width) leave(lane);
     else toTheEnd(lane);
-    lookLater();
+    checkLater();
     void work(item).then((how) => end(item, request, how));
   };
 
@@ -165,7 +165,7 @@ export function openLanes<T>(
   };
 
   /** What hangs makes its lane slow, and gives its slot back as long as there is one among the slow. */
-  const look = () => {
+  const check = () => {
     const before = clock.monotonic() - SLOW_MS;
     for (const request of underWay.values()) {
       const { lane, manner, startedMs } = request;
@@ -181,14 +181,14 @@ export function openLanes<T>(
     go();
   };
 
-  const lookLater = () => {
+  const checkLater = () => {
     if (isLooking) return;
     isLooking = true;
-    void clock.sleep(LOOK_MS).then(() => {
+    void clock.sleep(CHECK_MS).then(() => {
       isLooking = false;
       if (underWay.size === 0) return;
-      look();
-      lookLater();
+      check();
+      checkLater();
     });
   };
 

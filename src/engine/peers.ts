@@ -23,7 +23,7 @@ export function peers(app: App): Loop {
     name: "peers",
     async tick() {
       if (app.peers === null) return "idle";
-      const { dead, wasTakenForDead, correctedMs } = await app.peers.look();
+      const { dead, wasTakenForDead, correctedMs } = await app.peers.check();
       if (wasTakenForDead)
         app.log.write("warn", "the other processes had taken this one for dead; it is there again");
       if (Math.abs(correctedMs) >= TOLD_MS)

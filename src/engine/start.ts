@@ -5,7 +5,7 @@ import { RUNS_TOPIC } from "../queue/enqueue.ts";
 import { stopTurns } from "../resources/chat/recover.ts";
 import { beat } from "../resources/health/heartbeat.ts";
 import { OUTBOUND_TOPIC } from "../resources/webhooks/table.ts";
-import { LOOK_MS } from "../store/peers.ts";
+import { CHECK_MS } from "../store/peers.ts";
 import { backups } from "./backups.ts";
 import { compactor } from "./compactor.ts";
 import { openDeliverer } from "./deliverer.ts";
@@ -80,7 +80,7 @@ export async function startEngine(app: App): Promise<Engine> {
   const loops = [
     turn(worker, WORKER_IDLE_MS, signal, RUNS_TOPIC),
     turn({ name: "renewer", tick: () => renew() }, RENEW_MS, signal),
-    turn(peers(app), LOOK_MS, signal),
+    turn(peers(app), CHECK_MS, signal),
     run(rescue, RESCUE_MS, LOST_TOPIC),
     run(chat, chatContinuer.restMs),
     ...kinds.map((kind) => run(openLoop(kind, app), kind.restMs, kind.wakenBy)),

@@ -4,7 +4,7 @@ import { codeOf } from "../base/disk.ts";
 import { AppError } from "../base/errors.ts";
 import { bytesOf } from "../sql/sql.ts";
 
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 /** A run may take so many times what it leaves free on the disk. */
 const TIMES_FREE = 9;
 
@@ -21,8 +21,8 @@ interface Watch {
 export function watchFolder({ path, limit, end, report }: Watch): () => void {
   const limitBytes = bytesOf(limit);
   let isOver = false;
-  let timer = setTimeout(look, LOOK_MS);
-  async function look(): Promise<void> {
+  let timer = setTimeout(check, CHECK_MS);
+  async function check(): Promise<void> {
     try {
       const why = await faultOf(path, limitBytes, limit);
       if (isOver) return;
@@ -30,7 +30,7 @@ export function watchFolder({ path, limit, end, report }: Watch): () => void {
     } catch (error) {
       report(error);
     }
-    if (!isOver) timer = setTimeout(look, LOOK_MS);
+    if (!isOver) timer = setTimeout(check, CHECK_MS);
   }
   return () => {
     isOver = true;

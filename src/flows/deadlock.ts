@@ -42,7 +42,7 @@ export async function keyWaitsForEver(db: ReadDb, step: Keyed): Promise<boolean>
   const nodes = new Map<string, Node>([[automationRunId, { all: [NEW] }]]);
   const open: Open = { runs: [], later: [], queues: new Map(), keyed: new Map() };
   nodes.set(NEW, { all: heads.map(({ id }) => id) });
-  for (const head of heads) look(nodes, open, head);
+  for (const head of heads) visit(nodes, open, head);
   return !(await goesOn(db, organizationId, nodes, open));
 }
 
@@ -129,7 +129,7 @@ const waiting = {
 };
 
 /** Notes what an action run waits for, and that this is to be looked up. */
-function look(nodes: Map<string, Node>, open: Open, run: Waiting): void {
+function visit(nodes: Map<string, Node>, open: Open, run: Waiting): void {
   if (nodes.has(run.id)) return;
   if (run.waitKind === "automation" && run.waitId !== null) {
     nodes.set(run.id, { all: [run.waitId] });
@@ -176,7 +176,7 @@ async function readKeys(db: ReadDb, organizationId: string, { nodes, open, keyed
   for (const [key, ids] of keyed) {
     const heads = await headsOf(db, organizationId, key);
     for (const id of ids) nodes.set(id, { all: heads.map((head) => head.id).filter((head) => head < id) });
-    for (const head of heads) look(nodes, open, head);
+    for (const head of heads) visit(nodes, open, head);
   }
 }
 
@@ -243,5 +243,5 @@ async function readRuns(
   const byRun = Map.groupBy(steps, ({ above }) => above);
   for (const id of ids)
     if (!queued.has(id)) nodes.set(id, { all: (byRun.get(id) ?? []).map((step) => step.id) });
-  for (const step of steps) look(nodes, open, step);
+  for (const step of steps) visit(nodes, open, step);
 }

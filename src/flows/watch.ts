@@ -42,7 +42,7 @@ const lastCompleted = sql`(
   select r.id from automation_runs r where r.automation_id = ${automations.id} and r.is_watched = 1
     and r.status = 'completed' order by r.completed_at desc limit 1)`;
 
-async function look(db: ReadDb, id?: string): Promise<Seen[]> {
+async function readWatches(db: ReadDb, id?: string): Promise<Seen[]> {
   const rows = await db
     .select({
       id: automations.id,
@@ -113,7 +113,7 @@ async function rowsOf(db: ReadDb, runId: string): Promise<number> {
  * with an `expect`.
  */
 export async function watchAutomations(app: App, counted: Counted): Promise<void> {
-  const seen = await look(app.store.db);
+  const seen = await readWatches(app.store.db);
   const unseen = seen.filter(({ watch }) => watch === null);
   if (unseen.length > 0) await beginWatches(app, unseen);
   await endWatches(app);
@@ -157,7 +157,7 @@ async function endWatches(app: App): Promise<void> {
 
 /** Looks once more, inside of the transaction: another process may have told it, or a run may have completed. */
 async function closeWatch(tx: WriteContext, id: string): Promise<void> {
-  const [seen] = await look(tx.db, id);
+  const [seen] = await readWatches(tx.db, id);
   if (!seen) return;
   const { silentSince, empty, isFilled } = await judge(tx, tx.db, seen, new Map());
   const { maxSilenceSeconds, minRows } = seen.expect;

@@ -3,7 +3,7 @@ import { devNull } from "node:os";
 
 /** Enough for the files and connections of the work that is under way. */
 const SPARE = 64;
-const LOOK_MS = 50;
+const CHECK_MS = 50;
 
 /** What opens and closes the way in. */
 export interface Door {
@@ -19,7 +19,7 @@ export interface Door {
 export function keepDescriptors(door: Door, tell: (isOpen: boolean) => void): () => void {
   let kept = take(SPARE);
   let isOpen = true;
-  const look = () => {
+  const check = () => {
     if (isOpen) {
       const next = take(1);
       release(next);
@@ -38,7 +38,7 @@ export function keepDescriptors(door: Door, tell: (isOpen: boolean) => void): ()
     isOpen = true;
     tell(true);
   };
-  const timer = setInterval(look, LOOK_MS);
+  const timer = setInterval(check, CHECK_MS);
   return () => {
     clearInterval(timer);
     kept = release(kept);

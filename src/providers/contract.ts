@@ -146,7 +146,7 @@ export interface Tree<L = Link> {
     only?: { items: readonly string[]; missing(item: string): void },
   ): AsyncIterable<TreeFile>;
   /** The file as it is now; null where it is no more. */
-  look(link: L, file: TreeFile): Promise<TreeFile | null>;
+  stat(link: L, file: TreeFile): Promise<TreeFile | null>;
   /** The bytes of this very version. Throws `upstream` (retryable), also in the stream, where the file is another by now. */
   open(link: L, file: TreeFile): Promise<Opened>;
   /** Absent where files can only be read. */

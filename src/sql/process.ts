@@ -11,7 +11,7 @@ import type { FromChild, Outcome, ToChild } from "./protocol.ts";
 const WATCH_MS = 100;
 
 /** How many looks at the memory come before one at the disk. */
-const LOOKS_PER_DISK_LOOK = 10;
+const CHECKS_PER_DISK_CHECK = 10;
 
 /** What a child may use beyond DuckDB's own limit: the runtime, the library, rows on their way. */
 const BASE_BYTES = 384 * 1024 * 1024;
@@ -121,13 +121,13 @@ export function startChild(options: ChildOptions): Child {
     spawned.kill("SIGKILL");
   };
 
-  let looks = 0;
-  const look = () => {
-    if (looks === LONG_WORK_MS / WATCH_MS) stepLast(spawned.pid);
+  let checks = 0;
+  const check = () => {
+    if (checks === LONG_WORK_MS / WATCH_MS) stepLast(spawned.pid);
     const used = residentBytes(spawned.pid);
     if (used > memoryBytes * 1.25 + BASE_BYTES) {
       kill(new AppError("sql_memory", `The SQL needed more memory than its limit of ${memory}.`));
-    } else if (++looks % LOOKS_PER_DISK_LOOK === 0 && folderBytes(folder) > tempBytes + BASE_BYTES) {
+    } else if (++checks % CHECKS_PER_DISK_CHECK === 0 && folderBytes(folder) > tempBytes + BASE_BYTES) {
       kill(new AppError("disk_full", "The SQL needed more space on disk than one statement may take."));
     }
   };
@@ -140,7 +140,7 @@ export function startChild(options: ChildOptions): Child {
         return promise;
       }
       waiting = { resolve, reject, onRows };
-      watch = setInterval(look, WATCH_MS);
+      watch = setInterval(check, WATCH_MS);
       spawned.send(message);
       return promise;
     },

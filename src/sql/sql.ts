@@ -241,12 +241,12 @@ function killLate(child: Child, timeoutMs: number): Timer {
 
 const SAVED_AS = "rows";
 /** How often a file that is being written is looked at. */
-const LOOK_MS = 250;
+const CHECK_MS = 250;
 
 /** A signal that aborts with `limit_exceeded` once the file is larger than it may be. */
 function watchSize(path: string, maxBytes: number, signal: AbortSignal | undefined) {
   const tooLarge = new AbortController();
-  const look = () => {
+  const check = () => {
     const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
     if (size <= maxBytes) return;
     const gigabytes = Math.round((maxBytes / 1024 ** 3) * 10) / 10;
@@ -254,11 +254,11 @@ function watchSize(path: string, maxBytes: number, signal: AbortSignal | undefin
       new AppError("limit_exceeded", `The rows are more than ${gigabytes} GiB as a file; ask for fewer.`),
     );
   };
-  const timer = setInterval(look, LOOK_MS);
+  const timer = setInterval(check, CHECK_MS);
   return {
     signal: signal ? AbortSignal.any([signal, tooLarge.signal]) : tooLarge.signal,
     check() {
-      look();
+      check();
       tooLarge.signal.throwIfAborted();
     },
     end: () => clearInterval(timer),

@@ -12,7 +12,7 @@ const MAX_PAGES = 12_288;
 const SHORT_PAGES = 1_024;
 /** Passes without the writers waiting, before they are made to. */
 const FREE_PASSES = 3;
-const LOOK_MS = 10;
+const POLL_MS = 10;
 const QUIET_MS = 250;
 /** How long the writers wait at most. */
 const HOLD_MS = 2_000;
@@ -61,7 +61,7 @@ export class Checkpointer {
     this.#timer ??= this.#wake();
     const nowMs = this.#options.clock.monotonic();
     if (nowMs < this.#nextLookMs) return;
-    this.#nextLookMs = nowMs + LOOK_MS;
+    this.#nextLookMs = nowMs + POLL_MS;
 
     const { pages, unmoved } = this.#state();
     const long = pages > LONG_PAGES && nowMs >= this.#nextHoldMs;

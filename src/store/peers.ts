@@ -15,9 +15,9 @@ import {
 import type { Store } from "./store.ts";
 
 /** A process looks after the others so often. */
-export const LOOK_MS = 5_000;
+export const CHECK_MS = 5_000;
 /** One that did not tell that it lives at so many looks in a row is taken for dead. */
-const SILENT_LOOKS = 3;
+const SILENT_CHECKS = 3;
 /** After so long without having told that it lives, a process does not begin what others may have taken over by now. */
 const LAPSED_MS = 12_000;
 /** Another that was seen in this time before a start was at work until then: nothing was missed. */
@@ -26,7 +26,7 @@ const COVERED_MS = 10_000;
 const LEAST_CORRECTION_MS = 50;
 
 /** What one look has found. */
-export interface Look {
+export interface PeerCheck {
   dead: ProcessRow[];
   /** The others had taken this process for dead. */
   wasTakenForDead: boolean;
@@ -43,7 +43,7 @@ export async function setClock(store: Store, clock: CorrectableClock): Promise<n
 }
 
 /** Of each other process, what it said last, and for how many looks it has said nothing else. */
-type Silence = Map<string, { seenAt: string; looks: number }>;
+type Silence = Map<string, { seenAt: string; checks: number }>;
 
 /**
  * The processes that share a store on a libSQL server, as one of them sees them. They go by the database's clock. That
@@ -86,7 +86,7 @@ export class Peers {
   }
 
   /** Tells that this process lives, and sees which of the others do. */
-  async look(): Promise<Look> {
+  async check(): Promise<PeerCheck> {
     const startedMs = this.#clock.monotonic();
     const wasThere = await tellLife(this.#store, this.#own);
     this.#toldAtMs = startedMs;
@@ -95,11 +95,11 @@ export class Peers {
     const next: Silence = new Map();
     for (const { id, seenAt } of this.#all) {
       const known = this.#silent.get(id);
-      next.set(id, { seenAt, looks: known?.seenAt === seenAt ? known.looks + 1 : 0 });
+      next.set(id, { seenAt, checks: known?.seenAt === seenAt ? known.checks + 1 : 0 });
     }
     this.#silent = next;
     const dead = this.#all.filter(
-      ({ id }) => id !== this.#own.id && (next.get(id)?.looks ?? 0) >= SILENT_LOOKS,
+      ({ id }) => id !== this.#own.id && (next.get(id)?.checks ?? 0) >= SILENT_CHECKS,
     );
     return { dead, wasTakenForDead: !wasThere, correctedMs };
   }
@@ -134,7 +134,7 @@ export class Peers {
   }
 
   #living(): ProcessRow[] {
-    return this.#all.filter(({ id }) => (this.#silent.get(id)?.looks ?? 0) < SILENT_LOOKS);
+    return this.#all.filter(({ id }) => (this.#silent.get(id)?.checks ?? 0) < SILENT_CHECKS);
   }
 }
 

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Redirect, useLocation } from "wouter";
 import type { Artifact } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { contentUrl, fileOf, isDashboard, lookOf, pageOf, titleOf } from "../parts/artifacts/artifact.ts";
+import { contentUrl, fileOf, isDashboard, pageOf, previewOf, titleOf } from "../parts/artifacts/artifact.ts";
 import { boardOf, Flashboard } from "../parts/artifacts/flashboard.tsx";
 import { ArtifactView } from "../parts/artifacts/view.tsx";
 import { IconButton, LinkButton } from "../parts/base/button.tsx";
@@ -33,7 +33,7 @@ function Whole({ artifact }: { artifact: Artifact }) {
     { query: { action_run_id: artifact.actionRunId, kind: "file", limit: 20 } },
     { enabled: board !== null },
   );
-  const whole = beside.data?.artifacts.find((each) => lookOf(each) === "html") ?? artifact;
+  const whole = beside.data?.artifacts.find((each) => previewOf(each) === "html") ?? artifact;
   return (
     <>
       <PageHead

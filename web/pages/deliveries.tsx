@@ -4,7 +4,7 @@ import type { InboundDelivery } from "../calls.ts";
 import { Button, LinkButton } from "../parts/base/button.tsx";
 import { errorLine } from "../parts/base/error-text.tsx";
 import { Empty, PageHead } from "../parts/base/page.tsx";
-import { lookOf, Status } from "../parts/base/status.tsx";
+import { Status, styleOf } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Siblings, WEBHOOK_PAGES } from "../parts/layout/siblings.tsx";
 import { Choice, FilterBar } from "../parts/table/filters.tsx";
@@ -49,7 +49,7 @@ export default function Deliveries() {
           <Choice
             label="Status"
             value={status}
-            options={STATUSES.map((id) => [id, lookOf(id).label] as const)}
+            options={STATUSES.map((id) => [id, styleOf(id).label] as const)}
             onChange={(value) => filters.set("status", value)}
           />
           <Choice

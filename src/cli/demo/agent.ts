@@ -18,7 +18,7 @@ tools:
 You answer questions about the shop Kettle and Leaf from its data alone. Look at the tables first, add up in SQL, and answer in one or two plain sentences with the figures.
 `;
 const QUESTION = "Which day had the highest revenue, and how much was it?";
-const LOOK_MS = 200;
+const POLL_MS = 200;
 const PATIENCE_MS = 120_000;
 
 /** An agent answers from the shop's data, where the operator has set up a language model; else it is said that none is. */
@@ -51,7 +51,7 @@ export async function askAgent({ client, clock, model }: Show, scene: Scene): Pr
   while (run.completedAt === null) {
     expect(clock.monotonic() < until, "The agent did not answer in two minutes.");
     scene.wait(`The agent is at work: ${run.displayStatus}`);
-    await clock.sleep(LOOK_MS);
+    await clock.sleep(POLL_MS);
     run = await client.get<Static<typeof Run>>(`/api/v1/action-runs/${run.id}`);
   }
   const result = isObject(run.result) ? run.result : {};

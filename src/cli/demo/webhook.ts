@@ -7,7 +7,7 @@ import type { RunPage } from "../../resources/runs/wire.ts";
 import type { Client, Delivery } from "./client.ts";
 import { count, counted, expect, type Scene } from "./stage.ts";
 
-const LOOK_MS = 100;
+const POLL_MS = 100;
 const PATIENCE_MS = 60_000;
 
 /** One step of an automation run that is over. */
@@ -68,7 +68,7 @@ async function watch(
 ): Promise<string | null> {
   let approved: string | null = null;
   const began = clock.monotonic();
-  await clock.sleep(LOOK_MS);
+  await clock.sleep(POLL_MS);
   while (isOpen()) {
     const { runs } = await client.get<Static<typeof AutomationRunPage>>(
       `/api/v1/automations/${automationId}/runs?limit=1`,
@@ -85,7 +85,7 @@ async function watch(
         approved = asked.id;
       }
     }
-    await clock.sleep(LOOK_MS);
+    await clock.sleep(POLL_MS);
   }
   return approved;
 }
@@ -97,7 +97,7 @@ async function untilOver({ client, clock, scene }: Desk, automationRunId: string
     if (run.completedAt !== null) return;
     expect(clock.monotonic() < until, "The automation run did not end.");
     scene.wait(`Waiting for the run: ${run.displayStatus}`);
-    await clock.sleep(LOOK_MS);
+    await clock.sleep(POLL_MS);
   }
 }
 

@@ -21,10 +21,10 @@ export const wrong = (check: string, message: string, remedy: string): Finding =
 export async function looking(
   check: string,
   remedy: string,
-  look: () => Promise<Finding> | Finding,
+  examine: () => Promise<Finding> | Finding,
 ): Promise<Finding> {
   try {
-    return await look();
+    return await examine();
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return wrong(check, message, remedy);

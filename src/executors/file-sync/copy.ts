@@ -120,7 +120,7 @@ async function copyOne(job: Job, given: TreeFile): Promise<ManifestEntry> {
       if (isChanged(error)) hasChanged = true;
       else await ctx.clock.sleep(FIRST_WAIT_MS * 2 ** (tries - 1), ctx.signal);
       ctx.signal.throwIfAborted();
-      const now = await source.look(file);
+      const now = await source.stat(file);
       if (!now) throw new AppError("not_found", "It is not there any more.");
       file = now;
     }

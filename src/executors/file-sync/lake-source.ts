@@ -41,7 +41,7 @@ export function lakeSource(ctx: RunContext, path: string): Source {
       return folders.get(below.slice(0, end))?.has(basename(below)) === false;
     },
     // Files of the lake never change; one that a load took out stays for those who read it.
-    look: async (file) => file,
+    stat: async (file) => file,
     async open({ id, path: name }) {
       const file = known.get(id);
       if (!file) throw new AppError("not_found", `There is no file ${JSON.stringify(name)} any more.`);

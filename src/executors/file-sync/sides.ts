@@ -18,7 +18,7 @@ export interface Source {
    * rows no more. False of sides whose files stand for themselves.
    */
   hasDropped(path: string): boolean;
-  look(file: TreeFile): Promise<TreeFile | null>;
+  stat(file: TreeFile): Promise<TreeFile | null>;
   open(file: TreeFile): Promise<Opened>;
   /** Behind it; null of the lake. */
   via: { tree: Tree; link: Link } | null;
@@ -62,7 +62,7 @@ export async function openSource(
         ? walkIfThere(tree.walk(link, folder))
         : tree.walk(link, folder, only),
     hasDropped: () => false,
-    look: (file) => tree.look(link, file),
+    stat: (file) => tree.stat(link, file),
     open: (file) => tree.open(link, file),
     via: { tree, link },
   };

@@ -6,7 +6,7 @@ import { jmespathFault } from "../../base/jmespath.ts";
 import { isObject, type Json } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { object, oneOf } from "../../base/shape.ts";
-import type { Look, LookWork } from "./result.ts";
+import type { NextPage, NextPageWork } from "./result.ts";
 
 const DEFAULT_MAX_PAGES = 100;
 
@@ -99,7 +99,7 @@ const counter = (pagination: Extract<Pagination, { type: "page" | "offset" }>) =
   pagination.type === "page" ? (pagination.pageParam ?? "page") : (pagination.offsetParam ?? "offset");
 
 /** Which paths of a pagination lead from page to page; null where its pages are not looked into. */
-export function lookOf(pagination: Pagination): Omit<LookWork, "page"> | null {
+export function pathsOf(pagination: Pagination): Omit<NextPageWork, "page"> | null {
   if (pagination.type === "link_header") return null;
   const { itemsPath = null } = pagination;
   if (pagination.type === "cursor")
@@ -112,7 +112,7 @@ export function nextPage(
   pagination: Pagination,
   request: PageRequest,
   reply: Reply,
-  found: Look | null,
+  found: NextPage | null,
 ): PageRequest | null {
   switch (pagination.type) {
     case "link_header": {
@@ -130,7 +130,7 @@ function byCursor(
   pagination: Extract<Pagination, { type: "cursor" }>,
   request: PageRequest,
   reply: Reply,
-  cursor: Look["cursor"],
+  cursor: NextPage["cursor"],
 ): PageRequest | null {
   if (cursor === null) return null;
   const { cursorParam } = pagination;
@@ -149,7 +149,7 @@ function byCursor(
 function byCount(
   pagination: Extract<Pagination, { type: "page" | "offset" }>,
   request: PageRequest,
-  found: Look | null,
+  found: NextPage | null,
 ): PageRequest | null {
   const items = found?.items ?? null;
   const step = pagination.type === "page" ? 1 : (items ?? pagination.pageSize);

@@ -17,13 +17,13 @@ import {
 import {
   checkNew,
   firstPage,
-  lookOf,
   maxPagesOf,
   nextPage,
   type PageRequest,
   type Pagination,
+  pathsOf,
 } from "./pages.ts";
-import { byOf, look, makeResult, tooLong } from "./result.ts";
+import { byOf, findNext, makeResult, tooLong } from "./result.ts";
 import { openAccess, type Send, sender, startOf } from "./send.ts";
 
 const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
@@ -178,8 +178,8 @@ async function readPages(
     if (reply.truncated) throw tooLong("The first page");
     replies.push(reply);
     left -= reply.bytes;
-    const paths = lookOf(pagination);
-    page = nextPage(pagination, page, reply, paths && (await look(byOf(ctx), paths, reply)));
+    const paths = pathsOf(pagination);
+    page = nextPage(pagination, page, reply, paths && (await findNext(byOf(ctx), paths, reply)));
     if (page && replies.length >= maxPages) {
       ctx.log("warn", `Stopped after ${maxPages} pages (maxPages), and there are more.`);
       reply.truncated = true;

@@ -29,14 +29,14 @@ const pageOf = ({ bytes, headers }: Reply, isCut: boolean): Page => ({
 });
 
 /** What of a page leads to the next one. */
-export interface LookWork {
+export interface NextPageWork {
   page: Page;
   itemsPath: string | null;
   cursorPath: string | null;
   hasNextPath: string | null;
 }
 
-export type Look = {
+export type NextPage = {
   /** Null where the page is no list and nothing says where its items are. */
   items: number | null;
   /** Null where there is none. */
@@ -114,13 +114,14 @@ export async function makeResult(
 }
 
 /** What of a reply leads to the next page; looked for as the result is made. */
-export async function look(by: By, paths: Omit<LookWork, "page">, reply: Reply): Promise<Look> {
+export async function findNext(by: By, paths: Omit<NextPageWork, "page">, reply: Reply): Promise<NextPage> {
   const work = { ...paths, page: pageOf(reply, false) };
   const { pieces } = reply;
-  const here = tryHere(reply.bytes, true, () => lookAt(work, bytesOf(pieces), SEARCH_HERE));
+  const here = tryHere(reply.bytes, true, () => nextPageIn(work, bytesOf(pieces), SEARCH_HERE));
   if (here) return here;
   const input = work as unknown as JsonObject;
-  return (await by.compute.run({ name: "http_look", input, pieces, tooMuch }, by)).output as unknown as Look;
+  return (await by.compute.run({ name: "http_next_page", input, pieces, tooMuch }, by))
+    .output as unknown as NextPage;
 }
 
 /** What an expression finds in JSON that is here already; null without one. */
@@ -163,8 +164,8 @@ export const tooLong = (what: string) =>
     `${what} is longer than maxBytes, so it can't be read as JSON; raise maxBytes.`,
   );
 
-export const lookJob = (work: LookWork, bytes: Buffer) => ({
-  output: lookAt(work, bytes, WHOLE_SEARCH),
+export const nextPageJob = (work: NextPageWork, bytes: Buffer) => ({
+  output: nextPageIn(work, bytes, WHOLE_SEARCH),
   bytes: new Uint8Array(),
 });
 
@@ -173,11 +174,11 @@ export function resultJob(work: HttpWork, bytes: Buffer) {
   return { output: { ...summaryOf(result) }, bytes: Buffer.from(JSON.stringify(result)) };
 }
 
-function lookAt(
-  { page, itemsPath, cursorPath, hasNextPath }: LookWork,
+function nextPageIn(
+  { page, itemsPath, cursorPath, hasNextPath }: NextPageWork,
   bytes: Buffer,
   limits: SearchLimits,
-): Look {
+): NextPage {
   const body = bodyIn(page, bytes);
   const items = itemsIn(body, itemsPath, limits);
   const cursor = cursorPath === null ? null : searchJson(body, cursorPath, limits);

@@ -29,8 +29,8 @@ const LISTED_TYPES = [
 const KEPT_MS = 89 * 86_400_000;
 
 /** A report takes seconds to hours; it is looked at ever less often. */
-const FIRST_LOOK_MS = 250;
-const MAX_LOOK_MS = 30_000;
+const FIRST_POLL_MS = 250;
+const MAX_POLL_MS = 30_000;
 
 /** What made a report fail does so again for a while. */
 const COOL_DOWN_SECONDS = 1_800;
@@ -131,7 +131,7 @@ async function* one<T>(value: T): AsyncGenerator<T> {
 
 /** The document of a report once it is made; null where it was cancelled. */
 async function awaitReport(link: SellerLink, type: string, reportId: string): Promise<string | null> {
-  for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(waitMs * 2, MAX_LOOK_MS)) {
+  for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(waitMs * 2, MAX_POLL_MS)) {
     const report = await callSeller(link, {
       operation: "getReport",
       path: `${PATH}/reports/${encodeURIComponent(reportId)}`,

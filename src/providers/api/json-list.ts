@@ -17,7 +17,7 @@ export interface CutText {
 }
 
 /** Bytes between two looks at the time. */
-const LOOK_BYTES = 65_536;
+const SCAN_BYTES = 65_536;
 
 /**
  * Finds the list at a path of names, which is not read but passed over, while others get their turns. Null for what is no UTF-8, where there is no
@@ -86,7 +86,7 @@ const isSpace = (byte: number): boolean =>
 
 class Search {
   #at = 0;
-  #look = LOOK_BYTES;
+  #look = SCAN_BYTES;
   #found: JsonList | null = null;
 
   constructor(
@@ -138,7 +138,7 @@ class Search {
   *#pastValue(): Work<number> {
     const passing = { at: pastSpace(this.bytes, this.#at), depth: 0 };
     while (passing.at < this.bytes.length) {
-      const past = pass(this.bytes, passing, Math.min(passing.at + LOOK_BYTES, this.bytes.length));
+      const past = pass(this.bytes, passing, Math.min(passing.at + SCAN_BYTES, this.bytes.length));
       if (past !== null) return past;
       yield;
     }
@@ -147,7 +147,7 @@ class Search {
 
   #isTime(): boolean {
     if (this.#at < this.#look) return false;
-    this.#look = this.#at + LOOK_BYTES;
+    this.#look = this.#at + SCAN_BYTES;
     return true;
   }
 

@@ -33,7 +33,7 @@ export const driveTree: Tree<DriveLink> = {
     for (const item of wanted?.left() ?? []) only?.missing(item);
   },
 
-  async look(link, file) {
+  async stat(link, file) {
     const found = await findFile(link, file.id, false);
     return found && fileOf(found, file.path);
   },

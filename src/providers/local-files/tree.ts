@@ -42,7 +42,7 @@ export const localTree: Tree<LocalLink> = {
     if ((await told(() => findInside(root, base))) === null) throw noSuchPath(path);
   },
 
-  look: (link, file) =>
+  stat: (link, file) =>
     told(async () => {
       const root = await findRoot(link);
       const real = root === null ? null : await findInside(root, splitPath(file.id));

@@ -57,7 +57,7 @@ export const s3Tree: Tree<S3Link> = {
     }
   },
 
-  async look(link, file) {
+  async stat(link, file) {
     try {
       const { headers, body } = await send(link, { method: "HEAD", key: file.id });
       await body.cancel();

@@ -19,7 +19,7 @@ export interface BulkFile {
   /** Lines that the file has to have. */
   objects: number;
   /** Asks for the address anew, which is good for some days only. */
-  look(): Promise<string | null>;
+  freshUrl(): Promise<string | null>;
   /** The connection that lines with a parent belong to. */
   connection: string | null;
 }
@@ -68,7 +68,7 @@ async function* readLines(link: ShopifyLink, file: BulkFile): AsyncGenerator<Jso
         if (isGone && isRenewed) throw gone(response.status, taken);
         if (isGone) {
           isRenewed = true;
-          url = await file.look();
+          url = await file.freshUrl();
           if (url === null) throw gone(response.status, taken);
           continue;
         }

@@ -14,8 +14,8 @@ import { type ShopifyLink, shopOf, versionOf } from "./shape.ts";
 export const PAGED_FIRST = 1_000;
 
 /** A bulk operation is looked at so soon, and then less and less often. */
-const FIRST_LOOK_MS = 1_000;
-const MAX_LOOK_MS = 30_000;
+const FIRST_POLL_MS = 1_000;
+const MAX_POLL_MS = 30_000;
 
 /** The result of an operation that an interrupted run has left is taken for so long. */
 const FRESH_MS = 3_600_000;
@@ -75,9 +75,9 @@ export async function* readBulk(
   const connection = reading.fields.find(({ kind }) => kind === "connection")?.name ?? null;
   let last = from;
   let roots = 0;
-  const look = async () => (await lookAt(reading, operation))?.url ?? null;
+  const freshUrl = async () => (await readStatus(reading, operation))?.url ?? null;
   try {
-    for await (const nodes of readGroups(link, { ...operation, look, connection })) {
+    for await (const nodes of readGroups(link, { ...operation, freshUrl, connection })) {
       const fresh = nodes.filter((node) => {
         const order = leap.orderOf(node);
         if (order !== null && isBefore(last, order)) last = order;
@@ -140,7 +140,7 @@ async function findLeft(reading: Reading, leap: Leap, from: string, key: string)
   const begun: Begun = { id: kept.id, from: kept.from, to: typeof kept.to === "string" ? kept.to : null };
   const reaches = leap.isById ? Number(begun.from) <= Number(from) : begun.from <= from;
   if (!reaches || (begun.to !== null && begun.to <= from)) return null;
-  const operation = await lookAt(reading, begun);
+  const operation = await readStatus(reading, begun);
   if (operation === null) return null;
   const isRunning = /^(CREATED|RUNNING)$/.test(operation.status);
   const isFresh =
@@ -174,19 +174,19 @@ async function begin(reading: Reading, leap: Leap, from: string): Promise<Begun 
 
 async function awaitEnd(reading: Reading, begun: Begun): Promise<Operation | null> {
   const { link } = reading.session;
-  for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(waitMs * 1.5, MAX_LOOK_MS)) {
-    const operation = await lookAt(reading, begun);
+  for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(waitMs * 1.5, MAX_POLL_MS)) {
+    const operation = await readStatus(reading, begun);
     if (!operation || !/^(CREATED|RUNNING|CANCELING)$/.test(operation.status)) return operation;
     await rest(link, waitMs);
   }
 }
 
-const LOOK =
+const STATUS_QUERY =
   "query bulkOperation($id: ID!) { node(id: $id) { ... on BulkOperation { id status errorCode objectCount url completedAt } } }";
 
 /** The operation as it is now; null where Shopify knows it no more. */
-async function lookAt({ session }: Reading, begun: Begun): Promise<Operation | null> {
-  const { data } = await query(session, LOOK, { id: begun.id });
+async function readStatus({ session }: Reading, begun: Begun): Promise<Operation | null> {
+  const { data } = await query(session, STATUS_QUERY, { id: begun.id });
   const { node } = data;
   if (!isObject(node) || typeof node.status !== "string") return null;
   return {

@@ -12,7 +12,7 @@ import { catalogSignIns, type SignInRow } from "./table.ts";
 /** Longer than a server may take; whoever dies with a lease is waited for so long. */
 const LEASE_MS = 30_000;
 const WORK_MS = 20_000;
-const LOOK_AGAIN_MS = 200;
+const POLL_MS = 200;
 
 /** Renewals under way in this process, by what is renewed. */
 const UNDER_WAY = slot(() => new Map<string, Promise<SignInRow | null>>());
@@ -39,7 +39,7 @@ async function renewOnce(ctx: Context, row: SignInRow, scope: string | null): Pr
   while (!(await claim(ctx, row))) {
     const now = await findSignIn(ctx, row.url);
     if (now?.generation !== row.generation) return now?.state === "signed_in" ? now : null;
-    await ctx.clock.sleep(LOOK_AGAIN_MS); // another process is at it
+    await ctx.clock.sleep(POLL_MS); // another process is at it
   }
   let tokens: Awaited<ReturnType<typeof fetchTokens>>;
   try {

@@ -9,7 +9,7 @@ import { chatMessages, chatTurns, type ThreadRow, type TurnRow } from "./table.t
 
 /** Model and tool let go within this time; then the caller hears that it is on its way. */
 const LET_GO_MS = 1_900;
-const LOOK_MS = 100;
+const POLL_MS = 100;
 
 /** Ends the turn of the thread that has not ended, and keeps what came of it; nothing where there is none. */
 export async function endTurn(ctx: Context, thread: ThreadRow, partialText: string | null): Promise<void> {
@@ -57,7 +57,7 @@ async function askElsewhere(ctx: Context, turn: TurnRow, partialText: string | n
       .from(chatTurns)
       .where(eq(chatTurns.id, turn.id));
     if (row?.status !== "streaming") return;
-    await ctx.clock.sleep(LOOK_MS);
+    await ctx.clock.sleep(POLL_MS);
   }
 }
 

@@ -6,7 +6,7 @@ import { frameOf, LAST_FRAME, liveTurns } from "./live.ts";
 import { chatMessages, chatTurns, type ThreadRow } from "./table.ts";
 
 /** How often the store is asked about a turn of another process. */
-const LOOK_MS = 300;
+const POLL_MS = 300;
 
 /** The stream of the turn that is under way, from its start; null where none is. */
 export async function streamOf(
@@ -17,12 +17,12 @@ export async function streamOf(
   if (live) return (signal) => live.follow(signal);
   if (!ctx.store.remote || thread.activeTurnId === null) return null;
   const turnId = thread.activeTurnId;
-  const at = await look(ctx, turnId);
+  const at = await readTurn(ctx, turnId);
   const isElsewhere = at?.turn.status === "streaming" && (at.turn.leaseUntil ?? "") > timestamp(ctx.clock);
   return isElsewhere ? (signal) => followStored(ctx, turnId, signal) : null;
 }
 
-async function look(ctx: Context, turnId: string) {
+async function readTurn(ctx: Context, turnId: string) {
   const [row] = await ctx.db
     .select({ turn: chatTurns, message: chatMessages.rawData })
     .from(chatTurns)
@@ -35,7 +35,7 @@ async function look(ctx: Context, turnId: string) {
 async function* followStored(ctx: Context, turnId: string, signal: AbortSignal): AsyncGenerator<string> {
   const told: Told = new Map();
   while (!signal.aborted) {
-    const at = await look(ctx, turnId);
+    const at = await readTurn(ctx, turnId);
     if (!at) break;
     const fresh = at.message.parts.length === 0 ? [] : difference(told, at.message);
     if (fresh.length > 0) yield fresh.map(frameOf).join("");
@@ -45,7 +45,7 @@ async function* followStored(ctx: Context, turnId: string, signal: AbortSignal):
         .join("");
       break;
     }
-    await ctx.clock.sleep(LOOK_MS, signal);
+    await ctx.clock.sleep(POLL_MS, signal);
   }
   yield LAST_FRAME;
 }

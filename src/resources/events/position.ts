@@ -11,13 +11,13 @@ interface Landmark {
 export async function firstSince(
   target: string,
   end: number,
-  look: (seq: number) => Promise<Landmark | undefined>,
+  firstFrom: (seq: number) => Promise<Landmark | undefined>,
 ): Promise<number> {
-  let low = (await look(0))?.seq ?? 0;
+  let low = (await firstFrom(0))?.seq ?? 0;
   let high = end;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const found = await look(middle);
+    const found = await firstFrom(middle);
     if (found && found.timestamp < target) low = found.seq + 1;
     else high = middle;
   }

@@ -10,12 +10,12 @@ export function fileOf({ kind, content }: Artifact): { name: string; type: strin
 
 const typeOf = (artifact: Artifact) => (fileOf(artifact)?.type.split(";")[0] ?? "").trim().toLowerCase();
 
-export type Look = "tree" | "text" | "html" | "image" | "none";
+export type Preview = "tree" | "text" | "html" | "image" | "none";
 
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/svg+xml"];
 
 /** How an artifact is shown. */
-export function lookOf(artifact: Artifact): Look {
+export function previewOf(artifact: Artifact): Preview {
   if (artifact.kind === "json") return artifact.content.storage === "inline" ? "tree" : "text";
   if (artifact.kind === "text") return "text";
   const type = typeOf(artifact);
@@ -29,7 +29,8 @@ export const isBoard = ({ content: { data } }: Artifact): boolean =>
   typeof data === "object" && data !== null && "type" in data && data.type === "flashboard";
 
 /** A flashboard, or a page that a run made. */
-export const isDashboard = (artifact: Artifact): boolean => isBoard(artifact) || lookOf(artifact) === "html";
+export const isDashboard = (artifact: Artifact): boolean =>
+  isBoard(artifact) || previewOf(artifact) === "html";
 
 /** The address of its page; dashboards are an area of their own. */
 export const pageOf = (artifact: Artifact): string =>

@@ -4,7 +4,7 @@ import type { Artifact } from "../../calls.ts";
 import { Shown } from "../base/page.tsx";
 import { sized } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
-import { contentUrl, lookOf, titleOf } from "./artifact.ts";
+import { contentUrl, previewOf, titleOf } from "./artifact.ts";
 import { boardOf, Flashboard } from "./flashboard.tsx";
 
 /** Of a long content so much is fetched and shown. */
@@ -14,7 +14,7 @@ const JSON_BYTES = 8 * 1024 * 1024;
 
 /** What an artifact holds, in the way that its kind asks for. Nothing in it is run, and nothing of it is part of this page. */
 export function ArtifactView({ artifact }: { artifact: Artifact }) {
-  switch (lookOf(artifact)) {
+  switch (previewOf(artifact)) {
     case "tree":
       return <Tree value={artifact.content.data} label="the content" />;
     case "image":

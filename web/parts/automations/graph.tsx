@@ -1,7 +1,7 @@
 import type { AutomationRun } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { Sideways } from "../base/sideways.tsx";
-import { INK, lookOf, type Tone } from "../base/status.tsx";
+import { INK, styleOf, type Tone } from "../base/status.tsx";
 import { dependencyOf, HEIGHT, type Layout, layOut, type Step } from "./graph-layout.ts";
 
 const STROKE: Readonly<Record<Tone, string>> = {
@@ -86,8 +86,8 @@ function Drawn({ layout, run = null, chosen = null, onChoose, bad = [] }: Props 
         <ul>
           {placed.map((step) => {
             const state = stateOf(step.key);
-            const look = state ? lookOf(state.status) : null;
-            const Icon = look?.icon;
+            const style = state ? styleOf(state.status) : null;
+            const Icon = style?.icon;
             const branches = (step.dependsOn ?? []).flatMap((text) => dependencyOf(text).branch ?? []);
             return (
               <li
@@ -105,14 +105,14 @@ function Drawn({ layout, run = null, chosen = null, onChoose, bad = [] }: Props 
                   aria-pressed={chosen === step.key}
                   onClick={() => onChoose?.(step.key)}
                   className={`flex size-full items-center gap-2 rounded-lg border bg-raised px-2.5 text-left hover:border-accent ${chosen === step.key ? "ring-2 ring-accent" : ""}`}
-                  style={{ borderColor: STROKE[bad.includes(step.key) ? "bad" : (look?.tone ?? "idle")] }}
+                  style={{ borderColor: STROKE[bad.includes(step.key) ? "bad" : (style?.tone ?? "idle")] }}
                 >
-                  {Icon && look && (
+                  {Icon && style && (
                     <Icon
                       size={16}
                       role="img"
-                      aria-label={look.label}
-                      className={`shrink-0 ${INK[look.tone]} ${state?.status === "running" ? "spin" : ""}`}
+                      aria-label={style.label}
+                      className={`shrink-0 ${INK[style.tone]} ${state?.status === "running" ? "spin" : ""}`}
                     />
                   )}
                   <span className="min-w-0 grow">

@@ -13,13 +13,13 @@ const KINDS: Readonly<Record<Kind, string>> = {
   bad: "border border-bad/50 bg-raised text-bad hover:bg-bad-soft",
 };
 
-interface Look {
+interface ButtonStyle {
   kind?: Kind;
   icon?: LucideIcon;
   children?: ReactNode;
 }
 
-interface Props extends Look, Omit<ButtonHTMLAttributes<HTMLButtonElement>, "children"> {
+interface Props extends ButtonStyle, Omit<ButtonHTMLAttributes<HTMLButtonElement>, "children"> {
   busy?: boolean;
 }
 
@@ -49,7 +49,7 @@ export function Button({
   );
 }
 
-export function LinkButton({ kind = "plain", icon: Icon, href, children }: Look & { href: string }) {
+export function LinkButton({ kind = "plain", icon: Icon, href, children }: ButtonStyle & { href: string }) {
   return (
     <Link href={href} className={`${SHAPE} ${KINDS[kind]}`}>
       {Icon && <Icon size={15} aria-hidden className="shrink-0" />}

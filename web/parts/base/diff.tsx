@@ -42,7 +42,7 @@ function linesOf(before: readonly string[], after: readonly string[]): Line[] {
   return lines;
 }
 
-const LOOK = { " ": "text-soft", "-": "bg-bad-soft text-bad", "+": "bg-good-soft text-good" } as const;
+const STYLE = { " ": "text-soft", "-": "bg-bad-soft text-bad", "+": "bg-good-soft text-good" } as const;
 const SAID = { " ": "", "-": "Before: ", "+": "Now: " } as const;
 
 const textOf = (value: unknown): string =>
@@ -63,7 +63,7 @@ export function Diff({ before, after, label }: { before: unknown; after: unknown
           // biome-ignore lint/suspicious/noArrayIndexKey: lines are known by their place alone
           key={at}
           dir="auto"
-          className={`px-3 whitespace-pre-wrap [overflow-wrap:anywhere] ${LOOK[sign]}`}
+          className={`px-3 whitespace-pre-wrap [overflow-wrap:anywhere] ${STYLE[sign]}`}
         >
           <span aria-hidden className="mr-2 select-none">
             {sign}

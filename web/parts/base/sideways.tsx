@@ -25,7 +25,7 @@ export function Sideways({ children }: Props) {
     const { current } = box;
     const inner = current?.firstElementChild;
     if (!current || !inner) return;
-    const look = () => {
+    const measure = () => {
       const { clientWidth, scrollWidth, scrollLeft } = current;
       const next = {
         room: clientWidth,
@@ -34,14 +34,14 @@ export function Sideways({ children }: Props) {
       };
       setSeen((before) => (JSON.stringify(before) === JSON.stringify(next) ? before : next));
     };
-    look();
-    const watch = new ResizeObserver(look);
+    measure();
+    const watch = new ResizeObserver(measure);
     watch.observe(current);
     watch.observe(inner);
-    current.addEventListener("scroll", look, { passive: true });
+    current.addEventListener("scroll", measure, { passive: true });
     return () => {
       watch.disconnect();
-      current.removeEventListener("scroll", look);
+      current.removeEventListener("scroll", measure);
     };
   }, []);
   return (

@@ -33,7 +33,7 @@ import type {
 
 export type Tone = "good" | "bad" | "warn" | "busy" | "wait" | "idle";
 
-interface Look {
+interface StatusStyle {
   tone: Tone;
   icon: LucideIcon;
   label: string;
@@ -62,7 +62,7 @@ export type StatusWord =
   | "noted";
 
 /** Each status has a colour and a shape of its own. */
-const LOOKS: Readonly<Record<StatusWord, Look>> = {
+const STYLES: Readonly<Record<StatusWord, StatusStyle>> = {
   pending: { tone: "idle", icon: CircleDashed, label: "Queued" },
   running: { tone: "busy", icon: LoaderCircle, label: "Running" },
   waiting: { tone: "wait", icon: Hourglass, label: "Waiting" },
@@ -97,8 +97,8 @@ const LOOKS: Readonly<Record<StatusWord, Look>> = {
 };
 
 /** Of a word that a newer server has, the word itself. */
-export const lookOf = (status: StatusWord): Look =>
-  LOOKS[status] ?? { tone: "idle", icon: Circle, label: String(status).replaceAll("_", " ") };
+export const styleOf = (status: StatusWord): StatusStyle =>
+  STYLES[status] ?? { tone: "idle", icon: Circle, label: String(status).replaceAll("_", " ") };
 
 export const INK: Readonly<Record<Tone, string>> = {
   good: "text-good",
@@ -118,7 +118,7 @@ const FILL: Readonly<Record<Tone, string>> = {
 };
 
 export function StatusIcon({ status, size = 15 }: { status: StatusWord; size?: number }) {
-  const { icon: Icon, tone, label } = lookOf(status);
+  const { icon: Icon, tone, label } = styleOf(status);
   const moves = status === "running" || status === "processing" || status === "streaming";
   return (
     <Icon
@@ -132,7 +132,7 @@ export function StatusIcon({ status, size = 15 }: { status: StatusWord; size?: n
 
 /** A status in words, with its colour and shape. */
 export function Status({ status, label }: { status: StatusWord; label?: string | undefined }) {
-  const { icon: Icon, tone, label: known } = lookOf(status);
+  const { icon: Icon, tone, label: known } = styleOf(status);
   const moves = status === "running" || status === "processing" || status === "streaming";
   return (
     <span

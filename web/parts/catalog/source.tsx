@@ -31,21 +31,21 @@ export function ByAddress({ onFound }: Props) {
   const [address, setAddress] = useState("");
   const [connectionId, setConnectionId] = useState("");
   const isSpec = /\.(json|ya?ml)(\?|$)/i.test(address);
-  const look = useChange("POST /api/v1/api-catalog/discover", {
+  const discover = useChange("POST /api/v1/api-catalog/discover", {
     touches: [],
     tellsErrors: false,
     onDone: (found) => onFound({ ...found, type: "http" }),
   });
-  const told = toldBy(look.error);
+  const told = toldBy(discover.error);
   return (
     <FormFrame
       title="An API, by its address"
-      call={look}
+      call={discover}
       drawn={["baseUrl", "specUrl", "connectionId"]}
       isReady={address.trim() !== ""}
       verb="Look what it can do"
       onSend={() =>
-        look.mutate({
+        discover.mutate({
           body: {
             sourceType: "http",
             ...(isSpec ? { specUrl: address.trim() } : { baseUrl: address.trim() }),
@@ -78,21 +78,21 @@ export function ByServer({ onFound }: Props) {
   const [address, setAddress] = useState(search.get("url") ?? "");
   const [transport, setTransport] = useState<"http" | "sse">("http");
   const [connectionId, setConnectionId] = useState("");
-  const look = useChange("POST /api/v1/api-catalog/discover", {
+  const discover = useChange("POST /api/v1/api-catalog/discover", {
     touches: [],
     tellsErrors: false,
     onDone: (found) => onFound({ ...found, url: found.url ?? address.trim(), type: "mcp" }),
   });
-  const told = toldBy(look.error);
+  const told = toldBy(discover.error);
   return (
     <FormFrame
       title="An MCP server"
-      call={look}
+      call={discover}
       drawn={["mcpUrl", "mcpTransport", "connectionId"]}
       isReady={address.trim() !== ""}
       verb="Ask it for its tools"
       onSend={() =>
-        look.mutate({
+        discover.mutate({
           body: {
             sourceType: "mcp",
             mcpUrl: address.trim(),

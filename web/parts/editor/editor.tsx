@@ -12,7 +12,7 @@ import { badLinesOf, markdown } from "./markdown.ts";
 import { offersOf } from "./offers.ts";
 import type { TemplatePath } from "./template-paths.ts";
 
-const look = EditorView.theme({
+const theme = EditorView.theme({
   "&": { fontSize: "12px", backgroundColor: "var(--raised)", color: "var(--ink)" },
   "&.cm-focused": { outline: "none" },
   ".cm-scroller": { fontFamily: "ui-monospace, Menlo, Consolas, monospace", lineHeight: "1.55" },
@@ -103,7 +103,7 @@ export default function Editor(props: EditorProps) {
         doc: told.current.value,
         extensions: [
           basicSetup,
-          look,
+          theme,
           syntaxHighlighting(colours),
           EditorView.lineWrapping,
           grammar.current.of(grammarOf(language, told.current.tables)),

@@ -45,7 +45,7 @@ export function TemplateText({ value, onChange, as = "template", isLong, classNa
         );
   const isDone = found.length === 1 && found[0]?.name === written;
   const offers: readonly Offer[] = isDone ? [] : found;
-  const look = ({
+  const highlight = ({
     currentTarget: { value: text, selectionStart },
   }: SyntheticEvent<HTMLInputElement | HTMLTextAreaElement>) => {
     const end = selectionStart ?? text.length;
@@ -87,7 +87,7 @@ export function TemplateText({ value, onChange, as = "template", isLong, classNa
     onKeyDown,
     onChange: (event: SyntheticEvent<HTMLInputElement | HTMLTextAreaElement>) => {
       onChange(event.currentTarget.value);
-      look(event);
+      highlight(event);
     },
   };
   return (

@@ -115,7 +115,7 @@ export async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]
 
 /** Whatever has this id. */
 export async function searchId(id: string, signal: AbortSignal): Promise<Hit[]> {
-  const looks: readonly Promise<Hit>[] = [
+  const searches: readonly Promise<Hit>[] = [
     call("GET /api/v1/action-runs/{run_id}", { path: { run_id: id } }, { signal }).then(
       ({ kind, displayStatus }) => ({
         href: `/runs/${id}`,
@@ -205,8 +205,8 @@ export async function searchId(id: string, signal: AbortSignal): Promise<Hit[]> 
       icon: Webhook,
     })),
   ];
-  const found = await Promise.allSettled(looks);
-  return found.flatMap((look) => (look.status === "fulfilled" ? [look.value] : []));
+  const found = await Promise.allSettled(searches);
+  return found.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
 }
 
 /** Of the newest runs, artifacts and webhooks those whose id ends like this. */

@@ -8,7 +8,7 @@ import { Mono } from "../base/copy.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { ErrorText, errorLine } from "../base/error-text.tsx";
 import { Empty, Facts, Shown } from "../base/page.tsx";
-import { lookOf, Status, Tag } from "../base/status.tsx";
+import { Status, styleOf, Tag } from "../base/status.tsx";
 import { exactly, inWords, When } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 import { Choice, FilterBar } from "../table/filters.tsx";
@@ -57,7 +57,7 @@ export function OutboundDeliveries({ webhook }: { webhook: Webhook }) {
         <Choice
           label="Status"
           value={status}
-          options={STATUSES.map((id) => [id, lookOf(id).label] as const)}
+          options={STATUSES.map((id) => [id, styleOf(id).label] as const)}
           onChange={(value) => filters.set("status", value)}
         />
       </FilterBar>

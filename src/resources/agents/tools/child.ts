@@ -11,7 +11,7 @@ import type { ToolUser } from "./contract.ts";
 
 /** An agent waits so long for what it set off; then it hears that it is still under way. */
 const MAX_WAIT_MS = 120_000;
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 /** Agents set off runs that ask agents: one chain has so many at most. */
 const MAX_IN_CHAIN = 100;
 
@@ -65,7 +65,7 @@ export async function awaited<Row>(
 ): Promise<Row> {
   const until = ctx.clock.monotonic() + MAX_WAIT_MS;
   for (;;) {
-    const changed = ctx.signals.wait(topic, LOOK_MS, signal);
+    const changed = ctx.signals.wait(topic, POLL_MS, signal);
     const row = await find();
     if (isOver(row)) return row;
     if (signal.aborted) {
