@@ -40,7 +40,7 @@ interface DecidedWhens {
   /** What is left of the time that the conditions may take together. */
   leftMs: number;
   /** By a hash of the expression and what it sees. */
-  outcomes: Map<string, Json | AppError>;
+  results: Map<string, Json | AppError>;
 }
 
 /** What the queue of runs hands to those above it: changes of state, in the same transaction, and questions. */

@@ -1,7 +1,7 @@
 import { AppError } from "./errors.ts";
 import type { Json } from "./json.ts";
+import { LONG_WORK_MS, lowerPriority, lowestPriority, PRIORITIES } from "./priority.ts";
 import { residentBytes } from "./resident.ts";
-import { LONG_WORK_MS, PRIORITIES, stepBack, stepLast } from "./step-back.ts";
 import { envFor, type ReachablePaths } from "./walls.ts";
 
 const WATCH_MS = 50;
@@ -57,11 +57,11 @@ export async function doChoreOnBytes(
     killSignal: "SIGKILL",
     timeout: chore.timeoutMs,
   });
-  stepBack(spawned.pid, PRIORITIES.chore);
+  lowerPriority(spawned.pid, PRIORITIES.chore);
   let isTooLarge = false;
   let checks = 0;
   const watch = setInterval(() => {
-    if (++checks === LONG_WORK_MS / WATCH_MS) stepLast(spawned.pid);
+    if (++checks === LONG_WORK_MS / WATCH_MS) lowestPriority(spawned.pid);
     if (residentBytes(spawned.pid) <= chore.maxResidentBytes) return;
     isTooLarge = true;
     spawned.kill("SIGKILL");

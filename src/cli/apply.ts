@@ -1,6 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import { carryOutPlan, nameOf, type Secrets } from "./apply/carry.ts";
-import { makePlan, type Plan, type Step, told } from "./apply/plan.ts";
+import { makePlan, type Plan, type PlanStep, told } from "./apply/plan.ts";
 import { readFiles } from "./apply/read.ts";
 import { readState } from "./apply/state.ts";
 import { plain } from "./client.ts";
@@ -60,7 +60,8 @@ function show(host: Host, { steps, notes, unchanged }: Plan, isDry: boolean): vo
       );
   }
   for (const note of notes) host.err(plain(note));
-  const count = (operation: Step["operation"]) => steps.filter((step) => step.operation === operation).length;
+  const count = (operation: PlanStep["operation"]) =>
+    steps.filter((step) => step.operation === operation).length;
   const sent = count("send");
   const parts = [
     `${count("create")} to create`,

@@ -6,7 +6,7 @@ import { systemClock } from "../base/clock.ts";
 import { openLog } from "../base/log.ts";
 import { openDemoClient } from "./demo/client.ts";
 import { openReceiver, type Receiver } from "./demo/receiver.ts";
-import { type Outcome, playShow } from "./demo/show.ts";
+import { type DemoResult, playShow } from "./demo/show.ts";
 import { openStage, type Stage, StepFailed } from "./demo/stage.ts";
 import { EMAIL, type Owner, takeOwner } from "./demo/workspace.ts";
 import { carryOut, type Host, readArgs, withApp } from "./host.ts";
@@ -101,7 +101,7 @@ async function perform({ host, parts, receiver, stage, once, isKept }: Performan
     });
 
     const client = openDemoClient(running.origin, owner.token);
-    const outcome = await Promise.race([
+    const result = await Promise.race([
       playShow({
         stage,
         client,
@@ -112,13 +112,13 @@ async function perform({ host, parts, receiver, stage, once, isKept }: Performan
       }),
       stopped,
     ]);
-    if (outcome === null) return false;
+    if (result === null) return false;
     const seconds = stage.secondsSoFar();
     stage.record("done", { seconds });
     stage.print(stage.good(`Every step did what it should, in ${seconds.toFixed(1)} s.`));
     if (isKept) stage.print(`Run it again with --data ${dataFolder}: it goes on from here.`);
     if (!once) {
-      invite(stage, running.origin, owner, outcome);
+      invite(stage, running.origin, owner, result);
       await stopped;
     }
     return true;
@@ -138,9 +138,9 @@ function modelOf({ config, secrets }: Parts): string | null {
 }
 
 /** What one can look at while the server goes on. */
-function invite(stage: Stage, origin: string, owner: Owner, outcome: Outcome): void {
-  const { automationRunId, automationId, correlationId, artifactId } = outcome;
-  stage.record("serving", { origin, email: EMAIL, password: owner.password, token: owner.token, ...outcome });
+function invite(stage: Stage, origin: string, owner: Owner, result: DemoResult): void {
+  const { automationRunId, automationId, correlationId, artifactId } = result;
+  stage.record("serving", { origin, email: EMAIL, password: owner.password, token: owner.token, ...result });
   const get = (label: string, path: string) =>
     stage.line(label, `curl -H "Authorization: Bearer $TOKEN" "${origin}${path}"`);
   stage.print("\nThe server goes on until Ctrl-C. Open it in a browser and sign in:\n");

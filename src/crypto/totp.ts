@@ -14,11 +14,11 @@ export function codeAt(secret: Uint8Array, counter: number, digits = DIGITS): st
 }
 
 /** RFC 6238: the counter at an instant in milliseconds. */
-export const stepAt = (ms: number): number => Math.floor(ms / STEP_MS);
+export const counterAt = (ms: number): number => Math.floor(ms / STEP_MS);
 
 /** The counter that `code` belongs to: that of the instant, the one before or the one after; null where none fits. */
-export function stepOf(secret: Uint8Array, code: string, ms: number): number | null {
-  const now = stepAt(ms);
+export function counterOf(secret: Uint8Array, code: string, ms: number): number | null {
+  const now = counterAt(ms);
   const given = Buffer.from(code);
   const fits = [now - 1, now, now + 1].filter((step) => {
     const right = Buffer.from(codeAt(secret, step));

@@ -1,7 +1,7 @@
 import type { App } from "../context.ts";
 import { eventsTopic } from "../resources/events/service.ts";
 import { recordAttempts } from "../resources/webhooks/attempts.ts";
-import { type Outcome, sendOnce } from "../resources/webhooks/send.ts";
+import { type Attempt, sendOnce } from "../resources/webhooks/send.ts";
 import { type Subscription, subscriptionReader } from "../resources/webhooks/subscriptions.ts";
 import { OUTBOUND_TOPIC } from "../resources/webhooks/table.ts";
 import {
@@ -11,7 +11,7 @@ import {
   putBackAll,
   type Taken,
 } from "../resources/webhooks/take.ts";
-import { openTrail, type Step } from "../resources/webhooks/trail.ts";
+import { type Advance, openTrail } from "../resources/webhooks/trail.ts";
 import { openLanes } from "./lanes.ts";
 import type { Loop } from "./loop.ts";
 import { openShares } from "./shares.ts";
@@ -96,16 +96,16 @@ export function openDeliverer(app: App): Deliverer {
       const isLate = app.clock.now().getTime() > one.untilMs - app.config.webhookTimeout * 1000 - MARGIN_MS;
       // a process that stood still may have lost it to another, and gives it back if it has not
       const isLost = app.peers?.isLapsed() ?? false;
-      const outcome =
+      const attempt =
         subscription === undefined || isLate || isLost || isDraining
           ? null
           : await sendOnce(app, { ...one, subscription }, stopping.signal).catch((error: unknown) => {
               app.log.report(error, { at: "send a delivery", deliveryId: one.delivery.id });
               return null;
             });
-      ledger.add(outcome ?? one);
+      ledger.add(attempt ?? one);
       letGo(one);
-      return outcome && (outcome.error === null ? "well" : "badly");
+      return attempt && (attempt.error === null ? "well" : "badly");
     },
   );
   /** False for what is in hand already: where the clock was set forward, its time seems to be over. */
@@ -184,7 +184,7 @@ export function openDeliverer(app: App): Deliverer {
     if (isHeldUp && nowMs - followedMs < HELD_UP_MS) return false;
     followedMs = nowMs;
     let hasMore = false;
-    const takeUp = ({ taken, left, more }: Step) => {
+    const takeUp = ({ taken, left, more }: Advance) => {
       for (const id of left) behind.add(id);
       for (const one of taken) lanes.add(one);
       hasMore ||= more;
@@ -243,10 +243,10 @@ const weightOf = (bytes: number) => 1 + Math.floor(bytes / UNIT_BYTES);
 
 /** Writes down in groups what came of deliveries: how a try ended, or that there was none. */
 function openLedger(app: App) {
-  let waiting: (Outcome | Taken)[] = [];
+  let waiting: (Attempt | Taken)[] = [];
   let writing: Promise<void> | null = null;
   let isUrgent = false;
-  const isOutcome = (one: Outcome | Taken): one is Outcome => "taken" in one;
+  const isAttempt = (one: Attempt | Taken): one is Attempt => "taken" in one;
 
   const write = async () => {
     while (waiting.length > 0) {
@@ -254,10 +254,10 @@ function openLedger(app: App) {
       const group = waiting.slice(0, MAX_RECORDED);
       waiting = waiting.slice(MAX_RECORDED);
       try {
-        await recordAttempts(app, group.filter(isOutcome));
+        await recordAttempts(app, group.filter(isAttempt));
         await putBack(
           app,
-          group.filter((one) => !isOutcome(one)).map((one) => (one as Taken).delivery.id),
+          group.filter((one) => !isAttempt(one)).map((one) => (one as Taken).delivery.id),
         );
       } catch (error) {
         // They stay taken, and are sent again once their time is over.
@@ -267,7 +267,7 @@ function openLedger(app: App) {
     writing = null;
   };
   return {
-    add(one: Outcome | Taken) {
+    add(one: Attempt | Taken) {
       waiting.push(one);
       writing ??= write();
     },

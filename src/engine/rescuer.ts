@@ -7,7 +7,7 @@ import { type Lost, rescueRuns } from "../queue/lease.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { tell } from "./execute.ts";
 import type { Loop } from "./loop.ts";
-import { aheadMs, STEP_MS } from "./timekeeper.ts";
+import { aheadMs, CLOCK_JUMP_MS } from "./timekeeper.ts";
 
 /**
  * Takes up again what dead processes left under way: at the first tick all of earlier boots, later what has outlived its
@@ -23,7 +23,7 @@ export function rescuer(app: App): Loop {
     name: "rescuer",
     async tick() {
       const now = aheadMs(app.clock);
-      if (now > known + STEP_MS) patientUntilMs = app.clock.monotonic() + LEASE_MS;
+      if (now > known + CLOCK_JUMP_MS) patientUntilMs = app.clock.monotonic() + LEASE_MS;
       known = now;
       if (left.length > 0) left = await rescue(app, left);
       if (app.clock.monotonic() >= patientUntilMs) left.push(...(await rescue(app, lost)));

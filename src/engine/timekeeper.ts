@@ -13,7 +13,7 @@ import type { WriteDb } from "../store/store.ts";
 import type { Loop } from "./loop.ts";
 
 /** The wall clock may be corrected by so much without anybody waiting longer for it. */
-export const STEP_MS = 1_000;
+export const CLOCK_JUMP_MS = 1_000;
 
 /** By how much the wall clock is ahead of the one that never jumps, in milliseconds. */
 export const aheadMs = (clock: Clock): number => clock.now().getTime() - clock.monotonic();
@@ -26,7 +26,7 @@ export function timekeeper(app: App): Loop {
     name: "timekeeper",
     async tick() {
       const now = aheadMs(app.clock);
-      if (now < known - STEP_MS) {
+      if (now < known - CLOCK_JUMP_MS) {
         const mended = await mendInstants(app);
         if (mended > 0)
           app.log.write("warn", "the clock was set back; what waits goes by it as it is now", { mended });

@@ -76,7 +76,7 @@ async function evaluateFirst<T extends Json>(
     const { now, run, ...lasting } = scope;
     const key = Bun.SHA256.hash(await writeJson([text, lasting]), "hex");
     const known = tx.decidedWhens.get(decision);
-    const outcome = known?.outcomes.get(key);
+    const outcome = known?.results.get(key);
     if (outcome instanceof AppError) throw outcome;
     if (outcome !== undefined) return outcome as T;
     if (known && known.leftMs <= 0) throw error;
@@ -89,10 +89,10 @@ async function evaluateFirst<T extends Json>(
       try {
         const results: KeptResult[] = [];
         for (const { step, row } of rows) results.push({ step, json: await openContent(tx, row) });
-        decided.outcomes.set(key, await inChild(scope, results));
+        decided.results.set(key, await inChild(scope, results));
       } catch (fault) {
         if (!(fault instanceof AppError) || !LASTING.includes(fault.code)) throw fault;
-        decided.outcomes.set(key, fault);
+        decided.results.set(key, fault);
         decided.leftMs -= tx.clock.monotonic() - startedMs;
       }
     });
@@ -103,7 +103,7 @@ async function evaluateFirst<T extends Json>(
 const LASTING = ["condition_error", "template_error", "gone"];
 
 function decidedOf({ decidedWhens }: WriteContext, decision: string) {
-  const decided = decidedWhens.get(decision) ?? { leftMs: MAX_CONDITIONS_MS, outcomes: new Map() };
+  const decided = decidedWhens.get(decision) ?? { leftMs: MAX_CONDITIONS_MS, results: new Map() };
   decidedWhens.set(decision, decided);
   return decided;
 }

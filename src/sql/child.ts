@@ -12,7 +12,7 @@ import type { Json } from "../base/json.ts";
 import type { Column } from "./contract.ts";
 import { lock, makeViews, prepare } from "./lockdown.ts";
 import { messageOf } from "./messages.ts";
-import type { FromChild, Job, Outcome, Run, Start, ToChild } from "./protocol.ts";
+import type { FromChild, Job, Run, Start, StatementResult, ToChild } from "./protocol.ts";
 import { saveLines, sendRows } from "./rows.ts";
 import { checkKind, lastText, refuseNames, statementsOf } from "./statements.ts";
 import { copyInto, parquet, quoteName, quoteText } from "./text.ts";
@@ -42,8 +42,8 @@ export function sqlChild(): Promise<never> {
       }
       if (!connection) throw new AppError("internal", "The SQL process was not started.");
       if (message.kind !== "run") hide = [...hide, ...pathsOf(message)];
-      const outcome = await work(await connection, message);
-      send({ kind: "end", outcome });
+      const result = await work(await connection, message);
+      send({ kind: "end", result });
     } catch (error) {
       send({ kind: "error", ...messageOf(error, hide, message.kind === "run") });
     }
@@ -68,7 +68,7 @@ async function open(start: Start): Promise<DuckDBConnection> {
   return connection;
 }
 
-function work(connection: DuckDBConnection, message: Job | Run): Promise<Outcome> {
+function work(connection: DuckDBConnection, message: Job | Run): Promise<StatementResult> {
   switch (message.kind) {
     case "query":
       return query(connection, message);
@@ -94,13 +94,13 @@ function pathsOf(job: Job): string[] {
   return [...folders, ...into];
 }
 
-async function query(connection: DuckDBConnection, job: JobOf<"query">): Promise<Outcome> {
+async function query(connection: DuckDBConnection, job: JobOf<"query">): Promise<StatementResult> {
   const { statement } = await advance(connection, job, []);
   if (![StatementType.SELECT, StatementType.EXPLAIN].includes(statement.statementType)) throw notSelect();
   return sendRows(statement, job, sendText);
 }
 
-async function explain(connection: DuckDBConnection, job: JobOf<"explain">): Promise<Outcome> {
+async function explain(connection: DuckDBConnection, job: JobOf<"explain">): Promise<StatementResult> {
   const { statement, count } = await advance(connection, job, []);
   if (statement.statementType !== StatementType.SELECT) throw notSelect();
   statement.destroySync();
@@ -134,7 +134,7 @@ async function advance(
 }
 
 /** The rows as one file, each value as the statement gives it, save what Parquet has no type for. */
-async function save(connection: DuckDBConnection, job: JobOf<"save">): Promise<Outcome> {
+async function save(connection: DuckDBConnection, job: JobOf<"save">): Promise<StatementResult> {
   const { statement, count } = await advance(connection, job, [], [job.into]);
   if (statement.statementType !== StatementType.SELECT) throw notSelect();
   if (job.format === "jsonl") {
@@ -158,7 +158,10 @@ async function save(connection: DuckDBConnection, job: JobOf<"save">): Promise<O
   return {};
 }
 
-async function materialize(connection: DuckDBConnection, job: JobOf<"materialize">): Promise<Outcome> {
+async function materialize(
+  connection: DuckDBConnection,
+  job: JobOf<"materialize">,
+): Promise<StatementResult> {
   const { statement, count } = await advance(connection, job, [job.into]);
   if (statement.statementType !== StatementType.SELECT) throw notSelect();
   const text = await lastText(connection, job.sql, count);
@@ -208,7 +211,7 @@ async function write(
   text: string,
   columns: readonly Column[],
   whole: "BIGINT" | "DECIMAL(38,0)",
-): Promise<Outcome> {
+): Promise<StatementResult> {
   const { partitionBy = [], stamp = [], limit } = job.options;
   const named = distinctNames(columns);
   const known = new Set(named.map((column) => column.name.toLowerCase()));
@@ -302,7 +305,7 @@ const notSelect = () => new AppError("sql_error", "The last statement must be a 
 const ALL_ROWS = { limit: Number.MAX_SAFE_INTEGER, maxBytes: Number.MAX_SAFE_INTEGER };
 
 /** One of our own statements, in a session. */
-async function run(connection: DuckDBConnection, { sql, parameters }: Run): Promise<Outcome> {
+async function run(connection: DuckDBConnection, { sql, parameters }: Run): Promise<StatementResult> {
   const statements = await statementsOf(connection, sql);
   for (let index = 0; ; index++) {
     const statement = await statements.prepare(index);

@@ -2,10 +2,10 @@ import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
+import { LONG_WORK_MS, lowerPriority, lowestPriority, PRIORITIES } from "../base/priority.ts";
 import { residentBytes } from "../base/resident.ts";
-import { LONG_WORK_MS, PRIORITIES, stepBack, stepLast } from "../base/step-back.ts";
 import { envFor, type ReachablePaths } from "../base/walls.ts";
-import type { FromChild, Outcome, ToChild } from "./protocol.ts";
+import type { FromChild, StatementResult, ToChild } from "./protocol.ts";
 
 /** How often a working child's memory is looked at. */
 const WATCH_MS = 100;
@@ -36,7 +36,7 @@ export interface ChildOptions {
 /** One DuckDB process. */
 export interface Child {
   /** Sends one piece of work; the rows' texts come to `onRows` before it resolves. One at a time. */
-  ask(message: ToChild, onRows?: (text: string) => void): Promise<Outcome>;
+  ask(message: ToChild, onRows?: (text: string) => void): Promise<StatementResult>;
   /** Ends the process at once; what is asked then rejects with `reason`. */
   kill(reason?: AppError): void;
   readonly isAlive: boolean;
@@ -47,7 +47,7 @@ export interface Child {
 }
 
 interface Waiting {
-  resolve(outcome: Outcome): void;
+  resolve(result: StatementResult): void;
   reject(error: unknown): void;
   onRows: (text: string) => void;
 }
@@ -94,7 +94,7 @@ export function startChild(options: ChildOptions): Child {
         loaded.resolve(true);
       }
       if (message.kind === "rows") waiting?.onRows(message.text);
-      if (message.kind === "end") finish((asked) => asked.resolve(message.outcome));
+      if (message.kind === "end") finish((asked) => asked.resolve(message.result));
       if (message.kind === "error") {
         const { code, message: text, retryable } = message;
         finish((asked) => asked.reject(new AppError(code, text, { retryable })));
@@ -108,7 +108,7 @@ export function startChild(options: ChildOptions): Child {
       finish((asked) => asked.reject(death));
     },
   });
-  stepBack(spawned.pid, PRIORITIES.sql);
+  lowerPriority(spawned.pid, PRIORITIES.sql);
   spawned.unref();
   void readComplaint(spawned.stderr, (text) => {
     complaint = text;
@@ -123,7 +123,7 @@ export function startChild(options: ChildOptions): Child {
 
   let checks = 0;
   const check = () => {
-    if (checks === LONG_WORK_MS / WATCH_MS) stepLast(spawned.pid);
+    if (checks === LONG_WORK_MS / WATCH_MS) lowestPriority(spawned.pid);
     const used = residentBytes(spawned.pid);
     if (used > memoryBytes * 1.25 + BASE_BYTES) {
       kill(new AppError("sql_memory", `The SQL needed more memory than its limit of ${memory}.`));
@@ -134,7 +134,7 @@ export function startChild(options: ChildOptions): Child {
 
   return {
     ask(message, onRows = () => undefined) {
-      const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+      const { promise, resolve, reject } = Promise.withResolvers<StatementResult>();
       if (!isAlive) {
         reject(death);
         return promise;

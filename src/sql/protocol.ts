@@ -37,7 +37,7 @@ export interface Run {
 export type ToChild = Start | Job | Run;
 
 /** What a piece of work ended with; the rows of a query went before it, as `rows`. */
-export interface Outcome {
+export interface StatementResult {
   columns?: Column[];
   /** Of a query: how many were sent. */
   rows?: number;
@@ -51,5 +51,5 @@ export type FromChild =
   | { kind: "ready" }
   /** JSON text of a list of rows. */
   | { kind: "rows"; text: string }
-  | { kind: "end"; outcome: Outcome }
+  | { kind: "end"; result: StatementResult }
   | { kind: "error"; code: ErrorCode; message: string; retryable: boolean };

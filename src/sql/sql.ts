@@ -7,7 +7,7 @@ import { openFairSemaphore } from "../base/semaphore.ts";
 import type { ReachablePaths } from "../base/walls.ts";
 import type { Sql, SqlJob } from "./contract.ts";
 import { type Child, startChild } from "./process.ts";
-import type { Outcome, ToChild } from "./protocol.ts";
+import type { StatementResult, ToChild } from "./protocol.ts";
 import { namesIn } from "./text.ts";
 
 /** Tenant statements that run at once, half of them of one organization; others wait in the queue. */
@@ -108,7 +108,7 @@ export function openSql(options: SqlOptions): Sql {
     job: SqlJob,
     message: ToChild,
     onRows?: (text: string) => void,
-  ): Promise<Outcome> => {
+  ): Promise<StatementResult> => {
     const leave = await semaphore.enter(job.signal, { organizationId: job.organizationId ?? "" });
     let child: Child;
     try {

@@ -6,7 +6,7 @@ import { storeFault } from "./faults.ts";
 import type { StoreOptions, WriteDb } from "./store.ts";
 import { sqliteError, Thread } from "./thread.ts";
 import { OptimisticFailure, type Transaction, type Writer } from "./write-queue.ts";
-import type { How, Step, WriterReply, WriterRequest } from "./writer.worker.ts";
+import type { How, StatementCall, WriterReply, WriterRequest } from "./writer.worker.ts";
 
 const STATEMENTS_KEPT = 256;
 
@@ -50,7 +50,7 @@ export class ThreadWriter implements Writer {
 
   /** Moves what it can of the WAL; to be called while no transaction is open. */
   async checkpoint(): Promise<void> {
-    await this.#channel.ask([this.#channel.step(CHECKPOINT)]);
+    await this.#channel.ask([this.#channel.call(CHECKPOINT)]);
   }
 
   close(): Promise<void> {
@@ -65,7 +65,7 @@ class ThreadTransaction implements Transaction {
   readonly #isOptimistic: boolean;
   readonly #options: CommitOptions;
   /** What the thread has not heard of yet. */
-  #steps: Step[];
+  #calls: StatementCall[];
   /** Where the current work begins in them. */
   #workStart = 0;
   /** True once the thread has heard of the current work, and has a savepoint before it. */
@@ -78,7 +78,7 @@ class ThreadTransaction implements Transaction {
     this.#channel = channel;
     this.#isOptimistic = isOptimistic;
     this.#options = options;
-    this.#steps = [channel.step(BEGIN)];
+    this.#calls = [channel.call(BEGIN)];
   }
 
   get lost(): unknown {
@@ -86,42 +86,42 @@ class ThreadTransaction implements Transaction {
   }
 
   savepoint(): void {
-    this.#workStart = this.#steps.length;
+    this.#workStart = this.#calls.length;
     this.#hasSavepoint = false;
   }
 
   release(): void {
-    if (this.#hasSavepoint) this.#steps.push(this.#channel.step(RELEASE));
+    if (this.#hasSavepoint) this.#calls.push(this.#channel.call(RELEASE));
   }
 
   rollbackTo(): void {
-    if (this.#hasSavepoint) this.#steps = [this.#channel.step(ROLLBACK_TO), this.#channel.step(RELEASE)];
-    else this.#steps.length = this.#workStart;
+    if (this.#hasSavepoint) this.#calls = [this.#channel.call(ROLLBACK_TO), this.#channel.call(RELEASE)];
+    else this.#calls.length = this.#workStart;
   }
 
   async commit(): Promise<void> {
-    if (!this.#isOpen && this.#steps.length === 1) return; // nobody wrote
+    if (!this.#isOpen && this.#calls.length === 1) return; // nobody wrote
     this.#options.beforeCommit?.();
-    this.#steps.push(this.#channel.step(COMMIT));
+    this.#calls.push(this.#channel.call(COMMIT));
     await this.#send(this.#options.syncMs);
   }
 
   async rollback(): Promise<void> {
-    this.#steps = [];
+    this.#calls = [];
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    await this.#channel.ask([this.#channel.step(ROLLBACK)]).catch(() => undefined); // a thread that broke has none open
+    await this.#channel.ask([this.#channel.call(ROLLBACK)]).catch(() => undefined); // a thread that broke has none open
   }
 
   /** A statement that somebody waits for. Throws a `storeFault`. */
   async perform(sql: string, how: How, values: unknown[]): Promise<unknown> {
     if (this.#lost !== null) throw storeFault(this.#lost);
-    const step = this.#channel.step(sql, how, values);
+    const call = this.#channel.call(sql, how, values);
     if (!this.#hasSavepoint) {
-      this.#steps.splice(this.#workStart, 0, this.#channel.step(SAVEPOINT));
+      this.#calls.splice(this.#workStart, 0, this.#channel.call(SAVEPOINT));
       this.#hasSavepoint = true;
     }
-    this.#steps.push(step);
+    this.#calls.push(call);
     return this.#send();
   }
 
@@ -129,15 +129,15 @@ class ThreadTransaction implements Transaction {
   leave(sql: string, values: readonly unknown[]): Promise<unknown> | undefined {
     if (!this.#isOptimistic) return this.perform(sql, "run", [...values]);
     if (this.#lost !== null) throw storeFault(this.#lost);
-    this.#steps.push(this.#channel.step(sql, "blind", values as unknown[]));
+    this.#calls.push(this.#channel.call(sql, "blind", values as unknown[]));
   }
 
   /** Gives back what the last step did. What went wrong before it is left in `lost`. */
   async #send(pauseMs?: number): Promise<unknown> {
-    const steps = this.#steps;
-    this.#steps = [];
+    const calls = this.#calls;
+    this.#calls = [];
     this.#isOpen = true;
-    const { value, fault, inTransaction } = await this.#channel.ask(steps, pauseMs).catch((error) => {
+    const { value, fault, inTransaction } = await this.#channel.ask(calls, pauseMs).catch((error) => {
       this.#isOpen = false;
       this.#lost ??= error;
       throw error;
@@ -147,8 +147,8 @@ class ThreadTransaction implements Transaction {
     const error = storeFault(
       fault.code === null ? new Error(fault.message) : sqliteError(fault.message, fault.code),
     );
-    const isLast = fault.at === steps.length - 1;
-    if (!isLast && steps[fault.at]?.[1] === "blind") this.#lost ??= new OptimisticFailure(error);
+    const isLast = fault.at === calls.length - 1;
+    if (!isLast && calls[fault.at]?.[1] === "blind") this.#lost ??= new OptimisticFailure(error);
     // after a full disk or a failed read SQLite rolls back by itself; what follows would run unprotected
     else if (!isLast || !inTransaction) this.#lost ??= error;
     throw this.#lost ?? error;
@@ -170,14 +170,14 @@ class WriterChannel {
     this.#path = path;
   }
 
-  step(sql: string, how: How = "control", values: unknown[] = []): Step {
+  call(sql: string, how: How = "control", values: unknown[] = []): StatementCall {
     for (const value of values) refuseUnknown(value);
     return [this.#numberOf(sql), how, values as SQLQueryBindings[]];
   }
 
   /** Throws `internal` when the thread has broken; the next request starts another. */
-  async ask(steps: Step[], pauseMs?: number): Promise<WriterReply> {
-    const request: WriterRequest = { learn: this.#learn, forget: this.#forget, steps, pauseMs };
+  async ask(calls: StatementCall[], pauseMs?: number): Promise<WriterReply> {
+    const request: WriterRequest = { learn: this.#learn, forget: this.#forget, calls, pauseMs };
     if (!this.#thread.isRunning) {
       request.open = this.#path;
       request.learn = [...this.#numbers].map(([sql, number]) => [number, sql]);
@@ -192,7 +192,7 @@ class WriterChannel {
   }
 
   close(): Promise<void> {
-    const last: WriterRequest = { learn: [], forget: [], steps: [], close: true };
+    const last: WriterRequest = { learn: [], forget: [], calls: [], close: true };
     return this.#thread.close(JSON.stringify(last));
   }
 

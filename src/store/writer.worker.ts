@@ -13,14 +13,14 @@ export interface WriterRequest {
   /** Statements that will not be spoken of again. */
   forget: number[];
   /** Carried out in order, up to the first that fails. */
-  steps: Step[];
+  calls: StatementCall[];
   /** So many milliseconds pass before them: a slow disk's stand-in. */
   pauseMs?: number;
   /** Closes the file; in the last request. */
   close?: true;
 }
 
-export type Step = [statement: number, how: How, values: SQLQueryBindings[]];
+export type StatementCall = [statement: number, how: How, values: SQLQueryBindings[]];
 
 /** What a step gives back: nothing, for those that nobody waits for, `{changes}`, rows as arrays, or rows as objects. */
 export type How = "control" | "blind" | "run" | "values" | "all";
@@ -52,9 +52,9 @@ function perform(request: WriterRequest): WriterReply {
     path = request.open ?? path;
     for (const [number, sql] of request.learn) texts.set(number, sql);
     // a file that could not be opened may be back by the next request
-    if (request.steps.length > 0) connection ??= openWriter(path);
+    if (request.calls.length > 0) connection ??= openWriter(path);
     if (request.pauseMs !== undefined) Bun.sleepSync(request.pauseMs);
-    for (; at < request.steps.length; at++) value = run(request.steps[at] as Step);
+    for (; at < request.calls.length; at++) value = run(request.calls[at] as StatementCall);
   } catch (error) {
     const { message, code, name } = error as Error & { code?: unknown };
     fault = { at, message, code: name === "SQLiteError" ? String(code) : null };
@@ -67,7 +67,7 @@ function perform(request: WriterRequest): WriterReply {
   return { value, fault, inTransaction: !request.close && (connection?.inTransaction ?? false) };
 }
 
-function run([number, how, values]: Step): unknown {
+function run([number, how, values]: StatementCall): unknown {
   const statement = prepared.get(number) ?? prepare(number);
   switch (how) {
     case "control":

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { eq } from "drizzle-orm";
-import { codeAt, stepAt } from "../../src/crypto/totp.ts";
+import { codeAt, counterAt } from "../../src/crypto/totp.ts";
 import { sessions } from "../../src/resources/sessions/table.ts";
 import { users } from "../../src/resources/users/table.ts";
 import { PASSWORD } from "../support/app.ts";
@@ -41,7 +41,7 @@ test("a person changes the password, and turns a second factor on and off", asyn
   await dialog.locator("[aria-invalid=true]").waitFor();
   await dialog
     .getByRole("textbox", { name: "Code" })
-    .fill(codeAt(secret, stepAt(weir.clock.now().getTime())));
+    .fill(codeAt(secret, counterAt(weir.clock.now().getTime())));
   await dialog.getByRole("button", { name: "Turn it on" }).click();
   const codes = page.getByRole("dialog", { name: "Keep your recovery codes" });
   expect(((await codes.locator("code").textContent()) ?? "").split("\n")).toHaveLength(10);

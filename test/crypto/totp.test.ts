@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { base32, codeAt, stepAt, stepOf } from "../../src/crypto/totp.ts";
+import { base32, codeAt, counterAt, counterOf } from "../../src/crypto/totp.ts";
 
 const secret = Buffer.from("12345678901234567890");
 
@@ -11,7 +11,7 @@ test.each([
   [2000000000, "69279037"],
   [20000000000, "65353130"],
 ])("RFC 6238, appendix B: at %d s the code is %s", (seconds, code) => {
-  expect(codeAt(secret, stepAt(seconds * 1000), 8)).toBe(code);
+  expect(codeAt(secret, counterAt(seconds * 1000), 8)).toBe(code);
 });
 
 test.each([
@@ -28,7 +28,7 @@ test.each([
 
 test("a code is good one step before and after its own, and no longer", () => {
   const code = codeAt(secret, 1000);
-  const at = (step: number) => stepOf(secret, code, step * 30_000 + 1);
+  const at = (step: number) => counterOf(secret, code, step * 30_000 + 1);
   expect([998, 999, 1000, 1001, 1002].map(at)).toEqual([null, 1000, 1000, 1000, null]);
-  expect(stepOf(secret, "12345", 30_000_000)).toBeNull();
+  expect(counterOf(secret, "12345", 30_000_000)).toBeNull();
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { codeAt, stepAt } from "../../src/crypto/totp.ts";
+import { codeAt, counterAt } from "../../src/crypto/totp.ts";
 import { resetPassword } from "../../src/resources/sign-in/password.ts";
 import { client, PASSWORD, startApp } from "../support/app.ts";
 import { browser, fromBase32, join, turnOnSecondFactor } from "../support/people.ts";
@@ -12,7 +12,7 @@ type Started = Awaited<ReturnType<typeof startApp>>;
 /** What an authenticator app shows; `later` in steps of 30 s. */
 function shownBy(app: Started, secret: string) {
   const bytes = fromBase32(secret);
-  return (later = 0) => codeAt(bytes, stepAt(app.clock.now().getTime()) + later);
+  return (later = 0) => codeAt(bytes, counterAt(app.clock.now().getTime()) + later);
 }
 
 const login = (app: Started, code?: string) =>

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { contextFor } from "../../src/context.ts";
 import { hashToken } from "../../src/crypto/tokens.ts";
-import { codeAt, stepAt } from "../../src/crypto/totp.ts";
+import { codeAt, counterAt } from "../../src/crypto/totp.ts";
 import { memberships } from "../../src/resources/organizations/table.ts";
 import { passwordResets } from "../../src/resources/password-reset/table.ts";
 import { ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
@@ -170,7 +170,7 @@ const connection = async ({ weir }: World, body: object = postgres()) => connect
 async function firstCode({ owner, clock }: Started): Promise<string> {
   const { status, text, body } = await owner("POST", api("users/me/totp"));
   if (status !== 200) throw new Error(`${status} ${text}`);
-  return codeAt(fromBase32(body.secret), stepAt(clock.now().getTime()));
+  return codeAt(fromBase32(body.secret), counterAt(clock.now().getTime()));
 }
 
 /** Signs Ada in anew; what the session's id is, the list tells. */

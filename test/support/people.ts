@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import { contextFor, write } from "../../src/context.ts";
-import { codeAt, stepAt } from "../../src/crypto/totp.ts";
+import { codeAt, counterAt } from "../../src/crypto/totp.ts";
 import { createAccessToken } from "../../src/resources/access-tokens/service.ts";
 import { record } from "../../src/resources/events/service.ts";
 import { organizations, type Role } from "../../src/resources/organizations/table.ts";
@@ -102,7 +102,7 @@ export function fromBase32(text: string): Buffer {
 export async function turnOnSecondFactor({ app, owner }: Started, call: Client = owner) {
   const begun = await call("POST", "/api/v1/users/me/totp");
   const secret = fromBase32(begun.body.secret);
-  const code = (later = 0) => codeAt(secret, stepAt(app.clock.now().getTime()) + later);
+  const code = (later = 0) => codeAt(secret, counterAt(app.clock.now().getTime()) + later);
   const confirmed = await call("POST", "/api/v1/users/me/totp/confirm", { code: code() });
   if (confirmed.status !== 200) throw new Error(`${confirmed.status} ${confirmed.text}`);
   return { code, recoveryCodes: confirmed.body.recoveryCodes as string[] };

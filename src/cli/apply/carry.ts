@@ -1,7 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import type { Api } from "../verbs.ts";
-import { type Plan, type Step, unseenIn } from "./plan.ts";
+import { type Plan, type PlanStep, unseenIn } from "./plan.ts";
 import { openRequests } from "./requests.ts";
 import type { State } from "./state.ts";
 
@@ -44,7 +44,7 @@ export async function carryOutPlan(
     report("");
   }
 
-  async function carryOutStep(step: Step): Promise<void> {
+  async function carryOutStep(step: PlanStep): Promise<void> {
     const what = nameOf(step);
     if (step.operation === "create") {
       const { noun, key } = step.wanted;
@@ -67,7 +67,7 @@ export async function carryOutPlan(
 
   function undoOf(
     what: string,
-    { there, wanted }: Step & { operation: "change" | "send" },
+    { there, wanted }: PlanStep & { operation: "change" | "send" },
     id: string,
   ): Undo {
     const back = { ...there.body, credentials: {}, secret: null };
@@ -81,7 +81,7 @@ export async function carryOutPlan(
   }
 }
 
-export const nameOf = ({ wanted, there }: Step): string => {
+export const nameOf = ({ wanted, there }: PlanStep): string => {
   const { noun, key } = wanted ?? there;
   return `${noun} ${key}`;
 };

@@ -14,13 +14,13 @@ interface Difference {
 }
 
 /** `send`: nothing differs that can be seen, and credentials or a secret are given anew. */
-export type Step =
+export type PlanStep =
   | { operation: "create"; wanted: Wanted; there: null; changes: Difference[] }
   | { operation: "change" | "send"; wanted: Wanted; there: There; changes: Difference[] }
   | { operation: "delete"; wanted: null; there: There; changes: Difference[] };
 
 export interface Plan {
-  steps: Step[];
+  steps: PlanStep[];
   unchanged: number;
   faults: string[];
   notes: string[];

@@ -7,7 +7,7 @@ import { count, counted, expect } from "./stage.ts";
 import { type Ended, sendAndWait, tellSteps } from "./webhook.ts";
 
 /** Where the show ended, for whoever wants to look around. */
-export interface Outcome {
+export interface DemoResult {
   connectionId: string;
   automationId: string;
   webhookUrl: string;
@@ -19,7 +19,7 @@ export interface Outcome {
 }
 
 /** The main job before everybody's eyes. Throws `StepFailed` where something is not as it should be. */
-export async function playShow(show: Show): Promise<Outcome> {
+export async function playShow(show: Show): Promise<DemoResult> {
   const { stage } = show;
   const before = await stage.act("bundle", "The quick-start bundle brings a shop with it", (scene) =>
     openBundle(show, scene),

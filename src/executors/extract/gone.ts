@@ -59,7 +59,7 @@ export async function deleteMissing(
   const isHard = plan.deletes === "hard";
   const columns = first.change?.columns ?? columnsOf(root.targets);
   const goneIds = join(folder, "deleted.parquet");
-  const outcome = await deleteRows(session, {
+  const deletion = await deleteRows(session, {
     table: root.table,
     existing: current(await filesOf(root.existing, lake), first),
     columns,
@@ -72,9 +72,9 @@ export async function deleteMissing(
     out: join(folder, `left-${root.table}`),
     goneIds,
   });
-  first.result.deleted += outcome.deleted;
-  put(first, outcome, { table: root.table, columns, baseVersion: root.existing?.version ?? null });
-  if (!isHard || outcome.deleted === 0) return;
+  first.result.deleted += deletion.deleted;
+  put(first, deletion, { table: root.table, columns, baseVersion: root.existing?.version ?? null });
+  if (!isHard || deletion.deleted === 0) return;
   for (const child of children) {
     const known = finished.find(({ result }) => result.table === child.table);
     const part: Finished = known ?? { result: nothing(child.table), change: null };

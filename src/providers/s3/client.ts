@@ -43,12 +43,12 @@ export interface S3Request {
 export async function send(link: S3Link, request: S3Request): Promise<EgressResponse> {
   const signal = request.signal ?? link.signal;
   for (let attempt = 1; ; attempt++) {
-    const outcome = await sendOnce(link, request, signal).catch((error: unknown) => {
+    const reply = await sendOnce(link, request, signal).catch((error: unknown) => {
       if (error instanceof AppError && isPassing(error) && !signal.aborted) return error;
       throw error;
     });
-    if (!(outcome instanceof AppError)) return outcome;
-    if (attempt === MAX_ATTEMPTS) throw outcome;
+    if (!(reply instanceof AppError)) return reply;
+    if (attempt === MAX_ATTEMPTS) throw reply;
     const wait = FIRST_WAIT_MS * 2 ** (attempt - 1);
     await link.clock.sleep(wait / 2 + Math.random() * (wait / 2), signal);
     signal.throwIfAborted();

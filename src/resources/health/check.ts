@@ -36,17 +36,17 @@ export function checkDeeply(app: App): Promise<Checks> {
 
 async function checkAll(app: App): Promise<Checks> {
   const [writes, scheduler, disk, key] = await Promise.all([
-    outcome(() => checkWrite(app)),
-    outcome(async () => checkScheduler(app)),
-    outcome(() => checkDisk(app)),
-    outcome(() => checkKey(app)),
+    runCheck(() => checkWrite(app)),
+    runCheck(async () => checkScheduler(app)),
+    runCheck(() => checkDisk(app)),
+    runCheck(() => checkKey(app)),
   ]);
   if (app.config.backupEvery === 0) return { writes, scheduler, disk, key };
-  return { writes, scheduler, disk, key, backups: await outcome(async () => checkBackups(app)) };
+  return { writes, scheduler, disk, key, backups: await runCheck(async () => checkBackups(app)) };
 }
 
 /** A check says what it found, or throws. */
-async function outcome(check: () => Promise<string | null>): Promise<Check> {
+async function runCheck(check: () => Promise<string | null>): Promise<Check> {
   try {
     const detail = await check();
     return detail === null ? { ok: true } : { ok: true, detail };

@@ -6,7 +6,7 @@ import { version } from "../../version.ts";
 import { tryCounts } from "../webhooks/count.ts";
 import { backupAgeSeconds } from "./backups.ts";
 import { requestCounts } from "./requests.ts";
-import { DURATION_STEPS, type Tally, tallyOf } from "./tally.ts";
+import { DURATION_BUCKETS, type Tally, tallyOf } from "./tally.ts";
 
 type Labels = Readonly<Record<string, string | number>>;
 type Sample = readonly [value: number, labels?: Labels, suffix?: string];
@@ -97,7 +97,7 @@ const runFamilies = (tally: Tally): Family[] => [
     type: "histogram",
     help: "How long runs took from start to end, by kind.",
     samples: [...tally.durations].flatMap(([kind, { sum, count, within }]): Sample[] => [
-      ...DURATION_STEPS.map((le, index): Sample => [within[index] ?? 0, { kind, le }, "_bucket"]),
+      ...DURATION_BUCKETS.map((le, index): Sample => [within[index] ?? 0, { kind, le }, "_bucket"]),
       [count, { kind, le: "+Inf" }, "_bucket"],
       [sum, { kind }, "_sum"],
       [count, { kind }, "_count"],

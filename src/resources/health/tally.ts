@@ -4,7 +4,7 @@ import { firstSince } from "../events/position.ts";
 import { events } from "../events/table.ts";
 
 /** Seconds; the upper ends of the histogram of durations. */
-export const DURATION_STEPS = [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200] as const;
+export const DURATION_BUCKETS = [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200] as const;
 
 /** What the trail tells of the time since this process began. */
 export interface Tally {
@@ -125,11 +125,11 @@ function add(tally: Tally, { type, entityId, timestamp, kind, seconds, deliveryI
 }
 
 function addDuration({ durations }: Tally, kind: string, seconds: number): void {
-  const times = durations.get(kind) ?? { sum: 0, count: 0, within: DURATION_STEPS.map(() => 0) };
+  const times = durations.get(kind) ?? { sum: 0, count: 0, within: DURATION_BUCKETS.map(() => 0) };
   durations.set(kind, times);
   times.sum += seconds;
   times.count++;
-  for (const [index, step] of DURATION_STEPS.entries()) {
+  for (const [index, step] of DURATION_BUCKETS.entries()) {
     if (seconds <= step) times.within[index] = (times.within[index] ?? 0) + 1;
   }
 }

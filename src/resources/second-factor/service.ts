@@ -3,7 +3,7 @@ import { timestamp } from "../../base/clock.ts";
 import { AppError, invalid } from "../../base/errors.ts";
 import { type App, type Context, type WriteContext, write } from "../../context.ts";
 import { hashToken } from "../../crypto/tokens.ts";
-import { base32, stepOf } from "../../crypto/totp.ts";
+import { base32, counterOf } from "../../crypto/totp.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { record } from "../events/service.ts";
 import { findMe } from "../users/service.ts";
@@ -71,7 +71,7 @@ export async function confirmTotp(ctx: Context, code: string): Promise<string[]>
     if (!factor)
       throw new AppError("invalid_state", "There is no secret yet: POST /api/v1/users/me/totp makes one.");
     if (factor.confirmedAt !== null) throw isOn();
-    const step = stepOf(secretOf(tx, factor), spaceless(code), tx.clock.now().getTime());
+    const step = counterOf(secretOf(tx, factor), spaceless(code), tx.clock.now().getTime());
     if (step === null) {
       throw invalid(["body", "code"], "This code is not right: enter what the app shows now", "code_wrong");
     }
@@ -93,7 +93,7 @@ export function takeCode(ctx: Context, userId: string, code: string): Promise<bo
     const factor = await findFactor(tx.db, userId);
     if (factor?.confirmedAt == null) return false;
     const given = spaceless(code).toLowerCase();
-    const step = stepOf(secretOf(tx, factor), given, tx.clock.now().getTime());
+    const step = counterOf(secretOf(tx, factor), given, tx.clock.now().getTime());
     const taken =
       step === null
         ? await tx.db

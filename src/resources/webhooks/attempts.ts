@@ -10,7 +10,7 @@ import { record } from "../events/service.ts";
 import type { RunError } from "../runs/table.ts";
 import { countTries } from "./count.ts";
 import { hold } from "./hold.ts";
-import type { Outcome } from "./send.ts";
+import type { Attempt } from "./send.ts";
 import {
   type OutboundRow,
   outboundAttempts,
@@ -29,10 +29,10 @@ const DELIVERER: Actor = { type: "system", id: "deliverer", process: "weir", ver
 const insertAttempts = insertInto(outboundAttempts);
 
 /** Writes down how tries ended, in one transaction, with what follows from it. */
-export async function recordAttempts(app: App, outcomes: readonly Outcome[]): Promise<void> {
-  if (outcomes.length === 0) return;
-  const done = outcomes.filter(({ error }) => error === null);
-  const failed = outcomes.filter(({ error }) => error !== null);
+export async function recordAttempts(app: App, attempts: readonly Attempt[]): Promise<void> {
+  if (attempts.length === 0) return;
+  const done = attempts.filter(({ error }) => error === null);
+  const failed = attempts.filter(({ error }) => error !== null);
   const ends = await writeFor(app, async (inside, db) => {
     if (done.length > 0) await recordDelivered(app, db, done);
     return failed.length > 0 ? recordFailed(app, inside, db, failed, done) : [];
@@ -48,7 +48,7 @@ const DELIVERED = `update outbound_deliveries set status = 'delivered', attempts
 const WELL = `update webhooks set failing_since = null
   where failing_since is not null and id in (select value from json_each(?))`;
 
-async function recordDelivered(app: App, db: WriteDb, done: readonly Outcome[]): Promise<void> {
+async function recordDelivered(app: App, db: WriteDb, done: readonly Attempt[]): Promise<void> {
   const rows = done.map(({ taken, durationMs, replyCode, replyExcerpt }) => [
     taken.delivery.id,
     replyCode,
@@ -65,7 +65,7 @@ async function recordDelivered(app: App, db: WriteDb, done: readonly Outcome[]):
 
 /** A delivery whose try failed, while it is this process's still. */
 interface Failed {
-  outcome: Outcome;
+  attempt: Attempt;
   error: RunError;
   row: OutboundRow;
   subscription: WebhookRow;
@@ -75,10 +75,10 @@ async function recordFailed(
   app: App,
   inside: (ctx: ReturnType<typeof contextFor>) => WriteContext,
   db: WriteDb,
-  outcomes: readonly Outcome[],
-  done: readonly Outcome[],
+  attempts: readonly Attempt[],
+  done: readonly Attempt[],
 ): Promise<Fate["status"][]> {
-  const all = await readFailed(app, db, outcomes);
+  const all = await readFailed(app, db, attempts);
   const well = new Set(
     done.filter(({ taken }) => !taken.delivery.isTest).map(({ taken }) => taken.subscription.id),
   );
@@ -94,9 +94,9 @@ async function recordFailed(
         correlationId,
       }),
     );
-  for (const { fate, row, subscription, error, outcome } of fates) {
+  for (const { fate, row, subscription, error, attempt } of fates) {
     if (fate.status === "retrying") continue;
-    const tx = contextOf(subscription, outcome.taken.event.correlationId);
+    const tx = contextOf(subscription, attempt.taken.event.correlationId);
     const buried = { ...row, attempts: row.attempts + 1 };
     if (fate.status === "dead_letter") await buryOutbound(tx, buried, error);
     else await putOutboundBack(tx, buried, error);
@@ -108,18 +108,18 @@ async function recordFailed(
   for (const [id, group] of bySubscription) {
     const first = group[0];
     if (!first || well.has(id)) continue;
-    const { subscription, outcome } = first;
+    const { subscription, attempt } = first;
     await noteFailing(
-      contextOf(subscription, outcome.taken.event.correlationId),
+      contextOf(subscription, attempt.taken.event.correlationId),
       subscription,
-      group.map(({ outcome: one }) => one),
+      group.map(({ attempt: one }) => one),
     );
   }
   return fates.map(({ fate }) => fate.status);
 }
 
-async function readFailed(app: App, db: WriteDb, outcomes: readonly Outcome[]): Promise<Failed[]> {
-  const ids = JSON.stringify(outcomes.map(({ taken }) => taken.delivery.id));
+async function readFailed(app: App, db: WriteDb, attempts: readonly Attempt[]): Promise<Failed[]> {
+  const ids = JSON.stringify(attempts.map(({ taken }) => taken.delivery.id));
   const rows = await db
     .select({ row: outboundDeliveries, subscription: webhooks })
     .from(outboundDeliveries)
@@ -132,9 +132,9 @@ async function readFailed(app: App, db: WriteDb, outcomes: readonly Outcome[]): 
       ),
     );
   const byId = new Map(rows.map((one) => [one.row.id, one]));
-  return outcomes.flatMap((outcome) => {
-    const found = byId.get(outcome.taken.delivery.id);
-    return found && outcome.error ? [{ outcome, error: outcome.error, ...found }] : [];
+  return attempts.flatMap((attempt) => {
+    const found = byId.get(attempt.taken.delivery.id);
+    return found && attempt.error ? [{ attempt, error: attempt.error, ...found }] : [];
   });
 }
 
@@ -143,12 +143,12 @@ interface Fate {
   dueAt: string | null;
 }
 
-function fateOf(app: App, { outcome, row, subscription }: Failed): Fate {
+function fateOf(app: App, { attempt, row, subscription }: Failed): Fate {
   if (row.isTest || subscription.deletedAt !== null) return { status: "failed", dueAt: null };
-  if (outcome.replyCode === GONE) return { status: "retrying", dueAt: timestamp(app.clock) }; // held with the rest
+  if (attempt.replyCode === GONE) return { status: "retrying", dueAt: timestamp(app.clock) }; // held with the rest
   const step = app.config.webhookSchedule[row.attempts + 1];
   if (step === undefined) return { status: "dead_letter", dueAt: null };
-  const asked = Math.min(outcome.retryAfterSeconds ?? 0, 2 * step);
+  const asked = Math.min(attempt.retryAfterSeconds ?? 0, 2 * step);
   return {
     status: "retrying",
     dueAt: timestamp(app.clock, Math.max(step * jitter(app), asked) * 1000),
@@ -158,8 +158,8 @@ function fateOf(app: App, { outcome, row, subscription }: Failed): Fate {
 const jitter = ({ ids }: App) => 1 - JITTER + 2 * JITTER * ((ids.bytes(1)[0] ?? 128) / 255);
 
 async function insertAll(db: WriteDb, all: readonly Failed[]): Promise<void> {
-  for (const { outcome, row, error } of all) {
-    const { startedAt, durationMs, replyCode, replyExcerpt } = outcome;
+  for (const { attempt, row, error } of all) {
+    const { startedAt, durationMs, replyCode, replyExcerpt } = attempt;
     const number = row.attempts + 1;
     await insertAttempts(db, {
       deliveryId: row.id,
@@ -174,13 +174,13 @@ async function insertAll(db: WriteDb, all: readonly Failed[]): Promise<void> {
 }
 
 async function moveAll(app: App, db: WriteDb, fates: readonly (Failed & { fate: Fate })[]): Promise<void> {
-  const rows = fates.map(({ outcome, row, error, fate }) => [
+  const rows = fates.map(({ attempt, row, error, fate }) => [
     row.id,
     fate.status,
     fate.dueAt,
-    outcome.replyCode,
-    outcome.durationMs,
-    outcome.replyExcerpt,
+    attempt.replyCode,
+    attempt.durationMs,
+    attempt.replyExcerpt,
     JSON.stringify({ ...error, attempt: row.attempts + 1 }),
   ]);
   await db.run(
@@ -198,13 +198,13 @@ async function moveAll(app: App, db: WriteDb, fates: readonly (Failed & { fate: 
 async function noteFailing(
   tx: WriteContext,
   subscription: WebhookRow,
-  outcomes: readonly Outcome[],
+  attempts: readonly Attempt[],
 ): Promise<void> {
   if (subscription.status !== "active") return;
-  const starts = outcomes.map(({ startedAt }) => startedAt).sort();
+  const starts = attempts.map(({ startedAt }) => startedAt).sort();
   const since = subscription.failingSince ?? starts[0] ?? timestamp(tx.clock);
   const seconds = (tx.clock.now().getTime() - Date.parse(since)) / 1000;
-  const reason = outcomes.some(({ replyCode }) => replyCode === GONE)
+  const reason = attempts.some(({ replyCode }) => replyCode === GONE)
     ? "The receiver answered 410: it is gone."
     : seconds >= tx.config.webhookDisableAfter
       ? `Every delivery has failed since ${since}.`

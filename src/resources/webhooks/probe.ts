@@ -64,8 +64,8 @@ export async function testWebhook(ctx: Context, id: string): Promise<OutboundRow
   const event = await messageAt(ctx.db, delivery.eventSeq);
   if (!event) throw new AppError("internal", "The event of a test is not there.");
   const taken = { delivery, event, subscription: subscriptionOf(await findWebhook(ctx, id)), untilMs };
-  const outcome = await sendOnce(ctx, taken);
-  await recordAttempts(ctx, outcome === null ? [] : [outcome]);
+  const attempt = await sendOnce(ctx, taken);
+  await recordAttempts(ctx, attempt === null ? [] : [attempt]);
   const [row] = await ctx.db.select().from(outboundDeliveries).where(eq(outboundDeliveries.id, delivery.id));
   return row ?? delivery;
 }

@@ -12,7 +12,7 @@ import { secretsOf } from "./subscriptions.ts";
 import type { Taken } from "./take.ts";
 
 /** How one try ended. */
-export interface Outcome {
+export interface Attempt {
   taken: Taken;
   startedAt: string;
   durationMs: number;
@@ -46,12 +46,12 @@ export function postSigned(
 }
 
 /** Sends a delivery once; null where `signal` put an end to it. Its id is that of the event, however often it is sent. */
-export async function sendOnce(app: App, taken: Taken, signal?: AbortSignal): Promise<Outcome | null> {
+export async function sendOnce(app: App, taken: Taken, signal?: AbortSignal): Promise<Attempt | null> {
   const { subscription, event, delivery } = taken;
   const startedAt = timestamp(app.clock);
   const startedMs = app.clock.monotonic();
   const secrets = secretsOf(app, subscription.row);
-  const ended = (how: Pick<Outcome, "replyCode" | "replyExcerpt" | "error" | "retryAfterSeconds">) => ({
+  const ended = (how: Pick<Attempt, "replyCode" | "replyExcerpt" | "error" | "retryAfterSeconds">) => ({
     taken,
     startedAt,
     durationMs: Math.max(0, Math.round(app.clock.monotonic() - startedMs)),

@@ -27,14 +27,14 @@ const WRITE_DOWN_EVERY = 50_000;
 /** Asks whether one more delivery of the subscription is to be taken at once; otherwise it waits in the store. */
 type HasRoom = (subscription: Subscription, event: Message) => boolean;
 
-export interface Step {
+export interface Advance {
   taken: Taken[];
   /** Subscriptions whose deliveries had to stay in the store. */
   left: ReadonlySet<string>;
   more: boolean;
 }
 
-const NOTHING: Step = { taken: [], left: new Set(), more: false };
+const NOTHING: Advance = { taken: [], left: new Set(), more: false };
 
 /** Follows the trail: makes deliveries of new events, each in the transaction that moves the position. */
 export function openTrail(app: App) {
@@ -52,7 +52,7 @@ export function openTrail(app: App) {
     end: number,
     subscriptions: readonly Subscription[],
     hasRoom: HasRoom,
-  ): Promise<Step> {
+  ): Promise<Advance> {
     const isAlone = Object.keys(followed.behind).length === 0;
     const own = isAlone
       ? subscriptions
@@ -87,7 +87,7 @@ export function openTrail(app: App) {
     end: number,
     subscriptions: readonly Subscription[],
     hasRoom: HasRoom,
-  ): Promise<Step> {
+  ): Promise<Advance> {
     const followed = await readFollowed(db);
     const ids = Object.keys(followed.behind).sort();
     const id = ids.find((one) => one > served) ?? ids[0];
@@ -110,7 +110,7 @@ export function openTrail(app: App) {
     async *follow(
       readSubscriptions: () => Promise<readonly Subscription[]>,
       hasRoom: HasRoom,
-    ): AsyncGenerator<Step> {
+    ): AsyncGenerator<Advance> {
       const end = await endOfTrail(db);
       const subscriptions = await readSubscriptions();
       if (subscriptions.length === 0) return;
@@ -120,7 +120,7 @@ export function openTrail(app: App) {
     },
 
     /** Makes deliveries of what happened while the subscription was disabled, or was for other types. */
-    async catchUp(subscription: Subscription, hasRoom: HasRoom): Promise<Step> {
+    async catchUp(subscription: Subscription, hasRoom: HasRoom): Promise<Advance> {
       const { heldFrom, heldTo } = subscription.row;
       if (heldFrom === null || heldTo === null) return NOTHING;
       const former = (await formerOf(db, subscription.id)).find(({ upTo }) => upTo > heldFrom);
@@ -224,7 +224,7 @@ async function make(
   pairs: readonly Pair[],
   hasRoom: HasRoom,
   { move, isMoved }: Move,
-): Promise<Omit<Step, "more"> | null> {
+): Promise<Omit<Advance, "more"> | null> {
   const now = timestamp(app.clock);
   const untilMs = leaseEnd(app);
   const until = new Date(untilMs).toISOString();

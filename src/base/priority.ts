@@ -11,12 +11,12 @@ export const LONG_WORK_MS = 300;
  * Lets this process go first where both want the processor. Linux weighs processes of one session alone against each
  * other, so `pid` must not lead a session of its own.
  */
-export function stepBack(pid: number, priority: number): void {
+export function lowerPriority(pid: number, priority: number): void {
   lower(pid, priority);
 }
 
 /** Lets everybody else go first, for work that took longer than `LONG_WORK_MS`. */
-export function stepLast(pid: number): void {
+export function lowestPriority(pid: number): void {
   for (const thread of threadsOf(pid)) lower(thread, PRIORITIES.long);
 }
 
