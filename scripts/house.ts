@@ -24,7 +24,7 @@ const FLOORS: readonly (readonly [floor: string, path: RegExp])[] = [
   ["table", /^src\/(store|crypto)\/|^src\/resources\/[\w-]+\/(table|config)\.ts$/],
   [
     "context",
-    /^src\/(context|config|config-shown|folder|installation|own-services|authorities|asked-resets)\.ts$/,
+    /^src\/(context|config|config-shown|folder|installation|own-services|authorities|reset-requests)\.ts$/,
   ],
   ["wire", /^src\/resources\/[\w-]+\/wire(-\w+)?\.ts$/],
   ["service", /^src\/(?:queue|flows|resources\/[\w-]+)\/(?!(?:routes|page)\.)[\w./-]+\.ts$/],
@@ -83,7 +83,7 @@ const WORDS: readonly Rule[] = [
     instead: "unknown, and a check",
   },
   { word: /(?<![.\w])fetch\(/, where: WEB, except: /^web\/api\.ts$/, instead: "call, of web/api.ts" },
-  { word: /\bconsole\./, where: WEB, instead: "tell, of web/parts/base/toast.tsx" },
+  { word: /\bconsole\./, where: WEB, instead: "notify, of web/parts/base/toast.tsx" },
   // What a name or a reply holds is never read as markup or as code.
   {
     word: /\b(?:dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval)\b|\bnew Function\b/,

@@ -27,4 +27,4 @@ type WithBody<K extends Call> =
   undefined extends Static<Calls[K]["body"]> ? unknown : { body: Sent<Calls[K]["body"]> };
 
 /** What one call is given: the names of its path, its query, its body. */
-export type Given<K extends Call> = WithPath<K> & WithQuery<K> & WithBody<K>;
+export type CallInput<K extends Call> = WithPath<K> & WithQuery<K> & WithBody<K>;

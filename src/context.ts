@@ -12,7 +12,7 @@ import type { Semaphore } from "./base/semaphore.ts";
 import type { Signals } from "./base/signals.ts";
 import type { Scope as TemplateScope } from "./base/template.ts";
 import type { Tracer } from "./base/trace.ts";
-import type { KeptResult } from "./base/whole-scope.ts";
+import type { StoredResult } from "./base/whole-scope.ts";
 import type { Charts } from "./charts/contract.ts";
 import type { Compute } from "./compute/contract.ts";
 import type { Config } from "./config.ts";
@@ -57,7 +57,7 @@ export interface RunFollowers {
   stepScope(
     ctx: App & { db: ReadDb },
     run: RunRow,
-  ): Promise<{ scope: TemplateScope; kept: readonly KeptResult[] }>;
+  ): Promise<{ scope: TemplateScope; kept: readonly StoredResult[] }>;
   /** What runs can wait for. */
   readonly waitServices: { readonly [K in WaitKind]: WaitService<Waits[K]> };
 }

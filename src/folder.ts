@@ -110,7 +110,7 @@ function idOf(path: string, ids: Ids): string {
 }
 
 /** Somebody else has the data directory: a server, or another command. */
-export class FolderTaken extends ConfigError {}
+export class FolderLocked extends ConfigError {}
 
 function lock(path: string): () => void {
   try {
@@ -141,7 +141,7 @@ function lockTogether(path: string): Pick<DataFolder, "scratch" | "unlock"> {
   } catch (error) {
     throw explained(path, error);
   }
-  throw new FolderTaken(
+  throw new FolderLocked(
     `${MOST_TOGETHER} processes are running on ${path}; give another directory with --data.`,
   );
 }
@@ -176,7 +176,7 @@ function hold(file: string, isAlone: boolean): () => void {
 
 function explained(path: string, error: unknown): ConfigError {
   if (codeOf(error).startsWith("SQLITE_BUSY")) {
-    return new FolderTaken(
+    return new FolderLocked(
       `Another weir is running on ${path}. Stop it first, or give another directory with --data.`,
     );
   }
@@ -190,7 +190,7 @@ export function masterKey(
   isNew: boolean,
   ids: Ids,
 ): Uint8Array {
-  if (given !== null) return givenMasterKey(given);
+  if (given !== null) return parseMasterKey(given);
   const file = keyFile(folder.path);
   if (existsSync(file)) return readKey(file);
   if (!isNew) {
@@ -278,7 +278,7 @@ export function flushFolder(file: string): void {
 }
 
 /** The master key that `WEIR_SECRET_KEY` names. */
-export const givenMasterKey = (given: string): Uint8Array => decodeKey(given, "WEIR_SECRET_KEY");
+export const parseMasterKey = (given: string): Uint8Array => decodeKey(given, "WEIR_SECRET_KEY");
 
 /** The master key that `WEIR_SECRET_KEY_PREVIOUS` names; null where it is not set. */
 export const previousMasterKey = (given: string | null): Uint8Array | null =>

@@ -8,9 +8,9 @@ import { type Config, ConfigError, type Secrets } from "./config.ts";
 import { keyIdOf } from "./crypto/secretbox.ts";
 import {
   flushFolder,
-  givenMasterKey,
   keyInFile,
   nextMasterKey,
+  parseMasterKey,
   previousMasterKey,
   SHARED_ID_FILE,
   writeBeside,
@@ -144,7 +144,7 @@ function wrongKey(dataFolder: string, { secretKey, secretKeyPrevious }: Settings
   const isFromFile = secretKey === null;
   // The next key takes the place of the other one, so it is read first.
   const other = isFromFile ? nextMasterKey(dataFolder) : previousMasterKey(secretKeyPrevious);
-  const own = isFromFile ? keyInFile(dataFolder) : givenMasterKey(secretKey);
+  const own = isFromFile ? keyInFile(dataFolder) : parseMasterKey(secretKey);
   const ids = [own, other].filter((key) => key !== null).map(keyIdOf);
   if (ids.includes(keyId)) return null;
   const told =

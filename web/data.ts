@@ -9,7 +9,7 @@ import {
 import type { ROLES as Roles } from "../src/resources/organizations/table.ts";
 import { ApiError, call } from "./api.ts";
 import type { Address, Call, Given, Reply, Role } from "./calls.ts";
-import { tell } from "./parts/base/toast.tsx";
+import { notify } from "./parts/base/toast.tsx";
 
 /** The server changes rarely without an event that says so; see live.ts. */
 const FRESH_MS = 20_000;
@@ -77,11 +77,11 @@ export function useChange<K extends Call>(name: K, changing: Changing<K>) {
     async onSuccess(reply) {
       await refresh(queries, ...changing.touches);
       const { done } = changing;
-      if (done !== undefined) tell(typeof done === "string" ? done : done(reply));
+      if (done !== undefined) notify(typeof done === "string" ? done : done(reply));
       changing.onDone?.(reply);
     },
     onError(error) {
-      if (changing.tellsErrors !== false) tell(error.message, "bad");
+      if (changing.tellsErrors !== false) notify(error.message, "bad");
     },
   });
 }

@@ -70,7 +70,7 @@ const ZONED =
  * The instant that somebody else's text tells, ISO 8601 in UTC; null where it tells none. One without a zone is taken
  * for UTC: where this machine is has nothing to do with it.
  */
-export function instantTold(text: string): string | null {
+export function parseInstant(text: string): string | null {
   const at = new Date(text);
   const ms = at.getTime();
   if (Number.isNaN(ms)) return null;

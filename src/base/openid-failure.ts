@@ -16,14 +16,14 @@ export function explainOpenId(client: typeof Client, error: unknown, name: strin
   if (own?.code === "unauthenticated") return own;
   if (own) return unusable(name, own.code === "timeout" ? "timeout" : "upstream", own.message, own.retryable);
   if (error instanceof client.AuthorizationResponseError) {
-    return new AppError("forbidden", `${name} did not let you in (${shownCode(error.error)}).`);
+    return new AppError("forbidden", `${name} did not let you in (${safeCode(error.error)}).`);
   }
   if (error instanceof client.ResponseBodyError) {
     if (error.error === "invalid_grant") return distrusted(name, "invalid_grant");
     return unusable(
       name,
       "upstream",
-      `it answered ${error.status} ${shownCode(error.error)}`,
+      `it answered ${error.status} ${safeCode(error.error)}`,
       error.status >= 500,
     );
   }
@@ -64,4 +64,4 @@ function innermost(error: unknown): string {
 }
 
 /** Error codes of OAuth are short words; anything else is not shown. */
-export const shownCode = (error: string) => (/^[a-z_]{1,60}$/.test(error) ? error : "an error");
+export const safeCode = (error: string) => (/^[a-z_]{1,60}$/.test(error) ? error : "an error");

@@ -3,7 +3,7 @@ import { writeJson } from "./json-write.ts";
 import type { Scope } from "./template.ts";
 
 /** The result of a step that is too long to be parsed where others wait: its JSON, as it is kept. */
-export interface KeptResult {
+export interface StoredResult {
   step: string;
   json: Blob;
 }
@@ -15,7 +15,7 @@ export interface ScopeFrame {
   kept: { step: string; size: number }[];
 }
 
-export async function frameScope(scope: Scope, kept: readonly KeptResult[]) {
+export async function frameScope(scope: Scope, kept: readonly StoredResult[]) {
   const own = Buffer.from(await writeJson(scope));
   const frame: ScopeFrame = {
     size: own.length,

@@ -1,7 +1,7 @@
 import type { Reply } from "../calls.ts";
-import { followRun, logText, tellEnd } from "./follow.ts";
-import { actionId, connectionId, jsonGiven, needed, numberGiven, templateId } from "./given.ts";
-import { type Column, instantText, printFields, printJson, printTable, tellMore } from "./show.ts";
+import { followRun, logText, reportEnd } from "./follow.ts";
+import { actionId, connectionId, jsonInput, needed, numberInput, templateId } from "./input.ts";
+import { type Column, instantText, printFields, printJson, printTable, reportMore } from "./show.ts";
 import { apiOf, commandOf, verb } from "./verbs.ts";
 
 type Action = Reply<"GET /api/v1/actions/{action_id}">;
@@ -31,13 +31,13 @@ export const actions = commandOf("actions", {
         q: flags.q,
         kinds: flags.kind,
         statuses: flags.status,
-        limit: numberGiven("--limit", flags.limit),
-        offset: numberGiven("--offset", flags.offset),
+        limit: numberInput("--limit", flags.limit),
+        offset: numberInput("--offset", flags.offset),
       };
       const { body, text } = await apiOf({ flags, host }).call("GET /api/v1/actions", { query });
       if (flags.json) return printJson(host, text);
       printTable(host, body.actions, COLUMNS);
-      tellMore(host, body, body.actions.length);
+      reportMore(host, body, body.actions.length);
     },
   }),
   get: verb({
@@ -62,7 +62,7 @@ export const actions = commandOf("actions", {
     async run({ flags, host }) {
       const kind = needed("--kind", flags.kind, "what the action does, such as http_request");
       const name = needed("--name", flags.name, "what people call it");
-      const definition = await jsonGiven(host, "--definition", flags.definition);
+      const definition = await jsonInput(host, "--definition", flags.definition);
       const api = apiOf({ flags, host });
       const { body, text } = await api.call("POST /api/v1/actions", {
         body: {
@@ -83,7 +83,7 @@ export const actions = commandOf("actions", {
     words: "ACTION",
     options: { overrides: { type: "string" }, follow: { type: "boolean" }, wait: { type: "boolean" } },
     async run({ flags, words, host }) {
-      const overrides = await jsonGiven(host, "--overrides", flags.overrides);
+      const overrides = await jsonInput(host, "--overrides", flags.overrides);
       const api = apiOf({ flags, host });
       const id = await actionId(api, words[0] ?? "");
       const started = await api.call("POST /api/v1/actions/{action_id}/run", {
@@ -104,7 +104,7 @@ export const actions = commandOf("actions", {
       const ended = await followRun({ api, host }, started.body.id, onLog);
       if (ended === null) return;
       if (isJson) printJson(host, ended.text);
-      tellEnd(host, "run", ended.body, isJson);
+      reportEnd(host, "run", ended.body, isJson);
     },
   }),
 });

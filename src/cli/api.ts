@@ -1,6 +1,6 @@
 import { plain } from "./client.ts";
-import { textGiven } from "./given.ts";
 import { type Host, UsageError } from "./host.ts";
+import { textInput } from "./input.ts";
 import { printJson } from "./show.ts";
 import { usage } from "./usage.ts";
 import { apiOf, listed, singleCommand, verb } from "./verbs.ts";
@@ -20,7 +20,7 @@ export const api = singleCommand(
         throw new UsageError(`The method ${words[0]} is not known; it is ${listed(METHODS)}.`);
       if (!path.startsWith("/")) throw new UsageError(`The path ${path} begins with no /.`);
       if (method === "GET" && flags.data !== undefined) throw new UsageError("GET takes no --data.");
-      const body = flags.data === undefined ? undefined : await textGiven(host, "--data", flags.data);
+      const body = flags.data === undefined ? undefined : await textInput(host, "--data", flags.data);
       if (body !== undefined && !isJson(body)) throw new UsageError("--data takes JSON.");
       const reply = await apiOf({ flags, host }).open(method, path, {
         headers: { "content-type": "application/json" },

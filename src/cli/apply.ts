@@ -1,11 +1,11 @@
 import { AppError } from "../base/errors.ts";
 import { carryOutPlan, nameOf, type Secrets } from "./apply/carry.ts";
-import { makePlan, type Plan, type PlanStep, told } from "./apply/plan.ts";
+import { makePlan, type Plan, type PlanStep, shortText } from "./apply/plan.ts";
 import { readFiles } from "./apply/read.ts";
 import { readState } from "./apply/state.ts";
 import { plain } from "./client.ts";
-import { needed } from "./given.ts";
 import type { Host } from "./host.ts";
+import { needed } from "./input.ts";
 import { usage } from "./usage.ts";
 import { apiOf, singleCommand, verb } from "./verbs.ts";
 
@@ -55,7 +55,9 @@ function show(host: Host, { steps, notes, unchanged }: Plan, isDry: boolean): vo
     for (const { field, from, to } of step.changes)
       host.out(
         plain(
-          step.operation === "send" ? `    ${field}: given` : `    ${field}: ${told(from)} → ${told(to)}`,
+          step.operation === "send"
+            ? `    ${field}: given`
+            : `    ${field}: ${shortText(from)} → ${shortText(to)}`,
         ),
       );
   }

@@ -1,5 +1,5 @@
 import { plain } from "./client.ts";
-import { jsonGiven } from "./given.ts";
+import { jsonInput } from "./input.ts";
 import { type Column, instantText, printJson, printTable } from "./show.ts";
 import { apiOf, commandOf, type Verb, verb } from "./verbs.ts";
 
@@ -42,7 +42,7 @@ function decide(deed: "approve" | "reject", done: string): Verb {
     words: "APPROVAL",
     options: { reason: { type: "string" }, form: { type: "string" } },
     async run({ flags, words, host }) {
-      const formResponse = await jsonGiven(host, "--form", flags.form);
+      const formResponse = await jsonInput(host, "--form", flags.form);
       const { body, text } = await apiOf({ flags, host }).send<Approval>(
         "POST",
         `/api/v1/approvals/${encodeURIComponent(words[0] ?? "")}/${deed}`,

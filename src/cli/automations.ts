@@ -1,9 +1,9 @@
 import type { Reply } from "../calls.ts";
 import { plain } from "./client.ts";
-import { type AutomationRun, awaitAutomationRun, tellEnd } from "./follow.ts";
-import { automationId, jsonGiven, numberGiven } from "./given.ts";
-import { type Column, instantText, printJson, printTable, tellMore } from "./show.ts";
-import { apiOf, commandOf, type Given, verb } from "./verbs.ts";
+import { type AutomationRun, awaitAutomationRun, reportEnd } from "./follow.ts";
+import { automationId, jsonInput, numberInput } from "./input.ts";
+import { type Column, instantText, printJson, printTable, reportMore } from "./show.ts";
+import { apiOf, type CommandInput, commandOf, verb } from "./verbs.ts";
 
 type Automation = Reply<"GET /api/v1/automations/{automation_id}">;
 
@@ -32,20 +32,20 @@ export const automations = commandOf("automations", {
         q: flags.q,
         trigger_type: flags.trigger,
         status: flags.status,
-        limit: numberGiven("--limit", flags.limit),
-        offset: numberGiven("--offset", flags.offset),
+        limit: numberInput("--limit", flags.limit),
+        offset: numberInput("--offset", flags.offset),
       };
       const { body, text } = await apiOf({ flags, host }).call("GET /api/v1/automations", { query });
       if (flags.json) return printJson(host, text);
       printTable(host, body.automations, COLUMNS);
-      tellMore(host, body, body.automations.length);
+      reportMore(host, body, body.automations.length);
     },
   }),
   run: verb({
     words: "AUTOMATION",
     options: { input: { type: "string" }, wait: { type: "boolean" }, follow: { type: "boolean" } },
     async run({ flags, words, host }) {
-      const input = await jsonGiven(host, "--input", flags.input);
+      const input = await jsonInput(host, "--input", flags.input);
       const api = apiOf({ flags, host });
       const id = await automationId(api, words[0] ?? "");
       const started = await api.call("POST /api/v1/automations/{automation_id}/run", {
@@ -61,7 +61,7 @@ export const automations = commandOf("automations", {
       const ended = await awaitAutomationRun({ api, host }, started.body.id);
       if (isJson) printJson(host, ended.text);
       else printTable(host, ended.body.steps, STEP_COLUMNS);
-      tellEnd(host, "automation run", ended.body, isJson);
+      reportEnd(host, "automation run", ended.body, isJson);
     },
   }),
   enable: verb({
@@ -79,7 +79,7 @@ const STEP_COLUMNS: readonly Column<AutomationRun["steps"][number]>[] = [
   { title: "STATUS", of: ({ status }) => status },
 ];
 
-async function setStatus({ flags, words, host }: Given, status: "active" | "disabled"): Promise<void> {
+async function setStatus({ flags, words, host }: CommandInput, status: "active" | "disabled"): Promise<void> {
   const api = apiOf({ flags, host });
   const id = await automationId(api, words[0] ?? "");
   const { body, text } = await api.call("PATCH /api/v1/automations/{automation_id}", {

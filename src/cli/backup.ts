@@ -66,7 +66,7 @@ export const backup = (args: readonly string[], host: Host) =>
     const { manifest } = made;
     if (away) await away.store(made.path).finally(() => rm(made.path, { force: true }));
     const path = away ? to : made.path;
-    if (flags.json) return host.out(JSON.stringify({ ...told(path, manifest), bytes: made.bytes }));
+    if (flags.json) return host.out(JSON.stringify({ ...summaryOf(path, manifest), bytes: made.bytes }));
     host.out(
       `${path}: ${sizeText(made.bytes)}, ${manifest.parts.length} files, ${passphrase === null ? "" : "encrypted, "}read again and good.`,
     );
@@ -84,14 +84,14 @@ async function verify(
 ): Promise<void> {
   if (flags["include-key"]) throw new UsageError("--include-key is for making a backup.");
   const manifest = await verifyBackup(file, { passphrase });
-  if (flags.json) return host.out(JSON.stringify({ valid: true, ...told(path, manifest) }));
+  if (flags.json) return host.out(JSON.stringify({ valid: true, ...summaryOf(path, manifest) }));
   host.out(`${path} is good: Weir ${manifest.version}, of ${manifest.createdAt}.`);
   for (const { slug, events } of manifest.organizations) host.out(`${slug}: ${events} events, trail valid`);
   host.out(manifest.hasKey ? "Its secret key is in it." : `It needs the secret key ${manifest.keyId}.`);
 }
 
 /** A manifest without its list of parts. */
-export const told = (path: string, { parts, ...manifest }: Manifest) => ({
+export const summaryOf = (path: string, { parts, ...manifest }: Manifest) => ({
   path,
   ...manifest,
   files: parts.length,

@@ -2,9 +2,9 @@ import { AppError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Reply } from "../calls.ts";
 import { plain } from "./client.ts";
-import { connectionId, jsonGiven, needed, numberGiven } from "./given.ts";
 import { type Host, UsageError } from "./host.ts";
-import { type Column, instantText, printJson, printTable, tellMore } from "./show.ts";
+import { connectionId, jsonInput, needed, numberInput } from "./input.ts";
+import { type Column, instantText, printJson, printTable, reportMore } from "./show.ts";
 import { type Api, apiOf, commandOf, verb } from "./verbs.ts";
 
 type Connection = Reply<"GET /api/v1/connections/{connection_id}">;
@@ -33,13 +33,13 @@ export const connections = commandOf("connections", {
         q: flags.q,
         provider: flags.provider,
         status: flags.status,
-        limit: numberGiven("--limit", flags.limit),
-        offset: numberGiven("--offset", flags.offset),
+        limit: numberInput("--limit", flags.limit),
+        offset: numberInput("--offset", flags.offset),
       };
       const { body, text } = await apiOf({ flags, host }).call("GET /api/v1/connections", { query });
       if (flags.json) return printJson(host, text);
       printTable(host, body.connections, COLUMNS);
-      tellMore(host, body, body.connections.length);
+      reportMore(host, body, body.connections.length);
     },
   }),
   create: verb({
@@ -59,9 +59,9 @@ export const connections = commandOf("connections", {
         throw new UsageError("Give either --provider or --template: what the connection leads to.");
       if (flags.config === "-" && flags.credentials === "-")
         throw new UsageError("Only one of --config and --credentials can come from standard input.");
-      const templateVersion = numberGiven("--template-version", flags["template-version"]);
-      const config = await jsonGiven(host, "--config", flags.config);
-      const given = await jsonGiven(host, "--credentials", flags.credentials);
+      const templateVersion = numberInput("--template-version", flags["template-version"]);
+      const config = await jsonInput(host, "--config", flags.config);
+      const given = await jsonInput(host, "--credentials", flags.credentials);
       const api = apiOf({ flags, host });
       const credentials =
         given ?? (provider && host.ask ? await askCredentials(api, host.ask, provider) : {});

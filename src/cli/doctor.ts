@@ -18,7 +18,7 @@ import {
   checkSchema,
 } from "./doctor/database.ts";
 import { type Finding, fine, looking, wrong } from "./doctor/finding.ts";
-import { checkDisk, checkPermissions, checkWal, isTaken } from "./doctor/folder.ts";
+import { checkDisk, checkPermissions, checkWal, isLocked } from "./doctor/folder.ts";
 import { checkClock, checkEgress, checkTls, checkWalls } from "./doctor/machine.ts";
 import { checkTrails, checkTriggers } from "./doctor/trail.ts";
 import { carryOut, type Host, readArgs } from "./host.ts";
@@ -171,7 +171,7 @@ const BUCKET =
   "Look at WEIR_LAKE_URL, its endpoint, region and keys, and whether this machine reaches the bucket.";
 
 async function examineDatabase(given: Settings, file: string): Promise<Finding[]> {
-  const isServed = isTaken(given.config.dataFolder);
+  const isServed = isLocked(given.config.dataFolder);
   const findings = [
     fine(
       "server",

@@ -6,7 +6,7 @@ import type { Reply } from "../calls.ts";
 import type { Api } from "./verbs.ts";
 
 /** A seal that was kept elsewhere; without `organizationId` it may be any organization's. */
-export interface KeptSeal {
+export interface StoredSeal {
   organizationId: string | null;
   seq: number;
   count: number;
@@ -21,14 +21,14 @@ const Kept = Type.Object({
 });
 
 /** Reads seals as `GET /api/v1/events/seals` gives them: a page, a list, or JSON lines of either. */
-export function readSeals(path: string): KeptSeal[] {
+export function readSeals(path: string): StoredSeal[] {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch (cause) {
     throw new AppError("not_found", `The file ${path} can't be read. Name one with seals.`, { cause });
   }
-  const found: KeptSeal[] = [];
+  const found: StoredSeal[] = [];
   for (const value of valuesIn(text, path)) {
     for (const item of itemsIn(value)) {
       const { value: seal, faults } = read(Kept, item, []);
@@ -74,7 +74,7 @@ function itemsIn(value: unknown): unknown[] {
 type SealPage = Reply<"GET /api/v1/events/seals">;
 
 /** True where the server lacks one of its organization's seals: it runs on an older copy. */
-export async function lacksSeal(api: Api, kept: readonly KeptSeal[]): Promise<boolean> {
+export async function lacksSeal(api: Api, kept: readonly StoredSeal[]): Promise<boolean> {
   const { body: own } = await api.call("GET /api/v1/organizations/current", {});
   const missing = new Set(
     kept.filter(({ organizationId }) => organizationId === null || organizationId === own.id).map(nameOf),
@@ -88,4 +88,4 @@ export async function lacksSeal(api: Api, kept: readonly KeptSeal[]): Promise<bo
   }
 }
 
-const nameOf = ({ count, seq, hash }: KeptSeal) => `${count} ${seq} ${hash}`;
+const nameOf = ({ count, seq, hash }: StoredSeal) => `${count} ${seq} ${hash}`;

@@ -6,15 +6,15 @@ import { systemIds } from "../base/ids.ts";
 import { ConfigError } from "../config.ts";
 import { openSecretBox, type SecretBox } from "../crypto/secretbox.ts";
 import { withDatabase } from "../engine/backup/contents.ts";
-import { givenMasterKey, keyInFile, nextMasterKey, previousMasterKey } from "../folder.ts";
+import { keyInFile, nextMasterKey, parseMasterKey, previousMasterKey } from "../folder.ts";
 import { checkInstallation } from "../installation.ts";
 import { readHeadFile } from "../resources/events/head-file.ts";
 import { hasEvent, verifyTrail } from "../resources/events/verify.ts";
 import type { Verification } from "../resources/events/wire.ts";
 import { organizations } from "../resources/organizations/table.ts";
 import type { ReadDb } from "../store/store.ts";
-import { isTaken } from "./doctor/folder.ts";
-import type { KeptSeal } from "./events-seals.ts";
+import { isLocked } from "./doctor/folder.ts";
+import type { StoredSeal } from "./events-seals.ts";
 import { withData } from "./host.ts";
 
 /**
@@ -23,7 +23,7 @@ import { withData } from "./host.ts";
  */
 export async function verifyHere(
   parts: Parts,
-  kept: readonly KeptSeal[],
+  kept: readonly StoredSeal[],
   onChain: (slug: string, found: Verification) => void,
 ): Promise<Verification> {
   const whole: Verification = { valid: true, checked: 0, firstBadId: null };
@@ -46,7 +46,7 @@ export async function verifyHere(
   };
   checkInstallation(parts);
   const file = join(dataFolder, "weir.db");
-  if (databaseUrl === null && existsSync(file) && isTaken(dataFolder))
+  if (databaseUrl === null && existsSync(file) && isLocked(dataFolder))
     await withDatabase(file, (db) => verify(db, verifierOf(parts)));
   else await withData(parts, ({ store, secrets }) => verify(store.db, secrets));
   return whole;
@@ -58,7 +58,7 @@ type Verifier = Pick<SecretBox, "sign" | "verify">;
 function verifierOf({ config, secrets }: Parts): Verifier {
   const { dataFolder } = config;
   const isFromFile = secrets.secretKey === null;
-  const own = isFromFile ? keyInFile(dataFolder) : givenMasterKey(secrets.secretKey ?? "");
+  const own = isFromFile ? keyInFile(dataFolder) : parseMasterKey(secrets.secretKey ?? "");
   const other = isFromFile ? nextMasterKey(dataFolder) : previousMasterKey(secrets.secretKeyPrevious);
   if (own === null)
     throw new ConfigError(`There is no secret.key in ${dataFolder}. Put it back, or set WEIR_SECRET_KEY.`);
@@ -69,7 +69,7 @@ function verifierOf({ config, secrets }: Parts): Verifier {
 async function lacksSeals(
   db: ReadDb,
   rows: readonly { id: string }[],
-  kept: readonly KeptSeal[],
+  kept: readonly StoredSeal[],
 ): Promise<(id: string | null) => boolean> {
   const lacking = new Set<string | null>();
   for (const seal of kept) {

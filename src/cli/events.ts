@@ -5,12 +5,12 @@ import type { Reply } from "../calls.ts";
 import { serverOf } from "./account.ts";
 import { plain } from "./client.ts";
 import { openCredentials } from "./credentials.ts";
-import { type KeptSeal, lacksSeal, readSeals } from "./events-seals.ts";
+import { lacksSeal, readSeals, type StoredSeal } from "./events-seals.ts";
 import { tailEvents } from "./events-tail.ts";
-import { numberGiven } from "./given.ts";
 import { type Host, UsageError } from "./host.ts";
+import { numberInput } from "./input.ts";
 import { printJson } from "./show.ts";
-import { apiOf, commandOf, type Given, verb } from "./verbs.ts";
+import { apiOf, type CommandInput, commandOf, verb } from "./verbs.ts";
 
 /** How many events are shown before those that come. */
 const SHOWN_FIRST = 10;
@@ -29,7 +29,7 @@ export const events = commandOf("events", {
   tail: verb({
     options: { type: { type: "string" }, correlation: { type: "string" }, limit: { type: "string" } },
     async run({ flags, host }) {
-      const first = numberGiven("--limit", flags.limit) ?? SHOWN_FIRST;
+      const first = numberInput("--limit", flags.limit) ?? SHOWN_FIRST;
       if (first > MOST_FIRST) throw new UsageError(`--limit takes ${MOST_FIRST} at most.`);
       const filter = { type: flags.type, correlationId: flags.correlation };
       await tailEvents(apiOf({ flags, host }), host, { filter, first, isJson: flags.json === true });
@@ -60,7 +60,7 @@ async function isElsewhere(host: Host): Promise<boolean> {
 async function here(
   flags: { data?: string; json?: boolean },
   host: Host,
-  kept: readonly KeptSeal[],
+  kept: readonly StoredSeal[],
 ): Promise<Verification> {
   const { verifyHere } = await import("./events-verify.ts");
   const whole = await verifyHere(await host.parts({ data: flags.data }), kept, (slug, found) => {
@@ -70,7 +70,11 @@ async function here(
   return whole;
 }
 
-async function there(flags: Given["flags"], host: Host, kept: readonly KeptSeal[]): Promise<Verification> {
+async function there(
+  flags: CommandInput["flags"],
+  host: Host,
+  kept: readonly StoredSeal[],
+): Promise<Verification> {
   const api = apiOf({ flags, host });
   const { body } = await api.call("GET /api/v1/events/verify", {});
   const isBack = body.valid && kept.length > 0 && (await lacksSeal(api, kept));

@@ -6,7 +6,7 @@ import { plain } from "./client.ts";
 import type { Host } from "./host.ts";
 import { errorText, secondsText } from "./show.ts";
 import { openPatience, openStream } from "./sse.ts";
-import type { Api, Said } from "./verbs.ts";
+import type { Api, TextReply } from "./verbs.ts";
 
 export type Run = Reply<"GET /api/v1/action-runs/{run_id}">;
 export type AutomationRun = Reply<"GET /api/v1/automation-runs/{run_id}">;
@@ -22,7 +22,7 @@ export async function followRun(
   { api, host }: { api: Api; host: Host },
   id: string,
   onLog: (line: LogLine, text: string) => void = () => undefined,
-): Promise<Said<Run> | null> {
+): Promise<TextReply<Run> | null> {
   const patience = openPatience(host);
   let lastId: string | null = null;
   let seen = 0;
@@ -60,7 +60,7 @@ export async function followRun(
   }
 }
 
-async function endedRun(api: Api, host: Host, id: string): Promise<Said<Run>> {
+async function endedRun(api: Api, host: Host, id: string): Promise<TextReply<Run>> {
   return tenaciously(host, () => api.call("GET /api/v1/action-runs/{run_id}", { path: { run_id: id } }));
 }
 
@@ -83,7 +83,7 @@ const FINAL: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"])
 export async function awaitAutomationRun(
   { api, host }: { api: Api; host: Host },
   id: string,
-): Promise<Said<AutomationRun>> {
+): Promise<TextReply<AutomationRun>> {
   try {
     for (let pollMs = POLL_MS; ; pollMs = Math.min(pollMs * 1.2, LONGEST_POLL_MS)) {
       const said = await tenaciously(host, () =>
@@ -139,7 +139,7 @@ function bar(percent: number): string {
 }
 
 /** Tells how an action run or an automation run ended. Throws where it did not complete. */
-export function tellEnd(host: Host, noun: string, run: Run | AutomationRun, isSilent: boolean): void {
+export function reportEnd(host: Host, noun: string, run: Run | AutomationRun, isSilent: boolean): void {
   if (run.status !== "completed") {
     const end = run.status === "failed" ? `failed: ${errorText(run.error)}` : `was ${run.status}.`;
     throw new AppError("unexpected_status", `The ${noun} ${run.id} ${end}`);

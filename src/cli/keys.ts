@@ -3,7 +3,7 @@ import { systemIds } from "../base/ids.ts";
 import { ConfigError } from "../config.ts";
 import { keyIdOf } from "../crypto/secretbox.ts";
 import { changeKeyNow } from "../engine/rekeyer.ts";
-import { askForNextKey, FolderTaken, keyInFile, nextMasterKey } from "../folder.ts";
+import { askForNextKey, FolderLocked, keyInFile, nextMasterKey } from "../folder.ts";
 import { checkInstallation } from "../installation.ts";
 import { carryOut, type Host, readArgs, UsageError, withApp } from "./host.ts";
 import { usage } from "./usage.ts";
@@ -54,7 +54,7 @@ async function rotate(host: Host, data: string | undefined): Promise<string> {
       });
       return asked === null ? keyId : replyTo(dataFolder, asked);
     } catch (error) {
-      if (!(error instanceof FolderTaken)) throw error; // a server, which looks for the new key once a second
+      if (!(error instanceof FolderLocked)) throw error; // a server, which looks for the new key once a second
     }
     asked ??= keyIdOf(askForNextKey(dataFolder, systemIds));
     for (let poll = 0; poll < POLLS_A_ROUND && nextMasterKey(dataFolder) !== null; poll++) {

@@ -1,7 +1,7 @@
 import { AppError } from "../base/errors.ts";
 import type { Reply } from "../calls.ts";
-import { jsonGiven, numberGiven } from "./given.ts";
 import { UsageError } from "./host.ts";
+import { jsonInput, numberInput } from "./input.ts";
 import { printJson, printTable } from "./show.ts";
 import { usage } from "./usage.ts";
 import { apiOf, singleCommand, verb } from "./verbs.ts";
@@ -22,8 +22,8 @@ export const query = singleCommand(
     },
     async run({ flags, words, host }) {
       const format = formatOf(flags);
-      const limit = numberGiven("--limit", flags.limit);
-      const parameters = await jsonGiven(host, "--parameters", flags.parameters);
+      const limit = numberInput("--limit", flags.limit);
+      const parameters = await jsonInput(host, "--parameters", flags.parameters);
       const sql = words[0] === "-" ? await host.stdin() : words[0];
       const api = apiOf({ flags, host });
       if (format !== "json" && format !== "table") {

@@ -1,9 +1,9 @@
-import { askForReset, dropReset, type Reset, type ResetReply, takeResetReply } from "../asked-resets.ts";
 import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { systemIds } from "../base/ids.ts";
 import { makeToken } from "../crypto/tokens.ts";
-import { FolderTaken } from "../folder.ts";
+import { FolderLocked } from "../folder.ts";
+import { askForReset, dropReset, type Reset, type ResetReply, takeResetReply } from "../reset-requests.ts";
 import { applyReset, hashForReset } from "../resources/sign-in/password.ts";
 import { carryOut, type Host, readArgs, readSecret, UsageError, withData } from "./host.ts";
 import { usage } from "./usage.ts";
@@ -64,7 +64,7 @@ async function reset(host: Host, data: string | undefined, wanted: Reset): Promi
   try {
     return await withData(parts, (app) => applyReset(app, wanted));
   } catch (error) {
-    if (!(error instanceof FolderTaken)) throw error;
+    if (!(error instanceof FolderLocked)) throw error;
   }
   const { dataFolder } = parts.config;
   const id = askForReset(dataFolder, systemIds, wanted);

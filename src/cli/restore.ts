@@ -5,7 +5,7 @@ import { systemIds } from "../base/ids.ts";
 import { ConfigError } from "../config.ts";
 import { type RestoreRequest, restoreBackup } from "../engine/backup/restore.ts";
 import { checkLocations, wrongLocation } from "../installation.ts";
-import { told } from "./backup.ts";
+import { summaryOf } from "./backup.ts";
 import { passphraseFor, withFile } from "./backup-away.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { usage } from "./usage.ts";
@@ -53,7 +53,7 @@ export const restore = (args: readonly string[], host: Host) =>
         }),
     ).finally(() => host.status(""));
     if (flags.json)
-      return host.out(JSON.stringify({ ...told(path, manifest), dataFolder, previousFolder: kept }));
+      return host.out(JSON.stringify({ ...summaryOf(path, manifest), dataFolder, previousFolder: kept }));
     host.out(`${dataFolder} is as it was at ${manifest.createdAt}; every audit trail is valid.`);
     if (kept !== null) host.out(`What was there before is in ${kept}.`);
     const wrong = wrongLocation(config);

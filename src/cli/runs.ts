@@ -1,16 +1,16 @@
 import type { Reply } from "../calls.ts";
 import { followRun, logText, type Run } from "./follow.ts";
-import { actionId, numberGiven } from "./given.ts";
+import { actionId, numberInput } from "./input.ts";
 import {
   type Column,
   instantText,
   printFields,
   printJson,
   printTable,
+  reportMore,
   secondsText,
-  tellMore,
 } from "./show.ts";
-import { apiOf, commandOf, type Said, verb } from "./verbs.ts";
+import { apiOf, commandOf, type TextReply, verb } from "./verbs.ts";
 
 type Logs = Reply<"GET /api/v1/action-runs/{run_id}/logs">;
 
@@ -40,7 +40,7 @@ export const runs = commandOf("runs", {
       offset: { type: "string" },
     },
     async run({ flags, host }) {
-      const [limit, offset] = [numberGiven("--limit", flags.limit), numberGiven("--offset", flags.offset)];
+      const [limit, offset] = [numberInput("--limit", flags.limit), numberInput("--offset", flags.offset)];
       const api = apiOf({ flags, host });
       const { body, text } = await api.call("GET /api/v1/action-runs", {
         query: {
@@ -57,7 +57,7 @@ export const runs = commandOf("runs", {
       });
       if (flags.json) return printJson(host, text);
       printTable(host, body.runs, COLUMNS);
-      tellMore(host, body, body.runs.length);
+      reportMore(host, body, body.runs.length);
     },
   }),
   get: verb({
@@ -82,7 +82,7 @@ export const runs = commandOf("runs", {
         return;
       }
       for (let cursor: string | undefined; host.isRead(); ) {
-        const { body, text }: Said<Logs> = await api.call("GET /api/v1/action-runs/{run_id}/logs", {
+        const { body, text }: TextReply<Logs> = await api.call("GET /api/v1/action-runs/{run_id}/logs", {
           ...at(words),
           query: { limit: MOST_LINES, cursor },
         });

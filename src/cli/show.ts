@@ -108,7 +108,7 @@ export function errorText(error: Json | undefined): string {
 }
 
 /** Tells on a terminal that a list goes on. */
-export function tellMore(
+export function reportMore(
   host: Host,
   page: { hasNext: boolean; offset: number; total: number },
   shown: number,

@@ -1,5 +1,5 @@
 import type { ParseArgsConfig } from "node:util";
-import type { Call, Given as CallGiven, Reply } from "../calls.ts";
+import type { Call, CallInput as CallGiven, Reply } from "../calls.ts";
 import { signedIn, whileSignedIn } from "./account.ts";
 import type { Client } from "./client.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
@@ -20,7 +20,7 @@ type Flags<O extends Options> = {
 };
 
 /** What somebody asked of a command. */
-export interface Given<O extends Options = typeof SHARED> {
+export interface CommandInput<O extends Options = typeof SHARED> {
   flags: Flags<O & typeof SHARED>;
   /** Those after the verb; as many as the verb takes. */
   words: readonly string[];
@@ -32,13 +32,13 @@ export interface Verb {
   /** What it takes beside its flags, such as `ACTION`; `[X]` may be absent, `X...` may be many. */
   words: string;
   options: Options;
-  run(given: Given<Options>): Promise<void>;
+  run(given: CommandInput<Options>): Promise<void>;
 }
 
 export const verb = <const O extends Options = Record<never, never>>(described: {
   words?: string;
   options?: O;
-  run(given: Given<O>): Promise<void>;
+  run(given: CommandInput<O>): Promise<void>;
 }): Verb => ({
   words: described.words ?? "",
   options: { ...SHARED, ...described.options },
@@ -79,7 +79,7 @@ async function runVerb(found: Verb, args: readonly string[], host: Host, isNamed
   const read = readArgs({ args: [...args], allowPositionals: true, options: found.options });
   const words = isNamed ? read.positionals.slice(1) : read.positionals;
   checkWords(found.words, words);
-  await found.run({ flags: read.values as Flags<Options>, words, host } as Given<Options>);
+  await found.run({ flags: read.values as Flags<Options>, words, host } as CommandInput<Options>);
 }
 
 /** Throws `UsageError` where there are fewer or more words than a verb takes. */
@@ -96,7 +96,7 @@ export const listed = (names: readonly string[]) =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 
 /** A reply and the very text that it came as. */
-export interface Said<T> {
+export interface TextReply<T> {
   body: T;
   text: string;
 }
@@ -105,9 +105,9 @@ export interface Said<T> {
 export interface Api {
   server: string;
   /** What people type is sent as it is: the server says what is wrong with it. `isLong`: it takes as long as it takes. */
-  call<K extends Call>(address: K, given: Typed<K> & { isLong?: boolean }): Promise<Said<Reply<K>>>;
-  get<T>(path: string, query?: Query): Promise<Said<T>>;
-  send<T>(method: string, path: string, body?: unknown): Promise<Said<T>>;
+  call<K extends Call>(address: K, given: Typed<K> & { isLong?: boolean }): Promise<TextReply<Reply<K>>>;
+  get<T>(path: string, query?: Query): Promise<TextReply<T>>;
+  send<T>(method: string, path: string, body?: unknown): Promise<TextReply<T>>;
   open: Client["open"];
 }
 
@@ -119,7 +119,7 @@ type Typed<K extends Call> = {
 };
 
 /** Throws `NotSignedIn`, also later, where the token is not taken any more. */
-export function apiOf({ flags, host }: Pick<Given, "flags" | "host">): Api {
+export function apiOf({ flags, host }: Pick<CommandInput, "flags" | "host">): Api {
   const { server, client } = signedIn(host, flags.server, flags.org);
   return {
     server,

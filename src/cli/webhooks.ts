@@ -1,7 +1,7 @@
 import { AppError } from "../base/errors.ts";
 import type { Reply } from "../calls.ts";
-import { automationId, numberGiven } from "./given.ts";
 import { UsageError } from "./host.ts";
+import { automationId, numberInput } from "./input.ts";
 import { type Column, errorText, instantText, printJson, printTable } from "./show.ts";
 import { apiOf, commandOf, verb } from "./verbs.ts";
 
@@ -27,7 +27,7 @@ export const webhooks = commandOf("webhooks", {
       cursor: { type: "string" },
     },
     async run({ flags, host }) {
-      const limit = numberGiven("--limit", flags.limit);
+      const limit = numberInput("--limit", flags.limit);
       const api = apiOf({ flags, host });
       const { body, text } = await api.call("GET /api/v1/dead-letters", {
         query: {

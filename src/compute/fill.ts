@@ -5,7 +5,7 @@ import { ExpressionTooLong } from "../base/expression/too-long.ts";
 import type { JsonObject } from "../base/json.ts";
 import { readStored, wholeOf } from "../base/long-json.ts";
 import { resolveTemplates, type Scope, type TemplateOptions } from "../base/template.ts";
-import { frameScope, type KeptResult, readScope, type ScopeFrame } from "../base/whole-scope.ts";
+import { frameScope, readScope, type ScopeFrame, type StoredResult } from "../base/whole-scope.ts";
 import type { Compute } from "./contract.ts";
 
 /** A definition whose templates are to be filled in; the scope is in the job's bytes. */
@@ -28,7 +28,7 @@ export function fillJob({ definition, options, frame }: FillWork, bytes: Buffer)
 export async function fill(
   compute: Compute,
   work: Pick<FillWork, "definition" | "options">,
-  seen: { scope: Scope; kept: readonly KeptResult[] },
+  seen: { scope: Scope; kept: readonly StoredResult[] },
   by: { organizationId: string; signal: AbortSignal },
 ): Promise<JsonObject> {
   try {
@@ -44,7 +44,7 @@ export async function fill(
 export async function fillInChild(
   compute: Compute,
   { definition, options }: Pick<FillWork, "definition" | "options">,
-  { scope, kept }: { scope: Scope; kept: readonly KeptResult[] },
+  { scope, kept }: { scope: Scope; kept: readonly StoredResult[] },
   by: { organizationId: string; signal: AbortSignal },
 ): Promise<JsonObject> {
   const { frame, pieces } = await frameScope(scope, kept);

@@ -6,7 +6,12 @@ import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { type Actor, type App, contextFor, write } from "../context.ts";
 import { record } from "../resources/events/service.ts";
-import { backupFailure, backupInstant, tellBackup, tellNewestBackup } from "../resources/health/backups.ts";
+import {
+  backupFailure,
+  backupInstant,
+  reportBackup,
+  reportNewestBackup,
+} from "../resources/health/backups.ts";
 import { organizations } from "../resources/organizations/table.ts";
 import { version } from "../version.ts";
 import type { Loop } from "./loop.ts";
@@ -41,11 +46,11 @@ export function backups(app: App): Loop {
       const path = join(folder, `weir-${timestamp(clock).replaceAll(/[:.]/g, "-")}.${ending}`);
       try {
         const newest = await store.newest();
-        tellNewestBackup(app, newest);
+        reportNewestBackup(app, newest);
         if (!isDue(app, newest)) return "idle";
         await backUp(app, path, until);
         await store.keep(path);
-        tellNewestBackup(app, basename(path));
+        reportNewestBackup(app, basename(path));
         for (const name of (await store.all()).slice(0, -config.backupKeep)) await store.remove(name);
       } catch (error) {
         if (until.aborted) return "idle";
@@ -53,7 +58,7 @@ export function backups(app: App): Loop {
         await tellFailure(app, error);
         return "idle";
       }
-      tellBackup(app, null);
+      reportBackup(app, null);
       app.log.write("info", "A backup was made", {
         path: app.away ? `${app.away.name}/${basename(path)}` : path,
       });
@@ -146,7 +151,7 @@ async function tellFailure(app: App, error: unknown): Promise<void> {
   app.log.report(error, { loop: "backups" });
   const message = error instanceof AppError ? error.message : "The backup failed; the log says why.";
   const isKnown = backupFailure(app) !== null;
-  tellBackup(app, message);
+  reportBackup(app, message);
   if (isKnown) return;
   const correlationId = app.ids.uuid();
   for (const { id } of await app.store.db.select().from(organizations).orderBy(asc(organizations.id))) {

@@ -6,10 +6,10 @@ import { type Subscription, subscriptionReader } from "../resources/webhooks/sub
 import { OUTBOUND_TOPIC } from "../resources/webhooks/table.ts";
 import {
   claimDeliveries,
+  type LeasedDelivery,
   type Message,
   putBack,
   putBackAll,
-  type Taken,
 } from "../resources/webhooks/take.ts";
 import { type Advance, openTrail } from "../resources/webhooks/trail.ts";
 import { openLanes } from "./lanes.ts";
@@ -79,7 +79,7 @@ export function openDeliverer(app: App): Deliverer {
   };
   const hasRoom = (subscription: Subscription, { body }: Message) =>
     !behind.has(subscription.id) && reserve(subscription, body.length);
-  const letGo = ({ subscription, event }: Taken) => {
+  const letGo = ({ subscription, event }: LeasedDelivery) => {
     hand.giveBack(subscription, weightOf(event.body.length));
     const isOver = hand.of(subscription) === 0 || (isShort && !isCrowded(subscription));
     if (!isOver) return;
@@ -88,7 +88,7 @@ export function openDeliverer(app: App): Deliverer {
   };
 
   const ledger = openLedger(app);
-  const lanes = openLanes<Taken>(
+  const lanes = openLanes<LeasedDelivery>(
     app.clock,
     ({ subscription }) => subscription,
     async (one) => {
@@ -112,7 +112,7 @@ export function openDeliverer(app: App): Deliverer {
   const notInHand = () => {
     const ids = new Set<string>();
     for (const { delivery } of lanes.all()) ids.add(delivery.id);
-    return ({ delivery }: Taken) => !ids.has(delivery.id);
+    return ({ delivery }: LeasedDelivery) => !ids.has(delivery.id);
   };
   /** Room was held for what another process or a test was faster with. */
   const recount = () => {
@@ -243,10 +243,10 @@ const weightOf = (bytes: number) => 1 + Math.floor(bytes / UNIT_BYTES);
 
 /** Writes down in groups what came of deliveries: how a try ended, or that there was none. */
 function openLedger(app: App) {
-  let waiting: (Attempt | Taken)[] = [];
+  let waiting: (Attempt | LeasedDelivery)[] = [];
   let writing: Promise<void> | null = null;
   let isUrgent = false;
-  const isAttempt = (one: Attempt | Taken): one is Attempt => "taken" in one;
+  const isAttempt = (one: Attempt | LeasedDelivery): one is Attempt => "taken" in one;
 
   const write = async () => {
     while (waiting.length > 0) {
@@ -257,7 +257,7 @@ function openLedger(app: App) {
         await recordAttempts(app, group.filter(isAttempt));
         await putBack(
           app,
-          group.filter((one) => !isAttempt(one)).map((one) => (one as Taken).delivery.id),
+          group.filter((one) => !isAttempt(one)).map((one) => (one as LeasedDelivery).delivery.id),
         );
       } catch (error) {
         // They stay taken, and are sent again once their time is over.
@@ -267,7 +267,7 @@ function openLedger(app: App) {
     writing = null;
   };
   return {
-    add(one: Attempt | Taken) {
+    add(one: Attempt | LeasedDelivery) {
       waiting.push(one);
       writing ??= write();
     },

@@ -4,7 +4,7 @@ import { contextForRun } from "../context.ts";
 import type { Outcome } from "../queue/end.ts";
 import { finishRun, finishRuns, isSmall, type Leftover, type SmallEnd } from "../queue/finish.ts";
 import type { RunRow } from "../resources/runs/table.ts";
-import { tell } from "./execute.ts";
+import { toRunError } from "./execute.ts";
 
 /** Writes how runs have ended. */
 export interface Endings {
@@ -63,7 +63,7 @@ export function openEndings(app: App): Endings {
               "internal",
               "What the run made could not be saved; the run's id leads to the cause in the server's log.",
             );
-      await finishRun(ctx, run, { status: "failed", error: tell(known, run.retryCount + 1) }, left);
+      await finishRun(ctx, run, { status: "failed", error: toRunError(known, run.retryCount + 1) }, left);
     }
   };
 

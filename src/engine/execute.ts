@@ -141,7 +141,7 @@ function outcomeOf(ctx: Context, failing: Failing): Outcome | null {
       ? new AppError("timeout", `The run took longer than its limit of ${seconds} s.`, { retryable: true })
       : (withoutSecrets(asAppError(error), secrets) as AppError);
   if (known.code === "internal") ctx.log.report(error, { runId: run.id, correlationId: run.correlationId });
-  const told = tell(known, run.retryCount + 1);
+  const told = toRunError(known, run.retryCount + 1);
   const dueAt = known.retryable ? nextTry(ctx, run, definition, known) : null;
   return dueAt === null ? { status: "failed", error: told } : { status: "waiting", error: told, dueAt };
 }
@@ -159,7 +159,7 @@ function asAppError(error: unknown): AppError {
 }
 
 /** What people hear of a failure. */
-export const tell = (error: AppError, attempt: number): RunError => ({
+export const toRunError = (error: AppError, attempt: number): RunError => ({
   code: error.code,
   message: error.message,
   retryable: error.retryable,

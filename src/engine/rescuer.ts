@@ -5,7 +5,7 @@ import { LEASE_MS } from "../queue/claim.ts";
 import { finishRun } from "../queue/finish.ts";
 import { type Lost, rescueRuns } from "../queue/lease.ts";
 import type { RunRow } from "../resources/runs/table.ts";
-import { tell } from "./execute.ts";
+import { toRunError } from "./execute.ts";
 import type { Loop } from "./loop.ts";
 import { aheadMs, CLOCK_JUMP_MS } from "./timekeeper.ts";
 
@@ -51,7 +51,7 @@ export async function rescue(app: App, lost: Lost): Promise<RunRow[]> {
       await finishRun(
         contextForRun(app, run),
         run,
-        { status: "failed", error: tell(error, run.retryCount + 1) },
+        { status: "failed", error: toRunError(error, run.retryCount + 1) },
         { definition, isResolved, progress, isProgressNew: false, logs: [] },
       );
     } catch (cause) {

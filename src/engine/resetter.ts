@@ -1,6 +1,6 @@
-import { answerReset, askedResets, dropReset, readReset } from "../asked-resets.ts";
 import { AppError } from "../base/errors.ts";
 import type { App } from "../context.ts";
+import { answerReset, dropReset, readReset, resetRequests } from "../reset-requests.ts";
 import { applyReset } from "../resources/sign-in/password.ts";
 import type { Loop } from "./loop.ts";
 
@@ -10,7 +10,7 @@ export function resetter(app: App): Loop {
   return {
     name: "resetter",
     async tick() {
-      for (const id of askedResets(dataFolder)) {
+      for (const id of resetRequests(dataFolder)) {
         const reset = readReset(dataFolder, id);
         if (reset === null) {
           dropReset(dataFolder, id);

@@ -9,7 +9,7 @@ import { recordProgress } from "../queue/end.ts";
 import { runTopic } from "../queue/enqueue.ts";
 import { ownerOf } from "../queue/finish.ts";
 import { appendLogs, type NewLog } from "../queue/logs.ts";
-import { isHeld, type StoredDefinition, saveProgress } from "../queue/progress.ts";
+import { hasLease, type StoredDefinition, saveProgress } from "../queue/progress.ts";
 import { openAgentNamed } from "../resources/agents/open.ts";
 import { openUse } from "../resources/api-catalog/use.ts";
 import { type Purpose, requireApproval } from "../resources/connections/approval.ts";
@@ -265,7 +265,7 @@ function openDiary(ctx: Context, run: RunRow, stored: StoredDefinition, secrets:
     const now = ctx.clock.monotonic();
     const tell = shown !== null && isNew && (shown.phase !== toldPhase || now - toldAt > EVENT_MS);
     await write({ ...ctx, actor: SYSTEM }, async (tx) => {
-      if (!(await isHeld(tx.db, run))) return; // another worker has the run by now
+      if (!(await hasLease(tx.db, run))) return; // another worker has the run by now
       await appendLogs(tx.db, run.id, batch);
       if (shown) await saveProgress(tx, run, shown, stored);
       if (shown && tell) await recordProgress(tx, run, shown);

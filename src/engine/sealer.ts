@@ -1,5 +1,5 @@
 import type { App } from "../context.ts";
-import { type KeptSeals, readHeadFile, writeHeadFile } from "../resources/events/head-file.ts";
+import { readHeadFile, type StoredSeals, writeHeadFile } from "../resources/events/head-file.ts";
 import { dueForSeal, sealHead } from "../resources/events/seals.ts";
 import { hasEvent } from "../resources/events/verify.ts";
 import type { Loop } from "./loop.ts";
@@ -16,7 +16,7 @@ export interface Sealer extends Loop {
 export function openSealer(app: App): Sealer {
   const { store, clock, config, secrets, log } = app;
   /** Null until the file has been read; then what it is to hold. */
-  let kept: KeptSeals | null = null;
+  let kept: StoredSeals | null = null;
   /** Trails that lack the event of a kept seal: their entry stays as evidence. */
   const rolledBack = new Set<string>();
   /** Trails whose head does not fit. */
@@ -24,7 +24,7 @@ export function openSealer(app: App): Sealer {
   let isStale = false;
   let writtenMs = Number.NEGATIVE_INFINITY;
 
-  async function begin(): Promise<KeptSeals> {
+  async function begin(): Promise<StoredSeals> {
     const found = store.remote ? {} : (readHeadFile(config.dataFolder, secrets) ?? {});
     for (const [organizationId, seal] of Object.entries(found)) {
       if (await hasEvent(store.db, organizationId, seal)) continue;

@@ -21,7 +21,7 @@ export async function* sweepArtifacts(app: App): AsyncGenerator<void> {
     const known = new Set(rows.map((row) => row.path));
     const left = paths.filter((path) => !known.has(path));
     for (const path of left) await app.artifacts.remove(path);
-    tell(app, "files of artifacts that are no more were removed", left);
+    logRemoved(app, "files of artifacts that are no more were removed", left);
     yield;
   }
 }
@@ -41,14 +41,14 @@ export async function* sweepScratch(app: App): AsyncGenerator<void> {
   for (const name of left) {
     if (await isTouchedSince(join(scratch, name), before(app))) continue;
     await rm(join(scratch, name), { recursive: true, force: true });
-    tell(app, "scratch space was emptied", [name]);
+    logRemoved(app, "scratch space was emptied", [name]);
     yield;
   }
 }
 
 export const before = ({ clock }: App) => new Date(clock.now().getTime() - LEFT_FOR_MS);
 
-export function tell({ log }: App, message: string, paths: readonly string[]): void {
+export function logRemoved({ log }: App, message: string, paths: readonly string[]): void {
   if (paths.length > 0) log.write("info", message, { files: paths.length, first: paths[0] });
 }
 

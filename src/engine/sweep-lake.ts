@@ -3,11 +3,11 @@ import { and, asc, eq, inArray, isNotNull, isNull, lt, notExists, type SQL, sql 
 import { timestamp } from "../base/clock.ts";
 import { firstIdAt } from "../base/ids.ts";
 import type { App } from "../context.ts";
-import { forgetHolds, heldAmong } from "../resources/datasets/hold.ts";
+import { forgetHolds, heldLoads } from "../resources/datasets/hold.ts";
 import { lakeFiles, lakeReads, lakeTables } from "../resources/datasets/table.ts";
 import { actionRuns } from "../resources/runs/table.ts";
 import type { WriteDb } from "../store/store.ts";
-import { BATCH, batches, before, tell, UUID_CHARACTERS } from "./sweep-files.ts";
+import { BATCH, batches, before, logRemoved, UUID_CHARACTERS } from "./sweep-files.ts";
 
 /** Readers that began before a file was removed have so long to finish. */
 const REMOVED_FOR_MS = 10 * 60 * 1000;
@@ -94,7 +94,7 @@ export async function* sweepLake(app: App): AsyncGenerator<void> {
   for await (const paths of batches(app.lake.list(before(app)))) {
     // The loads first: one that ends after this look has committed by the time of the next.
     const ids = [...new Set(paths.map(loadOf))];
-    const [running, held] = await Promise.all([runningAmong(app, ids), heldAmong(app, ids)]);
+    const [running, held] = await Promise.all([runningAmong(app, ids), heldLoads(app, ids)]);
     const busy = running.union(held);
     const idle = paths.filter((path) => !busy.has(loadOf(path)));
     const named = await app.store.db
@@ -104,7 +104,7 @@ export async function* sweepLake(app: App): AsyncGenerator<void> {
     const known = new Set(named.map((file) => file.path));
     const left = idle.filter((path) => !known.has(path));
     await app.lake.remove(left);
-    tell(app, "files of unfinished loads were removed from the lake", left);
+    logRemoved(app, "files of unfinished loads were removed from the lake", left);
     yield;
   }
   await forgetHolds(app);

@@ -4,7 +4,7 @@ import { AppError } from "../base/errors.ts";
 import { Budget, LARGE_CONDITION } from "../base/expression/budget.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/template.ts";
-import { frameScope, type KeptResult, readScope, type ScopeFrame } from "../base/whole-scope.ts";
+import { frameScope, readScope, type ScopeFrame, type StoredResult } from "../base/whole-scope.ts";
 import type { Compute } from "../compute/contract.ts";
 
 /** Conditions to be decided in order, up to the first that holds; the scope is in the job's bytes. */
@@ -38,7 +38,7 @@ export function firstThatHolds(texts: readonly string[], scope: Scope, budget: B
 interface Asked {
   texts: readonly string[];
   scope: Scope;
-  kept?: readonly KeptResult[];
+  kept?: readonly StoredResult[];
   /** Milliseconds that they may take together. */
   allowanceMs: number;
 }

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../base/json.ts";
 import { schemaFaults, valueFaults } from "../base/json-schema.ts";
 import { anything, described, jsonObject, object, optional } from "../base/shape.ts";
 import { isWholeTemplate } from "../base/template.ts";
-import { runAgent, type ToldCall } from "../models/agent.ts";
+import { type ReportedCall, runAgent } from "../models/agent.ts";
 import type { ModelMessage, OpenAgent } from "../models/contract.ts";
 import { defineExecutor, type RunContext } from "./contract.ts";
 
@@ -86,7 +86,7 @@ function openTalk(ctx: RunContext, { maxSteps }: OpenAgent, prompt: string) {
   const toolCalls: { id: string; name: string; input: Json; isError: boolean }[] = [];
   const usage = { inputTokens: 0, outputTokens: 0 };
   let steps = 0;
-  const called = async ({ id, tool, input, isError }: ToldCall) => {
+  const called = async ({ id, tool, input, isError }: ReportedCall) => {
     toolCalls.push({ id, name: tool, input, isError });
     ctx.log(isError ? "warn" : "info", `The agent called ${tool}${isError ? ", which failed" : ""}.`);
   };

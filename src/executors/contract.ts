@@ -5,7 +5,7 @@ import type { Ids } from "../base/ids.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { Summary } from "../base/summary.ts";
 import type { Scope } from "../base/template.ts";
-import type { KeptResult } from "../base/whole-scope.ts";
+import type { StoredResult } from "../base/whole-scope.ts";
 import type { CatalogUse } from "../catalog/contract.ts";
 import type { Charts } from "../charts/contract.ts";
 import type { Compute } from "../compute/contract.ts";
@@ -109,7 +109,7 @@ export interface RunContext {
   /** The names that templates and conditions see. */
   readonly scope: Scope;
   /** Results of steps that are too long to stand in `scope`: to be read in a child. */
-  readonly kept: readonly KeptResult[];
+  readonly kept: readonly StoredResult[];
   readonly clock: Clock;
   readonly egress: Egress;
   readonly sql: Sql;

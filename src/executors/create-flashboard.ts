@@ -6,12 +6,12 @@ import { anything, described, map, named, object, oneOf, optional } from "../bas
 import { missingFields, specFaults } from "../charts/spec.ts";
 import type { LakeTable } from "../lake/contract.ts";
 import { readsOf } from "../lake/reads.ts";
-import { type LeftTable, lakeJob, sqlName } from "../lake/views.ts";
+import { lakeJob, sqlName, type TableAtLoad } from "../lake/views.ts";
 import { namesIn } from "../sql/text.ts";
 import { type Done, defineExecutor, type RunContext } from "./contract.ts";
-import { type AskedPanel, panelsFor } from "./flashboard/asked.ts";
 import type { Board, BoardPanel, Origin } from "./flashboard/board.ts";
 import { pageOf } from "./flashboard/page.ts";
+import { type PanelRequest, panelsFor } from "./flashboard/requested.ts";
 
 const DEFAULT_ROWS = 1_000;
 /** Pixels of all twelve columns. */
@@ -153,7 +153,7 @@ async function tablesOf(ctx: RunContext, datasets: readonly string[] | undefined
 
 async function fill(
   ctx: RunContext,
-  panel: Panel | AskedPanel,
+  panel: Panel | PanelRequest,
   tables: readonly LakeTable[],
   datasets: readonly string[] | undefined,
 ): Promise<BoardPanel> {
@@ -206,7 +206,7 @@ async function fill(
 }
 
 /** What SQL may have read: all that its text may name, and past states in place of what it speaks of as those alone. */
-function originsOf(sql: string, tables: readonly LakeTable[], past: readonly LeftTable[]): Origin[] {
+function originsOf(sql: string, tables: readonly LakeTable[], past: readonly TableAtLoad[]): Origin[] {
   const speaksOf = namesIn(sql);
   const isSame = (a: LakeTable) => (b: LakeTable) => nameOf(a) === nameOf(b) && a.table === b.table;
   const present = tables.filter(

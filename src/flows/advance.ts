@@ -17,10 +17,10 @@ import { failBroken } from "./fail.ts";
 import { finish } from "./finish.ts";
 import { openTriggerWithin } from "./long-payload.ts";
 import { findConfig, type Starting, save } from "./save.ts";
-import { automationScope, failedUnbegun, keptSteps, seenFailure, seenItems, seenStep } from "./scope.ts";
+import { automationScope, failedUnbegun, seenFailure, seenItems, seenStep, storedSteps } from "./scope.ts";
 import { hasFailed, isEnded, statusOf } from "./states.ts";
 import { decisionOf, stepHolds } from "./whens.ts";
-import { refuseHeldKey, runOfStep, workOf } from "./work.ts";
+import { refuseBusyKey, runOfStep, workOf } from "./work.ts";
 
 /** Steps are decided on the spot for so long at most in one transaction, since every other write waits for it. */
 const DECIDE_MS = 40;
@@ -173,9 +173,9 @@ async function startStep(
 ): Promise<RunRow> {
   const work = await workOf(tx, step);
   const input = runOfStep(tx, run, { step, work, scope });
-  await refuseHeldKey(tx, run.id, input);
+  await refuseBusyKey(tx, run.id, input);
   const executor = tx.executors[work.kind];
-  const readsKept = keptSteps(scope.steps, JSON.stringify(input.definition)).length > 0;
+  const readsKept = storedSteps(scope.steps, JSON.stringify(input.definition)).length > 0;
   if (!isDecider(executor) || input.concurrencyKey !== null || readsKept || patience.decideMs <= 0)
     return enqueueRun(tx, input);
   const startedMs = tx.clock.monotonic();

@@ -47,7 +47,7 @@ const saveDelivery = prepared((db: WriteDb) =>
 );
 
 /** A delivery whose row is not stored yet, since its run may end in the transaction that accepts it. */
-export interface HeldDelivery {
+export interface UnstoredDelivery {
   row: DeliveryRow;
   isStored: boolean;
 }
@@ -55,9 +55,9 @@ export interface HeldDelivery {
 const insertDelivery = insertInto(webhookDeliveries);
 
 /** Stores a held delivery as it is now. */
-export async function storeHeld(
+export async function storeUnstored(
   tx: WriteContext,
-  held: HeldDelivery,
+  held: UnstoredDelivery,
   automationRunId: string,
 ): Promise<void> {
   if (held.isStored) return;
@@ -72,14 +72,14 @@ export async function storeHeld(
 export async function deliveryEnded(
   tx: WriteContext,
   run: AutomationRunRow,
-  held: HeldDelivery | null,
+  held: UnstoredDelivery | null,
 ): Promise<string | null> {
   if (held !== null && run.status === "completed" && held.row.replayOf === null) {
     const forgotten = held.row.isKept ? {} : { headers: null, query: null, payload: null };
     held.row = { ...held.row, ...forgotten, status: "processed", replyCode: 200 };
     return null;
   }
-  if (held !== null) await storeHeld(tx, held, run.id);
+  if (held !== null) await storeUnstored(tx, held, run.id);
   const [delivery] = await deliveryById(tx.db).all({ id: run.deliveryId });
   if (!delivery) return null;
   if (run.status !== "failed" || run.error === null) {

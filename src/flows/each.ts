@@ -18,7 +18,7 @@ import { runById, type SlimRun } from "./save.ts";
 import { automationScope } from "./scope.ts";
 import { isEnded, statusOfItems } from "./states.ts";
 import { decisionOf, stepList } from "./whens.ts";
-import { refuseHeldKey, runOfStep, workOf } from "./work.ts";
+import { refuseBusyKey, runOfStep, workOf } from "./work.ts";
 
 const DEFAULT_PARALLEL = 10;
 
@@ -81,7 +81,7 @@ async function startItems(
     const own = isKeyed ? { ...seen, item: storedJson<Json>(item), index } : seen;
     return { index, input: runOfStep(tx, run, { step, work, scope: own }) };
   });
-  for (const { input } of runs) await refuseHeldKey(tx, run.id, input);
+  for (const { input } of runs) await refuseBusyKey(tx, run.id, input);
   for (const { index, input } of runs)
     await beginItem(tx.db)([(await enqueueRun(tx, input)).id, run.id, step.key, index]);
   return { ...state, items: { ...items, running: items.running + next.length } };

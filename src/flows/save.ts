@@ -12,7 +12,7 @@ import {
 } from "../resources/automations/table.ts";
 import { changing, insertInto, prepared } from "../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../store/store.ts";
-import type { HeldDelivery } from "./delivery.ts";
+import type { UnstoredDelivery } from "./delivery.ts";
 
 /** Signalled when an automation run has changed. */
 export const automationRunTopic = (id: string) => `automation-run:${id}`;
@@ -118,7 +118,7 @@ const saveSteps = changing((db) =>
 /** A run that is being started: its row, and its delivery's, are stored once, as the first steps leave them. */
 export interface Starting {
   config: AutomationConfig;
-  delivery: HeldDelivery | null;
+  delivery: UnstoredDelivery | null;
 }
 
 /** Stores a new run; what a webhook brought lies in its delivery, and what is done needs it no more. */

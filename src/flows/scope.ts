@@ -2,7 +2,7 @@ import { and, eq, inArray, sql } from "drizzle-orm";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/template.ts";
-import type { KeptResult } from "../base/whole-scope.ts";
+import type { StoredResult } from "../base/whole-scope.ts";
 import type { App } from "../context.ts";
 import { openContent } from "../resources/artifacts/content.ts";
 import { type ArtifactRow, artifacts } from "../resources/artifacts/table.ts";
@@ -103,7 +103,7 @@ const stepResults = prepared((db: ReadDb) =>
 export async function stepScope(
   ctx: App & { db: ReadDb },
   run: RunRow,
-): Promise<{ scope: Scope; kept: KeptResult[] }> {
+): Promise<{ scope: Scope; kept: StoredResult[] }> {
   const names = namesIn(JSON.stringify(run.definition));
   const read = names.trigger || names.input ? seenById : slimById;
   const [seen] = await read(ctx.db).all({ id: run.automationRunId });
@@ -123,7 +123,7 @@ export async function seenByAll(
   ctx: App & { db: ReadDb },
   run: Seen & Pick<AutomationRunRow, "id" | "organizationId" | "startedAt">,
   definition: JsonObject,
-): Promise<{ scope: Scope; kept: KeptResult[] }> {
+): Promise<{ scope: Scope; kept: StoredResult[] }> {
   const names = namesIn(JSON.stringify(definition));
   const scope = await automationScope(ctx.db, run, openTrigger, names);
   const { steps, kept } = await wholeSteps(
@@ -139,7 +139,7 @@ export async function seenByAll(
 const MAX_PARSED_BYTES = 1024 * 1024;
 
 /** Steps whose results were kept as artifacts, of those that `text` speaks of. */
-export function keptSteps(steps: Json | undefined, text: string): { step: string; artifactId: string }[] {
+export function storedSteps(steps: Json | undefined, text: string): { step: string; artifactId: string }[] {
   const isSpokenOf = stepsIn(text);
   return Object.entries(isObject(steps) ? steps : {}).flatMap(([step, seen]) => {
     const artifactId = isObject(seen) ? keptAs(seen.result) : null;
@@ -151,11 +151,11 @@ async function wholeSteps(
   ctx: App & { db: ReadDb },
   run: Pick<RunRow, "organizationId" | "definition">,
   steps: Json | undefined,
-): Promise<{ steps: JsonObject; kept: KeptResult[] }> {
+): Promise<{ steps: JsonObject; kept: StoredResult[] }> {
   const whole: JsonObject = { ...(isObject(steps) ? steps : {}) };
-  const long: KeptResult[] = [];
-  for (const { step, artifactId } of keptSteps(steps, JSON.stringify(run.definition))) {
-    const json = await openContent(ctx, await findKept(ctx.db, run.organizationId, { step, artifactId }));
+  const long: StoredResult[] = [];
+  for (const { step, artifactId } of storedSteps(steps, JSON.stringify(run.definition))) {
+    const json = await openContent(ctx, await findStored(ctx.db, run.organizationId, { step, artifactId }));
     const seen = whole[step];
     if (json.size > MAX_PARSED_BYTES) long.push({ step, json });
     else if (isObject(seen)) whole[step] = { ...seen, result: await json.json() };
@@ -170,7 +170,7 @@ function keptAs(result: Json | null | undefined): string | null {
 }
 
 /** The artifact that holds a result. Throws `gone` where somebody has deleted it. */
-export async function findKept(
+export async function findStored(
   db: ReadDb,
   organizationId: string,
   { step, artifactId }: { step: string; artifactId: string },

@@ -13,7 +13,7 @@ import { refuseQueue } from "../resources/usage/quotas.ts";
 import { advance } from "./advance.ts";
 import { cancelUnlessEnded } from "./cancel.ts";
 import { admission, replacedBy, skippedError } from "./concurrency.ts";
-import { deliveryEnded, type HeldDelivery } from "./delivery.ts";
+import { deliveryEnded, type UnstoredDelivery } from "./delivery.ts";
 import { findAutomation } from "./find.ts";
 import { below, type Link, MAX_DEPTH } from "./lineage.ts";
 import type { StoredTrigger } from "./long-payload.ts";
@@ -26,7 +26,7 @@ export interface NewAutomationRun {
   /** What templates see of the trigger; not stored where a webhook delivery has it. By default see `payloadOf`. */
   scope?: StoredTrigger;
   /** The webhook delivery that starts it, not stored yet. */
-  delivery?: HeldDelivery;
+  delivery?: UnstoredDelivery;
   parent?: AutomationRunRow;
   /** Steps that have ended already, for a run that goes on where another failed. */
   steps?: StepState[];
@@ -151,7 +151,7 @@ async function skip(
   tx: WriteContext,
   row: AutomationRunRow,
   concurrency: Concurrency,
-  delivery: HeldDelivery | null,
+  delivery: UnstoredDelivery | null,
 ): Promise<AutomationRunRow> {
   const steps = row.steps.map(
     (step): StepState => (isEnded(step.status) ? step : { ...step, status: "skipped" }),

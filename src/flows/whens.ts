@@ -5,13 +5,13 @@ import { ExpressionTooLong } from "../base/expression/too-long.ts";
 import type { Json } from "../base/json.ts";
 import { writeJson } from "../base/json-write.ts";
 import { resolveTemplates, type Scope } from "../base/template.ts";
-import type { KeptResult } from "../base/whole-scope.ts";
+import type { StoredResult } from "../base/whole-scope.ts";
 import { fillInChild } from "../compute/fill.ts";
 import { DoFirst, type WriteContext } from "../context.ts";
 import { decideConditions } from "../executors/branch-choice.ts";
 import { openContent } from "../resources/artifacts/content.ts";
 import type { ArtifactRow } from "../resources/artifacts/table.ts";
-import { findKept, keptSteps } from "./scope.ts";
+import { findStored, storedSteps } from "./scope.ts";
 
 /** Names what one transaction decides, also where it is done again: a run that it starts has another id then. */
 export const decisionOf = (tx: WriteContext, { automationId }: { automationId: string }): string =>
@@ -26,7 +26,7 @@ interface Asked {
 /** How an expression is evaluated: here, or in a child before the transaction. */
 interface Ways<T extends Json> {
   here(): T;
-  inChild(scope: Scope, kept: readonly KeptResult[]): Promise<T>;
+  inChild(scope: Scope, kept: readonly StoredResult[]): Promise<T>;
 }
 
 /**
@@ -67,7 +67,7 @@ async function evaluateFirst<T extends Json>(
   scope: Scope,
   { here, inChild }: Ways<T>,
 ): Promise<T> {
-  const kept = keptSteps(scope.steps, text);
+  const kept = storedSteps(scope.steps, text);
   try {
     if (kept.length === 0) return here();
     throw new ExpressionTooLong("condition_error", `${JSON.stringify(text)} reads too much.`);
@@ -82,12 +82,13 @@ async function evaluateFirst<T extends Json>(
     if (known && known.leftMs <= 0) throw error;
     // Read here: the result may be of the step that this very transaction ends.
     const rows: { step: string; row: ArtifactRow }[] = [];
-    for (const one of kept) rows.push({ step: one.step, row: await findKept(tx.db, tx.organizationId, one) });
+    for (const one of kept)
+      rows.push({ step: one.step, row: await findStored(tx.db, tx.organizationId, one) });
     throw new DoFirst(async () => {
       const decided = decidedOf(tx, decision);
       const startedMs = tx.clock.monotonic();
       try {
-        const results: KeptResult[] = [];
+        const results: StoredResult[] = [];
         for (const { step, row } of rows) results.push({ step, json: await openContent(tx, row) });
         decided.results.set(key, await inChild(scope, results));
       } catch (fault) {

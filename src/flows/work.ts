@@ -80,7 +80,7 @@ export function runOfStep(
 }
 
 /** Throws `call_deadlock` where the run would never begin, since whoever has its key waits for it. */
-export async function refuseHeldKey(
+export async function refuseBusyKey(
   tx: WriteContext,
   automationRunId: string,
   { concurrencyKey }: NewRun,

@@ -57,7 +57,7 @@ interface Source extends Pick<Lake, "localPath"> {
 }
 
 /** A table as a load left it. */
-export type LeftTable = LakeTable & { loadId: string };
+export type TableAtLoad = LakeTable & { loadId: string };
 
 /**
  * The SQL with what it may speak of: `tables`, and the past states that it asks for, which also come back by
@@ -68,7 +68,7 @@ export async function lakeJob(
   tables: readonly LakeTable[],
   given: string,
   parameters: Readonly<Record<string, Json>> = {},
-): Promise<{ job: SqlJob; past: LeftTable[] }> {
+): Promise<{ job: SqlJob; past: TableAtLoad[] }> {
   const { sql, past } = takeAsOf(given, parameters);
   const left = new Map(
     await Promise.all(past.map(async (asked) => [asked, await source.past(asked)] as const)),

@@ -1,6 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { type Asked, asked } from "./rpc.ts";
+import { type ServerRequest, serverRequest } from "./rpc.ts";
 
 export const ELICIT = "elicitation/create";
 export const SAMPLE = "sampling/createMessage";
@@ -19,7 +19,7 @@ const WANTED: Readonly<Record<string, string>> = {
 };
 
 /** A call has nobody at its other end: what the server wanted of one is told as a sentence. */
-export function noteDecline(declined: string[], host: string, { method, message }: Asked): void {
+export function noteDecline(declined: string[], host: string, { method, message }: ServerRequest): void {
   if (declined.length >= MAX_TOLD) return;
   const wanted = WANTED[method] ?? `something else (${method || "unnamed"})`;
   const question = message === null ? "" : ` ("${message}")`;
@@ -38,7 +38,7 @@ export function answerTo(host: string, method: string, result: JsonObject, decli
   if (!isAsking) throw asksForMore(host, method, declined);
   const inputResponses: JsonObject = {};
   for (const [key, raw] of questions) {
-    const question = asked(isObject(raw) ? raw : {});
+    const question = serverRequest(isObject(raw) ? raw : {});
     noteDecline(declined, host, question);
     if (question.method === ELICIT) inputResponses[key] = DECLINE;
     else if (question.method === ROOTS) inputResponses[key] = { roots: [] };

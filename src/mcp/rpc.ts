@@ -17,7 +17,7 @@ export interface RpcError {
 }
 
 /** What a server asks of us: a method, and what it says to the person where it does. */
-export interface Asked {
+export interface ServerRequest {
   method: string;
   message: string | null;
 }
@@ -26,7 +26,7 @@ export interface Asked {
 export type RpcMessage =
   | { kind: "result"; id: string | number; result: JsonObject }
   | { kind: "error"; id: string | number | null; error: RpcError }
-  | ({ kind: "request"; id: string | number } & Asked)
+  | ({ kind: "request"; id: string | number } & ServerRequest)
   | { kind: "notification"; method: string };
 
 /** The messages of a text: one, or a batch as the revision of 2025-03-26 has them. Empty where it is no JSON-RPC. */
@@ -68,11 +68,11 @@ function readMessage(value: Json): RpcMessage | null {
   if (typeof value.method !== "string") return null;
   return id === null
     ? { kind: "notification", method: value.method }
-    : { kind: "request", id, ...asked(value) };
+    : { kind: "request", id, ...serverRequest(value) };
 }
 
 /** As far as it is a request at all; its text is for people to read, and nothing more. */
-export function asked({ method, params }: JsonObject): Asked {
+export function serverRequest({ method, params }: JsonObject): ServerRequest {
   const message = isObject(params) ? params.message : null;
   const text =
     typeof message === "string" ? withoutUnseen(message.slice(0, 4_000)).replace(/\s+/g, " ").trim() : "";

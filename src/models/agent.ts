@@ -16,7 +16,7 @@ import type {
 } from "./contract.ts";
 import { heardBy } from "./heard.ts";
 import { readable } from "./history.ts";
-import { isPlain, madePlain } from "./plain.ts";
+import { isPlain, toPlain } from "./plain.ts";
 
 /** Calls that are carried out at the same time. */
 const MAX_AT_ONCE = 4;
@@ -28,10 +28,10 @@ const MAX_OUTPUT_CHARACTERS = 128 * 1024;
 const MAX_ASKED_CHARACTERS = 32 * 1024;
 
 /** A call that a person has to agree to first. */
-export type AskedCall = { callId: string; toolName: string; input: JsonObject; fingerprint: string };
+export type RequestedCall = { callId: string; toolName: string; input: JsonObject; fingerprint: string };
 
 /** One call that was carried out, or refused. */
-export type ToldCall = { id: string; tool: string; input: Json; isError: boolean; approval?: Approval };
+export type ReportedCall = { id: string; tool: string; input: Json; isError: boolean; approval?: Approval };
 
 /** The decision that a call was made by, and the hash of what it was for. */
 export type Approval = { decisionId: string; hash: string };
@@ -50,14 +50,14 @@ export interface AgentTask {
   canAsk: boolean;
   tell(chunk: UiChunk): void;
   /** Told of each call once it has ended. */
-  called(call: ToldCall): Promise<void>;
+  called(call: ReportedCall): Promise<void>;
   /** Told of what nobody foresaw. */
   report(error: unknown): void;
 }
 
 export type AgentEnd = { steps: number; usage: Usage } & (
   | { status: "done"; reason: FinishReason; text: string }
-  | { status: "waiting"; asked: AskedCall[] }
+  | { status: "waiting"; asked: RequestedCall[] }
 );
 
 /**
@@ -199,8 +199,8 @@ function openWords() {
 const plainName = (name: string): string => name.replace(/[^\w.:-]+/g, "_").slice(0, 128) || "unnamed";
 
 /** Carries calls out, or says why not; gives back those that people have to agree to. */
-async function answerAll(task: AgentTask, calls: OpenCall[], isLast: boolean): Promise<AskedCall[]> {
-  const asked: AskedCall[] = [];
+async function answerAll(task: AgentTask, calls: OpenCall[], isLast: boolean): Promise<RequestedCall[]> {
+  const asked: RequestedCall[] = [];
   const ready: (() => Promise<void>)[] = [];
   const { made, ...rest } = heardBy(task.agent, task.messages);
   const heard = { ...rest, made: new Map(made) };
@@ -293,7 +293,7 @@ export async function carryOut(
   let isError = false;
   try {
     signal.throwIfAborted();
-    output = capped(madePlain(await tool.call({ id, input, signal, isApproved: approval !== undefined })));
+    output = capped(toPlain(await tool.call({ id, input, signal, isApproved: approval !== undefined })));
     signal.throwIfAborted();
   } catch (error) {
     isError = true;

@@ -15,12 +15,12 @@ export function isPlain(value: Json): boolean {
 }
 
 /** The same value, with such keys in parentheses. */
-export function madePlain(value: Json): Json {
+export function toPlain(value: Json): Json {
   if (isPlain(value)) return value;
-  if (Array.isArray(value)) return value.map(madePlain);
+  if (Array.isArray(value)) return value.map(toPlain);
   if (!isObject(value)) return value;
   const entries = Object.entries(value);
   return Object.fromEntries(
-    entries.map(([key, item]) => [isForbidden(key, item) ? `(${key})` : key, madePlain(item)]),
+    entries.map(([key, item]) => [isForbidden(key, item) ? `(${key})` : key, toPlain(item)]),
   );
 }

@@ -53,7 +53,7 @@ export interface TokenStore {
 }
 
 /** How full one bucket of an API's limits was. */
-export interface KeptQuota {
+export interface StoredQuota {
   /** Within the connection. */
   name: string;
   tokens: number;
@@ -64,8 +64,8 @@ export interface KeptQuota {
 }
 
 export interface QuotaStore {
-  read(): Promise<KeptQuota[]>;
-  keep(quota: KeptQuota): Promise<void>;
+  read(): Promise<StoredQuota[]>;
+  keep(quota: StoredQuota): Promise<void>;
 }
 
 /** Texts by name, for as long as config and credentials stay as they are. */

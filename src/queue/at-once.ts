@@ -7,7 +7,7 @@ import { actionRuns, type RunRow } from "../resources/runs/table.ts";
 import { changing } from "../store/prepared.ts";
 import { entityOf, startedData } from "./claim.ts";
 import { decideClaimed } from "./decide.ts";
-import { recordOutcome, tellChanged } from "./end.ts";
+import { notifyChanged, recordOutcome } from "./end.ts";
 import { appendLogs } from "./logs.ts";
 import { withStatuses } from "./statuses.ts";
 
@@ -64,6 +64,6 @@ export async function completeDue(tx: WriteContext, due: RunRow): Promise<RunRow
   await record(tx, "action.started", entityOf(row), startedData(row));
   await appendLogs(tx.db, id, left.logs);
   await recordOutcome({ ...tx, actor: SYSTEM }, row, outcome);
-  tellChanged(tx, row);
+  notifyChanged(tx, row);
   return row;
 }

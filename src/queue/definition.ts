@@ -5,7 +5,7 @@ import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { object, read } from "../base/shape.ts";
 import { isWholeTemplate, resolveTemplates, type Scope, templateFaults } from "../base/template.ts";
 import { newlyTyped } from "../base/typed-secrets.ts";
-import type { KeptResult } from "../base/whole-scope.ts";
+import type { StoredResult } from "../base/whole-scope.ts";
 import { fill } from "../compute/fill.ts";
 import type { App, Context } from "../context.ts";
 import { ACTION_KINDS, type ActionKind, type Executor } from "../executors/contract.ts";
@@ -143,7 +143,7 @@ export async function fillInWhole(
   { compute, organizationId }: Context,
   executor: Executor,
   definition: JsonObject,
-  { scope, kept }: { scope: Scope; kept: readonly KeptResult[] },
+  { scope, kept }: { scope: Scope; kept: readonly StoredResult[] },
   signal: AbortSignal,
 ): Promise<JsonObject> {
   const work = { definition, options: pathsOf(executor) };

@@ -30,11 +30,11 @@ export type Outcome =
 export async function endRun(tx: WriteContext, run: RunRow, outcome: Outcome): Promise<void> {
   await recordOutcome(tx, run, outcome);
   if (run.automationRunId !== null && outcome.status !== "waiting") await tx.runFollowers.ended(tx, [run]);
-  tellChanged(tx, run);
+  notifyChanged(tx, run);
 }
 
 /** Tells those who watch the run, and the worker where another run may be next. */
-export function tellChanged(tx: WriteContext, run: RunRow): void {
+export function notifyChanged(tx: WriteContext, run: RunRow): void {
   tx.afterCommit(() => {
     tx.signals.notify(runTopic(run.id));
     const setsFree = run.concurrencyKey !== null || run.datasetKey !== null;

@@ -19,7 +19,7 @@ import { recordReads } from "../resources/datasets/lineage.ts";
 import { actionRuns, type RunProgress, type RunRow } from "../resources/runs/table.ts";
 import { changing, prepared } from "../store/prepared.ts";
 import type { WriteDb } from "../store/store.ts";
-import { endRun, type Outcome, recordOutcome, recordProgress, tellChanged } from "./end.ts";
+import { endRun, notifyChanged, type Outcome, recordOutcome, recordProgress } from "./end.ts";
 import { appendLogs, type NewLog } from "./logs.ts";
 import { NEXT_PROGRESS_ID, withStatuses } from "./statuses.ts";
 import { beginWait } from "./waits.ts";
@@ -174,7 +174,7 @@ export function finishRuns(app: App, take: () => readonly SmallEnd[]): Promise<v
       if (left.isProgressNew && left.progress) await recordProgress(tx, run, left.progress);
       const row: RunRow = { ...run, result, error, status: outcome.status, completedAt: now };
       await recordOutcome(tx, row, outcome);
-      tellChanged(tx, row);
+      notifyChanged(tx, row);
       rows.push(row);
     }
     for (const ended of Map.groupBy(rows, ({ automationRunId }) => automationRunId).values())

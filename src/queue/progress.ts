@@ -15,7 +15,7 @@ const leaseOf = prepared((db: ReadDb) =>
 );
 
 /** True while the lease that `run` was claimed with is good: a process that stood still may have lost it. */
-export async function isHeld(db: ReadDb, run: RunRow): Promise<boolean> {
+export async function hasLease(db: ReadDb, run: RunRow): Promise<boolean> {
   const [row] = await leaseOf(db).all({ id: run.id });
   return row !== undefined && row.leaseToken !== null && row.leaseToken === run.leaseToken;
 }

@@ -1,6 +1,6 @@
 import { timestamp } from "../base/clock.ts";
 import type { Scope } from "../base/template.ts";
-import type { KeptResult } from "../base/whole-scope.ts";
+import type { StoredResult } from "../base/whole-scope.ts";
 import type { App } from "../context.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import type { ReadDb } from "../store/store.ts";
@@ -12,7 +12,7 @@ import type { ReadDb } from "../store/store.ts";
 export async function openScope(
   ctx: App & { db: ReadDb },
   run: RunRow,
-): Promise<{ scope: Scope; kept: readonly KeptResult[] }> {
+): Promise<{ scope: Scope; kept: readonly StoredResult[] }> {
   const startedAt = run.startedAt ?? timestamp(ctx.clock);
   const own = { run: { id: run.id, startedAt }, now: startedAt };
   if (run.automationRunId === null)

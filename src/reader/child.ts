@@ -1,4 +1,4 @@
-import { instantTold } from "../base/clock.ts";
+import { parseInstant } from "../base/clock.ts";
 import type { PageLink, PageSource, ReadPage } from "./contract.ts";
 
 const MAX_LINKS = 500;
@@ -131,7 +131,7 @@ function publishedOf(document: Document): string | null {
     (script) => /"datePublished"\s*:\s*"([^"]{4,40})"/.exec(script.textContent ?? "")?.[1],
   );
   for (const text of [...data, ...told]) {
-    const instant = instantTold(text ?? "");
+    const instant = parseInstant(text ?? "");
     if (instant !== null) return instant;
   }
   return null;

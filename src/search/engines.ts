@@ -1,4 +1,4 @@
-import { instantTold } from "../base/clock.ts";
+import { parseInstant } from "../base/clock.ts";
 import type { Egress, EgressRequest } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
@@ -117,7 +117,7 @@ function hits(results: Json | undefined, names: { snippet: string; date: string 
       title: text(item.title).slice(0, 500),
       url: text(item.url),
       snippet: text(item[names.snippet]).slice(0, MAX_SNIPPET_CHARACTERS),
-      publishedAt: instantTold(text(item[names.date])),
+      publishedAt: parseInstant(text(item[names.date])),
     }));
 }
 

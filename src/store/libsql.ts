@@ -114,7 +114,7 @@ export class RemoteTransaction {
   }
 
   async commit(): Promise<void> {
-    if (this.#open !== null) await told(within(this.#open.commit(), REPLY_LIMIT_MS));
+    if (this.#open !== null) await translated(within(this.#open.commit(), REPLY_LIMIT_MS));
   }
 
   /** Does not throw: a server that cannot be reached drops the transaction by itself when its stream expires. */
@@ -139,7 +139,7 @@ export async function within<T>(work: Promise<T>, limitMs: number): Promise<T> {
 }
 
 /** `work`, its errors as `storeFault` has them. */
-export async function told<T>(work: Promise<T>): Promise<T> {
+export async function translated<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

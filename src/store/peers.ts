@@ -10,7 +10,7 @@ import {
   type NewProcess,
   type ProcessRow,
   SEEN_SECONDS,
-  tellLife,
+  sendHeartbeat,
 } from "./processes.ts";
 import type { Store } from "./store.ts";
 
@@ -88,7 +88,7 @@ export class Peers {
   /** Tells that this process lives, and sees which of the others do. */
   async check(): Promise<PeerCheck> {
     const startedMs = this.#clock.monotonic();
-    const wasThere = await tellLife(this.#store, this.#own);
+    const wasThere = await sendHeartbeat(this.#store, this.#own);
     this.#toldAtMs = startedMs;
     const correctedMs = await setClock(this.#store, this.#clock);
     this.#all = await allProcesses(this.#store.db);

@@ -52,7 +52,7 @@ export function addProcess(
 }
 
 /** Says that a process lives. False where its row was gone, and is there again: others have taken it for dead. */
-export function tellLife(store: Store, own: NewProcess): Promise<boolean> {
+export function sendHeartbeat(store: Store, own: NewProcess): Promise<boolean> {
   return store.write(async (db) => {
     const { changes } = await db.update(processes).set({ seenAt: NOW }).where(eq(processes.id, own.id));
     if (changes === 0) await db.insert(processes).values({ ...own, startedAt: NOW, seenAt: NOW });

@@ -2,7 +2,14 @@ import { type Client, createClient } from "@libsql/client/http";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { trustingFetch } from "../base/egress-trust.ts";
 import { AppError } from "../base/errors.ts";
-import { drizzleOver, RemoteTransaction, refuseChange, type Statement, told, within } from "./libsql.ts";
+import {
+  drizzleOver,
+  RemoteTransaction,
+  refuseChange,
+  type Statement,
+  translated,
+  within,
+} from "./libsql.ts";
 import { type MigrationTarget, migrate } from "./migrate.ts";
 import type { ReadDb, RemoteStoreOptions, Store, WriteDb } from "./store.ts";
 import { type Transaction, WriteQueue, type Writer } from "./write-queue.ts";
@@ -19,7 +26,7 @@ const READ_LIMIT_MS = 30_000;
 export async function connectStore(options: RemoteStoreOptions): Promise<Store> {
   const { url, token, ca, clock = systemClock } = options;
   const client = clientOf(url, token, ca);
-  const execute = (statement: Statement) => told(within(client.execute(statement), READ_LIMIT_MS));
+  const execute = (statement: Statement) => translated(within(client.execute(statement), READ_LIMIT_MS));
   try {
     await migrate(targetOf(client, execute, clock), { migrations: options.migrations, clock });
   } catch (error) {
@@ -66,7 +73,7 @@ export function glimpse({
   return {
     db: drizzleOver(async (statement) => {
       refuseChange(statement);
-      return told(within(client.execute(statement), READ_LIMIT_MS));
+      return translated(within(client.execute(statement), READ_LIMIT_MS));
     }),
     async tryWrite() {
       const transaction = new RemoteTransaction(client, clock);

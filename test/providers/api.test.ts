@@ -3,7 +3,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { openMemory } from "../../src/base/memory.ts";
 import { type ApiPage, expiredCursor, type PageWalk, walkPages } from "../../src/providers/api/pages.ts";
 import { draw, hold, retryAfterMs, setTokens } from "../../src/providers/api/throttle.ts";
-import type { KeptQuota } from "../../src/providers/contract.ts";
+import type { StoredQuota } from "../../src/providers/contract.ts";
 import { leapingClock } from "../support/extract.ts";
 import { failure } from "../support/link.ts";
 
@@ -157,10 +157,10 @@ describe("a throttle", () => {
   });
 
   test("of a slow limit goes on where it was after a restart, and of a quick one is not kept", async () => {
-    const kept = new Map<string, KeptQuota>();
+    const kept = new Map<string, StoredQuota>();
     const quotas = {
       read: async () => [...kept.values()],
-      keep: async (one: KeptQuota) => void kept.set(one.name, one),
+      keep: async (one: StoredQuota) => void kept.set(one.name, one),
     };
     const { link, clock } = waiter();
     const slow = { name: "orders", capacity: 20, perSecond: 0.0056 };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { applyChunk, type UiChunk, type UiMessage } from "../../src/models/chunks.ts";
-import { difference, type Told } from "../../src/resources/chat/follow.ts";
+import { difference, type SentLengths } from "../../src/resources/chat/follow.ts";
 import { startHrana } from "../peers/hrana.ts";
 import { type Move, says, startModel } from "../peers/model.ts";
 import { client, startApp } from "../support/app.ts";
@@ -145,7 +145,7 @@ test("a client that follows by what is stored now and then has the same message"
     fc.property(fc.array(fc.boolean(), { minLength: chunks.length, maxLength: chunks.length }), (looks) => {
       const grown: UiMessage = { id: "", role: "assistant", metadata: {}, parts: [] };
       const rebuilt: UiMessage = { id: "", role: "assistant", metadata: {}, parts: [] };
-      const told: Told = new Map();
+      const told: SentLengths = new Map();
       for (const [n, chunk] of chunks.entries()) {
         applyChunk(grown, chunk as UiChunk);
         const isLast = n === chunks.length - 1;

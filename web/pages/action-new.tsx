@@ -6,7 +6,7 @@ import { Loading, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { ConnectionChoice } from "../parts/connections/choice.tsx";
 import { DefinitionEditor } from "../parts/form/definition.tsx";
 import type { Values } from "../parts/form/form.tsx";
-import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form/frame.tsx";
+import { FormFrame, faultsOf, messagesBy, NameFields } from "../parts/form/frame.tsx";
 import { startValue } from "../parts/form/schema.ts";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
 
@@ -93,7 +93,7 @@ function NewOf({ kind, connectionId: given, spec, source }: Props) {
     done: ({ name: made }) => `Created ${made}`,
     onDone: ({ id }) => go(`/actions/${id}`),
   });
-  const told = toldBy(create.error);
+  const told = messagesBy(create.error);
   const save = () =>
     create.mutate({
       body: {

@@ -13,7 +13,7 @@ import { Tree } from "../parts/base/tree.tsx";
 import { ConnectionChoice } from "../parts/connections/choice.tsx";
 import { DefinitionEditor } from "../parts/form/definition.tsx";
 import type { Values } from "../parts/form/form.tsx";
-import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form/frame.tsx";
+import { FormFrame, faultsOf, messagesBy, NameFields } from "../parts/form/frame.tsx";
 import { Detail, Held, SwitchAndRun } from "../parts/layout/detail.tsx";
 import { RunTable } from "../parts/runs/table.tsx";
 import { Pager, useFilters } from "../parts/table/table.tsx";
@@ -97,7 +97,7 @@ function Edit({ action, kind, onDirty }: EditProps) {
     done: "Saved",
     onDone: () => onDirty(false),
   });
-  const told = toldBy(save.error);
+  const told = messagesBy(save.error);
   const body = {
     ...(named.name === name ? {} : { name: named.name }),
     ...(named.slug === slug ? {} : { slug: named.slug }),

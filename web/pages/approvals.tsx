@@ -11,7 +11,7 @@ import { Status } from "../parts/base/status.tsx";
 import { counted, When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
 import { Faults, SchemaForm, type Values } from "../parts/form/form.tsx";
-import { faultsOf, Refusal, toldBy } from "../parts/form/frame.tsx";
+import { faultsOf, messagesBy, Refusal } from "../parts/form/frame.tsx";
 import { propertiesOf, startValue } from "../parts/form/schema.ts";
 import { Choice } from "../parts/table/filters.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
@@ -174,7 +174,7 @@ function Question({ approval }: { approval: Approval }) {
                 label="Reason, if it is rejected"
                 value={reason}
                 onChange={setReason}
-                fault={toldBy(error)("rejectionReason")}
+                fault={messagesBy(error)("rejectionReason")}
                 maxLength={4096}
               />
             </div>

@@ -12,7 +12,7 @@ import { Dialog } from "../parts/base/dialog.tsx";
 import { Labelled, TextField } from "../parts/base/labelled.tsx";
 import { PageHead } from "../parts/base/page.tsx";
 import type { Values } from "../parts/form/form.tsx";
-import { FormFrame, faultsOf, toldBy } from "../parts/form/frame.tsx";
+import { FormFrame, faultsOf, messagesBy } from "../parts/form/frame.tsx";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
 import { TRIGGERS } from "./automations.tsx";
 
@@ -38,7 +38,7 @@ export default function NewAutomation() {
     onDone: (automation) =>
       secretOf(automation) ? setMade(automation) : go(`/automations/${automation.id}`),
   });
-  const told = toldBy(create.error);
+  const told = messagesBy(create.error);
   const last = useLastRun(null);
   const turn = (trigger: Draft["trigger"]) => {
     const { steps, concurrency, expect } = draft.config;

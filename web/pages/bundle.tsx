@@ -11,11 +11,11 @@ import { FormFrame, faultsOf } from "../parts/form/frame.tsx";
 import { propertiesOf } from "../parts/form/schema.ts";
 import {
   ComponentList,
+  CreatedList,
   componentsOf,
   type Install,
-  MadeList,
   useInstalls,
-} from "../parts/templates/made.tsx";
+} from "../parts/templates/created.tsx";
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Installs before the latest that are shown. */
@@ -97,7 +97,7 @@ function MadeBy({ install: { at, by, version, components }, title }: { install: 
         </span>
       }
     >
-      <MadeList of={components} />
+      <CreatedList of={components} />
     </Section>
   );
 }

@@ -6,7 +6,7 @@ import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { BUNDLE_PAGES, Siblings } from "../parts/layout/siblings.tsx";
 import { Pager, useFilters } from "../parts/table/table.tsx";
-import { useInstalls } from "../parts/templates/made.tsx";
+import { useInstalls } from "../parts/templates/created.tsx";
 
 const LIMIT = 48;
 

@@ -15,7 +15,7 @@ import { ApiConnection } from "../parts/catalog/connection.tsx";
 import { ImportAgain, NewTools } from "../parts/catalog/import.tsx";
 import { CatalogItems } from "../parts/catalog/items.tsx";
 import { SignInFacts, SignInWanted } from "../parts/catalog/sign-in.tsx";
-import { FormFrame, toldBy } from "../parts/form/frame.tsx";
+import { FormFrame, messagesBy } from "../parts/form/frame.tsx";
 import { Held } from "../parts/layout/detail.tsx";
 
 export default function ApiPage({ id }: { id: string }) {
@@ -162,7 +162,7 @@ function Settings({ api, onDirty }: { api: CatalogEntry; onDirty: (isDirty: bool
     done: "Saved",
     onDone: () => onDirty(false),
   });
-  const told = toldBy(save.error);
+  const told = messagesBy(save.error);
   const body = {
     ...(name === api.name ? {} : { name }),
     ...(description === api.description ? {} : { description }),

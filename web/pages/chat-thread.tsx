@@ -9,7 +9,7 @@ import { Button, IconButton } from "../parts/base/button.tsx";
 import { PageHead, Shown } from "../parts/base/page.tsx";
 import type { UiMessage } from "../parts/chat/chunks.ts";
 import { Compose } from "../parts/chat/compose.tsx";
-import { Answer, Question, type Said } from "../parts/chat/message.tsx";
+import { Answer, type MessageText, Question } from "../parts/chat/message.tsx";
 import { DeleteThread, RenameThread, titleOf } from "../parts/chat/threads.tsx";
 import { useTurn } from "../parts/chat/turn.ts";
 
@@ -48,7 +48,7 @@ function useSaid(id: string) {
   });
 }
 
-const toSaid = ({ id, rawData, createdAt, durationSeconds, cancelled }: ChatMessage): Said => ({
+const toSaid = ({ id, rawData, createdAt, durationSeconds, cancelled }: ChatMessage): MessageText => ({
   id,
   message: rawData as unknown as UiMessage,
   createdAt,
@@ -57,7 +57,7 @@ const toSaid = ({ id, rawData, createdAt, durationSeconds, cancelled }: ChatMess
 });
 
 /** What is stored, with what has come since of the reply that grows. */
-function withLive(stored: readonly Said[], live: UiMessage | null): readonly Said[] {
+function withLive(stored: readonly MessageText[], live: UiMessage | null): readonly MessageText[] {
   if (!live || live.id === "") return stored;
   const known = stored.find(({ id }) => id === live.id);
   const grown = { ...(known ?? { createdAt: null, durationSeconds: null, cancelled: false }), id: live.id };

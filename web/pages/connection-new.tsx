@@ -6,7 +6,7 @@ import { useApi, useChange } from "../data.ts";
 import { PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { SchemaForm, type Values } from "../parts/form/form.tsx";
-import { FormFrame, faultsOf, NameFields, toldBy } from "../parts/form/frame.tsx";
+import { FormFrame, faultsOf, messagesBy, NameFields } from "../parts/form/frame.tsx";
 import { propertiesOf, startValue } from "../parts/form/schema.ts";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
 
@@ -106,7 +106,7 @@ function NewOf({ provider }: { provider: Provider }) {
         )
       }
     >
-      <NameFields value={named} onChange={setNamed} told={toldBy(create.error)} isNew />
+      <NameFields value={named} onChange={setNamed} told={messagesBy(create.error)} isNew />
       <SchemaForm
         schema={provider.configSchema}
         value={config}

@@ -7,8 +7,8 @@ import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { Took, When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
+import { RunActions } from "../parts/runs/actions.tsx";
 import { RunChain } from "../parts/runs/chain.tsx";
-import { RunDeeds } from "../parts/runs/deeds.tsx";
 import { RunLog } from "../parts/runs/log.tsx";
 import { Artifacts, Output } from "../parts/runs/output.tsx";
 import { Problem, Progress } from "../parts/runs/problem.tsx";
@@ -51,7 +51,7 @@ function Whole({ run: first }: { run: Run }) {
         ]}
         beside={<Status status={run.status} label={run.displayStatus} />}
       >
-        <RunDeeds run={run} isOver={isOver} />
+        <RunActions run={run} isOver={isOver} />
       </PageHead>
       <Problem run={run} />
       <Progress run={run} />

@@ -3,7 +3,7 @@ import { useLocation, useSearchParams } from "wouter";
 import { useApi, useChange } from "../data.ts";
 import { Labelled, TextField } from "../parts/base/labelled.tsx";
 import { PageHead } from "../parts/base/page.tsx";
-import { FormFrame, faultsOf, toldBy } from "../parts/form/frame.tsx";
+import { FormFrame, faultsOf, messagesBy } from "../parts/form/frame.tsx";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
 import {
   isReadable,
@@ -83,7 +83,7 @@ export default function NewTemplate() {
     done: ({ displayName }) => `Created ${displayName}, as a draft`,
     onDone: ({ id }) => go(`/templates/${id}`),
   });
-  const told = toldBy(create.error);
+  const told = messagesBy(create.error);
   const send = () =>
     isReadable(text) &&
     create.mutate({

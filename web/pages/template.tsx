@@ -7,7 +7,7 @@ import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
 import { Held } from "../parts/layout/detail.tsx";
-import { TemplateDeeds } from "../parts/templates/deeds.tsx";
+import { TemplateActions } from "../parts/templates/actions.tsx";
 import { TemplateEditor } from "../parts/templates/editor.tsx";
 import { TemplateUse } from "../parts/templates/use.tsx";
 
@@ -53,7 +53,7 @@ function Whole({ template }: { template: Template }) {
           </span>
         }
       >
-        {may && isOwn && <TemplateDeeds template={template} />}
+        {may && isOwn && <TemplateActions template={template} />}
       </PageHead>
       {draft && template.status === "published" && (
         <p className="mb-5 rounded-lg bg-warn-soft px-4 py-2.5 text-sm text-warn" role="status">

@@ -6,7 +6,7 @@ import { TextField } from "../parts/base/labelled.tsx";
 import { PageHead } from "../parts/base/page.tsx";
 import { AdminsOnly } from "../parts/base/role.tsx";
 import { ShownOnce } from "../parts/base/shown-once.tsx";
-import { FormFrame, toldBy } from "../parts/form/frame.tsx";
+import { FormFrame, messagesBy } from "../parts/form/frame.tsx";
 import { EventPicker } from "../parts/webhooks/event-picker.tsx";
 
 export default function NewWebhook() {
@@ -21,7 +21,7 @@ export default function NewWebhook() {
     tellsErrors: false,
     onDone: setMade,
   });
-  const told = toldBy(create.error);
+  const told = messagesBy(create.error);
   return (
     <>
       <PageHead title="New webhook" from={[["/webhooks", "Webhooks"]]} />

@@ -11,7 +11,7 @@ import { Facts, PageHead, Section, Shown, useTab } from "../parts/base/page.tsx"
 import { AdminsOnly } from "../parts/base/role.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
-import { tell } from "../parts/base/toast.tsx";
+import { notify } from "../parts/base/toast.tsx";
 import { Held } from "../parts/layout/detail.tsx";
 import { OutboundDeliveries } from "../parts/webhooks/deliveries.tsx";
 import { WebhookSecret, WebhookSettings } from "../parts/webhooks/settings.tsx";
@@ -101,7 +101,7 @@ function Deeds({ webhook }: { webhook: Webhook }) {
   const test = useChange("POST /api/v1/webhooks/{webhook_id}/test", {
     touches: ["/webhooks"],
     onDone(delivery) {
-      tell(testLine(delivery), delivery.status === "delivered" ? "good" : "bad");
+      notify(testLine(delivery), delivery.status === "delivered" ? "good" : "bad");
       setSearch({ delivery: delivery.id });
     },
   });

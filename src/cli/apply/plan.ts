@@ -83,7 +83,7 @@ function planChange(wanted: Wanted, there: There, plan: Plan): void {
     if (field === "default" && to === false) continue; // another takes it, or none
     if (isFixed) {
       plan.faults.push(
-        `${wanted.at}: ${field} of ${name} can't be changed from ${told(from)} to ${told(to)}; delete it, or choose another ${kind.key}.`,
+        `${wanted.at}: ${field} of ${name} can't be changed from ${shortText(from)} to ${shortText(to)}; delete it, or choose another ${kind.key}.`,
       );
     }
     if (field === "status" && wanted.noun === "template" && !isStep(from, to))
@@ -151,7 +151,7 @@ function differences(from: Json, to: Json, path: Path, given: readonly Path[]): 
 const MAX_TOLD = 100;
 
 /** A value in a line for people. */
-export function told(value: Json): string {
+export function shortText(value: Json): string {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > MAX_TOLD ? `${text.slice(0, MAX_TOLD)}…` : text;
 }

@@ -23,7 +23,7 @@ export async function ordersInLake(client: Client): Promise<number> {
 }
 
 /** Shows rows of the lake, and holds them against what follows from the files. */
-export async function tellResult({ client }: Show, scene: Scene, truth: Truth): Promise<void> {
+export async function showResult({ client }: Show, scene: Scene, truth: Truth): Promise<void> {
   const sql = "SELECT * EXCLUDE (_dlt_id, _dlt_load_id) FROM marts.daily_revenue ORDER BY day DESC LIMIT 3";
   const { rows } = await query(client, sql);
   scene.tell("query", sql);
@@ -78,7 +78,7 @@ export async function forge(
 }
 
 /** Shows the board that the run left, with where it lies. */
-export async function tellBoard(show: Show, scene: Scene, { steps }: Ended): Promise<string> {
+export async function showBoard(show: Show, scene: Scene, { steps }: Ended): Promise<string> {
   const { client, origin } = show;
   const { artifactId, warnings = null } = steps.board?.result ?? {};
   expect(typeof artifactId === "string", "The run left no flashboard.");
@@ -103,7 +103,7 @@ export async function tellBoard(show: Show, scene: Scene, { steps }: Ended): Pro
 }
 
 /** Shows what the run asked a person, and how that ended. */
-export async function tellApproval(show: Show, scene: Scene, { approvalId, steps }: Ended): Promise<void> {
+export async function showApproval(show: Show, scene: Scene, { approvalId, steps }: Ended): Promise<void> {
   const { client, origin } = show;
   expect(approvalId !== null, "The busy day asked nobody.");
   const decision = await client.get<Static<typeof Decision>>(`/api/v1/decisions/${approvalId}`);
@@ -123,7 +123,7 @@ export async function tellApproval(show: Show, scene: Scene, { approvalId, steps
 }
 
 /** Shows the events of one webhook, and that nobody has touched the trail. */
-export async function tellTrail(
+export async function showAuditLog(
   { client }: Show,
   scene: Scene,
   { correlationId, steps }: Ended,

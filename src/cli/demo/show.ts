@@ -1,10 +1,10 @@
 import { askAgent } from "./agent.ts";
 import { unixSeconds } from "./client.ts";
-import { forge, ordersInLake, tellApproval, tellBoard, tellResult, tellTrail } from "./proof.ts";
+import { forge, ordersInLake, showApproval, showAuditLog, showBoard, showResult } from "./proof.ts";
 import { newsOf, ordersName, truthOf } from "./sample.ts";
 import { addOrders, BUSY_FROM, openBundle, openWebhook, type Show, type Webhook } from "./setting.ts";
 import { count, counted, expect } from "./stage.ts";
-import { type Ended, sendAndWait, tellSteps } from "./webhook.ts";
+import { type Ended, sendAndWait, showSteps } from "./webhook.ts";
 
 /** Where the show ended, for whoever wants to look around. */
 export interface DemoResult {
@@ -39,11 +39,11 @@ export async function playShow(show: Show): Promise<DemoResult> {
   });
   if (first.approvalId !== null) {
     await stage.act("approval", "A busy day is told of only when a person agrees", (scene) =>
-      tellApproval(show, scene, first),
+      showApproval(show, scene, first),
     );
   }
   await stage.act("result", "SQL over what is in the lake now", (scene) =>
-    tellResult(show, scene, truthOf(before.batch)),
+    showResult(show, scene, truthOf(before.batch)),
   );
   await stage.act("forged", "Somebody sends a webhook with a wrong signature", (scene) =>
     forge(show, scene, endpoint),
@@ -59,15 +59,15 @@ export async function playShow(show: Show): Promise<DemoResult> {
     batch,
     isNews: true,
   });
-  await stage.act("result-again", "The same SQL again", (scene) => tellResult(show, scene, truthOf(batch)));
+  await stage.act("result-again", "The same SQL again", (scene) => showResult(show, scene, truthOf(batch)));
   const artifactId = await stage.act(
     "flashboard",
     "The run left a dashboard of what is in the lake",
-    (scene) => tellBoard(show, scene, last),
+    (scene) => showBoard(show, scene, last),
   );
   await stage.act("agent", "An agent is asked about the shop", (scene) => askAgent(show, scene));
   await stage.act("audit", "Every step is in the audit trail, under one correlation id", (scene) =>
-    tellTrail(show, scene, last),
+    showAuditLog(show, scene, last),
   );
   return {
     connectionId: before.connectionId,
@@ -97,7 +97,7 @@ async function webhook(
     });
     const sent = { url: endpoint.url, secret: endpoint.secret, body, sentAt: unixSeconds(clock) };
     const ended = await sendAndWait({ client, clock, scene, automationId: endpoint.automationId }, sent);
-    const loaded = tellSteps(scene, ended);
+    const loaded = showSteps(scene, ended);
     const told = isBusy ? "alert" : "report";
     const skipped = isBusy ? "report" : "alert";
     for (const key of ["extract", "transform", "board", "check", "route", told]) {

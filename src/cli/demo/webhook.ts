@@ -123,7 +123,7 @@ interface Loaded {
 }
 
 /** Tells each step with its time and rows; gives back what the extract did to the orders. */
-export function tellSteps(scene: Scene, { steps }: Ended): Loaded {
+export function showSteps(scene: Scene, { steps }: Ended): Loaded {
   for (const [key, { status, seconds, result, error }] of Object.entries(steps)) {
     const time = seconds === null ? "" : `${seconds.toFixed(2)} s`;
     scene.tell(key, `${status.padEnd(10)} ${time.padStart(7)}   ${error ?? noteOf(result)}`.trimEnd());

@@ -79,7 +79,7 @@ export function checkWal(folder: string): Finding {
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /** True where a server, or another command, has the data directory. */
-export function isTaken(folder: string): boolean {
+export function isLocked(folder: string): boolean {
   const path = join(folder, "lock");
   if (!existsSync(path)) return false;
   const lock = new Database(path, { readonly: true });

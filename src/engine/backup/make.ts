@@ -37,7 +37,7 @@ export interface BackupRequest {
   signal?: AbortSignal;
 }
 
-export interface Made {
+export interface BackupResult {
   path: string;
   bytes: number;
   manifest: Manifest;
@@ -50,7 +50,7 @@ export interface Made {
  * Throws `conflict` where there is a file at that path, `not_found` where there is no database, `invalid_state` where
  * something is missing that the database names, `cancelled`.
  */
-export async function makeBackup(request: BackupRequest): Promise<Made> {
+export async function makeBackup(request: BackupRequest): Promise<BackupResult> {
   const { dataFolder, clock, ids } = request;
   const to = resolve(request.to);
   if (existsSync(to)) throw taken(to);

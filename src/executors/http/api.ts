@@ -7,7 +7,7 @@ import { checkArguments, requestOf } from "../../catalog/request.ts";
 import { openMcp } from "../../mcp/client.ts";
 import { failureText, readResult } from "../../mcp/result.ts";
 import type { DecisionRequest } from "../contract.ts";
-import { byOf, type CallResult, type Made, makeResult, search } from "./result.ts";
+import { byOf, type CallResult, type HttpOutput, makeResult, search } from "./result.ts";
 import { type Access, accessOf, authorityOf, type Outbox, sender, startOf } from "./send.ts";
 
 const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
@@ -80,7 +80,7 @@ export async function callApi(
   use: CatalogUse,
   input: JsonObject,
   options: CallOptions = {},
-): Promise<Made> {
+): Promise<HttpOutput> {
   const access = use.connection && accessOf(use.connection);
   const secrets = () => (access ?? use.signIn)?.secrets() ?? [];
   try {
@@ -99,7 +99,7 @@ async function callEndpoint(
   { endpoint, baseUrl }: Target<"endpoint">,
   input: JsonObject,
   { expectStatus, followRedirects, responseExtract, maxBytes, tellsFailures = false }: CallOptions,
-): Promise<Made> {
+): Promise<HttpOutput> {
   const { body, parts, ...request } = requestOf(endpoint, baseUrl, input);
   const definition = {
     ...request,

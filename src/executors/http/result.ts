@@ -71,7 +71,7 @@ export type CallResult = {
 };
 
 /** A result, or where it is long its JSON and what it has in short. */
-export type Made =
+export type HttpOutput =
   | { result: CallResult }
   | { result: JsonObject; whole: { json: Uint8Array; summary: Summary } };
 
@@ -97,7 +97,7 @@ export async function makeResult(
   by: By,
   work: Omit<HttpWork, "pages" | "truncated">,
   replies: readonly Reply[],
-): Promise<Made> {
+): Promise<HttpOutput> {
   const truncated = replies.at(-1)?.truncated ?? false;
   const pages = replies.map((reply) => pageOf(reply, truncated && !work.isPaged));
   const whole: HttpWork = { ...work, truncated, pages };
@@ -139,7 +139,7 @@ export async function search(by: By, body: Json, responseExtract: string | null)
 }
 
 /** A result that is read at once. Throws `response_too_large` for a long one. */
-export function small(made: Made): CallResult {
+export function small(made: HttpOutput): CallResult {
   if ("whole" in made) throw tooMuch("too much memory");
   return made.result;
 }

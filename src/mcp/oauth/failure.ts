@@ -1,19 +1,19 @@
 import type * as Library from "openid-client";
 import { AppError } from "../../base/errors.ts";
-import { appErrorIn, shownCode } from "../../base/openid-failure.ts";
+import { appErrorIn, safeCode } from "../../base/openid-failure.ts";
 
 /** What went wrong at an authorization server. Neither tokens nor the server's own prose stand in it. */
 export function explainOAuth(library: typeof Library, error: unknown, host: string): AppError {
   const own = appErrorIn(error);
   if (own) return own;
   if (error instanceof library.AuthorizationResponseError)
-    return new AppError("forbidden", `${host} did not let Weir in (${shownCode(error.error)}).`);
+    return new AppError("forbidden", `${host} did not let Weir in (${safeCode(error.error)}).`);
   if (error instanceof library.ResponseBodyError) {
     const isSpent = error.error === "invalid_grant";
     const message = isSpent
       ? `${host} does not take the answer of this sign-in any more (invalid_grant); begin it again.`
-      : `${host} gave no token (${error.status} ${shownCode(error.error)}).`;
-    const details = { oauthError: shownCode(error.error) };
+      : `${host} gave no token (${error.status} ${safeCode(error.error)}).`;
+    const details = { oauthError: safeCode(error.error) };
     return new AppError(isSpent ? "unauthenticated" : "upstream", message, {
       retryable: error.status >= 500 || error.status === 429,
       details,

@@ -27,7 +27,7 @@ export const unpacked = (
  * The bytes without the compression that their first ones tell of; as they are where those tell of none. Throws
  * `upstream` for a file that is not whole; `path` is null for one without a name.
  */
-export const unpackedAsTold = (packed: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> =>
+export const unpackStream = (packed: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> =>
   toStream(unpack(packed, null, null));
 
 async function* unpack(

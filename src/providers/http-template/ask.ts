@@ -36,7 +36,7 @@ export interface Asking {
 }
 
 /** How one page is asked for. */
-export interface Asked {
+export interface AskOptions {
   pageRequest: PageRequest;
   /** Statuses that are given back as they are. */
   ends: readonly number[];
@@ -62,7 +62,7 @@ export interface Reply {
  * on the same server alone; a kept token that is refused is replaced once.
  * Throws `upstream`; the other side's words in it may hold what is in `secrets`.
  */
-export function ask(asking: Asking, asked: Asked): Promise<Reply> {
+export function ask(asking: Asking, asked: AskOptions): Promise<Reply> {
   const { link, system, endpoint, spec } = asking;
   const { requestsPerMinute: rate } = endpoint;
   const draws: Draw[] = [{ name: "http", capacity: 1_000, perSecond: 1_000 }];
@@ -130,7 +130,7 @@ async function read(
   asking: Asking,
   response: EgressResponse,
   draws: readonly Draw[],
-  { ends, listAt }: Asked,
+  { ends, listAt }: AskOptions,
 ): Promise<Verdict<Reply>> {
   const { system, link } = asking;
   const { status, headers, url } = response;
@@ -205,7 +205,7 @@ function noJson({ system, spec, secrets }: Asking, text: string, headers: Header
 
 function failed(asking: Asking, status: number, headers: Headers, body: unknown): Verdict<Reply> {
   const { system, spec, link, endpoint } = asking;
-  const said = saidIn(body, asking.secrets);
+  const said = errorTextIn(body, asking.secrets);
   const told = said === "" ? "." : `: ${said}`;
   const cause = { status };
   if (status >= 500 || status === 408 || status === 425) {
@@ -229,12 +229,12 @@ function failed(asking: Asking, status: number, headers: Headers, body: unknown)
 }
 
 /** What an API's error says in words, where it says it in one of the common fields; no secret is cut, but left out. */
-export function saidIn(body: unknown, secrets: readonly string[]): string {
+export function errorTextIn(body: unknown, secrets: readonly string[]): string {
   if (typeof body === "string") return clipped(hideSecrets(body, secrets));
-  if (Array.isArray(body)) return saidIn(body[0], secrets);
+  if (Array.isArray(body)) return errorTextIn(body[0], secrets);
   if (!isObject(body)) return "";
   for (const name of ["message", "detail", "error_description", "title", "error", "errors"]) {
-    const said = Object.hasOwn(body, name) ? saidIn(body[name], secrets) : "";
+    const said = Object.hasOwn(body, name) ? errorTextIn(body[name], secrets) : "";
     if (said !== "") return said;
   }
   return "";

@@ -14,7 +14,7 @@ export interface PageRequest {
 }
 
 /** A reply whose rows were counted. */
-export interface TakenPage extends PageBody {
+export interface CountedPage extends PageBody {
   /** Of the last hop. */
   url: string;
   headers: Headers;
@@ -66,7 +66,7 @@ export async function nextPage(
   link: Link,
   paginator: Paginator,
   pageRequest: PageRequest,
-  page: TakenPage,
+  page: CountedPage,
   batchSize: number | null,
 ): Promise<PageRequest | null> {
   if (paginator.type === "none") return null;
@@ -93,7 +93,7 @@ export async function nextPage(
 function counted(
   paginator: Counting,
   pageRequest: PageRequest,
-  { items }: TakenPage,
+  { items }: CountedPage,
   batchSize: number | null,
 ): PageRequest | null {
   const size = sizeOf(paginator, batchSize);
@@ -134,7 +134,7 @@ async function cursorIn(
 export function linked(
   link: string,
   { url: asked }: PageRequest,
-  { url: at }: Pick<TakenPage, "url">,
+  { url: at }: Pick<CountedPage, "url">,
   isRedirect = false,
 ): string {
   if (!URL.canParse(link, at)) {

@@ -2,7 +2,7 @@ import { AppError } from "../../base/errors.ts";
 import { hideSecrets } from "../../base/hide.ts";
 import { jmespathFault } from "../../base/jmespath.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { type Asking, saidIn } from "./ask.ts";
+import { type Asking, errorTextIn } from "./ask.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { listPathOf } from "./list.ts";
 import { FIELD_PATH, type PageBody, searchPage } from "./search.ts";
@@ -15,7 +15,7 @@ export function errorIn(body: Json, dataPath: string, secrets: readonly string[]
     const isSaid = isObject(error) ? Object.keys(error).length > 0 : Array.isArray(error) && error.length > 0;
     if (new RegExp(`^${name}\\b`).test(dataPath)) continue; // it is the list that is read
     if (isSaid || (typeof error === "string" && error !== ""))
-      return saidIn(error, secrets) || "it has no words";
+      return errorTextIn(error, secrets) || "it has no words";
   }
   return body.ok === false ? "it says that it is not ok" : null;
 }
@@ -69,7 +69,9 @@ function noRows(
       ? "a list"
       : "neither a list nor an object";
   const error =
-    isObject(body) && (body.error !== undefined || body.errors !== undefined) ? saidIn(body, secrets) : "";
+    isObject(body) && (body.error !== undefined || body.errors !== undefined)
+      ? errorTextIn(body, secrets)
+      : "";
   const said = error === "" ? "" : ` It says: ${error}`;
   if (dataPath === undefined) {
     const hint = `give dataPath, a JMESPath to its rows${isObject(body) ? ", or @ where it is one row itself" : ""}`;

@@ -13,7 +13,7 @@ import {
   writeFile,
 } from "./io.ts";
 import { describe, listFolder, walkFiles } from "./list.ts";
-import { findInside, noSuchPath, splitPath, told } from "./paths.ts";
+import { findInside, noSuchPath, splitPath, translated } from "./paths.ts";
 import { localTree } from "./tree.ts";
 
 /** A folder of the organization on this machine. No path leads out of it, symbolic links neither. */
@@ -27,13 +27,13 @@ export const localFiles = defineProvider({
   isLocal: true,
 
   verify: (link) =>
-    told(async () => {
+    translated(async () => {
       await readdir(await makeRoot(link));
     }),
 
   files: {
     list: (link, path, pageToken) =>
-      told(async () => {
+      translated(async () => {
         const parts = splitPath(path);
         const root = await findRoot(link);
         if (root === null && parts.length === 0) return { items: [] };
@@ -42,7 +42,7 @@ export const localFiles = defineProvider({
         return listFolder(root, folder, parts, pageToken);
       }),
     stat: (link, path) =>
-      told(async () => {
+      translated(async () => {
         const parts = splitPath(path);
         const root = await findRoot(link);
         const real = root === null ? null : await findInside(root, parts);
@@ -50,9 +50,9 @@ export const localFiles = defineProvider({
         if (!item) throw noSuchPath(path);
         return item;
       }),
-    read: (link, path) => told(() => readFile(link, path)),
+    read: (link, path) => translated(() => readFile(link, path)),
     write: (link, path, bytes, maxBytes) =>
-      told(async () => {
+      translated(async () => {
         const { target, parts } = await writeFile(link, path, bytes, maxBytes);
         const item = await describe(target, parts);
         if (!item) throw noSuchPath(path);
@@ -63,11 +63,11 @@ export const localFiles = defineProvider({
   tree: localTree,
 
   async extract(link, request) {
-    const root = await told(() => findRoot(link));
+    const root = await translated(() => findRoot(link));
     return extractFiles(
       {
         walk: (prefix) => (root === null ? nothing() : walkFiles(root, prefix)),
-        open: (path) => told(() => readFile(link, path)),
+        open: (path) => translated(() => readFile(link, path)),
       },
       request,
     );

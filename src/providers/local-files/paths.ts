@@ -98,7 +98,7 @@ function localFailure(error: unknown): unknown {
 }
 
 /** The work, with the file system's own errors told as `localFailure` has them. */
-export async function told<T>(work: () => Promise<T>): Promise<T> {
+export async function translated<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

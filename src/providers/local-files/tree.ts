@@ -6,7 +6,7 @@ import type { Stamp, Tree, TreeFile } from "../contract.ts";
 import { changedFile, exactly, toStream } from "../files/streams.ts";
 import { findRoot, type LocalLink, openFile, readHandle, writeFile } from "./io.ts";
 import { walkFiles } from "./list.ts";
-import { absentAsNull, findInside, noSuchPath, splitPath, told } from "./paths.ts";
+import { absentAsNull, findInside, noSuchPath, splitPath, translated } from "./paths.ts";
 
 /** Whole folders of this machine, for syncs. A file is another one when its size, its time or its place on the disk is. */
 export const localTree: Tree<LocalLink> = {
@@ -14,9 +14,9 @@ export const localTree: Tree<LocalLink> = {
     `local:${[link.filesFolder, ...splitPath(link.config.root ?? "/")].join("/").replace(/\/+$/, "")}/`,
 
   async *walk(link, path, only) {
-    const root = await told(() => findRoot(link));
+    const root = await translated(() => findRoot(link));
     const base = splitPath(path);
-    const folder = root === null ? null : await told(() => findInside(root, base));
+    const folder = root === null ? null : await translated(() => findInside(root, base));
     if (root === null || folder === null) throw noSuchPath(path);
     if (!(await stat(folder)).isDirectory()) {
       throw new AppError("bad_request", `${JSON.stringify(path)} is a file, not a folder.`);
@@ -39,11 +39,11 @@ export const localTree: Tree<LocalLink> = {
       if (!isThere) only?.missing(item);
     }
     // A disk that went away meanwhile looks like an empty one.
-    if ((await told(() => findInside(root, base))) === null) throw noSuchPath(path);
+    if ((await translated(() => findInside(root, base))) === null) throw noSuchPath(path);
   },
 
   stat: (link, file) =>
-    told(async () => {
+    translated(async () => {
       const root = await findRoot(link);
       const real = root === null ? null : await findInside(root, splitPath(file.id));
       const found = real === null ? null : await describeFile(real, file.id);
@@ -51,7 +51,7 @@ export const localTree: Tree<LocalLink> = {
     }),
 
   open: (link, file) =>
-    told(async () => {
+    translated(async () => {
       const handle = await openFile(link, file.id);
       const isSame = async () => versionOf(await handle.stat({ bigint: true })) === file.version;
       if (!(await isSame())) {
@@ -79,14 +79,14 @@ export const localTree: Tree<LocalLink> = {
     },
 
     put: (link, path, { bytes }, size) =>
-      told(async (): Promise<Stamp> => {
+      translated(async (): Promise<Stamp> => {
         const { target } = await writeFile(link, path, exactly(bytes, size, path), Number.MAX_SAFE_INTEGER);
         const found = await lstat(target, { bigint: true });
         return { version: versionOf(found), size: Number(found.size) };
       }),
 
     remove: (link, path) =>
-      told(async () => {
+      translated(async () => {
         const parts = splitPath(path);
         const name = parts.pop();
         const root = await findRoot(link);
@@ -98,7 +98,7 @@ export const localTree: Tree<LocalLink> = {
 
 /** Paths, from the root on, of a file or of all files in a folder; none where nothing is there. */
 async function* walkItem(root: string, parts: readonly string[]): AsyncGenerator<string> {
-  const real = await told(() => findInside(root, parts));
+  const real = await translated(() => findInside(root, parts));
   if (real === null) return;
   if ((await stat(real)).isDirectory()) {
     const shown = parts.join("/");

@@ -4,13 +4,13 @@ import type { Field, Resource } from "./resources.ts";
  * What is left out of a query: `Type.field` that the API's version has not, and paths such as `lineItems.product` that
  * the token may not read.
  */
-export type LeftOut = ReadonlySet<string>;
+export type Omitted = ReadonlySet<string>;
 
 /** The query for one page of a resource. */
 export function pageQuery(
   resource: Resource,
   fields: readonly Field[],
-  leftOut: LeftOut,
+  leftOut: Omitted,
   sort: string | null,
 ): string {
   const { name, root, type, args } = resource;
@@ -28,7 +28,7 @@ export function pageQuery(
 }
 
 /** The query for more of a list that hangs from one object. */
-export function moreQuery(type: string, field: Field, path: string, leftOut: LeftOut): string {
+export function moreQuery(type: string, field: Field, path: string, leftOut: Omitted): string {
   const list = field.kind === "list";
   const variables = list ? "$id: ID!, $first: Int!" : "$id: ID!, $first: Int!, $after: String";
   const paging = list ? "first: $first" : "first: $first, after: $after";
@@ -48,7 +48,7 @@ const hasListsBelow = ({ kind, of = [] }: Field): boolean =>
 export function bulkQuery(
   { root, type, args }: Resource,
   fields: readonly Field[],
-  leftOut: LeftOut,
+  leftOut: Omitted,
   search: string | null,
 ): string {
   const given = [...(search === null ? [] : [`query: ${JSON.stringify(search)}`]), ...(args ? [args] : [])];
@@ -60,7 +60,7 @@ export function bulkQuery(
 function selection(
   fields: readonly Field[],
   type: string,
-  leftOut: LeftOut,
+  leftOut: Omitted,
   at = "",
   isBulk = false,
 ): string {
@@ -73,7 +73,7 @@ function selection(
 export const pathOf = (at: string, { name }: Pick<Field, "name">): string =>
   at === "" ? name : `${at}.${name}`;
 
-function fieldText(field: Field, leftOut: LeftOut, path: string, isBulk: boolean): string {
+function fieldText(field: Field, leftOut: Omitted, path: string, isBulk: boolean): string {
   const args = [
     ...(field.first === undefined || isBulk ? [] : [`first: ${field.first}`]),
     ...(field.args ? [field.args] : []),

@@ -18,7 +18,7 @@ const ROLE_SCOPES: Readonly<Record<Role, readonly Scope[]>> = {
 };
 
 /** The scopes of a token as lists show them: those it was made with, else all that the role allows. */
-export const shownScopes = (scopes: readonly Scope[] | null, role: Role): Scope[] => [
+export const effectiveScopes = (scopes: readonly Scope[] | null, role: Role): Scope[] => [
   ...(scopes ?? ROLE_SCOPES[role]),
 ];
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { defaulted, instant, named, nullable, object, oneOf, optional, uuid } from "../../base/shape.ts";
 import type { Role } from "../organizations/table.ts";
-import { type AccessTokenRow, SCOPES, shownScopes, TOKEN_ORGANIZATIONS } from "./table.ts";
+import { type AccessTokenRow, effectiveScopes, SCOPES, TOKEN_ORGANIZATIONS } from "./table.ts";
 
 const shown = {
   id: uuid(),
@@ -48,7 +48,7 @@ export const toAccessToken = (row: AccessTokenRow, role: Role): Static<typeof Ac
   id: row.id,
   name: row.name,
   lastFour: row.lastFour,
-  scopes: shownScopes(row.scopes, role),
+  scopes: effectiveScopes(row.scopes, role),
   createdAt: row.createdAt,
   lastUsedAt: row.lastUsedAt,
   expiresAt: row.expiresAt,

@@ -3,7 +3,7 @@ import { joinPath } from "../../catalog/addresses.ts";
 import type { EndpointDefinition } from "../../catalog/contract.ts";
 import type { Context, WriteContext } from "../../context.ts";
 import { adminOnly } from "./items.ts";
-import { isAdmin, isHeld } from "./protect.ts";
+import { isAdmin, isProtected } from "./protect.ts";
 import { type ApiRow, type ApiType, apiCatalog, apiCatalogItems, type ItemRow } from "./table.ts";
 import type { WholeApi } from "./wire.ts";
 
@@ -39,7 +39,7 @@ export async function protectedBeside(
  * same. Throws `forbidden`.
  */
 export async function refuseUnprotecting(tx: WriteContext, { row, items }: WholeApi): Promise<void> {
-  const held = items.filter(isHeld);
+  const held = items.filter(isProtected);
   if (isAdmin(tx) || (held.length === 0 && !row.approvalRequired)) return;
   const again = await protectedBeside(
     tx,
@@ -132,7 +132,7 @@ async function heldAt(tx: WriteContext, entry: Entry): Promise<Call[]> {
     ...rows.flatMap((row) => (row.approvalRequired ? [calledIn(row, null)] : [])),
     ...items.flatMap((item) => {
       const row = byId.get(item.apiId);
-      return row && isHeld(item) ? [calledIn(row, item)] : [];
+      return row && isProtected(item) ? [calledIn(row, item)] : [];
     }),
   ];
 }

@@ -43,7 +43,7 @@ async function insertApi(
   make: (ids: { apiId: string; organizationId: string }) => { row: Own; items: ItemRow[] },
 ): Promise<WholeApi> {
   await checkConnection(tx, input.connectionId);
-  await refuseTaken(tx, input.name);
+  await refuseDuplicate(tx, input.name);
   const id = tx.ids.uuid();
   const { row: own, items: given } = make({ apiId: id, organizationId: tx.organizationId });
   if (!isAdmin(tx) && given.some(({ trusted }) => trusted)) throw adminOnly("trusted");
@@ -71,7 +71,7 @@ async function insertApi(
 }
 
 /** Names tell entries apart, also where agents name them. Throws `conflict`. */
-export async function refuseTaken(tx: WriteContext, name: string): Promise<void> {
+export async function refuseDuplicate(tx: WriteContext, name: string): Promise<void> {
   const [taken] = await tx.db
     .select({ id: apiCatalog.id })
     .from(apiCatalog)

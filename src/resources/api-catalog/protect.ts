@@ -8,7 +8,7 @@ export const isAdmin = ({ role }: Pick<Context, "role">): boolean =>
   ROLES.indexOf(role) >= ROLES.indexOf("admin");
 
 /** True for what an admin has put under approval, and for a tool that is held back. */
-export const isHeld = (item: ItemRow): boolean => item.approvalRequired || item.status === "changed";
+export const isProtected = (item: ItemRow): boolean => item.approvalRequired || item.status === "changed";
 
 /** True where a call may change something, by its method or by what its server says of it. A hint is the server's word alone. */
 export function mayChange({ definition, trusted }: ItemRow): boolean {
@@ -26,7 +26,7 @@ export function calledBy({ name, definition }: ItemRow): string {
 
 /** `after`, where what comes to call the same as something that `before` had under approval is so too, whatever its name. */
 export function protectedLike(before: readonly ItemRow[], after: readonly ItemRow[]): ItemRow[] {
-  const held = new Set(before.filter(isHeld).map(calledBy));
+  const held = new Set(before.filter(isProtected).map(calledBy));
   const was = new Map(before.map((item) => [item.name, calledBy(item)]));
   return after.map((item) => {
     const calls = calledBy(item);

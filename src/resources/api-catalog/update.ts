@@ -7,7 +7,7 @@ import { toolHash } from "../../catalog/tools.ts";
 import { type Context, touched, type WriteContext, write } from "../../context.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { protectedBeside } from "./beside.ts";
-import { refuseTaken } from "./create.ts";
+import { refuseDuplicate } from "./create.ts";
 import { checkConnection } from "./faults.ts";
 import { entity, findWhole, mine } from "./find.ts";
 import {
@@ -46,7 +46,7 @@ export function updateApi(ctx: Context, id: string, patch: CatalogPatch): Promis
     const moved = itemChanges(before.row, before.items, items, isAdmin(tx));
     if (moved.length === 0 && isReordered(before.items, items)) moved.push(reordering(before, items));
     if (changes.length === 0 && moved.length === 0) return before;
-    if (fields.name !== undefined && fields.name !== before.row.name) await refuseTaken(tx, fields.name);
+    if (fields.name !== undefined && fields.name !== before.row.name) await refuseDuplicate(tx, fields.name);
     await checkConnection(tx, fields.connectionId);
     await saveItems(tx, before.items, items);
     const count = items.length;

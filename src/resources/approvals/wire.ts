@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { instant, jsonObject, nullable, object, oneOf, uuid } from "../../base/shape.ts";
 import { DECISION_TYPES, type DecisionRow } from "../decisions/table.ts";
-import { question, shownTo, type Viewer } from "../decisions/wire-question.ts";
+import { question, type Viewer, visibleTo } from "../decisions/wire-question.ts";
 
 const STATUSES = ["pending", "decided"] as const;
 
@@ -33,7 +33,7 @@ export function toApproval(
   { decision, automationName }: NamedDecision,
   viewer: Viewer,
 ): Static<typeof Approval> {
-  const row = shownTo(viewer, decision);
+  const row = visibleTo(viewer, decision);
   return {
     id: row.id,
     ...question(row, viewer),

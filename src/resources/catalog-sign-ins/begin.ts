@@ -28,8 +28,8 @@ import {
   attemptLabel,
   catalogSignInAttempts,
   type GrantType,
-  type KeptClient,
   type SignInRow,
+  type StoredClient,
 } from "./table.ts";
 import type { SignInRequest, SignInStarted } from "./wire.ts";
 
@@ -48,7 +48,7 @@ export interface Facts {
   server: AuthorizationServer;
   resource: string;
   client: OAuthClient;
-  kind: KeptClient["kind"];
+  kind: StoredClient["kind"];
   scope: string | null;
   redirectUri: string;
   verifier: string;
@@ -164,7 +164,7 @@ async function chooseClient(
   row: SignInRow | null,
   wish: SignInRequest,
   isPerson: boolean,
-): Promise<{ client: OAuthClient; kind: KeptClient["kind"] }> {
+): Promise<{ client: OAuthClient; kind: StoredClient["kind"] }> {
   const redirectUri = ctx.baseUrl() + CALLBACK;
   const { host } = new URL(server.issuer);
   if (wish.clientId !== undefined) {

@@ -10,9 +10,9 @@ import {
   catalogSignIns,
   clientLabel,
   type GrantType,
-  type KeptClient,
-  type KeptTokens,
   type SignInRow,
+  type StoredClient,
+  type StoredTokens,
   tokensLabel,
 } from "./table.ts";
 
@@ -39,7 +39,7 @@ export function clientOf(ctx: Context, row: SignInRow): OAuthClient | null {
   return { id, method, secret: sealed === null ? null : ctx.secrets.open(sealed, clientLabel(row)) };
 }
 
-export const openTokens = (ctx: Context, row: SignInRow): KeptTokens | null =>
+export const openTokens = (ctx: Context, row: SignInRow): StoredTokens | null =>
   row.sealedTokens === null ? null : storedJson(ctx.secrets.open(row.sealedTokens, tokensLabel(row)));
 
 const BLANK = {
@@ -87,7 +87,7 @@ export const clientColumns = (
   ctx: Context,
   row: SignInRow,
   { id, method, secret }: OAuthClient,
-  facts: Pick<KeptClient, "kind" | "redirectUri">,
+  facts: Pick<StoredClient, "kind" | "redirectUri">,
 ): Change => ({
   client: { id, method, ...facts },
   sealedClientSecret: secret === null ? null : ctx.secrets.seal(secret, clientLabel(row)),
@@ -99,7 +99,7 @@ export interface SignedIn {
   server: AuthorizationServer;
   resource: string;
   client: OAuthClient;
-  facts: Pick<KeptClient, "kind" | "redirectUri">;
+  facts: Pick<StoredClient, "kind" | "redirectUri">;
   /** What was asked for. */
   scope: string | null;
   tokens: Tokens;
@@ -139,7 +139,7 @@ export function tokenColumns(
   grantType: GrantType,
 ): Change {
   const { accessToken, refreshToken, expiresInSeconds } = tokens;
-  const kept: KeptTokens = { accessToken, refreshToken };
+  const kept: StoredTokens = { accessToken, refreshToken };
   return {
     state: "signed_in",
     sealedTokens: ctx.secrets.seal(JSON.stringify(kept), tokensLabel(row)),

@@ -13,7 +13,7 @@ export const SIGN_IN_STATES = ["none", "needed", "signed_in"] as const;
 export type SignInState = Exclude<(typeof SIGN_IN_STATES)[number], "none">;
 
 /** A client that we are at one authorization server, without its secret. */
-export interface KeptClient extends Omit<OAuthClient, "secret"> {
+export interface StoredClient extends Omit<OAuthClient, "secret"> {
   /** `registered` by ourselves, `document`: the address of our own description, `given` by a person. */
   kind: "registered" | "document" | "given";
   /** As it was registered. */
@@ -21,7 +21,7 @@ export interface KeptClient extends Omit<OAuthClient, "secret"> {
 }
 
 /** What of an organization's tokens is sealed. */
-export type KeptTokens = Pick<Tokens, "accessToken" | "refreshToken">;
+export type StoredTokens = Pick<Tokens, "accessToken" | "refreshToken">;
 
 /** An organization's sign-in with the MCP server at one address; all of its entries there use it. */
 export const catalogSignIns = sqliteTable("catalog_sign_ins", {
@@ -33,7 +33,7 @@ export const catalogSignIns = sqliteTable("catalog_sign_ins", {
   server: json<AuthorizationServer>(),
   /** What the tokens are for (RFC 8707). */
   resource: text(),
-  client: json<KeptClient>(),
+  client: json<StoredClient>(),
   /** Null for a client that has none. */
   sealedClientSecret: text(),
   /** The rights that were asked for or granted. */

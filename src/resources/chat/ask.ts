@@ -2,7 +2,7 @@ import { timestamp } from "../../base/clock.ts";
 import { canonicalJson, type JsonObject } from "../../base/json.ts";
 import type { Context, WriteContext } from "../../context.ts";
 import type { DecisionRequest } from "../../executors/contract.ts";
-import type { AskedCall } from "../../models/agent.ts";
+import type { RequestedCall } from "../../models/agent.ts";
 import type { OpenAgent } from "../../models/contract.ts";
 import { entityOf, startedData } from "../../queue/claim.ts";
 import { insertRunRow, newRun } from "../../queue/enqueue.ts";
@@ -17,11 +17,11 @@ import type { PendingCall } from "./table.ts";
 const EXPIRES_SECONDS = 7 * 24 * 60 * 60;
 
 /** What an approval is for: this tool, doing what it did when it was asked for, with these arguments. */
-export const hashOf = ({ toolName, input, fingerprint }: AskedCall): string =>
+export const hashOf = ({ toolName, input, fingerprint }: RequestedCall): string =>
   Bun.SHA256.hash(canonicalJson({ toolName, input, fingerprint }), "hex");
 
 /** The calls, with the ids that the questions are going to have. */
-export const preparePending = (ctx: Context, asked: readonly AskedCall[]): PendingCall[] =>
+export const preparePending = (ctx: Context, asked: readonly RequestedCall[]): PendingCall[] =>
   asked.map((call) => ({
     ...call,
     hash: hashOf(call),

@@ -8,7 +8,7 @@ import { openAgent } from "../agents/open.ts";
 import { findAgentNamed } from "../agents/service.ts";
 import { record } from "../events/service.ts";
 import { checkBudget } from "../usage/model.ts";
-import { type Asked, readAsked } from "./input.ts";
+import { type ChatRequest, readRequest } from "./input.ts";
 import type { LiveTurn } from "./live.ts";
 import { LEASE_MS, launch } from "./run.ts";
 import {
@@ -40,7 +40,7 @@ export async function beginTurn(
 ): Promise<LiveTurn> {
   const ctx: Context = { ...person, privateTo: person.actor.id };
   const thread = await findThread(ctx, threadId);
-  const asked = readAsked(input);
+  const asked = readRequest(input);
   ctx.models.require();
   const spec = await findAgentNamed(ctx, thread.agentSpecId);
   if (!spec)
@@ -66,7 +66,7 @@ function refuseSecond({ activeTurnId, lastTurnStatus }: ThreadRow): void {
   throw new AppError("conflict", `One turn at a time: the agent ${why}.`);
 }
 
-async function store(tx: WriteContext, threadId: string, asked: Asked, timezone: string | null) {
+async function store(tx: WriteContext, threadId: string, asked: ChatRequest, timezone: string | null) {
   const thread = await findThread(tx, threadId);
   refuseSecond(thread);
   const at = timestamp(tx.clock);
@@ -131,7 +131,7 @@ async function store(tx: WriteContext, threadId: string, asked: Asked, timezone:
   return { turn, message, before: question.id };
 }
 
-function newQuestion(tx: WriteContext, thread: ThreadRow, turnId: string, asked: Asked): MessageRow {
+function newQuestion(tx: WriteContext, thread: ThreadRow, turnId: string, asked: ChatRequest): MessageRow {
   const at = timestamp(tx.clock);
   const id = tx.ids.uuid();
   const text = asked.content ?? "";

@@ -33,7 +33,7 @@ async function readTurn(ctx: Context, turnId: string) {
 
 /** A turn of another process, as the store has it from moment to moment: nothing is lost, and it comes in larger pieces. */
 async function* followStored(ctx: Context, turnId: string, signal: AbortSignal): AsyncGenerator<string> {
-  const told: Told = new Map();
+  const told: SentLengths = new Map();
   while (!signal.aborted) {
     const at = await readTurn(ctx, turnId);
     if (!at) break;
@@ -51,10 +51,10 @@ async function* followStored(ctx: Context, turnId: string, signal: AbortSignal):
 }
 
 /** What was told already: of each chunk its name, and of a text how much of it. */
-export type Told = Map<string, number>;
+export type SentLengths = Map<string, number>;
 
 /** What has come since, in order; `told` takes note of it. A message only grows, though not only at its end. */
-export function difference(told: Told, message: UiMessage): UiChunk[] {
+export function difference(told: SentLengths, message: UiMessage): UiChunk[] {
   const fresh: UiChunk[] = [];
   const nth = new Map<string, number>();
   for (const chunk of chunksOf(message)) {

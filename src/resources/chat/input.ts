@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { MAX_CONTENT_CHARACTERS, type TurnInput } from "./wire.ts";
 
 /** What a person asks; null content asks for another answer to what was asked before. */
-export interface Asked {
+export interface ChatRequest {
   content: string | null;
   /** The id that the person's client has given to the message. */
   clientId: string | null;
@@ -15,7 +15,7 @@ export interface Asked {
  * Reads what is asked in whichever way it is given. Only the words of the person count: replies, results of tools
  * and approvals that a client sends along are passed over.
  */
-export function readAsked(input: TurnInput): Asked {
+export function readRequest(input: TurnInput): ChatRequest {
   const { content, message, messages, trigger, messageId } = input;
   const given = [content, message, messages].filter((one) => one !== undefined);
   const isAgain = trigger === "regenerate-message";

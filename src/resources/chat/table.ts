@@ -1,6 +1,6 @@
 import { integer, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { JsonObject } from "../../base/json.ts";
-import type { AskedCall } from "../../models/agent.ts";
+import type { RequestedCall } from "../../models/agent.ts";
 import type { UiMessage } from "../../models/chunks.ts";
 import type { Usage } from "../../models/contract.ts";
 import { json } from "../../store/columns.ts";
@@ -45,7 +45,7 @@ export const chatMessages = sqliteTable("chat_messages", {
 export type MessageRow = typeof chatMessages.$inferSelect;
 
 /** A call that waits for a person: what was asked, and the run and decision that stand for the question. */
-export interface PendingCall extends AskedCall {
+export interface PendingCall extends RequestedCall {
   /** SHA-256 of what the decision shows: tool, arguments, and what the tool does. */
   hash: string;
   runId: string;

@@ -23,11 +23,11 @@ export async function markBroken(
     .update(connections)
     .set({ status: "error", verificationError: message, updatedAt: timestamp(tx.clock) })
     .where(eq(connections.id, row.id));
-  await tellBroken(tx, row, { ...data, code: why.code, message });
+  await recordBroken(tx, row, { ...data, code: why.code, message });
 }
 
 /** Tells that a connection does not work any more; once, until it does again. `row` is as it was before. */
-export async function tellBroken(tx: WriteContext, row: ConnectionRow, data: JsonObject): Promise<void> {
+export async function recordBroken(tx: WriteContext, row: ConnectionRow, data: JsonObject): Promise<void> {
   if (row.status === "error") return;
   const shown = { status: "error", provider: row.provider, ...data };
   await record({ ...tx, actor: SYSTEM }, "connection.error", entity(row.id), shown);

@@ -3,7 +3,7 @@ import { AppError } from "../../base/errors.ts";
 import { canonicalJson } from "../../base/json.ts";
 import { type Context, touched, write } from "../../context.ts";
 import { record } from "../events/service.ts";
-import { tellBroken } from "./broken.ts";
+import { recordBroken } from "./broken.ts";
 import { openCredentials } from "./credentials.ts";
 import { reach } from "./reach.ts";
 import { entity, findConnection, mine } from "./service.ts";
@@ -42,7 +42,7 @@ export async function verifyConnection(ctx: Context, id: string): Promise<Connec
     await record(tx, "connection.tested", entity(row.id), data);
     if (refusal) {
       const { code, message } = refusal;
-      await tellBroken(tx, row, { durationSeconds, code, message });
+      await recordBroken(tx, row, { durationSeconds, code, message });
     }
     return { ...row, ...change };
   });

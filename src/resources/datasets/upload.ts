@@ -7,7 +7,7 @@ import { unite } from "../../executors/transform/change.ts";
 import type { LakeFile, LakeTable, TableChange } from "../../lake/contract.ts";
 import { type FileFormat, landFile } from "../../lake/landing.ts";
 import { nameFault } from "../../lake/names.ts";
-import { unpackedAsTold } from "../../providers/files/compression.ts";
+import { unpackStream } from "../../providers/files/compression.ts";
 import type { Column, Sql, SqlFile } from "../../sql/contract.ts";
 import { quoteText } from "../../sql/text.ts";
 import { record } from "../events/service.ts";
@@ -96,7 +96,7 @@ function formatOf({ format }: UploadQuery, contentType: string | null): FileForm
 /** The bytes as they were before they were packed. Throws `invalid` for those that are not whole. */
 async function* plain(bytes: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
-    yield* unpackedAsTold(bytes);
+    yield* unpackStream(bytes);
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "upstream") throw error;
     throw new AppError("invalid", error.message, { loc: ["body"], type: "compression", cause: error });

@@ -31,7 +31,7 @@ const NOTHING = {
 };
 
 /** Others than the person of a private chat see what it asks while it is theirs to decide, and what they have decided. */
-export function shownTo(viewer: Viewer, row: DecisionRow): DecisionRow {
+export function visibleTo(viewer: Viewer, row: DecisionRow): DecisionRow {
   const isAsked = row.status === "pending" && mayDecide(viewer, row);
   const isKnown = !isHidden(viewer, row) || isAsked || row.decidedBy === viewer.actor.id;
   return isKnown ? row : { ...row, ...NOTHING };

@@ -10,7 +10,7 @@ import {
   uuid,
 } from "../../base/shape.ts";
 import { DECISION_STATUSES, DECISION_TYPES, DECISION_VALUES, type DecisionRow } from "./table.ts";
-import { question, shownTo, type Viewer } from "./wire-question.ts";
+import { question, type Viewer, visibleTo } from "./wire-question.ts";
 
 export const Decision = object({
   id: uuid(),
@@ -68,7 +68,7 @@ export const Decide = object({
 export type Decide = Static<typeof Decide>;
 
 export function toDecision(whole: DecisionRow, viewer: Viewer): Static<typeof Decision> {
-  const row = shownTo(viewer, whole);
+  const row = visibleTo(viewer, whole);
   return {
     id: row.id,
     tenantId: row.organizationId,

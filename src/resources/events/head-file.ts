@@ -18,13 +18,13 @@ const HeadFile = Type.Object({
   ),
   mac: Type.String(),
 });
-export type KeptSeals = Static<typeof HeadFile>["seals"];
+export type StoredSeals = Static<typeof HeadFile>["seals"];
 
 export const HEAD_FILE = "trail.json";
 const PURPOSE = "trail-file";
 
 /** The kept seals by organization; null where there is no file, or one that this installation did not write. */
-export function readHeadFile(dataFolder: string, secrets: Pick<SecretBox, "verify">): KeptSeals | null {
+export function readHeadFile(dataFolder: string, secrets: Pick<SecretBox, "verify">): StoredSeals | null {
   const text = textOf(join(dataFolder, HEAD_FILE));
   if (text === null) return null;
   const { value, faults } = read(HeadFile, jsonOf(text), []);
@@ -33,7 +33,11 @@ export function readHeadFile(dataFolder: string, secrets: Pick<SecretBox, "verif
 }
 
 /** Writes the file in one step that survives a crash. */
-export function writeHeadFile(dataFolder: string, secrets: Pick<SecretBox, "sign">, seals: KeptSeals): void {
+export function writeHeadFile(
+  dataFolder: string,
+  secrets: Pick<SecretBox, "sign">,
+  seals: StoredSeals,
+): void {
   const file = join(dataFolder, HEAD_FILE);
   const mac = secrets.sign(canonicalJson(seals), PURPOSE);
   renameSync(writeBeside(file, `${JSON.stringify({ seals, mac })}\n`), file);

@@ -17,7 +17,7 @@ type Verifier = Pick<SecretBox, "sign" | "verify">;
 type StoredHead = Pick<TrailHeadRow, "count" | "hash" | "mac">;
 
 /** A head that was kept outside of the database. */
-export interface KeptHead {
+export interface KnownHead {
   seq: number;
   count: number;
   hash: string;
@@ -72,7 +72,7 @@ export async function verifyChain(
 export async function verifyTrail(
   { db, secrets }: { db: ReadDb; secrets: Verifier },
   organizationId: string,
-  { beside = null, signal }: { beside?: KeptHead | null; signal?: AbortSignal } = {},
+  { beside = null, signal }: { beside?: KnownHead | null; signal?: AbortSignal } = {},
 ): Promise<Verification> {
   const walk: Walk = { ...START };
   for (;;) {
@@ -95,7 +95,7 @@ export async function verifyTrail(
 }
 
 /** True while the event that a kept head names is in the trail. */
-export async function hasEvent(db: ReadDb, organizationId: string, { seq, hash }: KeptHead) {
+export async function hasEvent(db: ReadDb, organizationId: string, { seq, hash }: KnownHead) {
   const [row] = await db
     .select({ hash: events.hash })
     .from(events)

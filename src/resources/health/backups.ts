@@ -12,12 +12,12 @@ const known = new WeakMap<App["store"], Known>();
 const knownOf = ({ store }: App): Known => known.get(store) ?? { failure: null, newestAt: null };
 
 /** The engine tells that a backup failed, or with null that one was made. */
-export function tellBackup(app: App, failure: string | null): void {
+export function reportBackup(app: App, failure: string | null): void {
   known.set(app.store, { ...knownOf(app), failure });
 }
 
 /** The engine tells by its name which is the newest that lies there. */
-export function tellNewestBackup(app: App, name: string | undefined): void {
+export function reportNewestBackup(app: App, name: string | undefined): void {
   known.set(app.store, { ...knownOf(app), newestAt: name === undefined ? null : backupInstant(name) });
 }
 

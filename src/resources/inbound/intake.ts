@@ -6,7 +6,7 @@ import { writeJson } from "../../base/json-write.ts";
 import { LongJson } from "../../base/long-json.ts";
 import { type App, type Context, contextFor, type WriteContext, write } from "../../context.ts";
 import { PRESETS } from "../../crypto/presets.ts";
-import { type HeldDelivery, storeHeld } from "../../flows/delivery.ts";
+import { storeUnstored, type UnstoredDelivery } from "../../flows/delivery.ts";
 import type { StoredTrigger } from "../../flows/long-payload.ts";
 import { automationRunTopic } from "../../flows/save.ts";
 import { startAutomationRun } from "../../flows/start.ts";
@@ -141,7 +141,7 @@ export async function storeDelivery(
     error: null,
     ...given,
   };
-  const held: HeldDelivery = { row, isStored: false };
+  const held: UnstoredDelivery = { row, isStored: false };
   const run = await startAutomationRun(
     tx,
     { id: webhook.id, config: webhook.config as JsonObject, version: webhook.version },
@@ -151,7 +151,7 @@ export async function storeDelivery(
       delivery: held,
     },
   );
-  await storeHeld(tx, held, run.id);
+  await storeUnstored(tx, held, run.id);
   return { deliveryId: id, run };
 }
 

@@ -11,7 +11,7 @@ import { checkAddress, checkRate, countRefusal, findWebhook, type Webhook } from
 import { type Accepted, accept, waitForRun } from "./intake.ts";
 import { fieldsOf } from "./payload.ts";
 import { checkSender, type Stamp } from "./sender.ts";
-import { refuseTaken } from "./stamps.ts";
+import { refuseReplayed } from "./stamps.ts";
 import { DeliveryPage, DeliveryQuery, WholeDelivery } from "./wire.ts";
 
 const tag = "Webhooks in";
@@ -26,7 +26,7 @@ async function admit(
     const body = await readBytes(app, visit.request);
     checkAddress(webhook, visit.address);
     const stamp = checkSender(app, webhook, { headers: visit.request.headers, body });
-    if (stamp !== null) await refuseTaken(app, webhook, stamp, visit.request.headers);
+    if (stamp !== null) await refuseReplayed(app, webhook, stamp, visit.request.headers);
     checkRate(app, webhook);
     return { webhook, body, stamp };
   });

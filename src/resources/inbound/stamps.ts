@@ -33,7 +33,12 @@ const takenBefore = () =>
  * Refuses a signature that was taken before, save for a request that names its message: that may be a repeat. Before the
  * rate is looked at, so that what was overheard can't use it up. Throws `unauthenticated`.
  */
-export async function refuseTaken(app: App, webhook: Webhook, stamp: Stamp, headers: Headers): Promise<void> {
+export async function refuseReplayed(
+  app: App,
+  webhook: Webhook,
+  stamp: Stamp,
+  headers: Headers,
+): Promise<void> {
   if (headers.has("idempotency-key") || headers.has("webhook-id")) return;
   const [found] = await taken(app.store.db).all({ ...stamp, automationId: webhook.id });
   if (found) throw takenBefore();

@@ -4,7 +4,7 @@ import { openOperation, Reply, type Visit } from "../../http/operation.ts";
 import { orPage } from "../../http/refusal-page.ts";
 import { visitorOf } from "../../http/visit.ts";
 import { ATTEMPT_MS, beginSignIn } from "./attempts.ts";
-import { finishSignIn, tell } from "./service.ts";
+import { finishSignIn, reportFailure } from "./service.ts";
 import { CallbackQuery, StartQuery } from "./wire.ts";
 
 const tag = "Sign-in";
@@ -34,7 +34,8 @@ export const openIdOperations = [
         });
         const { location, browser } = await begun.catch((error: unknown) => {
           const isTheirs = error instanceof AppError && ["upstream", "timeout"].includes(error.code);
-          if (isTheirs) tell(app, error, { correlationId: visit.correlationId, address: visit.address });
+          if (isTheirs)
+            reportFailure(app, error, { correlationId: visit.correlationId, address: visit.address });
           throw error;
         });
         return new Reply(302, null, { location, "set-cookie": browserCookie(browser, visit) });

@@ -27,7 +27,7 @@ export async function finishSignIn(
   const { checks, returnTo } = await takeAttempt(app, { state: answer.get("state") ?? undefined, browser });
   const where = { correlationId, address: ip };
   const { profile, grant } = await provider.exchange(answer, checks).catch((error: unknown) => {
-    tell(app, error, where);
+    reportFailure(app, error, where);
     throw error;
   });
   const nobodyYet = contextFor(app, {
@@ -42,9 +42,11 @@ export async function finishSignIn(
     await keepGrant(tx, row.id, grant);
     return { token, isInvited };
   }).catch(async (error: unknown) => {
-    tell(app, error, where);
+    reportFailure(app, error, where);
     if (grant.refreshToken !== null) {
-      await provider.revoke(grant.refreshToken).catch((failure: unknown) => tell(app, failure, where));
+      await provider
+        .revoke(grant.refreshToken)
+        .catch((failure: unknown) => reportFailure(app, failure, where));
     }
     throw error;
   });
@@ -54,7 +56,7 @@ export async function finishSignIn(
 }
 
 /** What a provider or a person did wrong, for the operator; what is shown to a stranger says less. */
-export function tell(app: App, error: unknown, fields: Readonly<Record<string, unknown>>): void {
+export function reportFailure(app: App, error: unknown, fields: Readonly<Record<string, unknown>>): void {
   if (!(error instanceof AppError)) return;
   const reason = error.cause instanceof Error ? error.cause.message : error.message;
   app.log.write("warn", "A sign-in with the identity provider did not work.", {

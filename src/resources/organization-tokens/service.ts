@@ -3,7 +3,7 @@ import { AppError, notFound } from "../../base/errors.ts";
 import { type Context, write } from "../../context.ts";
 import { pageOf, readCursor } from "../../crypto/cursor.ts";
 import { revokeTokenOfOrganization } from "../access-tokens/service.ts";
-import { accessTokens, shownScopes } from "../access-tokens/table.ts";
+import { accessTokens, effectiveScopes } from "../access-tokens/table.ts";
 import { revokeApiKey } from "../api-keys/service.ts";
 import { apiKeys } from "../api-keys/table.ts";
 import { memberships, type Role } from "../organizations/table.ts";
@@ -51,7 +51,7 @@ export async function listOrganizationTokens(
     .limit(limit + 1);
   const rows = [
     ...tokens.map(({ token, role }) =>
-      shown({ ...token, kind: "pat", scopes: shownScopes(token.scopes, role ?? "viewer") }),
+      shown({ ...token, kind: "pat", scopes: effectiveScopes(token.scopes, role ?? "viewer") }),
     ),
     ...keys.map(({ key, userId }) =>
       shown({ ...key, kind: "api_key", userId, scopes: keyScopes(key.role), expiresAt: null }),
@@ -61,7 +61,7 @@ export async function listOrganizationTokens(
 }
 
 /** Keys decide no approvals. */
-const keyScopes = (role: Role) => shownScopes(null, role).filter((scope) => scope !== "approve");
+const keyScopes = (role: Role) => effectiveScopes(null, role).filter((scope) => scope !== "approve");
 
 const shown = (row: OrganizationToken): OrganizationToken => ({
   id: row.id,

@@ -4,7 +4,7 @@ import type { Context } from "../../context.ts";
 import { toStream } from "../../providers/files/streams.ts";
 import type { SaveFormat } from "../../sql/contract.ts";
 import { beginQuery } from "../usage/quotas.ts";
-import { jobOf, toldAtSql } from "./service.ts";
+import { jobOf, rethrowAtSql } from "./service.ts";
 import type { QueryRequest } from "./wire.ts";
 
 /** Rows as a file, in a format that other programs read. */
@@ -43,13 +43,13 @@ async function save(
   format: SaveFormat,
   signal: AbortSignal,
 ): Promise<ReadableStream<Uint8Array>> {
-  const job = { ...(await jobOf(ctx, sql, parameters).catch(toldAtSql)), signal };
+  const job = { ...(await jobOf(ctx, sql, parameters).catch(rethrowAtSql)), signal };
   const work = await ctx.lake.workFolder(ctx.ids.uuid());
   try {
     const into = join(work.path, "rows");
     await mkdir(into, { mode: 0o700 });
     const options = { format, ...(limit === undefined ? {} : { limit }), maxBytes: MAX_DOWNLOAD_BYTES };
-    const path = await ctx.sql.save(job, into, options).catch(toldAtSql);
+    const path = await ctx.sql.save(job, into, options).catch(rethrowAtSql);
     const file = await open(path, "r");
     if (signal.aborted) await file.close();
     signal.throwIfAborted();

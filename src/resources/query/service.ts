@@ -37,8 +37,8 @@ async function answer(
   signal: AbortSignal,
 ): Promise<QueryResult> {
   const startedAt = ctx.clock.monotonic();
-  const job = { ...(await jobOf(ctx, sql, parameters).catch(toldAtSql)), signal };
-  const { columns, rows, truncated } = await ctx.sql.query(job, limit).catch(toldAtSql);
+  const job = { ...(await jobOf(ctx, sql, parameters).catch(rethrowAtSql)), signal };
+  const { columns, rows, truncated } = await ctx.sql.query(job, limit).catch(rethrowAtSql);
   const durationSeconds = Math.round(ctx.clock.monotonic() - startedAt) / 1000;
   return { columns, rows, rowCount: rows.length, truncated, durationSeconds };
 }
@@ -56,7 +56,7 @@ export async function jobOf(
   return { tables: [...tables, ...before], sql, parameters, organizationId };
 }
 
-export function toldAtSql(error: unknown): never {
+export function rethrowAtSql(error: unknown): never {
   if (!(error instanceof AppError) || !SQL_FAULTS.includes(error.code)) throw error;
   throw new AppError(error.code, error.message, { loc: ["body", "sql"], type: error.code, cause: error });
 }

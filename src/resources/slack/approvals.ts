@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { Context } from "../../context.ts";
 import { listApprovals } from "../approvals/service.ts";
-import { mayDecide, question, shownTo } from "../decisions/wire-question.ts";
+import { mayDecide, question, visibleTo } from "../decisions/wire-question.ts";
 import { plain } from "./request.ts";
 
 const MAX_APPROVALS = 10;
@@ -9,10 +9,10 @@ const MAX_APPROVALS = 10;
 const MAX_CONTEXT_CHARACTERS = 2_000;
 
 /** What waits for a decision, each with what it is about, and with buttons for who may decide. */
-export async function shownApprovals(ctx: Context): Promise<{ text: string; blocks: JsonObject[] }> {
+export async function approvalsMessage(ctx: Context): Promise<{ text: string; blocks: JsonObject[] }> {
   const { rows, total } = await listApprovals(ctx, "pending");
   const blocks = rows.slice(0, MAX_APPROVALS).flatMap(({ decision, automationName }): JsonObject[] => {
-    const { title, description, context } = question(shownTo(ctx, decision), ctx);
+    const { title, description, context } = question(visibleTo(ctx, decision), ctx);
     const about = context === null ? null : readable(context);
     const text = [
       `*${plain(visible(title)).slice(0, 500)}*`,

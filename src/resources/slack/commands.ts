@@ -7,7 +7,7 @@ import { enqueueRun, type Trigger } from "../../queue/enqueue.ts";
 import { findActionBySlug, runAction } from "../actions/service.ts";
 import { decideApproval } from "../approvals/service.ts";
 import { automations } from "../automations/table.ts";
-import { shownApprovals } from "./approvals.ts";
+import { approvalsMessage } from "./approvals.ts";
 import { contextOf, linkAddress, type Sender } from "./links.ts";
 import { mayAct, reply } from "./replies.ts";
 import { plain } from "./request.ts";
@@ -65,7 +65,7 @@ export async function obey(app: App, command: Command): Promise<Answer> {
 
 async function act(ctx: Context, verb: string, words: string[], command: Command): Promise<Answer> {
   if (verb === "approvals") {
-    const { text, blocks } = await shownApprovals(ctx);
+    const { text, blocks } = await approvalsMessage(ctx);
     return blocks.length === 0 ? say(text) : say(text, blocks);
   }
   if (!mayAct(ctx))

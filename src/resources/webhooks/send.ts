@@ -9,11 +9,11 @@ import type { App } from "../../context.ts";
 import { type Secrets, signMessage } from "../../crypto/signature.ts";
 import type { RunError } from "../runs/table.ts";
 import { secretsOf } from "./subscriptions.ts";
-import type { Taken } from "./take.ts";
+import type { LeasedDelivery } from "./take.ts";
 
 /** How one try ended. */
 export interface Attempt {
-  taken: Taken;
+  taken: LeasedDelivery;
   startedAt: string;
   durationMs: number;
   /** Null where there was no reply. */
@@ -46,7 +46,11 @@ export function postSigned(
 }
 
 /** Sends a delivery once; null where `signal` put an end to it. Its id is that of the event, however often it is sent. */
-export async function sendOnce(app: App, taken: Taken, signal?: AbortSignal): Promise<Attempt | null> {
+export async function sendOnce(
+  app: App,
+  taken: LeasedDelivery,
+  signal?: AbortSignal,
+): Promise<Attempt | null> {
   const { subscription, event, delivery } = taken;
   const startedAt = timestamp(app.clock);
   const startedMs = app.clock.monotonic();
@@ -86,7 +90,10 @@ export async function sendOnce(app: App, taken: Taken, signal?: AbortSignal): Pr
 }
 
 /** What is sent of an event belongs to the trace of its cause. */
-function outFor(app: App, { organizationId, correlationId }: Taken["event"]): Pick<App, "clock" | "egress"> {
+function outFor(
+  app: App,
+  { organizationId, correlationId }: LeasedDelivery["event"],
+): Pick<App, "clock" | "egress"> {
   const egress = app.egressFor(organizationId);
   if (!app.tracer.isOn) return { clock: app.clock, egress };
   const parent = { traceId: traceIdOf(correlationId), spanId: null };

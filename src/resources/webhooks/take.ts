@@ -13,7 +13,7 @@ export type Message = Pick<
 > & { body: string };
 
 /** A delivery that this process has taken, and nobody else sends until then. */
-export interface Taken {
+export interface LeasedDelivery {
   delivery: Pick<
     OutboundRow,
     "id" | "organizationId" | "webhookId" | "eventId" | "attempts" | "replayOf" | "isTest"
@@ -34,7 +34,7 @@ export const leaseEnd = ({ clock, config }: App) =>
   clock.now().getTime() + config.webhookTimeout * 1000 + PATIENCE_MS;
 
 interface Claimed {
-  taken: Taken[];
+  taken: LeasedDelivery[];
   /** Subscriptions that have more which is due. */
   left: Set<string>;
   /** Those that were not looked at, as others before them had so much. */
@@ -100,7 +100,7 @@ export async function claimDeliveries(
     app.store.db,
     rows.map(({ eventSeq }) => eventSeq),
   );
-  const taken = rows.flatMap((delivery): Taken[] => {
+  const taken = rows.flatMap((delivery): LeasedDelivery[] => {
     const [subscription, event] = [byId.get(delivery.webhookId), bySeq.get(delivery.eventSeq)];
     return subscription && event ? [{ delivery, event, subscription, untilMs }] : [];
   });

@@ -7,7 +7,7 @@ import { forgetFormer, formerOf } from "./former.ts";
 import { type Followed, type Move, moveFollowed, readFollowed } from "./position.ts";
 import { type Subscription, subscriptionOf, wants } from "./subscriptions.ts";
 import { webhooks } from "./table.ts";
-import { leaseEnd, type Message, readMessages, type Taken } from "./take.ts";
+import { type LeasedDelivery, leaseEnd, type Message, readMessages } from "./take.ts";
 
 /** So many events become deliveries in one transaction … */
 const EVENTS = 1_024;
@@ -28,7 +28,7 @@ const WRITE_DOWN_EVERY = 50_000;
 type HasRoom = (subscription: Subscription, event: Message) => boolean;
 
 export interface Advance {
-  taken: Taken[];
+  taken: LeasedDelivery[];
   /** Subscriptions whose deliveries had to stay in the store. */
   left: ReadonlySet<string>;
   more: boolean;
@@ -264,7 +264,7 @@ async function make(
   const isNew = stored === "all" ? null : new Set(stored.map(({ id }) => id)); // not those that a test has made before
   const taken = made
     .filter(({ id, isTaken }) => isTaken && (isNew === null || isNew.has(id)))
-    .map(({ id, subscription, event }): Taken => {
+    .map(({ id, subscription, event }): LeasedDelivery => {
       const { organizationId, id: webhookId } = subscription;
       const { id: eventId } = event;
       const delivery = { id, organizationId, webhookId, eventId, attempts: 0, replayOf: null, isTest: false };

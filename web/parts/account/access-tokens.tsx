@@ -6,7 +6,7 @@ import { Labelled, TextField } from "../base/labelled.tsx";
 import { Tag } from "../base/status.tsx";
 import { useNow, When } from "../base/time.tsx";
 import { FormDialog } from "../form/dialog.tsx";
-import { toldBy } from "../form/frame.tsx";
+import { messagesBy } from "../form/frame.tsx";
 import { useOlder } from "../table/older.tsx";
 import { Credentials } from "./credentials.tsx";
 
@@ -60,7 +60,7 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Mad
     tellsErrors: false,
     onDone: onMade,
   });
-  const told = toldBy(create.error);
+  const told = messagesBy(create.error);
   const isAll = scopes.length === SCOPES.length;
   return (
     <FormDialog

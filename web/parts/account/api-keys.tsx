@@ -5,7 +5,7 @@ import { TextField } from "../base/labelled.tsx";
 import { AdminsOnly, RoleField } from "../base/role.tsx";
 import { Tag } from "../base/status.tsx";
 import { FormDialog } from "../form/dialog.tsx";
-import { toldBy } from "../form/frame.tsx";
+import { messagesBy } from "../form/frame.tsx";
 import { useOlder } from "../table/older.tsx";
 import { Credentials } from "./credentials.tsx";
 
@@ -48,7 +48,7 @@ function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
     tellsErrors: false,
     onDone: onMade,
   });
-  const told = toldBy(create.error);
+  const told = messagesBy(create.error);
   return (
     <FormDialog
       title="New API key"

@@ -6,7 +6,7 @@ import { useNew } from "../base/new.ts";
 import { Empty } from "../base/page.tsx";
 import { ShownOnce } from "../base/shown-once.tsx";
 import { When } from "../base/time.tsx";
-import { tell } from "../base/toast.tsx";
+import { notify } from "../base/toast.tsx";
 import { Older, type useOlder } from "../table/older.tsx";
 import { type Column, Named, Table } from "../table/table.tsx";
 
@@ -118,7 +118,7 @@ export function Credentials<T extends Credential, M extends { name: string }>(pr
           onClose={() => setGone(null)}
           onConfirm={() =>
             props.revoke(gone.id, {
-              onSuccess: () => tell(`Revoked ${gone.name}`),
+              onSuccess: () => notify(`Revoked ${gone.name}`),
               onSettled: () => setGone(null),
             })
           }

@@ -7,7 +7,7 @@ import { FileButton } from "../base/file-button.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
 import { FormDialog } from "../form/dialog.tsx";
-import { toldBy } from "../form/frame.tsx";
+import { messagesBy } from "../form/frame.tsx";
 
 /** What is kept about the person: all of it as a file, and its erasure. */
 export function OwnData() {
@@ -60,7 +60,7 @@ function Erase({ email, onClose }: { email: string; onClose: () => void }) {
         isRequired
         value={confirm}
         onChange={setConfirm}
-        fault={toldBy(erase.error)("confirm")}
+        fault={messagesBy(erase.error)("confirm")}
         about={`Type ${email} to confirm.`}
       />
     </FormDialog>

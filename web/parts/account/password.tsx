@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useChange } from "../../data.ts";
 import { Check } from "../base/fields.tsx";
 import { TextField } from "../base/labelled.tsx";
-import { FormFrame, toldBy } from "../form/frame.tsx";
+import { FormFrame, messagesBy } from "../form/frame.tsx";
 
 const EMPTY = { currentPassword: "", newPassword: "", endTokens: true };
 
@@ -15,7 +15,7 @@ export function OwnPassword() {
     done: "Your password was changed",
     onDone: () => setDraft(EMPTY),
   });
-  const told = toldBy(change.error);
+  const told = messagesBy(change.error);
   return (
     <FormFrame
       title="Password"

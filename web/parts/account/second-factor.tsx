@@ -9,7 +9,7 @@ import { TextField } from "../base/labelled.tsx";
 import { Section, Shown } from "../base/page.tsx";
 import { ShownOnce } from "../base/shown-once.tsx";
 import { FormDialog } from "../form/dialog.tsx";
-import { toldBy } from "../form/frame.tsx";
+import { messagesBy } from "../form/frame.tsx";
 
 type Begun = Reply<"POST /api/v1/users/me/totp">;
 
@@ -91,7 +91,7 @@ function TurnOn(props: { begun: Begun; onClose: () => void; onDone: (codes: read
         <code className="min-w-0 grow font-mono text-xs break-all select-all">{secret}</code>
         <CopyButton text={secret} label="Copy the secret" />
       </div>
-      <TextField label="Code" value={code} onChange={setCode} fault={toldBy(confirm.error)("code")} />
+      <TextField label="Code" value={code} onChange={setCode} fault={messagesBy(confirm.error)("code")} />
     </FormDialog>
   );
 }
@@ -137,7 +137,7 @@ function TurnOff({ onClose }: { onClose: () => void }) {
         type="password"
         value={password}
         onChange={setPassword}
-        fault={toldBy(end.error)("password")}
+        fault={messagesBy(end.error)("password")}
       />
     </FormDialog>
   );

@@ -2,7 +2,7 @@ import { Download } from "lucide-react";
 import { fetchFile } from "../../api.ts";
 import { useMe } from "../../data.ts";
 import { download } from "../base/download.ts";
-import { tell } from "../base/toast.tsx";
+import { notify } from "../base/toast.tsx";
 import { contentUrl } from "./artifact.ts";
 
 interface Props {
@@ -36,7 +36,7 @@ export function ContentLink({ id, file, name }: Props) {
       onClick={(event) => {
         if (!isOneOfMany) return;
         event.preventDefault();
-        take().catch((error: Error) => tell(error.message, "bad"));
+        take().catch((error: Error) => notify(error.message, "bad"));
       }}
     >
       <Download size={14} aria-hidden /> {name}

@@ -8,7 +8,7 @@ import { Facts, Section } from "../base/page.tsx";
 import { When } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 import type { Values } from "../form/form.tsx";
-import { FormFrame, faultsOf, toldBy } from "../form/frame.tsx";
+import { FormFrame, faultsOf, messagesBy } from "../form/frame.tsx";
 import { ConfigEditor } from "./config-editor.tsx";
 import { Graph } from "./graph.tsx";
 import { stepsOf } from "./graph-layout.ts";
@@ -53,7 +53,7 @@ function Editor({ automation, onDirty }: Omit<Props, "mayChange">) {
     done: "Saved",
     onDone: () => onDirty(false),
   });
-  const told = toldBy(save.error);
+  const told = messagesBy(save.error);
   const body = {
     ...(name === automation.name ? {} : { name }),
     ...(description === (automation.description ?? "") ? {} : { description: description || null }),

@@ -1,7 +1,7 @@
 import { Check, Copy } from "lucide-react";
 import { useState } from "react";
 import { IconButton } from "./button.tsx";
-import { tell } from "./toast.tsx";
+import { notify } from "./toast.tsx";
 
 const SHOWN_MS = 1500;
 
@@ -11,7 +11,7 @@ export async function copy(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    tell("The browser does not let this page use the clipboard.", "bad");
+    notify("The browser does not let this page use the clipboard.", "bad");
     return false;
   }
 }

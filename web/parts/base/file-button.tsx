@@ -4,7 +4,7 @@ import { fetchFile } from "../../api.ts";
 import type { Call, Given } from "../../calls.ts";
 import { Button } from "./button.tsx";
 import { download } from "./download.ts";
-import { tell } from "./toast.tsx";
+import { notify } from "./toast.tsx";
 
 interface Props<K extends Call> {
   call: K;
@@ -26,7 +26,8 @@ export function FileButton<K extends Call>({ call, given, name, verb }: Props<K>
     try {
       download(name, await fetchFile(call, given, control.signal));
     } catch (error) {
-      if (!control.signal.aborted) tell(error instanceof Error ? error.message : "The export failed.", "bad");
+      if (!control.signal.aborted)
+        notify(error instanceof Error ? error.message : "The export failed.", "bad");
     }
     setBusy(false);
   };

@@ -6,7 +6,7 @@ import { Check, LongField } from "../base/fields.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
 import { Tag } from "../base/status.tsx";
-import { FormFrame, toldBy } from "../form/frame.tsx";
+import { FormFrame, messagesBy } from "../form/frame.tsx";
 import { ApiConnection } from "./connection.tsx";
 import { endpointItem, PickList, toolItem } from "./pick.tsx";
 import { SignInDialog } from "./sign-in.tsx";
@@ -46,7 +46,7 @@ export function FoundApi({ found, onBack }: Props) {
   const addHttp = useChange("POST /api/v1/api-catalog/http", options);
   const addServer = useChange("POST /api/v1/api-catalog/mcp", options);
   const add = isHttp ? addHttp : addServer;
-  const told = toldBy(add.error);
+  const told = messagesBy(add.error);
   const what = isHttp ? "endpoints" : "tools";
   if (items.length === 0) return <NothingFound found={found} onBack={onBack} />;
   const send = () => {

@@ -4,7 +4,7 @@ import { useChange, useMay } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 import { Diff } from "../base/diff.tsx";
 import { Section } from "../base/page.tsx";
-import { FormFrame, Refusal, toldBy } from "../form/frame.tsx";
+import { FormFrame, messagesBy, Refusal } from "../form/frame.tsx";
 import { endpointItem, PickList, toolItem } from "./pick.tsx";
 import { type ContentType, TextToRead } from "./source.tsx";
 
@@ -37,7 +37,7 @@ export function ImportAgain({ api }: { api: CatalogEntry }) {
         onContent={setContent}
         contentType={contentType}
         onContentType={setContentType}
-        told={toldBy(read.error)}
+        told={messagesBy(read.error)}
       />
     </FormFrame>
   );

@@ -9,7 +9,7 @@ import { Labelled, TextField } from "../base/labelled.tsx";
 import { Facts, Section } from "../base/page.tsx";
 import { Tag } from "../base/status.tsx";
 import { When } from "../base/time.tsx";
-import { Refusal, toldBy } from "../form/frame.tsx";
+import { messagesBy, Refusal } from "../form/frame.tsx";
 
 type Started = Reply<"POST /api/v1/api-catalog/authorize">;
 
@@ -141,7 +141,7 @@ export function SignInDialog({ entryId, server, onClose }: DialogProps) {
   const ofEntry = useChange("POST /api/v1/api-catalog/{api_id}/authorize", options);
   const ofServer = useChange("POST /api/v1/api-catalog/authorize", options);
   const begin = entryId === undefined ? ofServer : ofEntry;
-  const told = toldBy(begin.error);
+  const told = messagesBy(begin.error);
   const send = () => {
     const wish = {
       grant,

@@ -4,7 +4,7 @@ import type { Discovery } from "../../calls.ts";
 import { useChange } from "../../data.ts";
 import { LongField } from "../base/fields.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
-import { FormFrame, toldBy } from "../form/frame.tsx";
+import { FormFrame, messagesBy } from "../form/frame.tsx";
 import { ApiConnection } from "./connection.tsx";
 
 /** What was found of an API, whichever way. */
@@ -36,7 +36,7 @@ export function ByAddress({ onFound }: Props) {
     tellsErrors: false,
     onDone: (found) => onFound({ ...found, type: "http" }),
   });
-  const told = toldBy(discover.error);
+  const told = messagesBy(discover.error);
   return (
     <FormFrame
       title="An API, by its address"
@@ -83,7 +83,7 @@ export function ByServer({ onFound }: Props) {
     tellsErrors: false,
     onDone: (found) => onFound({ ...found, url: found.url ?? address.trim(), type: "mcp" }),
   });
-  const told = toldBy(discover.error);
+  const told = messagesBy(discover.error);
   return (
     <FormFrame
       title="An MCP server"
@@ -164,7 +164,7 @@ export function ByText({ onFound }: Props) {
         connectionId: null,
       }),
   });
-  const told = toldBy(read.error);
+  const told = messagesBy(read.error);
   return (
     <FormFrame
       title="What describes it"

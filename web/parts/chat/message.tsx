@@ -9,7 +9,7 @@ import { ToolCall } from "./tool.tsx";
 const markdown = part(() => import("./markdown.tsx"));
 
 /** What a message is drawn from: what is stored of it, or what has come of it so far. */
-export interface Said {
+export interface MessageText {
   id: string;
   message: UiMessage;
   createdAt: string | null;
@@ -31,7 +31,7 @@ export function Question({ text }: { text: string }) {
 }
 
 interface Props {
-  said: Said;
+  said: MessageText;
   /** True while more of it may come. */
   isGrowing: boolean;
   /** True where its questions can still be answered. */

@@ -5,7 +5,7 @@ import { useChange } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 import { Confirm, Dialog } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
-import { toldBy } from "../form/frame.tsx";
+import { messagesBy } from "../form/frame.tsx";
 
 export const titleOf = ({ title }: Pick<Thread, "title">): string => title ?? "New chat";
 
@@ -45,7 +45,7 @@ export function RenameThread({ thread, onClose }: Props) {
           label="Title"
           value={title}
           onChange={setTitle}
-          fault={toldBy(save.error)("title") ?? save.error?.message}
+          fault={messagesBy(save.error)("title") ?? save.error?.message}
           maxLength={255}
           autoFocus
         />

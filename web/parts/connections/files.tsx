@@ -8,7 +8,7 @@ import { refresh, useMay } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 import { Empty, Failed, Loading } from "../base/page.tsx";
 import { sized, When } from "../base/time.tsx";
-import { tell } from "../base/toast.tsx";
+import { notify } from "../base/toast.tsx";
 import { LoadLink } from "./load-link.tsx";
 import { FileStart } from "./remote-preview.tsx";
 
@@ -53,9 +53,9 @@ export function Files({ connection, canUpload, canLoad }: Props) {
       const query = { path: `${path.replace(/\/$/, "")}/${file.name}` };
       try {
         await call("PUT /api/v1/connections/{connection_id}/files", { path: given, query }, { raw: file });
-        tell(`Uploaded ${file.name}`);
+        notify(`Uploaded ${file.name}`);
       } catch (error) {
-        tell(`${file.name}: ${error instanceof Error ? error.message : "not uploaded"}`, "bad");
+        notify(`${file.name}: ${error instanceof Error ? error.message : "not uploaded"}`, "bad");
       }
     }
     setBusy(false);

@@ -7,7 +7,7 @@ import { Facts, Section } from "../base/page.tsx";
 import { When } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 import { SchemaForm, type Values } from "../form/form.tsx";
-import { FormFrame, faultsOf, NameFields, toldBy } from "../form/frame.tsx";
+import { FormFrame, faultsOf, messagesBy, NameFields } from "../form/frame.tsx";
 import { propertiesOf } from "../form/schema.ts";
 
 /** Only what differs; null takes a key away. */
@@ -96,11 +96,11 @@ export function ConnectionSettings({
         </>
       }
     >
-      <NameFields value={named} onChange={setNamed} told={toldBy(save.error)}>
+      <NameFields value={named} onChange={setNamed} told={messagesBy(save.error)}>
         <Labelled
           label="Approval required"
           about={maySet ? "Runs wait for a decision." : "Only admins can change this."}
-          fault={toldBy(save.error)("approvalRequired")}
+          fault={messagesBy(save.error)("approvalRequired")}
         >
           {(wiring) => (
             <select

@@ -3,10 +3,10 @@ import type { AuditEvent } from "../../calls.ts";
 import { Button } from "../base/button.tsx";
 import { StatusIcon } from "../base/status.tsx";
 import { When } from "../base/time.tsx";
-import { subjectOf, type Told, titleOf, toneOf, who } from "./words.ts";
+import { type EventText, subjectOf, titleOf, toneOf, who } from "./words.ts";
 
 interface Props {
-  told: Told;
+  told: EventText;
   subjects: ReadonlyMap<string, string>;
   onOpen: (event: AuditEvent) => void;
 }

@@ -141,15 +141,15 @@ export const who = ({ actor }: AuditEvent, subjects: ReadonlyMap<string, string>
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
 /** The newest of what a run told on its way, with those before it; every other event by itself. */
-export interface Told {
+export interface EventText {
   event: AuditEvent;
   before: readonly AuditEvent[];
 }
 
 /** Folds into one line what each run told on its way; the newest is first. */
-export function folded(events: readonly AuditEvent[]): readonly Told[] {
+export function folded(events: readonly AuditEvent[]): readonly EventText[] {
   const ways = new Map<string, AuditEvent[]>();
-  const told: Told[] = [];
+  const told: EventText[] = [];
   for (const event of events) {
     const way = event.type === "action.progress" ? ways.get(String(event.data.runId)) : undefined;
     if (way) {

@@ -14,7 +14,7 @@ export interface FieldProps {
 }
 
 /** What is wrong with a field, in one line. */
-export const told = (faults: readonly Fault[]) =>
+export const messagesOf = (faults: readonly Fault[]) =>
   faults.length === 0
     ? undefined
     : faults.map(({ loc, msg }) => (loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg)).join("; ");

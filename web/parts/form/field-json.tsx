@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Labelled } from "../base/labelled.tsx";
-import { type FieldProps, told } from "./field-frame.tsx";
+import { type FieldProps, messagesOf } from "./field-frame.tsx";
 import { aboutOf, titleOf } from "./schema.ts";
 
 /** What no form can draw, as JSON in its place. */
@@ -12,7 +12,7 @@ export function JsonField({ name, schema, isRequired, value, faults, onChange }:
       label={titleOf(name, schema)}
       isRequired={isRequired}
       about={aboutOf(schema) ?? "JSON"}
-      fault={problem ?? told(faults)}
+      fault={problem ?? messagesOf(faults)}
     >
       {(wiring) => (
         <textarea

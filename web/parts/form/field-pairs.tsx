@@ -2,7 +2,7 @@ import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { Button, IconButton } from "../base/button.tsx";
 import { TemplateText } from "../editor/template-text.tsx";
-import { asObject, type FieldProps, Frame, told } from "./field-frame.tsx";
+import { asObject, type FieldProps, Frame, messagesOf } from "./field-frame.tsx";
 import { aboutOf, titleOf } from "./schema.ts";
 
 interface Pair {
@@ -29,7 +29,7 @@ export function Pairs({ name, schema, value, faults, onChange }: FieldProps) {
     <Frame
       title={title}
       about={aboutOf(schema)}
-      fault={told(faults)}
+      fault={messagesOf(faults)}
       aside={
         <Button kind="quiet" icon={Plus} onClick={() => setPairs([...pairs, { name: "", value: "" }])}>
           Add

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Labelled } from "../base/labelled.tsx";
 import { Code } from "../editor/code.tsx";
 import { TemplateText } from "../editor/template-text.tsx";
-import { type FieldProps, told } from "./field-frame.tsx";
+import { type FieldProps, messagesOf } from "./field-frame.tsx";
 import { aboutOf, type Drawn, titleOf } from "./schema.ts";
 
 type ScalarDrawn = Extract<Drawn, { as: "choice" | "yes" | "number" | "text" | "lines" }>;
@@ -24,7 +24,7 @@ export function Scalar({
   if (drawn.as === "yes") {
     const isOn = typeof value === "boolean" ? value : fallback === true;
     return (
-      <Labelled label={title} about={aboutOf(schema)} fault={told(faults)}>
+      <Labelled label={title} about={aboutOf(schema)} fault={messagesOf(faults)}>
         {(wiring) => (
           <input
             {...wiring}
@@ -46,7 +46,7 @@ export function Scalar({
       label={title}
       isRequired={isRequired}
       about={drawn.as === "lines" ? [about, "One per line."].filter(Boolean).join(" ") : about}
-      fault={told(faults)}
+      fault={messagesOf(faults)}
     >
       {(wiring) => {
         if (drawn.as === "choice") {

@@ -1,7 +1,7 @@
 import { Plus, Trash2 } from "lucide-react";
 import type { Schema } from "../../calls.ts";
 import { Button, IconButton } from "../base/button.tsx";
-import { asObject, type FieldProps, Frame, told } from "./field-frame.tsx";
+import { asObject, type FieldProps, Frame, messagesOf } from "./field-frame.tsx";
 import { JsonField } from "./field-json.tsx";
 import { Pairs } from "./field-pairs.tsx";
 import { Scalar } from "./field-scalar.tsx";
@@ -82,7 +82,7 @@ function Group({ of, ...props }: FieldProps & { of: Schema }) {
     <Frame
       title={titleOf(name, schema)}
       about={aboutOf(schema)}
-      fault={told(faults.filter(({ loc }) => loc.length === 0))}
+      fault={messagesOf(faults.filter(({ loc }) => loc.length === 0))}
       aside={
         !isRequired &&
         (isThere ? (
@@ -111,7 +111,7 @@ function Items({ of, ...props }: FieldProps & { of: Schema }) {
     <Frame
       title={titleOf(name, schema)}
       about={aboutOf(schema)}
-      fault={told(faults.filter(({ loc }) => loc.length === 0))}
+      fault={messagesOf(faults.filter(({ loc }) => loc.length === 0))}
       aside={
         <Button kind="quiet" icon={Plus} onClick={() => onChange([...items, startValue(of)])}>
           Add
@@ -160,7 +160,7 @@ function Variants({ drawn, ...props }: FieldProps & { drawn: Extract<Drawn, { as
     <Frame
       title={titleOf(name, schema)}
       about={aboutOf(schema)}
-      fault={told(faults.filter(({ loc }) => loc.length === 0 || loc[0] === drawn.tag))}
+      fault={messagesOf(faults.filter(({ loc }) => loc.length === 0 || loc[0] === drawn.tag))}
       aside={
         <select
           aria-label={titleOf(name, schema)}

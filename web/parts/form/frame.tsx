@@ -10,7 +10,7 @@ export const faultsOf = (error: Error | null): readonly Fault[] =>
   error instanceof ApiError ? error.faults : [];
 
 /** What the API found wrong at a field of the body, or within it. */
-export const toldBy =
+export const messagesBy =
   (error: Error | null) =>
   (...path: string[]): string | undefined =>
     faultsOf(error).find(({ loc }) => path.every((part, at) => loc[at + 1] === part))?.msg;

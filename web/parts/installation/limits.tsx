@@ -5,7 +5,7 @@ import { LongField } from "../base/fields.tsx";
 import { Labelled } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
 import { counted } from "../base/time.tsx";
-import { FormFrame, faultsOf, toldBy } from "../form/frame.tsx";
+import { FormFrame, faultsOf, messagesBy } from "../form/frame.tsx";
 import { draftOf, PlanFields, planChange } from "../organization/plan-fields.tsx";
 import { countOf, QUOTA_FIELDS, type Quota, type QuotaField, textOf } from "./quotas.ts";
 
@@ -38,7 +38,7 @@ export function InstallationLimits({
     done: "Limits saved",
     onDone: () => onDirty(false),
   });
-  const told = toldBy(save.error);
+  const told = messagesBy(save.error);
   const counts = QUOTA_FIELDS.map(({ name, power }) => [name, countOf(quotas[name], power)] as const);
   const changed = counts.filter(([name, count]) => count !== organization.quotas[name]);
   const egressAllow = linesOf(egress);

@@ -11,9 +11,9 @@ import { Empty } from "../base/page.tsx";
 import { personName } from "../base/person.ts";
 import { Tag } from "../base/status.tsx";
 import { When } from "../base/time.tsx";
-import { tell } from "../base/toast.tsx";
+import { notify } from "../base/toast.tsx";
 import { FormDialog } from "../form/dialog.tsx";
-import { toldBy } from "../form/frame.tsx";
+import { messagesBy } from "../form/frame.tsx";
 import { Choice, FilterBar, SearchField } from "../table/filters.tsx";
 import { Older, useOlder } from "../table/older.tsx";
 import { type Column, Named, Table, useFilters } from "../table/table.tsx";
@@ -125,7 +125,7 @@ function Actions({ user, onChange, onErase }: ActionProps) {
       <IconButton
         icon={Download}
         label={`Export data of ${name}`}
-        onClick={() => void exportData(user).catch((error: Error) => tell(error.message, "bad"))}
+        onClick={() => void exportData(user).catch((error: Error) => notify(error.message, "bad"))}
       />
       <IconButton
         icon={isOperator ? ShieldMinus : ShieldPlus}
@@ -221,7 +221,7 @@ function Erase({ user, onClose }: { user: InstallationUser; onClose: () => void 
         isRequired
         value={confirm}
         onChange={setConfirm}
-        fault={toldBy(erase.error)("confirm")}
+        fault={messagesBy(erase.error)("confirm")}
         about={`Type ${user.email} to confirm.`}
       />
     </FormDialog>

@@ -5,7 +5,7 @@ import { useChange } from "../../data.ts";
 import { Check } from "../base/fields.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { FormDialog } from "../form/dialog.tsx";
-import { FormFrame, toldBy } from "../form/frame.tsx";
+import { FormFrame, messagesBy } from "../form/frame.tsx";
 import { draftOf, PlanFields, planChange } from "./plan-fields.tsx";
 
 type Organization = Reply<"GET /api/v1/organizations/current">;
@@ -29,7 +29,7 @@ export function OrganizationSettings({
     done: "Saved",
     onDone: () => onDirty(false),
   });
-  const told = toldBy(save.error);
+  const told = messagesBy(save.error);
   const put = (change: Partial<typeof draft>) => {
     setDraft({ ...draft, ...change });
     onDirty(true);
@@ -93,7 +93,7 @@ export function NewOrganization({ onClose }: { onClose: () => void }) {
     tellsErrors: false,
     onDone: ({ id }) => switchTo(id),
   });
-  const told = toldBy(create.error);
+  const told = messagesBy(create.error);
   return (
     <FormDialog
       title="New organization"

@@ -12,7 +12,7 @@ import { ShownOnce } from "../base/shown-once.tsx";
 import { Tag } from "../base/status.tsx";
 import { useNow, When } from "../base/time.tsx";
 import { FormDialog } from "../form/dialog.tsx";
-import { toldBy } from "../form/frame.tsx";
+import { messagesBy } from "../form/frame.tsx";
 import { Older, useOlder } from "../table/older.tsx";
 import { type Column, Named, Table } from "../table/table.tsx";
 
@@ -103,7 +103,7 @@ function Invite({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
     tellsErrors: false,
     onDone: onMade,
   });
-  const told = toldBy(create.error);
+  const told = messagesBy(create.error);
   return (
     <FormDialog
       title="Invite somebody"

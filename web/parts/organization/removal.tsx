@@ -8,7 +8,7 @@ import { Button } from "../base/button.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
 import { FormDialog } from "../form/dialog.tsx";
-import { toldBy } from "../form/frame.tsx";
+import { messagesBy } from "../form/frame.tsx";
 
 type Organization = Reply<"GET /api/v1/organizations/current">;
 
@@ -54,7 +54,7 @@ function Remove({ organization: { name }, onClose }: { organization: Organizatio
         isRequired
         value={confirm}
         onChange={setConfirm}
-        fault={toldBy(remove.error)("confirm")}
+        fault={messagesBy(remove.error)("confirm")}
         about={`Type ${name} to confirm.`}
       />
     </FormDialog>

@@ -5,7 +5,7 @@ import type { Reply } from "../../calls.ts";
 import { Button } from "../base/button.tsx";
 import { download } from "../base/download.ts";
 import { Menu } from "../base/menu.tsx";
-import { tell } from "../base/toast.tsx";
+import { notify } from "../base/toast.tsx";
 import { toCsv } from "../table/grid.tsx";
 
 type Format = "csv" | "parquet";
@@ -29,7 +29,8 @@ export function QueryFiles({ sql, result: { columns, rows } }: Props) {
       const file = await fetchFile("POST /api/v1/query", { query: { format }, body: { sql } }, mine.signal);
       download(`query.${format}`, file);
     } catch (error) {
-      if (!mine.signal.aborted) tell(error instanceof Error ? error.message : "It could not be had.", "bad");
+      if (!mine.signal.aborted)
+        notify(error instanceof Error ? error.message : "It could not be had.", "bad");
     }
     setBusy(false);
   };

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import type { Template } from "../../calls.ts";
 import { useChange } from "../../data.ts";
-import { FormFrame, faultsOf, toldBy } from "../form/frame.tsx";
+import { FormFrame, faultsOf, messagesBy } from "../form/frame.tsx";
 import { isReadable, PARTS, TemplateNames, TemplateParts, textOf, valuesOf } from "./fields.tsx";
 
 /** Changes a draft, or makes one of a published version, and then leads to it. */
@@ -51,7 +51,7 @@ export function TemplateEditor({
         </p>
       )}
       <div className="mb-5 grid gap-4 sm:grid-cols-2">
-        <TemplateNames text={text} onChange={put} told={toldBy(save.error)} />
+        <TemplateNames text={text} onChange={put} told={messagesBy(save.error)} />
       </div>
       <TemplateParts
         type={template.templateType}

@@ -6,7 +6,7 @@ import { useApi, useChange } from "../../data.ts";
 import { Section } from "../base/page.tsx";
 import { ConnectionChoice } from "../connections/choice.tsx";
 import { SchemaForm, type Values } from "../form/form.tsx";
-import { FormFrame, faultsOf, NameFields, toldBy } from "../form/frame.tsx";
+import { FormFrame, faultsOf, messagesBy, NameFields } from "../form/frame.tsx";
 import { propertiesOf, startValue } from "../form/schema.ts";
 
 /** The form that makes a connection or an action of a published template. */
@@ -71,7 +71,7 @@ function NewConnection({ template }: { template: Template }) {
         )
       }
     >
-      <NameFields value={named} onChange={setNamed} told={toldBy(create.error)} isNew />
+      <NameFields value={named} onChange={setNamed} told={messagesBy(create.error)} isNew />
       <SchemaForm
         schema={configSchema}
         value={config}
@@ -95,7 +95,7 @@ function NewAction({ template }: { template: Template }) {
     done: ({ name }) => `Created ${name}`,
     onDone: ({ id }) => go(`/actions/${id}`),
   });
-  const told = toldBy(create.error);
+  const told = messagesBy(create.error);
   return (
     <FormFrame
       title="New action"

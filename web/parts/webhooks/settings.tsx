@@ -7,7 +7,7 @@ import { Confirm } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
 import { ShownOnce } from "../base/shown-once.tsx";
-import { FormFrame, toldBy } from "../form/frame.tsx";
+import { FormFrame, messagesBy } from "../form/frame.tsx";
 import { EventPicker } from "./event-picker.tsx";
 
 /** Where a subscription sends to, and what. */
@@ -30,7 +30,7 @@ export function WebhookSettings({
     ...(url === webhook.url ? {} : { url }),
     ...(JSON.stringify(events) === JSON.stringify(webhook.events) ? {} : { events }),
   };
-  const told = toldBy(save.error);
+  const told = messagesBy(save.error);
   return (
     <FormFrame
       title="What is sent where"

@@ -9,7 +9,7 @@ import { runAutomation } from "../../../flows/start.ts";
 import { type ActionRow, actions } from "../../actions/table.ts";
 import { type AutomationConfig, stepsOf } from "../../automations/config.ts";
 import { automations } from "../../automations/table.ts";
-import { awaited, changedMeanwhile, checkMayRun, told, triggerOf } from "./child.ts";
+import { awaited, changedMeanwhile, checkMayRun, childMessage, triggerOf } from "./child.ts";
 import type { ToolSource } from "./contract.ts";
 import { toolName } from "./names.ts";
 
@@ -69,7 +69,7 @@ export const automationTool: ToolSource = {
             },
             signal,
           );
-          return told({ automationRunId: id }, run);
+          return childMessage({ automationRunId: id }, run);
         },
       },
     ];

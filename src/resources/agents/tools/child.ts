@@ -103,11 +103,11 @@ export async function runToEnd(
     },
     signal,
   );
-  return told({ runId: id }, run);
+  return childMessage({ runId: id }, run);
 }
 
 /** A failure is told as one; what has not ended, with the way to look it up. */
-export function told(
+export function childMessage(
   named: Record<string, string>,
   {
     status,

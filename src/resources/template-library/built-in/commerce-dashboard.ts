@@ -4,9 +4,9 @@ import {
   connectionId,
   cron,
   folder,
+  inputIsSet,
+  inputIsUnset,
   inputs,
-  isGiven,
-  isNotGiven,
   timezone,
 } from "./contract.ts";
 import orders from "./shop/shopify-orders.jsonl" with { type: "text" };
@@ -110,14 +110,14 @@ export const commerceDashboard: BuiltIn = {
                 key: "samples",
                 kind: "dlt_extract",
                 connectionId: "{{components.samples.id}}",
-                when: isNotGiven("connectionId"),
+                when: inputIsUnset("connectionId"),
                 definition: load("orders*.jsonl"),
               },
               {
                 key: "orders",
                 kind: "dlt_extract",
                 connectionId: "{{inputs.connectionId}}",
-                when: isGiven("connectionId"),
+                when: inputIsSet("connectionId"),
                 definition: load("orders"),
               },
               {

@@ -48,8 +48,8 @@ export const connectionId = (description: string): JsonObject => ({
   format: "uuid",
 });
 /** Conditions on such an input. */
-export const isGiven = (input: string) => `{{inputs.${input} ?? ""}} != ''`;
-export const isNotGiven = (input: string) => `{{inputs.${input} ?? ""}} == ''`;
+export const inputIsSet = (input: string) => `{{inputs.${input} ?? ""}} != ''`;
+export const inputIsUnset = (input: string) => `{{inputs.${input} ?? ""}} == ''`;
 export const webhookPath = (fallback: string): JsonObject => ({
   type: "string",
   title: "Webhook path",

@@ -5,9 +5,9 @@ import {
   cron,
   dataset,
   folder,
+  inputIsSet,
+  inputIsUnset,
   inputs,
-  isGiven,
-  isNotGiven,
   timezone,
 } from "./contract.ts";
 
@@ -68,14 +68,14 @@ export const driveToDataset: BuiltIn = {
                 key: "samples",
                 kind: "dlt_extract",
                 connectionId: "{{components.samples.id}}",
-                when: isNotGiven("connectionId"),
+                when: inputIsUnset("connectionId"),
                 definition: load,
               },
               {
                 key: "drive",
                 kind: "dlt_extract",
                 connectionId: "{{inputs.connectionId}}",
-                when: isGiven("connectionId"),
+                when: inputIsSet("connectionId"),
                 definition: load,
               },
             ],

@@ -6,7 +6,7 @@ import { type Host, UsageError } from "./host.ts";
 import type { Api } from "./verbs.ts";
 
 /** The text that a flag is given: itself, what is in `@file`, or with `-` all of standard input. */
-export async function textGiven(host: Host, flag: string, word: string): Promise<string> {
+export async function textInput(host: Host, flag: string, word: string): Promise<string> {
   if (word === "-") return host.stdin();
   if (!word.startsWith("@")) return word;
   try {
@@ -18,13 +18,13 @@ export async function textGiven(host: Host, flag: string, word: string): Promise
 }
 
 /** JSON that a flag is given; undefined for a flag that is absent. Throws `UsageError` for what is none. */
-export async function jsonGiven(
+export async function jsonInput(
   host: Host,
   flag: string,
   word: string | undefined,
 ): Promise<Json | undefined> {
   if (word === undefined) return undefined;
-  const text = await textGiven(host, flag, word);
+  const text = await textInput(host, flag, word);
   try {
     return JSON.parse(text) as Json;
   } catch (cause) {
@@ -36,7 +36,7 @@ export async function jsonGiven(
 }
 
 /** A whole number that a flag is given. */
-export function numberGiven(flag: string, word: string | undefined): number | undefined {
+export function numberInput(flag: string, word: string | undefined): number | undefined {
   if (word === undefined) return undefined;
   if (!/^\d{1,9}$/.test(word)) throw new UsageError(`${flag} takes a whole number.`);
   return Number(word);

@@ -43,7 +43,7 @@ export function askForReset(dataFolder: string, ids: Ids, reset: Reset): string 
 }
 
 /** The ids of the resets that nobody has answered yet. */
-export const askedResets = (dataFolder: string): string[] =>
+export const resetRequests = (dataFolder: string): string[] =>
   existsSync(folderIn(dataFolder))
     ? readdirSync(folderIn(dataFolder)).flatMap((name) => /^([\w-]+)\.json$/.exec(name)?.[1] ?? [])
     : [];

@@ -7,7 +7,7 @@ import { Button, IconButton, LinkButton } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
 
 /** A version is published, deprecated and deleted. */
-export function TemplateDeeds({ template }: { template: Template }) {
+export function TemplateActions({ template }: { template: Template }) {
   const [asked, setAsked] = useState<"delete" | "deprecate" | null>(null);
   const [, go] = useLocation();
   const path = { path: { template_id: template.id } };

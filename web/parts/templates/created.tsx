@@ -63,7 +63,7 @@ async function nameOf({ entityType, entityId }: Made, signal: AbortSignal): Prom
 }
 
 /** What an install made, each with the way to it; what was deleted since says so. */
-export function MadeList({ of }: { of: readonly Made[] }) {
+export function CreatedList({ of }: { of: readonly Made[] }) {
   const names = useQueries({
     queries: of.map((made) => ({
       queryKey: [`name of /${made.entityType}s`, made.entityId],

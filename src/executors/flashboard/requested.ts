@@ -33,7 +33,7 @@ const PANELS: JsonObject = {
 };
 
 /** A panel as a model lays it out. */
-export interface AskedPanel {
+export interface PanelRequest {
   title: string;
   sql: string;
   chart?: JsonObject;
@@ -47,9 +47,9 @@ export async function panelsFor(
   ctx: RunContext,
   prompt: string,
   datasets: string[] | undefined,
-): Promise<AskedPanel[]> {
+): Promise<PanelRequest[]> {
   const schema = await openSchema(ctx, datasets ? { datasets } : {});
-  const { value } = await answerOf<JsonObject & { panels: AskedPanel[] & JsonObject[] }>(
+  const { value } = await answerOf<JsonObject & { panels: PanelRequest[] & JsonObject[] }>(
     ctx,
     { system: `${SYSTEM}\n\n${schemaText(schema)}`, prompt, schema: PANELS },
     async ({ panels }) => {
@@ -62,7 +62,7 @@ export async function panelsFor(
   );
   return value.panels;
 
-  async function faultOf({ sql, chart, title }: AskedPanel): Promise<string | null> {
+  async function faultOf({ sql, chart, title }: PanelRequest): Promise<string | null> {
     if (/\d/.test(title)) return "its title has a number, which no SQL vouches for.";
     const [fault] = chart ? specFaults(chart) : [];
     if (fault) return `chart.${fault.path.join(".")}: ${fault.message}`;

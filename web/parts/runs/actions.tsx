@@ -6,7 +6,7 @@ import { useChange, useMay } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 import { copy } from "../base/copy.tsx";
 import { Menu } from "../base/menu.tsx";
-import { tell } from "../base/toast.tsx";
+import { notify } from "../base/toast.tsx";
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
@@ -29,7 +29,7 @@ function commandsFor({ id, actionId, definition }: Run) {
 }
 
 /** What can be done with a run. */
-export function RunDeeds({ run, isOver }: { run: Run; isOver: boolean }) {
+export function RunActions({ run, isOver }: { run: Run; isOver: boolean }) {
   const may = useMay("member");
   const [, go] = useLocation();
   const path = { path: { run_id: run.id } };
@@ -43,7 +43,7 @@ export function RunDeeds({ run, isOver }: { run: Run; isOver: boolean }) {
     onDone: ({ id }) => go(`/runs/${id}`),
   });
   const take = async (text: string) => {
-    if (await copy(text)) tell("Copied");
+    if (await copy(text)) notify("Copied");
   };
   const { read, again, follow } = commandsFor(run);
   return (
