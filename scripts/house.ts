@@ -19,7 +19,7 @@ const FLOORS: readonly (readonly [floor: string, path: RegExp])[] = [
   ["contract", /^src\/\w+\/contract\.ts$/],
   [
     "adapter",
-    /^src\/(executors|providers|models|catalog|compute|mcp|sql|lake|charts|reader|sheets|search|mail)\//,
+    /^src\/(executors|providers|models|catalog|compute|mcp|sql|lake|charts|reader|scripts|sheets|search|mail)\//,
   ],
   ["table", /^src\/(store|crypto)\/|^src\/resources\/[\w-]+\/(table|config)\.ts$/],
   [

@@ -40,6 +40,7 @@ import type { S3Config, S3Credentials } from "./providers/s3/shape.ts";
 import { openReader } from "./reader/reader.ts";
 import { lakeFiles } from "./resources/datasets/table.ts";
 import { openOrganizationEgress } from "./resources/organizations/egress.ts";
+import { openScripts } from "./scripts/scripts.ts";
 import { openSearch } from "./search/search.ts";
 import { openSheets } from "./sheets/sheets.ts";
 import { bytesOf, openSql } from "./sql/sql.ts";
@@ -182,6 +183,7 @@ async function build(parts: Ground): Promise<Opened> {
     charts: openCharts(self),
     reader: openReader(self),
     sheets: openSheets(self),
+    scripts: openScripts(self),
     search: openSearch({
       searxngUrl: config.searchUrl,
       braveKey: secrets.braveKey,
@@ -234,6 +236,7 @@ async function build(parts: Ground): Promise<Opened> {
     async close() {
       await tracer.close();
       await sql.close();
+      await app.scripts.close();
       // others notice that it is gone in any case, only later
       await peers?.leave().catch((error: unknown) => log.report(error, { at: "leave the other processes" }));
       await store.close();

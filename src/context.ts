@@ -28,6 +28,7 @@ import type { Scope } from "./resources/access-tokens/table.ts";
 import type { AutomationRunRow } from "./resources/automations/table.ts";
 import type { Role } from "./resources/organizations/table.ts";
 import type { RunRow } from "./resources/runs/table.ts";
+import type { Scripts } from "./scripts/contract.ts";
 import type { Search } from "./search/contract.ts";
 import type { Sheets } from "./sheets/contract.ts";
 import type { Sql } from "./sql/contract.ts";
@@ -104,6 +105,7 @@ export interface App {
   readonly charts: Charts;
   readonly reader: Reader;
   readonly sheets: Sheets;
+  readonly scripts: Scripts;
   /** The operator's search engine. */
   readonly search: Search;
   readonly lake: Lake;

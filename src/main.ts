@@ -105,6 +105,7 @@ const children: Readonly<Record<string, (walls: readonly Wall[]) => Promise<numb
   __read: async () => (await import("./reader/child.ts")).readChild(),
   __sheet: async () => (await import("./sheets/child.ts")).sheetChild(),
   __compute: async () => (await import("./compute/child.ts")).computeChild(),
+  __script: async () => (await import("./scripts/child.ts")).scriptChild(),
   __api: async () => (await import("./catalog/reader.ts")).readerChild(),
   __walls: async (walls) => {
     process.stdout.write(`${JSON.stringify(walls)}\n`);

@@ -63,6 +63,9 @@ export type ErrorCode =
   | "sql_error"
   | "sql_timeout"
   | "sql_memory"
+  | "script_error" // a fault of the script itself, or what it threw
+  | "script_timeout"
+  | "script_memory"
   | "row_count_mismatch"
   | "schema_contract_violation"
   | "cursor_field_missing"

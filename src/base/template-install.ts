@@ -18,6 +18,8 @@ export interface Places {
   sql?: readonly FieldPath[];
   /** Fields of CEL: values become literals. */
   conditions?: readonly FieldPath[];
+  /** Fields of code, which are left as they are. */
+  code?: readonly FieldPath[];
 }
 
 /** How the templates of some names are filled in. */
@@ -42,8 +44,17 @@ const MAX_EXPANSION = 16 * 1024 * 1024;
  * is left out of its object. Throws `template_error` with the place in `details.path`.
  */
 export function fillOnce(value: Json, filling: Filling, places: Places = {}): Json {
-  const { live = [], sql = [], conditions = [] } = places;
-  const walk = { filling, budget: { left: MAX_EXPANSION }, path: [], isLive: false, live, sql, conditions };
+  const { live = [], sql = [], conditions = [], code = [] } = places;
+  const walk = {
+    filling,
+    budget: { left: MAX_EXPANSION },
+    path: [],
+    isLive: false,
+    live,
+    sql,
+    conditions,
+    code,
+  };
   const filled = fill(value, enter(walk));
   return filled === undefined ? null : filled;
 }
@@ -56,6 +67,7 @@ interface Walk {
   live: readonly FieldPath[];
   sql: readonly FieldPath[];
   conditions: readonly FieldPath[];
+  code: readonly FieldPath[];
 }
 
 const isHere = (path: FieldPath) => path.length === 0;
@@ -72,6 +84,7 @@ const step = (walk: Walk, key: string): Walk =>
     live: narrow(walk.live, key),
     sql: narrow(walk.sql, key),
     conditions: narrow(walk.conditions, key),
+    code: narrow(walk.code, key),
   });
 
 function fill(value: Json, walk: Walk): Json | undefined {
@@ -114,7 +127,7 @@ function fillObject(value: JsonObject, walk: Walk): JsonObject {
 }
 
 function fillField(text: string, walk: Walk): Json | undefined {
-  if (!text.includes("{{")) return text;
+  if (!text.includes("{{") || walk.code.some(isHere)) return text;
   if (walk.conditions.some(isHere)) return fillCondition(text, walk);
   const pieces = readPieces(text);
   const [first] = pieces;

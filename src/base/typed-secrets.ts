@@ -51,7 +51,7 @@ function maskAt(value: Json, path: Path, mask = MASK): Json {
     return mask;
   if (isNamedSecret(path)) return isWritten(value) ? mask : value;
   if (path.includes("headers") && CREDENTIAL.test(value)) return mask;
-  if (ADDRESS.test(value)) return maskAddress(value, mask);
+  if (ADDRESS.test(value) && !value.includes("\n")) return maskAddress(value, mask);
   return nameOf(path) === "body" ? maskBody(value, mask) : value;
 }
 

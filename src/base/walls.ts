@@ -141,6 +141,11 @@ function raiseWalls(
   return { walls, channel: descriptor === "" ? {} : Object.fromEntries(channel) };
 }
 
+/** Has the kernel end this process when its parent ends, however busy it is. */
+export function dieWithParent(): void {
+  if (process.platform === "linux") openLibc().prctl(1, 9n, 0n, 0n, 0n);
+}
+
 const NAMES: readonly Wall["name"][] = [
   ...(["privileges", "limits", "network", "files", "calls", "capabilities", "programs"] as const),
 ];

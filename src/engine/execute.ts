@@ -6,7 +6,7 @@ import type { JsonObject } from "../base/json.ts";
 import { measure } from "../base/measure.ts";
 import type { Context } from "../context.ts";
 import type { Done, Waiting } from "../executors/contract.ts";
-import { type CommonFields, checkFilled, fillInWhole } from "../queue/definition.ts";
+import { type CommonFields, checkFilled, fillInWhole, timeoutOf } from "../queue/definition.ts";
 import type { Outcome } from "../queue/end.ts";
 import type { StoredDefinition } from "../queue/progress.ts";
 import { openScope } from "../queue/scope.ts";
@@ -16,7 +16,6 @@ import type { DatasetLocks } from "./locks.ts";
 import { type OpenRunContext, openRunContext } from "./run-context.ts";
 import type { Slots } from "./slots.ts";
 
-const DEFAULT_TIMEOUT_SECONDS = 3600;
 /** After an abort the executor gets so long to let go of what it holds; then the run ends without it. */
 const LET_GO_MS = 4_000;
 const DEFAULT_BACKOFF_SECONDS = [1, 5, 30, 120, 600];
@@ -66,11 +65,7 @@ export async function execute(
     isResolved = true;
     if (measure(definition, MAX_KEPT_CHARACTERS) <= MAX_KEPT_CHARACTERS) kept = { definition, isResolved };
     const checked = checkFilled(executor, definition);
-    const common = definition as CommonFields;
-    timer = setTimeout(
-      () => control.abort(new Ended("timeout")),
-      (common.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
-    );
+    timer = setTimeout(() => control.abort(new Ended("timeout")), timeoutOf(executor, definition) * 1000);
     opened = openRunContext(ctx, {
       run,
       executor,
@@ -135,7 +130,7 @@ function outcomeOf(ctx: Context, failing: Failing): Outcome | null {
   const ended = signal.aborted && signal.reason instanceof Ended ? signal.reason.why : null;
   if (ended === "cancelled") return { status: "cancelled" };
   if (ended === "stopped" || ended === "lost") return null;
-  const seconds = (definition as CommonFields).timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS;
+  const seconds = timeoutOf(ctx.executors[run.kind], definition);
   const known =
     ended === "timeout"
       ? new AppError("timeout", `The run took longer than its limit of ${seconds} s.`, { retryable: true })

@@ -114,6 +114,7 @@ export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
     charts: { draw: (charts, signal) => ctx.charts.draw(charts, signal, ctx.organizationId) },
     reader: { read: (source, signal) => ctx.reader.read(source, signal, ctx.organizationId) },
     sheets: { read: (source) => ctx.sheets.read({ ...source, organizationId: ctx.organizationId }) },
+    scripts: ctx.scripts,
     search: ctx.search,
     ids: ctx.ids,
     lake: lakeContext(ctx, setting, undo),

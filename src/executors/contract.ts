@@ -13,6 +13,7 @@ import type { CursorState, LakeFile, LakeLoad, LakeRead, LakeTable } from "../la
 import type { Model, OpenAgent } from "../models/contract.ts";
 import type { Link, Provider } from "../providers/contract.ts";
 import type { Reader } from "../reader/contract.ts";
+import type { Scripts } from "../scripts/contract.ts";
 import type { Search } from "../search/contract.ts";
 import type { Sheets } from "../sheets/contract.ts";
 import type { Sql } from "../sql/contract.ts";
@@ -22,6 +23,7 @@ export const ACTION_KINDS = [
   "dlt_extract",
   "file_sync",
   "duckdb_transform",
+  "run_script",
   "http_request",
   "call_agent",
   "generate_query",
@@ -126,6 +128,7 @@ export interface RunContext {
   readonly charts: Charts;
   readonly reader: Reader;
   readonly sheets: Sheets;
+  readonly scripts: Pick<Scripts, "run">;
   readonly search: Search;
   readonly ids: Ids;
   readonly lake: RunLake;
@@ -239,6 +242,8 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   readonly urlFields?: readonly string[];
   /** Fields that are conditions, not templates, as paths with `*` for list items. */
   readonly conditionFields?: readonly string[];
+  /** Fields of code, as paths with `*` for list items: no templates are filled in there. */
+  readonly codeFields?: readonly string[];
   /** Connections that the definition names by their ids; looked up when the action is saved. Templates are left out. */
   connections?(definition: JsonObject): NamedConnection[];
   /** Fields of which one has to be there; the first is told as missing. The schema has all of them optional. */

@@ -13,6 +13,7 @@ import { fetchPage } from "./fetch-page.ts";
 import { fileSync } from "./file-sync.ts";
 import { generateQuery } from "./generate-query.ts";
 import { httpRequest } from "./http/request.ts";
+import { runScript } from "./run-script.ts";
 import { webSearch } from "./web-search.ts";
 
 /** To add a kind: write its file, add its line. */
@@ -20,6 +21,7 @@ export const executors: Executors = {
   dlt_extract: dltExtract,
   file_sync: fileSync,
   duckdb_transform: duckdbTransform,
+  run_script: runScript,
   http_request: httpRequest,
   call_agent: callAgent,
   generate_query: generateQuery,

@@ -37,6 +37,8 @@ const COMMON = {
   ),
 };
 
+const DEFAULT_TIMEOUT_SECONDS = 3600;
+
 export interface CommonFields {
   retry?: { maxAttempts?: number; backoffSeconds?: number[] };
   timeoutSeconds?: number;
@@ -50,7 +52,7 @@ export function definitionShape(executor: Executor): TObject {
   let shape = shapes.get(executor);
   if (!shape) {
     const own = executor.definition as TObject;
-    shape = object({ ...own.properties, ...COMMON });
+    shape = object({ ...COMMON, ...own.properties });
     shapes.set(executor, shape);
   }
   return shape;
@@ -167,21 +169,33 @@ export function checkFilled(executor: Executor, definition: JsonObject): JsonObj
     const told = all.map((fault) => `${fault.loc.join(".")}: ${fault.msg}`).join("; ");
     throw new AppError("definition_invalid", told, { details: { faults: all } });
   }
-  const { retry, timeoutSeconds, concurrencyKey, ...own } = value as JsonObject;
-  return own;
+  const own = (executor.definition as TObject).properties;
+  return Object.fromEntries(Object.entries(value as JsonObject).filter(([name]) => name in own));
 }
+
+/** Seconds that each try of a run may take; a kind with a field of that name keeps to it by itself. */
+export const timeoutOf = (executor: Executor, { timeoutSeconds }: CommonFields): number =>
+  "timeoutSeconds" in (executor.definition as TObject).properties
+    ? DEFAULT_TIMEOUT_SECONDS
+    : (timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS);
 
 /** Which fields the template language treats as SQL, and which it leaves alone. */
 const pathsOf = (executor: Executor) => ({
   sql: (executor.sqlFields ?? []).map((path) => path.split(".")),
   url: (executor.urlFields ?? []).map((path) => path.split(".")),
-  skip: (executor.conditionFields ?? []).map((path) => path.split(".")),
+  skip: [...(executor.conditionFields ?? []), ...(executor.codeFields ?? [])].map((path) => path.split(".")),
 });
 
 /** What becomes of a definition's fields when it runs, for whoever fills in a part of it before. */
 export function templateFieldsOf(app: Pick<App, "executors">, kind: ActionKind) {
-  const { sql, skip } = pathsOf(app.executors[kind]);
-  return { live: [[]] as string[][], sql, conditions: skip };
+  const { conditionFields = [], codeFields = [], sqlFields = [] } = app.executors[kind];
+  const paths = (fields: readonly string[]) => fields.map((path) => path.split("."));
+  return {
+    live: [[]] as string[][],
+    sql: paths(sqlFields),
+    conditions: paths(conditionFields),
+    code: paths(codeFields),
+  };
 }
 
 /** The conditions of a definition, field by field. */

@@ -34,7 +34,7 @@ export function testContext(overrides: Partial<RunContext> = {}): TestContext {
   const logs: TestContext["logs"] = [];
   const progresses: Progress[] = [];
   const folders: string[] = [];
-  const ctx: Omit<RunContext, "sql" | "charts" | "model" | "reader" | "sheets" | "search"> = {
+  const ctx: Omit<RunContext, "sql" | "charts" | "model" | "reader" | "scripts" | "sheets" | "search"> = {
     run: {
       id: "01900000-0000-7000-8000-000000000001",
       organizationId: "01900000-0000-7000-8000-000000000002",
@@ -85,6 +85,9 @@ export function testContext(overrides: Partial<RunContext> = {}): TestContext {
     },
     get reader() {
       return missing("reader");
+    },
+    get scripts() {
+      return missing("scripts");
     },
     get sheets() {
       return missing("sheets");

@@ -85,7 +85,8 @@ const mayChange = ({ method = "GET", body, headers = {} }: Request): boolean =>
   body !== undefined ||
   Object.keys(headers).some((name) => /^x-(http-)?method(-override)?$/i.test(name));
 
-async function request(ctx: RunContext, definition: Request): Promise<Done> {
+/** Sends a request as `http_request` does, with the connection of `ctx`. */
+export async function request(ctx: RunContext, definition: Request): Promise<Done> {
   const { pagination } = definition;
   const fault = bodyFault(definition);
   if (fault) throw new AppError("definition_invalid", fault);

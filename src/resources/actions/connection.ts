@@ -36,10 +36,12 @@ export async function namedConnectionFaults(
   loc: readonly string[],
 ): Promise<Fault[]> {
   const faults: Fault[] = [];
+  // where a kind has no connection of its own, those that are named say by themselves which they may be
+  const isOwn = kind !== undefined && tx.executors[kind]?.providers?.length !== 0;
   for (const { path, id, refusal } of (kind && definition && tx.executors[kind]?.connections?.(definition)) ||
     []) {
     const fieldPath = [...loc, ...path];
-    const fault = await connectionFault(tx, id, kind);
+    const fault = await connectionFault(tx, id, isOwn ? kind : undefined);
     if (fault) faults.push({ loc: fieldPath, ...fault });
     else {
       const provider = tx.providers.get((await providerIdOf(tx, id)) ?? "");

@@ -80,6 +80,7 @@ export function templateFields(app: Pick<App, "executors">, component: Component
     live: [...fields.flatMap(({ live }) => live), [...at, "steps", "*", "forEach"]],
     sql: fields.flatMap(({ sql }) => sql),
     conditions: [...fields.flatMap(({ conditions }) => conditions), [...at, "steps", "*", "when"]],
+    code: fields.flatMap(({ code }) => code),
   };
 }
 
@@ -88,6 +89,8 @@ const kindOf = ({ kind }: JsonObject): ActionKind | null =>
 
 function below(path: readonly string[], kind: ActionKind | null, app: Pick<App, "executors">) {
   const moved = (paths: readonly (readonly string[])[]): Paths => paths.map((rest) => [...path, ...rest]);
-  const { sql, conditions } = kind ? templateFieldsOf(app, kind) : { sql: [], conditions: [] };
-  return { live: moved([[]]), sql: moved(sql), conditions: moved(conditions) };
+  const { sql, conditions, code } = kind
+    ? templateFieldsOf(app, kind)
+    : { sql: [], conditions: [], code: [] };
+  return { live: moved([[]]), sql: moved(sql), conditions: moved(conditions), code: moved(code) };
 }

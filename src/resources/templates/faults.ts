@@ -91,7 +91,7 @@ function sampleFaults(ctx: Context, kind: ActionKind, definition: JsonObject): F
   return definitionFaults(
     ctx,
     kind,
-    sampleOf(definition, { live: fields.live, conditions: fields.conditions }),
+    sampleOf(definition, { live: fields.live, conditions: fields.conditions, code: fields.code }),
     loc,
   );
 }

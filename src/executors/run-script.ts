@@ -1,0 +1,134 @@
+import { Type } from "@sinclair/typebox";
+import { AppError } from "../base/errors.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import { writeJson } from "../base/json-write.ts";
+import { anything, described, object, oneOf, optional, uuid } from "../base/shape.ts";
+import { summaryOf } from "../base/summary.ts";
+import type { ScriptLine, ScriptOutput } from "../scripts/contract.ts";
+import { type Done, defineExecutor } from "./contract.ts";
+import { openWeir, withoutHttp } from "./script/weir.ts";
+
+/** Outputs up to this long are read where they come. */
+const MAX_PARSED_BYTES = 1024 * 1024;
+
+const Definition = object({
+  source: Type.String({
+    minLength: 1,
+    maxLength: 262_144,
+    contentMediaType: "text/typescript",
+    description:
+      "TypeScript or JavaScript whose default export takes the input and `weir`; it is code, and no templates are filled in",
+  }),
+  input: optional(described("What the script is called with; null by default", anything())),
+  memoryMb: described(
+    "MiB that the script's values may take",
+    Type.Integer({ minimum: 8, maximum: 256, default: 64 }),
+  ),
+  timeoutSeconds: described(
+    "How long the script may take, with its calls",
+    Type.Integer({ minimum: 1, maximum: 300, default: 10 }),
+  ),
+  grants: optional(
+    object(
+      {
+        sql: described("Lets it call weir.sql(text, parameters)", Type.Boolean({ default: false })),
+        connections: described(
+          "Ids of connections for weir.http(connection, request)",
+          Type.Array(uuid(), { maxItems: 20, default: [] }),
+        ),
+      },
+      { description: "What the script may reach; nothing by default" },
+    ),
+  ),
+});
+
+/**
+ * Runs a script of the organization in a locked process, where it has no files, no network and no clock.
+ *
+ * A second try runs it again from its start. It is safe where its calls are: requests carry the same `Idempotency-Key`
+ * on every try, and SQL changes nothing.
+ */
+export const runScript = defineExecutor({
+  kind: "run_script",
+  title: "Script",
+  description:
+    "Runs TypeScript or JavaScript over its input, in a process that reaches only what it is granted.",
+  providers: [],
+  hasEffects: ({ grants }) => {
+    const { connections } = (grants ?? {}) as { connections?: Json };
+    return Array.isArray(connections) ? connections.length > 0 : connections !== undefined;
+  },
+  definition: Definition,
+  codeFields: ["source"],
+  result: object({
+    output: anything(),
+    logs: Type.Array(object({ level: oneOf(["debug", "info", "warn", "error"]), message: Type.String() })),
+    durationSeconds: Type.Number(),
+  }),
+
+  connections: ({ grants }) => {
+    const { connections } = (grants ?? {}) as { connections?: Json };
+    return (Array.isArray(connections) ? connections : []).map((id, index) => ({
+      path: ["grants", "connections", String(index)],
+      id: String(id),
+      refusal: (provider) => (provider.http ? null : withoutHttp(provider)),
+    }));
+  },
+
+  check({ source }) {
+    if (/\bexport\b[^;]*?\bdefault\b/.test(source)) return [];
+    return [
+      { path: ["source"], message: "A script has a default export: export default (input, weir) => …" },
+    ];
+  },
+
+  async execute(ctx, { source, input = null, memoryMb = 64, timeoutSeconds = 10, grants }) {
+    const { sql = false, connections = [] } = grants ?? {};
+    const weir = await openWeir(ctx, { sql, connections });
+    const logs: ScriptLine[] = [];
+    const text = await writeJson(input);
+    ctx.progress({ phase: "script" });
+    const startedAt = ctx.clock.monotonic();
+    const work = {
+      source,
+      input: text,
+      memoryMb,
+      timeoutMs: timeoutSeconds * 1000,
+      now: Date.parse(ctx.run.startedAt),
+      seed: Bun.hash.crc32(`${source}\n${text}`),
+    };
+    const host = {
+      organizationId: ctx.run.organizationId,
+      signal: ctx.signal,
+      call: weir.call,
+      log(line: ScriptLine) {
+        logs.push(line);
+        ctx.log(line.level, line.message);
+      },
+    };
+    const output = await ctx.scripts.run(work, host).catch((error: unknown) => {
+      throw weir.mayRecover() ? recoverable(error) : error;
+    });
+    const durationSeconds = Math.round(ctx.clock.monotonic() - startedAt) / 1000;
+    return { ...resultOf(output, { logs: logs as unknown as Json[], durationSeconds }), reads: weir.reads() };
+  },
+});
+
+/** What failed for a call may go well another time. */
+function recoverable(error: unknown): unknown {
+  if (!(error instanceof AppError) || error.code !== "script_error") return error;
+  const { code, message, details } = error;
+  return new AppError(code, message, { retryable: true, details: details ?? {} });
+}
+
+function resultOf({ json, items }: ScriptOutput, rest: { logs: Json[]; durationSeconds: number }): Done {
+  if (json.length <= MAX_PARSED_BYTES) return { result: { output: JSON.parse(json.toString()), ...rest } };
+  const { fields, large }: { fields: JsonObject; large: string[] } = summaryOf(rest);
+  const output = items === null ? `JSON of ${json.length} bytes` : `list of ${items}`;
+  const pieces = ['{"output":', json, `,${JSON.stringify(rest).slice(1)}`];
+  const summary = { fields: { output, ...fields }, large: ["output", ...large] };
+  return {
+    result: summary.fields,
+    whole: { json: Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))), summary },
+  };
+}

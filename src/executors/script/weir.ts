@@ -1,0 +1,130 @@
+import { AppError } from "../../base/errors.ts";
+import { isObject, type Json } from "../../base/json.ts";
+import { writeJson } from "../../base/json-write.ts";
+import { openSemaphore } from "../../base/semaphore.ts";
+import { read } from "../../base/shape.ts";
+import type { LakeRead } from "../../lake/contract.ts";
+import { readsOf } from "../../lake/reads.ts";
+import { lakeJob } from "../../lake/views.ts";
+import type { Provider } from "../../providers/contract.ts";
+import type { WeirFunction } from "../../scripts/contract.ts";
+import type { RunContext } from "../contract.ts";
+import { Definition, definitionFaults, type Request } from "../http/definition.ts";
+import { request } from "../http/request.ts";
+
+const MAX_ROWS = 100_000;
+const MAX_REPLY_BYTES = 10 * 1024 * 1024;
+/** Calls of one script that are carried out at once: each may hold a long reply. */
+const CALLS_AT_ONCE = 8;
+
+/** What a script may reach. */
+export interface Grants {
+  sql: boolean;
+  connections: readonly string[];
+}
+
+/** The functions of `weir`, each under the rules of the kind that does the same. */
+export interface Weir {
+  /** Gives JSON. Throws `AppError` for the script, and what lets the run wait for an approval. */
+  call(name: WeirFunction, args: readonly Json[], signal: AbortSignal): Promise<Uint8Array>;
+  /** Tables that SQL of the script was about. */
+  reads(): LakeRead[];
+  /** Whether a call failed that may go well another time. */
+  mayRecover(): boolean;
+}
+
+/** Why a connection can't be granted to a script. */
+export const withoutHttp = ({ id }: Provider): string =>
+  `Scripts send HTTP requests, and connections of ${id} can't be used for them.`;
+
+/** Opens what is granted, so that what can't be used is told before anything is done. */
+export async function openWeir(ctx: RunContext, { sql, connections }: Grants): Promise<Weir> {
+  for (const id of connections) {
+    const { provider } = await ctx.openConnection(id, "read");
+    if (!provider.http) throw new AppError("definition_invalid", withoutHttp(provider));
+  }
+  const semaphore = openSemaphore(CALLS_AT_ONCE);
+  const tables = sql ? await ctx.lake.tables() : [];
+  let canWrite: Promise<unknown> | null = null;
+  let isRecoverable = false;
+  let requests = 0;
+  const statements = new Set<string>();
+
+  /** Asks for all approvals before the first change, since the script runs again from its start after a yes. */
+  const openForWriting = () => {
+    canWrite ??= Promise.all(connections.map((id) => ctx.openConnection(id, "write")));
+    return canWrite;
+  };
+
+  const query = async ([text, parameters]: readonly Json[], signal: AbortSignal): Promise<Uint8Array> => {
+    if (!sql) throw new AppError("forbidden", "weir.sql is not granted. Set grants.sql to true.");
+    if (typeof text !== "string")
+      throw new AppError("sql_error", "weir.sql(text, parameters): text is a string.");
+    if (parameters !== null && !isObject(parameters))
+      throw new AppError("sql_error", "weir.sql(text, parameters): parameters is an object.");
+    const { job } = await lakeJob(ctx.lake, tables, text, parameters ?? {});
+    statements.add(text);
+    const { json, truncated } = await ctx.sql.queryText({ ...job, signal }, MAX_ROWS);
+    if (truncated)
+      throw new AppError(
+        "limit_exceeded",
+        "The SQL has more rows than a script can take. Add a LIMIT, or sum up.",
+      );
+    return Buffer.concat(json.map((text) => Buffer.from(text)));
+  };
+
+  const send = async ([id, asked]: readonly Json[], signal: AbortSignal): Promise<Uint8Array> => {
+    if (typeof id !== "string" || !connections.includes(id))
+      throw new AppError("forbidden", `Connection ${id} is not granted. Add its id to grants.connections.`);
+    const definition = requestOf(asked);
+    const from: RunContext = {
+      ...ctx,
+      signal,
+      // idempotency keys are the same at each attempt, and differ from request to request
+      run: { ...ctx.run, id: `${ctx.run.id}-s${++requests}` },
+      hasConnection: true,
+      async connection(purpose) {
+        if (purpose === "write") await openForWriting();
+        return ctx.openConnection(id, purpose);
+      },
+    };
+    const { result, whole } = await request(from, definition);
+    return whole?.json ?? Buffer.from(await writeJson(result));
+  };
+
+  return {
+    async call(name, args, signal) {
+      const leave = await semaphore.enter(signal);
+      try {
+        return await (name === "sql" ? query(args, signal) : send(args, signal));
+      } catch (error) {
+        isRecoverable ||= error instanceof AppError && error.retryable;
+        throw error;
+      } finally {
+        leave();
+      }
+    },
+    reads: () => readsOf([...statements].join(";\n"), tables),
+    mayRecover: () => isRecoverable,
+  };
+}
+
+/** What `weir.http` is asked to send. Throws `definition_invalid` naming each fault. */
+function requestOf(asked: Json | undefined): Request {
+  const { value, faults } = read(Definition, asked, ["request"]);
+  const more = faults.length === 0 ? definitionFaults(value) : [];
+  const told = [
+    ...faults.map(({ loc, msg }) => ({ field: loc.join("."), msg })),
+    ...more.map(({ path, message }) => ({ field: ["request", ...path].join("."), msg: message })),
+  ];
+  if (told.length === 0) {
+    if (value.api) told.push({ field: "request.api", msg: "Scripts send requests by url" });
+    if (value.url === undefined) told.push({ field: "request.url", msg: "Field required" });
+    if ((value.maxBytes ?? 0) > MAX_REPLY_BYTES)
+      told.push({ field: "request.maxBytes", msg: `At most ${MAX_REPLY_BYTES} for a script` });
+  }
+  const { url, api: _, ...rest } = value;
+  if (told.length > 0 || url === undefined)
+    throw new AppError("definition_invalid", told.map(({ field, msg }) => `${field}: ${msg}`).join("; "));
+  return { ...rest, url };
+}

@@ -1,0 +1,93 @@
+import { dieWithParent } from "../base/walls.ts";
+import { type Instance, openEngine } from "./engine.ts";
+import { type Frame, pipe } from "./frames.ts";
+import { lineOfFault, type Performed, perform, type Talk } from "./perform.ts";
+import type { FromScript, ScriptFault, ToScript } from "./protocol.ts";
+import { openSources } from "./source.ts";
+
+/** The memory that most scripts have: the first instance is made before one asks. */
+const USUAL_MIB = 64;
+/** Inputs and outputs of so many characters together leave copies behind that are better collected at once. */
+const LONG_CHARACTERS = 512 * 1024;
+
+/** Runs one script after the other, as its parent asks, until the parent closes the pipe. The exit code. */
+export async function scriptChild(): Promise<number> {
+  dieWithParent();
+  const read = openSources();
+  const instanceFor = openInstances(openEngine());
+  await instanceFor("", USUAL_MIB);
+  tell({ kind: "ready" });
+  for (;;) {
+    const frame = pipe.receive();
+    if (frame === null) return 0;
+    const asked = frame.head as unknown as ToScript;
+    if ("reply" in asked) continue; // of a job that has ended
+    const { job, organizationId, memoryMb, source } = asked;
+    const instance = await instanceFor(organizationId, memoryMb);
+    const input = frame.bytes.toString();
+    let characters = input.length;
+    const talk = talkOf(job, (length) => {
+      characters += length;
+    });
+    const script = read(source);
+    const done: Performed =
+      "fault" in script
+        ? unread(instance, source, script.fault)
+        : perform(instance, { ...asked, code: script.code, input }, talk);
+    tell({ kind: "end", job, ...done });
+    if (characters > LONG_CHARACTERS) Bun.gc(true);
+  }
+}
+
+/**
+ * One instance at a time: what an organization's scripts have left in memory is never another one's. The first goes to
+ * whoever asks first.
+ */
+function openInstances(open: (memoryMb: number) => Promise<Instance>) {
+  let kept: { organizationId: string; memoryMb: number; instance: Instance } | undefined;
+  return async (organizationId: string, memoryMb: number): Promise<Instance> => {
+    const isUsable = kept?.organizationId === organizationId || kept?.organizationId === "";
+    if (!kept || !isUsable || kept.memoryMb !== memoryMb) {
+      kept = undefined;
+      kept = { organizationId, memoryMb, instance: await open(memoryMb) };
+    }
+    kept.organizationId = organizationId;
+    return kept.instance;
+  };
+}
+
+/** Where types are taken out, a fault may be told of an earlier line than it is in. */
+function unread(instance: Instance, source: string, fault: ScriptFault): Performed {
+  try {
+    const line = Math.max(fault.line ?? 0, lineOfFault(instance, source) ?? 0) || null;
+    return { items: -1, fault: { ...fault, line }, isBroken: false };
+  } catch {
+    return { items: -1, fault, isBroken: true }; // nested too deeply for either, which leaves the engine in pieces
+  }
+}
+
+const tell = (message: FromScript, bytes?: Uint8Array) => pipe.send(message, bytes);
+
+function talkOf(job: number, count: (characters: number) => void): Talk {
+  return {
+    ask: (id, name, args) => tell({ kind: "call", job, id, name }, Buffer.from(args)),
+    next() {
+      for (;;) {
+        const { head, bytes } = pipe.receive() ?? gone();
+        const reply = head as unknown as ToScript;
+        if ("reply" in reply && reply.job === job)
+          return { id: reply.reply, isFault: reply.isFault, json: bytes.toString() };
+      }
+    },
+    log: (level, message) => tell({ kind: "log", job, level, message }),
+    part(json) {
+      count(json.length);
+      tell({ kind: "part", job }, Buffer.from(json));
+    },
+  };
+}
+
+/** The parent waits for no answer any more. */
+function gone(): Frame {
+  process.exit(0);
+}

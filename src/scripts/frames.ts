@@ -1,0 +1,84 @@
+import { readSync, writeSync } from "node:fs";
+import type { JsonObject } from "../base/json.ts";
+import { readFrame, writeFrame } from "../compute/frame.ts";
+
+const HEAD_BYTES = 4;
+/** What the child says at once; a longer output comes in parts. */
+const MAX_FRAME_BYTES = 8 * 1024 * 1024;
+
+export interface Frame {
+  head: JsonObject;
+  bytes: Buffer;
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** A JSON head and bytes after it, with the length of both in front. */
+export function packFrame(head: object, bytes: Uint8Array = NO_BYTES): Buffer {
+  const line = writeFrame(head);
+  const length = Buffer.alloc(HEAD_BYTES);
+  length.writeUInt32LE(line.length + bytes.length);
+  return Buffer.concat([length, line, bytes]);
+}
+
+/** The frames of a stream, in order. Throws for a frame that is longer than they may be. */
+export async function* framesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Frame> {
+  let parts: Buffer[] = [];
+  let size = 0;
+  const joined = () => {
+    if (parts.length > 1) parts = [Buffer.concat(parts)];
+    return parts[0] ?? NO_BYTES;
+  };
+  for await (const bytes of stream) {
+    parts.push(Buffer.from(bytes));
+    size += bytes.length;
+    while (size >= HEAD_BYTES) {
+      if ((parts[0]?.length ?? 0) < HEAD_BYTES) joined();
+      const length = parts[0]?.readUInt32LE() ?? 0;
+      if (length > MAX_FRAME_BYTES) throw new Error(`A frame of ${length} bytes.`);
+      const end = HEAD_BYTES + length;
+      if (size < end) break;
+      const all = joined();
+      yield readFrame(all.subarray(HEAD_BYTES, end));
+      parts = [all.subarray(end)];
+      size -= end;
+    }
+  }
+}
+
+/** Frames over standard input and output, for a process that waits for nothing else. */
+export const pipe = {
+  /** Null once the parent has closed its end. */
+  receive(): Frame | null {
+    const head = read(HEAD_BYTES);
+    const body = head && read(head.readUInt32LE());
+    return body && readFrame(body);
+  },
+  send(head: object, bytes?: Uint8Array): void {
+    const frame = packFrame(head, bytes);
+    for (let at = 0; at < frame.length; ) at += whenReady(() => writeSync(1, frame, at));
+  },
+};
+
+function read(length: number): Buffer | null {
+  const buffer = Buffer.allocUnsafe(length);
+  for (let at = 0; at < length; ) {
+    const count = whenReady(() => readSync(0, buffer, at, length - at, null));
+    if (count === 0) return null;
+    at += count;
+  }
+  return buffer;
+}
+
+const nobody = new Int32Array(new SharedArrayBuffer(4));
+
+function whenReady(act: () => number): number {
+  for (;;) {
+    try {
+      return act();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      Atomics.wait(nobody, 0, 0, 1);
+    }
+  }
+}
