@@ -123,6 +123,26 @@ export const openLicenses = async () =>
 
 const BEST = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
 
+const LONG_LOOP = /for \(let i = 128; i < 65536; i\+\+\) \{\s*IS_IDENTIFIER_CHAR\[i\] = 1;\s*\}/;
+
+/**
+ * Fills a table of sucrase without a loop: in the executable the loop stands in the one function that holds the whole of
+ * a bundle, and the compiler takes 100 MB to optimise that while it runs.
+ */
+export const fillTables: BunPlugin = {
+  name: "fill-tables",
+  setup(build) {
+    build.onLoad(
+      { filter: /[\\/]sucrase[\\/]dist[\\/]esm[\\/]parser[\\/]util[\\/]identifier\.js$/ },
+      async ({ path }) => {
+        const source = await Bun.file(path).text();
+        if (!LONG_LOOP.test(source)) throw new Error(`${path} has no loop to replace any more`);
+        return { contents: source.replace(LONG_LOOP, "IS_IDENTIFIER_CHAR.fill(1, 128);"), loader: "js" };
+      },
+    );
+  },
+};
+
 /**
  * Stops the build when a native module other than DuckDB's would come along: it would need a plugin of its
  * own to be unpacked, and 10 MB. `@libsql/client` has one, `@libsql/client/http` has none.
