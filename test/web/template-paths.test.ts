@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { readPieces } from "../../src/base/template-grammar.ts";
-import { fitting, openTemplate, pathsIn } from "../../web/parts/editor/template-paths.ts";
+import { fitting, inputPaths, openTemplate, pathsIn } from "../../web/parts/editor/template-paths.ts";
 
 test("every value that a run had is named as templates write it, and as conditions do", () => {
   const paths = pathsIn({
@@ -25,6 +25,26 @@ test("every value that a run had is named as templates write it, and as conditio
     shows: "3",
   });
   for (const { path } of paths) expect(readPieces(`{{${path}}}`)).toHaveLength(1);
+});
+
+test("a script's input holds what its templates named in the last run", () => {
+  const paths = pathsIn({ steps: { load: { result: { rows: [{ "odd id": 1 }] } } }, stepsTaken: 1 });
+  const named = (input: unknown) => inputPaths(input, paths).map(({ path }) => path);
+  expect(named("{{ steps.load.result }}")).toEqual([
+    "input",
+    "input.rows",
+    "input.rows[0]",
+    'input.rows[0]["odd id"]',
+  ]);
+  expect(named({ all: "{{steps.load.result.rows}}", "a-b": 1 })).toEqual([
+    "input",
+    "input.all",
+    "input.all[0]",
+    'input.all[0]["odd id"]',
+    'input["a-b"]',
+  ]);
+  expect(named("{{steps}}")).not.toContain("inputTaken");
+  expect(named("{{nothing.there}}")).toEqual(["input"]);
 });
 
 test("of very much only some is named", () => {

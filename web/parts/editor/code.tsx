@@ -1,11 +1,11 @@
 import { useContext } from "react";
 import { Later, part } from "../base/later.tsx";
-import { TemplatePaths } from "./template-paths.ts";
+import { InputPaths, TemplatePaths } from "./template-paths.ts";
 
 export interface CodeProps {
   value: string;
   onChange: (value: string) => void;
-  language: "json" | "sql" | "markdown";
+  language: "json" | "sql" | "markdown" | "typescript";
   label: string;
   /** For SQL: columns by table, as `layer.table`. */
   tables?: Readonly<Record<string, readonly string[]>>;
@@ -23,7 +23,7 @@ const editor = part(() => import("./editor.tsx"));
 
 /** A code editor; it is loaded when one is first shown. */
 export function Code(props: CodeProps) {
-  const paths = useContext(TemplatePaths);
+  const paths = useContext(props.language === "typescript" ? InputPaths : TemplatePaths);
   return (
     <Later
       of={editor}

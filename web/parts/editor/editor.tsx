@@ -1,3 +1,4 @@
+import { javascript } from "@codemirror/lang-javascript";
 import { json } from "@codemirror/lang-json";
 import { StandardSQL, sql } from "@codemirror/lang-sql";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
@@ -54,14 +55,16 @@ const grammarOf = (language: CodeProps["language"], tables: CodeProps["tables"] 
     ? json()
     : language === "markdown"
       ? markdown
-      : sql({
-          dialect: StandardSQL,
-          upperCaseKeywords: true,
-          schema: Object.fromEntries(Object.entries(tables).map(([name, columns]) => [name, [...columns]])),
-        });
+      : language === "typescript"
+        ? javascript({ typescript: true })
+        : sql({
+            dialect: StandardSQL,
+            upperCaseKeywords: true,
+            schema: Object.fromEntries(Object.entries(tables).map(([name, columns]) => [name, [...columns]])),
+          });
 
 interface EditorProps extends CodeProps {
-  /** Offered after `{{`. */
+  /** Offered after `{{`; in scripts what `input` holds. */
   paths: readonly TemplatePath[];
 }
 

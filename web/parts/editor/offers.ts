@@ -25,14 +25,35 @@ interface Given {
   words?: CodeProps["words"];
 }
 
+/** What a script has of Weir. */
+const WEIR = [
+  { label: "weir.now", detail: "string: when the run began", type: "property" },
+  {
+    label: "weir.sql",
+    detail: "(text: string, parameters?: object): Promise<object[]>",
+    type: "method",
+    apply: "weir.sql(",
+  },
+  {
+    label: "weir.http",
+    detail:
+      "(connection: string, request: { url, method?, query?, body?, … }): Promise<{ status, headers, body }>",
+    type: "method",
+    apply: "weir.http(",
+  },
+];
+
 const IN_WORD = /^[\w:.-]*$/;
 
-/** What is offered beside the words of the language: values of the last run after `{{`, and in JSON the tables of the lake. */
+/**
+ * What is offered beside the words of the language: values of the last run after `{{`, in JSON the tables of the lake, and
+ * in scripts what `weir` and `input` hold.
+ */
 export function offersOf({ language, tables = {}, paths, words = [] }: Given): Extension {
   const ofTemplates = ({ state, pos }: Position): Offers | null => {
     const { from: start, text } = state.doc.lineAt(pos);
     const open = openTemplate(text, pos - start);
-    if (open < 0 || paths.length === 0) return null;
+    if (open < 0 || paths.length === 0 || language === "typescript") return null;
     const isClosed = /^[^{}]*\}\}/.test(text.slice(pos - start));
     return {
       from: start + open,
@@ -60,6 +81,13 @@ export function offersOf({ language, tables = {}, paths, words = [] }: Given): E
     ]);
     return options.length === 0 ? null : { from: pos - word.length, options, validFor: IN_NAME };
   };
+  const ofScripts = ({ state, pos }: Position): Offers | null => {
+    const { from: start, text } = state.doc.lineAt(pos);
+    const [word] = /(?<![\w.$])(?:weir|input)[\w.$[\]"]*$/.exec(text.slice(0, pos - start)) ?? [];
+    if (language !== "typescript" || word === undefined) return null;
+    const held = paths.map(({ path, shows }) => ({ label: path, detail: shows, type: "variable" }));
+    return { from: pos - word.length, options: [...WEIR, ...held], validFor: IN_PATH };
+  };
   const ofWords = ({ state, pos, explicit }: Position): Offers | null => {
     const { from: start, text, number } = state.doc.lineAt(pos);
     const [word = ""] = /[\w:.-]*$/.exec(text.slice(0, pos - start)) ?? [];
@@ -70,6 +98,7 @@ export function offersOf({ language, tables = {}, paths, words = [] }: Given): E
   return EditorState.languageData.of(() => [
     { autocomplete: ofTemplates },
     { autocomplete: ofTables },
+    { autocomplete: ofScripts },
     { autocomplete: ofWords },
   ]);
 }

@@ -13,6 +13,9 @@ export interface TemplatePath {
 /** What the editors and fields below offer; empty where nothing has run. */
 export const TemplatePaths = createContext<readonly TemplatePath[]>([]);
 
+/** What a script's `input` is made of, as the last run had it: `input.rows`. */
+export const InputPaths = createContext<readonly TemplatePath[]>([]);
+
 /** What templates may always name. */
 export const ALWAYS: Readonly<Record<string, unknown>> = { run: { id: "…", startedAt: "…" }, now: "…" };
 
@@ -50,6 +53,26 @@ export function pathsIn(scope: Readonly<Record<string, unknown>>): TemplatePath[
   };
   walk(scope, "", "", 0);
   return found;
+}
+
+/** What `input` holds in a script whose definition has this as its input. */
+export function inputPaths(input: unknown, paths: readonly TemplatePath[], at = "input"): TemplatePath[] {
+  const here = { path: at, condition: at, shows: shown(input) };
+  if (typeof input === "object" && input !== null && !Array.isArray(input)) {
+    const members = Object.entries(input).slice(0, MOST_KEYS);
+    return [
+      here,
+      ...members.flatMap(([key, inner]) => inputPaths(inner, paths, joined(at, key, IN_CONDITIONS))),
+    ];
+  }
+  const [, named] = (typeof input === "string" && /^\{\{\s*([^{}]*?)\s*\}\}$/.exec(input)) || [];
+  const root = paths.find(({ path }) => path === named);
+  if (!root) return [here];
+  return paths
+    .filter(({ condition }) => condition.startsWith(root.condition))
+    .map(({ condition, shows }) => [condition.slice(root.condition.length), shows] as const)
+    .filter(([rest]) => rest === "" || /^[.[]/.test(rest))
+    .map(([rest, shows]) => ({ path: at + rest, condition: at + rest, shows }));
 }
 
 /** Where a template that is being written begins, after its braces; -1 where none is open at `at`. */

@@ -1,7 +1,8 @@
-import { useMemo } from "react";
+import { useContext, useMemo } from "react";
 import type { Fault } from "../../api.ts";
 import type { ActionKindInfo } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { InputPaths, inputPaths, TemplatePaths } from "../editor/template-paths.ts";
 import { Faults, SchemaForm, type Values } from "./form.tsx";
 import { FormOrJson } from "./or-json.tsx";
 import { propertiesOf } from "./schema.ts";
@@ -57,6 +58,8 @@ const canDraw = ({ definitionSchema }: ActionKindInfo) => propertiesOf(definitio
 /** A definition by the form of its kind, or as JSON; both show the same value. */
 export function DefinitionEditor({ kind, value, onChange, onProblem, faults, at = DEFINITION_PATH }: Props) {
   const tables = useTables();
+  const paths = useContext(TemplatePaths);
+  const held = useMemo(() => inputPaths(value.input, paths), [value.input, paths]);
   return (
     <FormOrJson
       label="Definition"
@@ -70,16 +73,18 @@ export function DefinitionEditor({ kind, value, onChange, onProblem, faults, at 
         <Faults of={faults.filter(({ loc }) => at.every((part, index) => loc[index] === part))} drawn={[]} />
       }
       form={() => (
-        <SchemaForm
-          key={kind.kind}
-          schema={kind.definitionSchema}
-          value={value}
-          onChange={onChange}
-          at={at}
-          faults={faults}
-          minor={MINOR}
-          tables={tables}
-        />
+        <InputPaths value={held}>
+          <SchemaForm
+            key={kind.kind}
+            schema={kind.definitionSchema}
+            value={value}
+            onChange={onChange}
+            at={at}
+            faults={faults}
+            minor={MINOR}
+            tables={tables}
+          />
+        </InputPaths>
       )}
     />
   );

@@ -68,10 +68,12 @@ export function Scalar({
         }
         if (drawn.as === "lines")
           return <Lines wiring={wiring} isNumber={drawn.isNumber} value={value} onChange={onChange} />;
-        if (drawn.as === "text" && name === "sql") {
+        const language =
+          name === "sql" ? "sql" : schema.contentMediaType === "text/typescript" ? "typescript" : null;
+        if (drawn.as === "text" && language !== null) {
           return (
             <Code
-              language="sql"
+              language={language}
               label={title}
               value={typeof value === "string" ? value : ""}
               isInvalid={faults.length > 0}
