@@ -7,6 +7,7 @@
  * 3. Circles. No files import values of each other in a circle, nor do the folders of one floor.
  * 4. Links. A decision that a text names exists.
  * 5. Marks. No text of the project speaks of unfinished work or of the machine it was written on.
+ * 6. Names. What is exported is called by the words of the glossary in src/README.md.
  *
  * The patterns are spelt so that none of them finds itself here.
  */
@@ -104,6 +105,45 @@ const WORDS: readonly Rule[] = [
   },
 ];
 
+interface Name {
+  /** Words of a name, small and singular. */
+  words: readonly string[];
+  /** Where one of them is the right word. */
+  except?: RegExp;
+  instead: string;
+}
+
+/** Words that said many things, or that nobody else uses; locals may have them. */
+const NAMES: readonly Name[] = [
+  {
+    words: ["place", "placed"],
+    except: /^src\/base\/template/,
+    instead: "slot, position, path, address: what it is",
+  },
+  { words: ["hook"], instead: "webhook or subscription" },
+  { words: ["mark"], instead: "state, key or cursor" },
+  {
+    words: ["turn"],
+    except: /^(src\/resources|web\/parts)\/chat\/|^src\/base\/slices\.ts$/,
+    instead: "a page's request, a slice, a round; a turn is a chat's",
+  },
+  { words: ["outcome"], except: /^src\/queue\//, instead: "result or attempt; an outcome is a run's" },
+  { words: ["settle", "settled", "settlement"], instead: "end, finish, record or decide" },
+  { words: ["look"], except: /^src\/base\/template/, instead: "check, poll, stat or style" },
+  {
+    words: ["asked", "deed", "given", "kept", "said", "taken", "tell", "told"],
+    instead: "a noun (request, action, input, message), or what is done",
+  },
+  { words: ["fellow"], instead: "peer" },
+  { words: ["shelf"], instead: "blob store" },
+  { words: ["bench"], instead: "run context" },
+  { words: ["doubt", "hopeful"], instead: "optimistic, OptimisticFailure" },
+  {
+    words: ["alerter", "expirer", "refresher", "replier", "talker", "watcher"],
+    instead: "its object first, as in token refresher",
+  },
+];
+
 /** Looked for in every text of the project, comments too. */
 const MARKS: readonly (readonly [mark: RegExp, meaning: string])[] = [
   [/\b(?:TO[D]O|FIX[M]E|X[X]X)\b/, "unfinished work"],
@@ -136,6 +176,7 @@ export async function inspect(root: string): Promise<Inspection> {
     const text = new TextDecoder().decode(bytes);
     breaches.push(...marks(path, text), ...strays(path, text), ...deadLinks(root, path, text));
     if (SOURCE.test(path) || WEB.test(path)) {
+      breaches.push(...oldNames(path, text));
       imports.set(path, valuesOf(path, text));
       texts.set(path, text);
     }
@@ -231,6 +272,24 @@ function circles(imports: ReadonlyMap<string, readonly string[]>, what: string):
   };
   for (const path of [...imports.keys()].sort()) walk(path);
   return found;
+}
+
+const EXPORTED =
+  /^export (?:declare )?(?:abstract )?(?:async )?(?:class|const|enum|function\*?|interface|let|type) (\w+)/gm;
+
+/** The words of a name: `openHookReader` and `HOOK_READER` have "hook", as does `hooks`. */
+const wordsOf = (name: string): string[] =>
+  (name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []).flatMap((word) => {
+    const small = word.toLowerCase();
+    return [small, small.replace(/s$/, "")];
+  });
+
+function oldNames(path: string, text: string): string[] {
+  return [...text.matchAll(EXPORTED)].flatMap(([, name = ""]) =>
+    NAMES.filter(
+      ({ words, except }) => !except?.test(path) && wordsOf(name).some((word) => words.includes(word)),
+    ).map(({ instead }) => `${path}: exports ${name}; call it what it is: ${instead}`),
+  );
 }
 
 const PAGE_MAY = "use its own files, types of the server, and pure modules of base/";

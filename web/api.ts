@@ -1,6 +1,6 @@
 import { readEvents } from "../src/base/sse.ts";
 import { base } from "./base.ts";
-import type { Call, Given, Reply } from "./calls.ts";
+import type { Call, CallInput, Reply } from "./calls.ts";
 
 /** One fault of an input, with its place: `["body", "definition", "url"]`. */
 export interface Fault {
@@ -125,7 +125,7 @@ async function send(call: Call, given: Parts, options: Options): Promise<Respons
 /** Calls an operation of the API and gives its reply, or throws `ApiError`. */
 export async function call<K extends Call>(
   name: K,
-  given: Given<K>,
+  given: CallInput<K>,
   options: Options = {},
 ): Promise<Reply<K>> {
   const reply = await send(name, given as Parts, options);
@@ -135,7 +135,7 @@ export async function call<K extends Call>(
 /** A reply as a file; the browser keeps a large one outside of the page's memory. */
 export async function fetchFile<K extends Call>(
   name: K,
-  given: Given<K>,
+  given: CallInput<K>,
   signal: AbortSignal,
 ): Promise<Blob> {
   return (await send(name, given as Parts, { signal })).blob();
@@ -144,7 +144,7 @@ export async function fetchFile<K extends Call>(
 /** The first `bytes` of a reply as text, and whether that is all of it; the rest is not fetched. */
 export async function readStart<K extends Call>(
   name: K,
-  given: Given<K>,
+  given: CallInput<K>,
   { bytes, signal }: { bytes: number; signal: AbortSignal },
 ): Promise<{ text: string; isWhole: boolean }> {
   const reply = await send(name, given as Parts, { signal });
@@ -178,7 +178,7 @@ const LAST = "[DONE]";
 /** Follows a stream of server-sent events until it ends or `signal` aborts. `onOpen` is told once it stands. */
 export async function* follow<K extends Call>(
   name: K,
-  given: Given<K>,
+  given: CallInput<K>,
   options: Options & { lastEventId?: string | null; onOpen?: () => void },
 ): AsyncGenerator<Message> {
   const headers = {

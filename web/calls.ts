@@ -1,6 +1,6 @@
 import type { Call, CallInput, Reply } from "../src/calls.ts";
 
-export type { Call, CallInput as Given, Reply };
+export type { Call, CallInput, Reply };
 
 /** A JSON Schema as the server describes its inputs with one. */
 export interface Schema {

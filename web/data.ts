@@ -8,7 +8,7 @@ import {
 } from "@tanstack/react-query";
 import type { ROLES as Roles } from "../src/resources/organizations/table.ts";
 import { ApiError, call } from "./api.ts";
-import type { Address, Call, Given, Reply, Role } from "./calls.ts";
+import type { Address, Call, CallInput, Reply, Role } from "./calls.ts";
 import { notify } from "./parts/base/toast.tsx";
 
 /** The server changes rarely without an event that says so; see live.ts. */
@@ -36,7 +36,7 @@ interface Reading {
 /** What an operation of the API says, kept up to date by events. */
 export function useApi<K extends Call>(
   name: K,
-  given: Given<K>,
+  given: CallInput<K>,
   { enabled = true, keep = false, isFixed = false, refetchMs }: Reading = {},
 ): UseQueryResult<Reply<K>, Error> {
   return useQuery<Reply<K>, Error>({
@@ -72,7 +72,7 @@ interface Changing<K extends Call> {
 /** A call that changes something. */
 export function useChange<K extends Call>(name: K, changing: Changing<K>) {
   const queries = useQueryClient();
-  return useMutation<Reply<K>, Error, Given<K>>({
+  return useMutation<Reply<K>, Error, CallInput<K>>({
     mutationFn: (given) => call(name, given),
     async onSuccess(reply) {
       await refresh(queries, ...changing.touches);

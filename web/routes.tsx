@@ -1,21 +1,21 @@
 import type { ComponentType } from "react";
 import { Later, type Part, part } from "./parts/base/later.tsx";
 
-type Given = Record<string, string>;
+type CallInput = Record<string, string>;
 type Load = () => Promise<{ default: ComponentType<never> }>;
 
 interface PageRoute {
   /** `:name` stands for one segment, which the page gets by that name. */
   readonly path: string;
-  readonly page: Part<Given>;
+  readonly page: Part<CallInput>;
 }
 
 const route = (path: string, load: Load): PageRoute => ({
   path,
-  page: part(load as unknown as () => Promise<{ default: ComponentType<Given> }>),
+  page: part(load as unknown as () => Promise<{ default: ComponentType<CallInput> }>),
 });
 
-export const PageOf = ({ route: { page }, given }: { route: PageRoute; given: Given }) => (
+export const PageOf = ({ route: { page }, given }: { route: PageRoute; given: CallInput }) => (
   <Later of={page} given={given} />
 );
 

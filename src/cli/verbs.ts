@@ -1,5 +1,5 @@
 import type { ParseArgsConfig } from "node:util";
-import type { Call, CallInput as CallGiven, Reply } from "../calls.ts";
+import type { Call, CallInput, Reply } from "../calls.ts";
 import { signedIn, whileSignedIn } from "./account.ts";
 import type { Client } from "./client.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
@@ -115,7 +115,7 @@ type Query = Readonly<Record<string, string | number | boolean | readonly string
 
 /** What a call is given, names checked and values not. */
 type Typed<K extends Call> = {
-  [Part in keyof CallGiven<K>]: { [Name in keyof CallGiven<K>[Part]]?: unknown };
+  [Part in keyof CallInput<K>]: { [Name in keyof CallInput<K>[Part]]?: unknown };
 };
 
 /** Throws `NotSignedIn`, also later, where the token is not taken any more. */

@@ -3,11 +3,11 @@ import { AppError } from "../../src/base/errors.ts";
 import type { Json, JsonObject } from "../../src/base/json.ts";
 import { resolveTemplates } from "../../src/base/template.ts";
 import { fillOnce, type Places } from "../../src/base/template-install.ts";
-import { lookIn } from "../../src/resources/template-library/inputs.ts";
+import { valueIn } from "../../src/resources/template-library/inputs.ts";
 
 /** Filled in when it is installed. */
 const install = (value: Json, inputs: JsonObject, places: Places = {}) =>
-  fillOnce(value, { names: ["inputs"], look: lookIn({ inputs }) }, places);
+  fillOnce(value, { names: ["inputs"], look: valueIn({ inputs }) }, places);
 
 const LIVE = { live: [[]] };
 

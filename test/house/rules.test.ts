@@ -68,6 +68,28 @@ import { e } from "../../base/slug.ts";
   });
 });
 
+describe("exported names", () => {
+  test.each([
+    ["export interface Place {}\n", "Place", "slot, position, path, address: what it is"],
+    ["export const openHooks = 1;\n", "openHooks", "webhook or subscription"],
+    ["export async function* settleTwo() {}\n", "settleTwo", "end, finish, record or decide"],
+    ["export const MAX_LOOKS = 1;\n", "MAX_LOOKS", "check, poll, stat or style"],
+    ["export type Told = string;\n", "Told", "a noun (request, action, input, message), or what is done"],
+  ])("keep to the glossary: %j", async (text, name, instead) => {
+    for (const path of ["src/lake/a.ts", "web/parts/base/a.tsx"])
+      expect(await breachesOf(path, text)).toEqual([
+        `${path}: exports ${name}; call it what it is: ${instead}`,
+      ]);
+  });
+
+  test("may be longer words and the one meaning that is kept, and locals are free", async () => {
+    const text = "export const placeholder = 1, x = 2;\nexport const webhooks = 1;\nconst place = 2;\n";
+    expect(await breachesOf("src/lake/a.ts", text)).toEqual([]);
+    expect(await breachesOf("src/resources/chat/begin.ts", "export interface Turn {}\n")).toEqual([]);
+    expect(await breachesOf("src/queue/end.ts", "export interface Outcome {}\n")).toEqual([]);
+  });
+});
+
 describe("circles", () => {
   const breaches = async (files: Record<string, string>) => (await inspectTree(files)).breaches;
 

@@ -5,7 +5,7 @@ import type { Context } from "../../context.ts";
 import type { ActionKind } from "../../executors/contract.ts";
 import { templateFieldsOf } from "../../queue/definition.ts";
 import { namedTemplate, refuseUnpublished } from "../template-library/find.ts";
-import { lookIn, withDefaults } from "../template-library/inputs.ts";
+import { valueIn, withDefaults } from "../template-library/inputs.ts";
 import type { TemplateRow } from "../templates/table.ts";
 
 /** The published action template of this id, as one of this kind. Throws `InvalidInput`, `invalid_state`. */
@@ -28,7 +28,7 @@ export function fillAction(
   loc: readonly string[],
 ): JsonObject {
   const inputs = withDefaults(template, given);
-  const filling = { names: ["inputs"], look: lookIn({ inputs }) };
+  const filling = { names: ["inputs"], look: valueIn({ inputs }) };
   try {
     const filled = fillOnce(template.definition, filling, templateFieldsOf(ctx, template.kind as ActionKind));
     return isObject(filled) ? filled : {};

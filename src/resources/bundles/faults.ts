@@ -13,7 +13,7 @@ import { readSpec } from "../agents/markdown.ts";
 import { configFaults } from "../automations/faults.ts";
 import { settingsFaults } from "../connections/input.ts";
 import { namedTemplate, versionsOf } from "../template-library/find.ts";
-import { inputNameFault, lookIn, secretInputs, withDefaults } from "../template-library/inputs.ts";
+import { inputNameFault, secretInputs, valueIn, withDefaults } from "../template-library/inputs.ts";
 import type { TemplateRow, TemplateType } from "../templates/table.ts";
 import {
   ActionPart,
@@ -190,7 +190,7 @@ async function contentFaults(
       type: "template_error",
     }));
   const open: string[][] = [];
-  const lookInput = lookIn({ inputs: withDefaults(bundle, {}) });
+  const lookInput = valueIn({ inputs: withDefaults(bundle, {}) });
   const look = (template: Template, path: readonly string[]): Json | undefined => {
     if (template.path[0] === "components") return template.path[2] === "id" ? SOME_ID : "some-name";
     const value = lookOrNothing(lookInput, template);
@@ -216,7 +216,7 @@ function filledOr(work: () => Json): Json | AppError {
   }
 }
 
-function lookOrNothing(look: ReturnType<typeof lookIn>, template: Template): Json | undefined {
+function lookOrNothing(look: ReturnType<typeof valueIn>, template: Template): Json | undefined {
   const value = filledOr(() => look(template) ?? null);
   return value instanceof AppError || value === null ? undefined : value; // not known yet, or not in all its parts
 }

@@ -5,7 +5,7 @@ import { fillOnce } from "../../base/template-install.ts";
 import { created, touched, type WriteContext } from "../../context.ts";
 import { record } from "../events/service.ts";
 import { refuseUnpublished, versionsOf } from "../template-library/find.ts";
-import { inputFaults, inputNames, lookIn, secretInputs, withDefaults } from "../template-library/inputs.ts";
+import { inputFaults, inputNames, secretInputs, valueIn, withDefaults } from "../template-library/inputs.ts";
 import type { TemplateRow } from "../templates/table.ts";
 import { type Entity, entityOf, makeEntity, type Ready, updateEntity } from "./build.ts";
 import { type BundleDefinition, type Component, templateFields } from "./definition.ts";
@@ -136,7 +136,7 @@ function fillComponent(
   component: Component,
   { inputs, components }: Scope,
 ): Ready {
-  const filling = { names: NAMES, look: lookIn({ inputs, components }) };
+  const filling = { names: NAMES, look: valueIn({ inputs, components }) };
   const filled = fillOnce(fieldsOf(component), filling, templateFields(tx, component)) as JsonObject;
   const { name, definition, connectionId } = filled;
   return {

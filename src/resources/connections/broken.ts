@@ -11,7 +11,7 @@ import { entity } from "./service.ts";
 import { type ConnectionRow, connections } from "./table.ts";
 
 /** Makes a connection `error` that was refused while it was used. Nobody has changed it: `updatedBy` stays. */
-export async function markBroken(
+export async function setBroken(
   tx: WriteContext,
   row: ConnectionRow,
   why: AppError,

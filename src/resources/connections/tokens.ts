@@ -4,7 +4,7 @@ import { canonicalJson } from "../../base/json.ts";
 import { type Context, SYSTEM, write } from "../../context.ts";
 import type { TokenStore } from "../../providers/contract.ts";
 import { record } from "../events/service.ts";
-import { markBroken } from "./broken.ts";
+import { setBroken } from "./broken.ts";
 import { entity } from "./service.ts";
 import { type ConnectionRow, connections, connectionTokens } from "./table.ts";
 
@@ -57,7 +57,7 @@ export function tokensOf(ctx: Context, row: ConnectionRow, runId: string | null)
       await write(ctx, async (tx) => {
         const [current] = await tx.db.select().from(connections).where(eq(connections.id, row.id));
         if (!current || current.status === "disabled" || settingsHash(current) !== hash) return;
-        await markBroken(tx, current, why, { runId });
+        await setBroken(tx, current, why, { runId });
       });
     },
   };

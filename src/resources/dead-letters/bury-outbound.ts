@@ -94,7 +94,7 @@ export async function digUpOutbound(db: WriteDb, rootIds: readonly string[]): Pr
 }
 
 /** Marks the dead letter of a delivery as being replayed; null where it has none. */
-export async function markReplaying(db: WriteDb, delivery: OutboundRow): Promise<string | null> {
+export async function setReplaying(db: WriteDb, delivery: OutboundRow): Promise<string | null> {
   const [letter] = await db
     .update(deadLetters)
     .set({ status: "replaying", replayCount: sql`${deadLetters.replayCount} + 1` })

@@ -108,7 +108,7 @@ function isMarked(schema: Json, root: JsonObject, seen: Set<string>): boolean {
 const installing = (): Evaluation => ({ budget: new Budget(SMALL), nextUuid: noUuid });
 
 /** Finds values of `inputs` and what else is in `scope`; an input that is not given has none. */
-export const lookIn =
+export const valueIn =
   (scope: Readonly<Record<string, Json>>) =>
   (template: Template): Json | undefined => {
     const [root, name] = template.path;

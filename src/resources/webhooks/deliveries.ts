@@ -3,7 +3,7 @@ import { timestamp } from "../../base/clock.ts";
 import { AppError, notFound } from "../../base/errors.ts";
 import type { Context, WriteContext } from "../../context.ts";
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
-import { markReplaying } from "../dead-letters/bury-outbound.ts";
+import { setReplaying } from "../dead-letters/bury-outbound.ts";
 import { record } from "../events/service.ts";
 import { events } from "../events/table.ts";
 import { toEvent } from "../events/wire.ts";
@@ -78,7 +78,7 @@ function lastAttempt(row: OutboundRow): OutboundAttemptRow {
 /** Sends the event of a delivery once more, as a new delivery with the event's id. Throws `invalid_state` while disabled. */
 export async function redeliver(tx: WriteContext, webhookId: string, id: string): Promise<OutboundRow> {
   const row = await repeatOutbound(tx, await findOutbound(tx, webhookId, id));
-  await markReplaying(tx.db, row);
+  await setReplaying(tx.db, row);
   const entity = { type: "webhook_delivery" as const, id };
   await record(tx, "webhook.replayed", entity, { deliveryId: row.id, webhookId });
   return row;

@@ -1,14 +1,14 @@
 import { Download, Square } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { fetchFile } from "../../api.ts";
-import type { Call, Given } from "../../calls.ts";
+import type { Call, CallInput } from "../../calls.ts";
 import { Button } from "./button.tsx";
 import { download } from "./download.ts";
 import { notify } from "./toast.tsx";
 
 interface Props<K extends Call> {
   call: K;
-  given: Given<K>;
+  given: CallInput<K>;
   /** Of the file. */
   name: string;
   verb: string;

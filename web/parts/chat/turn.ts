@@ -1,11 +1,11 @@
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { ApiError, call, follow } from "../../api.ts";
-import type { Given, Thread } from "../../calls.ts";
+import type { CallInput, Thread } from "../../calls.ts";
 import { refresh } from "../../data.ts";
 import { apply, textOf, type UiMessage } from "./chunks.ts";
 
-type Asked = Given<"POST /api/v1/chat/threads/{thread_id}/turns/stream">["body"];
+type Asked = CallInput<"POST /api/v1/chat/threads/{thread_id}/turns/stream">["body"];
 
 /** `lost`: the line broke in mid-answer; the answer goes on, and is taken up again. */
 type State = "idle" | "asking" | "answering" | "lost";

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { call } from "../../api.ts";
-import type { Call, Given, Reply } from "../../calls.ts";
+import type { Call, CallInput, Reply } from "../../calls.ts";
 import { Button } from "../base/button.tsx";
 import { Failed, Loading } from "../base/page.tsx";
 
@@ -24,14 +24,14 @@ interface Options {
 }
 
 /** A list whose next page is asked for by a cursor; pages that were opened are kept up to date together. */
-export function useOlder<K extends CursorCall>(name: K, given: Given<K>, options: Options = {}) {
+export function useOlder<K extends CursorCall>(name: K, given: CallInput<K>, options: Options = {}) {
   const { enabled = true, refetchMs } = options;
   const parts = given as { query?: object };
   const list = useInfiniteQuery({
     queryKey: [name, given, "pages"],
     queryFn: async ({ signal, pageParam }) => {
       const asked = { ...parts, query: { ...parts.query, limit: LIMIT, cursor: pageParam } };
-      const page = await call(name, asked as unknown as Given<K>, { signal });
+      const page = await call(name, asked as unknown as CallInput<K>, { signal });
       return page as unknown as { items: ItemOf<K>[]; nextCursor?: string };
     },
     initialPageParam: "",
