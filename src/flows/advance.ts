@@ -12,6 +12,7 @@ import { readDependency, type Step, stepsOf } from "../resources/automations/con
 import type { AutomationRunRow, StepState } from "../resources/automations/table.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { mayPass } from "../store/faults.ts";
+import { delayOf, isDelayed, nextDelay } from "./delay.ts";
 import { beginItems } from "./each.ts";
 import { failBroken } from "./fail.ts";
 import { finish } from "./finish.ts";
@@ -62,7 +63,8 @@ async function goOn(
     moved = false;
     for (const step of definitions) {
       const state = states.get(step.key);
-      if (state?.status !== "pending" || state.actionRunId !== null) continue;
+      if (!state || !(isDue(tx, state) || (isDelayed(state) && hasFailed(definitions, [...states.values()]))))
+        continue;
       const dependencies = (step.dependsOn ?? []).map(readDependency);
       if (!dependencies.every(({ key }) => isEnded(states.get(key)?.status ?? "skipped"))) continue;
       results ??= await automationScope(tx.db, run, (trigger) => openTriggerWithin(tx, trigger));
@@ -79,9 +81,14 @@ async function goOn(
   tx.afterCommit(() => tx.decidedWhens.delete(decisionOf(tx, run)));
   const steps = [...states.values()];
   if (!steps.every((step) => isEnded(step.status)))
-    return save(tx, { ...run, steps, status: statusOf(steps) }, starting);
+    return save(tx, { ...run, steps, status: statusOf(steps), dueAt: nextDelay(steps) }, starting);
   return finish(tx, { ...run, steps }, definitions, starting, results);
 }
+
+/** True for a step that has not begun and waits for no time that is to come. */
+const isDue = (tx: WriteContext, state: StepState): boolean =>
+  (state.status === "pending" && state.actionRunId === null) ||
+  (isDelayed(state) && Date.parse(state.delayUntil ?? "") <= tx.clock.now().getTime());
 
 const skipped = (tx: WriteContext): Partial<StepState> => ({
   status: "skipped",
@@ -117,11 +124,15 @@ async function begin(
     const now = run.startedAt ?? timestamp(tx.clock);
     const seen = { ...scope, run: { id: run.id, startedAt: now }, now };
     const decision = decisionOf(tx, run);
+    const isOver = states.get(step.key)?.delayUntil !== undefined; // the condition was asked before the delay
     if (
+      !isOver &&
       step.when !== undefined &&
       !(await stepHolds(tx, { decision, text: step.when }, seen, patience.whens))
     )
       return skipped(tx);
+    const delayUntil = step.delay === undefined || isOver ? null : await delayOf(tx, step, decision, seen);
+    if (delayUntil !== null) return { status: "waiting", startedAt: timestamp(tx.clock), delayUntil };
     if (step.forEach !== undefined) return await beginStepWithItems(tx, run, step, { states, scope: seen });
     const started = await startStep(tx, run, step, { scope, patience });
     if (started.status !== "pending" && isObject(scope.steps)) scope.steps[step.key] = seenStep(started);

@@ -6,6 +6,7 @@ import { automationRuns } from "../resources/automations/table.ts";
 import { webhookDeliveries } from "../resources/inbound/table.ts";
 import { mayPass } from "../store/faults.ts";
 import { advance } from "./advance.ts";
+import { isDelayed } from "./delay.ts";
 import { failBroken } from "./fail.ts";
 import { again } from "./states.ts";
 
@@ -51,7 +52,12 @@ async function giveUp(tx: WriteContext, id: string, error: unknown): Promise<voi
 /** Does the steps that have not completed once more; the webhook delivery counts one more attempt. */
 async function tryAgain(tx: WriteContext, id: string): Promise<void> {
   const [run] = await tx.db.select().from(automationRuns).where(eq(automationRuns.id, id));
-  if (run?.status !== "waiting" || run.dueAt === null) return;
+  if (!run || run.completedAt !== null || run.dueAt === null) return;
+  if (run.steps.some(isDelayed)) {
+    await advance(tx, { ...run, dueAt: null });
+    return;
+  }
+  if (run.status !== "waiting") return;
   if (run.deliveryId !== null) {
     await tx.db
       .update(webhookDeliveries)

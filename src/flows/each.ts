@@ -17,7 +17,7 @@ import { namesIn } from "./names.ts";
 import { runById, type SlimRun } from "./save.ts";
 import { automationScope } from "./scope.ts";
 import { isEnded, statusOfItems } from "./states.ts";
-import { decisionOf, stepList } from "./whens.ts";
+import { decisionOf, stepValue } from "./whens.ts";
 import { refuseBusyKey, runOfStep, workOf } from "./work.ts";
 
 const DEFAULT_PARALLEL = 10;
@@ -54,7 +54,7 @@ export async function beginItems(
 }
 
 const listOf = (tx: WriteContext, run: SlimRun, { forEach = "" }: Step, scope: Scope): Promise<Json> =>
-  stepList(tx, { decision: decisionOf(tx, run), text: forEachTemplate(forEach) }, scope);
+  stepValue(tx, { decision: decisionOf(tx, run), text: forEachTemplate(forEach) }, scope);
 
 const beginItem = prepared((db: WriteDb) =>
   db.statement(`update automation_run_items set status = 'running', action_run_id = ?

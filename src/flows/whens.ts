@@ -48,15 +48,15 @@ export function stepHolds(tx: WriteContext, asked: Asked, scope: Scope, budget: 
   });
 }
 
-/** The value of a `forEach`, in the same way. Throws `template_error`, and `DoFirst`. */
-export function stepList(tx: WriteContext, asked: Asked, scope: Scope): Promise<Json> {
+/** The value of a template, in the same way. Throws `template_error`, and `DoFirst`. */
+export function stepValue(tx: WriteContext, asked: Asked, scope: Scope): Promise<Json> {
   const { compute, closing: signal, organizationId } = tx;
   return evaluateFirst(tx, asked, scope, {
     here: () => resolveTemplates(asked.text, scope),
     async inChild(scope, kept) {
-      const work = { definition: { list: asked.text }, options: {} };
-      const { list = null } = await fillInChild(compute, work, { scope, kept }, { organizationId, signal });
-      return list;
+      const work = { definition: { value: asked.text }, options: {} };
+      const { value = null } = await fillInChild(compute, work, { scope, kept }, { organizationId, signal });
+      return value;
     },
   });
 }

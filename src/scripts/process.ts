@@ -1,7 +1,7 @@
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
+import { lowerPriority, PRIORITIES } from "../base/priority.ts";
 import { residentBytes } from "../base/resident.ts";
-import { PRIORITIES, stepBack } from "../base/step-back.ts";
 import { envFor } from "../base/walls.ts";
 import type { ScriptHost, ScriptLine, ScriptOutput, ScriptWork, WeirFunction } from "./contract.ts";
 import { type Frame, framesOf, packFrame } from "./frames.ts";
@@ -55,7 +55,7 @@ export function startScriptChild(self: readonly string[]): ScriptChild {
     env: { PATH: "/usr/local/bin:/usr/bin:/bin", TZ: "UTC", ...envFor({ read: [], write: [] }) },
     stdio: ["pipe", "pipe", "ignore"],
   });
-  stepBack(spawned.pid, PRIORITIES.chore);
+  lowerPriority(spawned.pid, PRIORITIES.chore);
   spawned.unref();
   const kill = () => {
     isAlive = false;

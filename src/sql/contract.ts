@@ -57,7 +57,7 @@ export interface WriteOptions {
 }
 
 /** Rows as JSON. */
-export interface SqlRowsText {
+interface SqlRowsText {
   columns: Column[];
   rows: number;
   truncated: boolean;

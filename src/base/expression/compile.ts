@@ -1,4 +1,4 @@
-import { addEntry, boolOf, type Env, keyShown, placed, type Run } from "./evaluation.ts";
+import { addEntry, boolOf, type Env, keyShown, located, type Run } from "./evaluation.ts";
 import { ExpressionError } from "./fault.ts";
 import { FUNCTIONS } from "./functions/table.ts";
 import { loopOver } from "./loops.ts";
@@ -134,9 +134,9 @@ function compileUnary({ kind, of, at }: Of<"not" | "negative">, bound: Bound): R
   return (env) => {
     const value = inner(env);
     if (typeof value === "number") return -value;
-    if (typeof value === "bigint") return placed(at, () => int(-value));
+    if (typeof value === "bigint") return located(at, () => int(-value));
     if (value instanceof Duration) return new Duration(-value.nanoseconds);
-    throw unfit("-", value).placed(at);
+    throw unfit("-", value).located(at);
   };
 }
 
@@ -150,7 +150,7 @@ function compileBinary({ operator, left, right, at }: Of<"binary">, bound: Bound
   return (env) => {
     const x = a(env);
     const y = b(env);
-    return placed(at, () => {
+    return located(at, () => {
       env.budget.step();
       return calculate(x, y, env.budget);
     });
@@ -196,7 +196,7 @@ function compileChoice({ condition, yes, no, at }: Of<"choice">, bound: Bound): 
 function compileList({ items, at }: Of<"list">, bound: Bound): Run {
   const runs = items.map((item) => compile(item, bound));
   return (env) => {
-    placed(at, () => env.budget.make(8 * runs.length));
+    located(at, () => env.budget.make(8 * runs.length));
     return runs.map((run) => run(env));
   };
 }
@@ -204,7 +204,7 @@ function compileList({ items, at }: Of<"list">, bound: Bound): Run {
 function compileMap({ entries, at }: Of<"map">, bound: Bound): Run {
   const runs = entries.map(([key, value]) => [compile(key, bound), compile(value, bound)] as const);
   return (env) => {
-    placed(at, () => env.budget.make(16 * runs.length));
+    located(at, () => env.budget.make(16 * runs.length));
     const map = new Map<Value, Value>();
     for (const [key, value] of runs) addEntry(map, key(env), value(env), at);
     return map;

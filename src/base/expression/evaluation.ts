@@ -16,16 +16,16 @@ export interface Env {
 export type Run = (env: Env) => Value;
 
 /** Does `work`; what it throws stands at `at`. */
-export function placed<T>(at: number, work: () => T): T {
+export function located<T>(at: number, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw error instanceof ExpressionError ? error.placed(at) : error;
+    throw error instanceof ExpressionError ? error.located(at) : error;
   }
 }
 
 export function boolOf(value: Value, operator: string, at: number): boolean {
-  if (typeof value !== "boolean") throw unfit(operator, value).placed(at);
+  if (typeof value !== "boolean") throw unfit(operator, value).located(at);
   return value;
 }
 

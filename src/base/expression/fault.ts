@@ -16,7 +16,7 @@ export class ExpressionError extends Error {
   }
 
   /** The same with its place, where it had none. */
-  placed(at: number): ExpressionError {
+  located(at: number): ExpressionError {
     return this.at >= 0 ? this : new ExpressionError(this.kind, this.reason, at);
   }
 }

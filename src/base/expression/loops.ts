@@ -1,4 +1,4 @@
-import { addEntry, boolOf, type Env, placed, type Run } from "./evaluation.ts";
+import { addEntry, boolOf, type Env, located, type Run } from "./evaluation.ts";
 import { ExpressionError } from "./fault.ts";
 import { unfit } from "./operators.ts";
 import { distinctByKey, groupByKey, type Keyed, sortByKey } from "./order.ts";
@@ -31,17 +31,17 @@ export function loopOver(loop: Loop): Run {
   return (env) => {
     const { variables, budget } = env;
     const outer = variables.slice(slot);
-    const items = placed(at, () => itemsOf(range(env), loop));
+    const items = located(at, () => itemsOf(range(env), loop));
     const turns = function* () {
       for (const turn of items) {
-        placed(at, () => budget.step());
+        located(at, () => budget.step());
         if (isPaired) variables[slot] = turn.key;
         variables[slot + (isPaired ? 1 : 0)] = turn.item;
         yield turn;
       }
     };
     try {
-      return placed(at, () => body(env, turns(), loop));
+      return located(at, () => body(env, turns(), loop));
     } finally {
       variables.splice(slot, variables.length - slot, ...outer);
     }

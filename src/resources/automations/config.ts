@@ -19,6 +19,8 @@ export interface Step {
   /** How many items go at once; 10 by default. */
   maxParallel?: number;
   onError?: "fail" | "continue";
+  /** How long the step waits before it begins, or until when. */
+  delay?: { seconds?: number | string; until?: string };
   /** A result that stands in for the step in test runs. */
   pinned?: Json;
 }

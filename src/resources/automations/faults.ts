@@ -21,6 +21,7 @@ import type { App } from "../../context.ts";
 import { SIGNATURE_PRESETS } from "../../crypto/presets.ts";
 import { SIGNATURE_ALGORITHMS } from "../../crypto/signature.ts";
 import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
+import { instantIn, MAX_DELAY_SECONDS } from "../../flows/delay.ts";
 import { scheduleFaults } from "../../flows/schedule.ts";
 import { definitionFaults, typedFaults } from "../../queue/definition.ts";
 import { typesMatching } from "../events/matching.ts";
@@ -49,6 +50,20 @@ const StepShape = object({
   forEach: optional(Type.String({ minLength: 1, maxLength: 4096 })),
   maxParallel: optional(Type.Integer({ minimum: 1, maximum: 100 })),
   onError: optional(oneOf(["fail", "continue"])),
+  delay: optional(
+    object(
+      {
+        seconds: optional(
+          Type.Union([
+            Type.Number({ minimum: 0, maximum: MAX_DELAY_SECONDS }),
+            Type.String({ minLength: 1, maxLength: 4096 }),
+          ]),
+        ),
+        until: optional(Type.String({ minLength: 1, maxLength: 4096 })),
+      },
+      { description: "How long the step waits before it begins, or until when; templates may stand here" },
+    ),
+  ),
   pinned: optional(described("A result that stands in for the step in test runs", anything())),
 });
 
@@ -247,7 +262,7 @@ function eventFaults(patterns: readonly string[], loc: readonly string[]): Fault
 function stepFaults(app: App, step: Step, loc: readonly string[]): Fault[] {
   const fault = step.when === undefined ? null : conditionFault(step.when);
   const found = fault ? [{ loc: [...loc, "when"], msg: fault, type: "condition_error" }] : [];
-  return [...workFaults(app, step, loc), ...found, ...forEachFaults(step, loc)];
+  return [...workFaults(app, step, loc), ...found, ...forEachFaults(step, loc), ...delayFaults(step, loc)];
 }
 
 function forEachFaults({ forEach, maxParallel }: Step, loc: readonly string[]): Fault[] {
@@ -260,6 +275,37 @@ function forEachFaults({ forEach, maxParallel }: Step, loc: readonly string[]): 
   if (!fault && isWholeTemplate(template)) return [];
   const msg = fault?.message ?? "Give one template that stands for a list, such as {{payload.orders}}";
   return [{ loc: [...loc, "forEach"], msg, type: "template_error" }];
+}
+
+function delayFaults({ delay }: Step, loc: readonly string[]): Fault[] {
+  if (delay === undefined) return [];
+  const at = [...loc, "delay"];
+  const { seconds, until } = delay;
+  if ((seconds === undefined) === (until === undefined))
+    return [{ loc: at, msg: "Give either seconds or until", type: "value_error" }];
+  const faults = templateFaults(delay as JsonObject).map(({ path, message }) => ({
+    loc: [...at, ...path],
+    msg: message,
+    type: "template_error",
+  }));
+  if (faults.length > 0) return faults;
+  if (typeof seconds === "string" && !isWholeTemplate(seconds))
+    return [
+      {
+        loc: [...at, "seconds"],
+        msg: "Give a number, or one template that stands for it",
+        type: "value_error",
+      },
+    ];
+  if (until !== undefined && !until.includes("{{") && instantIn(until) === null)
+    return [
+      {
+        loc: [...at, "until"],
+        msg: "Give a time with its zone, such as 2026-01-31T12:00:00Z",
+        type: "value_error",
+      },
+    ];
+  return [];
 }
 
 function workFaults(

@@ -79,6 +79,8 @@ export interface StepState {
   waitKind?: WaitKind;
   /** Of a step with `forEach`, once it has begun. */
   items?: ItemsState;
+  /** Of a step with `delay`: while it waits for nothing but this instant. */
+  delayUntil?: string;
   /** In a test run: the result that stands in for the step, which is not carried out. */
   pinned?: Json;
 }

@@ -137,6 +137,7 @@ const StepStateShape = object({
   startedAt: nullable(instant()),
   completedAt: nullable(instant()),
   error: nullable(jsonObject()),
+  delayUntil: optional(described("Of a step with a delay, until when it waits or has waited", instant())),
   items: optional(
     object(
       {
@@ -216,8 +217,12 @@ const toItems = (
 });
 
 /** What the run waits for, by its first step that waits; null for the pause before another try. */
-const waitOf = ({ dueAt, steps }: AutomationRunRow) =>
-  dueAt === null ? (steps.find((step) => step.status === "waiting")?.waitKind ?? null) : null;
+const waitOf = ({ steps }: AutomationRunRow) =>
+  steps.find((step) => step.status === "waiting")?.waitKind ?? null;
+
+const isDelayed = ({ status, steps }: AutomationRunRow) =>
+  status === "waiting" &&
+  steps.some(({ status, delayUntil }) => status === "waiting" && delayUntil !== undefined);
 
 /** `failures` by the step's key: they are read for a single run, and left out of lists. */
 export function toAutomationRun(
@@ -231,7 +236,7 @@ export function toAutomationRun(
     automationId: row.automationId,
     automationVersion: row.automationVersion === TEST_VERSION ? null : row.automationVersion,
     status: row.status,
-    displayStatus: displayStatus({ ...row, waitKind: waitOf(row) }),
+    displayStatus: isDelayed(row) ? "Waiting" : displayStatus({ ...row, waitKind: waitOf(row) }),
     triggerMethod: row.triggerMethod,
     triggerSourceType: row.triggerSourceType,
     triggerSourceId: row.triggerSourceId,

@@ -1,0 +1,73 @@
+import { AppError } from "../base/errors.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import type { Scope } from "../base/template.ts";
+import type { WriteContext } from "../context.ts";
+import type { Step } from "../resources/automations/config.ts";
+import type { StepState } from "../resources/automations/table.ts";
+import { stepValue } from "./whens.ts";
+
+/** A year. */
+export const MAX_DELAY_SECONDS = 31_536_000;
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/i;
+
+/** The milliseconds since 1970 of a time with its zone; null for anything else. */
+export function instantIn(text: string): number | null {
+  const ms = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(ms) ? null : ms;
+}
+
+/** A step that waits for nothing but time. */
+export const isDelayed = ({ status, delayUntil }: StepState): boolean =>
+  status === "waiting" && delayUntil !== undefined;
+
+/** The first instant that one of the steps waits for; null where none does. */
+export const nextDelay = (steps: readonly StepState[]): string | null =>
+  steps.flatMap((step) => (isDelayed(step) ? [step.delayUntil ?? ""] : [])).sort()[0] ?? null;
+
+/**
+ * Until when a step waits; null where that is over already. Throws `template_error` for what is no length or time, and
+ * `DoFirst`.
+ */
+export async function delayOf(
+  tx: WriteContext,
+  { key, delay = {} }: Step,
+  decision: string,
+  scope: Scope,
+): Promise<string | null> {
+  const { seconds = null, until = null } = (await valuesOf(tx, delay as JsonObject, decision, scope)) as {
+    seconds?: Json;
+    until?: Json;
+  };
+  const now = tx.clock.now().getTime();
+  const ms = until === null ? now + lengthOf(key, seconds) * 1000 : timeOf(key, until);
+  if (ms > now + MAX_DELAY_SECONDS * 1000)
+    throw new AppError("template_error", `The delay of the step ${key} is longer than a year.`);
+  return ms <= now ? null : new Date(ms).toISOString();
+}
+
+async function valuesOf(
+  tx: WriteContext,
+  delay: JsonObject,
+  decision: string,
+  scope: Scope,
+): Promise<JsonObject> {
+  const values: JsonObject = {};
+  for (const [name, value] of Object.entries(delay))
+    values[name] = typeof value === "string" ? await stepValue(tx, { decision, text: value }, scope) : value;
+  return values;
+}
+
+function lengthOf(key: string, seconds: Json): number {
+  const length = typeof seconds === "string" && seconds.trim() !== "" ? Number(seconds) : seconds;
+  if (typeof length === "number" && length >= 0 && length <= MAX_DELAY_SECONDS) return length;
+  const message = `delay.seconds of the step ${key} gives ${JSON.stringify(seconds)}; give a number from 0 to ${MAX_DELAY_SECONDS}.`;
+  throw new AppError("template_error", message);
+}
+
+function timeOf(key: string, until: Json): number {
+  const ms = typeof until === "string" ? instantIn(until) : null;
+  if (ms !== null) return ms;
+  const message = `delay.until of the step ${key} gives ${JSON.stringify(until)}; give a time with its zone, such as 2026-01-31T12:00:00Z.`;
+  throw new AppError("template_error", message);
+}
