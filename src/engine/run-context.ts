@@ -1,5 +1,5 @@
 import { timestamp } from "../base/clock.ts";
-import type { AppError } from "../base/errors.ts";
+import { AppError } from "../base/errors.ts";
 import { hideSecrets } from "../base/hide.ts";
 import type { Scope } from "../base/template.ts";
 import { type Context, SYSTEM, write } from "../context.ts";
@@ -12,12 +12,15 @@ import { appendLogs, type NewLog } from "../queue/logs.ts";
 import { hasLease, type StoredDefinition, saveProgress } from "../queue/progress.ts";
 import { openAgentNamed } from "../resources/agents/open.ts";
 import { openUse } from "../resources/api-catalog/use.ts";
+import { fileNameOf, openContent } from "../resources/artifacts/content.ts";
+import { findArtifact } from "../resources/artifacts/service.ts";
 import { type Purpose, requireApproval } from "../resources/connections/approval.ts";
 import { openLink } from "../resources/connections/link.ts";
 import { findCursor } from "../resources/datasets/cursors.ts";
 import { readPast } from "../resources/datasets/past.ts";
 import { readTables } from "../resources/datasets/tables.ts";
 import { approvedHash } from "../resources/decisions/approved.ts";
+import { MAIL_RATE } from "../resources/mail/service.ts";
 import type { RunProgress, RunRow } from "../resources/runs/table.ts";
 import { openManifest } from "../resources/sync/manifest.ts";
 import { modelFor } from "../resources/usage/model.ts";
@@ -138,6 +141,15 @@ export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
       };
       return openUse(ctx, reference, openOwn);
     },
+    mailer: mailerFor(ctx),
+    async artifact(id) {
+      const row = await findArtifact(ctx, id);
+      return {
+        fileName: fileNameOf(row),
+        mimeType: row.mimeType ?? "application/octet-stream",
+        content: await openContent(ctx, row),
+      };
+    },
     approvedHash: () => approvedHash(ctx, run.id),
     manifest: openManifest(ctx, ownerOf(run), run.id),
     progress: diary.progress,
@@ -170,6 +182,21 @@ function roomFor(
   return (bytes) => {
     taking ??= take(bytes);
     return taking;
+  };
+}
+
+/** Sends within the rate of the organization's mails. */
+function mailerFor({ mailer, limiter, organizationId }: Context): RunContext["mailer"] {
+  if (mailer === null) return null;
+  return {
+    async send(letter) {
+      const { retryAfterSeconds } = limiter.take(`mail:run:${organizationId}`, MAIL_RATE);
+      if (retryAfterSeconds > 0) {
+        const message = `The installation's mail server takes no more mails of this organization now; try again in ${retryAfterSeconds} s, or use a connection of smtp.`;
+        throw new AppError("rate_limited", message, { retryable: true, retryAfterSeconds });
+      }
+      return mailer.send(letter);
+    },
   };
 }
 

@@ -10,6 +10,7 @@ import type { CatalogUse } from "../catalog/contract.ts";
 import type { Charts } from "../charts/contract.ts";
 import type { Compute } from "../compute/contract.ts";
 import type { CursorState, LakeFile, LakeLoad, LakeRead, LakeTable } from "../lake/contract.ts";
+import type { Mailer } from "../mail/contract.ts";
 import type { Model, OpenAgent } from "../models/contract.ts";
 import type { Link, Provider } from "../providers/contract.ts";
 import type { Reader } from "../reader/contract.ts";
@@ -25,6 +26,7 @@ export const ACTION_KINDS = [
   "duckdb_transform",
   "run_script",
   "http_request",
+  "send_message",
   "call_agent",
   "generate_query",
   "explain_schema",
@@ -147,6 +149,10 @@ export interface RunContext {
   catalog(reference: ApiReference): Promise<CatalogUse>;
   /** The `hash` in the context of the approval that this run has; null where it has none. */
   approvedHash(): Promise<string | null>;
+  /** The installation's mail server, within the organization's rate; null where there is none. */
+  readonly mailer: Mailer | null;
+  /** The content of an artifact; throws `not_found`, and `gone` where its file is not there. */
+  artifact(id: string): Promise<{ fileName: string; mimeType: string; content: Blob }>;
   /** True where the action or step names a connection. */
   readonly hasConnection: boolean;
   /** Shown to people at once and kept as the run's `progress`. Cheap: writes are gathered. */

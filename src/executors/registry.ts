@@ -14,6 +14,7 @@ import { fileSync } from "./file-sync.ts";
 import { generateQuery } from "./generate-query.ts";
 import { httpRequest } from "./http/request.ts";
 import { runScript } from "./run-script.ts";
+import { sendMessage } from "./send-message.ts";
 import { webSearch } from "./web-search.ts";
 
 /** To add a kind: write its file, add its line. */
@@ -23,6 +24,7 @@ export const executors: Executors = {
   duckdb_transform: duckdbTransform,
   run_script: runScript,
   http_request: httpRequest,
+  send_message: sendMessage,
   call_agent: callAgent,
   generate_query: generateQuery,
   explain_schema: explainSchema,

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from "../base/json.ts";
 import type { Memory } from "../base/memory.ts";
 import type { OddValues } from "../base/odd-values.ts";
 import type { Computed, ComputeJob } from "../compute/contract.ts";
+import type { Letter, Sent } from "../mail/contract.ts";
 import type { Column } from "../sql/contract.ts";
 
 /** One opened connection: what a provider gets to work with. */
@@ -216,6 +217,12 @@ export interface HttpAccess {
   authorize(link: Link, options?: { isFresh?: boolean }): Promise<Grant>;
 }
 
+/** Mails sent in the name of a connection. */
+interface MailAccess {
+  /** Throws `upstream` where the server takes the mail for nobody, and `timeout`. */
+  send(link: Link, letter: Letter): Promise<Sent>;
+}
+
 export interface Grant {
   headers: Record<string, string>;
   query: Record<string, string>;
@@ -361,6 +368,7 @@ export interface Provider {
   readonly tree?: Tree;
   readonly tables?: Tables;
   readonly http?: HttpAccess;
+  readonly mail?: MailAccess;
   /** Throws `not_found` for a resource that is not there, `upstream` for the rest. */
   extract?(link: Link, request: ExtractRequest): Promise<Extraction>;
   /** Absent where `extract` has nothing to keep. */
@@ -372,7 +380,16 @@ export type Providers = ReadonlyMap<string, Provider>;
 interface TypedProvider<C extends TSchema, K extends TSchema>
   extends Omit<
     Provider,
-    "config" | "credentials" | "verify" | "files" | "tree" | "tables" | "http" | "extract" | "extractor"
+    | "config"
+    | "credentials"
+    | "verify"
+    | "files"
+    | "tree"
+    | "tables"
+    | "http"
+    | "mail"
+    | "extract"
+    | "extractor"
   > {
   config: C;
   credentials: K;
@@ -383,6 +400,7 @@ interface TypedProvider<C extends TSchema, K extends TSchema>
     sql?: Retyped<Pick<SourceSql, "select">, Link<Static<C>, Static<K>>> & Pick<SourceSql, "dialect">;
   };
   http?: Retyped<HttpAccess, Link<Static<C>, Static<K>>>;
+  mail?: Retyped<MailAccess, Link<Static<C>, Static<K>>>;
   extract?(link: Link<Static<C>, Static<K>>, request: ExtractRequest): Promise<Extraction>;
   extractor?(): Retyped<Pick<Extractor, "extract">, Link<Static<C>, Static<K>>> & Pick<Extractor, "close">;
 }

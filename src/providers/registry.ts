@@ -7,6 +7,7 @@ import { mysql } from "./mysql/mysql.ts";
 import { postgres } from "./postgres/postgres.ts";
 import { s3 } from "./s3/s3.ts";
 import { shopify } from "./shopify/shopify.ts";
+import { smtp } from "./smtp/smtp.ts";
 
 const all: readonly Provider[] = [
   amazonSeller,
@@ -17,6 +18,7 @@ const all: readonly Provider[] = [
   postgres,
   s3,
   shopify,
+  smtp,
 ];
 
 /** To add a provider: write its file, add its line. The conformance test runs over it at once. */

@@ -11,6 +11,8 @@ export interface Received {
   headers: Record<string, string>;
   /** Decoded, line feeds alone. */
   text: string;
+  /** The whole message as it came. */
+  raw: string;
   isSecure: boolean;
   /** Who sent it, where the server asked. */
   user: string | null;
@@ -36,8 +38,10 @@ export async function startSmtp(options: SMTPServerOptions & { user?: string; pa
       stream.on("data", (chunk: Buffer) => chunks.push(chunk));
       stream.on("end", () => {
         const { mailFrom, rcptTo } = session.envelope;
+        const raw = Buffer.concat(chunks).toString("utf8");
         received.push({
-          ...read(Buffer.concat(chunks).toString("utf8")),
+          ...read(raw),
+          raw,
           from: mailFrom ? mailFrom.address : "",
           to: rcptTo.map(({ address }) => address),
           isSecure: session.secure,

@@ -115,8 +115,8 @@ describe.each(all)("provider %s", (id, provider, schemas) => {
     expect(error.message).not.toContain("very-secret");
   });
 
-  test("has something to give: files, tables or an extract", () => {
-    expect(Boolean(provider.files ?? provider.tables ?? provider.extract)).toBe(true);
+  test("has something to give: files, tables, an extract or mail", () => {
+    expect(Boolean(provider.files ?? provider.tables ?? provider.extract ?? provider.mail)).toBe(true);
     expect(!provider.tables || provider.extract).toBeTruthy();
   });
 });

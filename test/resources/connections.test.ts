@@ -630,6 +630,7 @@ test("each provider is described with the JSON Schemas of its config and credent
     "postgres",
     "s3",
     "shopify",
+    "smtp",
   ]);
   const described = (id: string) => body.providers.find((each: { id: string }) => each.id === id);
   expect(described("postgres")).toMatchObject({

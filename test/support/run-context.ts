@@ -55,6 +55,8 @@ export function testContext(overrides: Partial<RunContext> = {}): TestContext {
       folders.push(folder);
       return folder;
     },
+    mailer: null,
+    artifact: async () => missing("artifact"),
     agent: async () => missing("agent"),
     async connection() {
       throw new AppError("definition_invalid", "The action has no connection.");

@@ -17,10 +17,15 @@ const ENDINGS = { json: "json", text: "txt", file: "bin" } as const;
 
 /** `Content-Disposition` that makes a browser save the content, under its own name or one of ours (RFC 6266). */
 export function dispositionOf(row: ArtifactRow): string {
-  const own = row.kind === "file" && isObject(row.data) ? row.data.fileName : null;
-  const name = typeof own === "string" ? own : `${row.id}.${ENDINGS[row.kind]}`;
+  const name = fileNameOf(row);
   const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, "_");
   return `attachment; filename="${plain}"; filename*=UTF-8''${percent(name)}`;
+}
+
+/** Its own name, or one of ours. */
+export function fileNameOf(row: ArtifactRow): string {
+  const own = row.kind === "file" && isObject(row.data) ? row.data.fileName : null;
+  return typeof own === "string" ? own : `${row.id}.${ENDINGS[row.kind]}`;
 }
 
 /** As RFC 8187 has it: more signs are encoded than in addresses. */

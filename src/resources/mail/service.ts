@@ -3,7 +3,7 @@ import type { App } from "../../context.ts";
 import type { Letter } from "../../mail/contract.ts";
 
 /** Mails of one organization or to one account: enough for a team, too few for spam. */
-const MAIL_RATE = { perMinute: 10, burst: 50 };
+export const MAIL_RATE = { perMinute: 10, burst: 50 };
 
 /**
  * Sends a mail; call it after the commit. Returns null once the mail server has accepted it, else a sentence that says

@@ -1,0 +1,167 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { AppError } from "../base/errors.ts";
+import { isObject } from "../base/json.ts";
+import { described, object, optional, uuid } from "../base/shape.ts";
+import type { Attachment, Letter, Sent } from "../mail/contract.ts";
+import type { Provider } from "../providers/contract.ts";
+import { defineExecutor, type NamedConnection, type RunContext } from "./contract.ts";
+
+const MAX_ATTACHED_BYTES = 20 * 1024 * 1024;
+
+const address = () =>
+  Type.String({ maxLength: 320, pattern: '^[^\\s@<>,;:"()\\[\\]\\\\]+@[^\\s@<>,;:"()\\[\\]\\\\]+$' });
+
+const FileReference = Type.Union([
+  object({ artifactId: uuid() }),
+  object({ connectionId: uuid(), path: Type.String({ minLength: 1, maxLength: 4096 }) }),
+]);
+
+const Definition = object({
+  to: described("Mail addresses", Type.Array(address(), { minItems: 1, maxItems: 100 })),
+  subject: Type.String({
+    minLength: 1,
+    maxLength: 998,
+    pattern: "^[^\\x00-\\x1f\\x7f]*$",
+    description: "On one line",
+  }),
+  text: described("Plain text", Type.String({ maxLength: 5_000_000 })),
+  html: optional(
+    described("The same as a page, for those who see one", Type.String({ maxLength: 5_000_000 })),
+  ),
+  replyTo: optional(address()),
+  attachments: optional(
+    Type.Array(FileReference, {
+      maxItems: 20,
+      description: "Artifacts, and files of connections; 20 MB in all",
+    }),
+  ),
+});
+type Definition = Static<typeof Definition>;
+
+/**
+ * Hands a mail to the mail server of the connection, or to the operator's.
+ *
+ * A second try may send the mail again: the server had accepted it, and nobody knows. All tries have one Message-ID, so
+ * that a mailbox can tell.
+ */
+export const sendMessage = defineExecutor({
+  kind: "send_message",
+  title: "Send a mail",
+  description: "Sends a mail with files, by an SMTP connection or the installation's mail server.",
+  providers: ["smtp", "s3", "google_drive", "local_files"],
+  definition: Definition,
+  result: object({
+    messageId: Type.String(),
+    accepted: Type.Array(Type.String()),
+    rejected: Type.Array(Type.String()),
+    warnings: optional(Type.Array(Type.String())),
+  }),
+
+  checkSource: (_, { id, title }) =>
+    id === "smtp" ? [] : [{ path: [], message: `A mail is sent by a connection of smtp, not of ${title}.` }],
+
+  connections: ({ attachments }) =>
+    (Array.isArray(attachments) ? attachments : []).flatMap((reference, index): NamedConnection[] => {
+      const id = isObject(reference) ? reference.connectionId : undefined;
+      if (typeof id !== "string" || id.includes("{{")) return [];
+      const path = ["attachments", String(index), "connectionId"];
+      const refusal = ({ files, title }: Provider) =>
+        files ? null : `A connection of ${title} has no files to attach.`;
+      return [{ path, id, refusal }];
+    }),
+
+  async execute(ctx, definition) {
+    const send = await senderOf(ctx);
+    const attachments = await attachmentsOf(ctx, definition.attachments ?? []);
+    ctx.progress({ phase: "send", total: definition.to.length, unit: "addresses" });
+    const { to, subject, text, html, replyTo } = definition;
+    const letter: Letter = {
+      to,
+      subject,
+      text,
+      messageId: `<${ctx.run.id}@weir.invalid>`,
+      attachments,
+      ...(html === undefined ? {} : { html }),
+      ...(replyTo === undefined ? {} : { replyTo }),
+    };
+    const { messageId, accepted, rejected } = await send(letter);
+    const warnings = rejected.map(({ address, reason }) => `${address} was refused: ${reason}`);
+    for (const warning of warnings) ctx.log("warn", warning);
+    ctx.log("info", `The mail server took the mail for ${accepted.join(", ")}.`);
+    const refused = rejected.map(({ address }) => address);
+    return {
+      result: { messageId, accepted, rejected: refused, ...(warnings.length > 0 ? { warnings } : {}) },
+    };
+  },
+});
+
+/** Throws `not_available` where there is neither a connection nor a mail server of the installation. */
+async function senderOf(ctx: RunContext): Promise<(letter: Letter) => Promise<Sent>> {
+  if (ctx.hasConnection) {
+    const { provider, link } = await ctx.connection("write");
+    const { mail } = provider;
+    if (!mail)
+      throw new AppError(
+        "definition_invalid",
+        `A mail is sent by a connection of smtp, not of ${provider.id}.`,
+      );
+    return (letter) => mail.send(link, letter);
+  }
+  const { mailer } = ctx;
+  if (mailer) return (letter) => mailer.send(letter);
+  const message =
+    "No mail can be sent: give a connection of the provider smtp, or have the operator set WEIR_SMTP_URL and WEIR_MAIL_FROM.";
+  throw new AppError("not_available", message);
+}
+
+async function attachmentsOf(
+  ctx: RunContext,
+  references: NonNullable<Definition["attachments"]>,
+): Promise<Attachment[]> {
+  let left = MAX_ATTACHED_BYTES;
+  const attached: Attachment[] = [];
+  if (references.length > 0) await ctx.room(MAX_ATTACHED_BYTES);
+  for (const reference of references) {
+    const file = await fileOf(ctx, reference, left);
+    left -= file.bytes.length;
+    attached.push(file);
+  }
+  return attached;
+}
+
+async function fileOf(
+  ctx: RunContext,
+  reference: Static<typeof FileReference>,
+  left: number,
+): Promise<Attachment> {
+  if ("artifactId" in reference) {
+    const { fileName, mimeType, content } = await ctx.artifact(reference.artifactId);
+    if (content.size > left) throw tooMuch();
+    return { fileName, mimeType, bytes: await content.bytes() };
+  }
+  const { provider, link } = await ctx.openConnection(reference.connectionId, "read");
+  if (!provider.files)
+    throw new AppError("definition_invalid", `A connection of ${provider.id} has no files to attach.`);
+  const { path } = reference;
+  const { name, mimeType, size } = await provider.files.stat(link, path);
+  if (size !== null && size > left) throw tooMuch();
+  const bytes = await gather(await provider.files.read(link, path), left);
+  return { fileName: name, mimeType: mimeType ?? "application/octet-stream", bytes };
+}
+
+async function gather(stream: ReadableStream<Uint8Array>, left: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.length;
+    if (size > left) throw tooMuch();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+const tooMuch = () =>
+  new AppError(
+    "limit_exceeded",
+    "The attachments have more than 20 MB together; attach less, or send a link.",
+  );

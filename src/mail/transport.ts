@@ -1,0 +1,124 @@
+import { createTransport, type Transporter } from "nodemailer";
+import type { Egress } from "../base/egress.ts";
+import { AppError } from "../base/errors.ts";
+import type { Letter, MailServer, Sent } from "./contract.ts";
+
+const CONNECT_MS = 10_000;
+const SILENCE_MS = 20_000;
+
+interface Route {
+  pin: Egress["pin"];
+  /** PEM; replaces the authorities that are trusted. */
+  ca?: string;
+  signal?: AbortSignal;
+  /** Where user and password come from, and what allows an unencrypted connection, as sentences name them. */
+  words: { account: string; unencrypted: string };
+}
+
+/** Connects to a mail server at an address that was checked, does `work`, and hangs up. Throws `upstream`, `timeout`. */
+async function connected<T>(
+  { host, port, security, user, password }: MailServer,
+  { pin, ca, signal, words }: Route,
+  work: (transport: Transporter) => Promise<T>,
+): Promise<T> {
+  signal?.throwIfAborted();
+  const { address } = await pin(host, port);
+  const transport = createTransport({
+    host: address,
+    port,
+    secure: security === "tls",
+    ignoreTLS: security === "none",
+    requireTLS: security === "starttls",
+    tls: { servername: host, ...(ca === undefined ? {} : { ca }) },
+    connectionTimeout: CONNECT_MS,
+    greetingTimeout: CONNECT_MS,
+    socketTimeout: SILENCE_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    ...(user ? { auth: { user, pass: password ?? "" } } : {}),
+  });
+  const hangUp = () => transport.close();
+  signal?.addEventListener("abort", hangUp, { once: true });
+  try {
+    return await work(transport);
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error instanceof AppError ? error : failure(error, `${host}:${port}`, words);
+  } finally {
+    signal?.removeEventListener("abort", hangUp);
+    hangUp();
+  }
+}
+
+/** Sends one mail over a connection of its own. */
+export const sendLetter = (server: MailServer, route: Route, letter: Letter): Promise<Sent> =>
+  connected(server, route, async (transport) => {
+    const { to, subject, text, html, replyTo, messageId, attachments = [] } = letter;
+    const info = await transport.sendMail({
+      from: server.from,
+      to: [to].flat().map((address) => ({ name: "", address })),
+      subject,
+      text,
+      ...(html === undefined ? {} : { html }),
+      ...(replyTo === undefined ? {} : { replyTo: { name: "", address: replyTo } }),
+      ...(messageId === undefined ? {} : { messageId }),
+      attachments: attachments.map(({ fileName, mimeType, bytes }) => ({
+        filename: fileName,
+        contentType: mimeType,
+        content: Buffer.from(bytes),
+      })),
+    });
+    const refusals = (info.rejectedErrors ?? []) as {
+      recipient?: string;
+      response?: string;
+      message: string;
+    }[];
+    const reasons = new Map(
+      refusals.map(({ recipient = "", response, message }) => [recipient, response ?? message]),
+    );
+    const rejected = (info.rejected ?? []).map(addressOf);
+    return {
+      messageId: info.messageId,
+      accepted: (info.accepted ?? []).map(addressOf),
+      rejected: rejected.map((address) => ({ address, reason: reasons.get(address) ?? "refused" })),
+    };
+  });
+
+/** Connects and signs in, and sends nothing. */
+export const checkServer = (server: MailServer, route: Route): Promise<void> =>
+  connected(server, route, async (transport) => {
+    await transport.verify();
+  });
+
+const addressOf = (given: string | { address: string }) =>
+  typeof given === "string" ? given : given.address;
+
+/** A refusal for good begins with 5; with 4 it may be taken later. */
+function failure(error: unknown, server: string, words: Route["words"]): AppError {
+  const {
+    code = "",
+    response = "",
+    responseCode,
+  } = error as {
+    code?: string;
+    response?: string;
+    responseCode?: number;
+  };
+  const message = error instanceof Error ? error.message : String(error);
+  if (code === "ETIMEDOUT")
+    return new AppError("timeout", `The mail server ${server} did not answer in time.`, {
+      retryable: true,
+      cause: error,
+    });
+  const known: Record<string, string> = {
+    EAUTH: `it refused the user name or the password of ${words.account}`,
+    ETLS: `STARTTLS did not work (${response || message}); ${words.unencrypted} sends unencrypted`,
+  };
+  const reason = known[code] ?? (response || message);
+  const isFinal = code === "EENVELOPE" && responseCode !== undefined && responseCode >= 500;
+  return new AppError(
+    "upstream",
+    `The mail server ${server} did not accept the mail: ${reason.slice(0, 300)}`,
+    { retryable: !isFinal, cause: error },
+  );
+}

@@ -1,0 +1,63 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { described, object, oneOf, optional } from "../../base/shape.ts";
+import type { MailServer } from "../../mail/contract.ts";
+import { checkServer, sendLetter } from "../../mail/transport.ts";
+import { defineProvider, type Link } from "../contract.ts";
+
+const Config = object({
+  host: described("The mail server", Type.String({ minLength: 1, maxLength: 253 })),
+  port: optional(
+    described(
+      "587 for starttls, 465 for tls and 25 for none by default",
+      Type.Integer({ minimum: 1, maximum: 65_535 }),
+    ),
+  ),
+  security: described(
+    "starttls encrypts after the greeting, tls from the first byte; none sends in clear, passwords too",
+    oneOf(["starttls", "tls", "none"], { default: "starttls" }),
+  ),
+  from: Type.String({
+    minLength: 3,
+    maxLength: 320,
+    pattern: "^[^\\x00-\\x1f]+$",
+    description: "The sender: an address, also with a name, as in Weir <weir@example.com>",
+  }),
+});
+
+const Credentials = object({
+  user: optional(Type.String({ minLength: 1, maxLength: 320 })),
+  password: optional(Type.String({ minLength: 1, maxLength: 1024 })),
+});
+
+const PORTS = { starttls: 587, tls: 465, none: 25 } as const;
+const WORDS = { account: "the connection", unencrypted: "security: none" };
+
+const serverOf = ({
+  config: { host, port, security, from },
+  credentials: { user, password },
+}: Link<Static<typeof Config>, Static<typeof Credentials>>): MailServer => ({
+  host,
+  port: port ?? PORTS[security],
+  security,
+  from,
+  ...(user === undefined ? {} : { user }),
+  ...(password === undefined ? {} : { password }),
+});
+
+/** A mail server that mails are handed to. */
+export const smtp = defineProvider({
+  id: "smtp",
+  title: "Mail (SMTP)",
+  description: "A mail server that send_message hands its mails to.",
+  config: Config,
+  credentials: Credentials,
+  destination: ["host", "port"],
+  guard: { field: "security", levels: ["none", "starttls", "tls"] },
+
+  verify: (link) => checkServer(serverOf(link), { pin: link.egress.pin, signal: link.signal, words: WORDS }),
+
+  mail: {
+    send: (link, letter) =>
+      sendLetter(serverOf(link), { pin: link.egress.pin, signal: link.signal, words: WORDS }, letter),
+  },
+});
