@@ -1,21 +1,21 @@
 import type { ComponentType } from "react";
 import { Later, type Part, part } from "./parts/base/later.tsx";
 
-type CallInput = Record<string, string>;
+type PathParams = Record<string, string>;
 type Load = () => Promise<{ default: ComponentType<never> }>;
 
 interface PageRoute {
   /** `:name` stands for one segment, which the page gets by that name. */
   readonly path: string;
-  readonly page: Part<CallInput>;
+  readonly page: Part<PathParams>;
 }
 
 const route = (path: string, load: Load): PageRoute => ({
   path,
-  page: part(load as unknown as () => Promise<{ default: ComponentType<CallInput> }>),
+  page: part(load as unknown as () => Promise<{ default: ComponentType<PathParams> }>),
 });
 
-export const PageOf = ({ route: { page }, given }: { route: PageRoute; given: CallInput }) => (
+export const PageOf = ({ route: { page }, given }: { route: PageRoute; given: PathParams }) => (
   <Later of={page} given={given} />
 );
 

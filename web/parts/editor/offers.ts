@@ -18,7 +18,7 @@ interface Offers {
 const IN_PATH = /^[\p{L}\p{N}_$@.[\]"-]*$/u;
 const IN_NAME = /^[\w.]*$/;
 
-interface CallInput {
+interface OfferOptions {
   language: CodeProps["language"];
   tables?: CodeProps["tables"];
   paths: readonly TemplatePath[];
@@ -49,7 +49,7 @@ const IN_WORD = /^[\w:.-]*$/;
  * What is offered beside the words of the language: values of the last run after `{{`, in JSON the tables of the lake, and
  * in scripts what `weir` and `input` hold.
  */
-export function offersOf({ language, tables = {}, paths, words = [] }: CallInput): Extension {
+export function offersOf({ language, tables = {}, paths, words = [] }: OfferOptions): Extension {
   const ofTemplates = ({ state, pos }: Position): Offers | null => {
     const { from: start, text } = state.doc.lineAt(pos);
     const open = openTemplate(text, pos - start);
