@@ -8,19 +8,19 @@ const common = (): ReadonlySet<string> => {
 };
 
 /** So many characters more leave a common password as easy to guess. */
-const SHORT = 4;
+const GUESSABLE_CHARACTERS = 4;
 
 /** A short text or a common password, said again and again. */
 function isRepetition(text: string): boolean {
   const unit = text.slice(0, (text + text).indexOf(text, 1));
-  return unit.length < text.length && (unit.length <= SHORT || common().has(unit));
+  return unit.length < text.length && (unit.length <= GUESSABLE_CHARACTERS || common().has(unit));
 }
 
 const isSequence = (text: string) =>
   ["0123456789", "9876543210"].some((digits) => digits.repeat(4).includes(text));
 
 const isSimplePadding = (text: string) =>
-  text.length <= SHORT || isRepetition(text) || isSequence(text) || common().has(text);
+  text.length <= GUESSABLE_CHARACTERS || isRepetition(text) || isSequence(text) || common().has(text);
 
 /**
  * True for one of the 10,000 commonest passwords in either case, for one with a simple padding of digits and signs

@@ -236,7 +236,7 @@ export function isTooDeep(text: string, levels = 64): boolean {
   return false;
 }
 
-const MAX_SHOWN = 2_000;
+const MAX_SHOWN_CHARACTERS = 2_000;
 
 /** The failure that an unwanted status is; `now` is for a `Retry-After` that names an instant. */
 export function unexpectedStatus(method: string, reply: Reply, now: Date): AppError {
@@ -250,7 +250,7 @@ export function unexpectedStatus(method: string, reply: Reply, now: Date): AppEr
   return new AppError("unexpected_status", `${host} answered the ${method} request with ${status}.`, {
     retryable,
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    details: { status, body: shown.slice(0, MAX_SHOWN) },
+    details: { status, body: shown.slice(0, MAX_SHOWN_CHARACTERS) },
   });
 }
 

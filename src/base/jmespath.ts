@@ -9,7 +9,7 @@ type Node = ReturnType<typeof compile>;
 type Value = Parameters<typeof TreeInterpreter.visit>[1];
 
 /** The longest expression, in characters. */
-const MAX_LENGTH = 4096;
+const MAX_CHARACTERS = 4096;
 export interface SearchLimits {
   /** Milliseconds that the search may take. */
   ms: number;
@@ -42,7 +42,7 @@ const MULTIPLYING = new Set<string>([
 
 /** Why `text` is no JMESPath expression, in one sentence; null where it is one. */
 export function jmespathFault(text: string): string | null {
-  if (text.length > MAX_LENGTH) return `A JMESPath expression has at most ${MAX_LENGTH} characters.`;
+  if (text.length > MAX_CHARACTERS) return `A JMESPath expression has at most ${MAX_CHARACTERS} characters.`;
   try {
     const refused = refusedIn(compile(text));
     return refused ? `The JMESPath expression ${shown(text)} uses ${refused}, which is not available.` : null;

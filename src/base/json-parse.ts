@@ -2,9 +2,9 @@ import type { Json, JsonObject } from "./json.ts";
 import { inSlices, type Work } from "./slices.ts";
 
 /** Members of a long list or object are parsed together, in pieces of about this many characters. */
-const PIECE = 32 * 1024;
+const PIECE_CHARACTERS = 32 * 1024;
 /** Characters between two looks at the time. */
-const WINDOW = 8_192;
+const WINDOW_CHARACTERS = 8_192;
 
 /** What holds of JSON beside its grammar. */
 export interface JsonRules {
@@ -59,10 +59,10 @@ export const parseLong = (
 function* parsing(text: string, rules: JsonRules, parse: (piece: string) => unknown): Work<Json> {
   const parser = new Parser(text, rules, parse);
   const { length } = text;
-  let window = WINDOW;
+  let window = WINDOW_CHARACTERS;
   for (let i = 0; i < length; i++) {
     if (i >= window) {
-      window = i + WINDOW;
+      window = i + WINDOW_CHARACTERS;
       yield;
     }
     switch (text.charCodeAt(i)) {
@@ -71,7 +71,7 @@ function* parsing(text: string, rules: JsonRules, parse: (piece: string) => unkn
         for (i++; i < length && text.charCodeAt(i) !== 0x22; i++) {
           if (text.charCodeAt(i) === 0x5c) i++;
           if (i >= window) {
-            window = i + WINDOW;
+            window = i + WINDOW_CHARACTERS;
             yield;
           }
         }
@@ -152,7 +152,7 @@ class Parser {
     const at = this.#open.at(-1) as Open;
     this.#at = at;
     this.isKey = false;
-    if (closed.value === null && i - closed.start < PIECE) return false;
+    if (closed.value === null && i - closed.start < PIECE_CHARACTERS) return false;
     this.#finish(closed, i);
     this.#take(at, closed, i + 1);
     return true;
@@ -163,7 +163,7 @@ class Parser {
     const at = this.#at;
     this.#count();
     this.isKey = !at.isList;
-    const isLong = !at.isAfterLong && i - at.from >= PIECE;
+    const isLong = !at.isAfterLong && i - at.from >= PIECE_CHARACTERS;
     if (isLong) this.#flush(at, i);
     if (at.isAfterLong) this.#checkBlank(at.from, i);
     if (isLong || at.isAfterLong) at.from = i + 1;

@@ -10,7 +10,7 @@ export interface SchemaFault {
   type: string;
 }
 
-const MAX_SCHEMA_LENGTH = 65_536;
+const MAX_SCHEMA_CHARACTERS = 65_536;
 const MAX_SCHEMAS = 2_000;
 const MAX_NESTING = 32;
 /** Of all patterns together: instructions, and what each costs beside them. Compiled within 50 ms, and all kept. */
@@ -140,8 +140,10 @@ interface Visit {
 
 export function shapeFaults(schema: unknown): SchemaFault[] {
   const visit: Visit = { faults: [], applied: new Map(), refs: [], patterns: { seen: new Set(), cost: 0 } };
-  if (measure(schema as Json, MAX_SCHEMA_LENGTH) > MAX_SCHEMA_LENGTH) {
-    return [{ path: [], message: `A schema has at most ${MAX_SCHEMA_LENGTH} characters.`, type: "too_long" }];
+  if (measure(schema as Json, MAX_SCHEMA_CHARACTERS) > MAX_SCHEMA_CHARACTERS) {
+    return [
+      { path: [], message: `A schema has at most ${MAX_SCHEMA_CHARACTERS} characters.`, type: "too_long" },
+    ];
   }
   walk(schema, [], visit, 0);
   for (const { path, from, to } of visit.refs) {

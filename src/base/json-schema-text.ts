@@ -7,7 +7,7 @@ export interface Pattern {
   readonly size: number;
 }
 
-const MAX_PATTERN_LENGTH = 1_000;
+const MAX_PATTERN_CHARACTERS = 1_000;
 /** Instructions; `(a{1,1000}){1,1000}` is short and would have a million. */
 const MAX_PATTERN_SIZE = 5_000;
 const MAX_KEPT = 500;
@@ -20,7 +20,8 @@ const kept = new Map<string, Pattern>();
 export function patternOf(source: string): Pattern | string {
   const known = kept.get(source);
   if (known) return known;
-  if (source.length > MAX_PATTERN_LENGTH) return `A pattern has at most ${MAX_PATTERN_LENGTH} characters.`;
+  if (source.length > MAX_PATTERN_CHARACTERS)
+    return `A pattern has at most ${MAX_PATTERN_CHARACTERS} characters.`;
   const { RE2JS } = require("re2js") as Re2;
   let compiled: InstanceType<Re2["RE2JS"]>;
   try {

@@ -19,7 +19,7 @@ export interface OtlpOptions {
 /** Sent at once, at most. */
 const BATCH = 512;
 /** Beyond so many that wait, new ones are dropped, which is told: the work goes on, whatever the collector does. */
-const WAITING = 8_192;
+const MAX_WAITING_SPANS = 8_192;
 const PAUSE_MS = 2_000;
 const TIMEOUT_MS = 10_000;
 /** A collector that does not answer holds up the end of the process for so long. */
@@ -81,7 +81,7 @@ export function openOtlp(options: OtlpOptions): Tracer {
     isOn: true,
     ended(span) {
       if (Number.parseInt(span.traceId.slice(-8), 16) / 2 ** 32 >= options.ratio) return;
-      if (waiting.length >= WAITING) {
+      if (waiting.length >= MAX_WAITING_SPANS) {
         dropped++;
         return tell("The collector is too slow.");
       }

@@ -31,7 +31,7 @@ interface Waiting {
 }
 
 /** So many entrants of one organization wait for a fair semaphore. */
-const MOST_WAITING = 32;
+const MAX_WAITING_ENTRANTS = 32;
 /** A refused entrant is asked to come back after so many seconds. */
 const RETRY_AFTER_SECONDS = 5;
 
@@ -39,8 +39,11 @@ const RETRY_AFTER_SECONDS = 5;
 const halfOf = (slots: number): number => Math.max(1, Math.floor(slots / 2));
 
 /** A semaphore for children: each may use all the memory and time that one has, so that half is for one organization. */
-export const openFairSemaphore = (slots: number, noun: string, mostWaiting = MOST_WAITING): Semaphore =>
-  openSemaphore(slots, { mostOfOne: halfOf(slots), mostWaiting, noun });
+export const openFairSemaphore = (
+  slots: number,
+  noun: string,
+  mostWaiting = MAX_WAITING_ENTRANTS,
+): Semaphore => openSemaphore(slots, { mostOfOne: halfOf(slots), mostWaiting, noun });
 
 export function openSemaphore(slots: number, options: SemaphoreOptions = {}): Semaphore {
   const { mostOfOne = slots, mostWaiting = Number.POSITIVE_INFINITY, noun = "requests" } = options;

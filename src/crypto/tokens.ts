@@ -8,15 +8,15 @@ export const TOKEN_PREFIX = {
 } as const;
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const RANDOM_LENGTH = 43;
-const CHECKSUM_LENGTH = 6;
+const RANDOM_CHARACTERS = 43;
+const CHECKSUM_CHARACTERS = 6;
 
 /** `prefix`, 43 random base62 characters (256 bits) and their CRC-32 as six base62 characters. */
 export function makeToken(prefix: string, ids: Ids): string {
   let random = "";
-  while (random.length < RANDOM_LENGTH) {
+  while (random.length < RANDOM_CHARACTERS) {
     for (const byte of ids.bytes(64)) {
-      if (byte < 248 && random.length < RANDOM_LENGTH) random += ALPHABET[byte % 62]; // 248 = 4 × 62: no bias
+      if (byte < 248 && random.length < RANDOM_CHARACTERS) random += ALPHABET[byte % 62]; // 248 = 4 × 62: no bias
     }
   }
   return prefix + random + checksum(random);
@@ -24,10 +24,10 @@ export function makeToken(prefix: string, ids: Ids): string {
 
 /** False for a text that no `makeToken` made, so that typos never reach the store. */
 export function isWellFormed(token: string, prefix: string): boolean {
-  if (!token.startsWith(prefix) || token.length !== prefix.length + RANDOM_LENGTH + CHECKSUM_LENGTH)
+  if (!token.startsWith(prefix) || token.length !== prefix.length + RANDOM_CHARACTERS + CHECKSUM_CHARACTERS)
     return false;
-  const random = token.slice(prefix.length, -CHECKSUM_LENGTH);
-  return checksum(random) === token.slice(-CHECKSUM_LENGTH);
+  const random = token.slice(prefix.length, -CHECKSUM_CHARACTERS);
+  return checksum(random) === token.slice(-CHECKSUM_CHARACTERS);
 }
 
 /** What is stored of a token: its SHA-256 in lower-case hex. */
@@ -43,5 +43,5 @@ function checksum(text: string): string {
     digits = ALPHABET[rest % 62] + digits;
     rest = Math.floor(rest / 62);
   }
-  return digits.padStart(CHECKSUM_LENGTH, "0");
+  return digits.padStart(CHECKSUM_CHARACTERS, "0");
 }

@@ -15,7 +15,7 @@ import { type PanelRequest, panelsFor } from "./flashboard/requested.ts";
 
 const DEFAULT_ROWS = 1_000;
 /** Pixels of all twelve columns. */
-const FULL_WIDTH = 1_080;
+const FULL_WIDTH_PX = 1_080;
 const WIDTHS = { full: 12, half: 6, third: 4 } as const;
 
 const panel = object({
@@ -231,7 +231,7 @@ async function draw(ctx: RunContext, panels: BoardPanel[]): Promise<void> {
   const charts = charted.map(({ chart, rows, width }) => ({
     spec: chart ?? {},
     rows,
-    width: Math.round((FULL_WIDTH * width) / 12) - 32,
+    width: Math.round((FULL_WIDTH_PX * width) / 12) - 32,
   }));
   const drawn = await ctx.charts.draw(charts, ctx.signal);
   for (const [at, panel] of charted.entries()) {

@@ -13,13 +13,13 @@ import { typesOf } from "./trigger.ts";
 /** The key of the row that tells how far event triggers have followed the trail. */
 const POSITION_KEY = "event_triggers_followed";
 /** So many positions of the trail are looked at in one go, whatever their events are. */
-const WINDOW = 10_000;
+const WINDOW_EVENTS = 10_000;
 /** So many events are acted on in one transaction, since every other write waits for it. */
 const BATCH = 10;
 /** Beyond the first event, only as many as start so many runs together. */
 const RUNS_AT_ONCE = 200;
 /** Without anything to act on, the position is written down only this often. */
-const WRITE_DOWN_EVERY = 50_000;
+const WRITE_DOWN_EVENTS = 50_000;
 
 const FOLLOWER: Actor = { type: "system", id: "follower", process: "weir", version };
 
@@ -55,12 +55,12 @@ export function openFollower(app: App): Follower {
       const from = Math.max(stored ?? 0, seen, Math.min(...listeners.map(({ afterSeq }) => afterSeq)));
       if (from >= end) return "idle";
       const isOther = listeners.some(({ id, types }) => (known.get(id) ?? types) !== types);
-      const reach = Math.min(end, from + WINDOW);
+      const reach = Math.min(end, from + WINDOW_EVENTS);
       const found = await findEvents(db, listeners, from, reach);
       const batch = atOnce(listeners, found);
       const to = found.length > batch.length ? (batch.at(-1)?.seq ?? reach) : reach;
       // What was passed over is never to be of a type that an automation waits for only now.
-      if (batch.length > 0 || isOther || to - (stored ?? 0) > WRITE_DOWN_EVERY) {
+      if (batch.length > 0 || isOther || to - (stored ?? 0) > WRITE_DOWN_EVENTS) {
         const done = await act(app, listeners, { batch, stored, to });
         if (done === null) return "more"; // another process has moved the position meanwhile
         seen = done;

@@ -12,7 +12,7 @@ import type { Store, StoreOptions } from "./store.ts";
 import { WriteQueue } from "./write-queue.ts";
 import { ThreadWriter } from "./writer.ts";
 
-const GROUP_SIZE = 256;
+const GROUP_WRITES = 256;
 /** Long enough for hundreds of small works, short enough for those who only read. */
 const GROUP_MS = 4;
 /** 8 MB of free pages are kept for what comes next; what is more goes back to the disk, 4 MB in a quiet moment. */
@@ -55,7 +55,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const queue = new WriteQueue(writer, {
     clock,
     isAlone: true,
-    groupSize: groupCommit ? GROUP_SIZE : 1,
+    groupSize: groupCommit ? GROUP_WRITES : 1,
     groupMs: GROUP_MS,
     afterCommit: () => checkpointer.afterCommit(),
   });

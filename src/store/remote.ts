@@ -14,7 +14,7 @@ import { type MigrationTarget, migrate } from "./migrate.ts";
 import type { ReadDb, RemoteStoreOptions, Store, WriteDb } from "./store.ts";
 import { type Transaction, WriteQueue, type Writer } from "./write-queue.ts";
 
-const GROUP_SIZE = 256;
+const GROUP_WRITES = 256;
 /** Each statement is a round trip; a server that waits for a transaction of ours makes others wait. */
 const GROUP_MS = 250;
 const READ_LIMIT_MS = 30_000;
@@ -34,7 +34,7 @@ export async function connectStore(options: RemoteStoreOptions): Promise<Store> 
     throw error;
   }
   const writer: RemoteWriter = new RemoteWriter(client, clock, () => queue.check());
-  const queue = new WriteQueue(writer, { clock, isAlone: false, groupSize: GROUP_SIZE, groupMs: GROUP_MS });
+  const queue = new WriteQueue(writer, { clock, isAlone: false, groupSize: GROUP_WRITES, groupMs: GROUP_MS });
 
   return {
     db: drizzleOver(async (statement) => {

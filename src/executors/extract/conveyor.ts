@@ -1,5 +1,5 @@
 /** So many jobs may wait or run before the one who brings more has to wait too. */
-const MAX_WAITING = 2;
+const MAX_WAITING_JOBS = 2;
 
 /**
  * Does jobs one after the other while their bringer goes on, and holds the bringer back when it is ahead: the
@@ -22,7 +22,7 @@ export class Conveyor {
     });
     this.#last = done;
     this.#waiting.push(done);
-    if (this.#waiting.length > MAX_WAITING) await this.#waiting.shift();
+    if (this.#waiting.length > MAX_WAITING_JOBS) await this.#waiting.shift();
     this.#check();
   }
 

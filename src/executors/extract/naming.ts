@@ -1,5 +1,5 @@
 /** Longer names are shortened, with a hash in their middle that keeps them apart. */
-const MAX_NAME_LENGTH = 120;
+const MAX_NAME_CHARACTERS = 120;
 
 /** Columns that the load itself adds; a source's own column of such a name is renamed. */
 const LOAD_COLUMNS = ["_dlt_id", "_dlt_load_id"] as const;
@@ -68,9 +68,9 @@ const LATIN: Readonly<Record<string, string>> = {
 const REDUCED: Readonly<Record<string, string>> = { "+": "x", "-": "_", "*": "x", "@": "a", "|": "l" };
 
 function shorten(name: string): string {
-  if (name.length <= MAX_NAME_LENGTH) return name;
+  if (name.length <= MAX_NAME_CHARACTERS) return name;
   const hash = Bun.hash.xxHash64(name).toString(36);
-  const kept = MAX_NAME_LENGTH - hash.length - 2;
+  const kept = MAX_NAME_CHARACTERS - hash.length - 2;
   // Half of a letter beyond the basic plane is none.
   const head = name
     .slice(0, Math.ceil(kept / 2))

@@ -10,7 +10,7 @@ export interface Reject {
 }
 
 /** So many are kept by each resource; all are counted. */
-const MAX_KEPT = 10_000;
+const MAX_KEPT_ROWS = 10_000;
 const MAX_TEXT_CHARACTERS = 10_000;
 const [TABLE, SCANS] = ["weir_rejects", "weir_scans"];
 
@@ -36,7 +36,7 @@ export async function takeRejects(
     count === 0
       ? []
       : await session.run(
-          `SELECT min(line) AS line, first(error_type) AS reason, left(first(csv_line), ${MAX_TEXT_CHARACTERS}) AS text FROM ${TABLE} GROUP BY line_byte_position ORDER BY 1 LIMIT ${MAX_KEPT}`,
+          `SELECT min(line) AS line, first(error_type) AS reason, left(first(csv_line), ${MAX_TEXT_CHARACTERS}) AS text FROM ${TABLE} GROUP BY line_byte_position ORDER BY 1 LIMIT ${MAX_KEPT_ROWS}`,
         );
   await forgetRejects(session);
   return {

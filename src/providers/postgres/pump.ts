@@ -7,7 +7,7 @@ import { QUIET_MS } from "../files/streams.ts";
 const BLOCK_BYTES = 262_144;
 
 /** So many blocks may wait for the reader before the source has to. */
-const MAX_WAITING = 4;
+const MAX_WAITING_BLOCKS = 4;
 
 /**
  * The bytes of a stream of small pieces, in blocks. While the reader is slow the source waits.
@@ -41,7 +41,7 @@ export function pump(stream: Readable, clock: Clock): AsyncGenerator<Uint8Array>
     if (piece.length > BLOCK_BYTES) waiting.push(...pieces(piece));
     else used += piece.copy(block, used);
     if (waiting.length === 0) return;
-    if (waiting.length >= MAX_WAITING) stream.pause();
+    if (waiting.length >= MAX_WAITING_BLOCKS) stream.pause();
     wake();
   });
   stream.once("end", () => finish(null));

@@ -26,7 +26,7 @@ export interface Session {
 }
 
 /** Seconds from the start-up message to the server being ready. */
-const START_TIMEOUT_S = 10;
+const START_TIMEOUT_SECONDS = 10;
 
 /** What each `sslMode` tries, in order, as libpq does. The second is tried where TLS was what failed. */
 const ATTEMPTS: Readonly<Record<string, readonly Security[]>> = {
@@ -180,7 +180,7 @@ const libraryOptions = ({ config, credentials }: PostgresLink, server: HostAndPo
   ssl: false,
   sslnegotiation: null,
   idle_timeout: 0,
-  connect_timeout: START_TIMEOUT_S,
+  connect_timeout: START_TIMEOUT_SECONDS,
   max_lifetime: null,
   max_pipeline: 1,
   keep_alive: 60,

@@ -2,14 +2,14 @@ import type { Ids } from "../../base/ids.ts";
 
 /** No vowels, so that no words come about, and nothing that looks like a digit (RFC 8628, section 6.1). */
 const ALPHABET = "BCDFGHJKLMNPQRSTVWXZ";
-const LENGTH = 8;
+const CODE_CHARACTERS = 8;
 
 /** Eight random letters, 34 bits, without the dash. */
 export function makeUserCode(ids: Ids): string {
   let code = "";
-  while (code.length < LENGTH) {
-    for (const byte of ids.bytes(2 * LENGTH)) {
-      if (byte < 240 && code.length < LENGTH) code += ALPHABET[byte % 20]; // 240 = 12 × 20: no bias
+  while (code.length < CODE_CHARACTERS) {
+    for (const byte of ids.bytes(2 * CODE_CHARACTERS)) {
+      if (byte < 240 && code.length < CODE_CHARACTERS) code += ALPHABET[byte % 20]; // 240 = 12 × 20: no bias
     }
   }
   return code;
@@ -17,10 +17,12 @@ export function makeUserCode(ids: Ids): string {
 
 /** As it is shown: `XXXX-XXXX`. */
 export const showUserCode = (code: string): string =>
-  `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`;
+  `${code.slice(0, CODE_CHARACTERS / 2)}-${code.slice(CODE_CHARACTERS / 2)}`;
 
 /** The code that a person means, whatever case, dashes and blanks they type; null for what is none. */
 export function readUserCode(typed: string): string | null {
   const code = typed.replace(/[\s\p{Pd}]/gu, "").toUpperCase();
-  return code.length === LENGTH && [...code].every((letter) => ALPHABET.includes(letter)) ? code : null;
+  return code.length === CODE_CHARACTERS && [...code].every((letter) => ALPHABET.includes(letter))
+    ? code
+    : null;
 }

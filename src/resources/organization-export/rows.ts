@@ -11,12 +11,12 @@ import { eventText, type RawEvent } from "../events/wire.ts";
 import { isOthersPrivate, type MaskRule, type Noun } from "./nouns.ts";
 
 /** Positions of a table that one look goes over. */
-const WINDOW = 5_000;
+const WINDOW_ROWS = 5_000;
 /** Rows that are read at once, and characters of theirs; one row may have more. */
 const PAGE_ROWS = 200;
 const PAGE_BYTES = 1024 * 1024;
 /** Longer texts are masked in a process of their own. */
-const MAX_HERE = 256 * 1024;
+const MAX_HERE_CHARACTERS = 256 * 1024;
 
 /** Never in an archive, whatever the table. */
 const isSecret = (name: string) => /^sealed|[tT]okenHash$|^organizationId$/.test(name);
@@ -150,10 +150,10 @@ async function* windows({ db }: Context, table: SQLiteTable, where: SQL): AsyncG
     (column) => sql`coalesce(octet_length(${sql.identifier(databaseName(column))}), 0)`,
   );
   const bytes = sql.join(lengths, sql` + `);
-  for (let from = ends?.first ?? 1; from <= (ends?.last ?? 0); from += WINDOW) {
+  for (let from = ends?.first ?? 1; from <= (ends?.last ?? 0); from += WINDOW_ROWS) {
     yield await db.all<RowSize>(
       sql`select rowid as "rowid", ${bytes} as "bytes" from ${name} not indexed
-        where rowid >= ${from} and rowid < ${from + WINDOW} and ${where} order by rowid`,
+        where rowid >= ${from} and rowid < ${from + WINDOW_ROWS} and ${where} order by rowid`,
     );
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -217,7 +217,7 @@ async function lineOf(
 
 /** Null for what is too large. */
 async function maskedText(ctx: Context, text: string, rule: MaskRule): Promise<string | null> {
-  if (text.length <= MAX_HERE) return JSON.stringify(MASKS[rule](JSON.parse(text)));
+  if (text.length <= MAX_HERE_CHARACTERS) return JSON.stringify(MASKS[rule](JSON.parse(text)));
   const tooMuch = () => new AppError("limit_exceeded", "The value is too large to mask the secrets in it.");
   try {
     const { bytes } = await ctx.compute.run(

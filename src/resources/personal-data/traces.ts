@@ -11,7 +11,7 @@ import { actionRuns, runLogs } from "../runs/table.ts";
 import { addressLabel, type UserErasureRow, userErasures } from "./table.ts";
 
 /** Rows that one step looks at. */
-const PAGE = 2_000;
+const PAGE_EVENTS = 2_000;
 /** Rows that one transaction changes. */
 const BATCH = 250;
 
@@ -66,11 +66,11 @@ async function* redactTrails(app: App, { userId, address, begunAt }: Search): As
       : sql`timestamp <= ${begunAt} and (instr(lower(data), ${needle}) > 0 or instr(lower(actor), ${needle}) > 0)`;
   const isByThem = sql`actor_type = 'user' and actor_id = ${userId}`;
   const hide = address === null ? null : addressPattern(address);
-  for (let after = 0; after < (end?.seq ?? 0); after += PAGE) {
+  for (let after = 0; after < (end?.seq ?? 0); after += PAGE_EVENTS) {
     const found = await store.db.all<Found>(
       sql`select seq as "seq", organization_id as "organizationId", entity_type as "entityType",
           entity_id as "entityId", ${isByThem} as "isByThem"
-        from events where seq > ${after} and seq <= ${after + PAGE} and (${isByThem} or entity_id = ${userId} or ${isNamed})`,
+        from events where seq > ${after} and seq <= ${after + PAGE_EVENTS} and (${isByThem} or entity_id = ${userId} or ${isNamed})`,
     );
     const own = found.filter((event) => event.isByThem && OWN.includes(event.entityType));
     const theirs = new Set(own.map(({ entityId }) => entityId));
@@ -137,7 +137,7 @@ async function* eraseRuns(app: App, userId: string): AsyncGenerator<void> {
     const rows = await app.store.db.all<{ id: string; isTheirs: number }>(
       sql`select id as "id", (private_to = ${userId} or (trigger_method = 'agent' and created_by = ${userId})) and completed_at is not null
             and (definition <> '{}' or input is not null or result is not null or error is not null or concurrency_key is not null) as "isTheirs"
-        from action_runs where id > ${after} order by id limit ${PAGE}`,
+        from action_runs where id > ${after} order by id limit ${PAGE_EVENTS}`,
     );
     const ids = rows.filter(({ isTheirs }) => isTheirs).map(({ id }) => id);
     for (let start = 0; start < ids.length; start += BATCH) {
@@ -166,7 +166,7 @@ async function* eraseRuns(app: App, userId: string): AsyncGenerator<void> {
       yield;
     }
     after = rows.at(-1)?.id ?? "";
-    if (rows.length < PAGE) return;
+    if (rows.length < PAGE_EVENTS) return;
     yield;
   }
 }
@@ -206,7 +206,7 @@ async function* eraseCallers(app: App, userId: string): AsyncGenerator<void> {
       const rows = await app.store.db.all<{ id: string; isTheirs: number }>(
         sql`select id as "id", json_extract(${field}, ${`${path}.id`}) = ${userId} and
               json_remove(${field}, ${personal}) <> ${field} as "isTheirs"
-          from ${name} where id > ${after} order by id limit ${PAGE}`,
+          from ${name} where id > ${after} order by id limit ${PAGE_EVENTS}`,
       );
       const ids = JSON.stringify(rows.filter(({ isTheirs }) => isTheirs).map(({ id }) => id));
       if (ids !== "[]") {
@@ -218,7 +218,7 @@ async function* eraseCallers(app: App, userId: string): AsyncGenerator<void> {
         );
       }
       after = rows.at(-1)?.id ?? "";
-      if (rows.length < PAGE) break;
+      if (rows.length < PAGE_EVENTS) break;
       yield;
     }
   }

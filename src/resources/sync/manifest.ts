@@ -8,7 +8,7 @@ import { type SyncFileRow, syncFiles } from "./table.ts";
 
 /** Paths that go in one statement, and rows that are read at once. */
 const BATCH = 100;
-const PAGE = 5_000;
+const PAGE_ENTRIES = 5_000;
 
 /** Entries of one pair, the last value as JSON, in which one that is there gives way. */
 const keep = prepared((db: WriteDb) =>
@@ -45,10 +45,10 @@ export function openManifest(ctx: Context, ownerId: string, actionRunId: string)
           .from(syncFiles)
           .where(and(at(pair), gt(syncFiles.path, after)))
           .orderBy(asc(syncFiles.path))
-          .limit(PAGE);
+          .limit(PAGE_ENTRIES);
         for (const row of rows) found.set(row.path, entryOf(row));
         const last = rows.at(-1);
-        if (!last || rows.length < PAGE) return found;
+        if (!last || rows.length < PAGE_ENTRIES) return found;
         after = last.path;
       }
     },

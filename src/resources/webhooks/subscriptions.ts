@@ -31,7 +31,7 @@ const activeLines = sql`select group_concat(line, char(10)) as "lines" from (
     previous_until, failing_since, after_seq, held_from, held_to) as line
   from webhooks where status = 'active' and deleted_at is null
     and organization_id not in (select id from organizations where removed_at is not null) order by id)`;
-const ID_LENGTH = 36;
+const ID_CHARACTERS = 36;
 
 /** Reads the active subscriptions; gives the same map back for as long as nothing has changed. */
 export function subscriptionReader(db: ReadDb): () => Promise<ReadonlyMap<string, Subscription>> {
@@ -42,7 +42,7 @@ export function subscriptionReader(db: ReadDb): () => Promise<ReadonlyMap<string
     const [found] = await db.all<{ lines: string | null }>(activeLines);
     if ((found?.lines ?? null) === text) return subscriptions;
     const lines = found?.lines?.split("\n") ?? [];
-    const changed = lines.filter((line) => !byLine.has(line)).map((line) => line.slice(0, ID_LENGTH));
+    const changed = lines.filter((line) => !byLine.has(line)).map((line) => line.slice(0, ID_CHARACTERS));
     const rows = await db
       .select()
       .from(webhooks)
@@ -51,7 +51,7 @@ export function subscriptionReader(db: ReadDb): () => Promise<ReadonlyMap<string
     const known = byLine;
     byLine = new Map();
     for (const line of lines) {
-      const subscription = known.get(line) ?? read.get(line.slice(0, ID_LENGTH));
+      const subscription = known.get(line) ?? read.get(line.slice(0, ID_CHARACTERS));
       if (subscription?.row.status === "active" && subscription.row.deletedAt === null)
         byLine.set(line, subscription);
     }

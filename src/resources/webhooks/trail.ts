@@ -12,17 +12,17 @@ import { type LeasedDelivery, leaseEnd, type Message, readMessages } from "./tak
 /** So many events become deliveries in one transaction … */
 const EVENTS = 1_024;
 /** … or only so many bytes of them … */
-const BYTES = 16 * 1024 * 1024;
+const MAX_HELD_BYTES = 16 * 1024 * 1024;
 /** … or only so many that this number of deliveries is not passed by more than one event. */
 const PAIRS = 2_000;
 /** An organization with more deliveries in one transaction is followed on its own from there on. */
 const SHARE = 1_000;
 /** So many events are read at a time. */
-const SLICE = 128;
+const SLICE_EVENTS = 128;
 /** So many positions of the trail are looked at in one go, whatever their events are. */
-const WINDOW = 10_000;
+const WINDOW_EVENTS = 10_000;
 /** Without a delivery to make, the position is written down only this often. */
-const WRITE_DOWN_EVERY = 50_000;
+const WRITE_DOWN_EVENTS = 50_000;
 
 /** Asks whether one more delivery of the subscription is to be taken at once; otherwise it waits in the store. */
 type HasRoom = (subscription: Subscription, event: Message) => boolean;
@@ -62,12 +62,12 @@ export function openTrail(app: App) {
     if (from >= end) return NOTHING;
     const isShared = own.some(({ organizationId }) => organizationId !== subscriptions[0]?.organizationId);
     const { pairs, to, behind } = await findPairs(db, own, from, {
-      reach: Math.min(end, from + WINDOW),
+      reach: Math.min(end, from + WINDOW_EVENTS),
       share: isShared ? SHARE : Number.POSITIVE_INFINITY,
     });
     // What was passed over is never to be of a type that a subscription is for only now.
     const isOther = subscriptions.some(({ id, types }) => (known.get(id) ?? types) !== types);
-    const isNoted = pairs.length > 0 || isOther || !isAlone || to - followed.all > WRITE_DOWN_EVERY;
+    const isNoted = pairs.length > 0 || isOther || !isAlone || to - followed.all > WRITE_DOWN_EVENTS;
     const made = isNoted
       ? await make(
           app,
@@ -96,7 +96,7 @@ export function openTrail(app: App) {
     const { [id]: from = 0, ...behind } = followed.behind;
     const own = subscriptions.filter(({ organizationId }) => organizationId === id);
     const { pairs, to } = await findPairs(db, own, from, {
-      reach: Math.min(end, followed.all, from + WINDOW),
+      reach: Math.min(end, followed.all, from + WINDOW_EVENTS),
       share: Number.POSITIVE_INFINITY,
     });
     const isOver = own.length === 0 || to >= followed.all;
@@ -130,7 +130,7 @@ export function openTrail(app: App) {
         [{ ...then, row: { ...then.row, afterSeq: heldFrom } }],
         heldFrom,
         {
-          reach: Math.min(heldTo, former?.upTo ?? heldTo, heldFrom + WINDOW),
+          reach: Math.min(heldTo, former?.upTo ?? heldTo, heldFrom + WINDOW_EVENTS),
           share: Number.POSITIVE_INFINITY,
         },
       );
@@ -187,7 +187,7 @@ async function findPairs(
     const slice = await readMessages(
       db,
       sql`seq > ${at} and seq <= ${reach} and organization_id || type
-        in (select value from json_each(${typesIn(subscriptionsOf)})) order by seq limit ${SLICE}`,
+        in (select value from json_each(${typesIn(subscriptionsOf)})) order by seq limit ${SLICE_EVENTS}`,
     );
     for (const event of slice) {
       const { seq, organizationId } = event;
@@ -200,10 +200,11 @@ async function findPairs(
       if (count >= share && subscriptionsOf.delete(organizationId)) behind[organizationId] = seq;
       bytes += event.body.length;
       events++;
-      if (pairs.length >= PAIRS || bytes >= BYTES || events >= EVENTS) return { pairs, to: seq, behind };
+      if (pairs.length >= PAIRS || bytes >= MAX_HELD_BYTES || events >= EVENTS)
+        return { pairs, to: seq, behind };
     }
     const last = slice.at(-1);
-    if (slice.length < SLICE || !last) return { pairs, to: reach, behind };
+    if (slice.length < SLICE_EVENTS || !last) return { pairs, to: reach, behind };
     at = last.seq;
     await new Promise((resolve) => setImmediate(resolve)); // replies that came meanwhile have their turn
   }

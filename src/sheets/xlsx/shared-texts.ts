@@ -7,7 +7,7 @@ import type { Zip } from "./zip.ts";
 
 const BLOCK_BYTES = 64 * 1024;
 /** 32 MiB; sheets ask for texts in about the order in which the file has them. */
-const MAX_BLOCKS = 512;
+const MAX_CACHED_BLOCKS = 512;
 
 /** The texts that cells share, in a file: a workbook may hold more of them than memory. */
 export class SharedTexts implements Disposable {
@@ -59,7 +59,7 @@ export class SharedTexts implements Disposable {
     const block = known ?? this.#read(number * BLOCK_BYTES, BLOCK_BYTES);
     this.#blocks.set(number, block);
     const [oldest = 0] = this.#blocks.keys();
-    if (this.#blocks.size > MAX_BLOCKS) this.#blocks.delete(oldest);
+    if (this.#blocks.size > MAX_CACHED_BLOCKS) this.#blocks.delete(oldest);
     return block;
   }
 
