@@ -132,9 +132,9 @@ function difference(
 ): string | null {
   if (kept === undefined || kept === given) return null;
   const location = kept === null ? inside : `at ${kept}`;
-  const told = given === null ? `${setting} is not set` : `${setting} is ${given}`;
+  const message = given === null ? `${setting} is not set` : `${setting} is ${given}`;
   const remedy = kept === null ? `Remove ${setting}.` : `Set ${setting} to ${kept}.`;
-  return `This data directory keeps its ${what} ${location}, and ${told}. ${remedy} If you moved it on purpose, run weir config accept.`;
+  return `This data directory keeps its ${what} ${location}, and ${message}. ${remedy} If you moved it on purpose, run weir config accept.`;
 }
 
 /** The sentence for a master key that is not the one; null where it is, or where nobody knows. */
@@ -147,11 +147,11 @@ function wrongKey(dataFolder: string, { secretKey, secretKeyPrevious }: Settings
   const own = isFromFile ? keyInFile(dataFolder) : parseMasterKey(secretKey);
   const ids = [own, other].filter((key) => key !== null).map(keyIdOf);
   if (ids.includes(keyId)) return null;
-  const told =
+  const message =
     ids[0] === undefined
       ? "there is neither WEIR_SECRET_KEY nor secret.key"
       : isFromFile
         ? `secret.key holds the key ${ids[0]}`
         : `WEIR_SECRET_KEY is the key ${ids[0]}`;
-  return `The secret key is not the one that this data directory's secrets are encrypted with, ${keyId}: ${told}. Set WEIR_SECRET_KEY to that key, or put its secret.key back. If you changed it on purpose, run weir config accept.`;
+  return `The secret key is not the one that this data directory's secrets are encrypted with, ${keyId}: ${message}. Set WEIR_SECRET_KEY to that key, or put its secret.key back. If you changed it on purpose, run weir config accept.`;
 }

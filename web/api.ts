@@ -20,8 +20,10 @@ export class ApiError extends Error {
   constructor(status: number, body: unknown, correlationId: string | null) {
     const detail = (body as { detail?: unknown } | null)?.detail;
     const faults = Array.isArray(detail) ? (detail as Fault[]) : [];
-    const told = faults.map(({ loc, msg }) => `${loc.slice(1).join(".") || "The input"}: ${msg}`).join("; ");
-    super(typeof detail === "string" ? detail : told || `Weir answered ${status}.`);
+    const messages = faults
+      .map(({ loc, msg }) => `${loc.slice(1).join(".") || "The input"}: ${msg}`)
+      .join("; ");
+    super(typeof detail === "string" ? detail : messages || `Weir answered ${status}.`);
     this.status = status;
     this.code = (body as { code?: string } | null)?.code ?? (faults.length > 0 ? "invalid" : "unreachable");
     this.faults = faults;

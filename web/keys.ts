@@ -12,24 +12,24 @@ const isTyping = (target: EventTarget | null) =>
 /** Ctrl-K searches, `g` and a letter leads to an area, `/` to the filter, `?` to this list. */
 export function useKeys({ onPalette, onHelp }: { onPalette: () => void; onHelp: () => void }): void {
   const [, go] = useLocation();
-  const told = useRef({ onPalette, onHelp, go });
-  told.current = { onPalette, onHelp, go };
+  const handlers = useRef({ onPalette, onHelp, go });
+  handlers.current = { onPalette, onHelp, go };
   useEffect(() => {
     let leadAt = 0;
     const onKey = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {
         event.preventDefault();
-        return told.current.onPalette();
+        return handlers.current.onPalette();
       }
       if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
       const area = AREAS.find(({ key }) => key === event.key);
       if (area && event.timeStamp - leadAt < CHORD_MS) {
         leadAt = 0;
         event.preventDefault();
-        return told.current.go(area.href);
+        return handlers.current.go(area.href);
       }
       leadAt = event.key === "g" ? event.timeStamp : 0;
-      if (event.key === "?") told.current.onHelp();
+      if (event.key === "?") handlers.current.onHelp();
       if (event.key === "/") {
         const field = document.querySelector<HTMLElement>("[data-search]");
         if (field) event.preventDefault();

@@ -34,13 +34,13 @@ export const mayHold = ({ buffer, byteOffset, length }: Uint8Array, secrets: rea
 /** The beginning of a text without these; nor is the beginning of one left at its end, where the text was cut off. */
 export function hideInCut(text: string, secrets: readonly string[]): string {
   const hidden = worthHiding(secrets);
-  const told = hideIn(text, hidden);
+  const masked = hideIn(text, hidden);
   const longest = hidden.reduce((most, secret) => {
-    for (let length = Math.min(secret.length - 1, told.length); length > most; length--)
-      if (told.endsWith(secret.slice(0, length))) return length;
+    for (let length = Math.min(secret.length - 1, masked.length); length > most; length--)
+      if (masked.endsWith(secret.slice(0, length))) return length;
     return most;
   }, 0);
-  return longest === 0 ? told : told.slice(0, -longest) + HIDDEN;
+  return longest === 0 ? masked : masked.slice(0, -longest) + HIDDEN;
 }
 
 /** The bytes without these texts, whatever else they hold; the same bytes where none stands in them. */
@@ -66,7 +66,7 @@ function hide(value: Json, secrets: readonly string[]): Json {
 }
 
 const hideIn = (text: string, secrets: readonly string[]) =>
-  secrets.reduce((told, secret) => told.replaceAll(secret, HIDDEN), text);
+  secrets.reduce((masked, secret) => masked.replaceAll(secret, HIDDEN), text);
 
 /** The same error, with these texts in neither its message nor its details. */
 export function withoutSecrets(error: unknown, secrets: readonly string[]): unknown {

@@ -245,8 +245,8 @@ export function unexpectedStatus(method: string, reply: Reply, now: Date): AppEr
   const host = new URL(reply.url).host;
   const retryable = status >= 500; // docs/decisions/runs.md: a 4xx reply is not retried
   const retryAfterSeconds = retryable ? retryAfter(headers["retry-after"], now) : undefined;
-  const told = encoding === "base64" ? null : maskSecrets(body);
-  const shown = told === null ? "" : textOf(told);
+  const masked = encoding === "base64" ? null : maskSecrets(body);
+  const shown = masked === null ? "" : textOf(masked);
   return new AppError("unexpected_status", `${host} answered the ${method} request with ${status}.`, {
     retryable,
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),

@@ -126,14 +126,14 @@ export function openOpenId(options: OpenIdOptions): OpenIdProvider {
         const tokens = await client.authorizationCodeGrant(config, url, checks);
         const claims = claimsOf(tokens);
         if (claims.sub.trim() === "") throw noSubject();
-        const told = profileOf(claims.sub, claims, options.groupsClaim);
+        const profile = profileOf(claims.sub, claims, options.groupsClaim);
         const lacksGroups = options.groupsClaim !== null && claims[options.groupsClaim] === undefined;
         const hasMore = config.serverMetadata().userinfo_endpoint !== undefined;
-        if ((told.isEmailVerified && !lacksGroups) || !hasMore)
-          return { profile: told, grant: grantOf(tokens) };
+        if ((profile.isEmailVerified && !lacksGroups) || !hasMore)
+          return { profile: profile, grant: grantOf(tokens) };
         const more = await client.fetchUserInfo(config, tokens.access_token, claims.sub);
         return {
-          profile: together(told, profileOf(claims.sub, more, options.groupsClaim), lacksGroups),
+          profile: together(profile, profileOf(claims.sub, more, options.groupsClaim), lacksGroups),
           grant: grantOf(tokens),
         };
       }),
@@ -266,17 +266,17 @@ const text = (claim: unknown, maxLength = 255): string | null =>
   typeof claim === "string" && claim.trim() !== "" && claim.length <= maxLength ? claim.trim() : null;
 
 /** An address counts as verified where a source that gives it says so. */
-function together(told: OpenIdProfile, more: OpenIdProfile, lacksGroups: boolean): OpenIdProfile {
-  const { email } = more.email === null ? told : more;
+function together(profile: OpenIdProfile, more: OpenIdProfile, lacksGroups: boolean): OpenIdProfile {
+  const { email } = more.email === null ? profile : more;
   const said = more.email === null ? null : more.isEmailVerified;
-  const isEmailVerified = said ?? (email === told.email ? told.isEmailVerified : null);
+  const isEmailVerified = said ?? (email === profile.email ? profile.isEmailVerified : null);
   return {
-    subject: told.subject,
+    subject: profile.subject,
     email,
     isEmailVerified,
-    firstName: told.firstName ?? more.firstName,
-    lastName: told.lastName ?? more.lastName,
-    pictureUrl: told.pictureUrl ?? more.pictureUrl,
-    groups: lacksGroups && told.groups !== null ? more.groups : told.groups,
+    firstName: profile.firstName ?? more.firstName,
+    lastName: profile.lastName ?? more.lastName,
+    pictureUrl: profile.pictureUrl ?? more.pictureUrl,
+    groups: lacksGroups && profile.groups !== null ? more.groups : profile.groups,
   };
 }

@@ -254,11 +254,11 @@ function joined(schema: JsonObject): JsonObject {
     ...parts.map((part) => part.properties ?? {}),
   );
   const required = [...new Set(parts.flatMap((part) => namesIn(part.required)))];
-  const told = parts.find((part) => part.description !== undefined);
+  const described = parts.find((part) => part.description !== undefined);
   return {
     type: "object",
     ...(rest.title === undefined ? {} : { title: rest.title }),
-    ...(told ? { description: told.description as Json } : {}),
+    ...(described ? { description: described.description as Json } : {}),
     properties: { ...properties },
     ...(required.length > 0 ? { required } : {}),
   };

@@ -52,26 +52,27 @@ export function apiReader(self: readonly string[], signal: AbortSignal, organiza
   const ask = async (job: Job): Promise<Told> => {
     if (job.text.length <= MAX_HERE_CHARACTERS && !UNFOLDS.test(job.text)) return answer(job);
     const leave = await readers.enter(signal, { organizationId });
-    const told = await doChore(self, READ, job, signal).finally(leave);
-    if (isObject(told) && typeof told.fault === "string") throw new AppError("bad_request", told.fault);
-    return told as unknown as Told;
+    const reading = await doChore(self, READ, job, signal).finally(leave);
+    if (isObject(reading) && typeof reading.fault === "string")
+      throw new AppError("bad_request", reading.fault);
+    return reading as unknown as Told;
   };
   return {
     async content(text, type, baseUrl) {
-      const told = await ask({ kind: "content", text, type, baseUrl });
-      return "api" in told ? told.api : null;
+      const reading = await ask({ kind: "content", text, type, baseUrl });
+      return "api" in reading ? reading.api : null;
     },
     async description(text, url, fetchText) {
       const others: Record<string, Other> = {};
       for (;;) {
-        const told = await ask({ kind: "description", text, url, others });
-        if (!("needs" in told)) return "api" in told ? told.api : null;
-        for (const needed of told.needs) others[needed] = await textOrFault(needed, fetchText);
+        const reading = await ask({ kind: "description", text, url, others });
+        if (!("needs" in reading)) return "api" in reading ? reading.api : null;
+        for (const needed of reading.needs) others[needed] = await textOrFault(needed, fetchText);
       }
     },
     async links(text) {
-      const told = await ask({ kind: "links", text });
-      return "links" in told ? told.links : null;
+      const reading = await ask({ kind: "links", text });
+      return "links" in reading ? reading.links : null;
     },
   };
 }
@@ -122,10 +123,10 @@ function linksIn(document: Json): string[] | null {
 /** Reads what standard input asks for, and writes it or what is wrong with it. The exit code. */
 export async function readerChild(): Promise<number> {
   const job: Job = await Bun.stdin.json();
-  const told = await answer(job).catch((error) => {
+  const reading = await answer(job).catch((error) => {
     if (error instanceof AppError && error.code === "bad_request") return { fault: error.message };
     throw error;
   });
-  await Bun.write(Bun.stdout, JSON.stringify(told));
+  await Bun.write(Bun.stdout, JSON.stringify(reading));
   return 0;
 }

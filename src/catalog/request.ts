@@ -28,10 +28,10 @@ export function checkArguments(schema: JsonObject | null, input: JsonObject, wha
   if (schema === null) return;
   const faults = valueFaults(schema, input);
   if (faults.length === 0) return;
-  const told = faults.map(({ path, message }) => `${["arguments", ...path].join(".")}: ${message}`);
+  const messages = faults.map(({ path, message }) => `${["arguments", ...path].join(".")}: ${message}`);
   throw new AppError(
     "definition_invalid",
-    `${what} does not take these arguments: ${told.slice(0, 20).join("; ")}`,
+    `${what} does not take these arguments: ${messages.slice(0, 20).join("; ")}`,
     {
       details: {
         faults: faults.map(({ path, message, type }) => ({

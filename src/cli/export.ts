@@ -25,8 +25,8 @@ export const exportConfig = singleCommand(
       } else put(output, await yamlOf(sections));
       const counts = Object.fromEntries(Object.entries(sections).map(([name, { length }]) => [name, length]));
       if (flags.json) return host.out(JSON.stringify({ output, ...counts }));
-      const told = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
-      host.out(`${output}: ${told.join(", ")}.`);
+      const counted = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
+      host.out(`${output}: ${counted.join(", ")}.`);
     },
   }),
 );

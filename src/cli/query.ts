@@ -51,9 +51,9 @@ export const query = singleCommand(
       if (!body.truncated || !host.isRead()) return;
       const shown = `Only the first ${body.rows.length} rows are shown.`;
       if (body.rows.length === limit) return host.err(shown); // as many as were asked for
-      const told = `${shown} For all rows, use --csv or --jsonl.`;
-      if (!forPeople) throw new AppError("limit_exceeded", told); // whoever reads the pipe would take them for all
-      host.err(told);
+      const message = `${shown} For all rows, use --csv or --jsonl.`;
+      if (!forPeople) throw new AppError("limit_exceeded", message); // whoever reads the pipe would take them for all
+      host.err(message);
     },
   }),
 );

@@ -131,8 +131,8 @@ async function backUp({ config, self }: App, path: string, signal: AbortSignal):
   if (signal.aborted) end();
   try {
     lower(child.pid);
-    const [told, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
-    if (code !== 0) throw new AppError("unavailable", told.trim() || `The backup ended with ${code}.`);
+    const [stderr, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
+    if (code !== 0) throw new AppError("unavailable", stderr.trim() || `The backup ended with ${code}.`);
   } finally {
     signal.removeEventListener("abort", end);
   }

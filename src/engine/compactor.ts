@@ -32,8 +32,8 @@ export function compactor(app: App, locks: DatasetLocks): Loop {
         if (!release) continue;
         try {
           const { before, after } = await compactTable(contextOf(app, table), table, signal);
-          const told = { table: `${table.layer}.${table.dataset}.${table.tableName}`, before, after };
-          app.log.write("debug", "files of a table were put together", told);
+          const summary = { table: `${table.layer}.${table.dataset}.${table.tableName}`, before, after };
+          app.log.write("debug", "files of a table were put together", summary);
           pausedUntil.delete(name);
           if (before > 0) return "more";
           pausedUntil.set(name, app.clock.monotonic() + PAUSE_MS);

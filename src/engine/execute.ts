@@ -91,8 +91,8 @@ export async function execute(
     }
     const secrets = opened?.secrets() ?? [];
     const { aborted, reason } = control.signal;
-    const told = aborted && reason instanceof AppError ? reason : error; // what ended it, and not what came of that
-    const outcome = outcomeOf(ctx, { run, definition, secrets, error: told, signal: control.signal });
+    const cause = aborted && reason instanceof AppError ? reason : error; // what ended it, and not what came of that
+    const outcome = outcomeOf(ctx, { run, definition, secrets, error: cause, signal: control.signal });
     return { outcome, ...kept, isItem, opened };
   } finally {
     clearTimeout(timer);
@@ -136,9 +136,9 @@ function outcomeOf(ctx: Context, failing: Failing): Outcome | null {
       ? new AppError("timeout", `The run took longer than its limit of ${seconds} s.`, { retryable: true })
       : (withoutSecrets(asAppError(error), secrets) as AppError);
   if (known.code === "internal") ctx.log.report(error, { runId: run.id, correlationId: run.correlationId });
-  const told = toRunError(known, run.retryCount + 1);
+  const failure = toRunError(known, run.retryCount + 1);
   const dueAt = known.retryable ? nextTry(ctx, run, definition, known) : null;
-  return dueAt === null ? { status: "failed", error: told } : { status: "waiting", error: told, dueAt };
+  return dueAt === null ? { status: "failed", error: failure } : { status: "waiting", error: failure, dueAt };
 }
 
 function asAppError(error: unknown): AppError {

@@ -137,12 +137,12 @@ async function execute(ctx: RunContext, given: Definition): Promise<Done> {
     }
     const changes = options.dryRun ? [] : await storeFiles(job, extracted);
     const durationSeconds = Math.round(ctx.clock.monotonic() - began) / 1000;
-    const told = resultOf(job, extracted, warnings, durationSeconds);
-    if (options.dryRun) return { result: told };
+    const summary = resultOf(job, extracted, warnings, durationSeconds);
+    if (options.dryRun) return { result: summary };
     const { layer, dataset } = options;
     const rejecting = extracted.filter(({ landed }) => landed.rejects.length > 0);
     return {
-      result: told,
+      result: summary,
       artifacts: rejecting.map(({ plan, landed }) => rejectsArtifact(plan.table, landed.rejects)),
       load: { loadId: ctx.run.id, layer, dataset, tables: changes, cursors: cursorsOf(extracted) },
     };

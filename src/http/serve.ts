@@ -210,10 +210,10 @@ async function readInput(
     } else {
       const given = raw ?? (operation.bodyOptional ? {} : null);
       body = take(read(operation.body, given, ["body"]));
-      const told = new Set(faults.map(({ loc }) => loc.join()));
+      const reported = new Set(faults.map(({ loc }) => loc.join()));
       for (const fault of (isObject(given) && (await operation.faults?.(app, given, ctx))) || []) {
-        if (!told.has(fault.loc.join())) faults.push(fault);
-        told.add(fault.loc.join());
+        if (!reported.has(fault.loc.join())) faults.push(fault);
+        reported.add(fault.loc.join());
       }
     }
   }

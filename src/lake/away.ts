@@ -43,7 +43,7 @@ export function openAway(
     signal,
   };
   const name = `s3://${config.bucket}/${root}`.replace(/\/$/, "");
-  const told = async <T>(work: () => Promise<T>): Promise<T> => {
+  const translated = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (error) {
@@ -54,19 +54,19 @@ export function openAway(
   return {
     name,
     put: (path, as = basename(path)) =>
-      told(async () => {
+      translated(async () => {
         const { size } = await stat(path);
         const stored = await upload(link, `${root}${as}`, Bun.file(path).stream(), MAX_BYTES, { size });
         if (stored.size !== size) throw new AppError("upstream", "The store kept another number of bytes.");
       }),
-    fetch: (as, into) => told(() => download(link, `${root}${as}`, into)),
+    fetch: (as, into) => translated(() => download(link, `${root}${as}`, into)),
     names: () =>
-      told(async () => {
+      translated(async () => {
         const found: string[] = [];
         for await (const { entries } of listPages(link, root))
           for (const { key } of entries) found.push(key.slice(root.length));
         return found.filter((key) => !key.includes("/")).sort();
       }),
-    remove: (as) => told(() => removeObject(link, `${root}${as}`)),
+    remove: (as) => translated(() => removeObject(link, `${root}${as}`)),
   };
 }

@@ -23,8 +23,8 @@ export function noteDecline(declined: string[], host: string, { method, message 
   if (declined.length >= MAX_TOLD) return;
   const wanted = WANTED[method] ?? `something else (${method || "unnamed"})`;
   const question = message === null ? "" : ` ("${message}")`;
-  const told = `${host} asked for ${wanted}${question} and was told no: Weir gives none to MCP servers.`;
-  if (!declined.includes(told)) declined.push(told);
+  const text = `${host} asked for ${wanted}${question} and was told no: Weir gives none to MCP servers.`;
+  if (!declined.includes(text)) declined.push(text);
 }
 
 /**

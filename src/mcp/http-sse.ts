@@ -123,8 +123,8 @@ async function open(
       throw statusFailure(host, response.status, response.headers.get("www-authenticate"));
     }
     listen(response.body).catch((error) => fail(life.signal.aborted ? life.signal.reason : error));
-    const told = await Promise.race([opened, late]);
-    const url = URL.parse(told, server.url);
+    const endpoint = await Promise.race([opened, late]);
+    const url = URL.parse(endpoint, server.url);
     if (url && url.origin === new URL(server.url).origin) return url.href;
     throw new AppError(
       "upstream",

@@ -258,10 +258,10 @@ function checkCall(task: AgentTask, call: ModelCall, at: number, heard: Heard): 
     return { refusal: "The arguments hold a key of the language, such as __proto__.", input: call.arguments };
   const faults = valueFaults(tool.inputSchema, input).slice(0, 10);
   if (faults.length > 0) {
-    const told = faults.map(
+    const messages = faults.map(
       ({ path, message }) => `${path.length > 0 ? `${path.join(".")}: ` : ""}${message}`,
     );
-    return { refusal: `The arguments do not fit: ${told.join("; ")}`, input };
+    return { refusal: `The arguments do not fit: ${messages.join("; ")}`, input };
   }
   const asks = tool.approvalRequired || tool.asksFor?.(input, heard) === true;
   if (!asks) return { tool, input, asks };

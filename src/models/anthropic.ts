@@ -143,12 +143,12 @@ async function* read(
   let reason: FinishReason | null = null;
   let isDone = false;
   const usage = { inputTokens: 0, outputTokens: 0 };
-  const note = (told: Json | undefined) => {
-    if (!isObject(told)) return;
-    const parts = [told.input_tokens, told.cache_creation_input_tokens, told.cache_read_input_tokens];
+  const note = (counts: Json | undefined) => {
+    if (!isObject(counts)) return;
+    const parts = [counts.input_tokens, counts.cache_creation_input_tokens, counts.cache_read_input_tokens];
     const input = parts.reduce<number>((sum, part) => sum + (typeof part === "number" ? part : 0), 0);
     if (input > 0) usage.inputTokens = input;
-    if (typeof told.output_tokens === "number") usage.outputTokens = told.output_tokens;
+    if (typeof counts.output_tokens === "number") usage.outputTokens = counts.output_tokens;
   };
   for await (const { data } of eventsOf(body)) {
     const event = parse(data, endpoint);

@@ -49,7 +49,7 @@ function describe(
   retryAfterSeconds?: number,
 ): AppError {
   const { host, model } = endpoint;
-  const details = { status, said: told(said, endpoint) };
+  const details = { status, said: safeText(said, endpoint) };
   const make = (code: ErrorCode, message: string, retryable = false) =>
     new AppError(code, message, {
       retryable,
@@ -100,7 +100,7 @@ function saidIn(text: string): string {
 }
 
 /** What an endpoint says goes to people: without the key, and short. */
-const told = (said: string, { secrets }: ModelEndpoint): string =>
+const safeText = (said: string, { secrets }: ModelEndpoint): string =>
   String(maskSecrets(hideSecrets(said.trim(), secrets)))
     .replace(/[\p{Cc}\p{Cf}]+/gu, " ")
     .slice(0, MAX_TOLD_CHARACTERS);

@@ -97,13 +97,13 @@ function decide(executor: Decider, given: JsonObject, scope: Scope): Decided {
     if (!(error instanceof AppError) || error.code === "internal") throw error;
     if (error instanceof ExpressionTooLong) throw error;
     const { code, message, details } = error;
-    const told: RunError = {
+    const failure: RunError = {
       code,
       message,
       retryable: false,
       attempt: 1,
       details: details as JsonObject | null,
     };
-    return { status: "failed", definition, result: null, error: told };
+    return { status: "failed", definition, result: null, error: failure };
   }
 }

@@ -166,8 +166,8 @@ export function checkFilled(executor: Executor, definition: JsonObject): JsonObj
         type: "value_error",
       })),
     ];
-    const told = all.map((fault) => `${fault.loc.join(".")}: ${fault.msg}`).join("; ");
-    throw new AppError("definition_invalid", told, { details: { faults: all } });
+    const text = all.map((fault) => `${fault.loc.join(".")}: ${fault.msg}`).join("; ");
+    throw new AppError("definition_invalid", text, { details: { faults: all } });
   }
   const own = (executor.definition as TObject).properties;
   return Object.fromEntries(Object.entries(value as JsonObject).filter(([name]) => name in own));

@@ -126,11 +126,11 @@ const DATES = [
 ] as const;
 
 function publishedOf(document: Document): string | null {
-  const told = DATES.map(([selector, name]) => document.querySelector(selector)?.getAttribute(name));
+  const dates = DATES.map(([selector, name]) => document.querySelector(selector)?.getAttribute(name));
   const data = [...document.querySelectorAll("script[type='application/ld+json']")].map(
     (script) => /"datePublished"\s*:\s*"([^"]{4,40})"/.exec(script.textContent ?? "")?.[1],
   );
-  for (const text of [...data, ...told]) {
+  for (const text of [...data, ...dates]) {
     const instant = parseInstant(text ?? "");
     if (instant !== null) return instant;
   }

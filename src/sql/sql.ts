@@ -211,10 +211,10 @@ export function openSql(options: SqlOptions): Sql {
           const rows: Record<string, Json>[] = [];
           const asked = last.then(() => {
             const timer = isTenants ? killLate(child, options.timeoutMs) : undefined;
-            const told = child.ask({ kind: "run", sql, parameters }, (text) => {
+            const result = child.ask({ kind: "run", sql, parameters }, (text) => {
               for (const row of JSON.parse(text)) rows.push(row);
             });
-            return told.finally(() => clearTimeout(timer));
+            return result.finally(() => clearTimeout(timer));
           });
           last = asked.catch(() => undefined); // told to its own caller; the next statement may still run
           return asked.then(() => rows);

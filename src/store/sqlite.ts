@@ -42,17 +42,17 @@ export class Reader {
   }
 
   #make(sql: string): Kept {
-    const statement = told(() => this.#connection.prepare(sql))();
+    const statement = translated(() => this.#connection.prepare(sql))();
     return {
-      run: told((...args) => statement.run(...args)),
-      all: told((...args) => statement.all(...args)),
-      values: told((...args) => statement.values(...args)),
+      run: translated((...args) => statement.run(...args)),
+      all: translated((...args) => statement.all(...args)),
+      values: translated((...args) => statement.values(...args)),
       finalize: () => statement.finalize(),
     };
   }
 }
 
-const told =
+const translated =
   <A extends SQLQueryBindings[], R>(call: (...args: A) => R) =>
   (...args: A): R => {
     try {

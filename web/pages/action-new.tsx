@@ -93,7 +93,7 @@ function NewOf({ kind, connectionId: given, spec, source }: Props) {
     done: ({ name: made }) => `Created ${made}`,
     onDone: ({ id }) => go(`/actions/${id}`),
   });
-  const told = messagesBy(create.error);
+  const messageFor = messagesBy(create.error);
   const save = () =>
     create.mutate({
       body: {
@@ -125,13 +125,13 @@ function NewOf({ kind, connectionId: given, spec, source }: Props) {
         </Section>
       }
     >
-      <NameFields value={named} onChange={setNamed} told={told} isNew>
+      <NameFields value={named} onChange={setNamed} messageFor={messageFor} isNew>
         {kind.providers.length > 0 && (
           <ConnectionChoice
             kind={kind}
             value={connectionId}
             onChange={setConnectionId}
-            fault={told("connectionId")}
+            fault={messageFor("connectionId")}
           />
         )}
       </NameFields>

@@ -97,7 +97,7 @@ function Edit({ action, kind, onDirty }: EditProps) {
     done: "Saved",
     onDone: () => onDirty(false),
   });
-  const told = messagesBy(save.error);
+  const messageFor = messagesBy(save.error);
   const body = {
     ...(named.name === name ? {} : { name: named.name }),
     ...(named.slug === slug ? {} : { slug: named.slug }),
@@ -149,13 +149,13 @@ function Edit({ action, kind, onDirty }: EditProps) {
         </Section>
       }
     >
-      <NameFields value={named} onChange={setNamed} told={told}>
+      <NameFields value={named} onChange={setNamed} messageFor={messageFor}>
         {(kind.providers.length > 0 || connectionId) && (
           <ConnectionChoice
             kind={kind}
             value={connectionId}
             onChange={setConnectionId}
-            fault={told("connectionId")}
+            fault={messageFor("connectionId")}
           />
         )}
       </NameFields>

@@ -38,7 +38,7 @@ export default function NewAutomation() {
     onDone: (automation) =>
       secretOf(automation) ? setMade(automation) : go(`/automations/${automation.id}`),
   });
-  const told = messagesBy(create.error);
+  const messageFor = messagesBy(create.error);
   const last = useLastRun(null);
   const turn = (trigger: Draft["trigger"]) => {
     const { steps, concurrency, expect } = draft.config;
@@ -77,7 +77,7 @@ export default function NewAutomation() {
               isRequired
               value={draft.name}
               onChange={(name) => put({ name })}
-              fault={told("name")}
+              fault={messageFor("name")}
               maxLength={255}
               autoFocus
             />

@@ -162,7 +162,7 @@ function Settings({ api, onDirty }: { api: CatalogEntry; onDirty: (isDirty: bool
     done: "Saved",
     onDone: () => onDirty(false),
   });
-  const told = messagesBy(save.error);
+  const messageFor = messagesBy(save.error);
   const body = {
     ...(name === api.name ? {} : { name }),
     ...(description === api.description ? {} : { description }),
@@ -189,18 +189,22 @@ function Settings({ api, onDirty }: { api: CatalogEntry; onDirty: (isDirty: bool
           isRequired
           value={name}
           onChange={put(setName)}
-          fault={told("name")}
+          fault={messageFor("name")}
           about="Agents that name it as api:NAME follow by this name."
           maxLength={255}
         />
-        <ApiConnection value={connectionId} onChange={put(setConnectionId)} fault={told("connectionId")} />
+        <ApiConnection
+          value={connectionId}
+          onChange={put(setConnectionId)}
+          fault={messageFor("connectionId")}
+        />
         <div className="sm:col-span-2">
           <LongField
             label="Description"
             isRequired
             value={description}
             onChange={put(setDescription)}
-            fault={told("description")}
+            fault={messageFor("description")}
           />
         </div>
         <Check

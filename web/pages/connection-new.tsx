@@ -106,7 +106,7 @@ function NewOf({ provider }: { provider: Provider }) {
         )
       }
     >
-      <NameFields value={named} onChange={setNamed} told={messagesBy(create.error)} isNew />
+      <NameFields value={named} onChange={setNamed} messageFor={messagesBy(create.error)} isNew />
       <SchemaForm
         schema={provider.configSchema}
         value={config}

@@ -121,8 +121,8 @@ export default function Events() {
           />
         ) : (
           <ol>
-            {folded(items).map((told) => (
-              <EventRow key={told.event.id} told={told} subjects={subjects} onOpen={setOpened} />
+            {folded(items).map((event) => (
+              <EventRow key={event.event.id} entry={event} subjects={subjects} onOpen={setOpened} />
             ))}
           </ol>
         )}

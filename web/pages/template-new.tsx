@@ -83,7 +83,7 @@ export default function NewTemplate() {
     done: ({ displayName }) => `Created ${displayName}, as a draft`,
     onDone: ({ id }) => go(`/templates/${id}`),
   });
-  const told = messagesBy(create.error);
+  const messageFor = messagesBy(create.error);
   const send = () =>
     isReadable(text) &&
     create.mutate({
@@ -127,7 +127,7 @@ export default function NewTemplate() {
               )}
             </Labelled>
             {type === "action" ? (
-              <Labelled label="Kind" fault={told("kind")}>
+              <Labelled label="Kind" fault={messageFor("kind")}>
                 {(wiring) => (
                   <select
                     {...wiring}
@@ -146,13 +146,13 @@ export default function NewTemplate() {
             ) : (
               <span className="max-sm:hidden" />
             )}
-            <TemplateNames text={text} onChange={setText} told={told} />
+            <TemplateNames text={text} onChange={setText} messageFor={messageFor} />
             <TextField
               label="Slug"
               isRequired
               value={slug}
               onChange={setSlug}
-              fault={told("slug")}
+              fault={messageFor("slug")}
               about="Bundles and programs know it by this name; all its versions share it."
               maxLength={100}
             />

@@ -21,7 +21,7 @@ export default function NewWebhook() {
     tellsErrors: false,
     onDone: setMade,
   });
-  const told = messagesBy(create.error);
+  const messageFor = messagesBy(create.error);
   return (
     <>
       <PageHead title="New webhook" from={[["/webhooks", "Webhooks"]]} />
@@ -39,19 +39,19 @@ export default function NewWebhook() {
               isRequired
               value={url}
               onChange={setUrl}
-              fault={told("url")}
+              fault={messageFor("url")}
               about="Events are sent there with POST, as JSON."
               placeholder="https://example.com/weir"
               maxLength={2048}
               autoFocus
             />
-            <EventPicker value={events} onChange={setEvents} fault={told("events")} />
+            <EventPicker value={events} onChange={setEvents} fault={messageFor("events")} />
             <TextField
               label="Secret"
               type="password"
               value={secret}
               onChange={setSecret}
-              fault={told("secret")}
+              fault={messageFor("secret")}
               about="Each delivery is signed with it, as Standard Webhooks has it. One is made where none is given."
               maxLength={512}
             />

@@ -38,8 +38,8 @@ export async function carryOutPlan(
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { code, retryable } = error;
-    const told = await takeBack(undos, lasting);
-    throw new AppError(code, `${under}: ${error.message} ${told}`, { retryable, cause: error });
+    const message = await takeBack(undos, lasting);
+    throw new AppError(code, `${under}: ${error.message} ${message}`, { retryable, cause: error });
   } finally {
     report("");
   }

@@ -98,9 +98,9 @@ async function webhook(
     const sent = { url: endpoint.url, secret: endpoint.secret, body, sentAt: unixSeconds(clock) };
     const ended = await sendAndWait({ client, clock, scene, automationId: endpoint.automationId }, sent);
     const loaded = showSteps(scene, ended);
-    const told = isBusy ? "alert" : "report";
+    const route = isBusy ? "alert" : "report";
     const skipped = isBusy ? "report" : "alert";
-    for (const key of ["extract", "transform", "board", "check", "route", told]) {
+    for (const key of ["extract", "transform", "board", "check", "route", route]) {
       expect(
         ended.steps[key]?.status === "completed",
         `The step ${key} is ${ended.steps[key]?.status}: ${ended.steps[key]?.error ?? "no error"}`,

@@ -38,21 +38,21 @@ export async function checkBackups(
     .where(eq(events.type, "backup.failed"));
   const [first] = await db.select({ at: min(organizations.createdAt) }).from(organizations);
   const since = newest || Date.parse(first?.at ?? clock.now().toISOString());
-  const told =
+  const message =
     newest === 0
       ? `There is no scheduled backup in ${where}`
       : `The newest scheduled backup in ${where} is of ${new Date(newest).toISOString()}`;
   const failedAt = failure?.at ?? null;
   const isOverdue = isServed && clock.now().getTime() - since > backupEvery * HOUR_MS + GRACE_MS;
   if (failedAt !== null && Date.parse(failedAt) > newest)
-    return wrong("backups", `${told}, and one failed at ${failedAt}.`, remedyOf(backupUrl));
+    return wrong("backups", `${message}, and one failed at ${failedAt}.`, remedyOf(backupUrl));
   if (isOverdue)
     return wrong(
       "backups",
-      `${told}, and there is to be one every ${backupEvery} hours (WEIR_BACKUP_EVERY).`,
+      `${message}, and there is to be one every ${backupEvery} hours (WEIR_BACKUP_EVERY).`,
       remedyOf(backupUrl),
     );
-  return fine("backups", `${told}.`);
+  return fine("backups", `${message}.`);
 }
 
 function passphraseFault(file: string): string | null {

@@ -73,14 +73,14 @@ export async function unpack(
   await readArchive(path, visit, passphrase);
   if (!hasHead) throw foreign(path);
   // what a callback has set is lost on the compiler
-  const told = manifest as Manifest | null;
-  if (told === null || told.parts.length !== seen.size) throw damaged(path);
-  for (const { path: name, bytes, sha256 } of told.parts) {
+  const summary = manifest as Manifest | null;
+  if (summary === null || summary.parts.length !== seen.size) throw damaged(path);
+  for (const { path: name, bytes, sha256 } of summary.parts) {
     const part = seen.get(name);
     if (part?.bytes !== bytes || part.sha256 !== sha256) throw damaged(path);
   }
   if (!seen.has(DATABASE)) throw damaged(path);
-  return told;
+  return summary;
 }
 
 async function take(entry: Entry, chunks: AsyncIterable<Uint8Array>, target: string | null) {

@@ -84,13 +84,13 @@ export async function takeLoose(
     await reader.api(extraction);
     const { total } = extraction;
     if (total !== undefined && total !== root.rows && !reader.full) {
-      const told = `the source spoke of ${total} rows of ${options.table} and gave ${root.rows}.`;
+      const message = `the source spoke of ${total} rows of ${options.table} and gave ${root.rows}.`;
       if (options.strictCounts) {
-        throw new AppError("row_count_mismatch", `Nothing was loaded: ${told}`, {
+        throw new AppError("row_count_mismatch", `Nothing was loaded: ${message}`, {
           details: { table: options.table, told: total, read: root.rows },
         });
       }
-      options.warn(`source_count_mismatch: ${told}`);
+      options.warn(`source_count_mismatch: ${message}`);
     }
   } else await reader.files(extraction.files);
   await reader.end();

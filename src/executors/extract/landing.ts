@@ -74,7 +74,7 @@ async function land(
     const message = `${plan.resource}: an endpoint is for connections of an HTTP connection template; ${provider.title} knows itself how its resources are asked for.`;
     throw new AppError("definition_invalid", message);
   }
-  const told: Link = {
+  const counted: Link = {
     ...link,
     warn: (text) => warn(`${plan.resource}: ${text}`),
     note(text) {
@@ -84,8 +84,8 @@ async function land(
     waits: (until) => reporter.waits(until),
   };
   const extraction = await (extractor
-    ? extractor.extract(told, plan.request)
-    : provider.extract(told, plan.request));
+    ? extractor.extract(counted, plan.request)
+    : provider.extract(counted, plan.request));
   if (plan.request.keys && (extraction.kind !== "csv" || !extraction.keys)) {
     throw new AppError(
       "definition_invalid",

@@ -146,11 +146,11 @@ async function resolveColumn(
     to: string,
     violates: string,
   ) => {
-    const told = { table: sheet.table, column: name, change, from, to };
-    const evolves = existing === null || modeFor(contract, told) === "evolve";
+    const proposed = { table: sheet.table, column: name, change, from, to };
+    const evolves = existing === null || modeFor(contract, proposed) === "evolve";
     if (evolves) {
-      if (existing !== null) found.changes.push(told);
-    } else found.refusals.push({ change: told, violates });
+      if (existing !== null) found.changes.push(proposed);
+    } else found.refusals.push({ change: proposed, violates });
     return evolves;
   };
   const wanted = before ?? given.fixed.get(column.name) ?? null;

@@ -146,15 +146,15 @@ async function callTool(
     if (declined !== "") outbox.log("warn", declined);
     outbox.log(result.isError ? "warn" : "info", `${tool.upstreamName} gave ${result.bytes} bytes.`);
     if (result.isError && !tellsFailures) {
-      const told = `The tool ${tool.upstreamName} failed: ${failureText(result)}`;
-      throw new AppError("upstream", declined === "" ? told : `${told} ${declined}`);
+      const text = `The tool ${tool.upstreamName} failed: ${failureText(result)}`;
+      throw new AppError("upstream", declined === "" ? text : `${text} ${declined}`);
     }
     const { body, bytes, truncated, isError } = result;
     const headers: Record<string, string> = declined === "" ? {} : { declined };
     const secrets = [...((access ?? use.signIn)?.secrets() ?? [])];
-    const told = hideSecrets({ headers, body }, secrets);
-    const extracted = isError ? null : await search(byOf(outbox), told.body, responseExtract ?? null);
-    return { status: isError ? 500 : 200, ...told, extracted, pages: 1, bytes, truncated };
+    const hidden = hideSecrets({ headers, body }, secrets);
+    const extracted = isError ? null : await search(byOf(outbox), hidden.body, responseExtract ?? null);
+    return { status: isError ? 500 : 200, ...hidden, extracted, pages: 1, bytes, truncated };
   } finally {
     await client.close();
   }

@@ -136,8 +136,8 @@ export function sender(ctx: Outbox, definition: Request, access: Access | null):
     }
     const good = isExpected(response.status);
     const reply = await readReply(response, good ? maxBytes : MAX_ERROR_BYTES, ctx);
-    const told = `${method} ${request.url.host} answered ${reply.status} with ${reply.bytes} bytes.`;
-    ctx.log(good ? "info" : "warn", told);
+    const message = `${method} ${request.url.host} answered ${reply.status} with ${reply.bytes} bytes.`;
+    ctx.log(good ? "info" : "warn", message);
     if (!good) throw unexpectedStatus(method, reply, ctx.clock.now());
     return reply;
   };

@@ -52,9 +52,9 @@ export async function readWebPage(
   }
   const { bytes, truncated } = await response.bytes(maxBytes);
   const text = decode(bytes, type);
-  const told = { url, finalUrl: response.url, status, truncated };
-  if (!/html/i.test(type)) return { ...told, title: null, content: text, links: [], publishedAt: null };
-  return { ...told, ...(await reader.read({ html: text, url: response.url, format }, signal)) };
+  const summary = { url, finalUrl: response.url, status, truncated };
+  if (!/html/i.test(type)) return { ...summary, title: null, content: text, links: [], publishedAt: null };
+  return { ...summary, ...(await reader.read({ html: text, url: response.url, format }, signal)) };
 }
 
 /** The text by the header's charset, else the one that the page names, else UTF-8. */

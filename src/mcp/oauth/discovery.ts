@@ -70,11 +70,15 @@ export async function discoverAuthorization(
 }
 
 /** The server's metadata as a protected resource (RFC 9728); null where it has none. */
-async function readResource(reach: Reach, url: string, told: string | null): Promise<JsonObject | null> {
+async function readResource(
+  reach: Reach,
+  url: string,
+  metadataLink: string | null,
+): Promise<JsonObject | null> {
   const { origin, pathname } = new URL(url);
   const wellKnown = `${origin}/.well-known/oauth-protected-resource`;
-  if (told !== null) {
-    const metadataUrl = URL.parse(told, url);
+  if (metadataLink !== null) {
+    const metadataUrl = URL.parse(metadataLink, url);
     if (metadataUrl === null) throw distrust(new URL(url).host, "says where it is described by no address");
     const found = await readJson(reach, secure(metadataUrl.href, new URL(url).host));
     if (found === null) throw distrust(new URL(url).host, `is not described at ${shown(metadataUrl.href)}`);

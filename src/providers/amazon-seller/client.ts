@@ -116,10 +116,10 @@ export async function callSeller(link: SellerLink, request: SellerRequest): Prom
 
 /** Whether the reply names a rate that was not known. */
 function learn(rates: Map<string, number>, key: string, headers: Headers): boolean {
-  const told = Number(headers.get("x-amzn-ratelimit-limit") ?? Number.NaN);
-  if (!(told > 0) || rates.get(key) === told) return false;
+  const rate = Number(headers.get("x-amzn-ratelimit-limit") ?? Number.NaN);
+  if (!(rate > 0) || rates.get(key) === rate) return false;
   if (rates.size >= MAX_RATES) rates.clear();
-  rates.set(key, told);
+  rates.set(key, rate);
   return true;
 }
 

@@ -67,8 +67,8 @@ function failure(host: string, status: number, reply: JsonObject, faults: TokenR
   if (status >= 500 || status === 429) return new AppError("upstream", message, { retryable: true, cause });
   const known = REFUSALS.find((each) => each === code && status >= 400);
   if (known === undefined && status !== 401) return new AppError("upstream", message, { cause });
-  const told = (known && faults?.[known]) ?? `${message} Store the right ones, then verify the connection.`;
-  return new AppError("upstream", told, { details: { refusal: known ?? String(status) }, cause });
+  const text = (known && faults?.[known]) ?? `${message} Store the right ones, then verify the connection.`;
+  return new AppError("upstream", text, { details: { refusal: known ?? String(status) }, cause });
 }
 
 function jsonOf({ bytes, truncated }: { bytes: Uint8Array; truncated: boolean }): JsonObject {

@@ -206,11 +206,11 @@ function noJson({ system, spec, secrets }: Asking, text: string, headers: Header
 function failed(asking: Asking, status: number, headers: Headers, body: unknown): Verdict<Reply> {
   const { system, spec, link, endpoint } = asking;
   const said = errorTextIn(body, asking.secrets);
-  const told = said === "" ? "." : `: ${said}`;
+  const reason = said === "" ? "." : `: ${said}`;
   const cause = { status };
   if (status >= 500 || status === 408 || status === 425) {
     const waitMs = retryAfterMs(headers, link);
-    const error = new AppError("upstream", `${system} is busy or failing: it answered ${status}${told}`, {
+    const error = new AppError("upstream", `${system} is busy or failing: it answered ${status}${reason}`, {
       retryable: true,
       cause,
       ...(waitMs === null ? {} : { retryAfterSeconds: Math.ceil(waitMs / 1000) }),
@@ -223,7 +223,7 @@ function failed(asking: Asking, status: number, headers: Headers, body: unknown)
     403: `${system} does not let these credentials read ${spec} (403)`,
     404: `${system} has nothing at ${spec} (404); check the path and baseUrl`,
   };
-  const message = `${means[status] ?? `${system} answered ${method} ${spec} with ${status}`}${told}`;
+  const message = `${means[status] ?? `${system} answered ${method} ${spec} with ${status}`}${reason}`;
   const details = { status, ...(status === 403 ? { missingScope: `${method} ${spec}` } : {}) };
   return { kind: "refused", error: new AppError("upstream", message, { cause, details }) };
 }

@@ -71,7 +71,7 @@ function endpointOf(request: ExtractRequest): Endpoint {
     throw new AppError("definition_invalid", message);
   }
   const { value, faults } = read(Endpoint, given, ["endpoint"]);
-  const told = [
+  const messages = [
     ...faults.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`),
     ...(faults.length > 0
       ? []
@@ -79,7 +79,7 @@ function endpointOf(request: ExtractRequest): Endpoint {
           ({ path, message }) => `${["endpoint", ...path].join(".")}: ${message}`,
         )),
   ];
-  if (told.length > 0) throw new AppError("definition_invalid", told.join("; "));
+  if (messages.length > 0) throw new AppError("definition_invalid", messages.join("; "));
   return value;
 }
 

@@ -73,16 +73,16 @@ export const s3Tree: Tree<S3Link> = {
   async open(link, file) {
     const headers: Record<string, string> = file.hash === null ? {} : { "if-match": `"${file.hash}"` };
     const reply = await send(link, { method: "GET", key: file.id, headers, long: true, isRaw: true });
-    const told = reply.headers;
-    const etag = plainTag(told.get("etag"));
+    const metadata = reply.headers;
+    const etag = plainTag(metadata.get("etag"));
     if (file.hash !== null && etag !== null && etag !== file.hash) {
       await reply.body.cancel();
       throw changedFile(file.id);
     }
     return {
       bytes: file.size !== null && file.size <= WHOLE_BYTES ? await wholeOf(reply, file.size) : reply.body,
-      contentType: told.get("content-type"),
-      contentEncoding: told.get("content-encoding"),
+      contentType: metadata.get("content-type"),
+      contentEncoding: metadata.get("content-encoding"),
     };
   },
 
@@ -204,10 +204,10 @@ async function copyInParts(
   source: Record<string, string>,
 ): Promise<Uploaded> {
   const size = file.size ?? 0;
-  const { headers: told, body } = await send(from, { method: "HEAD", key: file.id });
+  const { headers, body } = await send(from, { method: "HEAD", key: file.id });
   await body.cancel();
   const kept = ["content-type", "content-encoding"].flatMap((name) => {
-    const value = told.get(name);
+    const value = headers.get(name);
     return value === null ? [] : [[name, value]];
   });
   return inParts(to, key, Object.fromEntries(kept), async (uploadId) => {

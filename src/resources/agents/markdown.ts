@@ -35,9 +35,9 @@ export async function readSpec(markdown: string): Promise<{ spec: Spec | null; f
   const parsed = await parseYaml(parts.front);
   if ("fault" in parsed) return fail(parsed.fault, "yaml_invalid");
   const { value: fields, faults } = read(FrontMatter, parsed.value, LOC);
-  const told = faults.map(named);
-  if (Array.isArray(parsed.value.tools)) told.push(...toolFaults(parsed.value.tools));
-  if (told.length > 0) return { spec: null, faults: told };
+  const messages = faults.map(named);
+  if (Array.isArray(parsed.value.tools)) messages.push(...toolFaults(parsed.value.tools));
+  if (messages.length > 0) return { spec: null, faults: messages };
   return { spec: { frontmatter: parsed.value, fields, prompt: parts.body.trim() }, faults: [] };
 }
 
@@ -77,7 +77,7 @@ function split(markdown: string): { front: string; body: string } | null {
 
 async function parseYaml(text: string): Promise<{ value: JsonObject } | { fault: string }> {
   const yaml = await import("yaml");
-  const told = (why: string, at: number) => ({
+  const fault = (why: string, at: number) => ({
     fault: `The front matter is not valid YAML${lineNote(text, at)}: ${why}`,
   });
   try {
@@ -88,9 +88,9 @@ async function parseYaml(text: string): Promise<{ value: JsonObject } | { fault:
       prettyErrors: false,
     });
     const [problem] = [...document.errors, ...document.warnings];
-    if (problem) return told(SAID[problem.code] ?? problem.message, problem.pos[0]);
+    if (problem) return fault(SAID[problem.code] ?? problem.message, problem.pos[0]);
     const lost = lostIn(yaml, document);
-    if (lost) return told(lost.why, lost.at);
+    if (lost) return fault(lost.why, lost.at);
     const value: unknown = JSON.parse(
       JSON.stringify(document.toJS({ maxAliasCount: MAX_ALIASES })) ?? "null",
     );

@@ -94,7 +94,7 @@ export async function updateAgentSpec(ctx: Context, id: string, markdown: string
     const change = { ...patch, version: before.version + 1, ...touched(tx) }; // once: the reply has the instant that is stored
     const row: AgentSpecRow = { ...before, ...change };
     await tx.db.update(agentSpecs).set(change).where(mine(tx, id));
-    const shown = changes.map(({ field, from, to }) => ({ field, from: told(from), to: told(to) }));
+    const shown = changes.map(({ field, from, to }) => ({ field, from: plain(from), to: plain(to) }));
     await keepVersion(tx, entity(id), { version: row.version, content: { markdown }, changes: shown });
     await record(tx, "agent_spec.updated", entity(id), { changes: maskSecrets(shown as unknown as Json) });
     return row;
@@ -117,7 +117,7 @@ export async function deleteAgentSpec(ctx: Context, id: string): Promise<void> {
   });
 }
 
-const told = (value: unknown): unknown =>
+const plain = (value: unknown): unknown =>
   typeof value === "string" && value.length > MAX_TOLD_CHARACTERS
     ? `${value.length} characters, sha256 ${Bun.SHA256.hash(value, "hex")}`
     : value;

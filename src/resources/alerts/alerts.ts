@@ -29,12 +29,12 @@ export async function raiseAlert(
   const { failureThreshold, failureWindow, notifyUrl } = alerts;
   const { automationId } = delivery;
   const since = timestamp(tx.clock, -failureWindow * 1000);
-  const [told] = await tx.db
+  const [earlier] = await tx.db
     .select({ id: webhookAlerts.id })
     .from(webhookAlerts)
     .where(and(ofType(automationId, FAILING), gt(webhookAlerts.createdAt, since)))
     .limit(1);
-  if (told) return;
+  if (earlier) return;
   const [failed] = await tx.db
     .select({ n: count() })
     .from(webhookDeliveries)

@@ -62,7 +62,7 @@ export async function approvedBeside(
   const hosts = new Map(rows.map((row) => [row.id, hostOf(row)]));
   const [only] = new Set(hosts.values()).size === 1 ? hosts.values() : [];
   const { id, type, url, baseUrl, approvalRequired, updatedAt } = apiCatalog;
-  const told = (field: "method" | "path") =>
+  const fieldOf = (field: "method" | "path") =>
     sql<string | null>`json_extract(${apiCatalogItems.definition}, ${`$.${field}`})`;
   const held = (
     await ctx.db
@@ -70,8 +70,8 @@ export async function approvedBeside(
         entry: { id, type, url, baseUrl, approvalRequired },
         updatedAt,
         name: apiCatalogItems.name,
-        method: told("method"),
-        path: told("path"),
+        method: fieldOf("method"),
+        path: fieldOf("path"),
       })
       .from(apiCatalog)
       .innerJoin(apiCatalogItems, eq(apiCatalogItems.apiId, id))

@@ -101,9 +101,9 @@ const isOfOrigin = ({ baseUrl }: Access, url: string) => new URL(url).origin ===
 
 const hidden = (attempts: Attempt[], access: Pick<Access, "secrets"> | null): Attempt[] =>
   attempts.map(({ error, ...attempt }) => {
-    const told =
+    const described =
       error === null ? null : withoutSecrets(new AppError("upstream", error), access?.secrets() ?? []);
-    return { ...attempt, error: told === null ? null : (told as AppError).message };
+    return { ...attempt, error: described === null ? null : (described as AppError).message };
   });
 
 async function discoverTools(

@@ -30,12 +30,12 @@ export async function createApiKey(
   };
   await write(ctx, async (tx) => {
     await tx.db.insert(apiKeys).values(row);
-    await record(tx, "auth.token_created", { type: "api_key", id: row.id }, told(row));
+    await record(tx, "auth.token_created", { type: "api_key", id: row.id }, dataOf(row));
   });
   return { row, key };
 }
 
-const told = ({ name, lastFour, role }: ApiKeyRow) => ({ kind: "api_key", name, lastFour, roleSlug: role });
+const dataOf = ({ name, lastFour, role }: ApiKeyRow) => ({ kind: "api_key", name, lastFour, roleSlug: role });
 
 const live = (ctx: Context) => and(eq(apiKeys.organizationId, ctx.organizationId), isNull(apiKeys.revokedAt));
 
@@ -64,6 +64,6 @@ export function revokeApiKey(ctx: Context, id: string): Promise<void> {
       .where(and(live(tx), eq(apiKeys.id, id)))
       .returning();
     if (!row) throw notFound("API key");
-    await record(tx, "auth.token_revoked", { type: "api_key", id }, told(row));
+    await record(tx, "auth.token_revoked", { type: "api_key", id }, dataOf(row));
   });
 }

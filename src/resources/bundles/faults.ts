@@ -254,8 +254,8 @@ function partFaults(
 async function agentFaults(definition: JsonObject, loc: readonly string[]): Promise<Fault[]> {
   const faults = shaped(AgentPart, definition, loc, () => []);
   if (faults.length > 0 || typeof definition.markdown !== "string") return faults;
-  const told = (await readSpec(definition.markdown)).faults;
-  return told.map((fault) => ({ ...fault, loc: [...loc, ...fault.loc.slice(1)] }));
+  const messages = (await readSpec(definition.markdown)).faults;
+  return messages.map((fault) => ({ ...fault, loc: [...loc, ...fault.loc.slice(1)] }));
 }
 
 const httpFaults = (definition: JsonObject, loc: readonly string[]): Fault[] =>

@@ -83,9 +83,9 @@ function checkInputs(bundle: TemplateRow, given: JsonObject): JsonObject {
   const inputs = withDefaults(bundle, given);
   const faults = inputFaults(bundle, inputs, loc);
   const names = inputNames(bundle);
-  const told = new Set(faults.map((fault) => fault.loc[2]));
+  const reported = new Set(faults.map((fault) => fault.loc[2]));
   for (const name of Object.keys(given)) {
-    if (names === null || names.includes(name) || told.has(name)) continue;
+    if (names === null || names.includes(name) || reported.has(name)) continue;
     faults.push({ loc: [...loc, name], msg: "This field is not known here", type: "extra_forbidden" });
   }
   if (faults.length > 0) throw new InvalidInput(faults);

@@ -105,17 +105,17 @@ export async function beginSignIn(
     redirectUri: ctx.baseUrl() + CALLBACK,
   };
   const { host } = new URL(found.server.issuer);
-  const told = {
+  const parameters = {
     ...{ issuer: found.server.issuer, host, isElsewhere: host !== own.host },
     ...{ resource: found.resource, scope, clientId: client.id },
   };
   if (isPerson) {
     const begun = await send(ctx, reach, { ...target, url }, facts);
-    return { state: "needed", ...begun, ...told };
+    return { state: "needed", ...begun, ...parameters };
   }
   const tokens = await ownTokens(reach, facts, scope);
   await keepSignIn(ctx, url, { ...facts, grantType: grant, facts, tokens });
-  return { state: "signed_in", authorizationUrl: null, expiresAt: null, ...told };
+  return { state: "signed_in", authorizationUrl: null, expiresAt: null, ...parameters };
 }
 
 /** Tokens go nowhere in the open. */

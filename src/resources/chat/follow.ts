@@ -33,11 +33,11 @@ async function readTurn(ctx: Context, turnId: string) {
 
 /** A turn of another process, as the store has it from moment to moment: nothing is lost, and it comes in larger pieces. */
 async function* followStored(ctx: Context, turnId: string, signal: AbortSignal): AsyncGenerator<string> {
-  const told: SentLengths = new Map();
+  const sent: SentLengths = new Map();
   while (!signal.aborted) {
     const at = await readTurn(ctx, turnId);
     if (!at) break;
-    const fresh = at.message.parts.length === 0 ? [] : difference(told, at.message);
+    const fresh = at.message.parts.length === 0 ? [] : difference(sent, at.message);
     if (fresh.length > 0) yield fresh.map(frameOf).join("");
     if (at.turn.status !== "streaming") {
       yield endOf(at.turn.status, at.turn.error?.message ?? "", at.message)
@@ -54,21 +54,21 @@ async function* followStored(ctx: Context, turnId: string, signal: AbortSignal):
 export type SentLengths = Map<string, number>;
 
 /** What has come since, in order; `told` takes note of it. A message only grows, though not only at its end. */
-export function difference(told: SentLengths, message: UiMessage): UiChunk[] {
+export function difference(sent: SentLengths, message: UiMessage): UiChunk[] {
   const fresh: UiChunk[] = [];
   const nth = new Map<string, number>();
   for (const chunk of chunksOf(message)) {
     const own = nameOf(chunk);
     const name = own ?? `${chunk.type} ${nth.get(chunk.type) ?? 0}`;
     if (own === null) nth.set(chunk.type, (nth.get(chunk.type) ?? 0) + 1);
-    const before = told.get(name);
+    const before = sent.get(name);
     if (chunk.type === "text-delta" || chunk.type === "reasoning-delta") {
       const delta = chunk.delta.slice(before ?? 0);
       if (delta !== "") fresh.push({ ...chunk, delta });
-      told.set(name, chunk.delta.length);
+      sent.set(name, chunk.delta.length);
     } else if (before === undefined) {
       fresh.push(chunk);
-      told.set(name, 0);
+      sent.set(name, 0);
     }
   }
   return fresh;

@@ -84,8 +84,8 @@ export async function uploadDataset(
 }
 
 function formatOf({ format }: UploadQuery, contentType: string | null): FileFormat {
-  const told = format ?? FORMATS[contentType?.split(";")[0]?.trim().toLowerCase() ?? ""];
-  if (told) return told;
+  const chosen = format ?? FORMATS[contentType?.split(";")[0]?.trim().toLowerCase() ?? ""];
+  if (chosen) return chosen;
   throw invalid(
     ["query", "format"],
     "Say what the file is: csv, tsv, json, jsonl or parquet, here or as its Content-Type.",
@@ -216,8 +216,8 @@ async function commit(
         const load = { loadId, ...ref, tables: [change] };
         await commitLoad(tx, "", "", load, { kind: "upload", actionId: null });
         const rows = add.reduce((sum, file) => sum + file.rows, 0);
-        const told = { ...ref, table, loadId, rows, format, writeDisposition };
-        await record(tx, "dataset.uploaded", { type: "dataset", id: `${ref.layer}.${ref.dataset}` }, told);
+        const data = { ...ref, table, loadId, rows, format, writeDisposition };
+        await record(tx, "dataset.uploaded", { type: "dataset", id: `${ref.layer}.${ref.dataset}` }, data);
       });
       return { columns: change.columns };
     } catch (error) {

@@ -94,8 +94,8 @@ export function changeInstallationUser(
     if (inside.organizationId) {
       await record(inside, "user.updated", { type: "user", id }, { changes } as unknown as JsonObject);
     }
-    const told = { userId: id, by: tx.actor.id, changes, correlationId: tx.correlationId };
-    tx.afterCommit(() => tx.log.write("info", "An operator changed a user.", told));
+    const data = { userId: id, by: tx.actor.id, changes, correlationId: tx.correlationId };
+    tx.afterCommit(() => tx.log.write("info", "An operator changed a user.", data));
     return { ...before, ...change };
   });
 }

@@ -36,12 +36,12 @@ export const mcpOperations = [
       const { headers, method, signal, url } = visit.request;
       const request = new Request(url, { headers, method, signal });
       const response = await answerMcp(ctx, { id: identity.credentialId, name: "MCP" }, request, body);
-      const told = Object.fromEntries(
+      const names = Object.fromEntries(
         KEPT.flatMap((name) =>
           response.headers.has(name) ? [[name, response.headers.get(name) ?? ""]] : [],
         ),
       );
-      return new Reply(response.status, response.body, told);
+      return new Reply(response.status, response.body, names);
     },
   }),
 ];

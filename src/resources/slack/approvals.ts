@@ -21,9 +21,9 @@ export async function approvalsMessage(ctx: Context): Promise<{ text: string; bl
     ].join("\n");
     const isLong = (about ?? "").length > MAX_CONTEXT_CHARACTERS;
     const page = `<${ctx.baseUrl()}/approvals|open it>`;
-    const note = (told: string): JsonObject => ({
+    const note = (sentence: string): JsonObject => ({
       type: "context",
-      elements: [{ type: "mrkdwn", text: told }],
+      elements: [{ type: "mrkdwn", text: sentence }],
     });
     return [
       section(text),

@@ -127,10 +127,10 @@ async function send(app: App, row: ReplyRow, text: string, signal: AbortSignal):
     if (response.status === 429 || response.status >= 500) return "again";
     if (response.status >= 300) return "refused";
     if (isDirect) return "sent";
-    const told = parseJson(new TextDecoder().decode(bytes));
-    if (isObject(told) && told.ok === true) return "sent";
+    const answer = parseJson(new TextDecoder().decode(bytes));
+    if (isObject(answer) && answer.ok === true) return "sent";
     app.log.write("warn", "Slack did not take an answer", {
-      reason: isObject(told) ? String(told.error) : "no JSON",
+      reason: isObject(answer) ? String(answer.error) : "no JSON",
     });
     return "refused";
   } catch (error) {

@@ -50,13 +50,13 @@ async function madeOf(tx: WriteContext, row: TemplateRow): Promise<string[]> {
       ),
     );
   return [
-    told("connection", byConnections?.n ?? 0),
-    told("action", byActions?.n ?? 0),
-    told("automation", byAutomations?.n ?? 0),
+    counted("connection", byConnections?.n ?? 0),
+    counted("action", byActions?.n ?? 0),
+    counted("automation", byAutomations?.n ?? 0),
   ].filter((text) => text !== "");
 }
 
-const told = (noun: string, n: number) => (n === 0 ? "" : `${n} ${noun}${n === 1 ? "" : "s"}`);
+const counted = (noun: string, n: number) => (n === 0 ? "" : `${n} ${noun}${n === 1 ? "" : "s"}`);
 
 const isLast = async (tx: WriteContext, { slug }: TemplateRow) => (await versionsOf(tx, slug)).length === 1;
 

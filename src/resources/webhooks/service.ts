@@ -98,8 +98,8 @@ export async function updateWebhook(ctx: Context, id: string, patch: WebhookPatc
     if (!row) throw notFound("webhook");
     wake(tx);
     if (changes.length > 0) {
-      const told = maskSecrets(changes as unknown as Json);
-      await record(tx, "webhook.updated", entity(id), { changes: told });
+      const masked = maskSecrets(changes as unknown as Json);
+      await record(tx, "webhook.updated", entity(id), { changes: masked });
     }
     if (isTurned) {
       await record(tx, status === "active" ? "webhook.enabled" : "webhook.disabled", entity(id), {

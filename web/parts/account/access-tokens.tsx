@@ -60,7 +60,7 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Mad
     tellsErrors: false,
     onDone: onMade,
   });
-  const told = messagesBy(create.error);
+  const messageFor = messagesBy(create.error);
   const isAll = scopes.length === SCOPES.length;
   return (
     <FormDialog
@@ -77,11 +77,11 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Mad
         isRequired
         value={name}
         onChange={setName}
-        fault={told("name")}
+        fault={messageFor("name")}
         about="What it is for, so that you know it again."
         maxLength={255}
       />
-      <Labelled label="Good for" fault={told("expiresInDays")}>
+      <Labelled label="Good for" fault={messageFor("expiresInDays")}>
         {(wiring) => (
           <select
             {...wiring}
@@ -111,7 +111,7 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Mad
             {scope}
           </label>
         ))}
-        {told("scopes") && <p className="mt-1 text-xs text-bad">{told("scopes")}</p>}
+        {messageFor("scopes") && <p className="mt-1 text-xs text-bad">{messageFor("scopes")}</p>}
       </fieldset>
     </FormDialog>
   );

@@ -48,7 +48,7 @@ function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
     tellsErrors: false,
     onDone: onMade,
   });
-  const told = messagesBy(create.error);
+  const messageFor = messagesBy(create.error);
   return (
     <FormDialog
       title="New API key"
@@ -62,11 +62,11 @@ function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
         isRequired
         value={name}
         onChange={setName}
-        fault={told("name")}
+        fault={messageFor("name")}
         about="The system that is to use it."
         maxLength={255}
       />
-      <RoleField value={roleSlug} onChange={setRole} fault={told("roleSlug")} />
+      <RoleField value={roleSlug} onChange={setRole} fault={messageFor("roleSlug")} />
     </FormDialog>
   );
 }

@@ -15,7 +15,7 @@ export function OwnPassword() {
     done: "Your password was changed",
     onDone: () => setDraft(EMPTY),
   });
-  const told = messagesBy(change.error);
+  const messageFor = messagesBy(change.error);
   return (
     <FormFrame
       title="Password"
@@ -31,14 +31,14 @@ export function OwnPassword() {
           type="password"
           value={draft.currentPassword}
           onChange={(currentPassword) => setDraft({ ...draft, currentPassword })}
-          fault={told("currentPassword")}
+          fault={messageFor("currentPassword")}
         />
         <TextField
           label="New password"
           type="password"
           value={draft.newPassword}
           onChange={(newPassword) => setDraft({ ...draft, newPassword })}
-          fault={told("newPassword")}
+          fault={messageFor("newPassword")}
           about="At least 12 characters. You are signed out everywhere else."
         />
       </div>

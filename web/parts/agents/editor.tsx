@@ -89,10 +89,10 @@ export function AgentEditor({ markdown, onChange, faults, judged, onSubmit }: Pr
     ],
     [groups],
   );
-  const told = faults.map((fault) => ({ line: lineOf(judged, fault), msg: fault.msg }));
+  const messages = faults.map((fault) => ({ line: lineOf(judged, fault), msg: fault.msg }));
   const isJudged = judged === markdown;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the lines are those of the faults
-  const badLines = useMemo(() => (isJudged ? told.map(({ line }) => line) : []), [faults, isJudged]);
+  const badLines = useMemo(() => (isJudged ? messages.map(({ line }) => line) : []), [faults, isJudged]);
   return (
     <div>
       <div className="mb-3 flex flex-wrap items-center gap-3">
@@ -122,10 +122,10 @@ export function AgentEditor({ markdown, onChange, faults, judged, onSubmit }: Pr
           {added && `${added} is among its tools.`}
         </span>
       </div>
-      {told.length > 0 && (
+      {messages.length > 0 && (
         <div role="alert" tabIndex={-1} className="mb-3 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
           <ul>
-            {told.map(({ line, msg }) => (
+            {messages.map(({ line, msg }) => (
               <li key={`${line} ${msg}`} className="[overflow-wrap:anywhere]">
                 <span className="mr-2 font-mono text-xs">Line {line}</span>
                 {msg}
@@ -143,7 +143,7 @@ export function AgentEditor({ markdown, onChange, faults, judged, onSubmit }: Pr
         badLines={badLines}
         minHeight={320}
         onSubmit={onSubmit}
-        isInvalid={told.length > 0}
+        isInvalid={messages.length > 0}
       />
       <details className="mt-3 text-sm">
         <summary className="text-soft hover:text-ink">What may stand in it</summary>

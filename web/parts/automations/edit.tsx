@@ -53,7 +53,7 @@ function Editor({ automation, onDirty }: Omit<Props, "mayChange">) {
     done: "Saved",
     onDone: () => onDirty(false),
   });
-  const told = messagesBy(save.error);
+  const messageFor = messagesBy(save.error);
   const body = {
     ...(name === automation.name ? {} : { name }),
     ...(description === (automation.description ?? "") ? {} : { description: description || null }),
@@ -89,14 +89,14 @@ function Editor({ automation, onDirty }: Omit<Props, "mayChange">) {
           isRequired
           value={name}
           onChange={setName}
-          fault={told("name")}
+          fault={messageFor("name")}
           maxLength={255}
         />
         <TextField
           label="Description"
           value={description}
           onChange={setDescription}
-          fault={told("description")}
+          fault={messageFor("description")}
           maxLength={2048}
         />
       </div>

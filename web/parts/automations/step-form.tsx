@@ -35,7 +35,7 @@ interface Props {
 /** One step by form, beside what it gave last time. */
 export function StepForm({ step, steps, actions, kinds, faults, at, state, ...rest }: Props) {
   const put = (change: Partial<StepValue>) => rest.onChange(putInStep(step, change));
-  const told = (name: string) => faults.find(({ loc }) => loc[at.length] === name)?.msg;
+  const messageFor = (name: string) => faults.find(({ loc }) => loc[at.length] === name)?.msg;
   const kind = kinds.find((each) => each.kind === step.kind) ?? null;
   const setWork = (value: string) => {
     const [what, id = ""] = value.split(":", 2);
@@ -49,18 +49,18 @@ export function StepForm({ step, steps, actions, kinds, faults, at, state, ...re
       <div className="min-w-0 space-y-4">
         <div className="flex items-start gap-2">
           <div className="grid min-w-0 grow gap-4 sm:grid-cols-2">
-            <Key step={step} steps={steps} fault={told("key")} onRename={rest.onRename} />
+            <Key step={step} steps={steps} fault={messageFor("key")} onRename={rest.onRename} />
             <TextField
               label="Step name"
               value={step.name ?? ""}
               onChange={(name) => put({ name })}
-              fault={told("name")}
+              fault={messageFor("name")}
               maxLength={255}
             />
           </div>
           <IconButton icon={Trash2} label={`Take out ${step.key}`} onClick={rest.onRemove} />
         </div>
-        <Labelled label="Does" fault={told("actionId") ?? told("kind")}>
+        <Labelled label="Does" fault={messageFor("actionId") ?? messageFor("kind")}>
           {(wiring) => (
             <select
               {...wiring}
@@ -79,14 +79,14 @@ export function StepForm({ step, steps, actions, kinds, faults, at, state, ...re
           step={step}
           steps={steps}
           actions={actions}
-          fault={told("dependsOn")}
+          fault={messageFor("dependsOn")}
           onChange={(dependsOn) => put({ dependsOn })}
         />
         <div className="grid gap-4 sm:grid-cols-2">
           <Labelled
             label="When"
             about="A condition; without one it runs whenever its turn comes."
-            fault={told("when")}
+            fault={messageFor("when")}
           >
             {(wiring) => (
               <TemplateText
@@ -99,7 +99,7 @@ export function StepForm({ step, steps, actions, kinds, faults, at, state, ...re
               />
             )}
           </Labelled>
-          <Labelled label="If it fails" fault={told("onError")}>
+          <Labelled label="If it fails" fault={messageFor("onError")}>
             {(wiring) => (
               <select
                 {...wiring}
@@ -119,7 +119,7 @@ export function StepForm({ step, steps, actions, kinds, faults, at, state, ...re
           <Labelled
             label="For each"
             about="A template that stands for a list; the step runs for each item, as {{item}}."
-            fault={told("forEach")}
+            fault={messageFor("forEach")}
           >
             {(wiring) => (
               <TemplateText
@@ -146,7 +146,7 @@ export function StepForm({ step, steps, actions, kinds, faults, at, state, ...re
               onChange={(text) =>
                 put({ maxParallel: (text === "" ? undefined : Number(text) || text) as number })
               }
-              fault={told("maxParallel")}
+              fault={messageFor("maxParallel")}
             />
           )}
         </div>
@@ -158,7 +158,7 @@ export function StepForm({ step, steps, actions, kinds, faults, at, state, ...re
                 kind={kind}
                 value={step.connectionId ?? ""}
                 onChange={(connectionId) => put({ connectionId })}
-                fault={told("connectionId")}
+                fault={messageFor("connectionId")}
               />
             )}
             <DefinitionEditor

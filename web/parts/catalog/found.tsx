@@ -46,7 +46,7 @@ export function FoundApi({ found, onBack }: Props) {
   const addHttp = useChange("POST /api/v1/api-catalog/http", options);
   const addServer = useChange("POST /api/v1/api-catalog/mcp", options);
   const add = isHttp ? addHttp : addServer;
-  const told = messagesBy(add.error);
+  const messageFor = messagesBy(add.error);
   const what = isHttp ? "endpoints" : "tools";
   if (items.length === 0) return <NothingFound found={found} onBack={onBack} />;
   const send = () => {
@@ -96,7 +96,7 @@ export function FoundApi({ found, onBack }: Props) {
             isRequired
             value={name}
             onChange={setName}
-            fault={told("name")}
+            fault={messageFor("name")}
             about="Agents name it as api:NAME."
             maxLength={255}
           />
@@ -105,7 +105,7 @@ export function FoundApi({ found, onBack }: Props) {
             isRequired
             value={address}
             onChange={setAddress}
-            fault={told("baseUrl") ?? told("url")}
+            fault={messageFor("baseUrl") ?? messageFor("url")}
             maxLength={2048}
           />
           <div className="sm:col-span-2">
@@ -114,11 +114,11 @@ export function FoundApi({ found, onBack }: Props) {
               isRequired
               value={description}
               onChange={setDescription}
-              fault={told("description")}
+              fault={messageFor("description")}
               about="What it is for, for people and for agents."
             />
           </div>
-          <ApiConnection value={connectionId} onChange={setConnectionId} fault={told("connectionId")} />
+          <ApiConnection value={connectionId} onChange={setConnectionId} fault={messageFor("connectionId")} />
           <Check
             label="Ask before each call"
             about={isAdmin ? "Somebody approves the exact arguments." : "Admins decide on this."}

@@ -37,7 +37,7 @@ export function ImportAgain({ api }: { api: CatalogEntry }) {
         onContent={setContent}
         contentType={contentType}
         onContentType={setContentType}
-        told={messagesBy(read.error)}
+        messageFor={messagesBy(read.error)}
       />
     </FormFrame>
   );

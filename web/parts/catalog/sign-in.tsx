@@ -141,7 +141,7 @@ export function SignInDialog({ entryId, server, onClose }: DialogProps) {
   const ofEntry = useChange("POST /api/v1/api-catalog/{api_id}/authorize", options);
   const ofServer = useChange("POST /api/v1/api-catalog/authorize", options);
   const begin = entryId === undefined ? ofServer : ofEntry;
-  const told = messagesBy(begin.error);
+  const messageFor = messagesBy(begin.error);
   const send = () => {
     const wish = {
       grant,
@@ -172,7 +172,7 @@ export function SignInDialog({ entryId, server, onClose }: DialogProps) {
           All of this organization use the sign-in: each call of a tool is made in the name of whoever signs
           in.
         </p>
-        <Labelled label="Who signs in" fault={told("grant")}>
+        <Labelled label="Who signs in" fault={messageFor("grant")}>
           {(wiring) => (
             <select
               {...wiring}
@@ -192,7 +192,7 @@ export function SignInDialog({ entryId, server, onClose }: DialogProps) {
           isRequired={grant === "client_credentials"}
           value={clientId}
           onChange={setClientId}
-          fault={told("clientId")}
+          fault={messageFor("clientId")}
           about="Only where Weir was registered there by hand."
           maxLength={2048}
         />
@@ -202,7 +202,7 @@ export function SignInDialog({ entryId, server, onClose }: DialogProps) {
           isRequired={grant === "client_credentials"}
           value={clientSecret}
           onChange={setClientSecret}
-          fault={told("clientSecret")}
+          fault={messageFor("clientSecret")}
           maxLength={4096}
         />
       </div>

@@ -36,7 +36,7 @@ export function ByAddress({ onFound }: Props) {
     tellsErrors: false,
     onDone: (found) => onFound({ ...found, type: "http" }),
   });
-  const told = messagesBy(discover.error);
+  const messageFor = messagesBy(discover.error);
   return (
     <FormFrame
       title="An API, by its address"
@@ -60,13 +60,13 @@ export function ByAddress({ onFound }: Props) {
           isRequired
           value={address}
           onChange={setAddress}
-          fault={told("baseUrl") ?? told("specUrl")}
+          fault={messageFor("baseUrl") ?? messageFor("specUrl")}
           about="Of the API, or of its OpenAPI description. The usual places are looked at."
           placeholder="https://api.example.com"
           maxLength={2048}
           autoFocus
         />
-        <ApiConnection value={connectionId} onChange={setConnectionId} fault={told("connectionId")} />
+        <ApiConnection value={connectionId} onChange={setConnectionId} fault={messageFor("connectionId")} />
       </div>
     </FormFrame>
   );
@@ -83,7 +83,7 @@ export function ByServer({ onFound }: Props) {
     tellsErrors: false,
     onDone: (found) => onFound({ ...found, url: found.url ?? address.trim(), type: "mcp" }),
   });
-  const told = messagesBy(discover.error);
+  const messageFor = messagesBy(discover.error);
   return (
     <FormFrame
       title="An MCP server"
@@ -109,13 +109,13 @@ export function ByServer({ onFound }: Props) {
             isRequired
             value={address}
             onChange={setAddress}
-            fault={told("mcpUrl")}
+            fault={messageFor("mcpUrl")}
             placeholder="https://mcp.example.com/mcp"
             maxLength={2048}
             autoFocus
           />
         </div>
-        <Labelled label="Transport" fault={told("mcpTransport")} about="Older servers speak SSE.">
+        <Labelled label="Transport" fault={messageFor("mcpTransport")} about="Older servers speak SSE.">
           {(wiring) => (
             <select
               {...wiring}
@@ -128,7 +128,7 @@ export function ByServer({ onFound }: Props) {
             </select>
           )}
         </Labelled>
-        <ApiConnection value={connectionId} onChange={setConnectionId} fault={told("connectionId")} />
+        <ApiConnection value={connectionId} onChange={setConnectionId} fault={messageFor("connectionId")} />
       </div>
     </FormFrame>
   );
@@ -164,7 +164,7 @@ export function ByText({ onFound }: Props) {
         connectionId: null,
       }),
   });
-  const told = messagesBy(read.error);
+  const messageFor = messagesBy(read.error);
   return (
     <FormFrame
       title="What describes it"
@@ -183,14 +183,14 @@ export function ByText({ onFound }: Props) {
         onContent={setContent}
         contentType={contentType}
         onContentType={setContentType}
-        told={told}
+        messageFor={messageFor}
       />
       <div className="mt-4">
         <TextField
           label="Address of the API"
           value={baseUrl}
           onChange={setBaseUrl}
-          fault={told("baseUrl")}
+          fault={messageFor("baseUrl")}
           about="Where the text does not say it."
           placeholder="https://api.example.com"
           maxLength={2048}
@@ -205,11 +205,11 @@ interface TextProps {
   onContent: (content: string) => void;
   contentType: ContentType;
   onContentType: (type: ContentType) => void;
-  told: (field: string) => string | undefined;
+  messageFor: (field: string) => string | undefined;
 }
 
 /** The text of an import, and what it is. */
-export function TextToRead({ content, onContent, contentType, onContentType, told }: TextProps) {
+export function TextToRead({ content, onContent, contentType, onContentType, messageFor }: TextProps) {
   return (
     <div className="space-y-4">
       <LongField
@@ -219,7 +219,7 @@ export function TextToRead({ content, onContent, contentType, onContentType, tol
         rows={10}
         value={content}
         onChange={onContent}
-        fault={told("content")}
+        fault={messageFor("content")}
         about="OpenAPI, curl commands, a HAR or a Postman collection are read as they are; prose by the language model."
         placeholder="curl https://api.example.com/v1/orders?limit=10"
       />
@@ -232,7 +232,7 @@ export function TextToRead({ content, onContent, contentType, onContentType, tol
           onChange={({ target: { files } }) => void files?.[0]?.text().then(onContent)}
         />
       </label>
-      <Labelled label="Kind" fault={told("contentType")}>
+      <Labelled label="Kind" fault={messageFor("contentType")}>
         {(wiring) => (
           <select
             {...wiring}

@@ -96,7 +96,7 @@ export function ConnectionSettings({
         </>
       }
     >
-      <NameFields value={named} onChange={setNamed} told={messagesBy(save.error)}>
+      <NameFields value={named} onChange={setNamed} messageFor={messagesBy(save.error)}>
         <Labelled
           label="Approval required"
           about={maySet ? "Runs wait for a decision." : "Only admins can change this."}

@@ -92,8 +92,8 @@ export default function Editor(props: EditorProps) {
   /** Texts that were told and have not come back as `value` yet. */
   const underWay = useRef<string[]>([]);
   const isPutIn = useRef(false);
-  const told = useRef(props);
-  told.current = props;
+  const latest = useRef(props);
+  latest.current = props;
 
   useEffect(() => {
     const host = box.current;
@@ -103,15 +103,15 @@ export default function Editor(props: EditorProps) {
       root,
       parent: root,
       state: EditorState.create({
-        doc: told.current.value,
+        doc: latest.current.value,
         extensions: [
           basicSetup,
           theme,
           syntaxHighlighting(colours),
           EditorView.lineWrapping,
-          grammar.current.of(grammarOf(language, told.current.tables)),
-          offers.current.of(offersOf(told.current)),
-          marks.current.of(badLinesOf(told.current.badLines)),
+          grammar.current.of(grammarOf(language, latest.current.tables)),
+          offers.current.of(offersOf(latest.current)),
+          marks.current.of(badLinesOf(latest.current.badLines)),
           EditorView.contentAttributes.of({ "aria-label": label }),
           EditorView.theme({ ".cm-content": { minHeight: `${minHeight}px` } }),
           Prec.highest(
@@ -122,9 +122,9 @@ export default function Editor(props: EditorProps) {
                   const { state } = view;
                   view.dispatch({ selection: state.selection }); // closes what is offered
                   // The last keys are to be part of what is sent.
-                  flushSync(() => told.current.onChange(state.doc.toString()));
-                  told.current.onSubmit?.();
-                  return told.current.onSubmit !== undefined;
+                  flushSync(() => latest.current.onChange(state.doc.toString()));
+                  latest.current.onSubmit?.();
+                  return latest.current.onSubmit !== undefined;
                 },
               },
             ]),
@@ -133,7 +133,7 @@ export default function Editor(props: EditorProps) {
             if (!update.docChanged || isPutIn.current) return;
             const text = update.state.doc.toString();
             underWay.current.push(text);
-            told.current.onChange(text);
+            latest.current.onChange(text);
           }),
         ],
       }),

@@ -6,13 +6,13 @@ import { When } from "../base/time.tsx";
 import { type EventText, subjectOf, titleOf, toneOf, who } from "./words.ts";
 
 interface Props {
-  told: EventText;
+  entry: EventText;
   subjects: ReadonlyMap<string, string>;
   onOpen: (event: AuditEvent) => void;
 }
 
 /** One event as a line; what a run told before it on its way can be unfolded. */
-export function EventRow({ told: { event, before }, subjects, onOpen }: Props) {
+export function EventRow({ entry: { event, before }, subjects, onOpen }: Props) {
   const [isUnfolded, setUnfolded] = useState(false);
   return (
     <>
@@ -43,7 +43,7 @@ export function EventRow({ told: { event, before }, subjects, onOpen }: Props) {
       </li>
       {isUnfolded &&
         before.map((each) => (
-          <EventRow key={each.id} told={{ event: each, before: [] }} subjects={subjects} onOpen={onOpen} />
+          <EventRow key={each.id} entry={{ event: each, before: [] }} subjects={subjects} onOpen={onOpen} />
         ))}
     </>
   );

@@ -130,8 +130,8 @@ export function subjectOf({ entity, data }: AuditEvent, subjects: ReadonlyMap<st
     subjects.get(String(kind)),
     entity.type === "dataset" ? entity.id : undefined,
   ];
-  const told = [given.find(isText), isText(message) ? message : error?.message];
-  return told.filter(isText).join(" · ");
+  const texts = [given.find(isText), isText(message) ? message : error?.message];
+  return texts.filter(isText).join(" · ");
 }
 
 /** Who did it: a person, an automation by its name, or Weir. */
@@ -149,7 +149,7 @@ export interface EventText {
 /** Folds into one line what each run told on its way; the newest is first. */
 export function folded(events: readonly AuditEvent[]): readonly EventText[] {
   const ways = new Map<string, AuditEvent[]>();
-  const told: EventText[] = [];
+  const texts: EventText[] = [];
   for (const event of events) {
     const way = event.type === "action.progress" ? ways.get(String(event.data.runId)) : undefined;
     if (way) {
@@ -158,7 +158,7 @@ export function folded(events: readonly AuditEvent[]): readonly EventText[] {
     }
     const before: AuditEvent[] = [];
     if (event.type === "action.progress") ways.set(String(event.data.runId), before);
-    told.push({ event, before });
+    texts.push({ event, before });
   }
-  return told;
+  return texts;
 }

@@ -96,14 +96,14 @@ export function FormFrame({ title, aside, call, drawn, isChanged, verb = "Save",
 interface NameProps {
   value: { name: string; slug: string };
   onChange: (value: { name: string; slug: string }) => void;
-  told: (field: string) => string | undefined;
+  messageFor: (field: string) => string | undefined;
   isNew?: boolean;
   /** Fields beside them. */
   children?: ReactNode;
 }
 
 /** The two names of a thing, which people and programs know it by. */
-export function NameFields({ value, onChange, told, isNew = false, children }: NameProps) {
+export function NameFields({ value, onChange, messageFor, isNew = false, children }: NameProps) {
   return (
     <div className="mb-4 grid gap-4 sm:grid-cols-2">
       <TextField
@@ -111,7 +111,7 @@ export function NameFields({ value, onChange, told, isNew = false, children }: N
         isRequired
         value={value.name}
         onChange={(name) => onChange({ ...value, name })}
-        fault={told("name")}
+        fault={messageFor("name")}
         maxLength={255}
         autoFocus={isNew}
       />
@@ -120,7 +120,7 @@ export function NameFields({ value, onChange, told, isNew = false, children }: N
         isRequired={!isNew}
         value={value.slug}
         onChange={(slug) => onChange({ ...value, slug })}
-        fault={told("slug")}
+        fault={messageFor("slug")}
         {...(isNew ? { placeholder: "made from the name" } : {})}
         maxLength={100}
       />

@@ -31,7 +31,7 @@ export function JsonField({ label, about, text, onChange, onSubmit, name, faults
   const read = readObject(text);
   const own = faults.filter(({ loc }) => loc[1] === name);
   const problems = "problem" in read ? [read.problem] : [];
-  const told = [
+  const messages = [
     ...problems,
     ...own.map(({ loc, msg }) => (loc.length > 2 ? `${loc.slice(2).join(".")}: ${msg}` : msg)),
   ];
@@ -44,13 +44,13 @@ export function JsonField({ label, about, text, onChange, onSubmit, name, faults
         value={text}
         onChange={onChange}
         minHeight={minHeight}
-        isInvalid={told.length > 0}
+        isInvalid={messages.length > 0}
         {...(onSubmit ? { onSubmit } : {})}
       />
-      {told.length > 0 && (
+      {messages.length > 0 && (
         <div role="alert">
           <ul className="mt-1 space-y-0.5 text-xs text-bad">
-            {told.map((each) => (
+            {messages.map((each) => (
               <li key={each} className="[overflow-wrap:anywhere]">
                 {each}
               </li>

@@ -33,16 +33,16 @@ export function FormOrJson({ canDraw = true, value, onChange, onProblem, ...rest
   };
   const read = (next: string) => {
     setTyped(next);
-    let told: string | null = null;
+    let message: string | null = null;
     try {
       const parsed: unknown = next.trim() === "" ? {} : JSON.parse(next);
-      if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) told = rest.wrong;
+      if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) message = rest.wrong;
       else onChange(parsed as Values);
     } catch (error) {
-      told = error instanceof Error ? error.message : "This is not JSON.";
+      message = error instanceof Error ? error.message : "This is not JSON.";
     }
-    setProblem(told);
-    onProblem(told);
+    setProblem(message);
+    onProblem(message);
   };
   return (
     <div>

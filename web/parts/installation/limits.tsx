@@ -38,7 +38,7 @@ export function InstallationLimits({
     done: "Limits saved",
     onDone: () => onDirty(false),
   });
-  const told = messagesBy(save.error);
+  const messageFor = messagesBy(save.error);
   const counts = QUOTA_FIELDS.map(({ name, power }) => [name, countOf(quotas[name], power)] as const);
   const changed = counts.filter(([name, count]) => count !== organization.quotas[name]);
   const egressAllow = linesOf(egress);
@@ -69,7 +69,7 @@ export function InstallationLimits({
                   key={field.name}
                   field={field}
                   text={quotas[field.name]}
-                  told={told("quotas", field.name)}
+                  message={messageFor("quotas", field.name)}
                   onChange={(text) => {
                     setQuotas({ ...quotas, [field.name]: text });
                     onDirty(true);
@@ -101,7 +101,7 @@ export function InstallationLimits({
       <div className="grid gap-4 sm:grid-cols-2">
         <PlanFields
           draft={plan}
-          told={told}
+          messageFor={messageFor}
           onChange={(change) => {
             setPlan({ ...plan, ...change });
             onDirty(true);
@@ -115,17 +115,17 @@ export function InstallationLimits({
 interface QuotaProps {
   field: QuotaField;
   text: string;
-  told: string | undefined;
+  message: string | undefined;
   onChange: (text: string) => void;
 }
 
-function QuotaInput({ field: { label, unit, power, about }, text, told, onChange }: QuotaProps) {
+function QuotaInput({ field: { label, unit, power, about }, text, message, onChange }: QuotaProps) {
   const count = countOf(text, power);
   const hint = power === 0 ? "Enter a whole number." : `Enter a number with at most ${power} decimals.`;
   const isLong = typeof count === "number" && (power > 0 || count > 9999);
   const exact = isLong ? ` ${counted(count)} ${power > 0 ? "bytes" : unit}.` : "";
   return (
-    <Labelled label={label} about={about + exact} fault={count === undefined ? hint : told}>
+    <Labelled label={label} about={about + exact} fault={count === undefined ? hint : message}>
       {(wiring) => (
         <span className="flex items-center gap-2">
           <input

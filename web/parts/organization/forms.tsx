@@ -29,7 +29,7 @@ export function OrganizationSettings({
     done: "Saved",
     onDone: () => onDirty(false),
   });
-  const told = messagesBy(save.error);
+  const messageFor = messagesBy(save.error);
   const put = (change: Partial<typeof draft>) => {
     setDraft({ ...draft, ...change });
     onDirty(true);
@@ -56,7 +56,7 @@ export function OrganizationSettings({
           isRequired
           value={draft.name}
           onChange={(name) => put({ name })}
-          fault={told("name")}
+          fault={messageFor("name")}
           maxLength={255}
         />
         <TextField
@@ -64,13 +64,13 @@ export function OrganizationSettings({
           isRequired
           value={draft.slug}
           onChange={(slug) => put({ slug })}
-          fault={told("slug")}
+          fault={messageFor("slug")}
           {...(draft.slug === organization.slug
             ? { about: "Stands in the addresses of webhooks." }
             : { about: "The addresses of webhooks change with it; tell whoever sends to the old ones." })}
           maxLength={100}
         />
-        <PlanFields draft={draft} onChange={put} told={told} />
+        <PlanFields draft={draft} onChange={put} messageFor={messageFor} />
       </div>
       <div className="mt-4">
         <Check
@@ -93,7 +93,7 @@ export function NewOrganization({ onClose }: { onClose: () => void }) {
     tellsErrors: false,
     onDone: ({ id }) => switchTo(id),
   });
-  const told = messagesBy(create.error);
+  const messageFor = messagesBy(create.error);
   return (
     <FormDialog
       title="New organization"
@@ -111,14 +111,14 @@ export function NewOrganization({ onClose }: { onClose: () => void }) {
         isRequired
         value={name}
         onChange={setName}
-        fault={told("name")}
+        fault={messageFor("name")}
         maxLength={255}
       />
       <TextField
         label="Slug"
         value={slug}
         onChange={setSlug}
-        fault={told("slug")}
+        fault={messageFor("slug")}
         placeholder="made from the name"
         maxLength={100}
       />

@@ -103,7 +103,7 @@ function Invite({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
     tellsErrors: false,
     onDone: onMade,
   });
-  const told = messagesBy(create.error);
+  const messageFor = messagesBy(create.error);
   return (
     <FormDialog
       title="Invite somebody"
@@ -118,10 +118,10 @@ function Invite({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
         isRequired
         value={email}
         onChange={setEmail}
-        fault={told("email")}
+        fault={messageFor("email")}
         maxLength={254}
       />
-      <RoleField value={roleSlug} onChange={setRole} fault={told("roleSlug")} />
+      <RoleField value={roleSlug} onChange={setRole} fault={messageFor("roleSlug")} />
     </FormDialog>
   );
 }

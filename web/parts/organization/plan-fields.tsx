@@ -43,17 +43,17 @@ export function planChange(
 interface Props {
   draft: PlanDraft;
   onChange: (change: Partial<PlanDraft>) => void;
-  told: (...path: string[]) => string | undefined;
+  messageFor: (...path: string[]) => string | undefined;
 }
 
-export function PlanFields({ draft, onChange, told }: Props) {
+export function PlanFields({ draft, onChange, messageFor }: Props) {
   const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
   const usual = (meta.data?.limits.webhooks as Record<Plan, Rate> | undefined)?.[draft.plan];
   return (
     <>
       <Labelled
         label="Plan"
-        fault={told("plan")}
+        fault={messageFor("plan")}
         about={usual ? `Webhooks that come in: ${usual.perMinute} a minute, ${usual.burst} at once.` : null}
       >
         {(wiring) => (
@@ -78,14 +78,14 @@ export function PlanFields({ draft, onChange, told }: Props) {
             label="Webhooks a minute"
             value={draft.perMinute}
             onChange={(perMinute) => onChange({ perMinute })}
-            fault={told("webhookRate", "perMinute")}
+            fault={messageFor("webhookRate", "perMinute")}
             placeholder={usual ? String(usual.perMinute) : ""}
           />
           <TextField
             label="At once"
             value={draft.burst}
             onChange={(burst) => onChange({ burst })}
-            fault={told("webhookRate", "burst")}
+            fault={messageFor("webhookRate", "burst")}
             placeholder={usual ? String(usual.burst) : ""}
           />
         </fieldset>

@@ -13,7 +13,7 @@ const around = (at: string, ms: number) => new Date(Date.parse(at) + ms).toISOSt
 /** The webhook that set a run off, as far as the trail knows it; null for all others. */
 function useDelivery(run: AutomationRun) {
   const isWebhook = run.triggerMethod === "webhook";
-  const told = useApi(
+  const events = useApi(
     "GET /api/v1/events",
     {
       query: {
@@ -26,7 +26,7 @@ function useDelivery(run: AutomationRun) {
     },
     { enabled: isWebhook, isFixed: true },
   );
-  const id = told.data?.items.find(({ data }) => data.runId === run.id)?.data.deliveryId;
+  const id = events.data?.items.find(({ data }) => data.runId === run.id)?.data.deliveryId;
   const delivery = useApi(
     "GET /api/v1/webhook-deliveries/{delivery_id}",
     { path: { delivery_id: String(id) } },

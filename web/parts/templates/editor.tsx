@@ -51,7 +51,7 @@ export function TemplateEditor({
         </p>
       )}
       <div className="mb-5 grid gap-4 sm:grid-cols-2">
-        <TemplateNames text={text} onChange={put} told={messagesBy(save.error)} />
+        <TemplateNames text={text} onChange={put} messageFor={messagesBy(save.error)} />
       </div>
       <TemplateParts
         type={template.templateType}

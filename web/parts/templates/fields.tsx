@@ -105,9 +105,9 @@ export function TemplateParts({ type, text, onChange, faults, onSubmit }: Props)
 export function TemplateNames({
   text,
   onChange,
-  told,
+  messageFor,
 }: Pick<Props, "text" | "onChange"> & {
-  told: (field: string) => string | undefined;
+  messageFor: (field: string) => string | undefined;
 }) {
   return (
     <>
@@ -116,14 +116,14 @@ export function TemplateNames({
         isRequired
         value={text.displayName}
         onChange={(displayName) => onChange({ ...text, displayName })}
-        fault={told("displayName")}
+        fault={messageFor("displayName")}
         maxLength={255}
       />
       <TextField
         label="Description"
         value={text.description}
         onChange={(description) => onChange({ ...text, description })}
-        fault={told("description")}
+        fault={messageFor("description")}
         maxLength={4096}
       />
     </>

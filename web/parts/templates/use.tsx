@@ -71,7 +71,7 @@ function NewConnection({ template }: { template: Template }) {
         )
       }
     >
-      <NameFields value={named} onChange={setNamed} told={messagesBy(create.error)} isNew />
+      <NameFields value={named} onChange={setNamed} messageFor={messagesBy(create.error)} isNew />
       <SchemaForm
         schema={configSchema}
         value={config}
@@ -95,7 +95,7 @@ function NewAction({ template }: { template: Template }) {
     done: ({ name }) => `Created ${name}`,
     onDone: ({ id }) => go(`/actions/${id}`),
   });
-  const told = messagesBy(create.error);
+  const messageFor = messagesBy(create.error);
   return (
     <FormFrame
       title="New action"
@@ -119,13 +119,13 @@ function NewAction({ template }: { template: Template }) {
         It gets the template's definition, filled in with the defaults of its inputs, and is changed on its
         own page. A bundle asks for the inputs by a form.
       </p>
-      <NameFields value={named} onChange={setNamed} told={told} isNew>
+      <NameFields value={named} onChange={setNamed} messageFor={messageFor} isNew>
         {kind && kind.providers.length > 0 && (
           <ConnectionChoice
             kind={kind}
             value={connectionId}
             onChange={setConnectionId}
-            fault={told("connectionId")}
+            fault={messageFor("connectionId")}
           />
         )}
       </NameFields>

@@ -30,7 +30,7 @@ export function WebhookSettings({
     ...(url === webhook.url ? {} : { url }),
     ...(JSON.stringify(events) === JSON.stringify(webhook.events) ? {} : { events }),
   };
-  const told = messagesBy(save.error);
+  const messageFor = messagesBy(save.error);
   return (
     <FormFrame
       title="What is sent where"
@@ -48,7 +48,7 @@ export function WebhookSettings({
             setUrl(next);
             onDirty(true);
           }}
-          fault={told("url")}
+          fault={messageFor("url")}
           maxLength={2048}
         />
         <EventPicker
@@ -57,7 +57,7 @@ export function WebhookSettings({
             setEvents(next);
             onDirty(true);
           }}
-          fault={told("events")}
+          fault={messageFor("events")}
         />
       </div>
     </FormFrame>
