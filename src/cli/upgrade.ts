@@ -58,10 +58,10 @@ interface Asked {
   "allow-older"?: boolean | undefined;
 }
 
-async function install(program: string, asked: Asked, host: Host): Promise<Done> {
-  const { file } = asked;
-  const key = keyFor(asked["public-key"]);
-  const path = asked.signature ?? `${file}.sig`;
+async function install(program: string, options: Asked, host: Host): Promise<Done> {
+  const { file } = options;
+  const key = keyFor(options["public-key"]);
+  const path = options.signature ?? `${file}.sig`;
   if (!existsSync(file)) throw new AppError("not_found", `There is no file ${file}.`);
   if (!existsSync(path))
     throw new AppError("not_found", `There is no signature ${path}; name it with --signature FILE.`);
@@ -77,7 +77,7 @@ async function install(program: string, asked: Asked, host: Host): Promise<Done>
   const staged = stage(file, program, systemClock.now());
   try {
     refuseOther(file, release, staged);
-    if (!asked["allow-older"]) refuseOlder(file, release.version);
+    if (!options["allow-older"]) refuseOlder(file, release.version);
     const about = await trial(file, staged.path, release);
     const changed = staged.sha256 !== hashOf(program);
     if (changed) swap(staged.path, program);

@@ -240,7 +240,7 @@ function lakeContext(
     tables: () => readTables(ctx.db, { organizationId }),
     table: async (layer, dataset, table) =>
       (await readTables(ctx.db, { organizationId, layer, dataset, table }))[0] ?? null,
-    past: (asked) => readPast(ctx.db, organizationId, asked),
+    past: (reference) => readPast(ctx.db, organizationId, reference),
     localPath: (file) => ctx.lake.localPath(file, (release) => void undo.add(release)),
     add: (at, file) => ctx.lake.add({ organizationId, ...at }, file),
     cursor: (resource) => findCursor(ctx, ownerOf(run), resource),

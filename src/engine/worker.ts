@@ -156,13 +156,13 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
       }
     },
     async renew() {
-      const asked = new Set(underWay());
-      const { cancelled, lost } = await renewLeases(app, [...asked]);
+      const checked = new Set(underWay());
+      const { cancelled, lost } = await renewLeases(app, [...checked]);
       for (const id of cancelled) jobs.get(id)?.control.abort(new Ended("cancelled"));
       for (const id of lost) {
         const job = jobs.get(id);
         // a try that has ended meanwhile holds no lease; the next one, which has its own, is not lost
-        if (job && asked.has(job.run)) job.control.abort(new Ended("lost"));
+        if (job && checked.has(job.run)) job.control.abort(new Ended("lost"));
       }
       if (stranded.length === 0) return;
       const again = stranded;

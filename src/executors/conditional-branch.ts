@@ -88,9 +88,9 @@ async function choose(
     if (!(error instanceof ExpressionTooLong)) throw error;
     await yieldNow(); // many runs may come here one behind the other
   }
-  const asked = { texts: textsOf(definition), scope, kept, allowanceMs: MAX_CONDITIONS_MS };
+  const request = { texts: textsOf(definition), scope, kept, allowanceMs: MAX_CONDITIONS_MS };
   const { organizationId } = run;
-  return taken(definition, (await decideConditions(compute, asked, { organizationId, signal })).first);
+  return taken(definition, (await decideConditions(compute, request, { organizationId, signal })).first);
 }
 
 const textsOf = ({ branches }: Branches) => branches.map(({ when }) => when);

@@ -59,7 +59,7 @@ export interface RunLake {
   /** Null where no load has made it yet. */
   table(layer: string, dataset: string, table: string): Promise<LakeTable | null>;
   /** A table, by the name that SQL has for it, as a load left it. Throws `sql_error` where that can't be shown. */
-  past(asked: { layer: string; name: string; loadId: string }): Promise<LakeTable>;
+  past(reference: { layer: string; name: string; loadId: string }): Promise<LakeTable>;
   localPath(file: Pick<LakeFile, "path">): Promise<string>;
   add(
     at: { layer: string; dataset: string; table: string; loadId: string },

@@ -35,9 +35,11 @@ export async function sqlTables(
 export const pastTables = (
   lake: Pick<Lake, "localPath">,
   past: readonly PastTable[],
-  read: (asked: PastTable) => Promise<LakeTable>,
+  read: (reference: PastTable) => Promise<LakeTable>,
 ): Promise<SqlTable[]> =>
-  Promise.all(past.map(async (asked) => sqlTable(lake, asked.layer, asked.view, await read(asked))));
+  Promise.all(
+    past.map(async (reference) => sqlTable(lake, reference.layer, reference.view, await read(reference))),
+  );
 
 const sqlTable = async (
   lake: Pick<Lake, "localPath">,
@@ -53,7 +55,7 @@ const sqlTable = async (
 
 /** Where SQL over the lake finds its tables: `past` gives one as a load left it, by the name that SQL has for it. */
 interface Source extends Pick<Lake, "localPath"> {
-  past(asked: PastTable): Promise<LakeTable>;
+  past(reference: PastTable): Promise<LakeTable>;
 }
 
 /** A table as a load left it. */
@@ -71,7 +73,7 @@ export async function lakeJob(
 ): Promise<{ job: SqlJob; past: TableAtLoad[] }> {
   const { sql, past } = takeAsOf(given, parameters);
   const left = new Map(
-    await Promise.all(past.map(async (asked) => [asked, await source.past(asked)] as const)),
+    await Promise.all(past.map(async (reference) => [reference, await source.past(reference)] as const)),
   );
   const [present, ...views] = await Promise.all([
     sqlTables(source, tables, sql),

@@ -40,12 +40,12 @@ export function agreedVersion(host: string, { protocolVersion }: JsonObject): st
 /** What we say to a server that asks us something: we are there, and nobody answers its questions. */
 export function replyTo(
   host: string,
-  { id, ...asked }: Extract<RpcMessage, { kind: "request" }>,
+  { id, ...request }: Extract<RpcMessage, { kind: "request" }>,
   declined: string[],
 ): JsonObject {
-  const { method } = asked;
+  const { method } = request;
   if (method === "ping") return { jsonrpc: "2.0", id, result: {} };
-  noteDecline(declined, host, asked);
+  noteDecline(declined, host, request);
   if (method === ELICIT) return { jsonrpc: "2.0", id, result: DECLINE };
   const isSampling = method === SAMPLE; // the code that the revision of 2025-11-25 gives for a no
   const error = isSampling

@@ -30,7 +30,7 @@ export function openAiCompatible({ egress, baseUrl, apiKey, model: usual }: Opti
         model,
         secrets: apiKey === null ? [] : [apiKey],
       };
-      const ask = (asked: ModelRequest) =>
+      const ask = (modelRequest: ModelRequest) =>
         egress.fetch(`${baseUrl}/chat/completions`, {
           method: "POST",
           headers: {
@@ -38,7 +38,7 @@ export function openAiCompatible({ egress, baseUrl, apiKey, model: usual }: Opti
             accept: "text/event-stream",
             ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
           },
-          body: JSON.stringify(bodyOf(asked, model)),
+          body: JSON.stringify(bodyOf(modelRequest, model)),
           signal,
           timeoutMs: 0,
           maxRedirects: 0,

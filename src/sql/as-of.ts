@@ -43,9 +43,9 @@ export function takeAsOf(
       throw new AppError("sql_error", "AS OF stands after a table with its layer, such as raw.orders.");
     }
     const loadId = loadOf(load, parameters);
-    const asked = { layer: plain(layer), name: plain(name), loadId };
-    const key = JSON.stringify(asked).toLowerCase();
-    const table = past.get(key) ?? { ...asked, view: `past ${past.size + 1}` };
+    const reference = { layer: plain(layer), name: plain(name), loadId };
+    const key = JSON.stringify(reference).toLowerCase();
+    const table = past.get(key) ?? { ...reference, view: `past ${past.size + 1}` };
     past.set(key, table);
     const alias = isNamed(tokens[at + 3]) ? "" : ` AS ${quoteName(table.name)}`;
     text += `${sql.slice(done, layer.start)}${quoteName(table.layer)}.${quoteName(table.view)}${alias}`;

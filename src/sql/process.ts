@@ -67,9 +67,9 @@ export function startChild(options: ChildOptions): Child {
   const finish = (act: (waiting: Waiting) => void) => {
     if (watch) clearInterval(watch);
     watch = null;
-    const asked = waiting;
+    const pending = waiting;
     waiting = null;
-    if (asked) act(asked);
+    if (pending) act(pending);
   };
 
   const spawned = Bun.spawn([...self], {
@@ -94,10 +94,10 @@ export function startChild(options: ChildOptions): Child {
         loaded.resolve(true);
       }
       if (message.kind === "rows") waiting?.onRows(message.text);
-      if (message.kind === "end") finish((asked) => asked.resolve(message.result));
+      if (message.kind === "end") finish((pending) => pending.resolve(message.result));
       if (message.kind === "error") {
         const { code, message: text, retryable } = message;
-        finish((asked) => asked.reject(new AppError(code, text, { retryable })));
+        finish((pending) => pending.reject(new AppError(code, text, { retryable })));
       }
     },
     onExit(_spawned, code, signal) {
@@ -105,7 +105,7 @@ export function startChild(options: ChildOptions): Child {
       loaded.resolve(false);
       const cause = `exit code ${code}, signal ${signal}; ${complaint}`;
       death ??= new AppError(isReady ? "sql_error" : "internal", isReady ? CRASHED : NOT_STARTED, { cause });
-      finish((asked) => asked.reject(death));
+      finish((pending) => pending.reject(death));
     },
   });
   lowerPriority(spawned.pid, PRIORITIES.sql);

@@ -209,15 +209,15 @@ export function openSql(options: SqlOptions): Sql {
       return {
         run(sql, parameters = [], { isTenants } = { isTenants: false }) {
           const rows: Record<string, Json>[] = [];
-          const asked = last.then(() => {
+          const pending = last.then(() => {
             const timer = isTenants ? killLate(child, options.timeoutMs) : undefined;
             const result = child.ask({ kind: "run", sql, parameters }, (text) => {
               for (const row of JSON.parse(text)) rows.push(row);
             });
             return result.finally(() => clearTimeout(timer));
           });
-          last = asked.catch(() => undefined); // told to its own caller; the next statement may still run
-          return asked.then(() => rows);
+          last = pending.catch(() => undefined); // told to its own caller; the next statement may still run
+          return pending.then(() => rows);
         },
         close,
       };

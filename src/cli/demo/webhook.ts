@@ -79,10 +79,10 @@ async function watch(
     if (step) scene.wait(`${step.key}, ${done} of ${runs[0]?.steps.length} steps done, ${seconds} s`);
     if (runs[0]?.steps.some(({ status }) => status === "waiting")) {
       const { items } = await client.get<Static<typeof ApprovalPage>>("/api/v1/approvals");
-      const asked = items.find((item) => item.automationRunId === runs[0]?.id);
-      if (asked) {
-        await client.post(`/api/v1/approvals/${asked.id}/approve`, {});
-        approved = asked.id;
+      const approval = items.find((item) => item.automationRunId === runs[0]?.id);
+      if (approval) {
+        await client.post(`/api/v1/approvals/${approval.id}/approve`, {});
+        approved = approval.id;
       }
     }
     await clock.sleep(POLL_MS);

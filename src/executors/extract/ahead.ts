@@ -4,11 +4,11 @@
  */
 export async function* ahead<T>(pages: AsyncIterable<T>): AsyncGenerator<T> {
   const iterator = pages[Symbol.asyncIterator]();
-  let asked = iterator.next();
+  let next = iterator.next();
   try {
-    for (let page = await asked; !page.done; page = await asked) {
-      asked = iterator.next();
-      asked.catch(() => undefined); // thrown when it is its turn
+    for (let page = await next; !page.done; page = await next) {
+      next = iterator.next();
+      next.catch(() => undefined); // thrown when it is its turn
       yield page.value;
     }
   } finally {

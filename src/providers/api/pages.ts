@@ -60,7 +60,7 @@ export const isExpired = (error: unknown): error is AppError =>
 export async function* walkPages<PageRequest, Row = JsonObject>(
   walk: PageWalk<PageRequest, Row>,
 ): AsyncGenerator<Row[]> {
-  const asked = new Set<string>();
+  const seen = new Set<string>();
   const recent = new Recent(walk);
   let request: PageRequest | null = walk.first;
   let given = 0;
@@ -69,18 +69,18 @@ export async function* walkPages<PageRequest, Row = JsonObject>(
   while (request !== null) {
     walk.signal.throwIfAborted();
     const key = JSON.stringify(request);
-    if (asked.has(key)) {
+    if (seen.has(key)) {
       throw new AppError(
         "upstream",
         `${walk.system} named the same next page twice; its list would never end.`,
       );
     }
-    asked.add(key);
+    seen.add(key);
     const page: ApiPage<PageRequest, Row> | Again<PageRequest> = await readOrResume(
       walk,
       request,
       recent,
-      asked,
+      seen,
     );
     if ("again" in page) {
       request = page.again;
@@ -108,7 +108,7 @@ export async function* walkPages<PageRequest, Row = JsonObject>(
     }
     if (request !== null && walk.resumeAfter !== undefined && sinceResume >= walk.resumeAfter) {
       const next = resumed(walk, recent);
-      if (next !== null && !asked.has(JSON.stringify(next))) {
+      if (next !== null && !seen.has(JSON.stringify(next))) {
         request = next;
         sinceResume = 0;
       }
@@ -125,13 +125,13 @@ async function readOrResume<PageRequest, Row>(
   walk: PageWalk<PageRequest, Row>,
   request: PageRequest,
   recent: Recent<PageRequest, Row>,
-  asked: ReadonlySet<string>,
+  seen: ReadonlySet<string>,
 ): Promise<ApiPage<PageRequest, Row> | Again<PageRequest>> {
   try {
     return await walk.read(request);
   } catch (error) {
     const again = isExpired(error) ? resumed(walk, recent) : null;
-    if (again === null || asked.has(JSON.stringify(again))) throw error;
+    if (again === null || seen.has(JSON.stringify(again))) throw error;
     return { again };
   }
 }

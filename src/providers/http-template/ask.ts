@@ -62,7 +62,7 @@ export interface Reply {
  * on the same server alone; a kept token that is refused is replaced once.
  * Throws `upstream`; the other side's words in it may hold what is in `secrets`.
  */
-export function ask(asking: Asking, asked: AskOptions): Promise<Reply> {
+export function ask(asking: Asking, options: AskOptions): Promise<Reply> {
   const { link, system, endpoint, spec } = asking;
   const { requestsPerMinute: rate } = endpoint;
   const draws: Draw[] = [{ name: "http", capacity: 1_000, perSecond: 1_000 }];
@@ -72,8 +72,8 @@ export function ask(asking: Asking, asked: AskOptions): Promise<Reply> {
     system,
     isHurried: false,
     draws: () => draws,
-    send: () => send(asking, asked.pageRequest),
-    read: (response) => read(asking, response, draws, asked),
+    send: () => send(asking, options.pageRequest),
+    read: (response) => read(asking, response, draws, options),
   });
 }
 

@@ -43,13 +43,13 @@ export async function extractTable(
       isRead = isWhole;
       if (!isWhole) await session.close();
     });
-    const asked = { ...request, columns: keys, range: null, maxRows: null };
+    const keysRequest = { ...request, columns: keys, range: null, maxRows: null };
     return {
       ...rows,
       // After a read that was cut short another session looks: what has come since is no harm, it is not in the lake yet.
       async keys() {
         const open = isRead ? session : await openSession(link, EXTRACT_TIMEOUT_MS);
-        return read(link, open, table, asked, () => open.close());
+        return read(link, open, table, keysRequest, () => open.close());
       },
       close: () => session.close(),
     };

@@ -40,7 +40,7 @@ export async function beginTurn(
 ): Promise<LiveTurn> {
   const ctx: Context = { ...person, privateTo: person.actor.id };
   const thread = await findThread(ctx, threadId);
-  const asked = readRequest(input);
+  const request = readRequest(input);
   ctx.models.require();
   const spec = await findAgentNamed(ctx, thread.agentSpecId);
   if (!spec)
@@ -48,7 +48,7 @@ export async function beginTurn(
   refuseSecond(thread);
   const agent = await openAgent(ctx, spec, { timezone, trustedSince: thread.createdAt });
   await checkBudget(ctx);
-  const { turn, message, before } = await write(ctx, (tx) => store(tx, thread.id, asked, timezone));
+  const { turn, message, before } = await write(ctx, (tx) => store(tx, thread.id, request, timezone));
   const said = await ctx.db
     .select()
     .from(chatMessages)
@@ -66,17 +66,17 @@ function refuseSecond({ activeTurnId, lastTurnStatus }: ThreadRow): void {
   throw new AppError("conflict", `One turn at a time: the agent ${why}.`);
 }
 
-async function store(tx: WriteContext, threadId: string, asked: ChatRequest, timezone: string | null) {
+async function store(tx: WriteContext, threadId: string, request: ChatRequest, timezone: string | null) {
   const thread = await findThread(tx, threadId);
   refuseSecond(thread);
   const at = timestamp(tx.clock);
   const turnId = tx.ids.uuid();
   const question =
-    asked.content === null
-      ? await takeBack(tx, thread, asked.messageId)
-      : newQuestion(tx, thread, turnId, asked);
-  if (asked.content !== null) {
-    await replaceAsked(tx, thread, asked.messageId);
+    request.content === null
+      ? await takeBack(tx, thread, request.messageId)
+      : newQuestion(tx, thread, turnId, request);
+  if (request.content !== null) {
+    await replaceAsked(tx, thread, request.messageId);
     await tx.db.insert(chatMessages).values(question);
   }
   const id = tx.ids.uuid();
@@ -126,15 +126,15 @@ async function store(tx: WriteContext, threadId: string, asked: ChatRequest, tim
       updatedAt: at,
     })
     .where(eq(chatThreads.id, thread.id));
-  const data = { turnId, agentSpecId: thread.agentSpecId, isRegenerated: asked.content === null };
+  const data = { turnId, agentSpecId: thread.agentSpecId, isRegenerated: request.content === null };
   await record(tx, "chat_turn.started", { type: "chat_thread", id: thread.id }, data);
   return { turn, message, before: question.id };
 }
 
-function newQuestion(tx: WriteContext, thread: ThreadRow, turnId: string, asked: ChatRequest): MessageRow {
+function newQuestion(tx: WriteContext, thread: ThreadRow, turnId: string, request: ChatRequest): MessageRow {
   const at = timestamp(tx.clock);
   const id = tx.ids.uuid();
-  const text = asked.content ?? "";
+  const text = request.content ?? "";
   return {
     id,
     organizationId: tx.organizationId,
@@ -144,7 +144,7 @@ function newQuestion(tx: WriteContext, thread: ThreadRow, turnId: string, asked:
     content: text,
     format: "text",
     rawData: {
-      id: asked.clientId ?? id,
+      id: request.clientId ?? id,
       role: "user",
       metadata: { turnId, createdAt: at },
       parts: [{ type: "text", text, state: "done" }],

@@ -56,8 +56,13 @@ interface Use {
 export async function requireApproval(ctx: Context, row: ConnectionRow, use: Use): Promise<void> {
   const { runId, kind, definition, purpose } = use;
   const { id, provider, config } = row;
-  const asked = { kind, definition, purpose, connection: { id, provider, config, template: row.definition } };
-  const hash = Bun.SHA256.hash(canonicalJson(asked as unknown as JsonObject), "hex");
+  const request = {
+    kind,
+    definition,
+    purpose,
+    connection: { id, provider, config, template: row.definition },
+  };
+  const hash = Bun.SHA256.hash(canonicalJson(request as unknown as JsonObject), "hex");
   if (await isApproved(ctx, runId, hash)) return;
   if (measure(definition, MAX_APPROVED_CHARACTERS) > MAX_APPROVED_CHARACTERS) {
     const message = `The definition is too long to be approved: more than ${MAX_APPROVED_CHARACTERS} characters.`;

@@ -52,7 +52,7 @@ export async function jobOf(
   const { organizationId, lake } = ctx;
   const { sql, past } = takeAsOf(given, parameters);
   const tables = await sqlTables(lake, await readTables(ctx.db, { organizationId }), sql);
-  const before = await pastTables(lake, past, (asked) => readPast(ctx.db, organizationId, asked));
+  const before = await pastTables(lake, past, (reference) => readPast(ctx.db, organizationId, reference));
   return { tables: [...tables, ...before], sql, parameters, organizationId };
 }
 

@@ -38,7 +38,7 @@ interface Listener {
  */
 async function readTurn(
   threadId: string,
-  asked: Asked | null,
+  request: Asked | null,
   on: Listener,
 ): Promise<"done" | "none" | "lost"> {
   const path = { thread_id: threadId };
@@ -48,10 +48,10 @@ async function readTurn(
   const headers: Record<string, string> = timeZone ? { "x-user-timezone": timeZone } : {};
   let isOpen = false;
   try {
-    const stream = asked
+    const stream = request
       ? follow(
           "POST /api/v1/chat/threads/{thread_id}/turns/stream",
-          { path, body: asked },
+          { path, body: request },
           { ...options, headers },
         )
       : follow("GET /api/v1/chat/threads/{thread_id}/turns/stream", { path }, options);
@@ -64,7 +64,7 @@ async function readTurn(
     }
   } catch (error) {
     if (on.signal.aborted) throw error;
-    if (error instanceof ApiError && (error.status > 0 || asked)) throw error;
+    if (error instanceof ApiError && (error.status > 0 || request)) throw error;
     return "lost";
   }
   return isOpen ? "lost" : "none";
@@ -100,7 +100,7 @@ export function useTurn(thread: Thread) {
   const { id } = thread;
 
   const carry = useCallback(
-    async (asked: Asked | null): Promise<boolean> => {
+    async (request: Asked | null): Promise<boolean> => {
       if (control.current) return false;
       const own = new AbortController();
       control.current = own;
@@ -109,7 +109,7 @@ export function useTurn(thread: Thread) {
       const on: Listener = {
         signal,
         onOpen() {
-          if (!asked) return;
+          if (!request) return;
           setState("answering");
           void renew(queries).then(() => signal.aborted || setQuestion(null));
         },
@@ -121,10 +121,10 @@ export function useTurn(thread: Thread) {
           failure = new Error(text);
         },
       };
-      if (asked) setProblem(null);
-      setState(asked ? "asking" : "answering");
+      if (request) setProblem(null);
+      setState(request ? "asking" : "answering");
       try {
-        let end = await readTurn(id, asked, on);
+        let end = await readTurn(id, request, on);
         for (let tries = 0; end === "lost" && !signal.aborted; tries++) {
           setState("lost");
           await pause(RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 0, signal);
@@ -134,13 +134,13 @@ export function useTurn(thread: Thread) {
         if (end === "none") await pause(RETRY_MS[1] ?? 0, signal);
       } catch (error) {
         failure = error instanceof Error ? error : new Error(String(error));
-        if (!asked) await pause(RETRY_MS[2] ?? 0, signal);
+        if (!request) await pause(RETRY_MS[2] ?? 0, signal);
       }
       if (signal.aborted) return false;
       await renew(queries);
       own.abort();
       control.current = null;
-      if (asked || failure) setProblem(failure);
+      if (request || failure) setProblem(failure);
       setQuestion(null);
       setLive(null);
       setState("idle");

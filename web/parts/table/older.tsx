@@ -30,8 +30,8 @@ export function useOlder<K extends CursorCall>(name: K, given: CallInput<K>, opt
   const list = useInfiniteQuery({
     queryKey: [name, given, "pages"],
     queryFn: async ({ signal, pageParam }) => {
-      const asked = { ...parts, query: { ...parts.query, limit: LIMIT, cursor: pageParam } };
-      const page = await call(name, asked as unknown as CallInput<K>, { signal });
+      const request = { ...parts, query: { ...parts.query, limit: LIMIT, cursor: pageParam } };
+      const page = await call(name, request as unknown as CallInput<K>, { signal });
       return page as unknown as { items: ItemOf<K>[]; nextCursor?: string };
     },
     initialPageParam: "",
