@@ -186,11 +186,11 @@ function explained(path: string, error: unknown): ConfigError {
 /** The master key: from the environment, else from `secret.key`, which is made when nothing needs an older one. */
 export function masterKey(
   folder: Pick<DataFolder, "path">,
-  given: string | null,
+  secret: string | null,
   isNew: boolean,
   ids: Ids,
 ): Uint8Array {
-  if (given !== null) return parseMasterKey(given);
+  if (secret !== null) return parseMasterKey(secret);
   const file = keyFile(folder.path);
   if (existsSync(file)) return readKey(file);
   if (!isNew) {
@@ -278,11 +278,11 @@ export function flushFolder(file: string): void {
 }
 
 /** The master key that `WEIR_SECRET_KEY` names. */
-export const parseMasterKey = (given: string): Uint8Array => decodeKey(given, "WEIR_SECRET_KEY");
+export const parseMasterKey = (text: string): Uint8Array => decodeKey(text, "WEIR_SECRET_KEY");
 
 /** The master key that `WEIR_SECRET_KEY_PREVIOUS` names; null where it is not set. */
-export const previousMasterKey = (given: string | null): Uint8Array | null =>
-  given === null ? null : decodeKey(given, "WEIR_SECRET_KEY_PREVIOUS");
+export const previousMasterKey = (text: string | null): Uint8Array | null =>
+  text === null ? null : decodeKey(text, "WEIR_SECRET_KEY_PREVIOUS");
 
 function decodeKey(text: string, source: string): Uint8Array {
   const key = Buffer.from(text, "base64");

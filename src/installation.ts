@@ -101,13 +101,13 @@ function refuse(sentence: string | null): void {
 
 /** The sentence for a database or lake elsewhere than the settings say; null where they agree, or nobody knows. */
 export function wrongLocation(settings: Locations): string | null {
-  const given = locationsOf(settings);
+  const configured = locationsOf(settings);
   const kept = readInstallation(settings.dataFolder);
   return (
     (kept.database === undefined ? signOfDatabase(settings) : null) ??
-    difference("WEIR_DATABASE_URL", "database", "in its file weir.db", kept.database, given.database) ??
-    difference("WEIR_LAKE_URL", "lake", "in its folder lake", kept.lake, given.lake) ??
-    difference("WEIR_LAKE_ENDPOINT", "lake", "at Amazon S3", kept.lakeEndpoint, given.lakeEndpoint)
+    difference("WEIR_DATABASE_URL", "database", "in its file weir.db", kept.database, configured.database) ??
+    difference("WEIR_LAKE_URL", "lake", "in its folder lake", kept.lake, configured.lake) ??
+    difference("WEIR_LAKE_ENDPOINT", "lake", "at Amazon S3", kept.lakeEndpoint, configured.lakeEndpoint)
   );
 }
 
@@ -119,8 +119,8 @@ function signOfDatabase({ dataFolder, databaseUrl }: Locations): string | null {
     return "This data directory keeps its database on a server, and WEIR_DATABASE_URL is not set. Set WEIR_DATABASE_URL to that server's address.";
   }
   if (databaseUrl === null || !hasOwn || wasShared) return null;
-  const given = withoutCredentials(databaseUrl);
-  return difference("WEIR_DATABASE_URL", "database", "in its file weir.db", null, given);
+  const configured = withoutCredentials(databaseUrl);
+  return difference("WEIR_DATABASE_URL", "database", "in its file weir.db", null, configured);
 }
 
 function difference(
@@ -128,11 +128,11 @@ function difference(
   what: string,
   inside: string,
   kept: string | null | undefined,
-  given: string | null,
+  configured: string | null,
 ): string | null {
-  if (kept === undefined || kept === given) return null;
+  if (kept === undefined || kept === configured) return null;
   const location = kept === null ? inside : `at ${kept}`;
-  const message = given === null ? `${setting} is not set` : `${setting} is ${given}`;
+  const message = configured === null ? `${setting} is not set` : `${setting} is ${configured}`;
   const remedy = kept === null ? `Remove ${setting}.` : `Set ${setting} to ${kept}.`;
   return `This data directory keeps its ${what} ${location}, and ${message}. ${remedy} If you moved it on purpose, run weir config accept.`;
 }

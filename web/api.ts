@@ -99,10 +99,10 @@ function addressOf(call: Call, { path = {}, query = {} }: Parts): string {
   return text === "" ? address : `${address}?${text}`;
 }
 
-async function send(call: Call, given: Parts, options: Options): Promise<Response> {
+async function send(call: Call, input: Parts, options: Options): Promise<Response> {
   const organization = chosenOrganization();
-  const hasBody = given.body !== undefined;
-  const reply = await fetch(addressOf(call, given), {
+  const hasBody = input.body !== undefined;
+  const reply = await fetch(addressOf(call, input), {
     method: call.slice(0, call.indexOf(" ")),
     signal: options.signal ?? null,
     headers: {
@@ -111,7 +111,7 @@ async function send(call: Call, given: Parts, options: Options): Promise<Respons
       ...(organization ? { "x-organization-id": organization } : {}),
       ...options.headers,
     },
-    ...(hasBody ? { body: JSON.stringify(given.body) } : options.raw ? { body: options.raw } : {}),
+    ...(hasBody ? { body: JSON.stringify(input.body) } : options.raw ? { body: options.raw } : {}),
   }).catch((cause: unknown) => {
     if (options.signal?.aborted) throw cause;
     throw new ApiError(0, { detail: "Weir could not be reached.", code: "unreachable" }, null);
@@ -127,29 +127,29 @@ async function send(call: Call, given: Parts, options: Options): Promise<Respons
 /** Calls an operation of the API and gives its reply, or throws `ApiError`. */
 export async function call<K extends Call>(
   name: K,
-  given: CallInput<K>,
+  input: CallInput<K>,
   options: Options = {},
 ): Promise<Reply<K>> {
-  const reply = await send(name, given as Parts, options);
+  const reply = await send(name, input as Parts, options);
   return reply.status === 204 ? (null as Reply<K>) : ((await reply.json()) as Reply<K>);
 }
 
 /** A reply as a file; the browser keeps a large one outside of the page's memory. */
 export async function fetchFile<K extends Call>(
   name: K,
-  given: CallInput<K>,
+  input: CallInput<K>,
   signal: AbortSignal,
 ): Promise<Blob> {
-  return (await send(name, given as Parts, { signal })).blob();
+  return (await send(name, input as Parts, { signal })).blob();
 }
 
 /** The first `bytes` of a reply as text, and whether that is all of it; the rest is not fetched. */
 export async function readStart<K extends Call>(
   name: K,
-  given: CallInput<K>,
+  input: CallInput<K>,
   { bytes, signal }: { bytes: number; signal: AbortSignal },
 ): Promise<{ text: string; isWhole: boolean }> {
-  const reply = await send(name, given as Parts, { signal });
+  const reply = await send(name, input as Parts, { signal });
   const reader = reply.body?.getReader();
   const decoder = new TextDecoder();
   let text = "";
@@ -180,14 +180,14 @@ const LAST = "[DONE]";
 /** Follows a stream of server-sent events until it ends or `signal` aborts. `onOpen` is told once it stands. */
 export async function* follow<K extends Call>(
   name: K,
-  given: CallInput<K>,
+  input: CallInput<K>,
   options: Options & { lastEventId?: string | null; onOpen?: () => void },
 ): AsyncGenerator<Message> {
   const headers = {
     ...options.headers,
     ...(options.lastEventId ? { "last-event-id": options.lastEventId } : {}),
   };
-  const reply = await send(name, given as Parts, { ...options, headers });
+  const reply = await send(name, input as Parts, { ...options, headers });
   options.onOpen?.();
   if (!reply.body) return;
   for await (const { event, id, data } of readEvents(reply.body)) {

@@ -36,12 +36,12 @@ interface Reading {
 /** What an operation of the API says, kept up to date by events. */
 export function useApi<K extends Call>(
   name: K,
-  given: CallInput<K>,
+  input: CallInput<K>,
   { enabled = true, keep = false, isFixed = false, refetchMs }: Reading = {},
 ): UseQueryResult<Reply<K>, Error> {
   return useQuery<Reply<K>, Error>({
-    queryKey: [name, given],
-    queryFn: ({ signal }) => call(name, given, { signal }),
+    queryKey: [name, input],
+    queryFn: ({ signal }) => call(name, input, { signal }),
     enabled,
     ...(isFixed ? { staleTime: Number.POSITIVE_INFINITY } : {}),
     ...(refetchMs === undefined ? {} : { refetchInterval: refetchMs }),
@@ -73,7 +73,7 @@ interface Changing<K extends Call> {
 export function useChange<K extends Call>(name: K, changing: Changing<K>) {
   const queries = useQueryClient();
   return useMutation<Reply<K>, Error, CallInput<K>>({
-    mutationFn: (given) => call(name, given),
+    mutationFn: (input) => call(name, input),
     async onSuccess(reply) {
       await refresh(queries, ...changing.touches);
       const { done } = changing;

@@ -38,12 +38,12 @@ function* writing(value: unknown, write: WriteShort, order: Order): Work<string>
   return parts.join("");
 }
 
-function* writeInto(parts: string[], given: unknown, write: WriteShort, order: Order): Work<void> {
-  if (given instanceof LongJson) {
-    parts.push(given.text);
+function* writeInto(parts: string[], root: unknown, write: WriteShort, order: Order): Work<void> {
+  if (root instanceof LongJson) {
+    parts.push(root.text);
     return;
   }
-  const value = plain(given);
+  const value = plain(root);
   if (isShort(value)) {
     parts.push(write(value) ?? "null");
     return yield;

@@ -145,10 +145,10 @@ function checkShape(text: string, loc: readonly string[]): void {
 export function canonicalJson(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(",")}]`;
-  const given = value as Record<string, unknown>;
+  const object = value as Record<string, unknown>;
   let text = "";
-  for (const key of Object.keys(given).sort()) {
-    const item = given[key];
+  for (const key of Object.keys(object).sort()) {
+    const item = object[key];
     if (item === undefined) continue;
     text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${canonicalJson(item)}`;
   }

@@ -257,8 +257,8 @@ function profileOf(
 function groupsOf(claims: Readonly<Record<string, unknown>>, name: string): readonly string[] | null {
   const elsewhere = claims._claim_names;
   if (typeof elsewhere === "object" && elsewhere !== null && name in elsewhere) return null;
-  const given = claims[name];
-  const listed = Array.isArray(given) ? given : [given];
+  const claim = claims[name];
+  const listed = Array.isArray(claim) ? claim : [claim];
   return listed.filter((group) => typeof group === "string");
 }
 

@@ -59,9 +59,9 @@ type Walk = (
   faults: Fault[],
 ) => unknown;
 
-const walk: Walk = (schema, given, loc, options, faults) => {
-  if (options.exempt?.(given)) return given;
-  const raw = options.coerce ? coerce(schema, given) : given;
+const walk: Walk = (schema, value, loc, options, faults) => {
+  if (options.exempt?.(value)) return value;
+  const raw = options.coerce ? coerce(schema, value) : value;
   const fail = (msg: string, type: string) => {
     faults.push({ loc, msg, type });
     return raw;
@@ -135,11 +135,11 @@ function walkObject(
 ): unknown {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw))
     return fail("Input should be an object", "dict_type");
-  const given = raw as Record<string, unknown>;
+  const fields = raw as Record<string, unknown>;
   const value: Record<string, unknown> = {};
   const known = schema.properties ?? {};
   for (const [name, shape] of Object.entries(known)) {
-    if (!Object.hasOwn(given, name) || given[name] === undefined) {
+    if (!Object.hasOwn(fields, name) || fields[name] === undefined) {
       const fallback = (shape as Shape).default;
       if (fallback !== undefined) value[name] = structuredClone(fallback);
       else if (schema.required?.includes(name)) {
@@ -147,13 +147,13 @@ function walkObject(
       }
       continue;
     }
-    value[name] = walk(shape as Shape & TSchema, given[name], [...loc, name], options, faults);
+    value[name] = walk(shape as Shape & TSchema, fields[name], [...loc, name], options, faults);
   }
   const extra = schema.patternProperties
     ? Object.values(schema.patternProperties)[0]
     : schema.additionalProperties;
   let count = Object.keys(value).length;
-  for (const [name, item] of Object.entries(given)) {
+  for (const [name, item] of Object.entries(fields)) {
     if (Object.hasOwn(known, name)) continue;
     if (faults.length >= MAX_FAULTS) break;
     count++;

@@ -20,13 +20,13 @@ export const apply = singleCommand(
       "dry-run": { type: "boolean" },
       prune: { type: "boolean" },
     },
-    async run(given) {
-      const { flags, host } = given;
+    async run(input) {
+      const { flags, host } = input;
       const files = await readFiles(
         host,
         needed("-f", flags.file, "a file, a folder, or - for standard input"),
       );
-      const api = apiOf(given);
+      const api = apiOf(input);
       const state = await readState(api);
       const plan = makePlan(files, state, flags.prune === true);
       refuseFaults(plan);

@@ -66,11 +66,11 @@ export const automations = commandOf("automations", {
   }),
   enable: verb({
     words: "AUTOMATION",
-    run: (given) => setStatus(given, "active"),
+    run: (input) => setStatus(input, "active"),
   }),
   disable: verb({
     words: "AUTOMATION",
-    run: (given) => setStatus(given, "disabled"),
+    run: (input) => setStatus(input, "disabled"),
   }),
 });
 

@@ -92,11 +92,11 @@ const REACH =
   "Look at WEIR_DATABASE_URL and WEIR_DATABASE_TOKEN, and whether this machine reaches the libSQL server.";
 
 /** The database on a libSQL server: how it is reached, who else is at work on it, and what its rows say. */
-async function examineServer(given: Settings): Promise<Finding[]> {
+async function examineServer(settings: Settings): Promise<Finding[]> {
   const remote = await import("./doctor/remote.ts");
   const findings: Finding[] = [];
   const found = await looking("database", REACH, async () => {
-    const database = remote.openGlimpse(given);
+    const database = remote.openGlimpse(settings);
     const { db } = database;
     try {
       const server = await remote.checkServer(db);
@@ -110,9 +110,9 @@ async function examineServer(given: Settings): Promise<Finding[]> {
       const clock = await remote.databaseClock(db);
       const living = await livingProcesses(db);
       findings.push(
-        ...remote.checkProcesses(living, given),
-        ...(await examineRows(db, given, clock, living.length > 0)),
-        ...(await examineLake(db, given)),
+        ...remote.checkProcesses(living, settings),
+        ...(await examineRows(db, settings, clock, living.length > 0)),
+        ...(await examineLake(db, settings)),
       );
       return server;
     } finally {
@@ -149,29 +149,29 @@ async function examineRows(
 }
 
 /** The lake: the folder, or the bucket that is set. */
-async function examineLake(db: ReadDb, given: Settings): Promise<Finding[]> {
-  const { lakeUrl, dataFolder } = given.config;
+async function examineLake(db: ReadDb, settings: Settings): Promise<Finding[]> {
+  const { lakeUrl, dataFolder } = settings.config;
   if (lakeUrl === null)
     return [await looking("lake", LOOK_AGAIN, () => checkLake(db, join(dataFolder, "lake")))];
   const { checkBucket } = await import("./doctor/remote.ts");
   try {
-    return await checkBucket(db, given);
+    return await checkBucket(db, settings);
   } catch (error) {
     return [await looking("bucket", BUCKET, () => Promise.reject(error))];
   }
 }
 
-async function examineBackups(db: ReadDb, given: Settings, isServed: boolean): Promise<Finding[]> {
-  if (given.config.backupEvery === 0) return [];
-  const remedy = given.config.backupUrl === null ? BACKUPS : BACKUPS_AWAY;
-  return [await looking("backups", remedy, () => checkBackups(db, given, systemClock, isServed))];
+async function examineBackups(db: ReadDb, settings: Settings, isServed: boolean): Promise<Finding[]> {
+  if (settings.config.backupEvery === 0) return [];
+  const remedy = settings.config.backupUrl === null ? BACKUPS : BACKUPS_AWAY;
+  return [await looking("backups", remedy, () => checkBackups(db, settings, systemClock, isServed))];
 }
 
 const BUCKET =
   "Look at WEIR_LAKE_URL, its endpoint, region and keys, and whether this machine reaches the bucket.";
 
-async function examineDatabase(given: Settings, file: string): Promise<Finding[]> {
-  const isServed = isLocked(given.config.dataFolder);
+async function examineDatabase(settings: Settings, file: string): Promise<Finding[]> {
+  const isServed = isLocked(settings.config.dataFolder);
   const findings = [
     fine(
       "server",
@@ -186,9 +186,9 @@ async function examineDatabase(given: Settings, file: string): Promise<Finding[]
       findings.push(schema);
       if (!isCurrent) return fine("database", "It can be opened.");
       findings.push(
-        ...(await examineRows(db, given, systemClock, isServed)),
-        ...(await examineLake(db, given)),
-        ...(await examineBackups(db, given, isServed)),
+        ...(await examineRows(db, settings, systemClock, isServed)),
+        ...(await examineLake(db, settings)),
+        ...(await examineBackups(db, settings, isServed)),
       );
       return fine("database", "It can be opened.");
     }),

@@ -11,9 +11,9 @@ export const exportConfig = singleCommand(
   usage.export,
   verb({
     options: { output: { type: "string", short: "o" } },
-    async run(given) {
-      const { flags, host } = given;
-      const sections = sectionsOf(await readState(apiOf(given)));
+    async run(input) {
+      const { flags, host } = input;
+      const sections = sectionsOf(await readState(apiOf(input)));
       const { output } = flags;
       if (output === undefined || output === "-") {
         if (flags.json) return host.out(JSON.stringify({ weir: FORMAT, ...sections }));

@@ -61,7 +61,7 @@ export const query = singleCommand(
 type Row = Reply<"POST /api/v1/query">["rows"][number];
 
 function formatOf(flags: { json?: boolean; csv?: boolean; jsonl?: boolean }) {
-  const given = (["json", "csv", "jsonl"] as const).filter((name) => flags[name]);
-  if (given.length > 1) throw new UsageError("Give only one of --json, --csv and --jsonl.");
-  return given[0] ?? "table";
+  const formats = (["json", "csv", "jsonl"] as const).filter((name) => flags[name]);
+  if (formats.length > 1) throw new UsageError("Give only one of --json, --csv and --jsonl.");
+  return formats[0] ?? "table";
 }

@@ -121,10 +121,10 @@ function ownProgram([program, ...more]: readonly string[]): string {
   throw new AppError("not_available", "This weir runs from its source: bring that up to date instead.");
 }
 
-function keyFor(given: string | undefined) {
-  if (given !== undefined) {
-    if (!existsSync(given)) throw new AppError("not_found", `There is no file ${given}.`);
-    return readPublicKey(readFileSync(given, "utf8"), given);
+function keyFor(keyFile: string | undefined) {
+  if (keyFile !== undefined) {
+    if (!existsSync(keyFile)) throw new AppError("not_found", `There is no file ${keyFile}.`);
+    return readPublicKey(readFileSync(keyFile, "utf8"), keyFile);
   }
   if (releaseKey !== null) return readPublicKey(releaseKey, "This weir");
   throw new AppError(

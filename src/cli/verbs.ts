@@ -32,13 +32,13 @@ export interface Verb {
   /** What it takes beside its flags, such as `ACTION`; `[X]` may be absent, `X...` may be many. */
   words: string;
   options: Options;
-  run(given: CommandInput<Options>): Promise<void>;
+  run(input: CommandInput<Options>): Promise<void>;
 }
 
 export const verb = <const O extends Options = Record<never, never>>(described: {
   words?: string;
   options?: O;
-  run(given: CommandInput<O>): Promise<void>;
+  run(input: CommandInput<O>): Promise<void>;
 }): Verb => ({
   words: described.words ?? "",
   options: { ...SHARED, ...described.options },
@@ -105,7 +105,7 @@ export interface TextReply<T> {
 export interface Api {
   server: string;
   /** What people type is sent as it is: the server says what is wrong with it. `isLong`: it takes as long as it takes. */
-  call<K extends Call>(address: K, given: Typed<K> & { isLong?: boolean }): Promise<TextReply<Reply<K>>>;
+  call<K extends Call>(address: K, input: Typed<K> & { isLong?: boolean }): Promise<TextReply<Reply<K>>>;
   get<T>(path: string, query?: Query): Promise<TextReply<T>>;
   send<T>(method: string, path: string, body?: unknown): Promise<TextReply<T>>;
   open: Client["open"];
@@ -123,8 +123,8 @@ export function apiOf({ flags, host }: Pick<CommandInput, "flags" | "host">): Ap
   const { server, client } = signedIn(host, flags.server, flags.org);
   return {
     server,
-    call<K extends Call>(address: K, given: Typed<K> & { isLong?: boolean }) {
-      const { path = {}, query = {}, body, isLong = false } = given as Parts;
+    call<K extends Call>(address: K, input: Typed<K> & { isLong?: boolean }) {
+      const { path = {}, query = {}, body, isLong = false } = input as Parts;
       const [method = "", template = ""] = address.split(" ");
       const at = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
       const saying = isLong ? { timeoutMs: 0 } : {};

@@ -60,13 +60,13 @@ function read(texts: readonly string[], strip: string, encoding: "hex" | "base64
 
 /** A sentence unless one of `given` is the HMAC of `parts`. */
 function compare(
-  given: readonly Buffer[],
+  signatures: readonly Buffer[],
   header: string,
   key: string | Uint8Array,
   parts: (string | Uint8Array)[],
 ): string | null {
   const expected = hmac("sha256", key, ...parts);
-  const fits = given.some((bytes) => equalBytes(bytes, expected));
+  const fits = signatures.some((bytes) => equalBytes(bytes, expected));
   return fits ? null : `The signature in ${header} does not fit the body and this webhook's secret.`;
 }
 
@@ -82,9 +82,9 @@ const staleness = (text: string | undefined, now: number, name: string): string 
 const github: Preset = {
   header: "X-Hub-Signature-256",
   fault({ headers, body, secret }) {
-    const given = headers.get(this.header);
-    if (given === null) return missing(this.header);
-    return compare(read([given], "sha256=", "hex"), this.header, secret, [body]);
+    const header = headers.get(this.header);
+    if (header === null) return missing(this.header);
+    return compare(read([header], "sha256=", "hex"), this.header, secret, [body]);
   },
   repeatKey: ["header", "X-GitHub-Delivery"],
 };
@@ -93,9 +93,9 @@ const github: Preset = {
 const stripe: Preset = {
   header: "Stripe-Signature",
   fault({ headers, body, secret, now }) {
-    const given = headers.get(this.header);
-    if (given === null) return missing(this.header);
-    const items = given.split(",").map((item) => item.trim());
+    const header = headers.get(this.header);
+    if (header === null) return missing(this.header);
+    const items = header.split(",").map((item) => item.trim());
     const time = items.find((item) => item.startsWith("t="))?.slice(2);
     const stale = staleness(time, now, `t in ${this.header}`);
     return stale ?? compare(read(items, "v1=", "hex"), this.header, secret, [`${time}.`, body]);
@@ -107,9 +107,9 @@ const stripe: Preset = {
 const shopify: Preset = {
   header: "X-Shopify-Hmac-Sha256",
   fault({ headers, body, secret }) {
-    const given = headers.get(this.header);
-    if (given === null) return missing(this.header);
-    return compare(read([given], "", "base64"), this.header, secret, [body]);
+    const header = headers.get(this.header);
+    if (header === null) return missing(this.header);
+    return compare(read([header], "", "base64"), this.header, secret, [body]);
   },
   repeatKey: ["header", "X-Shopify-Webhook-Id"],
 };
@@ -118,11 +118,11 @@ const shopify: Preset = {
 const slack: Preset = {
   header: "X-Slack-Signature",
   fault({ headers, body, secret, now }) {
-    const given = headers.get(this.header);
-    if (given === null) return missing(this.header);
+    const header = headers.get(this.header);
+    if (header === null) return missing(this.header);
     const time = headers.get("x-slack-request-timestamp") ?? undefined;
     const stale = staleness(time, now, "X-Slack-Request-Timestamp");
-    return stale ?? compare(read([given], "v0=", "hex"), this.header, secret, [`v0:${time}:`, body]);
+    return stale ?? compare(read([header], "v0=", "hex"), this.header, secret, [`v0:${time}:`, body]);
   },
   repeatKey: ["body", "event_id"],
 };
@@ -131,14 +131,16 @@ const slack: Preset = {
 const standardWith = (prefix: string): Preset => ({
   header: `${prefix}-signature`,
   fault({ headers, body, secret, now }) {
-    const given = headers.get(this.header);
+    const header = headers.get(this.header);
     const id = headers.get(`${prefix}-id`);
-    if (given === null) return missing(this.header);
+    if (header === null) return missing(this.header);
     if (id === null) return missing(`${prefix}-id`);
     const time = headers.get(`${prefix}-timestamp`) ?? undefined;
     const stale = staleness(time, now, `${prefix}-timestamp`);
     const parts = [`${id}.${time}.`, body];
-    return stale ?? compare(read(given.split(" "), "v1,", "base64"), this.header, standardKey(secret), parts);
+    return (
+      stale ?? compare(read(header.split(" "), "v1,", "base64"), this.header, standardKey(secret), parts)
+    );
   },
   repeatKey: ["header", `${prefix}-id`],
 });
@@ -148,9 +150,9 @@ const secretIn = (header: string, repeatKey: Preset["repeatKey"], secret?: Prese
   sendsSecret: true,
   ...(secret ? { secret } : {}),
   fault({ headers, secret: expected }) {
-    const given = headers.get(header);
-    if (given === null) return `The request has no ${header} header.`;
-    return equalTexts(given, expected) ? null : `${header} is not this webhook's secret.`;
+    const value = headers.get(header);
+    if (value === null) return `The request has no ${header} header.`;
+    return equalTexts(value, expected) ? null : `${header} is not this webhook's secret.`;
   },
   repeatKey,
 });

@@ -18,8 +18,12 @@ export function hmac(
  * True where `given` is the HMAC in hex or base64, with or without `sha256=` before it; several may
  * stand in one header, parted by commas or spaces. Takes the same time wherever they differ.
  */
-export function matchesSignature(given: string, expected: Buffer, algorithm: SignatureAlgorithm): boolean {
-  return given
+export function matchesSignature(
+  signature: string,
+  expected: Buffer,
+  algorithm: SignatureAlgorithm,
+): boolean {
+  return signature
     .split(/[\s,]+/)
     .slice(0, 8)
     .some((text) => equalBytes(decode(text.trim(), expected.length, algorithm), expected));

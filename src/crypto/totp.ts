@@ -19,10 +19,10 @@ export const counterAt = (ms: number): number => Math.floor(ms / STEP_MS);
 /** The counter that `code` belongs to: that of the instant, the one before or the one after; null where none fits. */
 export function counterOf(secret: Uint8Array, code: string, ms: number): number | null {
   const now = counterAt(ms);
-  const given = Buffer.from(code);
+  const digits = Buffer.from(code);
   const fits = [now - 1, now, now + 1].filter((step) => {
     const right = Buffer.from(codeAt(secret, step));
-    return right.length === given.length && timingSafeEqual(right, given);
+    return right.length === digits.length && timingSafeEqual(right, digits);
   });
   return fits[0] ?? null;
 }

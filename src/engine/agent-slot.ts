@@ -9,10 +9,10 @@ import type { Link } from "../providers/contract.ts";
 export function withoutSlot(agent: OpenAgent, rest: NonNullable<Link["rest"]>): OpenAgent {
   const resting = (tool: AgentTool): AgentTool => ({
     ...tool,
-    async call(given) {
+    async call(toolCall) {
       let brought: Json = null;
       await rest(async () => {
-        brought = await tool.call(given);
+        brought = await tool.call(toolCall);
       });
       return brought;
     },

@@ -307,9 +307,9 @@ function openDiary(ctx: Context, run: RunRow, stored: StoredDefinition, secrets:
   };
 
   return {
-    progress(given: Progress) {
+    progress(update: Progress) {
       progress = fullProgress(
-        { ...given, ...(given.message ? { message: hidden(given.message) } : {}) },
+        { ...update, ...(update.message ? { message: hidden(update.message) } : {}) },
         timestamp(ctx.clock),
       );
       isDirty = true;
@@ -336,8 +336,8 @@ function openDiary(ctx: Context, run: RunRow, stored: StoredDefinition, secrets:
   };
 }
 
-function fullProgress(given: Progress, updatedAt: string): RunProgress {
-  const { phase, message = null, current = null, total = null, unit = null } = given;
+function fullProgress(update: Progress, updatedAt: string): RunProgress {
+  const { phase, message = null, current = null, total = null, unit = null } = update;
   const percent =
     current !== null && total !== null && total > 0
       ? Math.min(100, Math.round((current / total) * 1000) / 10)

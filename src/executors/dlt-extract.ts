@@ -53,8 +53,8 @@ export const dltExtract = defineExecutor({
   ],
   writes: ({ layer = "raw", dataset, dryRun }) => (dryRun === true ? null : datasetOf(layer, dataset)),
   sqlFields: ["resources.*.where"],
-  check: (given) => faultsOf(given),
-  checkSource: (given, provider) => faultsOf(given, sourceKindOf(provider)),
+  check: (input) => faultsOf(input),
+  checkSource: (input, provider) => faultsOf(input, sourceKindOf(provider)),
   execute,
 });
 
@@ -64,24 +64,24 @@ interface Extracted {
   finished: Finished[];
 }
 
-async function execute(ctx: RunContext, given: Definition): Promise<Done> {
-  const mayChange = given.resources.some(({ endpoint }) => !isSafeMethod(endpoint?.method ?? "GET"));
+async function execute(ctx: RunContext, input: Definition): Promise<Done> {
+  const mayChange = input.resources.some(({ endpoint }) => !isSafeMethod(endpoint?.method ?? "GET"));
   const purpose = mayChange ? "write" : "read";
   const source = await ctx.connection(purpose);
-  const [fault] = faultsOf(given, sourceKindOf(source.provider));
+  const [fault] = faultsOf(input, sourceKindOf(source.provider));
   if (fault) throw new AppError("definition_invalid", `${fault.path.join(".")}: ${fault.message}`);
   const began = ctx.clock.monotonic();
   const options: Options = {
     purpose,
-    layer: given.layer ?? "raw",
-    dataset: given.dataset,
-    contract: contractOf(given.schemaContract),
-    batchSize: given.batchSize ?? null,
-    maxRows: given.maxRows ?? null,
-    maxNesting: given.maxTableNesting ?? 3,
-    dryRun: given.dryRun ?? false,
-    strictCounts: given.strictCounts ?? false,
-    allowPartial: given.allowPartial ?? false,
+    layer: input.layer ?? "raw",
+    dataset: input.dataset,
+    contract: contractOf(input.schemaContract),
+    batchSize: input.batchSize ?? null,
+    maxRows: input.maxRows ?? null,
+    maxNesting: input.maxTableNesting ?? 3,
+    dryRun: input.dryRun ?? false,
+    strictCounts: input.strictCounts ?? false,
+    allowPartial: input.allowPartial ?? false,
   };
   const warnings: string[] = [];
   const warn = (message: string) => {
@@ -93,7 +93,7 @@ async function execute(ctx: RunContext, given: Definition): Promise<Done> {
   reporter.phase("extract", "Waiting for the dataset");
   if (!options.dryRun) await ctx.lake.lock(options.layer, options.dataset);
   const log = (message: string) => ctx.log("info", message);
-  const resources = await expand(given.resources, source, { warn, log });
+  const resources = await expand(input.resources, source, { warn, log });
   const tables = (await ctx.lake.tables()).filter(
     (t) => t.layer === options.layer && t.dataset === options.dataset,
   );
@@ -165,9 +165,11 @@ function sheetsOf(
   });
 }
 
-function contractOf(given: Definition["schemaContract"]): SchemaContract {
+function contractOf(contract: Definition["schemaContract"]): SchemaContract {
   const { tables, columns, dataType } =
-    typeof given === "string" ? { tables: given, columns: given, dataType: given } : (given ?? {});
+    typeof contract === "string"
+      ? { tables: contract, columns: contract, dataType: contract }
+      : (contract ?? {});
   return { tables: tables ?? "evolve", columns: columns ?? "evolve", dataType: dataType ?? "evolve" };
 }
 

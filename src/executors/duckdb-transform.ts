@@ -117,8 +117,8 @@ export const duckdbTransform = defineExecutor({
     const faults: { path: string[]; message: string }[] = [];
     for (const field of ["layer", "dataset"] as const) {
       // Whole templates are looked at when the run has their values.
-      const given = output[field];
-      const fault = typeof given === "string" && !given.includes("{{") ? nameFault(field, given) : null;
+      const value = output[field];
+      const fault = typeof value === "string" && !value.includes("{{") ? nameFault(field, value) : null;
       if (fault) faults.push({ path: ["output", field], message: fault });
     }
     if (output.writeDisposition === "merge" && (output.primaryKey ?? []).length === 0) {

@@ -42,8 +42,8 @@ export const fileSync = defineExecutor({
     const [layer, dataset] = connectionId === LAKE && isPlain(path) ? partsOf(path) : [];
     return datasetOf(layer, dataset);
   },
-  connections: (given) => {
-    const { source, destination } = given as Partial<Definition>;
+  connections: (input) => {
+    const { source, destination } = input as Partial<Definition>;
     return [
       ...named(["source", "connectionId"], source?.connectionId, (provider) =>
         provider.tree ? null : `A connection of ${provider.title} has no files to copy.`,
@@ -63,13 +63,13 @@ const named = (
   refusal: (provider: Provider) => string | null,
 ): NamedConnection[] => (isPlain(id) && id !== LAKE ? [{ path, id, refusal }] : []);
 
-async function execute(ctx: RunContext, given: Definition): Promise<Done> {
+async function execute(ctx: RunContext, input: Definition): Promise<Done> {
   ctx.progress({ phase: "list", message: "Looking at both sides" });
-  const source = await openSource(ctx, given.source, given.mode);
-  const target = await openTarget(ctx, given.destination);
+  const source = await openSource(ctx, input.source, input.mode);
+  const target = await openTarget(ctx, input.destination);
   try {
-    refuseOverlap(source, target, given.mode);
-    return await sync(ctx, given, source, target);
+    refuseOverlap(source, target, input.mode);
+    return await sync(ctx, input, source, target);
   } finally {
     await target.close();
   }
@@ -84,11 +84,11 @@ function refuseOverlap({ home: from }: Source, { home: to }: Target, mode: Defin
   );
 }
 
-async function sync(ctx: RunContext, given: Definition, source: Source, target: Target): Promise<Done> {
+async function sync(ctx: RunContext, input: Definition, source: Source, target: Target): Promise<Done> {
   const pair = new Bun.CryptoHasher("sha256").update(canonicalJson([source.home, target.home])).digest("hex");
-  const isMeant = filterOf(given.source);
+  const isMeant = filterOf(input.source);
   const [listed, [manifest, present]] = await Promise.all([
-    listSource(ctx, given, source, isMeant),
+    listSource(ctx, input, source, isMeant),
     ctx.manifest.read(pair).then(async (known) => [known, await target.list(known)] as const),
   ]);
   const plan = planSync({
@@ -96,8 +96,8 @@ async function sync(ctx: RunContext, given: Definition, source: Source, target: 
     present,
     manifest,
     runId: ctx.run.id,
-    overwrite: given.overwrite,
-    mirror: given.mode === "mirror",
+    overwrite: input.overwrite,
+    mirror: input.mode === "mirror",
     isFolderLike: target.isFolderLike,
     fault: target.fault,
     hasDropped: source.hasDropped,
@@ -105,7 +105,7 @@ async function sync(ctx: RunContext, given: Definition, source: Source, target: 
   });
   plan.failed.unshift(...listed.failed);
   for (const { path, reason } of plan.failed.slice(0, NAMES_TOLD)) ctx.log("warn", `${path}: ${reason}`);
-  refusePastLimits(given, plan);
+  refusePastLimits(input, plan);
   if (plan.adopt.length > 0) await ctx.manifest.keep(pair, plan.adopt);
 
   const total = plan.copy.length;
@@ -116,7 +116,7 @@ async function sync(ctx: RunContext, given: Definition, source: Source, target: 
     target,
     pair,
     files: plan.copy,
-    maxBytes: given.maxBytes ?? null,
+    maxBytes: input.maxBytes ?? null,
     tell: (done, bytes) =>
       ctx.progress({ phase: "copy", current: done, total, unit: "files", message: `${bytes} bytes` }),
   });
@@ -151,7 +151,7 @@ async function sync(ctx: RunContext, given: Definition, source: Source, target: 
 /** The source's files that the sync is about. What is selected and not there fails; the others are copied. */
 async function listSource(
   ctx: RunContext,
-  given: Definition,
+  input: Definition,
   source: Source,
   isMeant: (path: string) => boolean,
 ): Promise<{ files: TreeFile[]; failed: Failure[] }> {
@@ -159,7 +159,7 @@ async function listSource(
   const failed: Failure[] = [];
   const missing = (path: string) =>
     void failed.push({ path, reason: "It was selected, and is not in the source's folder." });
-  const { selectedItems } = given.source;
+  const { selectedItems } = input.source;
   const only =
     selectedItems && selectedItems.length > 0 ? { items: selectionOf(selectedItems), missing } : undefined;
   for await (const file of source.walk(only)) {

@@ -132,7 +132,7 @@ export interface Operation {
   readonly example?: unknown;
   /** Of the request body; its required fields are made up where absent. */
   readonly bodyExample?: unknown;
-  readonly handle: (given: never) => Promise<unknown>;
+  readonly handle: (input: never) => Promise<unknown>;
 }
 
 /** What a client may know of an operation, as types alone: its address, what it takes and what it replies. */
@@ -166,7 +166,7 @@ export function operation<
   described: Described<M, A, P, Q, B, R> & {
     audience: Role | "any" | "operator";
     idempotent?: false | "batched" | "batched-sealed";
-    handle(given: Given<P, Q, B> & { ctx: Context; identity: Identity }): Promise<unknown>;
+    handle(input: Given<P, Q, B> & { ctx: Context; identity: Identity }): Promise<unknown>;
   },
 ): Operation & Typed<`${M} ${A}`, P, Q, B, R>;
 /** One that takes an idempotency key runs in a transaction: no network calls in it. */
@@ -181,7 +181,7 @@ export function operation<
   described: Described<M, A, P, Q, B, R> & {
     audience: Role | "any" | "operator";
     idempotent: true | "sealed";
-    handle(given: Given<P, Q, B> & { ctx: WriteContext; identity: Identity }): Promise<unknown>;
+    handle(input: Given<P, Q, B> & { ctx: WriteContext; identity: Identity }): Promise<unknown>;
   },
 ): Operation & Typed<`${M} ${A}`, P, Q, B, R>;
 export function operation(described: object): Operation {
@@ -199,6 +199,6 @@ export const openOperation = <
 >(
   described: Described<M, A, P, Q, B, R> & {
     audience: "public" | "signature";
-    handle(given: Given<P, Q, B>): Promise<unknown>;
+    handle(input: Given<P, Q, B>): Promise<unknown>;
   },
 ): Operation & Typed<`${M} ${A}`, P, Q, B, R> => described as unknown as Operation;

@@ -10,7 +10,7 @@ export const PAGE_POLICY =
 export const fileOperation = (
   path: string,
   summary: string,
-  given: string | ((app: App) => string),
+  page: string | ((app: App) => string),
   type: "text/html" | "text/javascript" | "text/css",
 ): Operation =>
   openOperation({
@@ -21,7 +21,7 @@ export const fileOperation = (
     summary,
     produces: type,
     handle: async ({ app, visit: { base } }) => {
-      const text = typeof given === "string" ? given : given(app);
+      const text = typeof page === "string" ? page : page(app);
       return new Reply(
         200,
         new Blob([type === "text/html" ? pageBelow(text, base) : importsBelow(text, base)]),

@@ -263,8 +263,8 @@ export function headersFor(app: App, { correlationId, quota }: Visit): Record<st
   return headers;
 }
 
-async function toResponse(app: App, operation: Operation, given: unknown, visit: Visit): Promise<Response> {
-  const reply = given instanceof Reply ? given : new Reply(operation.status ?? 200, given ?? null);
+async function toResponse(app: App, operation: Operation, output: unknown, visit: Visit): Promise<Response> {
+  const reply = output instanceof Reply ? output : new Reply(operation.status ?? 200, output ?? null);
   if (reply.error) logRefusal(app, visit, reply.status, reply.error);
   const headers = new Headers(headersFor(app, visit));
   for (const [name, value] of Object.entries(reply.headers)) {

@@ -22,7 +22,7 @@ interface Peer {
 
 /** What is known of a request before its credentials are looked at. */
 export function visitOf(app: App, request: Request, server: Peer | null): Visit {
-  const given = request.headers.get("x-correlation-id");
+  const header = request.headers.get("x-correlation-id");
   const peer = server?.requestIP(request)?.address ?? "unknown";
   const proxies = trusted(app.config.trustedProxies);
   const behindProxy = proxies.length > 0 && isTrusted(proxies, peer);
@@ -47,8 +47,8 @@ export function visitOf(app: App, request: Request, server: Peer | null): Visit 
     },
     userAgent: request.headers.get("user-agent")?.slice(0, 500) ?? null,
     correlationId:
-      given !== null && CORRELATION_ID.test(given)
-        ? given
+      header !== null && CORRELATION_ID.test(header)
+        ? header
         : (tracedBy(app, request.headers) ?? app.ids.uuid()),
     keepOpen: () => server?.timeout(request, 0),
     closing: app.closing,

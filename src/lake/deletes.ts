@@ -15,7 +15,7 @@ const DELETED = quoteName("_dlt_deleted_at");
  */
 export async function deleteRows(
   session: SqlSession,
-  given: {
+  deletion: {
     table: string;
     existing: readonly ExistingFile[];
     /** All of the table's columns, `_dlt_deleted_at` too where rows are marked. */
@@ -34,13 +34,13 @@ export async function deleteRows(
     goneIds: string;
   },
 ): Promise<{ add: SqlFile[]; remove: string[]; deleted: number }> {
-  const { table, existing, columns, key, isHard, maxPercent } = given;
+  const { table, existing, columns, key, isHard, maxPercent } = deletion;
   if (existing.length === 0) return { add: [], remove: [], deleted: 0 };
   const isMarked = columns.some(({ name }) => quoteName(name) === DELETED);
   const scan = scanOf(pathsOf(existing), columns, { pathColumn: PATH_COLUMN });
-  const known = given.known.map((name) => `t.${quoteName(name)} IS NOT NULL`).join(" AND ");
+  const known = deletion.known.map((name) => `t.${quoteName(name)} IS NOT NULL`).join(" AND ");
   const lives = isMarked ? `t.${DELETED} IS NULL` : "true";
-  const keys = parquet([given.keys]);
+  const keys = parquet([deletion.keys]);
   await session.run(
     `CREATE OR REPLACE TEMP TABLE weir_gone AS SELECT t."_dlt_id" AS id, t.${PATH_COLUMN} AS path, false AS is_back FROM (${scan}) t ANTI JOIN ${keys} k ON ${sameKey(key, "t", "k")} WHERE ${known} AND ${lives}`,
   );
@@ -58,15 +58,15 @@ export async function deleteRows(
   const paths = await session.run("SELECT DISTINCT path FROM weir_gone");
   const touched = existing.filter((file) => paths.some(({ path }) => path === file.path));
   const old = scanOf(pathsOf(touched), columns);
-  const deletedValue = `CASE WHEN g.is_back THEN NULL WHEN g.id IS NOT NULL THEN CAST(${quoteText(given.at)} AS ${ZONED}) ELSE t.${DELETED} END AS ${DELETED}`;
+  const deletedValue = `CASE WHEN g.is_back THEN NULL WHEN g.id IS NOT NULL THEN CAST(${quoteText(deletion.at)} AS ${ZONED}) ELSE t.${DELETED} END AS ${DELETED}`;
   const values = columns.map(({ name }) =>
     quoteName(name) === DELETED ? deletedValue : `t.${quoteName(name)}`,
   );
   const left = isHard
     ? `SELECT t.* FROM (${old}) t ANTI JOIN weir_gone g ON t."_dlt_id" = g.id`
     : `SELECT ${values.join(", ")} FROM (${old}) t LEFT JOIN weir_gone g ON t."_dlt_id" = g.id`;
-  const add = touched.length === 0 ? [] : await writeRows(session, left, given.out);
-  if (isHard) await writeIds(session, 'SELECT id AS "_dlt_id" FROM weir_gone', given.goneIds);
+  const add = touched.length === 0 ? [] : await writeRows(session, left, deletion.out);
+  if (isHard) await writeIds(session, 'SELECT id AS "_dlt_id" FROM weir_gone', deletion.goneIds);
   await session.run("DROP TABLE weir_gone");
   return { add, remove: touched.map(({ id }) => id), deleted };
 }

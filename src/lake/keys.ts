@@ -30,7 +30,7 @@ export type Keep = "oldest" | "newest" | "all";
  */
 export async function rewriteKeys(
   session: SqlSession,
-  given: {
+  tables: {
     existing: readonly ExistingFile[];
     /** All of the table's columns, those of `digits` in the type that the files have. */
     columns: readonly Column[];
@@ -42,7 +42,7 @@ export async function rewriteKeys(
     out: string;
   },
 ): Promise<{ add: SqlFile[]; remove: string[]; filled: number; trimmed: number; deleted: number }> {
-  const { existing, columns, digits, fill, key, keep } = given;
+  const { existing, columns, digits, fill, key, keep } = tables;
   const nothing = { add: [], remove: [], filled: 0, trimmed: 0, deleted: 0 };
   if (existing.length === 0) return nothing;
   const scan = scanOf(pathsOf(existing), columns, { pathColumn: PATH_COLUMN });
@@ -92,7 +92,7 @@ export async function rewriteKeys(
   const add = await writeRows(
     session,
     `SELECT ${namesOf(columns)} FROM (SELECT ${values.join(", ")} FROM ${known(scanOf(pathsOf(touched), columns))}) n ANTI JOIN weir_twice w ON n."_dlt_id" = w.id`,
-    given.out,
+    tables.out,
   );
   for (const table of ["weir_twice", ...(fill ? ["weir_fill"] : [])])
     await session.run(`DROP TABLE IF EXISTS ${table}`);

@@ -174,8 +174,8 @@ async function keepOldValues(
   old: string,
 ): Promise<string> {
   if (merge.incoming.length === 0) return winners;
-  const given = await session.run(`DESCRIBE SELECT * FROM ${parquet(merge.incoming)}`);
-  const known = new Set(given.map((row) => String(row.column_name).toLowerCase()));
+  const incoming = await session.run(`DESCRIBE SELECT * FROM ${parquet(merge.incoming)}`);
+  const known = new Set(incoming.map((row) => String(row.column_name).toLowerCase()));
   if (merge.columns.every((c) => known.has(c.name.toLowerCase()))) return winners;
   const keys = merge.key.map(quoteName).join(", ");
   const picked = merge.columns.map(

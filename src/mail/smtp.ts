@@ -18,7 +18,7 @@ const WORDS = { account: "WEIR_SMTP_URL", unencrypted: "?tls=off in WEIR_SMTP_UR
 
 /** Speaks to the operator's mail server. Each mail is one connection. */
 export function openSmtp({ url, from, egress, ca }: SmtpOptions): Mailer {
-  const { hostname, port: given, protocol, username, password, searchParams } = new URL(url);
+  const { hostname, port: urlPort, protocol, username, password, searchParams } = new URL(url);
   const isTls = protocol === "smtps:";
   const port = Number(given || (isTls ? 465 : 587));
   const gate = openEgress(toOwn(egress, `http://${hostname}:${port}`));

@@ -14,14 +14,14 @@ const MAX_CUT = 4;
  * never their texts.
  */
 export function heardBy(agent: OpenAgent, messages: readonly ModelMessage[]): Heard {
-  const given = new Set<string>(addressesIn(agent.system));
+  const addresses = new Set<string>(addressesIn(agent.system));
   const found = new Set<string>();
   const made = new Map<string, number>();
   let hasData = agent.isAskedByAgent;
   for (const message of messages) {
     if (message.role === "user") {
       made.clear();
-      if (!agent.isAskedByAgent) for (const address of addressesIn(message.content)) given.add(address);
+      if (!agent.isAskedByAgent) for (const address of addressesIn(message.content)) addresses.add(address);
     }
     if (message.role !== "tool") continue;
     made.set(message.name, (made.get(message.name) ?? 0) + 1);
@@ -30,7 +30,7 @@ export function heardBy(agent: OpenAgent, messages: readonly ModelMessage[]): He
     if (message.isError || !tool?.isSearch) continue;
     for (const address of hitsIn(outputIn(message.content))) found.add(address);
   }
-  return { given, found, hasData, made };
+  return { given: addresses, found, hasData, made };
 }
 
 /** An address as it is asked for: what one spelling differs from another by is not sent. Null for what is none. */

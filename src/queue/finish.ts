@@ -85,14 +85,14 @@ const updateEndedUnseen = changing(endedUpdate);
 export async function finishRun(
   ctx: Context,
   run: RunRow,
-  given: Outcome,
+  requested: Outcome,
   left: Leftover,
 ): Promise<RunRow | null> {
   const { result, artifacts } =
-    given.status === "completed" ? await stage(ctx, run, given) : { result: null, artifacts: [] };
+    requested.status === "completed" ? await stage(ctx, run, requested) : { result: null, artifacts: [] };
   return write({ ...ctx, actor: SYSTEM }, async (tx) => {
-    const isUnwanted = given.status === "waiting" && (await isCancelRequested(tx, run.id));
-    const outcome: Outcome = isUnwanted ? { status: "cancelled" } : given;
+    const isUnwanted = requested.status === "waiting" && (await isCancelRequested(tx, run.id));
+    const outcome: Outcome = isUnwanted ? { status: "cancelled" } : requested;
     const now = timestamp(tx.clock);
     const logs = [...left.logs, ...failureLine(outcome, now)];
     const row = await endRow(tx, run, { now, outcome, result, left: { ...left, logs } });

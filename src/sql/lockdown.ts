@@ -74,11 +74,11 @@ async function selectOf(connection: DuckDBConnection, { columns, files }: SqlTab
     return `SELECT ${columns.map((c) => `CAST(NULL AS ${c.dataType}) AS ${quoteName(c.name)}`).join(", ")} WHERE false`;
   }
   const source = `FROM ${parquet(files)}`;
-  const given = await connection.prepare(`SELECT * ${source}`);
+  const statement = await connection.prepare(`SELECT * ${source}`);
   const types = new Map<string, string>();
-  for (let i = 0; i < given.columnCount; i++)
-    types.set(given.columnName(i).toLowerCase(), typeName(given.columnType(i)));
-  given.destroySync();
+  for (let i = 0; i < statement.columnCount; i++)
+    types.set(statement.columnName(i).toLowerCase(), typeName(statement.columnType(i)));
+  statement.destroySync();
   const wanted = columns.map(({ name, dataType }) => {
     const type = types.get(name.toLowerCase());
     if (type === dataType) return quoteName(name);

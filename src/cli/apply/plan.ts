@@ -129,20 +129,20 @@ function withKept(wanted: Wanted, there: There, plan: Plan): Wanted {
   return { ...wanted, body, given: [...wanted.given, ...wanted.unset.map(({ path }) => path)] };
 }
 
-function differences(from: Json, to: Json, path: Path, given: readonly Path[]): Difference[] {
+function differences(from: Json, to: Json, path: Path, writeOnly: readonly Path[]): Difference[] {
   if (canonicalJson(from) === canonicalJson(to)) return [];
   if (isObject(from) && isObject(to)) {
     return [...new Set([...Object.keys(from), ...Object.keys(to)])].flatMap((key) =>
-      differences(from[key] ?? null, to[key] ?? null, [...path, key], given),
+      differences(from[key] ?? null, to[key] ?? null, [...path, key], writeOnly),
     );
   }
   if (Array.isArray(from) && Array.isArray(to) && from.length === to.length) {
-    return from.flatMap((item, at) => differences(item, to[at] ?? null, [...path, at], given));
+    return from.flatMap((item, at) => differences(item, to[at] ?? null, [...path, at], writeOnly));
   }
   const masked = (value: Json): Json =>
     mapTexts(value, (text, inner) => {
       const whole = [...path, ...inner];
-      const isGiven = given.some((one) => one.join("\0") === whole.join("\0"));
+      const isGiven = writeOnly.some((one) => one.join("\0") === whole.join("\0"));
       return isGiven || isSecretText(text, whole) ? MASK : text;
     });
   return [{ field: path.join("."), from: masked(from), to: masked(to) }];

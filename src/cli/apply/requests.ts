@@ -50,8 +50,8 @@ export function openRequests(api: Api, things: readonly There[]) {
   }
 
   async function create({ noun, key, body }: Wanted, made: (id: string) => void): Promise<Done> {
-    const post = async (path: string, given: JsonObject) => {
-      const reply = await send("POST", path, given);
+    const post = async (path: string, body: JsonObject) => {
+      const reply = await send("POST", path, body);
       const id = String(reply.id);
       ids.set(`${noun}:${key}`, id);
       made(id);

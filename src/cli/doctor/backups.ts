@@ -20,18 +20,18 @@ const GRACE_MS = HOUR_MS;
 /** Whether scheduled backups come when they should; without a server none is expected. */
 export async function checkBackups(
   db: ReadDb,
-  given: Pick<Parts, "config" | "secrets">,
+  settings: Pick<Parts, "config" | "secrets">,
   clock: Clock,
   isServed: boolean,
 ): Promise<Finding> {
-  const { backupEvery, dataFolder, backupUrl, backupPassphraseFile } = given.config;
+  const { backupEvery, dataFolder, backupUrl, backupPassphraseFile } = settings.config;
   if (backupPassphraseFile !== null) {
     const fault = passphraseFault(backupPassphraseFile);
     if (fault !== null)
       return wrong("backups", fault, "Put the file back, and let the user that the server runs as read it.");
   }
   const where = backupUrl ?? join(dataFolder, "backups");
-  const newest = Math.max(...(await namesIn(given, clock)).map((name) => backupInstant(name) ?? 0), 0);
+  const newest = Math.max(...(await namesIn(settings, clock)).map((name) => backupInstant(name) ?? 0), 0);
   const [failure] = await db
     .select({ at: sql<string | null>`max(${events.timestamp})` })
     .from(events)

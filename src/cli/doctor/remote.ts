@@ -102,8 +102,8 @@ export function checkProcesses(all: readonly ProcessRow[], { config }: Settings)
 const OWN = "Each process has its own rate limits, caches and log.";
 
 /** The bucket as the server uses it, and whether the files that the database names lie in it. */
-export async function checkBucket(db: ReadDb, given: Settings): Promise<Finding[]> {
-  const { config, secrets } = given;
+export async function checkBucket(db: ReadDb, settings: Settings): Promise<Finding[]> {
+  const { config, secrets } = settings;
   const bucket = bucketSettings(config, secrets);
   if (bucket === null) return [];
   const egress = openEgress(

@@ -92,18 +92,18 @@ export const result = object({
 });
 
 /** Faults that the shape can't say. */
-export function faultsOf(given: Definition): { path: string[]; message: string }[] {
+export function faultsOf(input: Definition): { path: string[]; message: string }[] {
   const faults: { path: string[]; message: string }[] = [];
   const tell = (path: string[], message: string) => faults.push({ path, message });
   for (const field of ["include", "exclude"] as const) {
-    const globs = given.source[field];
+    const globs = input.source[field];
     for (const [index, glob] of (Array.isArray(globs) ? globs : []).entries()) {
       const fault = isPlain(glob) ? globFault(glob) : null;
       if (fault) tell(["source", field, String(index)], fault);
     }
   }
-  if (given.destination.connectionId === LAKE && isPlain(given.destination.path ?? "")) {
-    const fault = lakePathFault(given.destination.path ?? "");
+  if (input.destination.connectionId === LAKE && isPlain(input.destination.path ?? "")) {
+    const fault = lakePathFault(input.destination.path ?? "");
     if (fault) tell(["destination", "path"], fault);
   }
   return faults;

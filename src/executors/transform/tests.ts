@@ -85,16 +85,16 @@ function faultOf(expect: Json | undefined, rows: readonly Record<string, Json>[]
 }
 
 /** Decimals and large numbers come as texts; they are equal to the number that they stand for. */
-function same(expected: Json, given: Json): boolean {
-  if (typeof expected === "number" && typeof given === "string")
-    return given.trim() !== "" && Number(given) === expected;
-  if (Array.isArray(expected) && Array.isArray(given))
-    return expected.length === given.length && expected.every((item, at) => same(item, given[at] ?? null));
-  if (isObject(expected) && isObject(given)) {
-    const names = new Set([...Object.keys(expected), ...Object.keys(given)]);
-    return [...names].every((name) => same(expected[name] ?? null, given[name] ?? null));
+function same(expected: Json, actual: Json): boolean {
+  if (typeof expected === "number" && typeof actual === "string")
+    return actual.trim() !== "" && Number(actual) === expected;
+  if (Array.isArray(expected) && Array.isArray(actual))
+    return expected.length === actual.length && expected.every((item, at) => same(item, actual[at] ?? null));
+  if (isObject(expected) && isObject(actual)) {
+    const names = new Set([...Object.keys(expected), ...Object.keys(actual)]);
+    return [...names].every((name) => same(expected[name] ?? null, actual[name] ?? null));
   }
-  return expected === given;
+  return expected === actual;
 }
 
 function shown(value: unknown): string {

@@ -23,7 +23,7 @@ export interface LateWalk {
  */
 export async function* withLate(walk: LateWalk): AsyncGenerator<JsonObject[]> {
   const beganMs = walk.clock.now().getTime() - CLOCKS_MS;
-  const given = new Set<string>();
+  const yielded = new Set<string>();
   let latestMs = Number.NEGATIVE_INFINITY;
   for (let pass = 1, isDone = false; !isDone && pass <= MAX_PASSES; pass++) {
     isDone = pass > 1;
@@ -33,8 +33,8 @@ export async function* withLate(walk: LateWalk): AsyncGenerator<JsonObject[]> {
         const ms = walk.changedMs(row);
         if (!(ms >= beganMs)) return pass === 1;
         const state = walk.stateOf(row);
-        if (ms > limitMs || given.has(state)) return false;
-        given.add(state);
+        if (ms > limitMs || yielded.has(state)) return false;
+        yielded.add(state);
         latestMs = Math.max(latestMs, ms);
         isDone = false;
         return true;

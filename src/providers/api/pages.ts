@@ -63,7 +63,7 @@ export async function* walkPages<PageRequest, Row = JsonObject>(
   const seen = new Set<string>();
   const recent = new Recent(walk);
   let request: PageRequest | null = walk.first;
-  let given = 0;
+  let yielded = 0;
   let sinceResume = 0;
   let hasLeapt = false;
   while (request !== null) {
@@ -89,11 +89,11 @@ export async function* walkPages<PageRequest, Row = JsonObject>(
     }
     sinceResume += page.rows.length;
     const rows = recent.take(page.rows);
-    given += rows.length;
+    yielded += rows.length;
     if (rows.length > 0) yield rows;
-    if (walk.maxRows !== null && given >= walk.maxRows) return;
+    if (walk.maxRows !== null && yielded >= walk.maxRows) return;
     request = page.next;
-    if (request !== null && walk.leap && recent.order !== null && !hasLeapt && given >= walk.leap.after) {
+    if (request !== null && walk.leap && recent.order !== null && !hasLeapt && yielded >= walk.leap.after) {
       hasLeapt = true;
       const leap = walk.leap.rows(recent.order);
       let next = await leap.next();

@@ -66,7 +66,7 @@ async function* walkFolder(
   path: string,
   trail: readonly string[],
 ): AsyncGenerator<Walked> {
-  const { link, prefix, given } = walk;
+  const { link, prefix, given: yielded } = walk;
   const { id: folderId, driveId } = folder;
   const files = await listAll(link, { folderId, driveId, withShared: seesShared(link, folderId) });
   for (const file of files) walk.seen(file);
@@ -84,8 +84,8 @@ async function* walkFolder(
       const real = file.target ? await findFile(link, target, false) : file;
       if (real) walk.seen(real);
       if (real) yield* walkFolder(walk, real, child.path, [...trail, file.id, target]);
-    } else if (child.path.startsWith(prefix) && !given.has(target)) {
-      given.add(target);
+    } else if (child.path.startsWith(prefix) && !yielded.has(target)) {
+      yielded.add(target);
       yield { path: child.path, file, trail };
     }
   }

@@ -242,8 +242,8 @@ const locationOf = (part: object): "query" | "body" =>
 
 /** The parameter that a paginator's field names, or by default has. */
 export function counterOf(paginator: Paginator, field: string): string | undefined {
-  const given = (paginator as Record<string, unknown>)[field];
-  if (typeof given === "string") return given;
+  const value = (paginator as Record<string, unknown>)[field];
+  if (typeof value === "string") return value;
   if (field === "pageParam" && paginator.type === "page") return "page";
   return field === "offsetParam" && paginator.type === "offset" ? "offset" : undefined;
 }

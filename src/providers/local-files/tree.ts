@@ -21,7 +21,7 @@ export const localTree: Tree<LocalLink> = {
     if (!(await stat(folder)).isDirectory()) {
       throw new AppError("bad_request", `${JSON.stringify(path)} is a file, not a folder.`);
     }
-    const given = new Set<string>();
+    const yielded = new Set<string>();
     for (const item of only?.items ?? [path]) {
       let isThere = !only;
       const parts = item.startsWith("/") ? splitPath(item) : [...base, ...splitPath(item)];
@@ -32,8 +32,8 @@ export const localTree: Tree<LocalLink> = {
       for await (const file of walkItem(root, parts)) {
         isThere = true;
         const found = await describeFile(join(root, file), file);
-        if (!found || given.has(file)) continue;
-        given.add(file);
+        if (!found || yielded.has(file)) continue;
+        yielded.add(file);
         yield { ...found, path: relative(join("/", ...base), join("/", file)) };
       }
       if (!isThere) only?.missing(item);

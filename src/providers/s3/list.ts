@@ -29,7 +29,7 @@ export async function* listPages(
   options: { delimiter?: "/"; after?: string; maxKeys?: number } = {},
 ): AsyncGenerator<{ entries: Entry[]; more: boolean }> {
   let token: string | null = null;
-  const given = new Set<string>(); // some servers give a folder again on the next page
+  const yielded = new Set<string>(); // some servers give a folder again on the next page
   do {
     const response = await send(link, {
       method: "GET",
@@ -48,8 +48,8 @@ export async function* listPages(
     token = textOf(reply, "IsTruncated") === "true" ? textOf(reply, "NextContinuationToken") : null;
     if (token !== null && token === last)
       throw new AppError("upstream", "The object store's list does not go on.");
-    const entries = entriesOf(reply).filter(({ key, folder }) => !folder || !given.has(key));
-    for (const { key, folder } of entries) if (folder) given.add(key);
+    const entries = entriesOf(reply).filter(({ key, folder }) => !folder || !yielded.has(key));
+    for (const { key, folder } of entries) if (folder) yielded.add(key);
     yield { entries, more: token !== null };
   } while (token !== null);
 }

@@ -36,7 +36,7 @@ export const s3Tree: Tree<S3Link> = {
       if (!isThere) throw noSuchFile(path);
       return;
     }
-    const given = new Set<string>();
+    const yielded = new Set<string>();
     for (const item of only.items) {
       const full = prefixOf(link, item.startsWith("/") ? item : `${path.replace(/\/$/, "")}/${item}`);
       const key = full.replace(/\/$/, "");
@@ -49,8 +49,8 @@ export const s3Tree: Tree<S3Link> = {
         for (const entry of entries) {
           if (entry.key !== key && !entry.key.startsWith(full)) continue;
           isThere = true;
-          if (!given.has(entry.key) && !isMark(entry)) yield fileOf(entry, folder);
-          given.add(entry.key);
+          if (!yielded.has(entry.key) && !isMark(entry)) yield fileOf(entry, folder);
+          yielded.add(entry.key);
         }
       }
       if (!isThere) only.missing(item);

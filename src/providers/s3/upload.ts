@@ -42,18 +42,18 @@ export async function upload(
   key: string,
   bytes: ReadableStream<Uint8Array>,
   maxBytes: number,
-  { size = null, headers: given = {} }: UploadOptions = {},
+  { size = null, headers = {} }: UploadOptions = {},
 ): Promise<Uploaded> {
   const spare: PartBuffer[] = [];
   const parts = cutParts(counted(readChunks(bytes, link.signal), key, maxBytes, size), spare);
   try {
     if (size !== null && size > PART_BYTES)
-      return await uploadParts(link, key, headersOf(key, given), parts, spare); // no need to look ahead
+      return await uploadParts(link, key, headersOf(key, headers), parts, spare); // no need to look ahead
     const first = (await parts.next()).value ?? new Uint8Array();
     const second = await parts.next();
-    if (second.done) return await uploadWhole(link, key, first, given);
+    if (second.done) return await uploadWhole(link, key, first, headers);
     const all = chain(first, second.value, parts);
-    return await uploadParts(link, key, headersOf(key, given), all, spare);
+    return await uploadParts(link, key, headersOf(key, headers), all, spare);
   } finally {
     await parts.return(undefined);
   }
@@ -64,16 +64,16 @@ export async function uploadWhole(
   link: S3Link,
   key: string,
   body: Uint8Array<ArrayBuffer>,
-  given: ObjectHeaders = {},
+  headers: ObjectHeaders = {},
 ): Promise<Uploaded> {
-  const response = await send(link, { method: "PUT", key, headers: headersOf(key, given), body });
+  const response = await send(link, { method: "PUT", key, headers: headersOf(key, headers), body });
   await response.body.cancel();
   return { size: body.length, etag: plainTag(response.headers.get("etag")) };
 }
 
-const headersOf = (key: string, given: ObjectHeaders): Record<string, string> => ({
+const headersOf = (key: string, headers: ObjectHeaders): Record<string, string> => ({
   "content-type": mimeTypeOf(key) ?? "application/octet-stream",
-  ...given,
+  ...headers,
 });
 
 async function uploadParts(

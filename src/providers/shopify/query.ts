@@ -14,17 +14,17 @@ export function pageQuery(
   sort: string | null,
 ): string {
   const { name, root, type, args } = resource;
-  const given = [
+  const filters = [
     "first: $first, after: $after",
     ...(Object.keys(resource.filters).length > 0 || resource.hasIdSearch ? ["query: $query"] : []),
     ...(sort === null ? [] : [`sortKey: ${sort}`]),
     ...(args ? [args] : []),
   ].join(", ");
-  const variables = given.includes("$query")
+  const variables = filters.includes("$query")
     ? "$first: Int!, $after: String, $query: String"
     : "$first: Int!, $after: String";
   const nodes = selection(fields, type, leftOut);
-  return `query ${name}(${variables}) { ${root}(${given}) { nodes { ${nodes} } pageInfo { hasNextPage endCursor } } }`;
+  return `query ${name}(${variables}) { ${root}(${filters}) { nodes { ${nodes} } pageInfo { hasNextPage endCursor } } }`;
 }
 
 /** The query for more of a list that hangs from one object. */
@@ -51,8 +51,11 @@ export function bulkQuery(
   leftOut: Omitted,
   search: string | null,
 ): string {
-  const given = [...(search === null ? [] : [`query: ${JSON.stringify(search)}`]), ...(args ? [args] : [])];
-  const head = given.length > 0 ? `${root}(${given.join(", ")})` : root;
+  const parameters = [
+    ...(search === null ? [] : [`query: ${JSON.stringify(search)}`]),
+    ...(args ? [args] : []),
+  ];
+  const head = parameters.length > 0 ? `${root}(${parameters.join(", ")})` : root;
   return `{ ${head} { edges { node { ${selection(fields, type, leftOut, "", true)} } } } }`;
 }
 

@@ -123,8 +123,8 @@ export async function insertAction(
 }
 
 /** A given slug must be free; one made from the name gives way to those that are there. */
-async function slugFor(tx: WriteContext, given: string | undefined, name: string): Promise<string> {
-  const wanted = given ?? slugify(name, "action");
+async function slugFor(tx: WriteContext, slug: string | undefined, name: string): Promise<string> {
+  const wanted = slug ?? slugify(name, "action");
   const near = await tx.db
     .select({ slug: actions.slug })
     .from(actions)
@@ -132,13 +132,13 @@ async function slugFor(tx: WriteContext, given: string | undefined, name: string
       and(
         eq(actions.organizationId, tx.organizationId),
         isNull(actions.deletedAt),
-        given === undefined
+        slug === undefined
           ? or(eq(actions.slug, wanted), like(actions.slug, `${wanted.slice(0, 90)}%`))
           : eq(actions.slug, wanted),
       ),
     );
   const taken = new Set(near.map((row) => row.slug));
-  if (given !== undefined && taken.has(given)) throw slugTaken(given);
+  if (slug !== undefined && taken.has(slug)) throw slugTaken(slug);
   return freeSlug(wanted, taken);
 }
 

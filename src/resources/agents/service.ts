@@ -125,11 +125,11 @@ const plain = (value: unknown): unknown =>
 /** A given slug must be free; one made from the name gives way to those that are there. */
 async function slugFor(
   tx: WriteContext,
-  given: string | undefined,
+  slug: string | undefined,
   name: string,
   own: string | null,
 ): Promise<string> {
-  const wanted = given ?? slugify(name, "agent");
+  const wanted = slug ?? slugify(name, "agent");
   const near = await tx.db
     .select({ slug: agentSpecs.slug })
     .from(agentSpecs)
@@ -137,13 +137,13 @@ async function slugFor(
       and(
         eq(agentSpecs.organizationId, tx.organizationId),
         own === null ? undefined : ne(agentSpecs.id, own),
-        given === undefined
+        slug === undefined
           ? or(eq(agentSpecs.slug, wanted), like(agentSpecs.slug, `${wanted.slice(0, 90)}%`))
           : eq(agentSpecs.slug, wanted),
       ),
     );
   const taken = new Set(near.map(({ slug }) => slug));
-  if (given !== undefined && taken.has(given))
-    throw new AppError("slug_taken", `The slug ${given} is taken by another agent; choose another.`);
+  if (slug !== undefined && taken.has(slug))
+    throw new AppError("slug_taken", `The slug ${slug} is taken by another agent; choose another.`);
   return freeSlug(wanted, taken);
 }

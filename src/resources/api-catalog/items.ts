@@ -31,8 +31,8 @@ export function endpointOf(input: EndpointInput, before: EndpointDefinition | nu
 }
 
 /** What is given; of nothing given what was there before, and of null nothing. */
-const kept = <T>(given: T | null | undefined, before: T | undefined, nothing: T): T =>
-  given === undefined ? (before ?? nothing) : (given ?? nothing);
+const kept = <T>(value: T | null | undefined, before: T | undefined, nothing: T): T =>
+  value === undefined ? (before ?? nothing) : (value ?? nothing);
 
 export function toolOf(input: ToolInput, before: ToolDefinition | null): ToolDefinition {
   return {

@@ -82,8 +82,8 @@ export const authLabel = (row: { id: string; organizationId: string }) =>
 export function withoutProof(config: JsonObject): { config: JsonObject; proof: string | null } {
   const field = proofFieldOf(config.auth);
   if (field === null) return { config, proof: null };
-  const { [field]: given, ...rest } = config.auth as JsonObject;
-  return { config: { ...config, auth: rest }, proof: typeof given === "string" ? given : null };
+  const { [field]: value, ...rest } = config.auth as JsonObject;
+  return { config: { ...config, auth: rest }, proof: typeof value === "string" ? value : null };
 }
 
 /**

@@ -134,8 +134,8 @@ export async function restoreAutomation(
   return updateAutomation(ctx, id, { name, description, config: { ...config, ...cleared } });
 }
 
-async function slugFor(tx: WriteContext, given: string | undefined, name: string): Promise<string> {
-  const wanted = given ?? slugify(name, "automation");
+async function slugFor(tx: WriteContext, slug: string | undefined, name: string): Promise<string> {
+  const wanted = slug ?? slugify(name, "automation");
   const near = await tx.db
     .select({ slug: automations.slug })
     .from(automations)
@@ -147,8 +147,8 @@ async function slugFor(tx: WriteContext, given: string | undefined, name: string
       ),
     );
   const taken = new Set(near.map((row) => row.slug));
-  if (given !== undefined && taken.has(given)) {
-    throw new AppError("slug_taken", `The slug ${given} is taken by another automation; choose another.`);
+  if (slug !== undefined && taken.has(slug)) {
+    throw new AppError("slug_taken", `The slug ${slug} is taken by another automation; choose another.`);
   }
   return freeSlug(wanted, taken);
 }

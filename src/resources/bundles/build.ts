@@ -171,10 +171,10 @@ async function connectionOf(tx: WriteContext, ready: Ready) {
   const http = (template?.definition ?? definition) as HttpTemplate;
   const taker = takerFor(tx, { provider: HTTP_PROVIDER, definition: http });
   const names = namesIn(http.credentialsSchema);
-  const given = Object.entries(ready.inputs);
-  const credentials = Object.fromEntries(given.filter(([name]) => names.includes(name)));
+  const inputs = Object.entries(ready.inputs);
+  const credentials = Object.fromEntries(inputs.filter(([name]) => names.includes(name)));
   const config = Object.fromEntries(
-    given.filter(
+    inputs.filter(
       ([name]) =>
         !names.includes(name) && !ready.secrets.includes(name) && namesIn(http.configSchema).includes(name),
     ),
@@ -209,10 +209,10 @@ async function actionOf(tx: WriteContext, ready: Ready) {
   const inputs = Object.entries(ready.inputs).filter(
     ([name]) => isTaken(name) && !ready.secrets.includes(name),
   );
-  const given: JsonObject = Object.fromEntries(inputs);
+  const values: JsonObject = Object.fromEntries(inputs);
   return {
     kind: template.kind as ActionPart["kind"],
-    definition: fillAction(tx, template, given, ["inputs"]),
+    definition: fillAction(tx, template, values, ["inputs"]),
     connectionId: ready.connectionId,
     templateId: template.id,
   };

@@ -106,12 +106,12 @@ export interface SignedIn {
 }
 
 /** Keeps the tokens of a new sign-in, in place of those that there were. */
-export function keepSignIn(ctx: Context, url: string, given: SignedIn): Promise<SignInRow> {
-  const { grantType, server, resource, client, facts } = given;
+export function keepSignIn(ctx: Context, url: string, signedIn: SignedIn): Promise<SignInRow> {
+  const { grantType, server, resource, client, facts } = signedIn;
   return write(ctx, async (tx) => {
     const row = await save(tx, url, (before) => ({
       ...clientColumns(tx, before, client, facts),
-      ...tokenColumns(tx, before, given, grantType),
+      ...tokenColumns(tx, before, signedIn, grantType),
       grantType,
       server,
       resource,

@@ -24,22 +24,22 @@ const MAX_RESPONSE_CHARACTERS = 65_536;
  * Throws `own_request` where four eyes are required, `forbidden` for who is no person and where it is assigned to another, `invalid_state` where it has been settled or has expired,
  * `InvalidInput` for a form that does not fit.
  */
-export function decide(ctx: Context, id: string, given: Decide): Promise<DecisionRow> {
+export function decide(ctx: Context, id: string, answer: Decide): Promise<DecisionRow> {
   return write(ctx, async (tx) => {
     const decision = await findDecision(tx, id);
     if (tx.actor.type !== "user") throw new AppError("forbidden", "Only people decide.");
     await refuseOthers(tx, decision);
-    if (isRepeat(tx, decision, given)) return decision;
+    if (isRepeat(tx, decision, answer)) return decision;
     await refuseDecided(tx, decision);
     await refuseOwn(tx, decision);
-    const formResponse = checkForm(decision, given);
+    const formResponse = checkForm(decision, answer);
     const at = timestamp(tx.clock);
     const row: DecisionRow = {
       ...decision,
       status: "decided",
-      decisionValue: given.decisionValue,
+      decisionValue: answer.decisionValue,
       formResponse,
-      rejectionReason: given.decisionValue === "rejected" ? (given.rejectionReason ?? null) : null,
+      rejectionReason: answer.decisionValue === "rejected" ? (answer.rejectionReason ?? null) : null,
       decidedBy: tx.actor.id,
       decidedAt: at,
       updatedAt: at,
@@ -103,15 +103,15 @@ async function refuseOthers(tx: WriteContext, { assignedTo }: DecisionRow): Prom
   );
 }
 
-function isRepeat(tx: WriteContext, decision: DecisionRow, given: Decide): boolean {
+function isRepeat(tx: WriteContext, decision: DecisionRow, answer: Decide): boolean {
   const isSame = (said: Json | undefined, kept: Json) =>
     said === undefined || said === null || canonicalJson(said) === canonicalJson(kept);
   return (
     decision.status === "decided" &&
     decision.decidedBy === tx.actor.id &&
-    decision.decisionValue === given.decisionValue &&
-    isSame(given.formResponse, decision.formResponse) &&
-    (given.decisionValue === "approved" || isSame(given.rejectionReason, decision.rejectionReason))
+    decision.decisionValue === answer.decisionValue &&
+    isSame(answer.formResponse, decision.formResponse) &&
+    (answer.decisionValue === "approved" || isSame(answer.rejectionReason, decision.rejectionReason))
   );
 }
 
@@ -137,11 +137,11 @@ async function nameOf(tx: WriteContext, id: string | null): Promise<string> {
   return name === "" ? person.email : `${name} (${person.email})`;
 }
 
-function checkForm({ decisionType, formSchema }: DecisionRow, given: Decide): JsonObject | null {
+function checkForm({ decisionType, formSchema }: DecisionRow, answer: Decide): JsonObject | null {
   const loc = ["body", "formResponse"];
-  const response = given.formResponse ?? null;
+  const response = answer.formResponse ?? null;
   if (response === null) {
-    if (decisionType === "form_input" && given.decisionValue === "approved")
+    if (decisionType === "form_input" && answer.decisionValue === "approved")
       throw invalid(loc, "Field required", "missing");
     return null;
   }

@@ -84,8 +84,8 @@ export const deviceOperations = [
       }
       if (device_code === undefined) throw new OAuthError("invalid_request", "device_code: Field required");
       if (client_id === undefined) throw new OAuthError("invalid_request", "client_id: Field required");
-      const given = { deviceCode: device_code, clientId: client_id };
-      const { token, expiresInSeconds } = await pollForToken(app, given, visitorOf(visit));
+      const input = { deviceCode: device_code, clientId: client_id };
+      const { token, expiresInSeconds } = await pollForToken(app, input, visitorOf(visit));
       return { access_token: token, token_type: "Bearer", expires_in: expiresInSeconds };
     },
   }),

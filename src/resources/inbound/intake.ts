@@ -122,8 +122,8 @@ type NewDelivery = Pick<
 export async function storeDelivery(
   tx: WriteContext,
   webhook: Pick<Webhook, "id" | "config" | "version">,
-  given: NewDelivery,
-  payload: Json | LongJson = given.payload,
+  delivery: NewDelivery,
+  payload: Json | LongJson = delivery.payload,
 ): Promise<Accepted> {
   const id = tx.ids.uuid();
   const at = timestamp(tx.clock);
@@ -139,7 +139,7 @@ export async function storeDelivery(
     updatedAt: at,
     nextAttemptAt: null,
     error: null,
-    ...given,
+    ...delivery,
   };
   const held: UnstoredDelivery = { row, isStored: false };
   const run = await startAutomationRun(
@@ -147,7 +147,7 @@ export async function storeDelivery(
     { id: webhook.id, config: webhook.config as JsonObject, version: webhook.version },
     {
       trigger: { method: "webhook", sourceType: "system", sourceId: id },
-      scope: { payload, headers: given.headers, query: given.query },
+      scope: { payload, headers: delivery.headers, query: delivery.query },
       delivery: held,
     },
   );

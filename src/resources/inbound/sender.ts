@@ -101,12 +101,12 @@ function proofFault(
   headers: Headers,
 ): string | null {
   if (auth.type === "header") {
-    const given = headers.get(auth.name);
-    if (given === null) return `The request has no ${auth.name} header.`;
-    return equalTexts(given, proof) ? null : `${auth.name} is not what this webhook expects.`;
+    const value = headers.get(auth.name);
+    if (value === null) return `The request has no ${auth.name} header.`;
+    return equalTexts(value, proof) ? null : `${auth.name} is not what this webhook expects.`;
   }
-  const given = headers.get("authorization") ?? "";
-  const [scheme = "", credentials = ""] = given.trim().split(/ +/, 2);
+  const header = headers.get("authorization") ?? "";
+  const [scheme = "", credentials = ""] = header.trim().split(/ +/, 2);
   if (scheme.toLowerCase() !== auth.type)
     return `The request has no Authorization header of type ${auth.type}.`;
   const expected = auth.type === "bearer" ? proof : `${auth.username}:${proof}`;

@@ -123,8 +123,8 @@ async function prove(
     if (account.id === signedInId) return null;
     throw signedInId === null ? elsewhere(app, account.email) : meantForAnother();
   }
-  const given = { email: account.email, password };
-  const signedIn = await signIn(app, given, visitor, null).catch((error: unknown) => {
+  const credentials = { email: account.email, password };
+  const signedIn = await signIn(app, credentials, visitor, null).catch((error: unknown) => {
     const isWrong = error instanceof AppError && error.code === "unauthenticated";
     throw isWrong ? elsewhere(app, account.email, "This is not the password of the account. ") : error;
   });

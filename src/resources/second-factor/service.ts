@@ -92,8 +92,8 @@ export function takeCode(ctx: Context, userId: string, code: string): Promise<bo
   return write(ctx, async (tx) => {
     const factor = await findFactor(tx.db, userId);
     if (factor?.confirmedAt == null) return false;
-    const given = spaceless(code).toLowerCase();
-    const step = counterOf(secretOf(tx, factor), given, tx.clock.now().getTime());
+    const digits = spaceless(code).toLowerCase();
+    const step = counterOf(secretOf(tx, factor), digits, tx.clock.now().getTime());
     const taken =
       step === null
         ? await tx.db
@@ -102,7 +102,7 @@ export function takeCode(ctx: Context, userId: string, code: string): Promise<bo
             .where(
               and(
                 eq(recoveryCodes.userId, userId),
-                eq(recoveryCodes.codeHash, hashToken(given)),
+                eq(recoveryCodes.codeHash, hashToken(digits)),
                 isNull(recoveryCodes.usedAt),
               ),
             )

@@ -73,8 +73,8 @@ export async function changePassword(
       "You have no password here: you sign in with your identity provider. Change your password there.",
     );
   }
-  const given = { email: user.email, user, password: input.currentPassword };
-  const isRight = await isPasswordOf(ctx, given, trierOf(ctx));
+  const attempt = { email: user.email, user, password: input.currentPassword };
+  const isRight = await isPasswordOf(ctx, attempt, trierOf(ctx));
   const refused = () => new AppError("unauthenticated", "The current password is not right.");
   if (!isRight) throw refused();
   const passwordHash = await hashPassword(input.newPassword);

@@ -35,9 +35,9 @@ const defaultsFaults = ({ inputJsonSchema, inputDefaults }: Inputs): Fault[] =>
   }));
 
 /** Given inputs over the defaults, those of the schema's own properties lowest. */
-export const withDefaults = ({ inputJsonSchema, inputDefaults }: Inputs, given: JsonObject): JsonObject => ({
+export const withDefaults = ({ inputJsonSchema, inputDefaults }: Inputs, values: JsonObject): JsonObject => ({
   ...withSchemaDefaults(inputJsonSchema, inputDefaults),
-  ...given,
+  ...values,
 });
 
 /** What is wrong with inputs, defaults included. */

@@ -102,8 +102,8 @@ async function refuseFaults(tx: WriteContext, row: TemplateRow, isWhole = false)
 export function changeTemplate(ctx: Context, id: string, change: TemplateChange): Promise<TemplateRow> {
   return write(ctx, async (tx) => {
     const addressed = await findOwn(tx, id);
-    const { status, ...given } = change;
-    const row = await changeFields(tx, addressed, valuesOf(given));
+    const { status, ...fields } = change;
+    const row = await changeFields(tx, addressed, valuesOf(fields));
     if (status === undefined || status === row.status) return row;
     return moveTo(tx, row, status);
   });
@@ -121,15 +121,15 @@ function valuesOf({ inputDefaults, inputJsonSchema, ...rest }: Omit<TemplateChan
 async function changeFields(
   tx: WriteContext,
   addressed: TemplateRow,
-  given: Partial<TemplateRow>,
+  fields: Partial<TemplateRow>,
 ): Promise<TemplateRow> {
-  if (Object.values(given).every((value) => value === undefined)) return addressed;
+  if (Object.values(fields).every((value) => value === undefined)) return addressed;
   const draft = await draftFor(tx, addressed);
   const base = draft ?? addressed;
   const values =
-    given.definition === undefined
-      ? given
-      : { ...given, definition: keepTyped(given.definition, base.definition) as JsonObject };
+    fields.definition === undefined
+      ? fields
+      : { ...fields, definition: keepTyped(fields.definition, base.definition) as JsonObject };
   const changes = changesBetween(base, values);
   if (changes.length === 0) return base;
   if (addressed.status === "deprecated") {

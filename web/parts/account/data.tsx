@@ -20,7 +20,7 @@ export function OwnData() {
           <p className="max-w-prose text-sm text-soft">
             Your profile, memberships, sessions, tokens without their secrets, chats and decisions, as JSON.
           </p>
-          <FileButton call="GET /api/v1/users/me/export" given={{}} name="my-data.json" verb="Export" />
+          <FileButton call="GET /api/v1/users/me/export" input={{}} name="my-data.json" verb="Export" />
         </div>
       </Section>
       <Section title="Erase yourself">

@@ -35,7 +35,7 @@ export function OwnInvitations() {
 
 function Invitation({ of }: { of: Own }) {
   const { id, organization, roleSlug, invitedBy, expiresAt } = of;
-  const given = { path: { invitation_id: id } };
+  const input = { path: { invitation_id: id } };
   const accept = useChange("POST /api/v1/users/me/invitations/{invitation_id}/accept", {
     touches: ["/invitations", "/memberships"],
     onDone: () => switchTo(organization.id),
@@ -53,10 +53,10 @@ function Invitation({ of }: { of: Own }) {
       <span className="text-xs text-soft">
         until <When at={expiresAt} />
       </span>
-      <Button icon={X} busy={decline.isPending} onClick={() => decline.mutate(given)}>
+      <Button icon={X} busy={decline.isPending} onClick={() => decline.mutate(input)}>
         Decline
       </Button>
-      <Button kind="main" icon={Check} busy={accept.isPending} onClick={() => accept.mutate(given)}>
+      <Button kind="main" icon={Check} busy={accept.isPending} onClick={() => accept.mutate(input)}>
         Join {organization.name}
       </Button>
     </li>

@@ -20,10 +20,10 @@ interface Props {
 export function ContentLink({ id, file, name }: Props) {
   const isOneOfMany = useMe().memberships.length > 1;
   const take = async () => {
-    const given = { path: { artifact_id: id } };
+    const input = { path: { artifact_id: id } };
     const content = await fetchFile(
       "GET /api/v1/artifacts/{artifact_id}/content",
-      given,
+      input,
       new AbortController().signal,
     );
     download(file, content);

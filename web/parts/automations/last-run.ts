@@ -52,11 +52,11 @@ export function useLastRun(automation: Pick<Automation, "id" | "triggerType"> | 
   );
   const found = useQueries({
     queries: ended.map(({ actionRunId }) => {
-      const given = { path: { run_id: actionRunId ?? "" } };
+      const input = { path: { run_id: actionRunId ?? "" } };
       return {
-        queryKey: ["GET /api/v1/action-runs/{run_id}", given],
+        queryKey: ["GET /api/v1/action-runs/{run_id}", input],
         queryFn: ({ signal }: { signal: AbortSignal }) =>
-          call("GET /api/v1/action-runs/{run_id}", given, { signal }),
+          call("GET /api/v1/action-runs/{run_id}", input, { signal }),
         staleTime: FRESH_MS,
       };
     }),

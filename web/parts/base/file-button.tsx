@@ -8,14 +8,14 @@ import { notify } from "./toast.tsx";
 
 interface Props<K extends Call> {
   call: K;
-  given: CallInput<K>;
+  input: CallInput<K>;
   /** Of the file. */
   name: string;
   verb: string;
 }
 
 /** Fetches a reply as a file and hands it to the person. */
-export function FileButton<K extends Call>({ call, given, name, verb }: Props<K>) {
+export function FileButton<K extends Call>({ call, input, name, verb }: Props<K>) {
   const [isBusy, setBusy] = useState(false);
   const stop = useRef<AbortController>(null);
   useEffect(() => () => stop.current?.abort(), []);
@@ -24,7 +24,7 @@ export function FileButton<K extends Call>({ call, given, name, verb }: Props<K>
     stop.current = control;
     setBusy(true);
     try {
-      download(name, await fetchFile(call, given, control.signal));
+      download(name, await fetchFile(call, input, control.signal));
     } catch (error) {
       if (!control.signal.aborted)
         notify(error instanceof Error ? error.message : "The export failed.", "bad");

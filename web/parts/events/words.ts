@@ -123,14 +123,14 @@ export function subjectOf({ entity, data }: AuditEvent, subjects: ReadonlyMap<st
     error?: { message?: unknown };
     message?: unknown;
   };
-  const given = [
+  const values = [
     ...NAMES.map((name) => data[name]),
     subjects.get(entity.id),
     subjects.get(String(data.automationId)),
     subjects.get(String(kind)),
     entity.type === "dataset" ? entity.id : undefined,
   ];
-  const texts = [given.find(isText), isText(message) ? message : error?.message];
+  const texts = [values.find(isText), isText(message) ? message : error?.message];
   return texts.filter(isText).join(" · ");
 }
 

@@ -12,7 +12,7 @@ export function OrganizationExport({ slug }: { slug: string }) {
         </p>
         <FileButton
           call="GET /api/v1/organizations/current/export"
-          given={{}}
+          input={{}}
           name={`${slug}.tar`}
           verb="Export"
         />

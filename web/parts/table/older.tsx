@@ -24,11 +24,11 @@ interface Options {
 }
 
 /** A list whose next page is asked for by a cursor; pages that were opened are kept up to date together. */
-export function useOlder<K extends CursorCall>(name: K, given: CallInput<K>, options: Options = {}) {
+export function useOlder<K extends CursorCall>(name: K, input: CallInput<K>, options: Options = {}) {
   const { enabled = true, refetchMs } = options;
-  const parts = given as { query?: object };
+  const parts = input as { query?: object };
   const list = useInfiniteQuery({
-    queryKey: [name, given, "pages"],
+    queryKey: [name, input, "pages"],
     queryFn: async ({ signal, pageParam }) => {
       const request = { ...parts, query: { ...parts.query, limit: LIMIT, cursor: pageParam } };
       const page = await call(name, request as unknown as CallInput<K>, { signal });
