@@ -84,6 +84,7 @@ function abilities({
   tree,
   tables,
   http,
+  mail,
 }: NonNullable<ReturnType<typeof providers.get>>): string {
   const can = [
     extract && "`dlt_extract` reads it",
@@ -92,6 +93,7 @@ function abilities({
     tables && "its tables and columns can be browsed",
     tables?.sql && "`generate_query` and `explain_schema` ask it in its own SQL",
     http && "`http_request` calls it",
+    mail && "`send_message` sends mails by it",
   ];
   return can
     .filter(Boolean)
