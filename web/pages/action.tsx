@@ -48,7 +48,7 @@ function Whole({ action, kind }: { action: Action; kind: ActionKindInfo | null }
       from={["/actions", "Actions"]}
       of={action}
       what={kind?.title ?? action.kind}
-      deeds={
+      actions={
         <SwitchAndRun
           isOff={isOff}
           isBusy={patch.isPending}

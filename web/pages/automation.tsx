@@ -43,7 +43,7 @@ function Whole({ automation }: { automation: Automation }) {
           </>
         )
       }
-      deeds={
+      actions={
         <SwitchAndRun
           isOff={isOff}
           isBusy={patch.isPending}

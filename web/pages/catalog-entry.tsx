@@ -55,7 +55,7 @@ function Whole({ api }: { api: CatalogEntry }) {
           </>
         }
       >
-        {may && <Deeds api={api} onRefreshed={setRefreshed} />}
+        {may && <EntryActions api={api} onRefreshed={setRefreshed} />}
       </PageHead>
       {changed > 0 && (
         <p role="status" className="mb-5 rounded-lg bg-warn-soft px-4 py-3 text-sm text-warn">
@@ -107,7 +107,7 @@ function Whole({ api }: { api: CatalogEntry }) {
   );
 }
 
-function Deeds({ api, onRefreshed }: { api: CatalogEntry; onRefreshed: (found: Refreshed) => void }) {
+function EntryActions({ api, onRefreshed }: { api: CatalogEntry; onRefreshed: (found: Refreshed) => void }) {
   const [isRemoving, setRemoving] = useState(false);
   const isOff = api.status === "disabled";
   const path = { api_id: api.id };

@@ -42,7 +42,7 @@ function Whole({ connection, provider }: { connection: Connection; provider: Pro
           verified <When at={connection.lastVerifiedAt} />
         </>
       }
-      deeds={<Deeds connection={connection} />}
+      actions={<ConnectionActions connection={connection} />}
       remove={(onClose) => <DeleteConnection connection={connection} onClose={onClose} />}
       alert={
         connection.verificationError && (
@@ -80,7 +80,7 @@ function Whole({ connection, provider }: { connection: Connection; provider: Pro
   );
 }
 
-function Deeds({ connection }: { connection: Connection }) {
+function ConnectionActions({ connection }: { connection: Connection }) {
   const path = { path: { connection_id: connection.id } };
   const touches = ["/connections"] as const;
   const verify = useChange("POST /api/v1/connections/{connection_id}/verify", { touches });

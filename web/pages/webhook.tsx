@@ -51,7 +51,7 @@ function Whole({ webhook }: { webhook: Webhook }) {
           </span>
         }
       >
-        <Deeds webhook={webhook} />
+        <WebhookActions webhook={webhook} />
       </PageHead>
       {webhook.status === "disabled" && (
         <p role="status" className="mb-5 rounded-lg bg-warn-soft px-4 py-3 text-sm text-warn">
@@ -89,7 +89,7 @@ function testLine({ status, replyCode, durationMs, error }: OutboundDelivery): s
   return errorLine(error) ?? `The receiver answered ${replyCode ?? "nothing"}`;
 }
 
-function Deeds({ webhook }: { webhook: Webhook }) {
+function WebhookActions({ webhook }: { webhook: Webhook }) {
   const [isRemoving, setRemoving] = useState(false);
   const [, setSearch] = useSearchParams();
   const isOff = webhook.status === "disabled";

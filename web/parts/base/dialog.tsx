@@ -50,7 +50,7 @@ interface ConfirmProps {
   title: string;
   /** What will be gone, and what hangs on it. */
   children: ReactNode;
-  /** The deed, as a verb: "Delete". */
+  /** The action, as a verb: "Delete". */
   verb: string;
   /** Must be typed first; for what can't be had back. */
   typed?: string;

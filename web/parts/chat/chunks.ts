@@ -62,8 +62,8 @@ export const textOf = ({ parts }: Pick<UiMessage, "parts">): string =>
  */
 export function apply(message: UiMessage, chunk: Chunk): string | null {
   const { parts } = message;
-  const [kind, deed] = [chunk.type.replace(/-\w+$/, ""), chunk.type];
-  switch (deed) {
+  const [kind, type] = [chunk.type.replace(/-\w+$/, ""), chunk.type];
+  switch (type) {
     case "start":
       message.id = chunk.messageId ?? message.id;
       message.metadata = { ...message.metadata, ...chunk.messageMetadata };
@@ -94,7 +94,7 @@ export function apply(message: UiMessage, chunk: Chunk): string | null {
     case "error":
       return chunk.errorText ?? "The answer failed.";
     default:
-      if (deed.startsWith("tool-")) applyTool(parts, chunk);
+      if (type.startsWith("tool-")) applyTool(parts, chunk);
   }
   return null;
 }

@@ -58,14 +58,14 @@ const TITLES: Readonly<Partial<Record<EventType, string>>> = {
 
 /** What happened, in words: `connection.created` → Connection created. */
 export function titleOf({ type, data }: Pick<AuditEvent, "type" | "data">): string {
-  const [noun, deed] = partsOf(type);
-  if (noun === "auth" && deed.startsWith("token_")) {
+  const [noun, verb] = partsOf(type);
+  if (noun === "auth" && verb.startsWith("token_")) {
     const what = data.kind === "api_key" ? "API key" : "Access token";
-    return `${what} ${deed === "token_created" ? "made" : "revoked"}`;
+    return `${what} ${verb === "token_created" ? "made" : "revoked"}`;
   }
   const known = TITLES[type];
   if (known) return known;
-  const plain = `${NOUNS[noun] ?? noun} ${deed === "updated" ? "changed" : deed}`.replaceAll("_", " ");
+  const plain = `${NOUNS[noun] ?? noun} ${verb === "updated" ? "changed" : verb}`.replaceAll("_", " ");
   return plain.slice(0, 1).toUpperCase() + plain.slice(1);
 }
 

@@ -21,7 +21,7 @@ interface Props {
   what: ReactNode;
   known?: ReactNode;
   /** What members may do, beside deleting it. */
-  deeds: ReactNode;
+  actions: ReactNode;
   remove: (onClose: () => void) => ReactNode;
   alert?: ReactNode;
   /** Left out where the last part is false. */
@@ -59,7 +59,7 @@ export function Detail({ noun, from, of, tabs, ...rest }: Props) {
         {may && (
           <>
             <IconButton icon={Trash2} label={`Delete the ${noun}`} onClick={() => setRemoving(true)} />
-            {rest.deeds}
+            {rest.actions}
           </>
         )}
       </PageHead>
@@ -79,7 +79,7 @@ interface SwitchProps {
   dialog: (onClose: () => void) => ReactNode;
 }
 
-/** The deeds of what runs: it is enabled and disabled, and run by hand. */
+/** The actions of what runs: it is enabled and disabled, and run by hand. */
 export function SwitchAndRun({ isOff, isBusy, onSwitch, dialog }: SwitchProps) {
   const [asks, setAsks] = useState(false);
   return (
