@@ -80,6 +80,6 @@ export const AREAS: readonly Area[] = [
   },
 ];
 
-/** Those that a person with these rights is shown. */
+/** The areas that a person with these rights is shown. */
 export const areasFor = (rights: { isOperator: boolean } | null) =>
   AREAS.filter(({ isOperators }) => !isOperators || rights?.isOperator === true);

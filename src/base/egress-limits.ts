@@ -72,7 +72,7 @@ function stopsOf(signal: AbortSignal): Set<() => void> {
   return stops;
 }
 
-/** The same bytes, under the deadline, with failures told by `explain`; reads only when asked. */
+/** A body's bytes, under the deadline, with failures told by `explain`; reads only when asked. */
 export function watchBody(
   body: ReadableStream<Uint8Array> | null,
   deadline: Deadline,

@@ -68,7 +68,7 @@ function hide(value: Json, secrets: readonly string[]): Json {
 const hideIn = (text: string, secrets: readonly string[]) =>
   secrets.reduce((masked, secret) => masked.replaceAll(secret, HIDDEN), text);
 
-/** The same error, with these texts in neither its message nor its details. */
+/** An error, with these texts in neither its message nor its details. */
 export function withoutSecrets(error: unknown, secrets: readonly string[]): unknown {
   const hidden = worthHiding(secrets);
   if (!(error instanceof AppError) || hidden.length === 0) return error;

@@ -60,7 +60,7 @@ export function parseExact(text: string): unknown {
   return SUSPECT.test(text) ? JSON.parse(text, exactNumber) : JSON.parse(text);
 }
 
-/** The same JSON with numbers that a double would change as texts of their digits. */
+/** JSON text with the numbers that a double would change as texts of their digits. */
 export function withTextNumbers(text: string): string {
   return SUSPECT.test(text) ? JSON.stringify(JSON.parse(text, keptNumber)) : text;
 }

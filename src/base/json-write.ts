@@ -11,7 +11,7 @@ export function writeJson(value: unknown): string | Promise<string> {
   return isShort(value) ? JSON.stringify(value) : inSlices(writing(value, JSON.stringify, (keys) => keys));
 }
 
-/** The same as `canonicalJson` gives it. */
+/** The canonical JSON text of a value, as `canonicalJson` gives it. */
 export function writeCanonical(value: unknown): string | Promise<string> {
   return isShort(value) ? canonicalJson(value) : inSlices(writing(value, canonicalJson, inOrder));
 }

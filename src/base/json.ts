@@ -39,7 +39,7 @@ const reason = (error: unknown) =>
   error instanceof Error ? error.message.replace(/^JSON Parse error: /, "") : "unreadable";
 
 /**
- * The same, and no more than `maxValues` values of all sorts; long text is parsed while others get their turns. Throws
+ * Parses JSON of no more than `maxValues` values of all sorts; long text is parsed while others get their turns. Throws
  * as `parseJson` does.
  */
 export function parseJsonInSlices(

@@ -323,7 +323,7 @@ export const object = <P extends TProperties>(
 export const uuid = () => Type.String({ format: "uuid" });
 export const instant = () => Type.String({ format: "date-time" });
 export const slug = () => Type.String({ minLength: 1, maxLength: 100, pattern: SLUG_PATTERN });
-/** The same shape, with a sentence about what it is for: forms and the documents show it. */
+/** A shape with a sentence about what it is for: forms and the documents show it. */
 export const described = <T extends TSchema>(description: string, schema: T): T => ({
   ...schema,
   description,

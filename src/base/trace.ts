@@ -62,7 +62,7 @@ export interface SpanParent {
   spanId: string | null;
 }
 
-/** The same way out, with a span for each exchange and `traceparent` on its request. */
+/** An egress with a span for each exchange and `traceparent` on its request. */
 export function tracedEgress(egress: Egress, tracer: Tracer, clock: Clock, parent: SpanParent): Egress {
   let count = 0;
   return {

@@ -6,7 +6,7 @@ interface Agent {
   osVersion: string | null;
 }
 
-/** Those that carry the names of others come before them: nearly everyone says Chrome and Safari. */
+/** Browsers that carry the names of others come before them: nearly everyone says Chrome and Safari. */
 const BROWSERS: readonly (readonly [family: string, version: RegExp])[] = [
   ["Edge", /\b(?:Edg|EdgA|EdgiOS|Edge)\/([\d.]+)/],
   ["Opera", /\b(?:OPR|OPiOS|Opera)\/([\d.]+)/],

@@ -32,7 +32,7 @@ export function readRequestBody(reading: Reading, inputs: Inputs, part: Part): v
   addBody(inputs, named, MULTIPART.test(named) ? withFiles(schema) : schema, body.value.required === true);
 }
 
-/** The same with its files as they are given; a list of files is one argument. */
+/** A form's schema with its files as they are given; a list of files is one argument. */
 function withFiles(schema: JsonObject): JsonObject {
   if (!isObject(schema.properties)) return schema;
   const properties = Object.entries(schema.properties).map(([name, property]): [string, Json] => {

@@ -204,7 +204,7 @@ const isTooMuch = (schema: JsonObject) =>
   measure(schema, FEW_CHARACTERS) > FEW_CHARACTERS &&
   schemaFaults(schema).some(({ type }) => type === "too_long");
 
-/** The same with the largest arguments cut, until our own check of values takes it. */
+/** The schema of the arguments, with the largest of them cut until our own check of values takes it. */
 export function fitted(inputs: Inputs, warn: (text: string) => void): JsonObject | null {
   const schema = schemaOf(inputs);
   if (schema === null) return null;

@@ -22,7 +22,7 @@ type Flags<O extends Options> = {
 /** What somebody asked of a command. */
 export interface CommandInput<O extends Options = typeof SHARED> {
   flags: Flags<O & typeof SHARED>;
-  /** Those after the verb; as many as the verb takes. */
+  /** The words after the verb; as many as the verb takes. */
   words: readonly string[];
   host: Host;
 }

@@ -40,7 +40,7 @@ function decode(text: string, length: number, algorithm: SignatureAlgorithm): Bu
 export const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && timingSafeEqual(a, b);
 
-/** The same for texts of any length, whose lengths are not told either. */
+/** Compares texts of any length without telling where they differ, nor their lengths. */
 export const equalTexts = (a: string, b: string): boolean => equalBytes(sha256(a), sha256(b));
 
 const sha256 = (text: string): Uint8Array => new Bun.CryptoHasher("sha256").update(text).digest();

@@ -51,7 +51,7 @@ export function openDeliverer(app: App): Deliverer {
   const hand = openShares(IN_HAND);
   /** Subscriptions with deliveries in the store that are due: what is new stands behind those. */
   const behind = new Set<string>();
-  /** Those that the last claim did not get to; the next one begins with them. */
+  /** Subscriptions that the last claim did not get to; the next one begins with them. */
   const unreached = new Set<string>();
   let subscriptions: ReadonlyMap<string, Subscription> = new Map();
   let isFirst = true;

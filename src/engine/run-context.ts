@@ -60,7 +60,7 @@ interface Setting {
   locks: DatasetLocks;
   /** Does a wait during which the run takes no slot. */
   rest: NonNullable<Link["rest"]>;
-  /** The same, for what a run that does so may hold. */
+  /** Waits without a slot for what a run that rests may hold. */
   yieldTo: NonNullable<Link["rest"]>;
 }
 

@@ -5,7 +5,7 @@ export interface Slots {
   /** Waits without a slot, and takes one again, as soon as there is one; with too many that do so, in its slot. */
   rest(runId: string, signal: AbortSignal, wait: () => Promise<void>): Promise<void>;
   /**
-   * The same, however many there are: for what a resting run may hold. In a slot of its own it would keep that run
+   * Rests however many others do, for what a resting run may hold. In a slot of its own it would keep that run
    * from coming back to let go of it.
    */
   yieldTo(runId: string, signal: AbortSignal, wait: () => Promise<void>): Promise<void>;

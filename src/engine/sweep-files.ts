@@ -26,7 +26,7 @@ export async function* sweepArtifacts(app: App): AsyncGenerator<void> {
   }
 }
 
-/** These have an owner of their own, which tidies them. */
+/** Folders whose owner tidies them. */
 const KEPT_SCRATCH = new Set(["sql", "cache", "lake"]);
 
 /** Deletes what earlier work left in the scratch folder, and SQL processes of earlier starts in theirs. */

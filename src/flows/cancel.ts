@@ -73,7 +73,7 @@ const closed = (items: ItemsState): ItemsState => ({
   failed: items.failed + items.running,
 });
 
-/** The same for a run that nobody needs any more: one that has ended, or is not kept, stays as it is. */
+/** Cancels a run that nobody needs any more: one that has ended, or is not kept, stays as it is. */
 export async function cancelUnlessEnded(tx: WriteContext, id: string): Promise<void> {
   const [run] = await tx.db
     .select({ completedAt: automationRuns.completedAt })

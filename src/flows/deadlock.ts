@@ -60,7 +60,7 @@ export async function queueTiedBy(
   return (await goesOn(db, organizationId, nodes, open)) ? null : [...nodes.keys()];
 }
 
-/** The same, for a run that is to be put into the queue, and whose caller waits for it already. */
+/** Whether a run that is to be put into the queue would never begin; its caller waits for it already. */
 export const queueWaitsForEver = async (
   db: ReadDb,
   queue: { organizationId: string; automationId: string; newRunId: string },

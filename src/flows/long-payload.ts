@@ -9,13 +9,13 @@ const MAX_KEPT = 8;
 /** What was stored of a trigger; its payload, or all of it, is its text where that is long. */
 export type StoredTrigger = LongValues | LongJson;
 
-/** The same as values; others get their turns while a long text is parsed. */
+/** The trigger as values; others get their turns while a long text is parsed. */
 export async function openTrigger(trigger: StoredTrigger): Promise<JsonObject> {
   const long = longIn(trigger);
   return long === null ? (trigger as JsonObject) : opened(trigger, await wholeOf(long));
 }
 
-/** The same within a transaction, which waits for no parsing. Throws `DoFirst`, and finds the value when it comes back. */
+/** The trigger as values within a transaction, which waits for no parsing. Throws `DoFirst`, and finds the value when it comes back. */
 export function openTriggerWithin(tx: WriteContext, trigger: StoredTrigger): JsonObject {
   const long = longIn(trigger);
   if (long === null) return trigger as JsonObject;

@@ -37,7 +37,7 @@ const seenById = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** The same without what is long. */
+/** The automation run without what is long. */
 const slimById = prepared((db: ReadDb) =>
   db
     .select({
@@ -231,7 +231,7 @@ export const seenStep = (run: Pick<RunRow, "id" | "status" | "result" | "error">
 export const failedUnbegun = ({ status, actionRunId, items }: StepState): boolean =>
   status === "failed" && actionRunId === null && !items;
 
-/** The same of such a step. */
+/** What later steps see of a step that failed unbegun. */
 export const seenFailure = ({ status, error }: StepState): JsonObject => ({
   status,
   actionRunId: null,
@@ -239,7 +239,7 @@ export const seenFailure = ({ status, error }: StepState): JsonObject => ({
   error: error && { code: error.code, message: error.message },
 });
 
-/** The same of a step with `forEach`: its result is the list of its items' results, null for those in `failures`. */
+/** What later steps see of a step with `forEach`: its result is the list of its items' results, null for those in `failures`. */
 export async function seenItems(
   db: ReadDb,
   { key, status, error }: StepState,

@@ -76,7 +76,7 @@ const tooLarge = (maxBytes: number) =>
 
 /** Bodies are checked value by value, and what they say is stored and shown: more of them would hold up everybody else. */
 export const MAX_VALUES = 25_000;
-/** The same of data, which is passed on as it is, and of long lists such as the endpoints of an API. */
+/** The most values of data, which is passed on as it is, and of long lists such as the endpoints of an API. */
 const MAX_LONG_VALUES = 100_000;
 
 /** What a body may have more of than others. */

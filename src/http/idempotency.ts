@@ -42,8 +42,8 @@ interface Kind {
 }
 
 /**
- * The same for work that has transactions of its own: its reply is kept at its end, so that what a kill has cut short is
- * taken up again by the same request.
+ * Runs work that has transactions of its own once for each key: its reply is kept at its end, so that
+ * what a kill has cut short is taken up again by a request with that key.
  */
 export async function onceAtEnd(
   ctx: Context,

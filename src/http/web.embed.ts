@@ -7,7 +7,7 @@ export interface WebFile {
   isHashed: boolean;
   etag: string;
   body: Blob;
-  /** The same, compressed; null where that gains nothing. */
+  /** The body, compressed; null where that gains nothing. */
   brotli: Blob | null;
 }
 

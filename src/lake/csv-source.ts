@@ -85,7 +85,7 @@ export async function withCsv<T>(
   }
 }
 
-/** The same style, without comments where the file has been freed of them: DuckDB also ends a value where it finds the sign. */
+/** The style, without comments where the file has been freed of them: DuckDB also ends a value where it finds the sign. */
 async function withOwnComments(path: string, style: CsvStyle): Promise<CsvStyle> {
   const { comment = "" } = style;
   if (comment === "") return style;

@@ -157,7 +157,7 @@ class LineCutter extends Cutter {
 /** The lines that are not blank; of a mark at the start nothing is left. */
 export const linesIn = (bytes: Uint8Array): string[] => filled(text(bytes).split("\n"));
 
-/** The same for lines from the middle of a file. */
+/** The lines that are not blank, from the middle of a file: a mark there is text. */
 export const lineIn = (bytes: Uint8Array): string[] => filled(withBom.decode(bytes).split("\n"));
 
 const withBom = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -41,7 +41,7 @@ export const SAMPLE_ROWS = 2_048;
 
 interface Search {
   sql: string;
-  /** Those that no text so far has ruled out, the narrowest first. */
+  /** Candidates that no text so far has ruled out, the narrowest first. */
   left: Candidate[];
   /** Where all is NULL so far. */
   wanted: Reading | null;
@@ -158,7 +158,7 @@ const hasComma = (text: string) =>
   `regexp_full_match(${text}, '-?[0-9]{1,3}([.][0-9]{3})*(,[0-9]+)?|-?[0-9]+(,[0-9]+)?')`;
 const withPoint = (text: string) => `replace(replace(${text}, '.', ''), ',', '.')`;
 
-/** The same numbers with a comma before the fraction, and maybe points between thousands. */
+/** A reading of numbers with a comma before the fraction, and maybe points between thousands. */
 const withComma = ({ type, guard, cast }: Reading): Reading => ({
   type,
   guard: (text) => `${hasComma(text)} AND ${guard(withPoint(text))}`,

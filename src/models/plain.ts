@@ -14,7 +14,7 @@ export function isPlain(value: Json): boolean {
   return Object.entries(value).every(([key, item]) => !isForbidden(key, item) && isPlain(item));
 }
 
-/** The same value, with such keys in parentheses. */
+/** The value, with forbidden keys in parentheses. */
 export function toPlain(value: Json): Json {
   if (isPlain(value)) return value;
   if (Array.isArray(value)) return value.map(toPlain);

@@ -253,7 +253,7 @@ export interface ExtractRequest {
   batchSize: number | null;
   /** What the files of `spec` are; their names tell where absent. */
   format?: FileFormat;
-  /** Those of a table's columns that rows are found again by; absent where nobody looks for them. */
+  /** The columns of a table that rows are found again by; absent where nobody looks for them. */
   keyOf?(columns: readonly string[]): string[];
   /** Columns whose values in all rows are asked for besides, to find out which rows are gone. */
   keys?: readonly string[];
@@ -287,7 +287,7 @@ export interface CsvColumn extends Column {
 
 /** Texts that stand for values which the source takes for equal though they are written otherwise. */
 export interface KeyField {
-  /** Those of the key's columns that the source compares so. */
+  /** The key's columns in which the source takes different texts for equal. */
   columns: readonly string[];
   /** What each text begins with; it is another one once the source compares otherwise. */
   tag: string;
@@ -324,7 +324,7 @@ export type Extraction =
   | {
       kind: "rows";
       pages: AsyncIterable<JsonObject[]>;
-      /** The same pages, to be read in their place, for those who can do with the rows' text; absent where there is none. */
+      /** The pages, to be read in their place, for those who can do with the rows' text; absent where there is none. */
       texts?: AsyncIterable<JsonObject[] | JsonList>;
       ranged: boolean;
       /** The source's own count of what it gives, where it has one; right once all pages were read. */

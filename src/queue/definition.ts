@@ -124,7 +124,7 @@ export function checkDefinition(
   if (faults.length > 0) throw new InvalidInput(faults);
 }
 
-/** The same for the raw body of a create, as far as it can be read. */
+/** Faults of the definition in the raw body of a create, as far as it can be read. */
 export function creationFaults(app: Pick<App, "executors">, raw: Json): Fault[] {
   if (!isObject(raw) || !isObject(raw.definition)) return [];
   const kind = ACTION_KINDS.find((each) => each === raw.kind);
@@ -140,7 +140,7 @@ export function fillIn(executor: Executor, definition: JsonObject, scope: Scope)
   return filled;
 }
 
-/** The same in a child where results of steps are too long to be parsed here, or expressions take too much. */
+/** Fills in a definition in a child, where results of steps are too long to be parsed here, or expressions take too much. */
 export async function fillInWhole(
   { compute, organizationId }: Context,
   executor: Executor,

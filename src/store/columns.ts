@@ -19,7 +19,7 @@ const audited = () => ({
 /** ISO 8601 in UTC with milliseconds, which sorts as text. */
 const instant = () => text();
 
-/** The same of a value that may be long: then it comes as its text, which others need not wait for. */
+/** JSON of a value that may be long: then it comes as its text, which others need not wait for. */
 export const longJson = customType<{ data: Json | LongJson; driverData: string }>({
   dataType: () => "text",
   toDriver: (value) => (value instanceof LongJson ? value.text : JSON.stringify(value)),

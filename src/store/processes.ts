@@ -28,7 +28,7 @@ export const SEEN_SECONDS = 20;
 
 const NOW = sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
 
-/** Those that were seen lately, the eldest first. */
+/** Processes that were seen lately, the eldest first. */
 export const livingProcesses = (db: ReadDb): Promise<ProcessRow[]> =>
   db
     .select()

@@ -76,10 +76,10 @@ export function variableName(words: readonly string[]): string {
   return /^[A-Z]/.test(name) ? name : `WEIR_${name}`;
 }
 
-/** These stand first wherever they are, then the others by their names. */
+/** Keys that stand first wherever they are, then the others by their names. */
 const FIRST = ["key", "name", "kind", "type", "actionId", "connectionId"];
 
-/** The same value with its keys in an order that does not depend on how it came about. */
+/** A value with its keys in an order that does not depend on how it came about. */
 export function ordered(value: Json): Json {
   if (Array.isArray(value)) return value.map(ordered);
   if (!isObject(value)) return value;

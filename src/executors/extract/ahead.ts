@@ -1,5 +1,5 @@
 /**
- * The same pages; while one is being worked on the next one is asked for. Who leaves before the end waits for the one
+ * The pages; while one is being worked on the next one is asked for. Who leaves before the end waits for the one
  * that was asked for in vain.
  */
 export async function* ahead<T>(pages: AsyncIterable<T>): AsyncGenerator<T> {

@@ -156,7 +156,7 @@ export class ByteCells {
     return { from: start + SCRATCH, to: at + SCRATCH };
   }
 
-  /** The same bytes once more, at the end. */
+  /** Copies bytes to the end. */
   copy(from: number, to: number): { from: number; to: number } {
     const start = this.#room(to - from);
     this.#scratch.copyWithin(start, from - SCRATCH, to - SCRATCH);

@@ -20,7 +20,7 @@ const [COLON, OPEN_LIST, BACKSLASH, CLOSE_LIST, OPEN, CLOSE] = [58, 91, 92, 93, 
  */
 export class ByteRows {
   #bytes: Uint8Array = new Uint8Array(0);
-  /** The same bytes, which makes short texts at a fraction of a decoder's time. */
+  /** A view of `#bytes`, which makes short texts at a fraction of a decoder's time. */
   #letters: Buffer = Buffer.alloc(0);
   #at = 0;
   #objects = 0;

@@ -32,7 +32,7 @@ export class Conveyor {
     this.#check();
   }
 
-  /** The same, for leaving: a failure is not told again. */
+  /** Waits for all jobs, for leaving: a failure is not thrown again. */
   async idle(): Promise<void> {
     await this.#last;
     this.#waiting = [];

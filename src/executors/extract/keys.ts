@@ -12,7 +12,7 @@ import { columnsOf } from "./resolve.ts";
 /** The table's files once its rows can be found by the key, before the load brings its own. */
 export interface Ready {
   existing: ExistingFile[];
-  /** Those among them that are new, known by their paths. */
+  /** The files that are new, known by their paths. */
   add: SqlFile[];
   /** Ids of the files that these take the place of. */
   remove: string[];

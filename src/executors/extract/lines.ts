@@ -9,7 +9,7 @@ export interface Field {
   seen: number;
   /** Normalised names from the table's row down to here. */
   path: readonly string[];
-  /** The same as one name, which is the column's if it gets one. */
+  /** The path as one name, which is the column's if it gets one. */
   name: string;
   source: string;
   column: SheetColumn | null;

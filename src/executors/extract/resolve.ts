@@ -231,7 +231,7 @@ function misfitsOf(column: SheetColumn, from: string, into: string): number[] | 
   return from === "BIGINT" && into === "DOUBLE" ? [0] : null;
 }
 
-/** Those values of a part for which `condition` holds. */
+/** A part with the values alone for which `condition` holds. */
 function limited({ type, sql, text, json }: Part, condition: string): Part {
   const only = (value: string) => `CASE WHEN ${condition} THEN ${value} END`;
   return {

@@ -66,7 +66,7 @@ function byteOrderMark(bytes: Uint8Array): { encoding: string; length: number } 
   return null;
 }
 
-/** The same bytes, the first piece of at least so many where there are that many. */
+/** The bytes, the first piece of at least so many where there are that many. */
 async function* atLeast(bytes: AsyncIterable<Uint8Array>, least: number): AsyncGenerator<Uint8Array> {
   let start: Uint8Array | null = new Uint8Array();
   for await (const piece of bytes) {

@@ -35,7 +35,7 @@ export interface Plan {
   skipped: number;
   /** Paths below the destination's folder. */
   remove: string[];
-  /** Those that the sync has brought and others take the place of, whatever its mode: they are no loss. */
+  /** Files that the sync has brought and others take the place of, whatever its mode: they are no loss. */
   replaced: string[];
   /** Paths of the manifest that mean nothing any more. */
   forget: string[];

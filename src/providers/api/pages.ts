@@ -164,7 +164,7 @@ class Recent<PageRequest, Row> {
     return fresh;
   }
 
-  /** Those that did not come before; they are not remembered. */
+  /** The rows that did not come before; they are not remembered. */
   unseen(rows: readonly Row[]): Row[] {
     return rows.filter((row) => {
       const key = this.walk.keyOf(row);

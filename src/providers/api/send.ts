@@ -9,7 +9,7 @@ import { type Draw, draw, hold, pause, throttled, type Waiter } from "./throttle
 /** What one reply means. */
 export type Verdict<T> =
   | { kind: "value"; value: T }
-  /** The same may be asked again after so long; it never counts as a try. */
+  /** The request may be sent again after so long; it never counts as a try. */
   | { kind: "throttled"; waitMs: number }
   /** Tried again where the error is retryable. */
   | { kind: "failed"; error: AppError }

@@ -68,7 +68,7 @@ export async function getDrive(link: DriveLink, request: DriveRequest): Promise<
 const isMedia = ({ path, query }: DriveRequest): boolean =>
   query?.alt === "media" || path.endsWith("/export");
 
-/** The same, as a JSON object. */
+/** A reply of Drive as a JSON object. */
 export async function readDrive(link: DriveLink, request: DriveRequest): Promise<JsonObject> {
   const value = await jsonOf(await textOf(SYSTEM, await getDrive(link, request)));
   if (isObject(value)) return value as JsonObject;

@@ -55,7 +55,7 @@ export interface Listing {
   /** The shared drive that the folder lies in. */
   driveId: string | null;
   name?: string;
-  /** Those that were shared with a service account lie in no folder of its own. */
+  /** Also files that were shared with a service account lie in no folder of its own. */
   withShared?: boolean;
   pageToken?: string;
   pageSize?: number;

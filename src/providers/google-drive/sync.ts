@@ -102,7 +102,7 @@ function wantedBy(items: readonly string[], root: string) {
       for (const item of [...byId, ...byPath.map((each) => each.item)]) left.delete(item);
       return byId.length + byPath.length > 0;
     },
-    /** Those that meant nothing. */
+    /** Selected items that led to no file. */
     left: (): Iterable<string> => left,
   };
 }

@@ -40,7 +40,7 @@ export async function findRoot(link: LocalLink): Promise<string | null> {
   return files === null ? null : findInside(files, parts);
 }
 
-/** The same, made where it is not there. */
+/** The real path of the connection's root, which is made where it is not there. */
 export async function makeRoot(link: LocalLink): Promise<string> {
   const parts = rootParts(link);
   await mkdir(link.filesFolder, { recursive: true });

@@ -16,7 +16,7 @@ export interface SourceColumn extends SourceType {
   name: string;
   /** The source's own name of the type, such as `numeric(10,2)`. */
   type: string;
-  /** The same without length or precision, to cast a value to. */
+  /** The type's name without length or precision, to cast a value to. */
   castType: string;
   nullable: boolean;
   /** What an array is of; null for what is none. */

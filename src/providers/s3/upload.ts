@@ -59,7 +59,7 @@ export async function upload(
   }
 }
 
-/** The same for bytes that are all there, in one request. */
+/** Uploads bytes that are all there, in one request. */
 export async function uploadWhole(
   link: S3Link,
   key: string,

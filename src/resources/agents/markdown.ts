@@ -41,7 +41,7 @@ export async function readSpec(markdown: string): Promise<{ spec: Spec | null; f
   return { spec: { frontmatter: parsed.value, fields, prompt: parts.body.trim() }, faults: [] };
 }
 
-/** The same for what was checked before; throws `InvalidInput` where it is not right. */
+/** The spec of a text that was checked before; throws `InvalidInput` where it is not right. */
 export async function requireSpec(markdown: string): Promise<Spec> {
   const { spec, faults } = await readSpec(markdown);
   if (spec === null) throw new InvalidInput(faults);

@@ -43,7 +43,7 @@ async function readApi(
 /** Endpoints that are compared without a pause. */
 const TOGETHER = 20;
 
-/** The same, compared with an entry: what is new of it, what has changed, what is gone. Throws `invalid_state` for an MCP server. */
+/** Reads a description and compares it with an entry: what is new of it, what has changed, what is gone. Throws `invalid_state` for an MCP server. */
 export async function importInto(
   ctx: Context,
   id: string,

@@ -46,7 +46,7 @@ export async function stageArtifact(ctx: Context, runId: string, input: Artifact
   return { ...row, storageType: "file", data: null, path };
 }
 
-/** The same for JSON that is written already, and long. */
+/** Stages an artifact of JSON that is written already, and long. */
 export async function stageJson(
   ctx: Context,
   runId: string,
@@ -65,7 +65,7 @@ export function textOf(kind: ArtifactKind, data: Json): string {
   return typeof data === "string" ? data : data === null ? "" : JSON.stringify(data);
 }
 
-/** The same for bytes that are neither JSON nor text; they always lie in a file. */
+/** Stages an artifact of bytes that are neither JSON nor text; they always lie in a file. */
 export async function stageFile(ctx: Context, runId: string, input: FileInput): Promise<ArtifactRow> {
   const { id, title, fileName, mimeType, bytes } = input;
   const row = newRow(ctx, runId, {

@@ -239,7 +239,7 @@ const UNFINISHED = [
 export const draftFaults = (...given: Parameters<typeof configFaults>): Fault[] =>
   configFaults(...given).filter(({ type }) => !UNFINISHED.includes(type));
 
-/** The same for the raw body of a create, as far as it can be read. */
+/** Faults of the config in the raw body of a create, as far as it can be read. */
 export function creationFaults(app: App, raw: Json): Fault[] {
   if (!isObject(raw) || !isObject(raw.config)) return [];
   const trigger = TRIGGER_TYPES.find((type) => type === (raw.triggerType ?? "manual"));

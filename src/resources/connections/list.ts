@@ -21,7 +21,7 @@ import type { ConnectionQuery } from "./wire.ts";
 
 interface Sort {
   by: Column | SQL;
-  /** The same of a row, for the cursor. */
+  /** The sort key of a row, for the cursor. */
   of(row: ConnectionRow): string;
 }
 

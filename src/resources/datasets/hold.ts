@@ -60,7 +60,7 @@ export function holdLoad({ clock, store, log }: App, loadId: string): Hold {
   };
 }
 
-/** Those of the loads that are held. */
+/** The ids of `loadIds` whose loads are held. */
 export async function heldLoads({ store, clock }: App, loadIds: readonly string[]): Promise<Set<string>> {
   const rows = await store.db
     .select({ key: settings.key })

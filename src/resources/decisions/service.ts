@@ -27,7 +27,7 @@ export function listDecisions(ctx: Context, query: DecisionQuery) {
   return page(ctx, mine(ctx, status === undefined ? undefined : eq(decisions.status, status)), query);
 }
 
-/** Those that wait for somebody, newest first; with `isMine` those that wait for the acting person by name. */
+/** Decisions that wait for somebody, newest first; with `isMine` those that wait for the acting person by name. */
 export function listPending(ctx: Context, isMine: boolean) {
   const assignee = isMine ? eq(decisions.assignedTo, ctx.actor.id) : undefined;
   return page(ctx, mine(ctx, assignee, eq(decisions.status, "pending")), { limit: MAX_LISTED, offset: 0 });

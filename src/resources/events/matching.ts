@@ -13,7 +13,7 @@ export function typesMatching(pattern: string, loc: readonly string[]): readonly
   throw invalid(loc, `No event has the type '${pattern}'; GET /api/v1/meta lists them all`, "enum");
 }
 
-/** The same, for where all faults of an input are told together. */
+/** The faults of a pattern, for where all faults of an input are told together. */
 export function faultsOfTypes(pattern: string, loc: readonly string[]): readonly Fault[] {
   try {
     typesMatching(pattern, loc);

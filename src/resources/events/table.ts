@@ -164,7 +164,7 @@ export const trailRedactions = sqliteTable("trail_redactions", {
   organizationId: text().notNull(),
   /** The event's hash, of its content as it was recorded. */
   hash: text().notNull(),
-  /** The same over the same hash before it, and the content that is left. */
+  /** The event's hash over the hash before it and the content that is left. */
   redactedHash: text().notNull(),
   /** HMAC under a key of the master key; empty where the event did not fit its hash before it was redacted. */
   mac: text().notNull(),

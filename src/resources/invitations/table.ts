@@ -10,7 +10,7 @@ export const invitations = sqliteTable("invitations", {
   role: text().$type<Role>().notNull(),
   /** SHA-256 of the token in the link that the inviter sees, hex. */
   tokenHash: text().notNull(),
-  /** The same of the link that was mailed to the address itself; null where none was. */
+  /** SHA-256 of the token in the link that was mailed to the address itself; null where none was. */
   mailTokenHash: text(),
   createdAt: text().notNull(),
   /** A person, or an API key. */

@@ -19,7 +19,7 @@ export function sharedSchemas(goesOut: (name: string) => boolean) {
   return {
     refer,
     isUsed: (name: string) => used.has(name),
-    /** Those referred to so far, and what they refer to themselves. */
+    /** The components referred to so far, and what they refer to themselves. */
     all(): JsonObject {
       const made = new Map<string, JsonObject>();
       for (const [name, { text, direction }] of used) made.set(name, toComponent(text, direction, refer));

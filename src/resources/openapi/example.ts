@@ -63,7 +63,7 @@ export function exampleOf(shape: TSchema): Json | undefined {
   return fits(shape, made) ? made : undefined;
 }
 
-/** The same for a request: what must be given, or where nothing must the first field. */
+/** An example of a request: what must be given, or where nothing must the first field. */
 export function requestExampleOf(shape: TSchema): Json | undefined {
   const whole = exampleOf(shape);
   if (!isObject(whole)) return whole;

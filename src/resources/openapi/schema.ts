@@ -11,7 +11,7 @@ export type Refer = (text: string, direction: Direction) => JsonObject | null;
 export const toSchema = (shape: TSchema, direction: Direction, refer: Refer = () => null): JsonObject =>
   writer(direction, refer).whole(JSON.parse(JSON.stringify(shape)));
 
-/** The same of a shape that is itself a component: only what is in it may refer to others. */
+/** The JSON Schema of a shape that is itself a component: only what is in it may refer to others. */
 export const toComponent = (text: string, direction: Direction, refer: Refer): JsonObject =>
   writer(direction, refer).plain(JSON.parse(text));
 

@@ -68,7 +68,7 @@ async function findDead(ctx: Context, { ids, automationId, webhookId }: ReplayMa
     .limit(MAX_AT_ONCE);
 }
 
-/** Those of the batch that are dead still: somebody else may have replayed one meanwhile, or taken it off the list. */
+/** Replays the letters of a batch that are dead still: somebody else may have replayed one meanwhile, or taken it off the list. */
 async function replayAll(ctx: Context, batch: readonly Dead[], tally: Tally): Promise<void> {
   tally.replayed += await write(ctx, async (tx) => {
     const ids = batch.map(({ id }) => id);

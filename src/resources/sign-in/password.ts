@@ -126,7 +126,7 @@ export async function hashForReset(given: string): Promise<string> {
   return hashPassword(password);
 }
 
-/** The same with the hash of a password that was checked. Throws `not_found`. */
+/** Resets a password to one that was checked, by its hash. Throws `not_found`. */
 export async function applyReset(
   app: App,
   { email, passwordHash, endSecondFactor }: { email: string; passwordHash: string; endSecondFactor: boolean },

@@ -52,6 +52,6 @@ async function roleIn(ctx: Context, organizationId: string) {
   return row?.role ?? null;
 }
 
-/** The same for an organization that is not there. */
+/** Also thrown for an organization that is not there, so that nobody learns which are. */
 const notAdmin = (name: string) =>
   new AppError("forbidden", `A sync needs an admin of both organizations; of ${name} you are none.`);

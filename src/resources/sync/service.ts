@@ -8,7 +8,7 @@ import type { SyncPlan, SyncRequest, SyncResult } from "./wire.ts";
 /** Tries of one dataset where somebody else commits to it meanwhile. */
 const MAX_TRIES = 3;
 
-/** These are not about one dataset, and the request fails with them. */
+/** Faults that are not about one dataset, and the request fails with them. */
 const OWN_FAULTS = new Set(["internal", "unavailable", "disk_full"]);
 
 /**

@@ -37,7 +37,7 @@ interface Claimed {
   taken: LeasedDelivery[];
   /** Subscriptions that have more which is due. */
   left: Set<string>;
-  /** Those that were not looked at, as others before them had so much. */
+  /** Subscriptions that were not looked at, as others before them had so much. */
   unreached: Set<string>;
 }
 

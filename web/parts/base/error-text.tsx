@@ -12,6 +12,6 @@ export function ErrorText({ of }: { of: unknown }) {
   );
 }
 
-/** The same as one line of a list. */
+/** An error's message as one line of a list. */
 export const errorLine = (error: unknown): string | null =>
   typeof error === "object" && error !== null && "message" in error ? String(error.message) : null;

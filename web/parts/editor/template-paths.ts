@@ -83,7 +83,7 @@ export function openTemplate(text: string, at: number): number {
   return /[{}\n]/.test(written) ? -1 : open + 2 + (written.length - written.trimStart().length);
 }
 
-/** Those that `written` leads to, the shortest first; nothing else below one that is reached. */
+/** The names that `written` leads to, the shortest first; nothing else below one that is reached. */
 export function fitting<T extends { name: string }>(of: readonly T[], written: string, most: number): T[] {
   const wanted = written.toLowerCase();
   const begins = of.filter(({ name }) => name.toLowerCase().startsWith(wanted));
