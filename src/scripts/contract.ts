@@ -41,7 +41,8 @@ export interface ScriptOutput {
 }
 
 /**
- * Runs scripts of tenants in QuickJS, each in a locked child process, which stays for the same organization's next one.
+ * Runs scripts of tenants in QuickJS, each in a locked child process, which stays for the same organization's next one
+ * (docs/decisions/scripts.md).
  *
  * Throws `script_error` with `details.line` for a fault of the script, `script_timeout`, `script_memory`,
  * `result_too_large`, the signal's reason, and what `call` throws that is no `AppError`.

@@ -10,7 +10,6 @@ const MAX_CALLS = 10_000;
 const MAX_ARGUMENTS_CHARACTERS = 1024 * 1024;
 const MAX_LINES = 1_000;
 const MAX_LOG_CHARACTERS = 256 * 1024;
-const MAX_LINE_CHARACTERS = 4_096;
 const MAX_OUTPUT_CHARACTERS = 64 * 1024 * 1024;
 const PART_CHARACTERS = 1024 * 1024;
 
@@ -167,6 +166,7 @@ function openScript(vm: QuickJSContext, job: Job, talk: Talk) {
         );
       const output = settled(call(run, main, keep(vm.newString(job.input))), isLate);
       const json = keep(vm.getProp(output, "json"));
+      if (vm.typeof(json) !== "string") throw new Refused(FULL); // not even this could be read
       const length = lengthOf(json);
       if (length > MAX_OUTPUT_CHARACTERS)
         throw refused("The output is longer than 64 MiB of JSON. Return less.", "result_too_large");
@@ -176,6 +176,7 @@ function openScript(vm: QuickJSContext, job: Job, talk: Talk) {
         const text = vm
           .unwrapResult(vm.callFunction(part, vm.undefined, json, ...range))
           .consume((piece) => vm.getString(piece));
+        if (text === "") throw new Refused(FULL);
         if (isDeep(text)) throw refused(`The output is nested more than ${MAX_DEPTH} levels deep.`);
         talk.part(text);
         from += text.length;
@@ -236,7 +237,7 @@ function sayer(vm: QuickJSContext, talk: Talk) {
   let left = MAX_LOG_CHARACTERS;
   return (level: QuickJSHandle, text: QuickJSHandle): void => {
     if (lines > MAX_LINES || left < 0) return;
-    const message = vm.getString(text).slice(0, MAX_LINE_CHARACTERS);
+    const message = vm.getString(text);
     left -= message.length;
     lines++;
     if (lines > MAX_LINES || left < 0)

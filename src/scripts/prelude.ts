@@ -34,6 +34,7 @@ export const PRELUDE = `(() => {
     Object.defineProperty(Clock, name, { value, writable: true, configurable: true });
   Object.defineProperty(globalThis, "Date", { value: Clock, writable: true, configurable: true });
 
+  const short = (value, length) => apply(slice, String(value ?? ""), [0, length]);
   const shown = (value) => {
     if (typeof value === "string") return value;
     if (value instanceof Error) return String(value);
@@ -41,7 +42,7 @@ export const PRELUDE = `(() => {
   };
   const told = {};
   for (const level of ["debug", "info", "warn", "error"])
-    told[level] = (...values) => void say(level, apply(join, apply(map, values, [(value) => shown(value)]), [" "]));
+    told[level] = (...values) => void say(level, short(apply(join, apply(map, values, [(value) => shown(value)]), [" "]), 4096));
   told.log = told.info;
   Object.defineProperty(globalThis, "console", { value: Object.freeze(told), writable: true, configurable: true });
 
@@ -62,7 +63,6 @@ export const PRELUDE = `(() => {
     http: (connection, request) => call("http", [connection, request]),
   });
 
-  const short = (value, length) => apply(slice, String(value ?? ""), [0, length]);
   return {
     /** A promise of the output's JSON. */
     run: async (main, input) => {

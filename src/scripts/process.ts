@@ -8,9 +8,9 @@ import { type Frame, framesOf, packFrame } from "./frames.ts";
 import type { FromScript, ScriptFault, ToScript } from "./protocol.ts";
 
 const MIB = 1024 * 1024;
-const WATCH_MS = 25;
+const WATCH_MS = 10;
 /** What a process may hold beside the memory of its script: at the default 64 MiB less than 150 MB in all. */
-const BASE_BYTES = 78 * MIB;
+const BASE_BYTES = 72 * MIB;
 /** A process that has grown by more than this gives way to a new one. */
 const WORN_BYTES = 30 * MIB;
 /** After its deadline a script that does nothing but call a long function of the language has so long to notice. */

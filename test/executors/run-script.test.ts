@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { json, startApi } from "../peers/api.ts";
 import { startApp } from "../support/app.ts";
-import { published, schemaOf } from "../support/bundles.ts";
+import { bundle, install, published, schemaOf } from "../support/bundles.ts";
 import { connect, localFiles } from "../support/connections.ts";
 import { DECISIONS, openDecision } from "../support/decisions.ts";
 import { neighbour } from "../support/people.ts";
@@ -313,6 +313,24 @@ describe("a definition", () => {
     const theirs = await connect(other.call, localFiles("Theirs"));
     for (const { id } of [folder, theirs])
       expect(faultsOf(await save({ source, grants: { connections: [id] } })).length).toBe(1);
+  });
+
+  test("of a bundle takes what is filled in at the install by its input, and its source stays", async () => {
+    const source = 'export default ({ shop }) => [shop, "{{inputs.shop}}", "{{input.shop}}"]';
+    const definition = { source, input: { shop: "{{inputs.shop}}" } };
+    const component = {
+      key: "script",
+      type: "action",
+      name: "Script",
+      definition: { kind: "run_script", definition },
+    };
+    await published(
+      weir.owner,
+      bundle("scripted", [component], { inputJsonSchema: schemaOf({ shop: { type: "string" } }) }),
+    );
+    const { ids } = await install(weir.owner, "scripted", { shop: "one" });
+    const { result } = await runToEnd(weir.owner, ids.script ?? "");
+    expect(result.output).toEqual(["one", "{{inputs.shop}}", "{{input.shop}}"]);
   });
 
   test("is of a kind that is listed with its fields", async () => {
