@@ -20,7 +20,7 @@ const WORDS = { account: "WEIR_SMTP_URL", unencrypted: "?tls=off in WEIR_SMTP_UR
 export function openSmtp({ url, from, egress, ca }: SmtpOptions): Mailer {
   const { hostname, port: urlPort, protocol, username, password, searchParams } = new URL(url);
   const isTls = protocol === "smtps:";
-  const port = Number(given || (isTls ? 465 : 587));
+  const port = Number(urlPort || (isTls ? 465 : 587));
   const gate = openEgress(toOwn(egress, `http://${hostname}:${port}`));
   const server: MailServer = {
     host: hostname.replace(/^\[|\]$/g, ""),
