@@ -66,6 +66,12 @@ export function templateFaults(value: Json, options: TemplateOptions = {}): Fiel
   return faults;
 }
 
+/** The same for a text that is an expression without braces. */
+export function expressionFaults(text: string): FieldFault[] {
+  const fault = faultOf(() => checkExpression({ source: text, path: [], expression: text }));
+  return fault ? [{ path: [], message: fault.message }] : [];
+}
+
 /** The templates of a value, field by field; those of fields that can't be read are left out. */
 export function templatesIn(
   value: Json,

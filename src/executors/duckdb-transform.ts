@@ -12,6 +12,7 @@ import type { Column, SqlFile, SqlJob, SqlTable } from "../sql/contract.ts";
 import { quoteText } from "../sql/text.ts";
 import { type Done, datasetOf, defineExecutor, type RunContext } from "./contract.ts";
 import { type Change, changeOf, type Output } from "./transform/change.ts";
+import { FileOutput, fileFaults, intoFile, writeRefusal } from "./transform/file.ts";
 import { runTests, type TransformTest, TransformTestShape } from "./transform/tests.ts";
 
 /** Rows of a result. */
@@ -21,6 +22,24 @@ const MAX_READ_CHARACTERS = 200 * 1024;
 
 const name = () => Type.String({ minLength: 1, maxLength: 200, pattern: LAKE_NAME_PATTERN });
 
+const LakeOutput = object({
+  layer: described("raw, staging, marts, or one of your own", name()),
+  dataset: described("Has one table of its own name", name()),
+  writeDisposition: described(
+    "replace exchanges the table in one step; merge needs primaryKey",
+    oneOf(["replace", "append", "merge"], { default: "replace" }),
+  ),
+  primaryKey: optional(
+    described("Columns that tell rows apart", Type.Array(Type.String({ minLength: 1 }), { maxItems: 32 })),
+  ),
+  partitionBy: optional(
+    described(
+      "A column, or columns, whose values get files of their own",
+      Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { maxItems: 8 })]),
+    ),
+  ),
+});
+
 const definition = object({
   sql: Type.String({
     minLength: 1,
@@ -28,31 +47,9 @@ const definition = object({
     description: "One SELECT, or several statements the last of which is a SELECT.",
   }),
   output: optional(
-    object(
-      {
-        layer: described("raw, staging, marts, or one of your own", name()),
-        dataset: described("Has one table of its own name", name()),
-        writeDisposition: described(
-          "replace exchanges the table in one step; merge needs primaryKey",
-          oneOf(["replace", "append", "merge"], { default: "replace" }),
-        ),
-        primaryKey: optional(
-          described(
-            "Columns that tell rows apart",
-            Type.Array(Type.String({ minLength: 1 }), { maxItems: 32 }),
-          ),
-        ),
-        partitionBy: optional(
-          described(
-            "A column, or columns, whose values get files of their own",
-            Type.Union([
-              Type.String({ minLength: 1 }),
-              Type.Array(Type.String({ minLength: 1 }), { maxItems: 8 }),
-            ]),
-          ),
-        ),
-      },
-      { description: "Where the rows go; without it they are the result's items" },
+    described(
+      "A table of the lake or a file; without it the rows are the result's items",
+      Type.Union([LakeOutput, FileOutput]),
     ),
   ),
   parameters: optional(described("Values for $name in the SQL", map(anything()))),
@@ -89,7 +86,12 @@ export const duckdbTransform = defineExecutor({
   title: "SQL transform",
   description:
     "Runs SQL over the lake's tables and writes the rows of its last SELECT to a dataset, or gives them as its result.",
-  providers: [],
+  providers: ["s3", "local_files"],
+  connections({ output }) {
+    const id = isObject(output) ? output.connectionId : undefined;
+    if (typeof id !== "string" || id === "artifact" || id.includes("{{")) return [];
+    return [{ path: ["output", "connectionId"], id, refusal: writeRefusal }];
+  },
   hasEffects: ({ output }) => output !== undefined,
   writes: ({ output }) => (isObject(output) ? datasetOf(output.layer, output.dataset) : null),
   sqlFields: ["sql", "tests.*.sql"],
@@ -99,12 +101,16 @@ export const duckdbTransform = defineExecutor({
     items: optional(described("The rows, where there is no output", Type.Array(map(anything())))),
     columns: Type.Array(columnShape),
     output: nullable(
-      object({
-        layer: Type.String(),
-        dataset: Type.String(),
-        files: Type.Integer(),
-        bytes: Type.Integer(),
-      }),
+      Type.Union([
+        object({
+          layer: Type.String(),
+          dataset: Type.String(),
+          files: Type.Integer(),
+          bytes: Type.Integer(),
+        }),
+        object({ connectionId: Type.String(), path: Type.String(), bytes: Type.Integer() }),
+        object({ artifactId: Type.String(), bytes: Type.Integer() }),
+      ]),
     ),
     tests: optional(Type.Array(object({ name: Type.String(), passed: Type.Boolean() }))),
     plan: optional(Type.String()),
@@ -114,6 +120,8 @@ export const duckdbTransform = defineExecutor({
 
   check({ output }) {
     if (!output) return [];
+    if ("connectionId" in output)
+      return fileFaults(output).map(({ path, message }) => ({ path: ["output", ...path], message }));
     const faults: { path: string[]; message: string }[] = [];
     for (const field of ["layer", "dataset"] as const) {
       // Whole templates are looked at when the run has their values.
@@ -130,15 +138,18 @@ export const duckdbTransform = defineExecutor({
   async execute(ctx, definition) {
     const startedAt = ctx.clock.monotonic();
     const { sql, output, parameters = {}, explain, tests } = definition;
-    if (output && !explain) await ctx.lake.lock(output.layer, output.dataset);
+    const isFile = output !== undefined && "connectionId" in output;
+    if (output && !isFile && !explain) await ctx.lake.lock(output.layer, output.dataset);
     const work: Work = { ctx, tables: await ctx.lake.tables(), definition };
     const job = await jobOf(work, sql, parameters, work.tables);
     ctx.progress({ phase: explain ? "explain" : "query" });
     const done: Done & { items?: string[] } = explain
       ? { result: { rows: 0, columns: [], output: null, plan: await ctx.sql.explain(job) } }
-      : output
-        ? await intoDataset(work, job, { ...output, partitionBy: [output.partitionBy ?? []].flat() })
-        : await intoResult(work, job);
+      : output && "connectionId" in output
+        ? await intoFileTested(work, job, output)
+        : output
+          ? await intoDataset(work, job, { ...output, partitionBy: [output.partitionBy ?? []].flat() })
+          : await intoResult(work, job);
     const passed: JsonObject =
       tests && !explain ? { tests: tests.map(({ name }) => ({ name, passed: true })) } : {};
     const durationSeconds = Math.round(ctx.clock.monotonic() - startedAt) / 1000;
@@ -200,6 +211,22 @@ function wholeResult(
   const json = Buffer.concat([head, ',"items":', ...items, "}"].map((text) => Buffer.from(text)));
   const fields = { ...result, items: `list of ${Number(result.rows)}` };
   return { result: fields, whole: { json, summary: { fields, large: ["items"] } } };
+}
+
+async function intoFileTested(work: Work, job: SqlJob, output: FileOutput): Promise<Done> {
+  const { ctx, tables, definition } = work;
+  const { maxRows } = definition;
+  const limit = maxRows === undefined ? {} : { limit: maxRows };
+  const made = await ctx.sql.materialize(job, join(await ctx.workFolder(), "made"), limit);
+  const rows = made.files.reduce((sum, file) => sum + file.rows, 0);
+  const warning = `The rows end at maxRows, ${maxRows}; there may be more.`;
+  if (rows === maxRows) ctx.log("warn", warning);
+  const table = newRows(made);
+  await test(work, tables, [table]);
+  const done = await intoFile(ctx, { tables: [table], sql: "FROM output", signal: ctx.signal }, output);
+  const columns = made.columns.map(asJson);
+  const result: JsonObject = { rows, columns, ...done.result };
+  return { ...done, result: rows === maxRows ? { ...result, warnings: [warning] } : result };
 }
 
 /** The rows, once they are there and the tests have seen them. */

@@ -168,6 +168,52 @@ test("without output the rows are the result, whatever their size, and go on to 
   expect(large).toMatchObject({ status: "failed", error: { code: "result_too_large" } });
 });
 
+test("rows go into a file of the run, or of a connection, as every reader has them", async () => {
+  const sql = "select id, total from raw.shop__orders order by id";
+  const artifact = await data.end("duckdb_transform", {
+    sql,
+    output: { connectionId: "artifact", title: "Orders", format: "csv" },
+  });
+  expect(artifact).toMatchObject({ status: "completed", result: { rows: 100 } });
+  const { artifactId, bytes } = artifact.result.output;
+  const content = await data.owner("GET", `/api/v1/artifacts/${artifactId}/content`);
+  expect(content.headers.get("content-disposition")).toContain('filename="Orders.csv"');
+  expect(Buffer.byteLength(content.text)).toBe(bytes);
+  expect(content.text.split("\n").slice(0, 3)).toEqual(["id,total", "0,0.0", "1,1.5"]);
+  const folder = await connectFolder(data.owner, "out");
+  for (const format of ["csv", "jsonl", "parquet"]) {
+    const output = { connectionId: folder, path: `/daily/orders.${format}`, format };
+    const run = await data.end("duckdb_transform", { sql, output, maxRows: 30 });
+    expect(run.result).toMatchObject({
+      rows: 30,
+      output: { path: output.path },
+      warnings: [expect.any(String)],
+    });
+  }
+  const back = await data.extract(folder, {
+    dataset: "back",
+    resources: ["csv", "jsonl", "parquet"].map((format) => ({
+      name: format,
+      spec: `daily/orders.${format}`,
+    })),
+  });
+  await back.result();
+  for (const format of ["csv", "jsonl", "parquet"])
+    expect(await data.rows(`select count(*) n, sum(total)::double s from raw.back__${format}`)).toEqual([
+      { n: 30, s: 652.5 },
+    ]);
+  const refused = await data.owner("POST", "/api/v1/actions", {
+    name: "x",
+    kind: "duckdb_transform",
+    definition: { sql, output: { connectionId: folder, format: "xlsx" } },
+  });
+  expect(refused.status).toBe(422);
+  const climbing = { connectionId: folder, path: "/../out.csv", format: "csv" };
+  expect((await data.end("duckdb_transform", { sql, output: climbing })).error.code).toBe(
+    "definition_invalid",
+  );
+});
+
 test("wrong and hostile SQL fails with DuckDB's words and leaves nothing", async () => {
   for (const [sql, code] of [
     ["selec 1", "sql_error"],

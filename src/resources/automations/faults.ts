@@ -16,7 +16,7 @@ import {
   read,
   uuid,
 } from "../../base/shape.ts";
-import { isWholeTemplate, templateFaults } from "../../base/template.ts";
+import { expressionFaults, isWholeTemplate, templateFaults } from "../../base/template.ts";
 import type { App } from "../../context.ts";
 import { SIGNATURE_PRESETS } from "../../crypto/presets.ts";
 import { SIGNATURE_ALGORITHMS } from "../../crypto/signature.ts";
@@ -271,7 +271,8 @@ function forEachFaults({ forEach, maxParallel }: Step, loc: readonly string[]): 
     return maxParallel === undefined ? [] : [{ loc: [...loc, "maxParallel"], msg, type: "value_error" }];
   }
   const template = forEachTemplate(forEach);
-  const [fault] = templateFaults(template);
+  const isBare = template !== forEach;
+  const [fault] = isBare ? expressionFaults(forEach) : templateFaults(template);
   if (!fault && isWholeTemplate(template)) return [];
   const msg = fault?.message ?? "Give one template that stands for a list, such as {{payload.orders}}";
   return [{ loc: [...loc, "forEach"], msg, type: "template_error" }];

@@ -1,0 +1,91 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { AppError } from "../../base/errors.ts";
+import { described, object, oneOf, optional, uuid } from "../../base/shape.ts";
+import type { Provider } from "../../providers/contract.ts";
+import type { SqlJob } from "../../sql/contract.ts";
+import type { Done, NewArtifact, RunContext } from "../contract.ts";
+
+/** An artifact is held in memory; a file of a connection is not. */
+const MAX_ARTIFACT_BYTES = 64 * 1024 * 1024;
+const MAX_FILE_BYTES = 20 * 1024 ** 3;
+
+export const FileOutput = object({
+  connectionId: described(
+    "A connection whose files can be written, or artifact for a file of the run",
+    Type.Union([Type.Literal("artifact"), uuid()]),
+  ),
+  path: optional(
+    described("Where the file lies at the connection", Type.String({ minLength: 1, maxLength: 4096 })),
+  ),
+  title: optional(described("Of an artifact", Type.String({ minLength: 1, maxLength: 200 }))),
+  format: oneOf(["csv", "jsonl", "parquet"]),
+});
+export type FileOutput = Static<typeof FileOutput>;
+
+const MEDIA_TYPES = {
+  csv: "text/csv",
+  jsonl: "application/x-ndjson",
+  parquet: "application/vnd.apache.parquet",
+} as const;
+
+/** An artifact has a title, a file of a connection a path. */
+export function fileFaults({ connectionId, path, title }: FileOutput): { path: string[]; message: string }[] {
+  const isArtifact = connectionId === "artifact";
+  if (!isArtifact && path === undefined)
+    return [{ path: ["path"], message: "A file of a connection needs a path." }];
+  if (isArtifact && path !== undefined)
+    return [{ path: ["path"], message: "An artifact has a title and no path; leave it out." }];
+  return !isArtifact && title !== undefined
+    ? [{ path: ["title"], message: "A file of a connection has a path and no title; leave it out." }]
+    : [];
+}
+
+/** Why a provider's files can't be written; null where they can. */
+export const writeRefusal = ({ tree, title }: Provider): string | null =>
+  tree?.writes ? null : `Files of ${title} can't be written.`;
+
+/**
+ * Saves the rows as one file. At a connection it is there whole or not at all; an artifact comes with the run's completion.
+ */
+export async function intoFile(
+  ctx: RunContext,
+  job: SqlJob,
+  { connectionId, path = "", title, format }: FileOutput,
+): Promise<Done> {
+  const isArtifact = connectionId === "artifact";
+  const target = isArtifact ? null : await openTarget(ctx, connectionId, path);
+  const saved = await ctx.sql.save(job, await ctx.workFolder(), {
+    format,
+    maxBytes: isArtifact ? MAX_ARTIFACT_BYTES : MAX_FILE_BYTES,
+  });
+  const file = Bun.file(saved);
+  if (target) {
+    ctx.progress({ phase: "store", total: file.size, unit: "bytes" });
+    await target.put(file.stream(), file.size);
+    ctx.log("info", `Wrote ${file.size} bytes to ${path}.`);
+    return { result: { output: { connectionId, path, bytes: file.size } } };
+  }
+  const id = ctx.ids.uuid();
+  const name = title ?? "Rows";
+  const artifact: NewArtifact = {
+    id,
+    title: name,
+    kind: "file",
+    fileName: `${name.replaceAll(/[\\/\0-\x1f]/g, "_")}.${format}`,
+    mimeType: MEDIA_TYPES[format],
+    bytes: await file.bytes(),
+  };
+  return { result: { output: { artifactId: id, bytes: file.size } }, artifacts: [artifact] };
+}
+
+async function openTarget(ctx: RunContext, connectionId: string, path: string) {
+  const { provider, link } = await ctx.openConnection(connectionId, "write");
+  const writes = provider.tree?.writes;
+  const refusal = writeRefusal(provider);
+  if (!writes || refusal !== null) throw new AppError("definition_invalid", refusal ?? "");
+  const fault = writes.fault(link, path);
+  if (fault !== null) throw new AppError("definition_invalid", `output.path: ${path} ${fault}.`);
+  return {
+    put: (bytes: ReadableStream<Uint8Array>, size: number) => writes.put(link, path, { bytes }, size),
+  };
+}
