@@ -71,7 +71,7 @@ export async function intoFile(
     id,
     title: name,
     kind: "file",
-    fileName: `${name.replaceAll(/[\\/\0-\x1f]/g, "_")}.${format}`,
+    fileName: `${name.replaceAll(/[\\/]|\p{Cc}/gu, "_")}.${format}`,
     mimeType: MEDIA_TYPES[format],
     bytes: await file.bytes(),
   };
