@@ -15,7 +15,7 @@ import { newLedger } from "./chaos/ledger.ts";
 import { loadUntilDead } from "./chaos/load.ts";
 import { setUp } from "./chaos/plant.ts";
 import { startReceiver } from "./chaos/receiver.ts";
-import { makePlace, SOURCE, serve } from "./chaos/weir.ts";
+import { makeInstallation, SOURCE, serve } from "./chaos/weir.ts";
 
 const SAMPLE_MS = 5_000;
 /** Rests between requests are so many times those of the chaos. */
@@ -34,13 +34,13 @@ const [minutes = "60", ...command] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "weir-soak-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 const receiver = startReceiver();
-const place = makePlace(command.length > 0 ? command : SOURCE, folder);
+const installation = makeInstallation(command.length > 0 ? command : SOURCE, folder);
 const ledger = newLedger();
-const weir = await serve(place);
+const weir = await serve(installation);
 const plant = await setUp(weir.call, receiver.url);
 
 const control = new AbortController();
-const { organizationId } = place;
+const { organizationId } = installation;
 const load = loadUntilDead({
   weir,
   organizationId,
@@ -56,7 +56,7 @@ await load;
 
 const { figures, faults } = await judge(
   weir,
-  place,
+  installation,
   { folder, plant, ledger, receiver, kills: [] },
   () => {},
 );

@@ -17,7 +17,7 @@ import { type Ledger, newLedger } from "./ledger.ts";
 import { loadUntilDead } from "./load.ts";
 import { setUp } from "./plant.ts";
 import { startReceiver } from "./receiver.ts";
-import { makePlace, SOURCE, serve, serveBriefly } from "./weir.ts";
+import { makeInstallation, SOURCE, serve, serveBriefly } from "./weir.ts";
 
 /** The share of starts that are killed while they go on, and how long such a one lives at most. */
 const KILLED_AT_START = 0.25;
@@ -60,17 +60,17 @@ export async function chaos(options: ChaosOptions): Promise<Verdict> {
   const clear = () => rmSync(folder, { recursive: true, force: true });
   process.once("exit", clear);
   const receiver = startReceiver();
-  const place = makePlace(command, folder);
+  const installation = makeInstallation(command, folder);
   const ledger = newLedger();
   const kills: number[] = [];
   const strays: string[] = [];
   let slowestStartMs = 0;
-  let weir = await serve(place);
+  let weir = await serve(installation);
   try {
     const plant = await setUp(weir.call, receiver.url);
     for (let round = 1; round <= rounds; round++) {
       await calmDown(folder);
-      const { organizationId } = place;
+      const { organizationId } = installation;
       const load = loadUntilDead({ weir, organizationId, plant, ledger, round });
       await Bun.sleep(20 + Math.random() * longestMs);
       while (round === 1 && !hasAnswered(ledger)) await Bun.sleep(5); // else a slow machine would show nothing
@@ -78,16 +78,21 @@ export async function chaos(options: ChaosOptions): Promise<Verdict> {
       await weir.end("SIGKILL");
       await load;
       while (Math.random() < KILLED_AT_START) {
-        await serveBriefly(place, Math.random() * START_MS);
+        await serveBriefly(installation, Math.random() * START_MS);
         kills.push(Date.now());
       }
       const startMs = performance.now();
-      weir = await serve(place);
+      weir = await serve(installation);
       slowestStartMs = Math.max(slowestStartMs, performance.now() - startMs);
       strays.push(...strayLeases(folder));
       log(`round ${round}: ${ledger.webhooks.size} webhooks, ${ledger.makings.size} more`);
     }
-    const { figures, faults } = await judge(weir, place, { folder, plant, ledger, receiver, kills }, log);
+    const { figures, faults } = await judge(
+      weir,
+      installation,
+      { folder, plant, ledger, receiver, kills },
+      log,
+    );
     const webhooks = [...ledger.webhooks.values()];
     return {
       rounds,

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { auditBooks } from "./audit.ts";
 import type { Case, Figures } from "./books.ts";
 import { ROWS } from "./plant.ts";
-import { ask, type Call, type Place, type Weir } from "./weir.ts";
+import { ask, type Call, type Installation, type Weir } from "./weir.ts";
 
 const SETTLE_MS = 180_000;
 
 /** Lets everything come to its end, stops the server, and says all that is wrong. */
 export async function judge(
   weir: Weir,
-  place: Place,
+  installation: Installation,
   given: Case,
   log: (line: string) => void,
 ): Promise<{ figures: Figures; faults: string[] }> {
@@ -22,9 +22,12 @@ export async function judge(
   faults.push(...(await checkTables(weir.call)));
   const exit = await weir.end("SIGTERM");
   if (exit !== 0) faults.push(`SIGTERM ended with exit code ${exit}`);
-  const verified = Bun.spawnSync([...place.command, "events", "verify", "--data", place.folder], {
-    env: place.env,
-  });
+  const verified = Bun.spawnSync(
+    [...installation.command, "events", "verify", "--data", installation.folder],
+    {
+      env: installation.env,
+    },
+  );
   if (verified.exitCode !== 0)
     faults.push(`the audit trail: ${verified.stdout.toString()}${verified.stderr.toString()}`);
   const books = auditBooks(given);

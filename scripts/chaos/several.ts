@@ -8,7 +8,7 @@ import { newLedger } from "./ledger.ts";
 import { loadUntilDead } from "./load.ts";
 import { setUp } from "./plant.ts";
 import { startReceiver } from "./receiver.ts";
-import { makePlace, SOURCE, serve, type Weir } from "./weir.ts";
+import { makeInstallation, SOURCE, serve, type Weir } from "./weir.ts";
 
 /** One that stands still does so for up to so long: past the time after which the others take its work over. */
 const LONGEST_STILL_MS = 45_000;
@@ -41,7 +41,7 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
   process.once("exit", clear);
   const receiver = startReceiver();
   const database = await startDatabase(join(folder, "weir.db"));
-  const place = makePlace(command, folder, {
+  const installation = makeInstallation(command, folder, {
     WEIR_DATABASE_URL: database.url,
     WEIR_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),
   });
@@ -49,14 +49,14 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
   const kills: number[] = [];
   let longestStillMs = 0;
   const weirs: Weir[] = [];
-  for (let n = 0; n < processes; n++) weirs.push(await serve(place));
+  for (let n = 0; n < processes; n++) weirs.push(await serve(installation));
   const at = (n: number): Weir => weirs[n % weirs.length] as Weir;
   try {
     const plant = await setUp(at(0).call, receiver.url);
     for (let round = 1; round <= rounds; round++) {
       await calmDown(folder);
       const over = new AbortController();
-      const { organizationId } = place;
+      const { organizationId } = installation;
       const shared = { organizationId, plant, ledger, isShared: true, signal: over.signal };
       const [stays, still, dies] = [at(round), at(round + 1), at(round + 2)];
       const loads = [stays, dies].map((weir, n) => loadUntilDead({ ...shared, weir, round: round * 10 + n }));
@@ -66,7 +66,7 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
       await Bun.sleep(Math.random() * ROUND_MS);
       kills.push(Date.now());
       await dies.end("SIGKILL");
-      weirs[weirs.indexOf(dies)] = await serve(place);
+      weirs[weirs.indexOf(dies)] = await serve(installation);
       await Bun.sleep(Math.random() * LONGEST_STILL_MS);
       still.signal("SIGCONT");
       longestStillMs = Math.max(longestStillMs, performance.now() - stillFrom);
@@ -79,7 +79,12 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
       const exit = await weir.end("SIGTERM");
       if (exit !== 0) ledger.faults.push(`SIGTERM ended with exit code ${exit}`);
     }
-    const { figures, faults } = await judge(at(0), place, { folder, plant, ledger, receiver, kills }, log);
+    const { figures, faults } = await judge(
+      at(0),
+      installation,
+      { folder, plant, ledger, receiver, kills },
+      log,
+    );
     const { missed } = figures.instants;
     if (missed > 0) faults.push(`${missed} instants were missed although a process was there`);
     const webhooks = [...ledger.webhooks.values()];

@@ -26,7 +26,7 @@ export type Call = (
 ) => Promise<Answer | null>;
 
 /** A data directory with an owner, and the command that serves it. */
-export interface Place {
+export interface Installation {
   command: readonly string[];
   folder: string;
   env: Record<string, string>;
@@ -47,11 +47,11 @@ export interface Weir {
   end(signal: "SIGKILL" | "SIGTERM"): Promise<number>;
 }
 
-export function makePlace(
+export function makeInstallation(
   command: readonly string[],
   folder: string,
   more: Record<string, string> = {},
-): Place {
+): Installation {
   const env = {
     PATH: process.env.PATH ?? "",
     HOME: folder,
@@ -70,11 +70,11 @@ export function makePlace(
   });
   if (made.exitCode !== 0) throw new Error(`weir init: ${made.stderr.toString()}`);
   const text = made.stdout.toString();
-  const { token, organizationId } = JSON.parse(text) as Pick<Place, "token" | "organizationId">;
+  const { token, organizationId } = JSON.parse(text) as Pick<Installation, "token" | "organizationId">;
   return { command, folder, env, token, organizationId };
 }
 
-export async function serve({ command, folder, env, token }: Place): Promise<Weir> {
+export async function serve({ command, folder, env, token }: Installation): Promise<Weir> {
   const port = freePort();
   const child = Bun.spawn([...command, "serve", "--data", folder, "--port", String(port)], {
     env,
@@ -101,7 +101,7 @@ export async function serve({ command, folder, env, token }: Place): Promise<Wei
 }
 
 /** Starts it, and kills it before it is ready, or just after. */
-export async function serveBriefly({ command, folder, env }: Place, ms: number): Promise<void> {
+export async function serveBriefly({ command, folder, env }: Installation, ms: number): Promise<void> {
   const words = ["serve", "--data", folder, "--port", String(freePort())];
   const child = Bun.spawn([...command, ...words], { env, stdio: ["ignore", "ignore", "inherit"] });
   await Bun.sleep(ms);

@@ -16,7 +16,7 @@ export const UNTRUSTED =
 
 const SYSTEM = `You read one page of the web and do what the person asks with it. ${UNTRUSTED} Use only what the page says; where it does not say it, say so.`;
 
-/** Text of a page that can't close the mark that it stands in. */
+/** Text of a page that can't close the tag that it stands in. */
 export const asPage = (content: string): string =>
   `<page>\n${content.slice(0, MAX_CHARACTERS).replaceAll(/<(\/?)page>/gi, "‹$1page›")}\n</page>`;
 

@@ -195,7 +195,7 @@ function openWords() {
   };
 }
 
-/** Names come from the model: they are shown, and stand in marks. */
+/** Names come from the model: they are shown, and stand in tags. */
 const plainName = (name: string): string => name.replace(/[^\w.:-]+/g, "_").slice(0, 128) || "unnamed";
 
 /** Carries calls out, or says why not; gives back those that people have to agree to. */

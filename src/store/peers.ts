@@ -16,7 +16,7 @@ import type { Store } from "./store.ts";
 
 /** A process looks after the others so often. */
 export const CHECK_MS = 5_000;
-/** One that did not tell that it lives at so many looks in a row is taken for dead. */
+/** One that did not tell that it lives at so many checks in a row is taken for dead. */
 const SILENT_CHECKS = 3;
 /** After so long without having told that it lives, a process does not begin what others may have taken over by now. */
 const LAPSED_MS = 12_000;
@@ -42,7 +42,7 @@ export async function setClock(store: Store, clock: CorrectableClock): Promise<n
   return Math.round(aheadMs);
 }
 
-/** Of each other process, what it said last, and for how many looks it has said nothing else. */
+/** Of each other process, what it said last, and for how many checks it has said nothing else. */
 type Silence = Map<string, { seenAt: string; checks: number }>;
 
 /**

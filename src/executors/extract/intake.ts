@@ -112,7 +112,7 @@ class LooseReader {
   /** Names of sheets beside those that were read. */
   readonly furtherSheets = new Set<string>();
   /** Reading goes on for as long as rows come, and others wait meanwhile. */
-  readonly #turn = openTurns();
+  readonly #yieldSlice = openTurns();
   /** Files that name their columns, and files that don't. */
   #named = 0;
   #unnamed = 0;
@@ -185,7 +185,7 @@ class LooseReader {
   async #pause(): Promise<void> {
     this.options.signal.throwIfAborted();
     await this.staging.flushLarge(this.#normaliser.lines);
-    await this.#turn();
+    await this.#yieldSlice();
     this.options.progress(this.root.rows);
   }
 
@@ -232,7 +232,7 @@ class LooseReader {
       }
       if (count < flushed + ROWS_AT_ONCE) continue;
       await this.staging.flushLarge(this.#normaliser.lines);
-      await this.#turn();
+      await this.#yieldSlice();
       flushed = count;
     }
     await this.staging.flushLarge(this.#normaliser.lines);

@@ -4,7 +4,7 @@ import { AppError } from "../../base/errors.ts";
 import type { App } from "../../context.ts";
 import { settings } from "../../store/settings.ts";
 
-/** What no row names is taken for a leftover after an hour; work that is done sooner marks nothing. */
+/** What no row names is taken for a leftover after an hour; work that is done sooner writes no row. */
 const HOLD_MS = 60 * 60 * 1000;
 const RENEW_MS = 10 * 60 * 1000;
 
@@ -24,13 +24,13 @@ export function holdLoad({ clock, store, log }: App, loadId: string): Hold {
   const key = keyOf(loadId);
   const done = new AbortController();
   let until = timestamp(clock, HOLD_MS);
-  let isMarked = false;
+  let isStored = false;
   const keep = async () => {
     for (;;) {
       await clock.sleep(RENEW_MS, done.signal);
       if (done.signal.aborted) return;
       const value = timestamp(clock, HOLD_MS);
-      isMarked = true;
+      isStored = true;
       try {
         await store.write(async (db) => {
           const row = db.insert(settings).values({ key, value });
@@ -53,7 +53,7 @@ export function holdLoad({ clock, store, log }: App, loadId: string): Hold {
     async [Symbol.asyncDispose]() {
       done.abort();
       await keeping;
-      if (!isMarked) return;
+      if (!isStored) return;
       const away = store.write(async (db) => void (await db.delete(settings).where(eq(settings.key, key))));
       await away.catch((error: unknown) => log.report(error, { loadId })); // it runs out by itself
     },
@@ -69,7 +69,7 @@ export async function heldLoads({ store, clock }: App, loadIds: readonly string[
   return new Set(rows.map(({ key }) => key.slice(HOLD_PREFIX.length)));
 }
 
-/** Takes away marks that have run out. */
+/** Takes away holds that have run out. */
 export async function forgetHolds({ store, clock }: App): Promise<void> {
   const old = and(
     gte(settings.key, HOLD_PREFIX),
