@@ -48,7 +48,8 @@ export async function fillInChild(
   by: { organizationId: string; signal: AbortSignal },
 ): Promise<JsonObject> {
   const { frame, pieces } = await frameScope(scope, kept);
-  const input = { definition, places: options, frame } as unknown as JsonObject;
+  const work: FillWork = { definition, options, frame };
+  const input = work as unknown as JsonObject;
   const tooMuch = (why: string) =>
     new AppError("template_error", `The templates take ${why} to fill in; pass on less.`);
   const { bytes } = await compute.run({ name: "fill", input, pieces, tooMuch }, by);
