@@ -174,6 +174,7 @@ describe("an event trigger", () => {
     expect(run).toEqual({
       id: expect.any(String),
       automationId: listener.id,
+      automationVersion: 1,
       status: "completed",
       displayStatus: "Completed",
       triggerMethod: "event",

@@ -408,6 +408,7 @@ describe("a run with one action", () => {
     expect(run).toEqual({
       id: answer.body.id,
       automationId: made.id,
+      automationVersion: 1,
       status: "completed",
       displayStatus: "Completed",
       triggerMethod: "api",
