@@ -7,6 +7,8 @@ const MIB = 1024 * 1024;
 const PAGES_PER_MIB = 16;
 /** What the engine itself takes, of all that it may have. */
 const ENGINE_MIB = 3;
+/** The code asks for 16 to begin with. */
+const LEAST_MIB = 18;
 const MAX_STACK_BYTES = 256 * 1024;
 
 /** A QuickJS of its own memory, which one organization's scripts use one after the other. */
@@ -22,7 +24,8 @@ export function openEngine(): (memoryMb: number) => Promise<Instance> {
   return async (memoryMb) => {
     // All of it from the start, though the system lays it out only where it is written to: the library reads results
     // from where memory that has grown meanwhile no longer is.
-    const pages = memoryMb * PAGES_PER_MIB;
+    const size = Math.max(memoryMb, LEAST_MIB);
+    const pages = size * PAGES_PER_MIB;
     const wasmMemory = new WebAssembly.Memory({ initial: pages, maximum: pages });
     const quickjs = await newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmModule, wasmMemory }));
     return {
@@ -33,7 +36,7 @@ export function openEngine(): (memoryMb: number) => Promise<Instance> {
         return runtime;
       },
       isFull: () =>
-        new Uint8Array(wasmMemory.buffer, (memoryMb - 2 * ENGINE_MIB) * MIB).some((byte) => byte !== 0),
+        new Uint8Array(wasmMemory.buffer, (size - 2 * ENGINE_MIB) * MIB).some((byte) => byte !== 0),
     };
   };
 }
