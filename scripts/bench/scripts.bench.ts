@@ -11,12 +11,19 @@ const AT_ONCE = 20;
 const source = "export default ({ a, b }: { a: number; b: number }) => ({ sum: a + b })";
 
 await using weir = await startApp({ env: { WEIR_LOG: "error" } });
-const work = { source, input: '{"a":1,"b":2}', memoryMb: 64, timeoutMs: 10_000, now: 0, seed: 1 };
+const work = {
+  source,
+  input: [Buffer.from('{"a":1,"b":2}')],
+  memoryMb: 64,
+  timeoutMs: 10_000,
+  now: 0,
+  seed: 1,
+};
 const { signal } = new AbortController();
 
 /** So many scripts of one organization. */
 async function scripts(organizationId: string, count: number): Promise<void> {
-  const host = { organizationId, signal, call: async () => new Uint8Array(), log: () => undefined };
+  const host = { organizationId, signal, call: async () => [], log: () => undefined };
   for (let done = 0; done < count; done++) await weir.app.scripts.run(work, host);
 }
 

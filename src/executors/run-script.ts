@@ -3,13 +3,16 @@ import { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import { writeJson } from "../base/json-write.ts";
 import { anything, described, object, oneOf, optional, uuid } from "../base/shape.ts";
+import { mapInSlices } from "../base/slices.ts";
 import { summaryOf } from "../base/summary.ts";
-import type { ScriptLine, ScriptOutput } from "../scripts/contract.ts";
+import type { JsonBytes, ScriptLine, ScriptOutput } from "../scripts/contract.ts";
 import { type Done, defineExecutor } from "./contract.ts";
 import { openWeir, withoutHttp } from "./script/weir.ts";
 
 /** Outputs up to this long are read where they come. */
 const MAX_PARSED_BYTES = 1024 * 1024;
+const PIECE_CHARACTERS = 1024 * 1024;
+const MIB = 1024 * 1024;
 
 const Definition = object({
   source: Type.String({
@@ -86,16 +89,18 @@ export const runScript = defineExecutor({
     const { sql = false, connections = [] } = grants ?? {};
     const weir = await openWeir(ctx, { sql, connections });
     const logs: ScriptLine[] = [];
-    const text = await writeJson(input);
+    const given = await bytesOf(input);
+    if (given.reduce((sum, { length }) => sum + length, 0) > (memoryMb * MIB) / 2)
+      throw new AppError("script_memory", "The input alone takes more memory than memoryMb allows.");
     ctx.progress({ phase: "script" });
     const startedAt = ctx.clock.monotonic();
     const work = {
       source,
-      input: text,
+      input: given,
       memoryMb,
       timeoutMs: timeoutSeconds * 1000,
       now: Date.parse(ctx.run.startedAt),
-      seed: Bun.hash.crc32(`${source}\n${text}`),
+      seed: given.reduce((seed, piece) => Bun.hash.crc32(piece, seed), Bun.hash.crc32(source)),
     };
     const host = {
       organizationId: ctx.run.organizationId,
@@ -113,6 +118,19 @@ export const runScript = defineExecutor({
     return { ...resultOf(output, { logs: logs as unknown as Json[], durationSeconds }), reads: weir.reads() };
   },
 });
+
+/** The JSON of a value, made while others get their turns. */
+async function bytesOf(value: Json): Promise<JsonBytes> {
+  const text = await writeJson(value);
+  const ranges: (readonly [from: number, to: number])[] = [];
+  for (let from = 0, to = 0; from < text.length; from = to) {
+    to = Math.min(from + PIECE_CHARACTERS, text.length);
+    const last = text.charCodeAt(to - 1);
+    if (last >= 0xd800 && last < 0xdc00) to--; // half of a character
+    ranges.push([from, to]);
+  }
+  return mapInSlices(ranges, ([from, to]) => Buffer.from(text.slice(from, to)));
+}
 
 /** What failed for a call may go well another time. */
 function recoverable(error: unknown): unknown {

@@ -4,12 +4,14 @@ import type { LogLevel } from "../executors/contract.ts";
 /** What a script may call of `weir`, beside `weir.now`. */
 export type WeirFunction = "http" | "sql";
 
+/** JSON as UTF-8, in pieces that are written one after the other. */
+export type JsonBytes = readonly Uint8Array[];
+
 /** One run of a script. */
 export interface ScriptWork {
   /** TypeScript or JavaScript: a module whose default export is called with the input and `weir`. */
   source: string;
-  /** JSON. */
-  input: string;
+  input: JsonBytes;
   /** MiB that its values may take; 256 at most. */
   memoryMb: number;
   timeoutMs: number;
@@ -28,8 +30,8 @@ export interface ScriptLine {
 export interface ScriptHost {
   organizationId: string;
   signal: AbortSignal;
-  /** Carries out a call; gives JSON. An `AppError` goes to the script, every other error ends it. */
-  call(name: WeirFunction, args: readonly Json[], signal: AbortSignal): Promise<Uint8Array>;
+  /** Carries out a call. An `AppError` goes to the script, every other error ends it. */
+  call(name: WeirFunction, args: readonly Json[], signal: AbortSignal): Promise<JsonBytes>;
   /** A line that the script has logged; the first thousand come here. */
   log(line: ScriptLine): void;
 }

@@ -13,12 +13,12 @@ export interface Frame {
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** A JSON head and bytes after it, with the length of both in front. */
-export function packFrame(head: object, bytes: Uint8Array = NO_BYTES): Buffer {
+/** The beginning of a frame: the length of all that follows, and a JSON head; so many bytes come after it. */
+export function frameHead(head: object, size: number): Buffer {
   const line = writeFrame(head);
   const length = Buffer.alloc(HEAD_BYTES);
-  length.writeUInt32LE(line.length + bytes.length);
-  return Buffer.concat([length, line, bytes]);
+  length.writeUInt32LE(line.length + size);
+  return Buffer.concat([length, line]);
 }
 
 /** The frames of a stream, in order. Throws for a frame that is longer than they may be. */
@@ -54,8 +54,8 @@ export const pipe = {
     const body = head && read(head.readUInt32LE());
     return body && readFrame(body);
   },
-  send(head: object, bytes?: Uint8Array): void {
-    const frame = packFrame(head, bytes);
+  send(head: object, bytes: Uint8Array = NO_BYTES): void {
+    const frame = Buffer.concat([frameHead(head, bytes.length), bytes]);
     for (let at = 0; at < frame.length; ) at += whenReady(() => writeSync(1, frame, at));
   },
 };

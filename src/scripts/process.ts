@@ -3,8 +3,15 @@ import type { Json } from "../base/json.ts";
 import { lowerPriority, PRIORITIES } from "../base/priority.ts";
 import { residentBytes } from "../base/resident.ts";
 import { envFor } from "../base/walls.ts";
-import type { ScriptHost, ScriptLine, ScriptOutput, ScriptWork, WeirFunction } from "./contract.ts";
-import { type Frame, framesOf, packFrame } from "./frames.ts";
+import type {
+  JsonBytes,
+  ScriptHost,
+  ScriptLine,
+  ScriptOutput,
+  ScriptWork,
+  WeirFunction,
+} from "./contract.ts";
+import { type Frame, frameHead, framesOf } from "./frames.ts";
 import type { FromScript, ScriptFault, ToScript } from "./protocol.ts";
 
 const MIB = 1024 * 1024;
@@ -61,9 +68,15 @@ export function startScriptChild(self: readonly string[]): ScriptChild {
     isAlive = false;
     spawned.kill("SIGKILL");
   };
-  const send = (head: ToScript, bytes?: Uint8Array) => {
-    spawned.stdin.write(packFrame(head, bytes));
-    void spawned.stdin.flush();
+  let sending: Promise<unknown> = Promise.resolve();
+  const write = async (head: ToScript, bytes: JsonBytes) => {
+    for (const piece of [frameHead(head, sizeOf(bytes)), ...bytes]) {
+      spawned.stdin.write(piece);
+      await spawned.stdin.flush();
+    }
+  };
+  const send = (head: ToScript, bytes: JsonBytes) => {
+    sending = sending.then(() => write(head, bytes)).catch(() => undefined); // it has ended, which is told below
   };
 
   const take = ({ head, bytes }: Frame) => {
@@ -126,8 +139,7 @@ export function startScriptChild(self: readonly string[]): ScriptChild {
       };
       current = way;
       const { input, ...rest } = work;
-      const given = Buffer.from(input);
-      const guard = guardOf(spawned.pid, work, given.length, (error) => {
+      const guard = guardOf(spawned.pid, work, (error) => {
         resolve({ error });
         kill();
       });
@@ -137,7 +149,7 @@ export function startScriptChild(self: readonly string[]): ScriptChild {
       };
       host.signal.addEventListener("abort", stop, { once: true });
       if (host.signal.aborted) stop();
-      else send({ job: way.job, organizationId, ...rest }, given);
+      else send({ job: way.job, organizationId, ...rest }, input);
       const outcome = await promise;
       current = null;
       guard.end();
@@ -164,15 +176,12 @@ async function soon(isReady: Promise<boolean>): Promise<boolean> {
   return Promise.race([isReady, late]).finally(() => clearTimeout(timer));
 }
 
+const sizeOf = (bytes: JsonBytes): number => bytes.reduce((sum, { length }) => sum + length, 0);
+
 /** Ends a script that its process can't end by itself. */
-function guardOf(
-  pid: number,
-  { memoryMb, timeoutMs }: ScriptWork,
-  inputBytes: number,
-  fail: (error: AppError) => void,
-) {
+function guardOf(pid: number, { memoryMb, timeoutMs, input }: ScriptWork, fail: (error: AppError) => void) {
   // the input is there as bytes and as text before the script has it
-  const most = BASE_BYTES + memoryMb * MIB + 2 * inputBytes;
+  const most = BASE_BYTES + memoryMb * MIB + 2 * sizeOf(input);
   const watch = setInterval(() => {
     if (residentBytes(pid) > most) fail(errorOf(FULL));
   }, WATCH_MS);
@@ -196,7 +205,7 @@ async function answer(
   { job, host, over, end }: UnderWay,
   { id, name }: { id: number; name: string },
   args: Buffer,
-  send: (head: ToScript, bytes: Uint8Array) => void,
+  send: (head: ToScript, bytes: JsonBytes) => void,
 ): Promise<void> {
   try {
     const json = await host.call(name as WeirFunction, JSON.parse(args.toString()) as Json[], over.signal);
@@ -205,7 +214,7 @@ async function answer(
     if (over.signal.aborted) return;
     if (!(error instanceof AppError)) return end({ error });
     const { code, message } = error;
-    send({ job, reply: id, isFault: true }, Buffer.from(JSON.stringify({ code, message })));
+    send({ job, reply: id, isFault: true }, [Buffer.from(JSON.stringify({ code, message }))]);
   }
 }
 

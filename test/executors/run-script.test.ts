@@ -259,6 +259,13 @@ export default (input: A) => {
     expect(await outputOf(source, { memoryMb: 256 })).toBe(9e5);
   }, 30_000);
 
+  test("takes an input of megabytes whole, and none that leaves it no memory", async () => {
+    const source = "export default (texts) => [texts.length, texts.every((text) => text === texts[0])]";
+    const input = Array.from({ length: 3 }, () => `x${"😀".repeat(300_000)}`);
+    expect(await outputOf(source, { input })).toEqual([3, true]);
+    expect(await errorOf(source, { input, memoryMb: 8 })).toMatchObject({ code: "script_memory" });
+  });
+
   test("is refused what is no JSON, or too much of it", async () => {
     expect(await errorOf("export default () => 10n")).toMatchObject({ code: "script_error" });
     expect(await errorOf("export default () => { const a = {}; a.a = a; return a }")).toMatchObject({

@@ -37,7 +37,7 @@ type Outcome = { output: unknown; code: null } | { output: null; code: string };
 async function run(source: string, more: Partial<ScriptWork> = {}, by = host): Promise<Outcome> {
   const work = {
     source,
-    input: '{"a":[1]}',
+    input: [Buffer.from('{"a":[1]}')],
     memoryMb: 64,
     timeoutMs: TIMEOUT_MS,
     now: NOW,
@@ -138,7 +138,7 @@ describe("scripts that try to do what they may not", () => {
   }, 60_000);
 
   test("get the replies to their own calls, though the last one's come late", async () => {
-    const late = { ...host, call: async () => Bun.sleep(30).then(() => Buffer.from('"late"')) };
+    const late = { ...host, call: async () => Bun.sleep(30).then(() => [Buffer.from('"late"')]) };
     for (let round = 0; round < scaled(10, 100); round++) {
       expect(
         await run(
@@ -149,7 +149,7 @@ describe("scripts that try to do what they may not", () => {
       ).toMatchObject({ output: 1 });
       const echo = {
         ...host,
-        call: async (_: string, args: readonly unknown[]) => Buffer.from(JSON.stringify(args)),
+        call: async (_: string, args: readonly unknown[]) => [Buffer.from(JSON.stringify(args))],
       };
       const source = `export default async (i, weir) => Promise.all([1, 2, 3].map((n) => weir.sql("${round}", { n })))`;
       const output = [1, 2, 3].map((n) => [String(round), { n }]);
@@ -183,8 +183,8 @@ describe.skipIf(process.platform !== "linux")("the process of a script", () => {
 
   test("ends with a server that is killed, however busy it is", async () => {
     const code = `import { openScripts } from ${JSON.stringify(join(import.meta.dir, "../../src/scripts/scripts.ts"))};
-const work = { source: "export default () => [].indexOf.call({ length: 2 ** 53 - 1 }, 1)", input: "1", memoryMb: 64, timeoutMs: 300000, now: 0, seed: 1 };
-const host = { organizationId: "one", signal: new AbortController().signal, call: async () => Buffer.from("1"), log() {} };
+const work = { source: "export default () => [].indexOf.call({ length: 2 ** 53 - 1 }, 1)", input: [Buffer.from("1")], memoryMb: 64, timeoutMs: 300000, now: 0, seed: 1 };
+const host = { organizationId: "one", signal: new AbortController().signal, call: async () => [Buffer.from("1")], log() {} };
 await openScripts(${JSON.stringify(PROGRAM)}).run(work, host);`;
     const server = Bun.spawn([SOURCE[0] ?? "", "-e", code], { stdio: ["ignore", "ignore", "inherit"] });
     const begun = async (): Promise<string> =>

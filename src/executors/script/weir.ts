@@ -1,13 +1,13 @@
 import { AppError } from "../../base/errors.ts";
 import { isObject, type Json } from "../../base/json.ts";
-import { writeJson } from "../../base/json-write.ts";
 import { openSemaphore } from "../../base/semaphore.ts";
 import { read } from "../../base/shape.ts";
+import { mapInSlices } from "../../base/slices.ts";
 import type { LakeRead } from "../../lake/contract.ts";
 import { readsOf } from "../../lake/reads.ts";
 import { lakeJob } from "../../lake/views.ts";
 import type { Provider } from "../../providers/contract.ts";
-import type { WeirFunction } from "../../scripts/contract.ts";
+import type { JsonBytes, WeirFunction } from "../../scripts/contract.ts";
 import type { RunContext } from "../contract.ts";
 import { Definition, definitionFaults, type Request } from "../http/definition.ts";
 import { request } from "../http/request.ts";
@@ -25,8 +25,8 @@ export interface Grants {
 
 /** The functions of `weir`, each under the rules of the kind that does the same. */
 export interface Weir {
-  /** Gives JSON. Throws `AppError` for the script, and what lets the run wait for an approval. */
-  call(name: WeirFunction, args: readonly Json[], signal: AbortSignal): Promise<Uint8Array>;
+  /** Throws `AppError` for the script, and what lets the run wait for an approval. */
+  call(name: WeirFunction, args: readonly Json[], signal: AbortSignal): Promise<JsonBytes>;
   /** Tables that SQL of the script was about. */
   reads(): LakeRead[];
   /** Whether a call failed that may go well another time. */
@@ -56,7 +56,7 @@ export async function openWeir(ctx: RunContext, { sql, connections }: Grants): P
     return canWrite;
   };
 
-  const query = async ([text, parameters]: readonly Json[], signal: AbortSignal): Promise<Uint8Array> => {
+  const query = async ([text, parameters]: readonly Json[], signal: AbortSignal): Promise<JsonBytes> => {
     if (!sql) throw new AppError("forbidden", "weir.sql is not granted. Set grants.sql to true.");
     if (typeof text !== "string")
       throw new AppError("sql_error", "weir.sql(text, parameters): text is a string.");
@@ -70,10 +70,10 @@ export async function openWeir(ctx: RunContext, { sql, connections }: Grants): P
         "limit_exceeded",
         "The SQL has more rows than a script can take. Add a LIMIT, or sum up.",
       );
-    return Buffer.concat(json.map((text) => Buffer.from(text)));
+    return mapInSlices(json, (text) => Buffer.from(text));
   };
 
-  const send = async ([id, asked]: readonly Json[], signal: AbortSignal): Promise<Uint8Array> => {
+  const send = async ([id, asked]: readonly Json[], signal: AbortSignal): Promise<JsonBytes> => {
     if (typeof id !== "string" || !connections.includes(id))
       throw new AppError("forbidden", `Connection ${id} is not granted. Add its id to grants.connections.`);
     const definition = requestOf(asked);
@@ -89,7 +89,7 @@ export async function openWeir(ctx: RunContext, { sql, connections }: Grants): P
       },
     };
     const { result, whole } = await request(from, definition);
-    return whole?.json ?? Buffer.from(await writeJson(result));
+    return [whole?.json ?? Buffer.from(JSON.stringify(result))];
   };
 
   return {
