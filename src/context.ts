@@ -162,6 +162,8 @@ export interface Context extends App {
   readonly scopes?: readonly Scope[] | null | undefined;
   /** The one whose private chat this work is for: what it sets off is private too. */
   readonly privateTo?: string | null | undefined;
+  /** What has to hold when the work's first transaction begins; throws otherwise. */
+  readonly precondition?: ((tx: WriteContext) => Promise<void>) | undefined;
   /** The chain of the request that cancels something of this chain; absent otherwise. */
   readonly requestCorrelationId?: string | undefined;
 }
@@ -202,8 +204,18 @@ const headsByGroup = new WeakMap<object, Map<string, TrailHead>>();
 /** Runs `work` in a transaction, or in the one that `ctx` is already in. Keep network calls out of it. */
 export async function write<T>(ctx: Context, work: (tx: WriteContext) => Promise<T>): Promise<T> {
   if ("writing" in ctx) return work(ctx as WriteContext);
-  return writeFor(ctx, (inside) => work(inside(ctx)));
+  const { precondition } = ctx;
+  if (!precondition || metBy.has(precondition)) return writeFor(ctx, (inside) => work(inside(ctx)));
+  return writeFor(ctx, async (inside) => {
+    const tx = inside(ctx);
+    await precondition(tx);
+    tx.afterCommit(() => void metBy.add(precondition));
+    return work(tx);
+  });
 }
+
+/** Preconditions whose work has changed what they are about. */
+const metBy = new WeakSet<object>();
 
 /**
  * Thrown inside a transaction for `work` that others can't wait for: the transaction is rolled back, and done again once

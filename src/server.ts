@@ -5,6 +5,7 @@ import type { App } from "./context.ts";
 import type { Operation } from "./http/operation.ts";
 import { problemResponse, serve } from "./http/serve.ts";
 import { traceRequest } from "./http/trace.ts";
+import { siblingsOf } from "./http/versions.ts";
 import { visitOf } from "./http/visit.ts";
 import { webReply } from "./http/web.ts";
 import { accessTokenOperations } from "./resources/access-tokens/routes.ts";
@@ -124,11 +125,12 @@ export function server(app: App) {
     serve: { maxRequestBodySize: MAX_REQUEST_BYTES, idleTimeout: IDLE_SECONDS, development: false },
   });
   const base = basePathOf(app.config);
+  const readerOf = siblingsOf(operations);
   for (const operation of operations) {
     const handler = async ({ request, params, server }: Arrival) => {
       const visit = visitOf(app, request, server);
       const startMs = app.tracer.isOn ? app.clock.now().getTime() : 0;
-      const reply = await serve(app, operation, visit, params);
+      const reply = await serve(app, operation, visit, params, readerOf);
       countRequest(app, operation.method, operation.path, reply.status);
       traceRequest(app, operation, visit, startMs, reply.status);
       return reply;

@@ -22,6 +22,7 @@ export type ErrorCode =
   | "method_not_allowed"
   | "request_timeout"
   | "conflict"
+  | "changed_meanwhile" // the thing is not as `If-Match` says
   | "slug_taken"
   | "in_use"
   | "invalid_state"

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { withBase } from "../base/base-path.ts";
 import { sourceOf } from "../base/cidr.ts";
-import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
+import { AppError, type Fault, InvalidInput, invalid } from "../base/errors.ts";
 import { readExpressions } from "../base/expressions-in.ts";
 import { isObject } from "../base/json.ts";
 import { writeJson } from "../base/json-write.ts";
@@ -19,6 +19,7 @@ import { readOAuth } from "./oauth.ts";
 import { type Operation, Reply, type Visit } from "./operation.ts";
 import { isForeign, isSameOrigin } from "./origin.ts";
 import { problemOf } from "./problem.ts";
+import { guarded, isListed, type Sibling, tagOf } from "./versions.ts";
 
 /** Of what is data, never a page: a browser that shows it nevertheless loads, sends and frames nothing. */
 export const DATA_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -38,11 +39,13 @@ export async function serve(
   operation: Operation,
   visit: Visit,
   rawParams: Record<string, string>,
+  readerOf: Sibling = () => undefined,
 ): Promise<Response> {
   try {
     refuseBadHost(visit);
-    const reply = await answer(app, operation, visit, rawParams);
-    return await toResponse(app, operation, reply, visit);
+    const reader = readerOf(operation);
+    const reply = await answer(app, operation, visit, rawParams, reader);
+    return await toResponse(app, operation, reply, visit, reader !== undefined);
   } catch (error) {
     return problemResponse(app, error, visit);
   }
@@ -53,6 +56,7 @@ async function answer(
   operation: Operation,
   visit: Visit,
   rawParams: Record<string, string>,
+  reader: Operation | undefined,
 ): Promise<unknown> {
   if (operation.limited === "address" && !(await operation.unlimitedFor?.(app, visit)))
     limitAddress(app, visit);
@@ -64,8 +68,18 @@ async function answer(
   const identity = open ? null : await admit(app, operation, visit);
 
   // the role comes before the input: who may not do it hears that, whatever was sent
-  const ctx = identity && (await contextOf(app, operation, identity, visit));
-  const input = await readInput(app, operation, visit, rawParams, ctx);
+  const own = identity && (await contextOf(app, operation, identity, visit));
+  const input = await readInput(app, operation, visit, rawParams, own);
+  const wanted = operation.method === "GET" ? null : visit.request.headers.get("if-match");
+  if (wanted !== null && !reader && ["PATCH", "PUT", "DELETE"].includes(operation.method))
+    throw invalid(
+      ["header", "If-Match"],
+      "This can't be read by itself, so that nothing is to match; leave it out",
+    );
+  const ctx =
+    own && identity && reader && wanted !== null
+      ? await guarded(app, own, wanted, { reader, visit, identity, params: input.params })
+      : own;
   const handle = operation.handle as unknown as (given: object) => Promise<unknown>;
   if (!ctx) return handle({ app, visit, ...input });
 
@@ -263,7 +277,13 @@ export function headersFor(app: App, { correlationId, quota }: Visit): Record<st
   return headers;
 }
 
-async function toResponse(app: App, operation: Operation, output: unknown, visit: Visit): Promise<Response> {
+async function toResponse(
+  app: App,
+  operation: Operation,
+  output: unknown,
+  visit: Visit,
+  isSingle: boolean,
+): Promise<Response> {
   const reply = output instanceof Reply ? output : new Reply(operation.status ?? 200, output ?? null);
   if (reply.error) logRefusal(app, visit, reply.status, reply.error);
   const headers = new Headers(headersFor(app, visit));
@@ -281,6 +301,11 @@ async function toResponse(app: App, operation: Operation, output: unknown, visit
     return new Response(reply.body, { status: reply.status, headers });
   }
   if (app.config.checkReplies && !isEmpty) checkReply(operation, reply.body);
+  const tag = isSingle && reply.status < 300 ? tagOf(reply.body) : null;
+  if (tag !== null) headers.set("etag", tag);
+  const unchanged = operation.method === "GET" ? visit.request.headers.get("if-none-match") : null;
+  if (tag !== null && unchanged !== null && isListed(unchanged, tag))
+    return new Response(null, { status: 304, headers });
   if (!headers.has("content-type")) headers.set("content-type", "application/json");
   const text = writeJson(reply.body);
   return new Response(typeof text === "string" ? text : await text, { status: reply.status, headers });

@@ -67,6 +67,7 @@ describe("a due instant", () => {
       {
         id: expect.any(String),
         automationId: id,
+        automationVersion: 1,
         status: "completed",
         displayStatus: "Completed",
         triggerMethod: "schedule",

@@ -6,7 +6,7 @@ import { sharedSchemas } from "./components.ts";
 import type { Described } from "./described.ts";
 import { exampleOf, requestExampleOf } from "./example.ts";
 import { operationIdOf } from "./operation-id.ts";
-import { bodies, type ErrorCodes, errorsOf, problems } from "./replies.ts";
+import { bodies, type ErrorCodes, errorsOf, mayMatch, problems } from "./replies.ts";
 import { type Refer, toSchema } from "./schema.ts";
 
 const ABOUT = `Weir moves data between systems, transforms it with SQL, and acts on events.
@@ -128,6 +128,7 @@ function parametersOf(operation: Described): Json[] {
   const headers = [
     ...(isInside ? ["OrganizationId"] : []),
     ...(idempotent ? ["IdempotencyKey"] : []),
+    ...(mayMatch(operation) ? ["IfMatch"] : []),
     ...(produces === "text/event-stream" && path.endsWith("/stream") ? ["LastEventId"] : []),
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
   return [...named, ...asked, ...headers];
@@ -194,6 +195,13 @@ const PARAMETERS: JsonObject = {
     description:
       "For 24 hours the same key gives the first reply again, with `Idempotency-Replayed: true`; with another body it is 409.",
     schema: { type: "string", minLength: 1, maxLength: 255 },
+  },
+  IfMatch: {
+    name: "If-Match",
+    in: "header",
+    required: false,
+    description: "The `ETag` of the thing as it was read: where it has changed since, nothing is done (412).",
+    schema: { type: "string" },
   },
   LastEventId: {
     name: "Last-Event-ID",

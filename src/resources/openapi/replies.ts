@@ -88,6 +88,12 @@ const KNOWN: Readonly<Record<number, Known>> = {
     code: "invalid_state",
     detail: "This run has ended already: it is completed.",
   },
+  412: {
+    name: "ChangedMeanwhile",
+    description: "It is not as `If-Match` says.",
+    code: "changed_meanwhile",
+    detail: "Somebody has changed this meanwhile; read it again, and make your change to what it is now.",
+  },
   410: {
     name: "Gone",
     description: "It was there and is no more.",
@@ -199,6 +205,12 @@ export function problems(codes: ErrorCodes): JsonObject {
 
 const json = (content: JsonObject): JsonObject => ({ content: { "application/json": content } });
 
+/** True for what changes a single thing: it takes `If-Match` where the thing can be read too. */
+export const mayMatch = ({ method, path, audience }: Described): boolean =>
+  ["PATCH", "PUT", "DELETE"].includes(method) &&
+  audience !== "public" &&
+  /\/(\{\w+\}|current|me)$/.test(path);
+
 /** The errors that an operation may answer with: its own, and those that its kind brings with it. */
 export function errorsOf(operation: Described): JsonObject {
   const {
@@ -225,6 +237,7 @@ export function errorsOf(operation: Described): JsonObject {
     ...(hasInput ? [422] : []),
     ...(hasBody ? [408, 413, 415] : []),
     ...(idempotent ? [409] : []),
+    ...(mayMatch(operation) ? [412] : []),
     ...errors,
     500,
     503,

@@ -1,0 +1,56 @@
+import { describe, expect, test } from "bun:test";
+import { startApp } from "../support/app.ts";
+import { ACTIONS, AUTOMATIONS, branch, flowToEnd, makeAction, makeAutomation } from "../support/work.ts";
+
+const work = (key: string) => ({ key, kind: "conditional_branch", definition: branch() });
+
+describe("a single thing", () => {
+  test("has an ETag, which its change needs where If-Match says so", async () => {
+    await using app = await startApp();
+    const flow = await makeAutomation(app.owner, { steps: [work("a")] });
+    const at = `${AUTOMATIONS}/${flow.id}`;
+    const read = await app.owner("GET", at);
+    const tag = read.headers.get("etag") ?? "";
+    expect(tag).toMatch(/^"[0-9a-f]{32}"$/);
+    await flowToEnd(app.owner, flow.id);
+    expect((await app.owner("GET", at)).headers.get("etag")).toBe(tag);
+    const mine = await app.owner(
+      "PATCH",
+      at,
+      { config: { steps: [work("a"), work("b")] } },
+      { "if-match": tag },
+    );
+    expect(mine.status).toBe(200);
+    expect(mine.headers.get("etag")).toBe((await app.owner("GET", at)).headers.get("etag"));
+    const theirs = await app.owner("PATCH", at, { config: { steps: [work("c")] } }, { "if-match": tag });
+    expect([theirs.status, theirs.body.code]).toEqual([412, "changed_meanwhile"]);
+    expect((await app.owner("DELETE", at, undefined, { "if-match": tag })).status).toBe(412);
+    expect((await app.owner("GET", at)).body.config.steps).toHaveLength(2);
+    expect((await app.owner("PATCH", at, { name: "Any" }, { "if-match": "*" })).status).toBe(200);
+  });
+
+  test("is changed once of many changes of one state", async () => {
+    await using app = await startApp({ engine: false });
+    const action = await makeAction(app.owner);
+    const at = `${ACTIONS}/${action.id}`;
+    const tag = (await app.owner("GET", at)).headers.get("etag") ?? "";
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        app.owner("PATCH", at, { name: `Name ${i}` }, { "if-match": `"x", ${tag}` }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(412)]);
+    expect((await app.owner("GET", `${at}/versions`)).body.total).toBe(2);
+  });
+
+  test("is not sent again to who has it as it is", async () => {
+    await using app = await startApp({ engine: false });
+    const current = "/api/v1/organizations/current";
+    const tag = (await app.owner("GET", current)).headers.get("etag") ?? "";
+    const again = await app.owner("GET", current, undefined, { "if-none-match": tag });
+    expect([again.status, again.text]).toEqual([304, ""]);
+    expect((await app.owner("PATCH", current, { name: "Other" }, { "if-match": tag })).status).toBe(200);
+    expect((await app.owner("PATCH", current, { name: "Third" }, { "if-match": tag })).status).toBe(412);
+    expect((await app.owner("GET", current, undefined, { "if-none-match": tag })).status).toBe(200);
+  });
+});
