@@ -17,7 +17,7 @@ describe("a condition that joins a large payload to itself is told off before it
     `payload.list.map(i, payload.text + string(i)).size() > 1`,
     `size(${times(100, "bytes(payload.text)", " + ")}) > 1`,
   ])("%#", (condition) => {
-    expect(() => holds(condition, { payload })).toThrow("it makes too much");
+    expect(() => holds(condition, { payload })).toThrow(/it (makes too much|takes too)/);
   });
 
   test("while texts and bytes of an ordinary size are joined as CEL has it", () => {

@@ -30,9 +30,21 @@ const tell = (ctx: Context, type: EventType, id: string, data = {}) =>
   );
 
 /** The store's file, opened beside the server as an intruder would. */
-function withFile<T>(weir: Running, work: (file: Database) => T): T {
+/** Changes the file once nobody else writes to it: who does may wait for this very thread. */
+async function changeFile(weir: Running, work: (file: Database) => void): Promise<void> {
+  for (;;) {
+    try {
+      return withFile(weir, (file) => file.transaction(() => work(file)).immediate(), 0);
+    } catch (error) {
+      if ((error as { code?: string }).code !== "SQLITE_BUSY") throw error;
+      await Bun.sleep(10);
+    }
+  }
+}
+
+function withFile<T>(weir: Running, work: (file: Database) => T, busyMs = 2_000): T {
   const file = new Database(join(weir.dataFolder, "weir.db"));
-  file.run("PRAGMA busy_timeout = 2000");
+  file.run(`PRAGMA busy_timeout = ${busyMs}`);
   try {
     return work(file);
   } finally {
@@ -239,7 +251,7 @@ describe("the trail", () => {
   test("can't be changed or deleted by SQL on the store itself", async () => {
     await using weir = await startApp({ engine: false });
     await tell(contextOf(weir), "action.created", "a1");
-    withFile(weir, (file) => {
+    await changeFile(weir, (file) => {
       const before = file.query("SELECT * FROM events ORDER BY seq").all();
       for (const statement of [
         "UPDATE events SET data = '{}'",
@@ -261,7 +273,7 @@ describe("the trail", () => {
     const ids = (await weir.owner("GET", "/api/v1/events?type=action.created&order=asc")).body.items.map(
       (event: { id: string }) => event.id,
     );
-    withFile(weir, (file) => {
+    await changeFile(weir, (file) => {
       file.run("DROP TRIGGER events_no_update");
       file.run("DROP TRIGGER events_no_delete");
       file.run(change.replaceAll("THE_ID", ids[1]));
