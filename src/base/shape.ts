@@ -212,7 +212,8 @@ function closeness(faults: Fault[], loc: readonly string[]): number {
   if (faults.some((fault) => fault.type === "literal_error")) return -2;
   const shallow = faults.some((fault) => fault.loc.length === loc.length);
   if (shallow && faults.some((fault) => fault.type === "none_required")) return -3;
-  if (!shallow) return 1 / faults.length;
+  const unknown = faults.filter(({ type }) => type === "extra_forbidden").length; // it was meant for another member
+  if (!shallow) return 1 / (faults.length + unknown);
   // Of those that fail here, one whose bounds are passed is closer than one that lists others, or is of another type.
   return faults.every(({ type }) => BOUNDS.test(type))
     ? -0.5

@@ -2,7 +2,7 @@ import { holds, MAX_CONDITIONS_MS } from "../base/condition.ts";
 import { AppError } from "../base/errors.ts";
 import type { Budget } from "../base/expression/budget.ts";
 import { ExpressionTooLong } from "../base/expression/too-long.ts";
-import type { Json } from "../base/json.ts";
+import { isObject, type Json } from "../base/json.ts";
 import { writeJson } from "../base/json-write.ts";
 import { resolveTemplates, type Scope } from "../base/template.ts";
 import type { StoredResult } from "../base/whole-scope.ts";
@@ -73,8 +73,8 @@ async function evaluateFirst<T extends Json>(
     throw new ExpressionTooLong("condition_error", `${JSON.stringify(text)} reads too much.`);
   } catch (error) {
     if (!(error instanceof ExpressionTooLong)) throw error;
-    const { now, run, ...lasting } = scope;
-    const key = Bun.SHA256.hash(await writeJson([text, lasting]), "hex");
+    const { now, run, steps, ...lasting } = scope;
+    const key = Bun.SHA256.hash(await writeJson([text, lasting, withoutIds(steps)]), "hex");
     const known = tx.decidedWhens.get(decision);
     const outcome = known?.results.get(key);
     if (outcome instanceof AppError) throw outcome;
@@ -99,6 +99,15 @@ async function evaluateFirst<T extends Json>(
     });
   }
 }
+
+/** Results of steps; a run that the transaction itself starts has another id each time. */
+const withoutIds = (steps: Json = null): Json =>
+  isObject(steps)
+    ? Object.entries(steps).map(([key, step]) => [
+        key,
+        isObject(step) ? { ...step, actionRunId: null } : step,
+      ])
+    : steps;
 
 /** Faults that come again each time. */
 const LASTING = ["condition_error", "template_error", "gone"];

@@ -163,8 +163,8 @@ describe("web_search", () => {
         "Sun, 01 Mar 2026 10:00 +0000",
         "2 days ago",
       ];
-      const script = `import { instantTold } from ${JSON.stringify(join(import.meta.dir, "../../src/base/clock.ts"))};
-        console.log(JSON.stringify(${JSON.stringify(texts)}.map(instantTold)));`;
+      const script = `import { parseInstant } from ${JSON.stringify(join(import.meta.dir, "../../src/base/clock.ts"))};
+        console.log(JSON.stringify(${JSON.stringify(texts)}.map(parseInstant)));`;
       const { stdout } = Bun.spawnSync([process.execPath, "-e", script], { env: { TZ } });
       expect(JSON.parse(stdout.toString())).toEqual([
         ...Array(3).fill("2026-03-01T10:00:00.000Z"),

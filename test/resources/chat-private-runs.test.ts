@@ -80,6 +80,7 @@ describe("an action that a private chat ran", () => {
       expect(body).toEqual({
         ...whole,
         actionId: null,
+        actionVersion: null,
         definition: { private: expect.stringContaining(WHY) },
         progress: null,
         result: null,

@@ -142,6 +142,23 @@ describe("an expression in a definition", () => {
   });
 });
 
+test("a condition that takes long is decided once behind a step that is decided on the spot", async () => {
+  await using app = await startApp();
+  const steps = [
+    { key: "first", kind: "conditional_branch", definition: branch() },
+    {
+      key: "then",
+      kind: "conditional_branch",
+      definition: branch(),
+      dependsOn: ["first"],
+      when: "steps.first.result.branch == 'a' && input.filter(x, x >= 0).size() == 30000",
+    },
+  ];
+  const flow = await makeAutomation(app.owner, { steps });
+  const run = await flowToEnd(app.owner, flow.id, { input: Array.from({ length: 30_000 }, (_, i) => i) });
+  expect(run.steps.map(({ status }: { status: string }) => status)).toEqual(["completed", "completed"]);
+});
+
 describe("the list of a forEach", () => {
   test("may be computed, with braces and without", async () => {
     await using app = await startApp();

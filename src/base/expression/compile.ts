@@ -87,7 +87,7 @@ function compileCall(node: Of<"call">, bound: Bound): Run {
   const { name, args } = calleeOf(node, bound);
   const callee = FUNCTIONS.get(name);
   if (!callee) throw new ExpressionError("syntax", `there is no function ${name}${nearest(name)}`, at);
-  const { min, max, call } = callee;
+  const { min, max, isShallow, call } = callee;
   if (args.length < min || args.length > max) {
     const count =
       min === max ? min : max === Number.POSITIVE_INFINITY ? `at least ${min}` : `${min} to ${max}`;
@@ -98,7 +98,7 @@ function compileCall(node: Of<"call">, bound: Bound): Run {
     const values = runs.map((run) => run(env));
     try {
       let steps = 1;
-      for (const value of values) steps += extentOf(value);
+      if (!isShallow) for (const value of values) steps += extentOf(value);
       env.budget.step(steps);
       return call(values, env);
     } catch (error) {

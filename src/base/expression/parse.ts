@@ -83,6 +83,8 @@ const RESERVED: ReadonlySet<string> = new Set(
 );
 
 const MAX_DEPTH = 64;
+/** No value is as deep. */
+const MAX_KEYS = 1_000;
 export const MAX_LENGTH = 4_096;
 
 /**
@@ -184,7 +186,8 @@ class Parser {
 
   private member(): Node {
     let node = this.primary();
-    for (;;) {
+    for (let keys = 1; ; keys++) {
+      if (keys >= MAX_KEYS) throw fault(this.at, "it goes too deep");
       if (this.take(".")) node = this.selected(node);
       else if (this.is("[")) {
         const { at } = this.lexer.next();

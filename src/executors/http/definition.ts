@@ -70,13 +70,19 @@ export const Definition = object({
     }),
   ),
   pagination: Type.Optional(Pagination),
+  saveAs: Type.Optional(
+    object(
+      { title: Type.String({ minLength: 1, maxLength: 200 }) },
+      { description: "Keeps the reply as a file of the run, as `artifactId`; its body is not read" },
+    ),
+  ),
 });
 export type Definition = Static<typeof Definition>;
 /** A definition that says itself what is sent; an endpoint of the catalog may have a form of parts in place of a body. */
 export type Request = Omit<Definition, "api"> & { url: string; parts?: readonly Part[] };
 
 /** Said by the endpoint or tool that is called. */
-const OF_A_URL = ["url", "method", "headers", "query", "body", "bodyType", "pagination"] as const;
+const OF_A_URL = ["url", "method", "headers", "query", "body", "bodyType", "pagination", "saveAs"] as const;
 
 /** Faults that the shape can't say. */
 export function definitionFaults(definition: Definition): { path: string[]; message: string }[] {
@@ -90,7 +96,13 @@ export function definitionFaults(definition: Definition): { path: string[]; mess
   }
   const body = bodyFault(definition);
   if (body) faults.push({ path: ["body"], message: body });
-  const { responseExtract, pagination } = definition;
+  const { responseExtract, pagination, saveAs } = definition;
+  if (saveAs && (responseExtract !== undefined || pagination !== undefined))
+    faults.push({
+      path: ["saveAs"],
+      message:
+        "A reply that is kept as a file is not read: leave out responseExtract and pagination, or this.",
+    });
   const extract = responseExtract && !isOpen(responseExtract) ? jmespathFault(responseExtract) : null;
   if (extract) faults.push({ path: ["responseExtract"], message: extract });
   if (typeof pagination === "object") {

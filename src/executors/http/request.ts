@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
 import { withoutSecrets } from "../../base/hide.ts";
 import type { Reply } from "../../base/http-message.ts";
-import { anything, map, nullable, object } from "../../base/shape.ts";
+import { anything, described, map, nullable, object, optional } from "../../base/shape.ts";
 import { type Done, defineExecutor, type RunContext, type Waiting } from "../contract.ts";
 import { isFixedAddress } from "../page/address.ts";
 import { approvalOf, callApi, callHash, checkInput } from "./api.ts";
@@ -24,6 +24,7 @@ import {
   pathsOf,
 } from "./pages.ts";
 import { byOf, findNext, makeResult, tooLong } from "./result.ts";
+import { savedReply } from "./save.ts";
 import { openAccess, type Send, sender, startOf } from "./send.ts";
 
 const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
@@ -67,6 +68,7 @@ export const httpRequest = defineExecutor({
     pages: Type.Integer(),
     bytes: Type.Integer(),
     truncated: Type.Boolean(),
+    artifactId: optional(described("Of the file, with saveAs", Type.String())),
   }),
 
   check: definitionFaults,
@@ -98,6 +100,8 @@ export async function request(ctx: RunContext, definition: Request): Promise<Don
       ? await readPages(ctx, definition, pagination, start, send)
       : [await readOne(ctx, definition, start, send)];
     const last = replies.at(-1) as Reply;
+    if (definition.saveAs)
+      return await savedReply(ctx, last, definition.saveAs.title, access?.secrets() ?? []);
     const work = {
       status: last.status,
       headers: last.headers,

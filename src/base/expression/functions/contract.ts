@@ -15,6 +15,8 @@ export interface Definition {
   about: string;
   /** Expressions, and what they give as JSON. */
   examples: readonly (readonly [expression: string, json: string])[];
+  /** True for one that looks at an end of its values alone, however long they are. */
+  isShallow?: boolean;
   call(values: readonly Value[], tools: Tools): Value;
 }
 

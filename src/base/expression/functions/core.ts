@@ -1,3 +1,4 @@
+import type { Budget } from "../budget.ts";
 import { isoOf, secondsOf } from "../json.ts";
 import { Duration, Instant, int, isList, isObject, sizeOf, type Value } from "../value.ts";
 import { bytesOf, type Definitions, fail, numberOf, refuse, textOf } from "./contract.ts";
@@ -108,8 +109,11 @@ export function instantFrom(text: string): Instant {
   return new Instant(BigInt(ms) * 1_000_000n + BigInt(decimals.padEnd(9, "0") || "0"));
 }
 
-function sizeFrom(value: Value = null): number {
-  if (typeof value === "string") return [...value].length;
+function sizeFrom(value: Value = null, budget: Budget): number {
+  if (typeof value === "string") {
+    budget.step(value.length >> 3);
+    return [...value].length;
+  }
   if (isList(value) || value instanceof Uint8Array) return value.length;
   return isObject(value) ? sizeOf(value) : refuse("a text, list or object", value);
 }
@@ -124,7 +128,8 @@ export const coreFunctions: Definitions = {
       ["[1, 2].size()", "2"],
       ["[1, 2, 3].size() / 2.0", "1.5"],
     ],
-    call: ([value]) => BigInt(sizeFrom(value)),
+    isShallow: true,
+    call: ([value], { budget }) => BigInt(sizeFrom(value, budget)),
   },
   string: {
     takes: "value",

@@ -26,12 +26,14 @@ export const listFunctions: Definitions = {
     takes: "list",
     about: "The first item; null for an empty list.",
     examples: [["first([1, 2])", "1"]],
+    isShallow: true,
     call: ([list]) => listOf(list)[0] ?? null,
   },
   last: {
     takes: "list",
     about: "The last item; null for an empty list.",
     examples: [["[1, 2].last()", "2"]],
+    isShallow: true,
     call: ([list]) => listOf(list).at(-1) ?? null,
   },
   slice: {

@@ -29,14 +29,15 @@ export interface Func {
   /** How many values it takes. */
   min: number;
   max: number;
+  isShallow: boolean;
   call(values: readonly Value[], tools: Tools): Value;
 }
 
-function functionOf({ takes, call }: Definition): Func {
+function functionOf({ takes, isShallow = false, call }: Definition): Func {
   const names = takes === "" ? [] : takes.split(/, (?!or )/);
   const isOpen = takes.endsWith("…");
   const required = names.filter((name) => !name.endsWith("?") && name !== "…").length;
-  return { min: required, max: isOpen ? Number.POSITIVE_INFINITY : names.length, call };
+  return { min: required, max: isOpen ? Number.POSITIVE_INFINITY : names.length, isShallow, call };
 }
 
 /** By name. */
