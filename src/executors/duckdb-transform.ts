@@ -22,23 +22,29 @@ const MAX_READ_CHARACTERS = 200 * 1024;
 
 const name = () => Type.String({ minLength: 1, maxLength: 200, pattern: LAKE_NAME_PATTERN });
 
-const LakeOutput = object({
-  layer: described("raw, staging, marts, or one of your own", name()),
-  dataset: described("Has one table of its own name", name()),
-  writeDisposition: described(
-    "replace exchanges the table in one step; merge needs primaryKey",
-    oneOf(["replace", "append", "merge"], { default: "replace" }),
-  ),
-  primaryKey: optional(
-    described("Columns that tell rows apart", Type.Array(Type.String({ minLength: 1 }), { maxItems: 32 })),
-  ),
-  partitionBy: optional(
-    described(
-      "A column, or columns, whose values get files of their own",
-      Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { maxItems: 8 })]),
+const LakeOutput = object(
+  {
+    layer: described("raw, staging, marts, or one of your own", name()),
+    dataset: described("Has one table of its own name", name()),
+    writeDisposition: described(
+      "replace exchanges the table in one step; merge needs primaryKey",
+      oneOf(["replace", "append", "merge"], { default: "replace" }),
     ),
-  ),
-});
+    primaryKey: optional(
+      described("Columns that tell rows apart", Type.Array(Type.String({ minLength: 1 }), { maxItems: 32 })),
+    ),
+    partitionBy: optional(
+      described(
+        "A column, or columns, whose values get files of their own",
+        Type.Union([
+          Type.String({ minLength: 1 }),
+          Type.Array(Type.String({ minLength: 1 }), { maxItems: 8 }),
+        ]),
+      ),
+    ),
+  },
+  { title: "Table of the lake" },
+);
 
 const definition = object({
   sql: Type.String({

@@ -163,11 +163,13 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await heading("Count");
     await go("/actions/new?kind=duckdb_transform");
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("Count");
-    await page.getByRole("group", { name: "Output" }).getByRole("button", { name: "Set" }).click();
+    await page.getByRole("combobox", { name: "Output" }).selectOption("File");
+    await page.getByLabel("Format").waitFor();
+    await page.getByRole("combobox", { name: "Output" }).selectOption("Table of the lake");
     await page.getByRole("button", { name: "Create the action" }).click();
     await page.getByText("Field required").nth(2).waitFor();
     expect(await page.getByLabel("Layer").getAttribute("aria-invalid")).toBe("true");
-    await page.getByRole("button", { name: "Remove Output" }).click();
+    await page.getByRole("combobox", { name: "Output" }).selectOption("None");
     expect(await troubles()).toEqual([]);
     await write("SQL", "SELECT 1 AS one");
     await page.getByRole("button", { name: "Create the action" }).click();

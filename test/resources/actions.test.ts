@@ -416,8 +416,12 @@ describe("the kinds", () => {
     expect(schemaOf("dlt_extract").required).toEqual(["resources", "dataset"]);
     const transform = schemaOf("duckdb_transform");
     expect(transform.required).toEqual(["sql"]);
-    expect(transform.properties.output.required).toEqual(["layer", "dataset"]);
-    expect(transform.properties.output.properties.writeDisposition.default).toBe("replace");
+    const [table, file] = transform.properties.output.anyOf;
+    expect([table.required, file.required]).toEqual([
+      ["layer", "dataset"],
+      ["connectionId", "format"],
+    ]);
+    expect(table.properties.writeDisposition.default).toBe("replace");
     expect(schemaOf("create_flashboard").properties.panels.items.required).toEqual(["title", "sql"]);
   });
 });

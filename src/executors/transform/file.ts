@@ -9,17 +9,20 @@ import type { Done, NewArtifact, RunContext } from "../contract.ts";
 const MAX_ARTIFACT_BYTES = 64 * 1024 * 1024;
 const MAX_FILE_BYTES = 20 * 1024 ** 3;
 
-export const FileOutput = object({
-  connectionId: described(
-    "A connection whose files can be written, or artifact for a file of the run",
-    Type.Union([Type.Literal("artifact"), uuid()]),
-  ),
-  path: optional(
-    described("Where the file lies at the connection", Type.String({ minLength: 1, maxLength: 4096 })),
-  ),
-  title: optional(described("Of an artifact", Type.String({ minLength: 1, maxLength: 200 }))),
-  format: oneOf(["csv", "jsonl", "parquet"]),
-});
+export const FileOutput = object(
+  {
+    connectionId: described(
+      "A connection whose files can be written, or artifact for a file of the run",
+      Type.Union([Type.Literal("artifact"), uuid()]),
+    ),
+    path: optional(
+      described("Where the file lies at the connection", Type.String({ minLength: 1, maxLength: 4096 })),
+    ),
+    title: optional(described("Of an artifact", Type.String({ minLength: 1, maxLength: 200 }))),
+    format: oneOf(["csv", "jsonl", "parquet"]),
+  },
+  { title: "File" },
+);
 export type FileOutput = Static<typeof FileOutput>;
 
 const MEDIA_TYPES = {

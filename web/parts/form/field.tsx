@@ -1,4 +1,5 @@
 import { Plus, Trash2 } from "lucide-react";
+import { useState } from "react";
 import type { Schema } from "../../calls.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { asObject, type FieldProps, Frame, messagesOf } from "./field-frame.tsx";
@@ -27,6 +28,8 @@ export function Field(props: FieldProps) {
       return <Items {...props} of={drawn.of} />;
     case "variants":
       return <Variants {...props} drawn={drawn} />;
+    case "shapes":
+      return <Shapes {...props} of={drawn.of} />;
     case "pairs":
       return <Pairs {...props} />;
     case "json":
@@ -148,6 +151,49 @@ function Items({ of, ...props }: FieldProps & { of: Schema }) {
           ))}
         </ol>
       )}
+    </Frame>
+  );
+}
+
+type Shape = Extract<Drawn, { as: "shapes" }>["of"][number];
+
+/** The first shape that knows all fields of the value. */
+const shapeOf = (of: readonly Shape[], value: unknown) =>
+  of.find(({ schema }) => {
+    const names = propertiesOf(schema).map(([name]) => name);
+    return Object.keys(asObject(value)).every((name) => names.includes(name));
+  }) ?? of[0];
+
+/** An object of one of several shapes, which a person picks by its title. */
+function Shapes({ of, ...props }: FieldProps & { of: readonly Shape[] }) {
+  const { name, schema, isRequired, value, faults, onChange } = props;
+  const [picked, setPicked] = useState<string | null>(null);
+  const isThere = isRequired || value !== undefined;
+  const chosen = isThere ? (of.find((shape) => shape.name === picked) ?? shapeOf(of, value)) : undefined;
+  return (
+    <Frame
+      title={titleOf(name, schema)}
+      about={aboutOf(schema)}
+      fault={messagesOf(faults.filter(({ loc }) => loc.length === 0))}
+      aside={
+        <select
+          aria-label={titleOf(name, schema)}
+          className="field my-1 w-auto"
+          value={chosen?.name ?? ""}
+          onChange={({ target }) => {
+            const shape = of.find((each) => each.name === target.value);
+            setPicked(shape?.name ?? null);
+            onChange(shape ? startValue(shape.schema) : undefined);
+          }}
+        >
+          {!isRequired && <option value="">None</option>}
+          {of.map((shape) => (
+            <option key={shape.name}>{shape.name}</option>
+          ))}
+        </select>
+      }
+    >
+      {chosen && <Inner {...props} of={chosen.schema} />}
     </Frame>
   );
 }

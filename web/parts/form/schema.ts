@@ -11,6 +11,7 @@ export type Drawn =
   | { as: "group"; of: Schema }
   | { as: "pairs" }
   | { as: "variants"; tag: string; of: readonly { name: string; schema: Schema }[] }
+  | { as: "shapes"; of: readonly { name: string; schema: Schema }[] }
   | { as: "json" };
 
 const asSchema = (value: unknown): Schema | null =>
@@ -78,6 +79,9 @@ function drawnUnion(members: readonly Schema[]): Drawn {
     schema,
   }));
   if (tag !== undefined && named.every(({ name }) => name !== "")) return { as: "variants", tag, of: named };
+  const titled = members.map((schema) => ({ name: String(schema.title ?? ""), schema }));
+  if (titled.every(({ name, schema }) => name !== "" && propertiesOf(schema).length > 0))
+    return { as: "shapes", of: titled };
   const isScalar = members.every(({ type }) =>
     ["string", "number", "integer", "boolean"].includes(String(type)),
   );
