@@ -202,8 +202,9 @@ describe.each(BOTH)("a model that speaks %s", (protocol) => {
     ],
     ["sends no JSON", { raw: "data: {nonsense\n\n" }, "upstream"],
   ] as const)("that %s after its first token is not tried again", async (_, move, codes) => {
-    await using peer = await startModel([{ moves: [{ text: "Half" }, { pause: 20 }, move] }]);
     const seen: ModelEvent[] = [];
+    const until = () => textOf(seen) !== "";
+    await using peer = await startModel([{ moves: [{ text: "Half" }, { until }, move] }]);
     const reading = (async () => {
       const models = openModels(settingsFor(protocol, peer.origin));
       for await (const event of models.stream(HELLO, never)) seen.push(event);

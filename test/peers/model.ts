@@ -11,6 +11,8 @@ export type Move =
   | { pause: number }
   /** Nothing until the test lets it go on. */
   | { hold: Promise<unknown> }
+  /** Goes on once this is true, as when what was sent has been read. */
+  | { until: () => boolean }
   /** The connection ends in the middle. */
   | { cut: true }
   /** An error in the midst of the stream. */
@@ -131,6 +133,7 @@ async function common(response: ServerResponse, move: Move): Promise<boolean> {
   if ("pause" in move) await Bun.sleep(move.pause);
   if ("hold" in move) await move.hold;
   if ("raw" in move) response.write(move.raw);
+  if ("until" in move) while (!move.until()) await Bun.sleep(5);
   if ("cut" in move) response.destroy();
   return response.destroyed;
 }
