@@ -125,7 +125,7 @@ export const duckdbTransform = defineExecutor({
   }),
 
   check({ output }) {
-    if (!output) return [];
+    if (typeof output !== "object") return []; // none, or a template
     if ("connectionId" in output)
       return fileFaults(output).map(({ path, message }) => ({ path: ["output", ...path], message }));
     const faults: { path: string[]; message: string }[] = [];
