@@ -41,11 +41,18 @@ describe("an access token with scopes", () => {
 
   test("does what its scope names, and hears the lacking one by name for all else", async () => {
     const action = (await app.owner("POST", "/api/v1/actions", anAction)).body;
+    const steps = [{ key: "one", kind: anAction.kind, definition: anAction.definition }];
+    const config = { steps };
+    const automation = (
+      await app.owner("POST", "/api/v1/automations", { name: "Flow", triggerType: "manual", config })
+    ).body;
+    const tests = `/api/v1/automations/${automation.id}/test`;
     const calls: [scope: string, method: string, path: string, body?: unknown][] = [
       ["read", "GET", "/api/v1/actions"],
       ["read", "GET", "/api/v1/organizations/tokens"],
       ["read", "POST", "/api/v1/query", { sql: "select 1 as one" }],
       ["run", "POST", `/api/v1/actions/${action.id}/run`],
+      ["run", "POST", tests, {}],
       ["write", "PATCH", `/api/v1/actions/${action.id}`, { name: "Other" }],
       ["write", "POST", "/api/v1/actions", anAction],
       ["approve", "POST", `/api/v1/approvals/${action.id}/approve`],
@@ -79,6 +86,21 @@ describe("an access token with scopes", () => {
     expect([refused.status, refused.body.code]).toEqual([403, "scope_missing"]);
     expect(refused.body.detail).toContain("write");
     expect((await (await tokenFor(["run", "write"]))("POST", path, other)).status).toBe(201);
+  });
+
+  test("tests an automation as it is with run, and otherwise than it is with write too", async () => {
+    const step = { key: "one", kind: anAction.kind, definition: anAction.definition };
+    const config = { steps: [step] };
+    const flow = { name: "Flow", triggerType: "manual", config };
+    const path = `/api/v1/automations/${(await app.owner("POST", "/api/v1/automations", flow)).body.id}/test`;
+    const runner = await tokenFor(["read", "run"]);
+    expect((await runner("POST", path, {})).status).toBe(201);
+    for (const other of [{ config }, { pinned: { one: { rows: 1 } } }]) {
+      const refused = await runner("POST", path, other);
+      expect([refused.status, refused.body.code]).toEqual([403, "scope_missing"]);
+      expect(refused.body.detail).toContain("write");
+      expect((await (await tokenFor(["run", "write"]))("POST", path, other)).status).toBe(201);
+    }
   });
 
   test("makes none with more than itself", async () => {

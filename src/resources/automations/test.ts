@@ -7,6 +7,7 @@ import { triggerScope } from "../../flows/scope.ts";
 import { inputFaults, startAutomationRun } from "../../flows/start.ts";
 import { fresh } from "../../flows/states.ts";
 import type { Trigger } from "../../queue/enqueue.ts";
+import { requireScope } from "../access-tokens/scopes.ts";
 import { refuseOthers } from "../runs/wire-private.ts";
 import { type AutomationConfig, readDependency, type Step, stepsOf } from "./config.ts";
 import { configFaults } from "./faults.ts";
@@ -26,7 +27,7 @@ import { keepDefinitions } from "./wire-definitions.ts";
  * Runs an automation as it would be with the given config, which is kept for this run alone. Steps with a pinned result
  * are not carried out; with `upTo` only that step is, and those that it hangs on.
  *
- * Throws `InvalidInput`, and `gone` where the webhook of `fromRunId` is not kept any more.
+ * Throws `InvalidInput`, `scope_missing` for another config or results by a token that may write neither, and `gone` where the webhook of `fromRunId` is not kept any more.
  */
 export async function testAutomation(
   tx: WriteContext,
@@ -34,6 +35,7 @@ export async function testAutomation(
   { config: given, input, fromRunId, upTo, pinned = {} }: AutomationTest,
   trigger: Trigger,
 ): Promise<AutomationRunRow> {
+  if (given !== undefined || Object.keys(pinned).length > 0) requireScope(tx, "write");
   const { automation } = await findAutomation(tx, id);
   const config = await checkedConfig(tx, automation, given);
   const definitions = stepsOf(config);
