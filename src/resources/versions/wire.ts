@@ -1,7 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { Json } from "../../base/json.ts";
-import { maskSecrets } from "../../base/mask.ts";
 import { instant, jsonObject, nullable, object, offsetQuery } from "../../base/shape.ts";
+import { maskTyped } from "../../base/typed-secrets.ts";
 import { People } from "../users/wire.ts";
 import type { VersionRow } from "./table.ts";
 
@@ -45,5 +44,5 @@ export const toVersion = ({
 
 export const toWholeVersion = (row: VersionRow): Static<typeof WholeVersion> => ({
   ...toVersion(row),
-  content: maskSecrets(row.content as Json) as Static<typeof WholeVersion>["content"],
+  content: maskTyped(row.content),
 });
