@@ -15,7 +15,7 @@ import { isUniqueViolation } from "../../store/store.ts";
 import { requireScope } from "../access-tokens/scopes.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { actionRuns, type RunRow } from "../runs/table.ts";
-import { findVersion, keepVersion } from "../versions/service.ts";
+import { findVersion, forgetVersions, keepVersion } from "../versions/service.ts";
 import { connectionFault, namedConnectionFaults, sourceFaults } from "./connection.ts";
 import { findRunnable } from "./runnable.ts";
 import { type ActionRow, actions } from "./table.ts";
@@ -221,6 +221,7 @@ export async function restoreAction(ctx: Context, id: string, version: number): 
 export async function deleteAction(ctx: Context, id: string): Promise<void> {
   await write(ctx, async (tx) => {
     const { action, run } = await findAction(tx, id);
+    await forgetVersions(tx, entity(id));
     if (run === null) await tx.db.delete(actions).where(mine(tx, id));
     else
       await tx.db

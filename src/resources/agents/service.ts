@@ -6,7 +6,7 @@ import { freeSlug, slugify } from "../../base/slug.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
 import { totalOf } from "../../store/counts.ts";
 import { changesBetween, record } from "../events/service.ts";
-import { findVersion, keepVersion } from "../versions/service.ts";
+import { findVersion, forgetVersions, keepVersion } from "../versions/service.ts";
 import { readSpec, requireSpec } from "./markdown.ts";
 import { type AgentSpecRow, agentSpecs } from "./table.ts";
 import type { AgentSpecQuery } from "./wire.ts";
@@ -113,6 +113,7 @@ export async function deleteAgentSpec(ctx: Context, id: string): Promise<void> {
   await write(ctx, async (tx) => {
     const { name, slug } = await findAgentSpec(tx, id);
     await tx.db.delete(agentSpecs).where(mine(tx, id));
+    await forgetVersions(tx, entity(id));
     await record(tx, "agent_spec.deleted", entity(id), { name, slug });
   });
 }

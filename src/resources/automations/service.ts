@@ -10,7 +10,7 @@ import { triggerState } from "../../flows/trigger.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
 import { type Change, changesBetween, record } from "../events/service.ts";
-import { findVersion, keepVersion } from "../versions/service.ts";
+import { findVersion, forgetVersions, keepVersion } from "../versions/service.ts";
 import type { AutomationConfig } from "./config.ts";
 import { needsSecret } from "./conflicts.ts";
 import { configFaults, draftFaults } from "./faults.ts";
@@ -306,6 +306,7 @@ export async function deleteAutomation(ctx: Context, id: string): Promise<void> 
       .set({ deletedAt: timestamp(tx.clock), nextRunAt: null, eventAfterSeq: null, ...touched(tx) })
       .where(mine(tx, id));
     forgetWebhooks(tx);
+    await forgetVersions(tx, entity(id));
     await record(tx, "automation.deleted", entity(id), { name: automation.name });
   });
 }

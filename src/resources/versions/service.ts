@@ -38,6 +38,10 @@ export async function keepVersion(
   });
 }
 
+/** For what is gone for good. */
+export const forgetVersions = async (tx: WriteContext, versioned: Versioned): Promise<void> =>
+  void (await tx.db.delete(versions).where(of(tx, versioned)));
+
 /** Newest first. */
 export async function listVersions(
   ctx: Context,
