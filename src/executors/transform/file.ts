@@ -3,6 +3,7 @@ import { AppError } from "../../base/errors.ts";
 import { described, object, oneOf, optional, uuid } from "../../base/shape.ts";
 import type { Provider } from "../../providers/contract.ts";
 import type { SqlJob } from "../../sql/contract.ts";
+import { MEDIA_TYPES } from "../../sql/media-types.ts";
 import type { Done, NewArtifact, RunContext } from "../contract.ts";
 
 /** An artifact is held in memory; a file of a connection is not. */
@@ -24,12 +25,6 @@ export const FileOutput = object(
   { title: "File" },
 );
 export type FileOutput = Static<typeof FileOutput>;
-
-const MEDIA_TYPES = {
-  csv: "text/csv",
-  jsonl: "application/x-ndjson",
-  parquet: "application/vnd.apache.parquet",
-} as const;
 
 /** An artifact has a title, a file of a connection a path. */
 export function fileFaults({ connectionId, path, title }: FileOutput): { path: string[]; message: string }[] {
@@ -68,6 +63,7 @@ export async function intoFile(
     ctx.log("info", `Wrote ${file.size} bytes to ${path}.`);
     return { result: { output: { connectionId, path, bytes: file.size } } };
   }
+  await ctx.room(file.size);
   const id = ctx.ids.uuid();
   const name = title ?? "Rows";
   const artifact: NewArtifact = {

@@ -7,13 +7,6 @@ import { beginQuery } from "../usage/quotas.ts";
 import { jobOf, rethrowAtSql } from "./service.ts";
 import type { QueryRequest } from "./wire.ts";
 
-/** Rows as a file, in a format that other programs read. */
-export const MEDIA_TYPES: Readonly<Record<SaveFormat, string>> = {
-  csv: "text/csv",
-  jsonl: "application/x-ndjson",
-  parquet: "application/vnd.apache.parquet",
-};
-
 /** Anybody who may read may ask for a file; the disk is everybody's. */
 const MAX_DOWNLOAD_BYTES = 1024 ** 3;
 const CHUNK_BYTES = 256 * 1024;

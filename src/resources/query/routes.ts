@@ -1,6 +1,7 @@
 import { operation, Reply } from "../../http/operation.ts";
 import type { SaveFormat } from "../../sql/contract.ts";
-import { downloadQuery, MEDIA_TYPES } from "./download.ts";
+import { MEDIA_TYPES } from "../../sql/media-types.ts";
+import { downloadQuery } from "./download.ts";
 import { runQuery } from "./service.ts";
 import { QueryFormat, QueryRequest, QueryResult } from "./wire.ts";
 
