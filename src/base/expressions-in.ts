@@ -35,7 +35,7 @@ function* expressionsIn(value: Json): Generator<string> {
       else yield* expressionsIn(item);
 }
 
-/** Of the templates in a text; what can't be read is told where the field is checked. */
+/** The expressions in a text. One that can't be read is left to the check of its field. */
 function expressionsOf(text: string): string[] {
   if (!text.includes("{{")) return [];
   try {

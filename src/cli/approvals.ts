@@ -37,7 +37,7 @@ export const approvals = commandOf("approvals", {
   reject: decide("reject", "rejected"),
 });
 
-function decide(deed: "approve" | "reject", done: string): Verb {
+function decide(decision: "approve" | "reject", done: string): Verb {
   return verb({
     words: "APPROVAL",
     options: { reason: { type: "string" }, form: { type: "string" } },
@@ -45,7 +45,7 @@ function decide(deed: "approve" | "reject", done: string): Verb {
       const formResponse = await jsonInput(host, "--form", flags.form);
       const { body, text } = await apiOf({ flags, host }).send<Approval>(
         "POST",
-        `/api/v1/approvals/${encodeURIComponent(words[0] ?? "")}/${deed}`,
+        `/api/v1/approvals/${encodeURIComponent(words[0] ?? "")}/${decision}`,
         { formResponse, rejectionReason: flags.reason },
       );
       if (flags.json) return printJson(host, text);

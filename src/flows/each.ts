@@ -76,7 +76,7 @@ async function startItems(
   const { concurrencyKey } = work.definition;
   const isKeyed = typeof concurrencyKey === "string";
   const seen = isKeyed ? (scope ?? (await storedScope(tx, run, concurrencyKey))) : {};
-  // All of them before the first is put in the queue: a key that can't be told fails the step, and then none is to go.
+  // All of them before the first is queued: a key without a value fails the step, and then no item may start.
   const runs = next.map(({ index, item }) => {
     const own = isKeyed ? { ...seen, item: storedJson<Json>(item), index } : seen;
     return { index, input: runOfStep(tx, run, { step, work, scope: own }) };

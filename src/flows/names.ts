@@ -9,7 +9,7 @@ export interface Names {
 export const ALL_NAMES: Names = { trigger: true, input: true, steps: () => true };
 
 const TRIGGER = /payload|headers|query/;
-/** Steps that are not told by their name, as `steps.key` and `steps["key"]` do: all at once, or by a name that is worked out. */
+/** `steps` without the name of a step, as in `steps.key` and `steps["key"]`: all of them, or one by a computed name. */
 const SOME_STEP =
   /\bsteps\b(?!\s*\.\s*[\p{L}\p{N}_$@-]+(?![\p{L}\p{N}_$@-]|\s*\()|\s*\[\s*\\?["'][^"'\\]*\\?["']\s*\])/u;
 

@@ -37,7 +37,7 @@ export interface Weir {
 export const withoutHttp = ({ id }: Provider): string =>
   `Scripts send HTTP requests, and connections of ${id} can't be used for them.`;
 
-/** Opens what is granted, so that what can't be used is told before anything is done. */
+/** Opens all granted connections first, so that a script fails before it has changed anything. */
 export async function openWeir(ctx: RunContext, { sql, connections }: Grants): Promise<Weir> {
   for (const id of connections) {
     const { provider } = await ctx.openConnection(id, "read");

@@ -29,6 +29,15 @@ function matcherOf([text, pattern]: readonly Parameters<typeof textOf>[0][], bud
   return read.matcher(within);
 }
 
+/** A matcher, and the group of it that is asked for: the first one by default, or all where there is none. */
+function groupOf(values: Parameters<typeof matcherOf>[0], budget: Budget) {
+  const matcher = matcherOf(values, budget);
+  const groups = matcher.groupCount();
+  const group = values[2] === undefined ? Math.min(groups, 1) : wholeOf(values[2]);
+  if (group < 0 || group > groups) fail(`the pattern has ${groups} groups, so there is no group ${group}`);
+  return { matcher, group };
+}
+
 export const patternFunctions: Definitions = {
   matches: {
     takes: "text, pattern",
@@ -45,11 +54,7 @@ export const patternFunctions: Definitions = {
       ['regex.extract("none", "[0-9]+")', "null"],
     ],
     call(values, { budget }) {
-      const matcher = matcherOf(values, budget);
-      const groups = matcher.groupCount();
-      const group = values[2] === undefined ? Math.min(groups, 1) : wholeOf(values[2]);
-      if (group < 0 || group > groups)
-        fail(`the pattern has ${groups} groups, so there is no group ${group}`);
+      const { matcher, group } = groupOf(values, budget);
       return matcher.find() ? matcher.group(group) : null;
     },
   },
@@ -58,11 +63,7 @@ export const patternFunctions: Definitions = {
     about: "All parts that fit, as `regex.extract` gives the first.",
     examples: [['regex.extractAll("a1 b22", "[0-9]+")', '["1","22"]']],
     call(values, { budget }) {
-      const matcher = matcherOf(values, budget);
-      const groups = matcher.groupCount();
-      const group = values[2] === undefined ? Math.min(groups, 1) : wholeOf(values[2]);
-      if (group < 0 || group > groups)
-        fail(`the pattern has ${groups} groups, so there is no group ${group}`);
+      const { matcher, group } = groupOf(values, budget);
       const found: (string | null)[] = [];
       while (matcher.find()) {
         const part = matcher.group(group);
