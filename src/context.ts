@@ -25,7 +25,7 @@ import type { Models } from "./models/contract.ts";
 import type { Providers } from "./providers/contract.ts";
 import type { Reader } from "./reader/contract.ts";
 import type { Scope } from "./resources/access-tokens/table.ts";
-import type { AutomationRunRow } from "./resources/automations/table.ts";
+import type { AutomationRunRow, ItemsState } from "./resources/automations/table.ts";
 import type { Role } from "./resources/organizations/table.ts";
 import type { RunRow } from "./resources/runs/table.ts";
 import type { Scripts } from "./scripts/contract.ts";
@@ -58,7 +58,7 @@ export interface RunFollowers {
   stepScope(
     ctx: App & { db: ReadDb },
     run: RunRow,
-  ): Promise<{ scope: TemplateScope; kept: readonly StoredResult[] }>;
+  ): Promise<{ scope: TemplateScope; kept: readonly StoredResult[]; bulk?: ItemsState }>;
   /** What runs can wait for. */
   readonly waitServices: { readonly [K in WaitKind]: WaitService<Waits[K]> };
 }

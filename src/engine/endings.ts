@@ -4,7 +4,7 @@ import { contextForRun } from "../context.ts";
 import type { Outcome } from "../queue/end.ts";
 import { finishRun, finishRuns, isSmall, type Leftover, type SmallEnd } from "../queue/finish.ts";
 import type { RunRow } from "../resources/runs/table.ts";
-import { toRunError } from "./execute.ts";
+import { toRunError } from "./failure.ts";
 
 /** Writes how runs have ended. */
 export interface Endings {

@@ -1,34 +1,24 @@
 import { timestamp } from "../base/clock.ts";
-import { diskFull } from "../base/disk.ts";
-import { AppError, InvalidInput } from "../base/errors.ts";
+import { AppError } from "../base/errors.ts";
 import { withoutSecrets } from "../base/hide.ts";
 import type { JsonObject } from "../base/json.ts";
 import { measure } from "../base/measure.ts";
 import type { Context } from "../context.ts";
-import type { Done, Waiting } from "../executors/contract.ts";
+import type { Waiting } from "../executors/contract.ts";
 import { type CommonFields, checkFilled, fillInWhole, timeoutOf } from "../queue/definition.ts";
 import type { Outcome } from "../queue/end.ts";
 import type { StoredDefinition } from "../queue/progress.ts";
 import { openScope } from "../queue/scope.ts";
 import { ApprovalNeeded } from "../resources/connections/approval.ts";
-import type { RunError, RunRow } from "../resources/runs/table.ts";
+import type { RunRow } from "../resources/runs/table.ts";
+import { carryOutBulk } from "./bulk/carry-out.ts";
+import { asAppError, Ended, NotWritten, pauseSeconds, toRunError } from "./failure.ts";
 import type { DatasetLocks } from "./locks.ts";
 import { type OpenRunContext, openRunContext } from "./run-context.ts";
 import type { Slots } from "./slots.ts";
 
 /** After an abort the executor gets so long to let go of what it holds; then the run ends without it. */
 const LET_GO_MS = 4_000;
-const DEFAULT_BACKOFF_SECONDS = [1, 5, 30, 120, 600];
-
-/** Why a run's signal aborts; tells cancel, stop and timeout apart. */
-export class Ended extends Error {
-  override readonly name = "Ended";
-  readonly why: "cancelled" | "stopped" | "timeout" | "lost";
-  constructor(why: Ended["why"]) {
-    super(why);
-    this.why = why;
-  }
-}
 
 /** A definition that is longer with its templates filled in is kept with them, and filled in again by the next attempt. */
 const MAX_KEPT_CHARACTERS = 1024 * 1024;
@@ -60,31 +50,43 @@ export async function execute(
     const executor = ctx.executors[run.kind];
     const seen = await openScope(ctx, run);
     const { scope } = seen;
+    const open = () =>
+      openRunContext(ctx, {
+        run,
+        executor,
+        definition,
+        stored: kept,
+        scope,
+        kept: seen.kept,
+        signal: control.signal,
+        end: (why) => control.abort(why),
+        locks,
+        rest: (wait) => slots.rest(run.id, control.signal, wait),
+        yieldTo: (wait) => slots.yieldTo(run.id, control.signal, wait),
+      });
+    if (seen.bulk) {
+      opened = open();
+      const { signal } = control;
+      const outcome = await untilLetGo(
+        carryOutBulk({ ctx, run, seen, opened, signal, items: seen.bulk, control, slots }),
+        signal,
+      );
+      return { outcome, ...kept, isItem, opened };
+    }
     isItem = "item" in scope;
     if (!isResolved) definition = await fillInWhole(ctx, executor, run.definition, seen, control.signal);
     isResolved = true;
     if (measure(definition, MAX_KEPT_CHARACTERS) <= MAX_KEPT_CHARACTERS) kept = { definition, isResolved };
     const checked = checkFilled(executor, definition);
     timer = setTimeout(() => control.abort(new Ended("timeout")), timeoutOf(executor, definition) * 1000);
-    opened = openRunContext(ctx, {
-      run,
-      executor,
-      definition,
-      stored: kept,
-      scope,
-      kept: seen.kept,
-      signal: control.signal,
-      end: (why) => control.abort(why),
-      locks,
-      rest: (wait) => slots.rest(run.id, control.signal, wait),
-      yieldTo: (wait) => slots.yieldTo(run.id, control.signal, wait),
-    });
+    opened = open();
     const done = await untilLetGo(executor.execute(opened.context, checked), control.signal);
     control.signal.throwIfAborted();
     const outcome: Outcome =
       "wait" in done ? { status: "waiting", wait: done } : { status: "completed", ...done };
     return { outcome, ...kept, isItem, opened };
   } catch (error) {
+    if (error instanceof NotWritten) throw error.cause;
     if (error instanceof ApprovalNeeded && !control.signal.aborted) {
       const wait: Waiting = { wait: "approval", request: error.request };
       return { outcome: { status: "waiting", wait }, ...kept, isItem, opened };
@@ -100,7 +102,7 @@ export async function execute(
 }
 
 /** The execution, or the reason of the abort when the executor does not let go in time. */
-async function untilLetGo(execution: Promise<Done | Waiting>, signal: AbortSignal): Promise<Done | Waiting> {
+async function untilLetGo<T>(execution: Promise<T>, signal: AbortSignal): Promise<T> {
   let timer: Timer | undefined;
   const overdue = new Promise<never>((_, reject) => {
     const give = () => {
@@ -141,33 +143,8 @@ function outcomeOf(ctx: Context, failing: Failing): Outcome | null {
   return dueAt === null ? { status: "failed", error: failure } : { status: "waiting", error: failure, dueAt };
 }
 
-function asAppError(error: unknown): AppError {
-  if (error instanceof InvalidInput) return new AppError("definition_invalid", error.message);
-  if (error instanceof AppError) return error;
-  const full = diskFull(error);
-  if (full) return full;
-  return new AppError(
-    "internal",
-    "The action failed unexpectedly; the run's id leads to the cause in the server's log.",
-    { cause: error },
-  );
-}
-
-/** What people hear of a failure. */
-export const toRunError = (error: AppError, attempt: number): RunError => ({
-  code: error.code,
-  message: error.message,
-  retryable: error.retryable,
-  attempt,
-  details: error.details as JsonObject | null,
-});
-
-/** When the next try is due; null when there is none left. What the other side asked for is waited out. */
+/** When the next try is due; null when there is none left. */
 function nextTry(ctx: Context, run: RunRow, definition: JsonObject, error: AppError): string | null {
-  const { maxAttempts = 1, backoffSeconds = [] } = (definition as CommonFields).retry ?? {};
-  const tries = run.retryCount + 1;
-  if (tries >= maxAttempts) return null;
-  const steps = backoffSeconds.length > 0 ? backoffSeconds : DEFAULT_BACKOFF_SECONDS;
-  const pause = steps[Math.min(tries - 1, steps.length - 1)] ?? 0;
-  return timestamp(ctx.clock, Math.max(pause, error.retryAfterSeconds ?? 0) * 1000);
+  const pause = pauseSeconds(definition as CommonFields, error, run.retryCount + 1);
+  return pause === null ? null : timestamp(ctx.clock, pause * 1000);
 }

@@ -5,7 +5,7 @@ import { LEASE_MS } from "../queue/claim.ts";
 import { finishRun } from "../queue/finish.ts";
 import { type Lost, rescueRuns } from "../queue/lease.ts";
 import type { RunRow } from "../resources/runs/table.ts";
-import { toRunError } from "./execute.ts";
+import { toRunError } from "./failure.ts";
 import type { Loop } from "./loop.ts";
 import { aheadMs, CLOCK_JUMP_MS } from "./timekeeper.ts";
 

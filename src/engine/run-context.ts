@@ -1,3 +1,5 @@
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { hideSecrets } from "../base/hide.ts";
@@ -43,7 +45,18 @@ export interface OpenRunContext {
   leftover(): Promise<{ progress: RunProgress | null; isProgressNew: boolean; logs: NewLog[] }>;
   /** The credentials of the connections that the run has opened: they are told nobody. */
   secrets(): readonly string[];
+  /** The same for one item of a bulk step, which shares its connections with the others. */
+  forItem(item: ItemSetting): { context: RunContext; dispose(): Promise<void> };
   dispose(): Promise<void>;
+}
+
+interface ItemSetting {
+  /** In place of the run's own: the same at each try. */
+  id: string;
+  index: number;
+  attempt: number;
+  scope: Scope;
+  signal: AbortSignal;
 }
 
 interface Setting {
@@ -159,8 +172,37 @@ export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
     context,
     leftover: diary.close,
     secrets: () => secrets,
+    forItem: (item) => itemContext(ctx, context, item),
     dispose: undo.all,
   };
+}
+
+/** Of an item's log only what went wrong is kept: there may be a million of them. */
+function itemContext(ctx: Context, of: RunContext, { id, index, attempt, scope, signal }: ItemSetting) {
+  const undo = openUndo();
+  let folder: Promise<string> | null = null;
+  const makeFolder = async () => {
+    const path = join(await of.workFolder(), String(index));
+    await mkdir(path, { mode: 0o700 });
+    await undo.add(() => rm(path, { recursive: true, force: true }));
+    return path;
+  };
+  const context: RunContext = {
+    ...of,
+    run: { ...of.run, id, attempt },
+    scope,
+    signal,
+    room: roomFor(ctx, { signal, undo, progress: of.progress }),
+    workFolder() {
+      folder ??= makeFolder();
+      return folder;
+    },
+    progress: () => {},
+    log(level, message) {
+      if (level === "warn" || level === "error") of.log(level, `Item ${index}: ${message}`);
+    },
+  };
+  return { context, dispose: undo.all };
 }
 
 const MIB = 1024 * 1024;

@@ -18,6 +18,7 @@ const PARTS: Readonly<Record<string, readonly (readonly [table: string, column: 
   action_runs: [["run_logs", "run_id"]],
   automation_runs: [
     ["automation_run_items", "automation_run_id"],
+    ["automation_run_results", "automation_run_id"],
     ["automation_run_configs", "automation_run_id"],
   ],
   automations: [

@@ -1,7 +1,12 @@
 import { inArray, sql } from "drizzle-orm";
 import type { App } from "../context.ts";
 import { artifacts } from "../resources/artifacts/table.ts";
-import { automationRunConfigs, automationRunItems, automationRuns } from "../resources/automations/table.ts";
+import {
+  automationRunConfigs,
+  automationRunItems,
+  automationRunResults,
+  automationRuns,
+} from "../resources/automations/table.ts";
 import { decisions } from "../resources/decisions/table.ts";
 import { actionRuns, runLogs } from "../resources/runs/table.ts";
 import { prune } from "./retention.ts";
@@ -28,6 +33,8 @@ const FREE_AUTOMATION_RUN = sql`
       or exists (select 1 from action_runs c where c.parent_action_run_id = r.id and c.completed_at is null)))`;
 
 const ITEM_BATCH = 2_000;
+/** Each has the results of some 200 items. */
+const RESULT_BATCH = 20;
 
 /**
  * Deletes automation runs past their time, their items first: one run may have thousands. Their action runs go by
@@ -41,6 +48,14 @@ export const sweepAutomationRuns = (app: App): AsyncGenerator<void> => {
       await app.store.write((db) => db.delete(automationRunConfigs).where(sql`automation_run_id in ${ids}`));
       for (;;) {
         const { changes } = await app.store.write((db) =>
+          db.delete(automationRunResults).where(sql`rowid in (
+            select rowid from automation_run_results where automation_run_id in ${ids} limit ${RESULT_BATCH})`),
+        );
+        if (changes < RESULT_BATCH) break;
+        yield;
+      }
+      for (;;) {
+        const { changes } = await app.store.write((db) =>
           db.delete(automationRunItems).where(sql`rowid in (
             select rowid from automation_run_items where automation_run_id in ${ids} limit ${ITEM_BATCH})`),
         );
@@ -50,6 +65,19 @@ export const sweepAutomationRuns = (app: App): AsyncGenerator<void> => {
     },
   });
 };
+
+/** Results of items are read again by a retry alone: of a run that completed, its steps' results are enough. */
+export async function* sweepResults(app: App): AsyncGenerator<void> {
+  for (;;) {
+    const { changes } = await app.store.write((db) =>
+      db.delete(automationRunResults).where(sql`rowid in (
+        select o.rowid from automation_run_results o join automation_runs r on r.id = o.automation_run_id
+        where r.status = 'completed' limit ${RESULT_BATCH})`),
+    );
+    if (changes < RESULT_BATCH) return;
+    yield;
+  }
+}
 
 /** Kept: those of an automation run that is kept, the latest run of an action, and what is being tried again. */
 const FREE_ACTION_RUN = sql`

@@ -15,7 +15,7 @@ import {
   sweepSessions,
   sweepSetupToken,
 } from "./sweep-rows.ts";
-import { sweepActionRuns, sweepAutomationRuns } from "./sweep-runs.ts";
+import { sweepActionRuns, sweepAutomationRuns, sweepResults } from "./sweep-runs.ts";
 import { sweepManifests } from "./sweep-sync.ts";
 
 /** What looks at everything comes so often. */
@@ -50,6 +50,7 @@ export function sweeper(app: App): Loop {
     chore(app, ROUND_MS, sweepNotices),
     chore(app, ROUND_MS, sweepChat),
     chore(app, ROUND_MS, sweepAutomationRuns),
+    chore(app, ROUND_MS, sweepResults),
     chore(app, ROUND_MS, sweepActionRuns),
     chore(app, ROUND_MS, sweepDeadLetters),
     chore(app, ROUND_MS, sweepDeliveries),

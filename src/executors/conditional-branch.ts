@@ -36,6 +36,7 @@ const Definition = object({
  */
 export const conditionalBranch = defineExecutor({
   kind: "conditional_branch",
+  inBulk: () => true,
   isInside: true,
   title: "Branch",
   description: "Takes the first branch whose condition holds, so that steps can hang on it.",

@@ -269,6 +269,11 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   /** True where nobody outside of the organization hears what it is given. */
   readonly isInside?: boolean;
   /**
+   * True where one run may carry out many items of a list: each leaves a result alone, and waits for nobody. False or
+   * absent where each needs a run of its own.
+   */
+  inBulk?(definition: JsonObject): boolean;
+  /**
    * For kinds that only compute for microseconds: the result at once, small enough for the run's row. As a step of an
    * automation they are decided inside the transaction that reaches them; queued ones are decided many
    * at a time, with no context. They need no slot.

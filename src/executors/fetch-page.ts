@@ -15,6 +15,7 @@ const DEFAULT_BYTES = 5 * 1024 * 1024;
  */
 export const fetchPage = defineExecutor({
   kind: "fetch_page",
+  inBulk: () => true,
   title: "Fetch page",
   description: "Reads a page of the web and keeps what is to be read of it, as Markdown, text or HTML.",
   providers: [],

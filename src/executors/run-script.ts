@@ -53,6 +53,7 @@ const Definition = object({
  */
 export const runScript = defineExecutor({
   kind: "run_script",
+  inBulk: () => true,
   title: "Script",
   description:
     "Runs TypeScript or JavaScript over its input, in a process that reaches only what it is granted.",

@@ -46,6 +46,7 @@ type Definition = Static<typeof Definition>;
  */
 export const sendMessage = defineExecutor({
   kind: "send_message",
+  inBulk: () => true,
   title: "Send a mail",
   description: "Sends a mail with files, by an SMTP connection or the installation's mail server.",
   providers: ["smtp", "s3", "google_drive", "local_files"],

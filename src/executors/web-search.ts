@@ -8,6 +8,7 @@ const DEFAULT_RESULTS = 10;
 /** Asks the operator's search engine. A second try is safe: it asks again and stores nothing. */
 export const webSearch = defineExecutor({
   kind: "web_search",
+  inBulk: () => true,
   title: "Web search",
   description: "Searches the web by the search engine that the operator has set up.",
   providers: [],

@@ -54,7 +54,7 @@ async function valuesOf(
 ): Promise<JsonObject> {
   const values: JsonObject = {};
   for (const [name, value] of Object.entries(delay))
-    values[name] = typeof value === "string" ? await stepValue(tx, { decision, text: value }, scope) : value;
+    values[name] = typeof value === "string" ? await stepValue(tx, { decision, value }, scope) : value;
   return values;
 }
 

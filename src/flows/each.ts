@@ -1,15 +1,22 @@
 import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
-import { type Json, storedJson } from "../base/json.ts";
+import { isObject, type Json, storedJson } from "../base/json.ts";
 import type { Scope } from "../base/template.ts";
 import type { WriteContext } from "../context.ts";
 import { enqueueRun } from "../queue/enqueue.ts";
 import { forEachTemplate, type Step } from "../resources/automations/config.ts";
-import { automationRunItems, type ItemsState, type StepState } from "../resources/automations/table.ts";
+import {
+  automationRunItems,
+  type BulkItems,
+  type ItemsState,
+  type RowsOfTable,
+  type StepState,
+} from "../resources/automations/table.ts";
 import type { RunError, RunRow } from "../resources/runs/table.ts";
 import { prepared } from "../store/prepared.ts";
 import type { WriteDb } from "../store/store.ts";
+import { beginBulk, goesInBulk, MIN_BULK } from "./bulk.ts";
 import { errorOfItem } from "./item-failures.ts";
 import { layOut, layOutNext, reopenItems } from "./lay-out.ts";
 import { openTriggerWithin } from "./long-payload.ts";
@@ -37,8 +44,12 @@ export async function beginItems(
   step: Step,
   { state, scope }: { state: StepState; scope: Scope },
 ): Promise<Begun> {
-  const kept = state.items ? await reopenItems(tx, run, step.key, state.items) : null;
-  const items = kept ?? (await layOut(tx, run, step, await listOf(tx, run, step, scope)));
+  const { items: before } = state;
+  const kept = before ? await reopenItems(tx, run, step.key, before) : null;
+  if (kept?.bulk) return bulkOf(tx, run, step, { state, scope, items: kept });
+  if (kept === null && isObject(step.forEach)) return beginTable(tx, run, step, { state, scope });
+  const items = kept ?? (await newItems(tx, run, step, scope));
+  if (items.bulk) return bulkOf(tx, run, step, { state, scope, items });
   const at = timestamp(tx.clock);
   const begun: StepState & Begun = {
     ...state,
@@ -53,8 +64,51 @@ export async function beginItems(
   return startItems(tx, run, step, { state: begun, scope });
 }
 
-const listOf = (tx: WriteContext, run: SlimRun, { forEach = "" }: Step, scope: Scope): Promise<Json> =>
-  stepValue(tx, { decision: decisionOf(tx, run), text: forEachTemplate(forEach) }, scope);
+const listOf = (tx: WriteContext, run: SlimRun, forEach: string, scope: Scope): Promise<Json> =>
+  stepValue(tx, { decision: decisionOf(tx, run), value: forEachTemplate(forEach) }, scope);
+
+async function newItems(tx: WriteContext, run: SlimRun, step: Step, scope: Scope): Promise<ItemsState> {
+  const list = await listOf(tx, run, typeof step.forEach === "string" ? step.forEach : "", scope);
+  const isLong = Array.isArray(list) && list.length >= MIN_BULK;
+  const isBulk = isLong && (await goesInBulk(tx, await workOf(tx, step)));
+  return layOut(tx, run, step, { list, isBulk });
+}
+
+async function bulkOf(
+  tx: WriteContext,
+  run: SlimRun,
+  step: Step,
+  { state, scope, items }: { state: StepState; scope: Scope; items: ItemsState },
+): Promise<Begun> {
+  const input = runOfStep(tx, run, { step, work: await workOf(tx, step), scope });
+  const { maxParallel: parallel = DEFAULT_PARALLEL, onError } = step;
+  const bulk: BulkItems = { ...(items.bulk ?? { of: "list" }), parallel, goesOn: onError === "continue" };
+  return beginBulk(tx, input, { state, items: { ...items, bulk } });
+}
+
+/** Throws `definition_invalid` for work that needs a run for each row. */
+async function beginTable(
+  tx: WriteContext,
+  run: SlimRun,
+  step: Step,
+  { state, scope }: { state: StepState; scope: Scope },
+): Promise<Begun> {
+  if (!(await goesInBulk(tx, await workOf(tx, step)))) {
+    const message = `The step ${step.key} can't go over a table: its kind, its concurrencyKey or an approval needs a run for each row. Read the rows with a duckdb_transform, and give forEach its items.`;
+    throw new AppError("definition_invalid", message);
+  }
+  const asked = {
+    decision: decisionOf(tx, run),
+    value: step.forEach as unknown as Json,
+    options: TABLE_FIELDS,
+  };
+  const rows = (await stepValue(tx, asked, scope)) as unknown as RowsOfTable;
+  const bulk: BulkItems = { of: "table", ...rows };
+  const items = { runId: run.id, total: 0, running: 0, completed: 0, failed: 0, bulk };
+  return bulkOf(tx, run, step, { state, scope, items });
+}
+
+const TABLE_FIELDS = { sql: [["where"]] };
 
 const beginItem = prepared((db: WriteDb) =>
   db.statement(`update automation_run_items set status = 'running', action_run_id = ?

@@ -13,6 +13,7 @@ import type { ReadDb } from "../store/store.ts";
 import { deliveryEnded } from "./delivery.ts";
 import { itemResults } from "./item-results.ts";
 import { type Starting, save } from "./save.ts";
+import { seenBulk } from "./scope.ts";
 
 /** Ends the run with what its steps came to; a webhook's may be tried again later instead. */
 export async function finish(
@@ -78,7 +79,8 @@ async function storedResults(tx: WriteContext, steps: readonly StepState[]): Pro
   const rows = await resultsOf(tx.db).all({ ids: JSON.stringify(steps.map((step) => step.actionRunId)) });
   const results = Object.fromEntries(rows.map((row): [string, Json] => [row.key ?? "", row.result]));
   for (const { key, items, pinned } of steps) {
-    if (items) results[key] = await itemResults(tx.db, items, key);
+    if (items?.bulk) results[key] = seenBulk({ result: results[key] ?? null }, items.bulk).result ?? null;
+    else if (items) results[key] = await itemResults(tx.db, items, key);
     else if (pinned !== undefined) results[key] = pinned;
   }
   return results;

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray } from "drizzle-orm";
+import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import {
   automationRunItems,
   type ItemFailure,
@@ -39,8 +39,21 @@ export async function failuresOf(
   steps: readonly StepState[],
 ): Promise<ReadonlyMap<string, ItemFailure[]>> {
   const byKey = new Map<string, ItemFailure[]>();
-  for (const { key, items } of steps) if (items) byKey.set(key, await itemFailures(db, items, key));
+  for (const { key, items, actionRunId } of steps) {
+    if (items?.bulk) byKey.set(key, await bulkFailures(db, actionRunId));
+    else if (items) byKey.set(key, await itemFailures(db, items, key));
+  }
   return byKey;
+}
+
+/** Those that the result of a bulk step's run names. */
+async function bulkFailures(db: ReadDb, actionRunId: string | null): Promise<ItemFailure[]> {
+  if (actionRunId === null) return [];
+  const [run] = await db
+    .select({ failures: sql<string | null>`${actionRuns.result} ->> 'failures'` })
+    .from(actionRuns)
+    .where(eq(actionRuns.id, actionRunId));
+  return run?.failures ? JSON.parse(run.failures) : [];
 }
 
 /** Returns why the ended run of an item did not complete; a cancelled run has no error of its own. */

@@ -1,13 +1,18 @@
-import { and, asc, eq, inArray, ne, sql } from "drizzle-orm";
+import { and, asc, eq, gte, inArray, ne, sql } from "drizzle-orm";
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
 import type { WriteContext } from "../context.ts";
 import type { Step } from "../resources/automations/config.ts";
 import { automationRunItems, type ItemsState } from "../resources/automations/table.ts";
+import { prepared } from "../store/prepared.ts";
+import type { ReadDb } from "../store/store.ts";
+import { copyResults, findDone } from "./bulk-results.ts";
 import type { SlimRun } from "./save.ts";
 
 /** A longer list is refused: its step fails before anything of it is done. */
 const MAX_ITEMS = 10_000;
+/** The same where one run carries out all items. */
+const MAX_BULK_ITEMS = 100_000;
 const MAX_ITEMS_BYTES = 16 * 1024 * 1024;
 /** So many items are laid out in one transaction, or fewer where they are so long together. */
 const BATCH_ITEMS = 500;
@@ -22,15 +27,49 @@ export const itemsOf = (runId: string, key: string) =>
  */
 const laterKey = (key: string) => `${key}:later`;
 
+/** Of a list of which one run carries out all items none ever gets a row of its own. */
+const pagesOf = prepared((db: ReadDb) =>
+  db
+    .select({ from: automationRunItems.itemIndex, items: automationRunItems.item })
+    .from(automationRunItems)
+    .where(
+      and(
+        eq(automationRunItems.automationRunId, sql.placeholder("runId")),
+        eq(automationRunItems.stepKey, sql.placeholder("key")),
+        gte(automationRunItems.itemIndex, sql.placeholder("from")),
+      ),
+    )
+    .orderBy(asc(automationRunItems.itemIndex))
+    .limit(1)
+    .prepare(),
+);
+
+/** The items of such a list, in order. */
+export async function* listedItems(db: ReadDb, runId: string, key: string): AsyncGenerator<Json> {
+  for (let from = 0; ; ) {
+    const [page] = await pagesOf(db).all({ runId, key: laterKey(key), from });
+    if (!page) return;
+    const texts: string[] = JSON.parse(page.items);
+    for (const text of texts) yield JSON.parse(text);
+    from = page.from + texts.length;
+  }
+}
+
 /**
  * Stores the list that a `forEach` gives. Rows of their own have only the first of its items, since every other write waits for
  * this one; `layOutNext` makes those of the next.
  *
  * Throws `template_error` for what is no list, `definition_invalid` for one that is too long.
  */
-export async function layOut(tx: WriteContext, run: SlimRun, step: Step, list: Json): Promise<ItemsState> {
-  const texts = itemTexts(step, list);
-  const [first, ...later] = batchesOf(texts);
+export async function layOut(
+  tx: WriteContext,
+  run: SlimRun,
+  step: Step,
+  { list, isBulk }: { list: Json; isBulk: boolean },
+): Promise<ItemsState> {
+  const texts = itemTexts(step, list, isBulk ? MAX_BULK_ITEMS : MAX_ITEMS);
+  const batches = batchesOf(texts);
+  const [first, later] = isBulk ? [null, batches] : [batches[0], batches.slice(1)];
   await tx.db
     .delete(automationRunItems)
     .where(
@@ -47,18 +86,19 @@ export async function layOut(tx: WriteContext, run: SlimRun, step: Step, list: J
       select ${run.id}, ${laterKey(step.key)}, value ->> 0, value ->> 1, 'pending'
       from json_each(${JSON.stringify(rows)})`);
   }
-  return { runId: run.id, total: texts.length, running: 0, completed: 0, failed: 0 };
+  const state = { runId: run.id, total: texts.length, running: 0, completed: 0, failed: 0 };
+  return isBulk ? { ...state, bulk: { of: "list" } } : state;
 }
 
-function itemTexts({ key, forEach }: Step, list: Json): string[] {
+function itemTexts({ key, forEach }: Step, list: Json, most: number): string[] {
   if (!Array.isArray(list)) {
     const message = `The forEach of the step ${key} has to give a list; ${forEach} gives ${nameOf(list)}.`;
     throw new AppError("template_error", message);
   }
   const texts = list.map((item) => JSON.stringify(item));
   const bytes = Buffer.byteLength(texts.join(""));
-  if (list.length > MAX_ITEMS || bytes > MAX_ITEMS_BYTES) {
-    const message = `The forEach of the step ${key} gives ${list.length} items of ${bytes} bytes together; at most ${MAX_ITEMS} items and ${MAX_ITEMS_BYTES} bytes are taken. Pass on less at a time.`;
+  if (list.length > most || bytes > MAX_ITEMS_BYTES) {
+    const message = `The forEach of the step ${key} gives ${list.length} items of ${bytes} bytes together; at most ${most} items and ${MAX_ITEMS_BYTES} bytes are taken. Pass on less at a time.`;
     throw new AppError("definition_invalid", message, { details: { items: list.length, bytes } });
   }
   return texts;
@@ -118,8 +158,11 @@ export async function reopenItems(
   tx: WriteContext,
   run: SlimRun,
   key: string,
-  { runId, total }: ItemsState,
+  { runId, total, bulk }: ItemsState,
 ): Promise<ItemsState | null> {
+  const isTable = bulk?.of === "table";
+  if (bulk && runId !== run.id) await copyResults(tx, key, runId, run.id);
+  if (isTable) return reopened(tx, { runId: run.id, total, bulk }, key);
   if (runId === run.id) {
     await tx.db
       .update(automationRunItems)
@@ -147,5 +190,16 @@ export async function reopenItems(
       ),
     );
   if (!counts || counts.items === 0 || counts.items !== total) return null; // some have gone by their age
+  if (bulk) return reopened(tx, { runId: run.id, total, bulk }, key);
   return { runId: run.id, total, completed: counts.completed, running: 0, failed: 0 };
+}
+
+/** Of a bulk step: what has failed is to be done again only by another run of the automation. */
+async function reopened(
+  tx: WriteContext,
+  items: Pick<ItemsState, "runId" | "total" | "bulk">,
+  key: string,
+): Promise<ItemsState> {
+  const { completed, failed } = await findDone(tx.db, { runId: items.runId, key });
+  return { ...items, running: 0, completed, failed };
 }

@@ -9,6 +9,7 @@ import { type ArtifactRow, artifacts } from "../resources/artifacts/table.ts";
 import {
   type AutomationRunRow,
   automationRuns,
+  type BulkItems,
   type ItemsState,
   type StepState,
 } from "../resources/automations/table.ts";
@@ -103,18 +104,16 @@ const stepResults = prepared((db: ReadDb) =>
 export async function stepScope(
   ctx: App & { db: ReadDb },
   run: RunRow,
-): Promise<{ scope: Scope; kept: StoredResult[] }> {
+): Promise<{ scope: Scope; kept: StoredResult[]; bulk?: ItemsState }> {
   const names = namesIn(JSON.stringify(run.definition));
   const read = names.trigger || names.input ? seenById : slimById;
   const [seen] = await read(ctx.db).all({ id: run.automationRunId });
   if (!seen) throw new AppError("internal", "The automation run of this step is gone.");
   const scope = await automationScope(ctx.db, seen, openTrigger, names);
-  const item = await itemScope(
-    ctx.db,
-    seen.steps.find(({ key }) => key === run.stepKey),
-    run.id,
-  );
+  const state = seen.steps.find(({ key }) => key === run.stepKey);
   const { steps, kept } = await wholeSteps(ctx, run, scope.steps);
+  if (state?.items?.bulk) return { scope: { ...scope, steps }, kept, bulk: state.items };
+  const item = await itemScope(ctx.db, state, run.id);
   return { scope: { ...scope, ...item, steps }, kept };
 }
 
@@ -137,6 +136,8 @@ export async function seenByAll(
 
 /** A kept result up to this long is parsed where it is read. */
 const MAX_PARSED_BYTES = 1024 * 1024;
+
+const MAX_READ_BYTES = 64 * 1024 * 1024;
 
 /** Steps whose results were kept as artifacts, of those that `text` speaks of. */
 export function storedSteps(steps: Json | undefined, text: string): { step: string; artifactId: string }[] {
@@ -169,7 +170,7 @@ function keptAs(result: Json | null | undefined): string | null {
   return typeof result.artifactId === "string" ? result.artifactId : null;
 }
 
-/** The artifact that holds a result. Throws `gone` where somebody has deleted it. */
+/** The artifact that holds a result. Throws `gone` where somebody has deleted it, and `result_too_large`. */
 export async function findStored(
   db: ReadDb,
   organizationId: string,
@@ -179,6 +180,11 @@ export async function findStored(
     .select()
     .from(artifacts)
     .where(and(eq(artifacts.organizationId, organizationId), eq(artifacts.id, artifactId)));
+  if (row && row.bytes > MAX_READ_BYTES)
+    throw new AppError(
+      "result_too_large",
+      `The result of the step ${step} has ${row.bytes} bytes; at most ${MAX_READ_BYTES} are read by others.`,
+    );
   if (row) return row;
   throw new AppError("gone", `The result of the step ${step} lay in an artifact that has been deleted.`);
 }
@@ -205,7 +211,10 @@ export async function automationScope(
     if (row.key !== null) steps[row.key] = seenStep(row);
   }
   for (const state of named) {
-    if (state.items && ENDED_WITH_RESULTS.includes(state.status))
+    const known = steps[state.key];
+    if (state.items?.bulk) {
+      if (isObject(known)) steps[state.key] = seenBulk(known, state.items.bulk);
+    } else if (state.items && ENDED_WITH_RESULTS.includes(state.status))
       steps[state.key] = await seenItems(db, state, state.items);
     else if (failedUnbegun(state)) steps[state.key] = seenFailure(state);
     else if (state.pinned !== undefined)
@@ -254,6 +263,14 @@ export async function seenItems(
     failures: failures.map(({ index, error }) => ({ index, error: seenError(error) })),
     error: error && seenError(error),
   };
+}
+
+/** Of a list the result is that of its items, as where each has a run. */
+export function seenBulk(seen: JsonObject, { of }: BulkItems): JsonObject {
+  const { result = null } = seen;
+  if (of === "table" || !isObject(result)) return seen;
+  const { results, failures = [], ...kept } = result;
+  return { ...seen, actionRunId: null, result: results ?? kept, failures };
 }
 
 function seenResult(result: RunRow["result"]): Json {

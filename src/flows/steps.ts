@@ -12,7 +12,7 @@ export async function stepsEnded(tx: WriteContext, ended: readonly RunRow[]): Pr
   const [slim] = await slimRunById(tx.db).all({ id: ended[0]?.automationRunId });
   if (!slim || isEnded(slim.status)) return;
   const isOfItems = slim.steps.some(
-    ({ key, items }) => items && ended.some(({ stepKey }) => stepKey === key),
+    ({ key, items }) => items && !items.bulk && ended.some(({ stepKey }) => stepKey === key),
   );
   const definitions = isOfItems ? stepsOf(await findConfig(tx.db, slim)) : [];
   const isStopped = hasFailed(definitions, slim.steps);
@@ -22,7 +22,7 @@ export async function stepsEnded(tx: WriteContext, ended: readonly RunRow[]): Pr
     const own = ended.filter(({ stepKey }) => stepKey === state.key);
     const definition = definitions.find(({ key }) => key === state.key);
     const next =
-      state.items && definition && own.length > 0
+      state.items && !state.items.bulk && definition && own.length > 0
         ? await itemsEnded(tx, slim, definition, { state, ended: own, isStopped })
         : afterRun(state, own);
     if (own.length > 0 && isEnded(next.status)) goesOn = true;
@@ -65,7 +65,8 @@ async function updateStep(
   const steps: StepState[] = [];
   for (const state of slim.steps) {
     const isIts = state.key === run.stepKey;
-    if (isIts && state.items) steps.push(await itemTurned(tx, slim, { state, turned: run }));
+    if (isIts && state.items && !state.items.bulk)
+      steps.push(await itemTurned(tx, slim, { state, turned: run }));
     else steps.push(isIts && state.actionRunId === run.id ? { ...state, ...now } : state);
   }
   await saveProgress(tx, { ...slim, steps, status: statusOf(steps) });

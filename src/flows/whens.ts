@@ -4,7 +4,7 @@ import type { Budget } from "../base/expression/budget.ts";
 import { ExpressionTooLong } from "../base/expression/too-long.ts";
 import { isObject, type Json } from "../base/json.ts";
 import { writeJson } from "../base/json-write.ts";
-import { resolveTemplates, type Scope } from "../base/template.ts";
+import { resolveTemplates, type Scope, type TemplateOptions } from "../base/template.ts";
 import type { StoredResult } from "../base/whole-scope.ts";
 import { fillInChild } from "../compute/fill.ts";
 import { DoFirst, type WriteContext } from "../context.ts";
@@ -21,6 +21,13 @@ export const decisionOf = (tx: WriteContext, { automationId }: { automationId: s
 interface Asked {
   decision: string;
   text: string;
+}
+
+/** The same of a value with templates. */
+interface AskedValue {
+  decision: string;
+  value: Json;
+  options?: TemplateOptions;
 }
 
 /** How an expression is evaluated: here, or in a child before the transaction. */
@@ -48,15 +55,21 @@ export function stepHolds(tx: WriteContext, asked: Asked, scope: Scope, budget: 
   });
 }
 
-/** The value of a template, in the same way. Throws `template_error`, and `DoFirst`. */
-export function stepValue(tx: WriteContext, asked: Asked, scope: Scope): Promise<Json> {
+/** A value with its templates filled in, in the same way. Throws `template_error`, and `DoFirst`. */
+export function stepValue(
+  tx: WriteContext,
+  { decision, value, options = {} }: AskedValue,
+  scope: Scope,
+): Promise<Json> {
   const { compute, closing: signal, organizationId } = tx;
-  return evaluateFirst(tx, asked, scope, {
-    here: () => resolveTemplates(asked.text, scope),
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return evaluateFirst(tx, { decision, text }, scope, {
+    here: () => resolveTemplates(value, scope, options),
     async inChild(scope, kept) {
-      const work = { definition: { value: asked.text }, options: {} };
-      const { value = null } = await fillInChild(compute, work, { scope, kept }, { organizationId, signal });
-      return value;
+      const sql = (options.sql ?? []).map((path) => ["value", ...path]);
+      const work = { definition: { value }, options: { sql } };
+      const filled = await fillInChild(compute, work, { scope, kept }, { organizationId, signal });
+      return filled.value ?? null;
     },
   });
 }

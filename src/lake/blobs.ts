@@ -16,12 +16,13 @@ export const openFolderBlobs = (root: string): BlobStore => ({
 });
 
 /** Writes a new file and waits until the disk has it and its name. */
-async function writeDurably(target: string, content: string | Uint8Array): Promise<void> {
+async function writeDurably(target: string, content: string | Uint8Array | Blob): Promise<void> {
   try {
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
     const file = await open(target, "wx", 0o600);
     try {
-      await file.writeFile(content);
+      if (content instanceof Blob) for await (const piece of content.stream()) await file.write(piece);
+      else await file.writeFile(content);
       await file.sync();
     } finally {
       await file.close();

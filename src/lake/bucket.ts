@@ -153,7 +153,7 @@ export function openBucketLake(options: BucketOptions): BucketLake {
 
     blobs: (name) => ({
       async put(path, content) {
-        const bytes = new Blob([content as BlobPart]).stream();
+        const bytes = (content instanceof Blob ? content : new Blob([content as BlobPart])).stream();
         await transfer(() => upload(link, `${root}${name}/${path}`, bytes, MAX_FILE_BYTES));
       },
       async open(path) {

@@ -95,7 +95,7 @@ export interface Lake {
 /** Files that are written once, by their relative paths: a folder of this machine, or object storage. */
 export interface BlobStore {
   /** Keeps a file durably; nothing is there by that name. Throws `disk_full` and `unavailable`. */
-  put(path: string, content: string | Uint8Array): Promise<void>;
+  put(path: string, content: string | Uint8Array | Blob): Promise<void>;
   /** What a file holds; null where there is none. Throws `unavailable`. */
   open(path: string): Promise<Blob | null>;
   /** What is gone already is no error. */

@@ -3,6 +3,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { Actor, WriteContext } from "../context.ts";
 import type { Done, NewArtifact, Waiting } from "../executors/contract.ts";
 import type { LakeLoad, LakeRead } from "../lake/contract.ts";
+import type { ArtifactRow } from "../resources/artifacts/table.ts";
 import { record } from "../resources/events/service.ts";
 import type { RunError, RunProgress, RunRow } from "../resources/runs/table.ts";
 import { entityOf } from "./claim.ts";
@@ -17,8 +18,9 @@ export type Outcome =
       load?: LakeLoad;
       reads?: readonly LakeRead[];
       artifacts?: readonly NewArtifact[];
+      staged?: readonly ArtifactRow[];
     }
-  | { status: "failed"; error: RunError }
+  | { status: "failed"; error: RunError; result?: JsonObject; staged?: readonly ArtifactRow[] }
   | { status: "waiting"; error: RunError; dueAt: string }
   | { status: "waiting"; wait: Waiting }
   | { status: "cancelled" };

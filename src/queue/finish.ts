@@ -89,7 +89,7 @@ export async function finishRun(
   left: Leftover,
 ): Promise<RunRow | null> {
   const { result, artifacts } =
-    requested.status === "completed" ? await stage(ctx, run, requested) : { result: null, artifacts: [] };
+    requested.status === "completed" ? await stage(ctx, run, requested) : partOf(requested);
   return write({ ...ctx, actor: SYSTEM }, async (tx) => {
     const isUnwanted = requested.status === "waiting" && (await isCancelRequested(tx, run.id));
     const outcome: Outcome = isUnwanted ? { status: "cancelled" } : requested;
@@ -114,6 +114,12 @@ export async function finishRun(
   });
 }
 
+/** What a run leaves that did not complete: of a bulk step, what became of its items. */
+const partOf = (outcome: Outcome) =>
+  outcome.status === "failed"
+    ? { result: outcome.result ?? null, artifacts: outcome.staged ?? [] }
+    : { result: null, artifacts: [] };
+
 /** The last line of a log: why a try failed. */
 function failureLine(outcome: Outcome, timestamp: string): NewLog[] {
   if (!("error" in outcome)) return [];
@@ -132,12 +138,11 @@ export interface SmallEnd {
 
 /** True for an outcome without a load or artifacts. */
 export function isSmall(outcome: Outcome): outcome is SmallEnd["outcome"] {
-  if (outcome.status === "failed") return true;
+  if (outcome.status === "failed") return outcome.result === undefined;
   if (outcome.status !== "completed") return false;
-  const { load, reads, artifacts = [], result, whole } = outcome;
-  return (
-    whole === undefined && load === undefined && reads === undefined && artifacts.length === 0 && fits(result)
-  );
+  const { load, reads, artifacts = [], staged = [], result, whole } = outcome;
+  const isAlone = artifacts.length === 0 && staged.length === 0;
+  return whole === undefined && load === undefined && reads === undefined && isAlone && fits(result);
 }
 
 const fits = (result: JsonObject) => Buffer.byteLength(JSON.stringify(result)) <= MAX_RESULT_BYTES;
@@ -242,7 +247,7 @@ const tooLarge = (bytes: number) =>
 
 /** Writes what is large to files, before the transaction. */
 async function stage(ctx: Context, run: RunRow, outcome: Outcome & { status: "completed" }) {
-  const staged: ArtifactRow[] = [];
+  const staged: ArtifactRow[] = [...(outcome.staged ?? [])];
   for (const artifact of outcome.artifacts ?? []) {
     staged.push(
       await (artifact.kind === "file"

@@ -1,6 +1,6 @@
 import { and, eq, inArray, lt, ne, type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
-import { type App, contextForRun, write } from "../context.ts";
+import { type App, contextForRun, type WriteContext, write } from "../context.ts";
 import { actionRuns, type RunRow } from "../resources/runs/table.ts";
 import { LEASE_MS } from "./claim.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
@@ -87,6 +87,13 @@ export async function rescueRuns(app: App, lost: Lost): Promise<{ again: number;
     exhausted: rows.filter((row) => row.status === "running"),
   };
 }
+
+/** Of a long run that has come a good way since: those that end its process over and over don't get so far. */
+export const forgetInterrupts = async (tx: WriteContext, { id }: RunRow): Promise<void> =>
+  void (await tx.db
+    .update(actionRuns)
+    .set({ interruptCount: 0, processDeaths: 0 })
+    .where(eq(actionRuns.id, id)));
 
 /** Puts a run back in the queue without using a try, for a process that is stopping. */
 export function releaseRun(app: App, run: RunRow): Promise<void> {

@@ -161,7 +161,8 @@ describe("a step with forEach", () => {
     [Array.from({ length: 10_001 }, () => 0), "definition_invalid"],
   ])("fails for what is no list, or too long a one", async (input, code) => {
     await using app = await startApp();
-    const flow = await makeAutomation(app.owner, { steps: [each()] });
+    const steps = [each({ kind: "approval_gate", definition: { title: "Each" } })];
+    const flow = await makeAutomation(app.owner, { steps });
     const run = await flowToEnd(app.owner, flow.id, { input });
     expect(run).toMatchObject({
       status: "failed",
@@ -171,9 +172,10 @@ describe("a step with forEach", () => {
     expect((await app.owner("GET", `${RUNS}?automation_run_id=${run.id}`)).body.total).toBe(0);
   });
 
-  test("takes ten thousand items", async () => {
+  test("takes ten thousand items that need a run each", async () => {
     await using app = await startApp({ engine: false });
-    const flow = await makeAutomation(app.owner, { steps: [each({ maxParallel: 1 })] });
+    const gate = each({ maxParallel: 1, kind: "approval_gate", definition: { title: "Each" } });
+    const flow = await makeAutomation(app.owner, { steps: [gate] });
     const input = Array.from({ length: 10_000 }, (_, index) => index);
     const { id } = created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input }));
     const { steps } = (await app.owner("GET", `${AUTOMATION_RUNS}/${id}`)).body;

@@ -55,6 +55,7 @@ export const httpRequest = defineExecutor({
     !isFixedAddress(url),
   definition: Definition,
   urlFields: ["url"],
+  inBulk: ({ api, saveAs, batch }) => api === undefined && saveAs === undefined && batch === undefined,
   oneOf: ["url", "api"],
   result: object({
     status: Type.Integer(),

@@ -22,7 +22,7 @@ export interface FileInput {
   title: string | null;
   fileName: string;
   mimeType: string;
-  bytes: Uint8Array;
+  bytes: Uint8Array | Blob;
 }
 
 /**
@@ -50,9 +50,10 @@ export async function stageArtifact(ctx: Context, runId: string, input: Artifact
 export async function stageJson(
   ctx: Context,
   runId: string,
-  { title, json }: { title: string; json: Uint8Array },
+  { title, json }: { title: string; json: Uint8Array | Blob },
 ): Promise<ArtifactRow> {
-  const facts = { id: ctx.ids.uuid(), kind: "json", title, bytes: json.length } as const;
+  const bytes = json instanceof Blob ? json.size : json.length;
+  const facts = { id: ctx.ids.uuid(), kind: "json", title, bytes } as const;
   const row = newRow(ctx, runId, { ...facts, mimeType: "application/json" });
   const path = `${ctx.organizationId}/${row.id}.json`;
   await ctx.artifacts.put(path, json);
@@ -67,17 +68,12 @@ export function textOf(kind: ArtifactKind, data: Json): string {
 
 /** Stages an artifact of bytes that are neither JSON nor text; they always lie in a file. */
 export async function stageFile(ctx: Context, runId: string, input: FileInput): Promise<ArtifactRow> {
-  const { id, title, fileName, mimeType, bytes } = input;
-  const row = newRow(ctx, runId, {
-    id: id ?? ctx.ids.uuid(),
-    kind: "file",
-    title,
-    bytes: bytes.length,
-    mimeType,
-  });
+  const { id, title, fileName, mimeType, bytes: content } = input;
+  const bytes = content instanceof Blob ? content.size : content.length;
+  const row = newRow(ctx, runId, { id: id ?? ctx.ids.uuid(), kind: "file", title, bytes, mimeType });
   const path = `${ctx.organizationId}/${row.id}.bin`;
-  await ctx.artifacts.put(path, bytes);
-  return { ...row, storageType: "file", data: { fileName, mimeType, bytes: bytes.length }, path };
+  await ctx.artifacts.put(path, content);
+  return { ...row, storageType: "file", data: { fileName, mimeType, bytes }, path };
 }
 
 type Facts = Pick<ArtifactRow, "id" | "kind" | "title" | "bytes" | "mimeType">;

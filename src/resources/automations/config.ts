@@ -14,8 +14,8 @@ export interface Step {
   dependsOn?: string[];
   /** CEL; a step whose condition does not hold is skipped. */
   when?: string;
-  /** A template that gives a list; the step is carried out for each of its items. */
-  forEach?: string;
+  /** A template that gives a list, or the rows of a table; the step is carried out for each of its items. */
+  forEach?: string | TableRows;
   /** How many items go at once; 10 by default. */
   maxParallel?: number;
   onError?: "fail" | "continue";
@@ -23,6 +23,17 @@ export interface Step {
   delay?: { seconds?: number | string; until?: string };
   /** A result that stands in for the step in test runs. */
   pinned?: Json;
+}
+
+/** The rows of a table of the lake, as they are when the step begins. */
+export interface TableRows {
+  /** As SQL names it, such as `marts.orders`. */
+  table: string;
+  /** SQL; templates in it become parameters. */
+  where?: string;
+  orderBy?: string;
+  /** So many rows are one item, which is a list then. */
+  batch?: number;
 }
 
 export interface Schedule {

@@ -25,7 +25,7 @@ import { instantIn, MAX_DELAY_SECONDS } from "../../flows/delay.ts";
 import { scheduleFaults } from "../../flows/schedule.ts";
 import { definitionFaults, typedFaults } from "../../queue/definition.ts";
 import { typesMatching } from "../events/matching.ts";
-import { type AutomationConfig, forEachTemplate, type Step } from "./config.ts";
+import { type AutomationConfig, forEachTemplate, type Step, type TableRows } from "./config.ts";
 import { conflictFaults } from "./conflicts.ts";
 import { graphFaults } from "./graph.ts";
 import { responseFaults } from "./response-faults.ts";
@@ -41,13 +41,38 @@ const Work = {
   connectionId: optional(nullable(uuid())),
 };
 
+const TableRowsShape = object(
+  {
+    table: described(
+      "As SQL names it, such as marts.orders",
+      Type.String({ minLength: 3, maxLength: 400, pattern: '^[^."]+\\.[^."]+$' }),
+    ),
+    where: optional(
+      described("SQL; templates in it become parameters", Type.String({ minLength: 1, maxLength: 100_000 })),
+    ),
+    orderBy: optional(described("SQL", Type.String({ minLength: 1, maxLength: 4096 }))),
+    batch: optional(
+      described(
+        "So many rows are one item, which is a list then",
+        Type.Integer({ minimum: 1, maximum: 1000 }),
+      ),
+    ),
+  },
+  { title: "Table" },
+);
+
 const StepShape = object({
   key: Type.String({ minLength: 1, maxLength: 100, pattern: "^(?!__proto__$)[A-Za-z_][A-Za-z0-9_-]*$" }),
   name: optional(named()),
   ...Work,
   dependsOn: optional(Type.Array(Type.String({ minLength: 1, maxLength: 201 }), { maxItems: 100 })),
   when: optional(Type.String({ minLength: 1, maxLength: 4096 })),
-  forEach: optional(Type.String({ minLength: 1, maxLength: 4096 })),
+  forEach: optional(
+    described(
+      "A list that the step is carried out for item by item, or rows of a table as they are when the step begins",
+      Type.Union([Type.String({ minLength: 1, maxLength: 4096, title: "List" }), TableRowsShape]),
+    ),
+  ),
   maxParallel: optional(Type.Integer({ minimum: 1, maximum: 100 })),
   onError: optional(oneOf(["fail", "continue"])),
   delay: optional(
@@ -270,6 +295,7 @@ function forEachFaults({ forEach, maxParallel }: Step, loc: readonly string[]): 
     const msg = "This is for a step with forEach";
     return maxParallel === undefined ? [] : [{ loc: [...loc, "maxParallel"], msg, type: "value_error" }];
   }
+  if (typeof forEach === "object") return tableFaults(forEach, [...loc, "forEach"]);
   const template = forEachTemplate(forEach);
   const isBare = template !== forEach;
   const [fault] = isBare ? expressionFaults(forEach) : templateFaults(template);
@@ -277,6 +303,13 @@ function forEachFaults({ forEach, maxParallel }: Step, loc: readonly string[]): 
   const msg = fault?.message ?? "Give one template that stands for a list, such as {{payload.orders}}";
   return [{ loc: [...loc, "forEach"], msg, type: "template_error" }];
 }
+
+const tableFaults = (rows: TableRows, loc: readonly string[]): Fault[] =>
+  templateFaults(rows as unknown as JsonObject, { sql: [["where"]] }).map(({ path, message }) => ({
+    loc: [...loc, ...path],
+    msg: message,
+    type: "template_error",
+  }));
 
 function delayFaults({ delay }: Step, loc: readonly string[]): Fault[] {
   if (delay === undefined) return [];

@@ -138,10 +138,11 @@ export const automationOperations = [
     tag,
     summary: "Tests an automation with a config that is kept for this run alone",
     description:
-      "Steps with a pinned result are not carried out; with `upTo` only that step is, and those that it hangs on. `fromRunId` takes what the trigger of another run brought. Steps that are carried out do what they always do.",
+      "Steps with a pinned result are not carried out; with `upTo` only that step is, and those that it hangs on. `fromRunId` takes what the trigger of another run brought. Steps that are carried out do what they always do. A token needs the scope `write` to bring a config or results of its own.",
     params,
     body: AutomationTest,
     bodyOptional: true,
+    bodyExample: { input: { total: 12 } },
     status: 201,
     response: AutomationRun,
     idempotent: true,

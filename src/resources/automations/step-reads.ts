@@ -20,7 +20,8 @@ export function stepReadFaults(
     const skip = conditions.map(({ path }) => path);
     const reads = [
       ...(when === undefined ? [] : [{ field: ["when"], paths: pathsOfCondition(when) }]),
-      ...(forEach === undefined ? [] : pathsIn(forEachTemplate(forEach), ["forEach"])),
+      ...(typeof forEach === "string" ? pathsIn(forEachTemplate(forEach), ["forEach"]) : []),
+      ...(typeof forEach === "object" ? pathsIn(forEach as unknown as Json, ["forEach"]) : []),
       ...pathsIn(definition, ["definition"], skip),
       ...conditions.map(({ path, text }) => ({
         field: ["definition", ...path],

@@ -97,6 +97,28 @@ export interface ItemsState {
   completed: number;
   /** Failed or cancelled. */
   failed: number;
+  /** Where one action run carries out all of them: what they are. */
+  bulk?: BulkItems;
+}
+
+/** The items of a list, which lie with the run, or the rows of a table. */
+export type BulkItems = ({ of: "list" } | ({ of: "table" } & RowsOfTable)) & {
+  /** So many items go at once. */
+  parallel?: number;
+  /** Goes on after an item has failed. */
+  goesOn?: boolean;
+};
+
+/** Which rows of the lake; `where` with `parameters` for its `$name`. */
+export interface RowsOfTable {
+  table: string;
+  where?: string;
+  orderBy?: string;
+  /** So many rows are one item, which is a list then. */
+  batch?: number;
+  parameters?: JsonObject;
+  /** The artifact that has the rows as they were when the step began. */
+  snapshotId?: string;
 }
 
 /** An item of a `forEach` that did not complete. */
@@ -185,6 +207,23 @@ export const automationRunItems = sqliteTable(
     actionRunId: text(),
   },
   (t) => [primaryKey({ columns: [t.automationRunId, t.stepKey, t.itemIndex] })],
+);
+
+/** What became of items of a bulk step: a row for each group that was written down together. */
+export const automationRunResults = sqliteTable(
+  "automation_run_results",
+  {
+    automationRunId: text().notNull(),
+    stepKey: text().notNull(),
+    seq: integer().notNull(),
+    firstIndex: integer().notNull(),
+    /** Ranges of indexes, such as `0-4,7`. */
+    completed: text().notNull(),
+    failed: text().notNull(),
+    /** A line for each item, in their order (`flows/bulk-results`). */
+    body: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.automationRunId, t.stepKey, t.seq] })],
 );
 
 /** The label that a webhook's secret is sealed under. */

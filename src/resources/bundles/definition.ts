@@ -78,7 +78,7 @@ export function templateFields(app: Pick<App, "executors">, component: Component
   }
   return {
     live: [...fields.flatMap(({ live }) => live), [...at, "steps", "*", "forEach"]],
-    sql: fields.flatMap(({ sql }) => sql),
+    sql: [...fields.flatMap(({ sql }) => sql), [...at, "steps", "*", "forEach", "where"]],
     conditions: [...fields.flatMap(({ conditions }) => conditions), [...at, "steps", "*", "when"]],
     code: fields.flatMap(({ code }) => code),
   };

@@ -9,6 +9,7 @@ import { artifacts } from "../artifacts/table.ts";
 import {
   automationRunConfigs,
   automationRunItems,
+  automationRunResults,
   automationRuns,
   automations,
   automationVersions,
@@ -116,6 +117,12 @@ export const NOUNS: readonly Noun[] = [
         table: automationRunItems,
         by: "automation_run_id",
         order: ["step_key", "item_index"],
+      },
+      {
+        name: "automation-run-results",
+        table: automationRunResults,
+        by: "automation_run_id",
+        order: ["step_key", "seq"],
       },
       { name: "automation-run-configs", table: automationRunConfigs, by: "automation_run_id", order: [] },
     ],

@@ -3,7 +3,12 @@ import { timestamp } from "../../base/clock.ts";
 import { canonicalJson, type Json, type JsonObject } from "../../base/json.ts";
 import type { App } from "../../context.ts";
 import { artifacts } from "../artifacts/table.ts";
-import { automationRunConfigs, automationRunItems, automationRuns } from "../automations/table.ts";
+import {
+  automationRunConfigs,
+  automationRunItems,
+  automationRunResults,
+  automationRuns,
+} from "../automations/table.ts";
 import { decisions } from "../decisions/table.ts";
 import { redactEvents } from "../events/redactions.ts";
 import type { EventRow } from "../events/table.ts";
@@ -183,6 +188,7 @@ async function* eraseAutomationRuns(app: App, userId: string): AsyncGenerator<vo
     if (ids.length === 0) return;
     await write(app, async (db) => {
       await db.delete(automationRunItems).where(inArray(automationRunItems.automationRunId, ids));
+      await db.delete(automationRunResults).where(inArray(automationRunResults.automationRunId, ids));
       await db.delete(automationRunConfigs).where(inArray(automationRunConfigs.automationRunId, ids));
       await db
         .update(automationRuns)

@@ -7,7 +7,7 @@ export interface Step {
   actionId?: string;
   dependsOn?: string[];
   when?: string;
-  forEach?: string;
+  forEach?: unknown;
 }
 
 /** The work of an automation as steps, whichever way it is written. */

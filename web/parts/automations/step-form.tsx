@@ -8,6 +8,7 @@ import { ConnectionChoice } from "../connections/choice.tsx";
 import { TemplateText } from "../editor/template-text.tsx";
 import { DefinitionEditor } from "../form/definition.tsx";
 import { startValue } from "../form/schema.ts";
+import { ForEach } from "./for-each.tsx";
 import { Gave } from "./step.tsx";
 import { Needs } from "./step-needs.tsx";
 import { putInStep, type StepValue } from "./steps-config.ts";
@@ -116,39 +117,7 @@ export function StepForm({ step, steps, actions, kinds, faults, at, state, ...re
               </select>
             )}
           </Labelled>
-          <Labelled
-            label="For each"
-            about="A template that stands for a list; the step runs for each item, as {{item}}."
-            fault={messageFor("forEach")}
-          >
-            {(wiring) => (
-              <TemplateText
-                {...wiring}
-                className="font-mono text-xs"
-                placeholder="{{payload.orders}}"
-                value={step.forEach ?? ""}
-                onChange={(forEach) =>
-                  rest.onChange(
-                    putInStep(
-                      step,
-                      forEach === "" ? ({ forEach, maxParallel: undefined } as never) : { forEach },
-                    ),
-                  )
-                }
-              />
-            )}
-          </Labelled>
-          {step.forEach !== undefined && (
-            <TextField
-              label="Items at once"
-              value={step.maxParallel === undefined ? "" : String(step.maxParallel)}
-              placeholder="10"
-              onChange={(text) =>
-                put({ maxParallel: (text === "" ? undefined : Number(text) || text) as number })
-              }
-              fault={messageFor("maxParallel")}
-            />
-          )}
+          <ForEach step={step} messageFor={messageFor} onChange={rest.onChange} />
         </div>
         {kind && (
           <fieldset className="min-w-0 space-y-4 rounded-md border border-line p-3">

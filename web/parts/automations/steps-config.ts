@@ -14,7 +14,7 @@ const isRecord = (value: unknown): value is Values =>
 const isTexts = (value: unknown) =>
   value === undefined || (Array.isArray(value) && value.every((each) => typeof each === "string"));
 
-const TEXTS: readonly (keyof Step)[] = ["name", "when", "forEach", "onError", "kind", "actionId"];
+const TEXTS: readonly (keyof Step)[] = ["name", "when", "onError", "kind", "actionId"];
 
 /** Whether the form can show the work of a config: its steps, or its one action. */
 export function canDrawSteps({ steps, action }: Values): boolean {
@@ -28,6 +28,7 @@ export function canDrawSteps({ steps, action }: Values): boolean {
       (step: Values) =>
         isTexts(step.dependsOn) &&
         (step.definition === undefined || isRecord(step.definition)) &&
+        (step.forEach === undefined || typeof step.forEach === "string" || isRecord(step.forEach)) &&
         TEXTS.every((name) => step[name] === undefined || typeof step[name] === "string"),
     )
   );

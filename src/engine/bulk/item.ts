@@ -1,0 +1,112 @@
+import { AppError } from "../../base/errors.ts";
+import { withoutSecrets } from "../../base/hide.ts";
+import { uuidOf } from "../../base/ids.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { summaryOf } from "../../base/summary.ts";
+import type { Context } from "../../context.ts";
+import type { Done } from "../../executors/contract.ts";
+import type { ItemResult } from "../../flows/bulk-results.ts";
+import { type CommonFields, checkFilled, fillInWhole, timeoutOf } from "../../queue/definition.ts";
+import type { openScope } from "../../queue/scope.ts";
+import { stageJson } from "../../resources/artifacts/keep.ts";
+import type { ArtifactRow } from "../../resources/artifacts/table.ts";
+import { ApprovalNeeded } from "../../resources/connections/approval.ts";
+import type { RunRow } from "../../resources/runs/table.ts";
+import { asAppError, pauseSeconds, toRunError } from "../failure.ts";
+import type { OpenRunContext } from "../run-context.ts";
+
+/** A larger result is an artifact. */
+const MAX_RESULT_CHARACTERS = 256 * 1024;
+
+/** All items of one run share this. */
+export interface Bulk {
+  ctx: Context;
+  run: RunRow;
+  seen: Awaited<ReturnType<typeof openScope>>;
+  opened: OpenRunContext;
+  signal: AbortSignal;
+}
+
+/**
+ * Carries out one item, as often as its definition allows. Null where the run ends meanwhile: then the item is done
+ * again by the next try, with the same id.
+ */
+export async function carryOutItem(
+  bulk: Bulk,
+  index: number,
+  item: Json,
+): Promise<{ result: ItemResult; artifacts: ArtifactRow[] } | null> {
+  const { ctx, run, signal } = bulk;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const done = await once(bulk, { index, item, attempt });
+      const { json, artifacts } = await kept(ctx, run, done);
+      return { result: { index, isCompleted: true, json }, artifacts };
+    } catch (thrown) {
+      if (signal.aborted) return null;
+      const error = knownError(bulk, thrown);
+      if (error.code === "internal") ctx.log.report(thrown, { runId: run.id, item: index });
+      const pause = error.retryable ? pauseSeconds(run.definition as CommonFields, error, attempt) : null;
+      if (pause === null) {
+        const json = JSON.stringify(toRunError(error, attempt));
+        return { result: { index, isCompleted: false, json }, artifacts: [] };
+      }
+      await ctx.clock.sleep(pause * 1000, signal);
+    }
+  }
+}
+
+async function once(
+  { ctx, run, seen, opened, signal }: Bulk,
+  { index, item, attempt }: { index: number; item: Json; attempt: number },
+): Promise<Done> {
+  const executor = ctx.executors[run.kind];
+  const id = uuidOf(`${run.id}:${index}`);
+  const { run: own } = seen.scope;
+  const scope = { ...seen.scope, run: { ...(own as JsonObject), id }, item, index };
+  const definition = await fillInWhole(ctx, executor, run.definition, { ...seen, scope }, signal);
+  const checked = checkFilled(executor, definition);
+  const seconds = timeoutOf(executor, definition);
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), seconds * 1000);
+  const { context, dispose } = opened.forItem({
+    id,
+    index,
+    attempt,
+    scope,
+    signal: AbortSignal.any([signal, late.signal]),
+  });
+  try {
+    const done = await executor.execute(context, checked);
+    if ("wait" in done) throw new AppError("invalid_state", "An item of so many can't wait for anybody.");
+    return done;
+  } catch (error) {
+    if (!late.signal.aborted || signal.aborted) throw error;
+    throw new AppError("timeout", `The item took longer than its limit of ${seconds} s.`, {
+      retryable: true,
+    });
+  } finally {
+    clearTimeout(timer);
+    await dispose();
+  }
+}
+
+function knownError({ opened }: Bulk, thrown: unknown): AppError {
+  if (thrown instanceof ApprovalNeeded) {
+    const message =
+      "The connection requires approval by now, and nobody can be asked for each of so many items. Start the automation anew.";
+    return new AppError("invalid_state", message);
+  }
+  return withoutSecrets(asAppError(thrown), opened.secrets()) as AppError;
+}
+
+/** The JSON of a result; of a large one what it has in short, beside the artifact that holds it. */
+async function kept(ctx: Context, run: RunRow, { result, whole }: Done) {
+  const text = whole ? null : JSON.stringify(result);
+  if (text !== null && text.length <= MAX_RESULT_CHARACTERS) return { json: text, artifacts: [] };
+  const json = whole?.json ?? Buffer.from(text ?? "");
+  const artifact = await stageJson(ctx, run.id, { title: "Result", json });
+  const summary = whole?.summary ?? summaryOf(result);
+  const short = { artifactId: artifact.id, summary: { bytes: json.length, ...summary } };
+  return { json: JSON.stringify(short), artifacts: [artifact] };
+}

@@ -1,0 +1,116 @@
+import { type Context, SYSTEM, write } from "../../context.ts";
+import { bulkMoved } from "../../flows/bulk.ts";
+import { appendResults, type Done, type ItemResult } from "../../flows/bulk-results.ts";
+import { forgetInterrupts } from "../../queue/lease.ts";
+import { hasLease } from "../../queue/progress.ts";
+import { insertArtifact } from "../../resources/artifacts/keep.ts";
+import type { ArtifactRow } from "../../resources/artifacts/table.ts";
+import type { RunRow } from "../../resources/runs/table.ts";
+import { NotWritten } from "../failure.ts";
+
+/** Results are written together so often, … */
+const FLUSH_MS = 100;
+/** … or as soon as there are so many, or so much. */
+const FLUSH_ITEMS = 200;
+const FLUSH_CHARACTERS = 1024 * 1024;
+/** With more than this unwritten no further item is begun. */
+const MAX_UNWRITTEN = 2_000;
+/** How far the step has come is shown so often. */
+const SHOW_MS = 1_000;
+/** After so long with no end of the process those before count no more. */
+const STEADY_MS = 60_000;
+
+/** Writes down what becomes of items: what a kill takes back is what came in the last moment. */
+export interface Results {
+  add(result: ItemResult, artifacts: readonly ArtifactRow[]): void;
+  /** To be awaited before the next item is begun. */
+  ready(): Promise<void> | undefined;
+  /** Writes all that came. Throws where it could not be written. */
+  close(): Promise<void>;
+}
+
+/** `lost` hears that another worker has the run. */
+export function openResults(
+  ctx: Context,
+  run: RunRow,
+  { runId, done, lost }: { runId: string; done: Done; lost(): void },
+): Results {
+  const step = { runId, key: run.stepKey ?? "" };
+  let unwritten: ItemResult[] = [];
+  let staged: ArtifactRow[] = [];
+  let characters = 0;
+  let timer: Timer | null = null;
+  let writing: Promise<void> | null = null;
+  let failure: { error: unknown } | null = null;
+  let shownAt = 0;
+  const steadyAt = ctx.clock.monotonic() + STEADY_MS;
+  let isSteady = run.interruptCount === 0;
+
+  const flush = async (isLast: boolean) => {
+    const [results, artifacts] = [unwritten, staged];
+    [unwritten, staged, characters] = [[], [], 0];
+    const now = ctx.clock.monotonic();
+    const isShown = isLast || now - shownAt > SHOW_MS;
+    if (isShown) shownAt = now;
+    const { completed, failed } = done;
+    await write({ ...ctx, actor: SYSTEM }, async (tx) => {
+      if (!(await hasLease(tx.db, run))) return lost();
+      await appendResults(tx, step, results);
+      for (const artifact of artifacts) await insertArtifact(tx, artifact);
+      if (isShown) await bulkMoved(tx, run, { completed, failed });
+      if (isSteady || now < steadyAt) return;
+      await forgetInterrupts(tx, run);
+      tx.afterCommit(() => {
+        isSteady = true;
+      });
+    });
+  };
+
+  const start = () => {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    if (writing !== null || failure !== null) return;
+    writing = flush(false)
+      .catch((error: unknown) => {
+        failure = { error };
+      })
+      .finally(() => {
+        writing = null;
+        if (unwritten.length > 0) schedule();
+      });
+  };
+
+  const schedule = () => {
+    if (unwritten.length >= FLUSH_ITEMS || characters >= FLUSH_CHARACTERS) start();
+    else timer ??= setTimeout(start, FLUSH_MS);
+  };
+
+  const check = () => {
+    if (failure !== null) throw new NotWritten("results of items", { cause: failure.error });
+  };
+
+  return {
+    add(result, artifacts) {
+      done.mark(result.index, result.isCompleted);
+      unwritten.push(result);
+      staged.push(...artifacts);
+      characters += result.json.length;
+      schedule();
+    },
+    ready() {
+      check();
+      if (writing === null || (unwritten.length < MAX_UNWRITTEN && characters < 4 * FLUSH_CHARACTERS)) return;
+      return writing.then(check);
+    },
+    async close() {
+      if (timer !== null) clearTimeout(timer);
+      timer = null;
+      if (writing !== null) await writing;
+      if (timer !== null) clearTimeout(timer);
+      check();
+      await flush(true).catch((cause: unknown) => {
+        throw new NotWritten("results of items", { cause });
+      });
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { join } from "node:path";
+import type { Json, JsonObject } from "../../base/json.ts";
+import type { Context } from "../../context.ts";
+import type { RunContext } from "../../executors/contract.ts";
+import { type ItemResult, resultsInOrder } from "../../flows/bulk-results.ts";
+import { stageFile, stageJson } from "../../resources/artifacts/keep.ts";
+import type { ArtifactRow } from "../../resources/artifacts/table.ts";
+import { type ItemFailure, type ItemsState, MAX_FAILURES } from "../../resources/automations/table.ts";
+import type { RunError, RunRow } from "../../resources/runs/table.ts";
+import { MEDIA_TYPES } from "../../sql/media-types.ts";
+
+/** Failures are named up to so many characters together; all of them are counted. */
+const MAX_FAILURES_CHARACTERS = 256 * 1024;
+/** Results up to this long stand in the run's own. */
+const MAX_INLINE_BYTES = 128 * 1024;
+const WRITE_CHARACTERS = 256 * 1024;
+
+/** What a bulk step comes to: of a list the results of its items, of a table their counts and a file of them. */
+export interface BulkResult {
+  result: JsonObject;
+  staged: ArtifactRow[];
+  /** Of the first item that failed. */
+  error: RunError | null;
+}
+
+interface Ended {
+  items: ItemsState;
+  total: number;
+  completed: number;
+  failed: number;
+}
+
+export async function bulkResult(
+  ctx: Context,
+  run: RunRow,
+  context: RunContext,
+  { items, total, completed, failed }: Ended,
+): Promise<BulkResult> {
+  const isTable = items.bulk?.of === "table";
+  const step = { runId: items.runId, key: run.stepKey ?? "" };
+  const path = join(await context.workFolder(), isTable ? "results.jsonl" : "results.json");
+  const failures = openFailures();
+  const results = failures.seen(resultsInOrder(ctx.db, step));
+  await write(path, isTable ? linesOf(results) : listOf(results, total));
+  const file = Bun.file(path);
+  const { named, first } = failures;
+  const error = first && { ...first.error, details: { ...first.error.details, item: first.index } };
+  const shown = named as unknown as Json;
+  if (isTable) {
+    const counts = { items: total, completed, failed, failures: shown };
+    if (file.size === 0) return { result: { ...counts, artifactId: null }, staged: [], error };
+    const facts = { title: `Results of ${step.key}`, fileName: "results.jsonl", mimeType: MEDIA_TYPES.jsonl };
+    const artifact = await stageFile(ctx, run.id, { ...facts, bytes: file });
+    return { result: { ...counts, artifactId: artifact.id }, staged: [artifact], error };
+  }
+  if (file.size <= MAX_INLINE_BYTES)
+    return { result: { results: await file.json(), failures: shown }, staged: [], error };
+  const artifact = await stageJson(ctx, run.id, { title: `Results of ${step.key}`, json: file });
+  const summary = { bytes: file.size, fields: { results: `list of ${total}` }, large: ["results"] };
+  return { result: { artifactId: artifact.id, summary, failures: shown }, staged: [artifact], error };
+}
+
+function openFailures() {
+  const named: ItemFailure[] = [];
+  let characters = 0;
+  let first: ItemFailure | null = null;
+  const note = ({ index, isCompleted, json }: ItemResult) => {
+    if (isCompleted) return;
+    first ??= { index, error: JSON.parse(json) };
+    characters += json.length;
+    if (named.length < MAX_FAILURES && characters <= MAX_FAILURES_CHARACTERS)
+      named.push({ index, error: JSON.parse(json) });
+  };
+  return {
+    named,
+    get first(): ItemFailure | null {
+      return first;
+    },
+    async *seen(results: AsyncIterable<ItemResult>): AsyncGenerator<ItemResult> {
+      for await (const result of results) {
+        note(result);
+        yield result;
+      }
+    },
+  };
+}
+
+async function* linesOf(results: AsyncIterable<ItemResult>): AsyncGenerator<string> {
+  for await (const { index, isCompleted, json } of results)
+    yield isCompleted
+      ? `{"index":${index},"status":"completed","result":${json}}\n`
+      : `{"index":${index},"status":"failed","error":${json}}\n`;
+}
+
+/** A list in the items' order, with null for those that did not complete. */
+async function* listOf(results: AsyncIterable<ItemResult>, total: number): AsyncGenerator<string> {
+  let next = 0;
+  const nullsTo = (index: number) => "null,".repeat(index - next);
+  yield "[";
+  for await (const { index, isCompleted, json } of results) {
+    yield `${nullsTo(index)}${isCompleted ? json : "null"}${index < total - 1 ? "," : ""}`;
+    next = index + 1;
+  }
+  yield `${nullsTo(total).slice(0, -1)}]`;
+}
+
+async function write(path: string, texts: AsyncIterable<string>): Promise<void> {
+  const sink = Bun.file(path).writer();
+  let unwritten = 0;
+  for await (const text of texts) {
+    sink.write(text);
+    unwritten += text.length;
+    if (unwritten < WRITE_CHARACTERS) continue;
+    unwritten = 0;
+    await sink.flush();
+  }
+  await sink.end();
+}

@@ -1,0 +1,68 @@
+import { and, eq, inArray, ne } from "drizzle-orm";
+import { timestamp } from "../base/clock.ts";
+import type { WriteContext } from "../context.ts";
+import { enqueueRun, type NewRun } from "../queue/enqueue.ts";
+import type { ItemsState, StepState } from "../resources/automations/table.ts";
+import { connections } from "../resources/connections/table.ts";
+import type { RunRow } from "../resources/runs/table.ts";
+import { saveProgress, slimRunById } from "./save.ts";
+import { isEnded } from "./states.ts";
+import type { Work } from "./work.ts";
+
+/** A shorter list has a run for each of its items. */
+export const MIN_BULK = 1_000;
+
+/**
+ * Whether one run may carry out all items of a step: its kind allows it, they need not go one after the other by a key,
+ * and nobody has to approve them one by one.
+ */
+export async function goesInBulk(
+  tx: WriteContext,
+  { kind, definition, connectionId }: Work,
+): Promise<boolean> {
+  const executor = tx.executors[kind];
+  if (executor.inBulk?.(definition) !== true || definition.concurrencyKey !== undefined) return false;
+  const named = (executor.connections?.(definition) ?? []).map(({ id }) => id);
+  const ids = connectionId === null ? named : [...named, connectionId];
+  if (ids.length === 0) return true;
+  const { organizationId, id, approvalRequired } = connections;
+  const [asking] = await tx.db
+    .select({ id })
+    .from(connections)
+    .where(and(eq(organizationId, tx.organizationId), inArray(id, ids), ne(approvalRequired, "none")))
+    .limit(1);
+  return asking === undefined;
+}
+
+/** Queues the run that carries out all items, or those that are left of them. */
+export async function beginBulk(
+  tx: WriteContext,
+  input: NewRun,
+  { state, items }: { state: StepState; items: ItemsState },
+): Promise<Partial<StepState> & { items: ItemsState }> {
+  const { id } = await enqueueRun(tx, input);
+  return {
+    status: "pending",
+    actionRunId: id,
+    startedAt: state.startedAt ?? timestamp(tx.clock),
+    completedAt: null,
+    error: null,
+    items,
+  };
+}
+
+/** Shows how far a bulk step has come. */
+export async function bulkMoved(
+  tx: WriteContext,
+  { automationRunId, stepKey, id }: RunRow,
+  moved: Partial<ItemsState>,
+): Promise<void> {
+  const [run] = await slimRunById(tx.db).all({ id: automationRunId });
+  if (!run || isEnded(run.status)) return;
+  const steps = run.steps.map((state) =>
+    state.key === stepKey && state.actionRunId === id && state.items
+      ? { ...state, items: { ...state.items, ...moved } }
+      : state,
+  );
+  await saveProgress(tx, { ...run, steps });
+}

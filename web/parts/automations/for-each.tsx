@@ -1,0 +1,123 @@
+import type { TableRows } from "../../../src/resources/automations/config.ts";
+import { Labelled, TextField } from "../base/labelled.tsx";
+import { TemplateText } from "../editor/template-text.tsx";
+import { putInStep, type StepValue } from "./steps-config.ts";
+
+interface Props {
+  step: StepValue;
+  /** What is wrong with a field, by its name. */
+  messageFor: (name: string) => string | undefined;
+  onChange: (step: StepValue) => void;
+}
+
+/** The items that a step runs for: of a list, or the rows of a table. */
+export function ForEach({ step, messageFor, onChange }: Props) {
+  const { forEach } = step;
+  const put = (change: Partial<StepValue>) => onChange(putInStep(step, change));
+  const fault = messageFor("forEach");
+  return (
+    <>
+      <Labelled label="Runs" about="Once, or for each item of a list or row of a table.">
+        {(wiring) => (
+          <select
+            {...wiring}
+            className="field"
+            value={forEach === undefined ? "once" : typeof forEach === "string" ? "list" : "table"}
+            onChange={({ target: { value } }) => {
+              const { forEach: _f, maxParallel: _m, ...once } = step;
+              if (value === "once") onChange(once as StepValue);
+              else if (value === "list") onChange({ ...step, forEach: "{{input}}" });
+              else onChange({ ...step, forEach: { table: "" } });
+            }}
+          >
+            <option value="once">Once</option>
+            <option value="list">For each item of a list</option>
+            <option value="table">For each row of a table</option>
+          </select>
+        )}
+      </Labelled>
+      {typeof forEach === "string" && (
+        <Labelled
+          label="For each"
+          about="A template that stands for a list; the step runs for each item, as {{item}}."
+          fault={fault}
+        >
+          {(wiring) => (
+            <TemplateText
+              {...wiring}
+              className="font-mono text-xs"
+              placeholder="{{payload.orders}}"
+              value={forEach}
+              onChange={(text) => onChange({ ...step, forEach: text })}
+            />
+          )}
+        </Labelled>
+      )}
+      {typeof forEach === "object" && (
+        <Table rows={forEach} fault={fault} onChange={(rows) => onChange({ ...step, forEach: rows })} />
+      )}
+      {forEach !== undefined && (
+        <TextField
+          label="Items at once"
+          value={step.maxParallel === undefined ? "" : String(step.maxParallel)}
+          placeholder="10"
+          onChange={(text) =>
+            put({ maxParallel: (text === "" ? undefined : Number(text) || text) as number })
+          }
+          fault={messageFor("maxParallel")}
+        />
+      )}
+    </>
+  );
+}
+
+function Table({
+  rows,
+  fault,
+  onChange,
+}: {
+  rows: TableRows;
+  fault: string | undefined;
+  onChange: (rows: TableRows) => void;
+}) {
+  const put = (change: Record<string, unknown>) => {
+    const kept = Object.entries({ ...rows, ...change }).filter(
+      ([name, value]) => name === "table" || (value !== "" && value !== undefined),
+    );
+    onChange(Object.fromEntries(kept) as unknown as TableRows);
+  };
+  return (
+    <>
+      <TextField
+        label="Table"
+        value={rows.table}
+        placeholder="marts.orders"
+        onChange={(table) => put({ table })}
+        fault={fault}
+      />
+      <Labelled label="Rows where" about="SQL; without it all rows.">
+        {(wiring) => (
+          <TemplateText
+            {...wiring}
+            className="font-mono text-xs"
+            placeholder="total > {{input.least}}"
+            value={rows.where ?? ""}
+            onChange={(where) => put({ where })}
+          />
+        )}
+      </Labelled>
+      <TextField
+        label="Order by"
+        value={rows.orderBy ?? ""}
+        placeholder="created_at"
+        onChange={(orderBy) => put({ orderBy })}
+      />
+      <TextField
+        label="Rows in one item"
+        value={rows.batch === undefined ? "" : String(rows.batch)}
+        placeholder="1; with more, {{item}} is a list"
+        onChange={(text) => put({ batch: text === "" ? undefined : Number(text) || text })}
+      />
+    </>
+  );
+}
