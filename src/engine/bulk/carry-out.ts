@@ -11,6 +11,7 @@ import { actionRuns, type RunRow } from "../../resources/runs/table.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { Ended } from "../failure.ts";
 import type { Slots } from "../slots.ts";
+import { openDeadlines } from "./deadlines.ts";
 import { type Bulk, carryOutItem } from "./item.ts";
 import { openResults, type Results } from "./results.ts";
 import { openSource, type Source } from "./source.ts";
@@ -21,7 +22,7 @@ const TURN_MS = 5_000;
 /** How far it has come is told after so many items. */
 const PROGRESS_ITEMS = 50;
 
-interface Setting extends Bulk {
+interface Setting extends Omit<Bulk, "deadlines"> {
   items: ItemsState;
   control: AbortController;
   slots: Pick<Slots, "free">;
@@ -41,13 +42,10 @@ export async function carryOutBulk(setting: Setting): Promise<Outcome | null> {
   const lost = () => control.abort(new Ended("lost"));
   const results = openResults(ctx, run, { runId, done, lost });
   const isStopped = () => bulk?.goesOn !== true && done.failed > 0;
-  const isWhole = await goThrough({
-    ...setting,
-    source,
-    results,
-    isStopped,
-    isDone: (index) => done.has(index),
-  });
+  const deadlines = openDeadlines(ctx.clock, signal);
+  const isDone = (index: number) => done.has(index);
+  const way = { ...setting, source, results, deadlines, isStopped, isDone };
+  const isWhole = await goThrough(way).finally(deadlines.close);
   await results.close();
   signal.throwIfAborted();
   if (!isWhole && !isStopped()) return null;
@@ -68,7 +66,7 @@ export async function carryOutBulk(setting: Setting): Promise<Outcome | null> {
   return { status: "completed", result, staged, reads: source.reads };
 }
 
-interface Way extends Setting {
+interface Way extends Setting, Bulk {
   source: Source;
   results: Results;
   isStopped(): boolean;

@@ -14,6 +14,7 @@ import { ApprovalNeeded } from "../../resources/connections/approval.ts";
 import type { RunRow } from "../../resources/runs/table.ts";
 import { asAppError, pauseSeconds, toRunError } from "../failure.ts";
 import type { OpenRunContext } from "../run-context.ts";
+import type { Deadlines } from "./deadlines.ts";
 
 /** A larger result is an artifact. */
 const MAX_RESULT_CHARACTERS = 256 * 1024;
@@ -25,6 +26,7 @@ export interface Bulk {
   seen: Awaited<ReturnType<typeof openScope>>;
   opened: OpenRunContext;
   signal: AbortSignal;
+  deadlines: Deadlines;
 }
 
 /**
@@ -57,7 +59,7 @@ export async function carryOutItem(
 }
 
 async function once(
-  { ctx, run, seen, opened, signal }: Bulk,
+  { ctx, run, seen, opened, signal, deadlines }: Bulk,
   { index, item, attempt }: { index: number; item: Json; attempt: number },
 ): Promise<Done> {
   const executor = ctx.executors[run.kind];
@@ -67,26 +69,25 @@ async function once(
   const definition = await fillInWhole(ctx, executor, run.definition, { ...seen, scope }, signal);
   const checked = checkFilled(executor, definition);
   const seconds = timeoutOf(executor, definition);
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), seconds * 1000);
+  const deadline = deadlines.begin(seconds);
   const { context, dispose } = opened.forItem({
     id,
     index,
     attempt,
     scope,
-    signal: AbortSignal.any([signal, late.signal]),
+    signal: deadline.signal,
   });
   try {
     const done = await executor.execute(context, checked);
     if ("wait" in done) throw new AppError("invalid_state", "An item of so many can't wait for anybody.");
     return done;
   } catch (error) {
-    if (!late.signal.aborted || signal.aborted) throw error;
+    if (!deadline.isLate() || signal.aborted) throw error;
     throw new AppError("timeout", `The item took longer than its limit of ${seconds} s.`, {
       retryable: true,
     });
   } finally {
-    clearTimeout(timer);
+    deadline.end();
     await dispose();
   }
 }
