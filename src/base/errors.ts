@@ -61,6 +61,7 @@ export type ErrorCode =
   | "condition_error"
   | "definition_invalid"
   | "unexpected_status"
+  | "batch_failed" // what is in error.details.outcomes
   | "sql_error"
   | "sql_timeout"
   | "sql_memory"

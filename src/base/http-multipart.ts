@@ -7,7 +7,7 @@ export type Part = {
   name: string;
   contentType?: string;
   filename?: string;
-} & ({ content: string } | { base64: string });
+} & ({ content: string } | { base64: string } | { bytes: Uint8Array });
 
 /** The parts of one field: a list is one part for each of its items. */
 export function partsOf(name: string, value: Json, isFile: boolean): Part[] {
@@ -65,7 +65,8 @@ function headOf({ name, filename, contentType }: Part): string {
 const escaped = (name: string) =>
   name.toWellFormed().replaceAll("\r", "%0D").replaceAll("\n", "%0A").replaceAll('"', "%22");
 
-function bytesOf(part: Part): Buffer {
+function bytesOf(part: Part): Uint8Array {
+  if ("bytes" in part) return part.bytes;
   if ("content" in part) return Buffer.from(part.content.toWellFormed());
   if (/^[A-Za-z0-9+/]*={0,2}$/.test(part.base64) && part.base64.length % 4 === 0)
     return Buffer.from(part.base64, "base64");

@@ -3,6 +3,7 @@ import { AppError } from "../base/errors.ts";
 import { withoutSecrets } from "../base/hide.ts";
 import type { JsonObject } from "../base/json.ts";
 import { measure } from "../base/measure.ts";
+import { pauseSeconds } from "../base/retry.ts";
 import type { Context } from "../context.ts";
 import type { Waiting } from "../executors/contract.ts";
 import { type CommonFields, checkFilled, fillInWhole, timeoutOf } from "../queue/definition.ts";
@@ -12,7 +13,7 @@ import { openScope } from "../queue/scope.ts";
 import { ApprovalNeeded } from "../resources/connections/approval.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { carryOutBulk } from "./bulk/carry-out.ts";
-import { asAppError, Ended, NotWritten, pauseSeconds, toRunError } from "./failure.ts";
+import { asAppError, Ended, NotWritten, toRunError } from "./failure.ts";
 import type { DatasetLocks } from "./locks.ts";
 import { type OpenRunContext, openRunContext } from "./run-context.ts";
 import type { Slots } from "./slots.ts";
@@ -145,6 +146,6 @@ function outcomeOf(ctx: Context, failing: Failing): Outcome | null {
 
 /** When the next try is due; null when there is none left. */
 function nextTry(ctx: Context, run: RunRow, definition: JsonObject, error: AppError): string | null {
-  const pause = pauseSeconds(definition as CommonFields, error, run.retryCount + 1);
+  const pause = pauseSeconds((definition as CommonFields).retry ?? {}, error, run.retryCount + 1);
   return pause === null ? null : timestamp(ctx.clock, pause * 1000);
 }

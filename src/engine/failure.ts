@@ -1,10 +1,7 @@
 import { diskFull } from "../base/disk.ts";
 import { AppError, InvalidInput } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { CommonFields } from "../queue/definition.ts";
 import type { RunError } from "../resources/runs/table.ts";
-
-const DEFAULT_BACKOFF_SECONDS = [1, 5, 30, 120, 600];
 
 /** Why a run's signal aborts; tells cancel, stop and timeout apart. */
 export class Ended extends Error {
@@ -42,12 +39,3 @@ export const toRunError = (error: AppError, attempt: number): RunError => ({
   attempt,
   details: error.details as JsonObject | null,
 });
-
-/** The pause after a try, in seconds; null when there is no other. What the other side asked for is waited out. */
-export function pauseSeconds({ retry }: CommonFields, error: AppError, tries: number): number | null {
-  const { maxAttempts = 1, backoffSeconds = [] } = retry ?? {};
-  if (tries >= maxAttempts) return null;
-  const steps = backoffSeconds.length > 0 ? backoffSeconds : DEFAULT_BACKOFF_SECONDS;
-  const pause = steps[Math.min(tries - 1, steps.length - 1)] ?? 0;
-  return Math.max(pause, error.retryAfterSeconds ?? 0);
-}

@@ -4,9 +4,11 @@ import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { hideSecrets } from "../base/hide.ts";
 import type { Scope } from "../base/template.ts";
+import { fill } from "../compute/fill.ts";
 import { type Context, SYSTEM, write } from "../context.ts";
 import type { Executor, Progress, RunContext, RunLake } from "../executors/contract.ts";
 import type { Link } from "../providers/contract.ts";
+import type { CommonFields } from "../queue/definition.ts";
 import { recordProgress } from "../queue/end.ts";
 import { runTopic } from "../queue/enqueue.ts";
 import { ownerOf } from "../queue/finish.ts";
@@ -120,10 +122,15 @@ export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
     signal,
     scope,
     kept,
+    retry: (setting.definition as CommonFields).retry ?? {},
     clock: ctx.clock,
     egress: ctx.egress,
     sql: sqlFor(ctx),
     compute: ctx.compute,
+    fill: (definition, scope, options) => {
+      const { organizationId } = ctx;
+      return fill(ctx.compute, { definition, options }, { scope, kept }, { organizationId, signal });
+    },
     room: roomFor(ctx, { signal, undo, progress: diary.progress }),
     model: modelFor(ctx),
     agent: async (named) => withoutSlot(await openAgentNamed(ctx, named), setting.rest),

@@ -3,8 +3,9 @@ import type { Clock } from "../base/clock.ts";
 import type { Egress } from "../base/egress.ts";
 import type { Ids } from "../base/ids.ts";
 import type { Json, JsonObject } from "../base/json.ts";
+import type { Retry } from "../base/retry.ts";
 import type { Summary } from "../base/summary.ts";
-import type { Scope } from "../base/template.ts";
+import type { Scope, TemplateOptions } from "../base/template.ts";
 import type { StoredResult } from "../base/whole-scope.ts";
 import type { CatalogUse } from "../catalog/contract.ts";
 import type { Charts } from "../charts/contract.ts";
@@ -114,10 +115,14 @@ export interface RunContext {
   readonly scope: Scope;
   /** Results of steps that are too long to stand in `scope`: to be read in a child. */
   readonly kept: readonly StoredResult[];
+  /** What the definition says of further tries, for an executor that does parts of its work again. */
+  readonly retry: Retry;
   readonly clock: Clock;
   readonly egress: Egress;
   readonly sql: Sql;
   readonly compute: Compute;
+  /** Fills in templates with these names, and with `kept`; throws `template_error`. */
+  fill(definition: JsonObject, scope: Scope, options: TemplateOptions): Promise<JsonObject>;
   /**
    * Waits until there is room for so many bytes of what outside systems send, and holds it until the run ends; asked
    * again it gives no more. Runs of all organizations share it.
@@ -250,6 +255,8 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   readonly conditionFields?: readonly string[];
   /** Fields of code, as paths with `*` for list items: no templates are filled in there. */
   readonly codeFields?: readonly string[];
+  /** Fields whose templates it fills in by itself, from `ctx.scope`. */
+  lateFields?(definition: JsonObject): readonly string[];
   /** Connections that the definition names by their ids; looked up when the action is saved. Templates are left out. */
   connections?(definition: JsonObject): NamedConnection[];
   /** Fields of which one has to be there; the first is told as missing. The schema has all of them optional. */

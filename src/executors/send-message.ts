@@ -1,20 +1,14 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
-import { isObject } from "../base/json.ts";
-import { described, object, optional, uuid } from "../base/shape.ts";
+import { described, object, optional } from "../base/shape.ts";
 import type { Attachment, Letter, Sent } from "../mail/contract.ts";
-import type { Provider } from "../providers/contract.ts";
-import { defineExecutor, type NamedConnection, type RunContext } from "./contract.ts";
+import { defineExecutor, type RunContext } from "./contract.ts";
+import { connectionOf, FileReference, readFile } from "./files.ts";
 
 const MAX_ATTACHED_BYTES = 20 * 1024 * 1024;
 
 const address = () =>
   Type.String({ maxLength: 320, pattern: '^[^\\s@<>,;:"()\\[\\]\\\\]+@[^\\s@<>,;:"()\\[\\]\\\\]+$' });
-
-const FileReference = Type.Union([
-  object({ artifactId: uuid() }),
-  object({ connectionId: uuid(), path: Type.String({ minLength: 1, maxLength: 4096 }) }),
-]);
 
 const Definition = object({
   to: described("Mail addresses", Type.Array(address(), { minItems: 1, maxItems: 100 })),
@@ -36,7 +30,6 @@ const Definition = object({
     }),
   ),
 });
-type Definition = Static<typeof Definition>;
 
 /**
  * Hands a mail to the mail server of the connection, or to the operator's.
@@ -62,14 +55,9 @@ export const sendMessage = defineExecutor({
     id === "smtp" ? [] : [{ path: [], message: `A mail is sent by a connection of smtp, not of ${title}.` }],
 
   connections: ({ attachments }) =>
-    (Array.isArray(attachments) ? attachments : []).flatMap((reference, index): NamedConnection[] => {
-      const id = isObject(reference) ? reference.connectionId : undefined;
-      if (typeof id !== "string" || id.includes("{{")) return [];
-      const path = ["attachments", String(index), "connectionId"];
-      const refusal = ({ files, title }: Provider) =>
-        files ? null : `A connection of ${title} has no files to attach.`;
-      return [{ path, id, refusal }];
-    }),
+    (Array.isArray(attachments) ? attachments : []).flatMap((reference, index) =>
+      connectionOf(reference, ["attachments", String(index)]),
+    ),
 
   async execute(ctx, definition) {
     const send = await senderOf(ctx);
@@ -115,50 +103,16 @@ async function senderOf(ctx: RunContext): Promise<(letter: Letter) => Promise<Se
   throw new AppError("not_available", message);
 }
 
-async function attachmentsOf(
-  ctx: RunContext,
-  references: NonNullable<Definition["attachments"]>,
-): Promise<Attachment[]> {
+async function attachmentsOf(ctx: RunContext, references: readonly FileReference[]): Promise<Attachment[]> {
   let left = MAX_ATTACHED_BYTES;
   const attached: Attachment[] = [];
   if (references.length > 0) await ctx.room(MAX_ATTACHED_BYTES);
   for (const reference of references) {
-    const file = await fileOf(ctx, reference, left);
+    const file = await readFile(ctx, reference, left, tooMuch);
     left -= file.bytes.length;
     attached.push(file);
   }
   return attached;
-}
-
-async function fileOf(
-  ctx: RunContext,
-  reference: Static<typeof FileReference>,
-  left: number,
-): Promise<Attachment> {
-  if ("artifactId" in reference) {
-    const { fileName, mimeType, content } = await ctx.artifact(reference.artifactId);
-    if (content.size > left) throw tooMuch();
-    return { fileName, mimeType, bytes: await content.bytes() };
-  }
-  const { provider, link } = await ctx.openConnection(reference.connectionId, "read");
-  if (!provider.files)
-    throw new AppError("definition_invalid", `A connection of ${provider.id} has no files to attach.`);
-  const { path } = reference;
-  const { name, mimeType, size } = await provider.files.stat(link, path);
-  if (size !== null && size > left) throw tooMuch();
-  const bytes = await gather(await provider.files.read(link, path), left);
-  return { fileName: name, mimeType: mimeType ?? "application/octet-stream", bytes };
-}
-
-async function gather(stream: ReadableStream<Uint8Array>, left: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    size += chunk.length;
-    if (size > left) throw tooMuch();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 const tooMuch = () =>

@@ -55,6 +55,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   condition_error: 422,
   definition_invalid: 422,
   unexpected_status: 502,
+  batch_failed: 502,
   sql_error: 422,
   sql_timeout: 422,
   sql_memory: 422,

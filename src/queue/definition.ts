@@ -135,7 +135,7 @@ export function creationFaults(app: Pick<App, "executors">, raw: Json): Fault[] 
 
 /** The definition with its templates filled in. Throws `template_error`. */
 export function fillIn(executor: Executor, definition: JsonObject, scope: Scope): JsonObject {
-  const filled = resolveTemplates(definition, scope, pathsOf(executor));
+  const filled = resolveTemplates(definition, scope, fillPathsOf(executor, definition));
   if (!isObject(filled)) throw new AppError("definition_invalid", "The definition is not an object.");
   return filled;
 }
@@ -148,7 +148,7 @@ export async function fillInWhole(
   { scope, kept }: { scope: Scope; kept: readonly StoredResult[] },
   signal: AbortSignal,
 ): Promise<JsonObject> {
-  const work = { definition, options: pathsOf(executor) };
+  const work = { definition, options: fillPathsOf(executor, definition) };
   return fill(compute, work, { scope, kept }, { organizationId, signal });
 }
 
@@ -185,6 +185,13 @@ const pathsOf = (executor: Executor) => ({
   url: (executor.urlFields ?? []).map((path) => path.split(".")),
   skip: [...(executor.conditionFields ?? []), ...(executor.codeFields ?? [])].map((path) => path.split(".")),
 });
+
+/** The same when it runs: what the executor fills in by itself is left alone too. */
+function fillPathsOf(executor: Executor, definition: JsonObject) {
+  const paths = pathsOf(executor);
+  const late = executor.lateFields?.(definition) ?? [];
+  return { ...paths, skip: [...paths.skip, ...late.map((path) => path.split("."))] };
+}
 
 /** What becomes of a definition's fields when it runs, for whoever fills in a part of it before. */
 export function templateFieldsOf(app: Pick<App, "executors">, kind: ActionKind) {

@@ -2,6 +2,7 @@ import { AppError } from "../../base/errors.ts";
 import { withoutSecrets } from "../../base/hide.ts";
 import { uuidOf } from "../../base/ids.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
+import { pauseSeconds } from "../../base/retry.ts";
 import { summaryOf } from "../../base/summary.ts";
 import type { Context } from "../../context.ts";
 import type { Done } from "../../executors/contract.ts";
@@ -12,7 +13,7 @@ import { stageJson } from "../../resources/artifacts/keep.ts";
 import type { ArtifactRow } from "../../resources/artifacts/table.ts";
 import { ApprovalNeeded } from "../../resources/connections/approval.ts";
 import type { RunRow } from "../../resources/runs/table.ts";
-import { asAppError, pauseSeconds, toRunError } from "../failure.ts";
+import { asAppError, toRunError } from "../failure.ts";
 import type { OpenRunContext } from "../run-context.ts";
 import type { Deadlines } from "./deadlines.ts";
 
@@ -48,7 +49,9 @@ export async function carryOutItem(
       if (signal.aborted) return null;
       const error = knownError(bulk, thrown);
       if (error.code === "internal") ctx.log.report(thrown, { runId: run.id, item: index });
-      const pause = error.retryable ? pauseSeconds(run.definition as CommonFields, error, attempt) : null;
+      const pause = error.retryable
+        ? pauseSeconds((run.definition as CommonFields).retry ?? {}, error, attempt)
+        : null;
       if (pause === null) {
         const json = JSON.stringify(toRunError(error, attempt));
         return { result: { index, isCompleted: false, json }, artifacts: [] };

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { headerFault } from "../../base/http-message.ts";
+import { type BodyType, headerFault } from "../../base/http-message.ts";
 import type { Part } from "../../base/http-multipart.ts";
 import { jmespathFault } from "../../base/jmespath.ts";
 import { anything, described, jsonObject, map, object, oneOf, uuid } from "../../base/shape.ts";
@@ -43,9 +43,16 @@ export const Definition = object({
       map(Type.Union([scalar, Type.Array(scalar)])),
     ),
   ),
-  body: Type.Optional(described("Any JSON, or a text", anything())),
+  body: Type.Optional(
+    described(
+      "Any JSON, a text, or {file: {artifactId}} or {file: {connectionId, path}}, which is sent as it is",
+      anything(),
+    ),
+  ),
   bodyType: Type.Optional(
-    oneOf(["json", "form", "text"], { description: "text for a string, json for all else" }),
+    oneOf(["json", "form", "text", "multipart"], {
+      description: "text for a string, json for all else; multipart for fields some of which are files",
+    }),
   ),
   followRedirects: Type.Optional(Type.Boolean({ description: "true by default" })),
   expectStatus: Type.Optional(
@@ -70,6 +77,29 @@ export const Definition = object({
     }),
   ),
   pagination: Type.Optional(Pagination),
+  batch: Type.Optional(
+    object(
+      {
+        items: described(
+          "A list, or {artifactId} of a file with a line of JSON for each",
+          Type.Union([
+            Type.Array(anything(), { title: "List" }),
+            object({ artifactId: uuid() }, { title: "File" }),
+          ]),
+        ),
+        size: Type.Optional(
+          described(
+            "So many items go in one request; 100 by default",
+            Type.Integer({ minimum: 1, maximum: 1000 }),
+          ),
+        ),
+      },
+      {
+        description:
+          "One request for each batch of items: {{items}} stands for them in url, headers, query and body, and is the body where there is none",
+      },
+    ),
+  ),
   saveAs: Type.Optional(
     object(
       { title: Type.String({ minLength: 1, maxLength: 200 }) },
@@ -79,10 +109,26 @@ export const Definition = object({
 });
 export type Definition = Static<typeof Definition>;
 /** A definition that says itself what is sent; an endpoint of the catalog may have a form of parts in place of a body. */
-export type Request = Omit<Definition, "api"> & { url: string; parts?: readonly Part[] };
+export type Request = Omit<Definition, "api" | "bodyType"> & {
+  url: string;
+  bodyType?: BodyType;
+  parts?: readonly Part[];
+  /** A file as the body. */
+  file?: { bytes: Uint8Array<ArrayBuffer>; mimeType: string };
+};
 
 /** Said by the endpoint or tool that is called. */
-const OF_A_URL = ["url", "method", "headers", "query", "body", "bodyType", "pagination", "saveAs"] as const;
+const OF_A_URL = [
+  "url",
+  "method",
+  "headers",
+  "query",
+  "body",
+  "bodyType",
+  "pagination",
+  "batch",
+  "saveAs",
+] as const;
 
 /** Faults that the shape can't say. */
 export function definitionFaults(definition: Definition): { path: string[]; message: string }[] {
@@ -96,7 +142,9 @@ export function definitionFaults(definition: Definition): { path: string[]; mess
   }
   const body = bodyFault(definition);
   if (body) faults.push({ path: ["body"], message: body });
-  const { responseExtract, pagination, saveAs } = definition;
+  const { responseExtract, pagination, saveAs, batch } = definition;
+  if (batch && (pagination !== undefined || saveAs !== undefined))
+    faults.push({ path: ["batch"], message: "Leave out pagination and saveAs: a batch has one reply." });
   if (saveAs && (responseExtract !== undefined || pagination !== undefined))
     faults.push({
       path: ["saveAs"],

@@ -6,6 +6,8 @@ import { anything, described, map, nullable, object, optional } from "../../base
 import { type Done, defineExecutor, type RunContext, type Waiting } from "../contract.ts";
 import { isFixedAddress } from "../page/address.ts";
 import { approvalOf, callApi, callHash, checkInput } from "./api.ts";
+import { BATCH_FIELDS, sendBatches } from "./batch.ts";
+import { bodyConnections, bodyPartFaults, withFiles } from "./body.ts";
 import {
   type ApiCall,
   bodyFault,
@@ -55,6 +57,8 @@ export const httpRequest = defineExecutor({
     !isFixedAddress(url),
   definition: Definition,
   urlFields: ["url"],
+  lateFields: ({ batch }) => (batch === undefined ? [] : BATCH_FIELDS),
+  connections: bodyConnections,
   inBulk: ({ api, saveAs, batch }) => api === undefined && saveAs === undefined && batch === undefined,
   oneOf: ["url", "api"],
   result: object({
@@ -70,15 +74,22 @@ export const httpRequest = defineExecutor({
     bytes: Type.Integer(),
     truncated: Type.Boolean(),
     artifactId: optional(described("Of the file, with saveAs", Type.String())),
+    outcomes: optional(
+      described(
+        "With batch: what became of each item; of more than 10,000 those that failed",
+        Type.Array(object({ index: Type.Integer(), status: nullable(Type.Integer()), ok: Type.Boolean() })),
+      ),
+    ),
   }),
 
-  check: definitionFaults,
+  check: (definition) => [...definitionFaults(definition), ...bodyPartFaults(definition)],
 
   async execute(ctx, definition) {
-    const { api, url } = definition;
+    const { api, url, batch } = definition;
     if (api) return callCatalog(ctx, definition, api);
     if (url === undefined) throw new AppError("definition_invalid", "url: Field required, or api.");
-    return request(ctx, { ...definition, url });
+    if (batch) return sendBatches(ctx, { ...definition, url, batch });
+    return request(ctx, await withFiles(ctx, { ...definition, url }));
   },
 });
 

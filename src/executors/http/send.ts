@@ -143,7 +143,8 @@ export function sender(ctx: Outbox, definition: Request, access: Access | null):
   };
 }
 
-function sentBody({ bodyType, parts }: Request, request: PageRequest) {
+function sentBody({ bodyType, parts, file }: Request, request: PageRequest) {
+  if (file !== undefined) return { content: file.bytes, contentType: file.mimeType };
   if (parts !== undefined) return multipartOf(parts);
   if (request.body === undefined) return null;
   const { text: content, contentType } = bodyOf(request.body, bodyType);

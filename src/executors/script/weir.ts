@@ -119,12 +119,15 @@ function requestOf(asked: Json | undefined): Request {
   ];
   if (told.length === 0) {
     if (value.api) told.push({ field: "request.api", msg: "Scripts send requests by url" });
+    if (value.batch) told.push({ field: "request.batch", msg: "Scripts send one request at a time" });
+    if (value.bodyType === "multipart")
+      told.push({ field: "request.bodyType", msg: "Scripts send json, form or text" });
     if (value.url === undefined) told.push({ field: "request.url", msg: "Field required" });
     if ((value.maxBytes ?? 0) > MAX_REPLY_BYTES)
       told.push({ field: "request.maxBytes", msg: `At most ${MAX_REPLY_BYTES} for a script` });
   }
-  const { url, api: _, ...rest } = value;
-  if (told.length > 0 || url === undefined)
+  const { url, bodyType, api: _, batch: __, ...rest } = value;
+  if (told.length > 0 || url === undefined || bodyType === "multipart")
     throw new AppError("definition_invalid", told.map(({ field, msg }) => `${field}: ${msg}`).join("; "));
-  return { ...rest, url };
+  return { ...rest, url, ...(bodyType === undefined ? {} : { bodyType }) };
 }

@@ -1,0 +1,207 @@
+import { AppError } from "../../base/errors.ts";
+import { withoutSecrets } from "../../base/hide.ts";
+import type { Reply } from "../../base/http-message.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { readStored, wholeOf } from "../../base/long-json.ts";
+import { pauseSeconds } from "../../base/retry.ts";
+import { read } from "../../base/shape.ts";
+import type { Done, RunContext } from "../contract.ts";
+import { withFiles } from "./body.ts";
+import { bodyFault, Definition, isBodiless } from "./definition.ts";
+import { byOf, makeResult } from "./result.ts";
+import { type Access, openAccess, sender, startOf } from "./send.ts";
+
+const DEFAULT_SIZE = 100;
+const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
+/** Of so many items it is said one by one what became of them; of more, of those that failed. */
+const MAX_OUTCOMES = 10_000;
+/** Failures that are told with their reasons. */
+const MAX_REASONS = 10;
+
+/** What is filled in for each batch. */
+export const BATCH_FIELDS = ["url", "headers", "query", "body"] as const;
+
+type Batched = Definition & { batch: NonNullable<Definition["batch"]>; url: string };
+
+interface Ended {
+  from: number;
+  count: number;
+  status: number | null;
+  error: AppError | null;
+}
+
+/**
+ * Sends one request for each batch of items, in order. A batch that fails is tried again by itself, and the others are
+ * sent all the same; then the run fails with `batch_failed` where any is left. Each carries an `Idempotency-Key` of its
+ * own, the same at each try of the run.
+ */
+export async function sendBatches(ctx: RunContext, definition: Batched): Promise<Done> {
+  const { batch, method = "GET", responseExtract = null } = definition;
+  const mayChange = !isBodiless(method) || definition.body !== undefined;
+  const access = await openAccess(ctx, mayChange ? "write" : "read");
+  const secrets = () => access?.secrets() ?? [];
+  const ended: Ended[] = [];
+  const replies: Reply[] = [];
+  let left = definition.maxBytes ?? DEFAULT_MAX_BYTES;
+  let from = 0;
+  try {
+    for await (const items of batchesOf(ctx, batch.items, batch.size ?? DEFAULT_SIZE)) {
+      const total = Array.isArray(batch.items) ? { total: batch.items.length } : {};
+      ctx.progress({ phase: "requesting", current: from, ...total, unit: "items" });
+      const number = ended.length + 1;
+      const one = await tried(ctx, () => sendOne(ctx, definition, access, { items, number, maxBytes: left }));
+      if (one.reply) {
+        replies.push(one.reply);
+        left = Math.max(0, left - one.reply.bytes);
+      }
+      const error = one.error && (withoutSecrets(one.error, secrets()) as AppError);
+      if (error) ctx.log("error", `Items ${from} to ${from + items.length - 1}: ${error.message}`);
+      ended.push({ from, count: items.length, status: one.reply?.status ?? statusIn(error), error });
+      from += items.length;
+    }
+    ctx.progress({ phase: "requesting", current: from, total: from, unit: "items" });
+    refuseFailed(ended);
+    if (replies.some(({ truncated }) => truncated))
+      ctx.log("warn", "The replies together are longer than maxBytes, and were cut off.");
+    const last = replies.at(-1);
+    const work = {
+      status: last?.status ?? 0,
+      headers: last?.headers ?? {},
+      isPaged: true,
+      itemsPath: null,
+      responseExtract,
+      secrets: [...secrets()],
+    };
+    return withOutcomes(await makeResult(byOf(ctx), work, replies), outcomesOf(ended));
+  } catch (error) {
+    throw withoutSecrets(error, secrets());
+  }
+}
+
+async function* batchesOf(
+  ctx: RunContext,
+  items: Batched["batch"]["items"],
+  size: number,
+): AsyncGenerator<Json[]> {
+  if (Array.isArray(items)) {
+    for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size) as Json[];
+    return;
+  }
+  let batch: Json[] = [];
+  for await (const item of itemsIn((await ctx.artifact(items.artifactId)).content)) {
+    batch.push(item);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** A list, or a value on each line. */
+async function* itemsIn(content: Blob): AsyncGenerator<Json> {
+  if ((await content.slice(0, 1).text()) === "[") {
+    const list = await wholeOf(readStored(await content.text()));
+    if (Array.isArray(list)) yield* list;
+    return;
+  }
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const piece of content.stream() as unknown as AsyncIterable<Uint8Array>) {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line !== "") yield parsed(line);
+  }
+  if (rest !== "") yield parsed(rest);
+}
+
+function parsed(line: string): Json {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw new AppError("definition_invalid", "batch.items: the file has a line that is no JSON.");
+  }
+}
+
+/** Sends one batch, as often as the definition says. */
+async function tried(
+  ctx: RunContext,
+  work: () => Promise<Reply>,
+): Promise<{ reply: Reply | null; error: AppError | null }> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return { reply: await work(), error: null };
+    } catch (error) {
+      ctx.signal.throwIfAborted();
+      if (!(error instanceof AppError)) throw error;
+      const pause = error.retryable ? pauseSeconds(ctx.retry, error, attempt) : null;
+      if (pause === null) return { reply: null, error };
+      ctx.log("warn", `${error.message} The batch is sent again in ${pause} s.`);
+      await ctx.clock.sleep(pause * 1000, ctx.signal);
+      ctx.signal.throwIfAborted();
+    }
+  }
+}
+
+interface Batch {
+  items: Json[];
+  number: number;
+  maxBytes: number;
+}
+
+async function sendOne(
+  ctx: RunContext,
+  definition: Batched,
+  access: Access | null,
+  { items, number, maxBytes }: Batch,
+): Promise<Reply> {
+  const { batch: _, url, headers, query, body, ...rest } = definition;
+  const isDefault = body === undefined && !isBodiless(rest.method ?? "GET");
+  const fields = Object.entries({ url, headers, query, body: isDefault ? "{{items}}" : body });
+  const given = Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as JsonObject;
+  const filled = { ...rest, ...(await ctx.fill(given, { ...ctx.scope, items }, { url: [["url"]] })) };
+  const { value, faults } = read(Definition, filled, []);
+  const [fault] = faults;
+  if (fault) throw new AppError("definition_invalid", `${fault.loc.join(".")}: ${fault.msg}`);
+  const request = await withFiles(ctx, { ...value, url: value.url ?? "" });
+  const bodiless = bodyFault(request);
+  if (bodiless) throw new AppError("definition_invalid", bodiless);
+  return sender(ctx, request, access)(startOf(request, access), number, maxBytes);
+}
+
+const statusIn = (error: AppError | null): number | null =>
+  typeof error?.details?.status === "number" ? error.details.status : null;
+
+type Told = { index: number; status: number | null; ok: boolean };
+
+/** What became of each item; of very many only those that failed. */
+function outcomesOf(ended: readonly Ended[]): Told[] {
+  const all = ended.reduce((sum, { count }) => sum + count, 0);
+  const told = all > MAX_OUTCOMES ? ended.filter(({ error }) => error !== null) : ended;
+  const outcomes: Told[] = [];
+  for (const { from, count, status, error } of told)
+    for (let n = 0; n < count && outcomes.length < MAX_OUTCOMES; n++)
+      outcomes.push({ index: from + n, status, ok: error === null });
+  return outcomes;
+}
+
+function refuseFailed(ended: readonly Ended[]): void {
+  const failed = ended.filter(({ error }) => error !== null);
+  const [first] = failed;
+  if (!first?.error) return;
+  const reasons = failed
+    .slice(0, MAX_REASONS)
+    .map(({ from, count, error }) => ({ from, count, code: error?.code, message: error?.message }));
+  throw new AppError(
+    "batch_failed",
+    `${failed.length} of ${ended.length} batches failed, the first with: ${first.error.message}`,
+    { details: { outcomes: outcomesOf(ended), failures: reasons } },
+  );
+}
+
+function withOutcomes(made: Awaited<ReturnType<typeof makeResult>>, outcomes: readonly Told[]): Done {
+  if (!("whole" in made)) return { result: { ...made.result, outcomes: [...outcomes] } };
+  const { json, summary } = made.whole;
+  const more = Buffer.from(`,"outcomes":${JSON.stringify(outcomes)}}`);
+  const whole = { json: Buffer.concat([json.subarray(0, json.length - 1), more]), summary };
+  return { result: made.result, whole };
+}
