@@ -9,8 +9,10 @@ export interface Received {
   to: string[];
   /** Header fields by their names in lower case. */
   headers: Record<string, string>;
-  /** Decoded, line feeds alone. */
+  /** Decoded, line feeds alone; of a mail with both, what is not HTML. */
   text: string;
+  /** Null in a mail without. */
+  html: string | null;
   /** The whole message as it came. */
   raw: string;
   isSecure: boolean;
@@ -70,8 +72,22 @@ export async function startSmtp(options: SMTPServerOptions & { user?: string; pa
   };
 }
 
-function read(raw: string): Pick<Received, "headers" | "text"> {
-  const [head = "", ...body] = raw.replaceAll("\r\n", "\n").split("\n\n");
+function read(raw: string): Pick<Received, "headers" | "text" | "html"> {
+  const whole = part(raw.replaceAll("\r\n", "\n"));
+  const { headers } = whole;
+  const [, boundary] =
+    /^multipart\/alternative;.*boundary="([^"]+)"/.exec(headers["content-type"] ?? "") ?? [];
+  if (boundary === undefined) return { headers, text: whole.text, html: null };
+  const parts = whole.text
+    .split(`--${boundary}`)
+    .slice(1, -1)
+    .map((text) => part(text.slice(1, -1)));
+  const of = (type: string) => parts.find(({ headers }) => headers["content-type"]?.startsWith(type))?.text;
+  return { headers, text: of("text/plain") ?? "", html: of("text/html") ?? null };
+}
+
+function part(raw: string): { headers: Record<string, string>; text: string } {
+  const [head = "", ...body] = raw.split("\n\n");
   const lines = head.replace(/\n[ \t]+/g, " ").split("\n");
   const headers = Object.fromEntries(
     lines.map((line) => [

@@ -156,6 +156,20 @@ describe("the mailed link", () => {
     expect(app.peer.received[0]?.text).toContain('"Prize https: //evil.example/win"');
   });
 
+  test("is the only address in the mail's HTML, which carries no markup of a name", async () => {
+    await using app = await startWithMail();
+    const name = `A&B <img src="//evil.example/x.png"> </body><a href='https://evil.example'>free</a>`;
+    await app.owner("PATCH", "/api/v1/organizations/current", { name });
+    await invite(app.owner, "grace@example.com");
+    const [mail] = app.peer.received;
+    const html = mail?.html ?? "";
+    const link = app.peer.linkTo("grace@example.com").href;
+    expect(html.match(/https?:\/\/[^"]+|src=(?!&quot;)|url\(/g)).toEqual([link]);
+    expect(html.match(/<(?:a|img|script|link)\b/g)).toEqual(["<a"]);
+    expect(html).toContain("A&amp;B &lt;img src=&quot;//evil.example/x.png&quot;&gt;");
+    expect(mail?.headers["content-type"]).toStartWith("multipart/alternative");
+  });
+
   test("that can't be sent is told with the invitation, which stands", async () => {
     await using silent = await startApp({ engine: false });
     const [warning] = (await invite(silent.owner, "grace@example.com")).warnings;

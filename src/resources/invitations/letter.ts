@@ -1,5 +1,6 @@
 import { eq } from "drizzle-orm";
 import type { Context } from "../../context.ts";
+import { letterOf, oneLine } from "../../mail/letter.ts";
 import { apiKeys } from "../api-keys/table.ts";
 import { mail } from "../mail/service.ts";
 import { organizations } from "../organizations/table.ts";
@@ -17,19 +18,17 @@ export async function mailInvitation(
     .from(organizations)
     .where(eq(organizations.id, ctx.organizationId));
   const name = oneLine(organization?.name ?? "");
-  const letter = {
-    to: email,
+  const letter = letterOf(email, {
     subject: `Invitation to ${name} on Weir`,
-    text: `Hello,
-
-${oneLine(await inviterOf(ctx, createdBy))} invites you to join the organization "${name}" on Weir, with the role ${role}.
-
-To accept the invitation, open this link:
-${link}
-
-The link is valid for seven days and can be used once. If you don't know the sender, ignore this mail.
-`,
-  };
+    lines: [
+      "Hello,",
+      `${oneLine(await inviterOf(ctx, createdBy))} invites you to join the organization "${name}" on Weir, with the role ${role}.`,
+    ],
+    link: { label: "Accept the invitation", url: link },
+    foot: [
+      "The link is valid for seven days and can be used once. If you don't know the sender, ignore this mail.",
+    ],
+  });
   const warning = await mail(ctx, letter, { key: ctx.organizationId, correlationId: ctx.correlationId });
   return warning && `${warning} Send the link yourself.`;
 }
@@ -44,10 +43,3 @@ async function inviterOf({ db }: Context, id: string): Promise<string> {
   const [key] = await db.select({ name: apiKeys.name }).from(apiKeys).where(eq(apiKeys.id, id));
   return `The API key "${key?.name ?? id}"`;
 }
-
-/** What others chose as a name takes one line, and no link in it works. */
-const oneLine = (text: string) =>
-  text
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
-    .replaceAll("://", ": //")
-    .slice(0, 100);

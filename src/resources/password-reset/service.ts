@@ -4,6 +4,7 @@ import { AppError } from "../../base/errors.ts";
 import { type App, contextFor, write } from "../../context.ts";
 import { hashPassword } from "../../crypto/passwords.ts";
 import { hashToken, makeToken } from "../../crypto/tokens.ts";
+import { letterOf } from "../../mail/letter.ts";
 import { mail } from "../mail/service.ts";
 import { claim } from "../sign-in/claim.ts";
 import type { Visitor } from "../sign-in/setup.ts";
@@ -34,17 +35,14 @@ export async function sendReset(app: App, email: string, correlationId: string):
     await db.delete(passwordResets).where(lt(passwordResets.expiresAt, row.createdAt));
     await db.insert(passwordResets).values(row);
   });
-  const letter = {
-    to: user.email,
+  const letter = letterOf(user.email, {
     subject: "New password for Weir",
-    text: `Hello,
-
-someone asked for a new password for your account on Weir. To choose one, open this link:
-${app.baseUrl()}/reset?token=${token}
-
-The link is valid for one hour and can be used once. A new password signs you out everywhere and ends your access tokens. If you didn't ask for it, ignore this mail: nothing changes.
-`,
-  };
+    lines: ["Hello,", "someone asked for a new password for your account on Weir."],
+    link: { label: "Choose a new password", url: `${app.baseUrl()}/reset?token=${token}` },
+    foot: [
+      "The link is valid for one hour and can be used once. A new password signs you out everywhere and ends your access tokens. If you didn't ask for it, ignore this mail: nothing changes.",
+    ],
+  });
   await mail(app, letter, { key: `reset:${normalEmail(email)}`, correlationId, rate: LINK_RATE });
 }
 
