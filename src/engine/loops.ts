@@ -5,9 +5,10 @@ import { continueDueRuns } from "../flows/continue.ts";
 import { startDueSchedules } from "../flows/due.ts";
 import { openFollower } from "../flows/follow.ts";
 import { type Counted, watchAutomations } from "../flows/watch.ts";
-import { sendDueAlerts } from "../resources/alerts/alerts.ts";
 import { continueTurns, failLostTurns } from "../resources/chat/recover.ts";
 import { expireDueDecisions } from "../resources/decisions/expire.ts";
+import { openNoticeSender } from "../resources/notices/send.ts";
+import { NOTICES_TOPIC } from "../resources/notices/table.ts";
 import { keepGrants } from "../resources/openid/refresh.ts";
 import { GRANTS_TOPIC } from "../resources/sessions/service.ts";
 import { sendDueReplies } from "../resources/slack/replies.ts";
@@ -57,11 +58,12 @@ export const LOOPS = {
     wakenBy: GRANTS_TOPIC,
     open: (app) => () => keepGrants(app),
   },
-  /** Sends what `alerts` and `expect` of an automation are to tell: that deliveries fail, or that it is stale. */
-  alertSender: {
-    name: "alert sender",
+  /** Sends people and machines what they are to hear of: automations that fail, approvals that are open. */
+  noticeSender: {
+    name: "notice sender",
     restMs: 1_000,
-    open: (app) => (signal) => sendDueAlerts(app, signal),
+    wakenBy: NOTICES_TOPIC,
+    open: openNoticeSender,
   },
   /** Tells people in Slack how what they have started there has ended. */
   slackReplySender: {

@@ -3,8 +3,8 @@ import { timestamp } from "../base/clock.ts";
 import type { App } from "../context.ts";
 import { idempotencyKeys } from "../http/idempotency.ts";
 import { deviceCodes } from "../resources/device/table.ts";
-import { webhookAlerts } from "../resources/inbound/table.ts";
 import { invitations } from "../resources/invitations/table.ts";
+import { notices } from "../resources/notices/table.ts";
 import { sessions } from "../resources/sessions/table.ts";
 import { forgetOld } from "../resources/slack/seen.ts";
 import { settings } from "../store/settings.ts";
@@ -92,21 +92,12 @@ export async function* sweepInvitations(app: App): AsyncGenerator<void> {
 
 /** Deletes notices that were sent or given up a month ago: no window of failures is longer. */
 export async function* sweepNotices(app: App): AsyncGenerator<void> {
-  const old = and(
-    isNull(webhookAlerts.dueAt),
-    lt(webhookAlerts.createdAt, timestamp(app.clock, -ENDED_FOR_MS)),
-  );
+  const old = and(isNull(notices.dueAt), lt(notices.createdAt, timestamp(app.clock, -ENDED_FOR_MS)));
   for (;;) {
-    const found = await app.store.db
-      .select({ id: webhookAlerts.id })
-      .from(webhookAlerts)
-      .where(old)
-      .limit(BATCH);
+    const found = await app.store.db.select({ id: notices.id }).from(notices).where(old).limit(BATCH);
     if (found.length === 0) return;
     const ids = found.map(({ id }) => id);
-    await app.store.write(
-      async (db) => void (await db.delete(webhookAlerts).where(inArray(webhookAlerts.id, ids))),
-    );
+    await app.store.write(async (db) => void (await db.delete(notices).where(inArray(notices.id, ids))));
     if (found.length < BATCH) return;
     yield;
   }

@@ -6,7 +6,8 @@ import { LEASE_MS } from "../queue/claim.ts";
 import { RUNS_TOPIC } from "../queue/enqueue.ts";
 import type { AutomationConfig } from "../resources/automations/config.ts";
 import { automationRuns, automations } from "../resources/automations/table.ts";
-import { webhookAlerts, webhookDeliveries } from "../resources/inbound/table.ts";
+import { webhookDeliveries } from "../resources/inbound/table.ts";
+import { notices } from "../resources/notices/table.ts";
 import { actionRuns } from "../resources/runs/table.ts";
 import { OUTBOUND_TOPIC, outboundDeliveries } from "../resources/webhooks/table.ts";
 import type { WriteDb } from "../store/store.ts";
@@ -83,7 +84,7 @@ async function mendRuns(app: App, db: WriteDb, now: string): Promise<number> {
   return runs.length + leased.length + flows.length;
 }
 
-/** Outbound deliveries and alerts. What a process has in hand is left to it. */
+/** Outbound deliveries and notices. What a process has in hand is left to it. */
 async function mendDeliveries(db: WriteDb, now: string): Promise<number> {
   const since = sql`coalesce(${outboundDeliveries.completedAt}, ${outboundDeliveries.createdAt})`;
   const deliveries = await db
@@ -97,12 +98,12 @@ async function mendDeliveries(db: WriteDb, now: string): Promise<number> {
       ),
     )
     .returning({ id: outboundDeliveries.id });
-  const alerts = await db
-    .update(webhookAlerts)
+  const told = await db
+    .update(notices)
     .set({ dueAt: now })
-    .where(sql`${webhookAlerts.dueAt} > ${now} and ${webhookAlerts.createdAt} > ${now}`)
-    .returning({ id: webhookAlerts.id });
-  return deliveries.length + alerts.length;
+    .where(sql`${notices.dueAt} > ${now} and ${notices.createdAt} > ${now}`)
+    .returning({ id: notices.id });
+  return deliveries.length + told.length;
 }
 
 /** `now`, and the time that lay between `since` and `due`. */

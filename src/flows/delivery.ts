@@ -1,7 +1,6 @@
 import { eq, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import type { WriteContext } from "../context.ts";
-import { raiseAlert } from "../resources/alerts/alerts.ts";
 import type { AutomationConfig } from "../resources/automations/config.ts";
 import { type AutomationRunRow, automations } from "../resources/automations/table.ts";
 import { buryDelivery, digUp, putInboundBack } from "../resources/dead-letters/bury.ts";
@@ -11,6 +10,7 @@ import {
   deliveryAttempts,
   webhookDeliveries,
 } from "../resources/inbound/table.ts";
+import { noticeWebhookFailures } from "../resources/notices/webhook-failures.ts";
 import type { RunError } from "../resources/runs/table.ts";
 import { insertInto, prepared } from "../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../store/store.ts";
@@ -110,7 +110,7 @@ export async function deliveryEnded(
   const status: DeliveryStatus = isWorthReplay(run.error) ? "dead_letter" : "failed";
   await save(tx, delivery, { status, replyCode: 500, error: run.error, nextAttemptAt: null });
   if (status === "dead_letter" || delivery.replayOf !== null) await buryDelivery(tx, delivery, run.error);
-  if (automation) await raiseAlert(tx, delivery, automation, run.error);
+  if (automation) await noticeWebhookFailures(tx, delivery, automation, run.error);
   return null;
 }
 

@@ -2,7 +2,6 @@ import { and, eq, inArray, isNull, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import type { JsonObject } from "../base/json.ts";
 import { type Actor, type App, contextForRun, type WriteContext, write } from "../context.ts";
-import { putNotice } from "../resources/alerts/alerts.ts";
 import type { Expectation } from "../resources/automations/config.ts";
 import {
   automationRuns,
@@ -11,6 +10,7 @@ import {
   type WatchRow,
 } from "../resources/automations/table.ts";
 import { record } from "../resources/events/service.ts";
+import { putNotice } from "../resources/notices/put.ts";
 import type { ReadDb } from "../store/store.ts";
 import { version } from "../version.ts";
 
@@ -181,6 +181,8 @@ async function closeWatch(tx: WriteContext, id: string): Promise<void> {
 async function tell(tx: WriteContext, seen: Seen, facts: JsonObject): Promise<void> {
   const { id, name, expect } = seen;
   await record(tx, "automation.stale", { type: "automation", id }, { name, ...facts });
-  if (expect.notifyUrl !== undefined)
-    await putNotice(tx, id, "automation.stale", expect.notifyUrl, { automation: { id, name }, ...facts });
+  if (expect.notifyUrl === undefined) return;
+  const to = { channel: "url", target: expect.notifyUrl, userId: null } as const;
+  const noticed = { automation: { id, name }, ...facts };
+  await putNotice(tx, { kind: "automation.stale", automationId: id, to, facts: noticed });
 }

@@ -37,6 +37,7 @@ import sessionEnds from "../../migrations/0045_session_ends.sql" with { type: "t
 import privateDecisions from "../../migrations/0046_private_decisions.sql" with { type: "text" };
 import testRuns from "../../migrations/0049_test_runs.sql" with { type: "text" };
 import versions from "../../migrations/0050_versions.sql" with { type: "text" };
+import notices from "../../migrations/0052_notices.sql" with { type: "text" };
 import bulkSteps from "../../migrations/0054_bulk_steps.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
@@ -81,5 +82,6 @@ export const migrations: readonly Migration[] = [
   { name: "0046_private_decisions", sql: privateDecisions },
   { name: "0049_test_runs", sql: testRuns },
   { name: "0050_versions", sql: versions },
+  { name: "0052_notices", sql: notices },
   { name: "0054_bulk_steps", sql: bulkSteps },
 ];

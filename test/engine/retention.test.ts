@@ -319,11 +319,11 @@ test("invitations and notices go a month after their end, and an open one stays"
     alerts: { failureThreshold: 1, failureWindow: 60, notifyUrl: receiver.url },
   });
   await send(app, "{}");
-  while ((await rowsIn(app, "webhook_alerts where due_at is null")) === 0) await Bun.sleep(10);
+  while ((await rowsIn(app, "notices where due_at is null")) === 0) await Bun.sleep(10);
   expect(receiver.got).toHaveLength(1);
   await later(app, 36);
   await invite("alan@example.com");
-  expect(await rowsIn(app, "webhook_alerts")).toBe(0);
+  expect(await rowsIn(app, "notices")).toBe(0);
   await later(app, 2);
   const { items } = (await owner("GET", "/api/v1/organizations/invitations")).body;
   expect(items.map(({ email }: { email: string }) => email)).toEqual(["alan@example.com"]);

@@ -6,7 +6,8 @@ import { openLimiter } from "../../src/base/limit.ts";
 import { startEngine } from "../../src/engine/start.ts";
 import { automationRuns } from "../../src/resources/automations/table.ts";
 import { events } from "../../src/resources/events/table.ts";
-import { webhookAlerts, webhookDeliveries } from "../../src/resources/inbound/table.ts";
+import { webhookDeliveries } from "../../src/resources/inbound/table.ts";
+import { notices } from "../../src/resources/notices/table.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
 import vectors from "../crypto/vectors.json" with { type: "json" };
 import { startApp, turnableClock } from "../support/app.ts";
@@ -752,7 +753,7 @@ describe("alerts", () => {
     await send(app, body);
     for (let tries = 1; tries <= 3; tries++) {
       await eventually(async () => {
-        const [alert] = await app.app.store.db.select().from(webhookAlerts);
+        const [alert] = await app.app.store.db.select().from(notices);
         return alert?.attempts === tries;
       });
       app.clock.turn(31_000);
@@ -760,7 +761,7 @@ describe("alerts", () => {
     await Bun.sleep(200);
     expect(watcher.got).toHaveLength(3);
     expect(new Set(watcher.got.map(({ text }) => text)).size).toBe(1);
-    expect(app.logged.filter((line) => line.includes("an alert about failing webhooks"))).toHaveLength(3);
+    expect(app.logged.filter((line) => line.includes('"kind":"webhook.failing"'))).toHaveLength(3);
   });
 
   test("of an organization whose watchers never answer delay no other's", async () => {
@@ -778,15 +779,18 @@ describe("alerts", () => {
       id: app.app.ids.uuid(),
       organizationId: flow.body.tenantId as string,
       automationId: flow.body.id as string,
-      type: "automation.stale" as const,
+      kind: "automation.stale" as const,
       createdAt: at,
-      notifyUrl: deaf.url,
-      body: "{}",
+      thing: app.app.ids.uuid(),
+      channel: "url" as const,
+      target: deaf.url,
+      facts: {},
+      count: 1,
       attempts: 0,
       dueAt: at,
     }));
     await app.app.store.write(async (db) => {
-      await db.insert(webhookAlerts).values(rows);
+      await db.insert(notices).values(rows);
     });
     await until(app.owner, AUTOMATIONS, () => deaf.got.length > 0);
     await makeHook(app, {

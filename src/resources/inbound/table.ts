@@ -61,22 +61,3 @@ export const webhookSignatures = sqliteTable(
   },
   (t) => [primaryKey({ columns: [t.sentAt, t.automationId, t.signature] })],
 );
-
-/** What a notice tells: that a webhook's deliveries fail, or that an automation is stale. */
-export type NoticeType = "webhook.failing" | "automation.stale";
-
-/** A notice to be sent to an automation's `alerts.notifyUrl` or `expect.notifyUrl`. */
-export const webhookAlerts = sqliteTable("webhook_alerts", {
-  id: text().primaryKey(),
-  organizationId: text().notNull(),
-  automationId: text().notNull(),
-  type: text().$type<NoticeType>().notNull(),
-  createdAt: text().notNull(),
-  notifyUrl: text().notNull(),
-  /** What is sent, as it is signed. */
-  body: text().notNull(),
-  attempts: integer().notNull(),
-  /** Null once it was sent or given up. */
-  dueAt: text(),
-});
-export type AlertRow = typeof webhookAlerts.$inferSelect;

@@ -198,12 +198,12 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   idempotency_keys: "Replies of the last 24 hours, for clients that ask again.",
   lake_files: "The live files are in lake/; those of the past are not.",
   memberships: "In members.jsonl, with names and roles.",
+  notices: SERVER,
   sessions: "Sessions belong to people.",
   slack_replies: SERVER,
   sync_copies: SERVER,
   trail_erasures: SERVER,
   trail_heads: SERVER,
   trail_redactions: "Redacted events have redactedAt; what makes them hold is under this server's key.",
-  webhook_alerts: SERVER,
   webhook_signatures: SERVER,
 };

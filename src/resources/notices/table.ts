@@ -1,0 +1,43 @@
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { JsonObject } from "../../base/json.ts";
+import { json } from "../../store/columns.ts";
+
+/** What a notice tells. */
+export type NoticeKind = "webhook.failing" | "automation.stale";
+type NoticeChannel = "url";
+
+/** Where a notice goes. */
+export type Recipient = Pick<NoticeRow, "channel" | "target" | "userId">;
+
+/** Wakes the sender. */
+export const NOTICES_TOPIC = "notices";
+
+/** What somebody is told, once: made in the transaction of what it tells. */
+export const notices = sqliteTable("notices", {
+  /** The same for all tries. */
+  id: text().primaryKey(),
+  organizationId: text().notNull(),
+  createdAt: text().notNull(),
+  kind: text().$type<NoticeKind>().notNull(),
+  automationId: text(),
+  /** What it tells, and to whom: notices of one thing are grouped, and come one after the other. */
+  thing: text().notNull(),
+  channel: text().$type<NoticeChannel>().notNull(),
+  /** Where it goes: an address. */
+  target: text().notNull(),
+  /** The person that it is for; null where it is for nobody by name. */
+  userId: text(),
+  facts: json<JsonObject>().notNull(),
+  /** How often the thing happened. It grows until the first try. */
+  count: integer().notNull(),
+  /** Tries that have failed. */
+  attempts: integer().notNull(),
+  /** Null once it was sent or given up. */
+  dueAt: text(),
+  /** The process that sends it or has tried to: what it says stays as it is from then on. */
+  takenBy: text(),
+  sentAt: text(),
+  /** Why it was not sent, or not yet. */
+  error: text(),
+});
+export type NoticeRow = typeof notices.$inferSelect;
