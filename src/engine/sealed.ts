@@ -2,7 +2,7 @@ import { getTableName } from "drizzle-orm";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { idempotencyKeys, replyLabel } from "../http/idempotency.ts";
 import { authLabel } from "../resources/automations/sender.ts";
-import { automations, secretLabel } from "../resources/automations/table.ts";
+import { automations, notifyLabel, secretLabel } from "../resources/automations/table.ts";
 import { bundleInstalls, installLabel } from "../resources/bundles/table.ts";
 import {
   attemptLabel,
@@ -87,6 +87,12 @@ export const SEALED: readonly SealedColumn[] = [
     automations.sealedAuth,
     { id: automations.id, organizationId: automations.organizationId },
     authLabel,
+  ),
+  sealed(
+    automations,
+    automations.sealedNotify,
+    { id: automations.id, organizationId: automations.organizationId },
+    notifyLabel,
   ),
   sealed(
     webhooks,

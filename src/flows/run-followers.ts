@@ -1,6 +1,7 @@
 import type { RunFollowers } from "../context.ts";
 import { traceAutomationRun } from "../queue/trace.ts";
 import { cancelDecision, openDecision } from "../resources/decisions/open.ts";
+import { isNoticed, noticeEnd } from "../resources/notices/automation-ends.ts";
 import { callAutomation, callReturned } from "./call.ts";
 import { cancelUnlessEnded } from "./cancel.ts";
 import { moveUp } from "./concurrency.ts";
@@ -17,6 +18,7 @@ export const runFollowers: RunFollowers = {
   automationEnded(tx, run) {
     const { id, automationId } = run;
     tx.afterCommit(() => traceAutomationRun(tx, run));
+    if (isNoticed(run)) tx.afterWork(`notice ${id}`, () => noticeEnd(tx, run));
     if (run.callerRunId !== null) tx.afterWork(`call ${id}`, () => callReturned(tx, run));
     if (run.isLimited) tx.afterWork(`queue ${automationId}`, () => moveUp(tx, automationId));
   },

@@ -114,7 +114,7 @@ function newAutomationRun(
     callerRunId: start.called?.by ?? null,
     ...(isLinked ? below(start.cause ?? null, id) : { causeRunId: null, rootRunId: null, depth: 0 }),
     isLimited: config.concurrency !== undefined,
-    isWatched: config.expect !== undefined,
+    isWatched: config.expect !== undefined || config.alerts !== undefined,
     status: "running",
     triggerMethod: start.trigger.method,
     triggerSourceType: start.trigger.sourceType,

@@ -10,6 +10,7 @@ import {
   type WatchRow,
 } from "../resources/automations/table.ts";
 import { record } from "../resources/events/service.ts";
+import { noticeLate } from "../resources/notices/automation-ends.ts";
 import { putNotice } from "../resources/notices/put.ts";
 import type { ReadDb } from "../store/store.ts";
 import { version } from "../version.ts";
@@ -19,12 +20,16 @@ const WATCHER: Actor = { type: "system", id: "watcher", process: "weir", version
 /** The last completed run whose rows were counted, by automation: they are counted once for each limit. */
 export type Counted = Map<string, { runId: string; minRows: number }>;
 
-/** An active automation with an `expect`, as it is now. */
+/** An active automation with an `expect` or `alerts.lateAfterSeconds`, as it is now. */
 interface Seen {
   id: string;
   organizationId: string;
   name: string;
+  /** Empty where only lateness counts. */
   expect: Expectation;
+  /** `alerts.lateAfterSeconds`. */
+  lateAfterSeconds: number | null;
+  nextRunAt: string | null;
   /** Null before it is looked after. */
   watch: WatchRow | null;
   /** The last that completed. */
@@ -33,7 +38,7 @@ interface Seen {
 
 /** Spelt as in the indexes `automations_expecting` and `automation_runs_watched`. */
 const isExpecting = and(
-  sql`json_extract(${automations.config}, '$.expect') is not null`,
+  sql`(json_extract(${automations.config}, '$.expect') is not null or json_extract(${automations.config}, '$.alerts.lateAfterSeconds') is not null)`,
   isNull(automations.deletedAt),
   eq(automations.status, "active"),
   sql`${automations.organizationId} not in (select id from organizations where removed_at is not null)`,
@@ -48,7 +53,9 @@ async function readWatches(db: ReadDb, id?: string): Promise<Seen[]> {
       id: automations.id,
       organizationId: automations.organizationId,
       name: automations.name,
-      expect: sql<string>`json_extract(${automations.config}, '$.expect')`,
+      expect: sql<string | null>`json_extract(${automations.config}, '$.expect')`,
+      lateAfterSeconds: sql<number | null>`json_extract(${automations.config}, '$.alerts.lateAfterSeconds')`,
+      nextRunAt: automations.nextRunAt,
       watch: automationWatches,
       run: { id: automationRuns.id, completedAt: automationRuns.completedAt },
     })
@@ -56,7 +63,11 @@ async function readWatches(db: ReadDb, id?: string): Promise<Seen[]> {
     .leftJoin(automationWatches, eq(automationWatches.automationId, automations.id))
     .leftJoin(automationRuns, eq(automationRuns.id, lastCompleted))
     .where(and(isExpecting, id === undefined ? undefined : eq(automations.id, id)));
-  return rows.map((row) => ({ ...row, expect: JSON.parse(row.expect) as Expectation }));
+  return rows.map((row) => ({
+    ...row,
+    expect: row.expect === null ? {} : (JSON.parse(row.expect) as Expectation),
+    lateAfterSeconds: row.lateAfterSeconds === null ? null : Number(row.lateAfterSeconds),
+  }));
 }
 
 /** What is to be told or kept of an automation; empty where all is as it was. */
@@ -67,6 +78,8 @@ interface Finding {
   empty?: { runId: string; rows: number };
   /** Enough rows again. */
   isFilled?: boolean;
+  /** Late, which was not told since a run last completed; with when it was to start, if it has not. */
+  late?: { lateAfterSeconds: number; lastCompletedAt: string | null; dueAt: string | null };
 }
 
 async function judge(app: App, db: ReadDb, seen: Seen, counted: Counted): Promise<Finding> {
@@ -81,6 +94,8 @@ async function judge(app: App, db: ReadDb, seen: Seen, counted: Counted): Promis
     quietFrom <= timestamp(app.clock, -expect.maxSilenceSeconds * 1000) &&
     (watch.silentSince === null || quietFrom > watch.silentSince);
   if (isSilent) finding.silentSince = quietFrom;
+  const late = lateOf(app, seen, { quietFrom, completedAt });
+  if (late !== null && (watch.lateAt === null || quietFrom > watch.lateAt)) finding.late = late;
 
   const { minRows } = expect;
   const known = counted.get(seen.id);
@@ -91,6 +106,18 @@ async function judge(app: App, db: ReadDb, seen: Seen, counted: Counted): Promis
   else if (rows >= minRows && watch.emptyRunId !== null) finding.isFilled = true;
   else counted.set(seen.id, { runId: run.id, minRows });
   return finding;
+}
+
+function lateOf(
+  app: App,
+  { lateAfterSeconds, nextRunAt }: Seen,
+  { quietFrom, completedAt }: { quietFrom: string; completedAt: string | null },
+): Finding["late"] | null {
+  if (lateAfterSeconds === null) return null;
+  const limit = timestamp(app.clock, -lateAfterSeconds * 1000);
+  const isOverdue = nextRunAt !== null && nextRunAt <= limit;
+  if (!isOverdue && quietFrom > limit) return null;
+  return { lateAfterSeconds, lastCompletedAt: completedAt, dueAt: isOverdue ? nextRunAt : null };
 }
 
 /** The rows that all steps of an automation run made, each item of a `forEach` among them. */
@@ -107,7 +134,7 @@ async function rowsOf(db: ReadDb, runId: string): Promise<number> {
 }
 
 /**
- * Looks after every automation with an `expect`: tells by an event, and by a notice where there is a `notifyUrl`, once
+ * Looks after every automation with an `expect` or `alerts.lateAfterSeconds`: tells by an event, and by a notice where there is a `notifyUrl`, once
  * for each silence and once for runs in a row with too few rows. What was told is stored with it, so that no restart
  * tells it again. A silence begins with the last completed run, and not before the automation was first seen active
  * with an `expect`.
@@ -159,12 +186,13 @@ async function endWatches(app: App): Promise<void> {
 async function closeWatch(tx: WriteContext, id: string): Promise<void> {
   const [seen] = await readWatches(tx.db, id);
   if (!seen) return;
-  const { silentSince, empty, isFilled } = await judge(tx, tx.db, seen, new Map());
+  const { silentSince, empty, isFilled, late } = await judge(tx, tx.db, seen, new Map());
   const { maxSilenceSeconds, minRows } = seen.expect;
   const change = {
     ...(silentSince === undefined ? {} : { silentSince }),
     ...(empty === undefined ? {} : { emptyRunId: empty.runId }),
     ...(isFilled ? { emptyRunId: null } : {}),
+    ...(late === undefined ? {} : { lateAt: timestamp(tx.clock) }),
   };
   if (Object.keys(change).length === 0) return;
   await tx.db.update(automationWatches).set(change).where(eq(automationWatches.automationId, id));
@@ -173,6 +201,7 @@ async function closeWatch(tx: WriteContext, id: string): Promise<void> {
     const limit = { maxSilenceSeconds: maxSilenceSeconds ?? null, silentSince };
     await tell(tx, seen, { reason: "silent", ...limit, ...last });
   }
+  if (late !== undefined) await noticeLate(tx, id, late);
   if (empty !== undefined) {
     await tell(tx, seen, { reason: "empty", minRows: minRows ?? null, rows: empty.rows, ...last });
   }

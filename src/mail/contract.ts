@@ -41,7 +41,7 @@ export interface MailServer {
 export interface Mailer {
   /**
    * Resolves once the server has accepted the mail. Throws `upstream` where it refused it or can't be reached, and
-   * `timeout`; the message names the server and never the password.
+   * `timeout`; the message names the server and never the password. `signal` hangs up.
    */
-  send(letter: Letter): Promise<Sent>;
+  send(letter: Letter, signal?: AbortSignal): Promise<Sent>;
 }

@@ -31,5 +31,7 @@ export function openSmtp({ url, from, egress, ca }: SmtpOptions): Mailer {
     password: decodeURIComponent(password),
   };
   const route = { pin: gate.pin, words: WORDS, ...(ca === undefined ? {} : { ca }) };
-  return { send: (letter) => sendLetter(server, route, letter) };
+  return {
+    send: (letter, signal) => sendLetter(server, signal ? { ...route, signal } : route, letter),
+  };
 }

@@ -38,6 +38,7 @@ import privateDecisions from "../../migrations/0046_private_decisions.sql" with 
 import testRuns from "../../migrations/0049_test_runs.sql" with { type: "text" };
 import versions from "../../migrations/0050_versions.sql" with { type: "text" };
 import notices from "../../migrations/0052_notices.sql" with { type: "text" };
+import noticeRecipients from "../../migrations/0053_notice_recipients.sql" with { type: "text" };
 import bulkSteps from "../../migrations/0054_bulk_steps.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
@@ -83,5 +84,6 @@ export const migrations: readonly Migration[] = [
   { name: "0049_test_runs", sql: testRuns },
   { name: "0050_versions", sql: versions },
   { name: "0052_notices", sql: notices },
+  { name: "0053_notice_recipients", sql: noticeRecipients },
   { name: "0054_bulk_steps", sql: bulkSteps },
 ];

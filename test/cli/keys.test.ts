@@ -35,7 +35,7 @@ import { branch, created, until } from "../support/work.ts";
 const BRANCH = { kind: "conditional_branch", definition: branch() };
 
 /** Two rounds through every column, with room to spare. */
-const LAST_STEP = 2 * SEALED.length + 4;
+const LAST_STEP = 2 * SEALED.length + 7;
 
 /** Runs `weir keys …` to its end. */
 async function weirKeys(dataFolder: string, words: readonly string[] = ["rotate", "--json"], env = {}) {

@@ -817,8 +817,8 @@ describe("alerts", () => {
       faultsOf(await app.owner("POST", AUTOMATIONS, { name: "x", triggerType: "webhook", config })),
     ).toEqual([
       "body.config.alerts.failureThreshold greater_than_equal",
-      "body.config.alerts.failureWindow missing",
       "body.config.alerts.notifyUrl string_pattern_mismatch",
+      "body.config.alerts.failureWindow missing",
     ]);
   });
 });

@@ -61,6 +61,7 @@ export function isSecretText(text: string, path: Path): boolean {
   const plain = text.replace(/\{\{[^{}]*\}\}/g, "").trim();
   if (plain === "" || (plain !== text.trim() && /^(Bearer|Basic|Token)$/i.test(plain))) return false;
   const key = String(path.findLast((step) => typeof step === "string") ?? "value");
+  if (text.endsWith(`/${MASK}`)) return true; // an address that the API masks the end of
   const tried = text === MASK ? "any" : text; // what the API masks is one
   return JSON.stringify(maskSecrets({ [key]: tried })) !== JSON.stringify({ [key]: tried });
 }

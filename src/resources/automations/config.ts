@@ -59,6 +59,28 @@ export interface Expectation {
   notifyUrl?: string;
 }
 
+/** What is told of an automation, and to whom. */
+interface Alerts {
+  onFailure?: boolean;
+  /** The first success after a failure that was told. */
+  onRecovery?: boolean;
+  /** Seconds since a run last completed, or was to start. */
+  lateAfterSeconds?: number;
+  /** Each of them with one field. */
+  notify?: NotifyEntry[];
+  /** Of a webhook, with the two that follow: so many failures in the window, in seconds, are told to the address. */
+  failureThreshold?: number;
+  failureWindow?: number;
+  notifyUrl?: string;
+}
+
+interface NotifyEntry {
+  email?: string;
+  /** Of an incoming webhook of Slack; stored without its last part, which is sealed apart. */
+  slack?: string;
+  url?: string;
+}
+
 /**
  * How the sender of a webhook proves who it is. Stored without what is secret in it: `token`, `password` and `value`
  * are sealed apart.
@@ -99,8 +121,7 @@ export interface AutomationConfig {
   /** What the sender gets when the run has completed in time; templates over trigger and steps. */
   response?: { status?: number | string; headers?: Record<string, string>; body?: Json };
   retries?: { enabled?: boolean; maxAttempts?: number; backoffSeconds?: number[] };
-  /** `failureWindow` in seconds. */
-  alerts?: { failureThreshold: number; failureWindow: number; notifyUrl: string };
+  alerts?: Alerts;
 }
 
 /** The key of the one step that `action` stands for. */

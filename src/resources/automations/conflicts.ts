@@ -49,5 +49,6 @@ export function conflictFaults(
 
 /** True where requests come in that are signed, or notices go out. */
 export const needsSecret = (trigger: TriggerType, config: AutomationConfig): boolean =>
-  (trigger === "webhook" && (isSigned(config) || config.alerts !== undefined)) ||
-  config.expect?.notifyUrl !== undefined;
+  (trigger === "webhook" && isSigned(config)) ||
+  [config.expect?.notifyUrl, config.alerts?.notifyUrl].some((url) => url !== undefined) ||
+  (config.alerts?.notify ?? []).some(({ url }) => url !== undefined);

@@ -25,6 +25,7 @@ import { instantIn, MAX_DELAY_SECONDS } from "../../flows/delay.ts";
 import { scheduleFaults } from "../../flows/schedule.ts";
 import { definitionFaults, typedFaults } from "../../queue/definition.ts";
 import { typesMatching } from "../events/matching.ts";
+import { alertFaults } from "./alerts.ts";
 import { type AutomationConfig, forEachTemplate, type Step, type TableRows } from "./config.ts";
 import { conflictFaults } from "./conflicts.ts";
 import { graphFaults } from "./graph.ts";
@@ -98,6 +99,41 @@ const NOTIFY_URL = Type.String({
   pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s@]+$",
 });
 
+const ALERTS = object({
+  onFailure: optional(described("Whether a run that fails is told", Type.Boolean())),
+  onRecovery: optional(
+    described("Whether the first run that completes after a failure is told", Type.Boolean()),
+  ),
+  lateAfterSeconds: optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 31_536_000,
+      description: "Seconds since a run last completed, or was to start, after which it is told to be late",
+    }),
+  ),
+  notify: optional(
+    Type.Array(
+      object({
+        email: optional(Type.String({ format: "email", maxLength: 254 })),
+        slack: optional(
+          described(
+            "Address of an incoming webhook of Slack; its last part is never shown again",
+            Type.String({
+              maxLength: 2048,
+              pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s@?#/]+/(?:[^\\s@?#/]+/)*[^\\s@?#/]+$",
+            }),
+          ),
+        ),
+        url: optional(described("Address of a POST, signed with the automation's secret", NOTIFY_URL)),
+      }),
+      { maxItems: 20, description: "Who is told; empty for the person who made the automation" },
+    ),
+  ),
+  failureThreshold: optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+  failureWindow: optional(Type.Integer({ minimum: 1, maximum: 2_592_000, description: "Seconds" })),
+  notifyUrl: optional(NOTIFY_URL),
+});
+
 /** What signs requests that come in, and notices that go out. */
 const SECRET = Type.String({ minLength: 16, maxLength: 512 });
 
@@ -117,6 +153,7 @@ const COMMON = {
       notifyUrl: optional(NOTIFY_URL),
     }),
   ),
+  alerts: optional(ALERTS),
   secret: optional(SECRET),
   inputSchema: optional(jsonObject({ description: "JSON Schema of the input of runs by hand and of calls" })),
 };
@@ -159,13 +196,6 @@ const WEBHOOK = {
         Type.Record(Type.String({ minLength: 1, maxLength: 100, pattern: HEADER_NAME }), Type.String()),
       ),
       body: optional(anything()),
-    }),
-  ),
-  alerts: optional(
-    object({
-      failureThreshold: Type.Integer({ minimum: 1, maximum: 100_000 }),
-      failureWindow: Type.Integer({ minimum: 1, maximum: 2_592_000, description: "Seconds" }),
-      notifyUrl: NOTIFY_URL,
     }),
   ),
   retries: optional(
@@ -213,6 +243,7 @@ export function configFaults(
     response,
   } = value as AutomationConfig;
 
+  faults.push(...alertFaults(trigger, config.alerts, [...loc, "alerts"]));
   if (action && steps) fail(["steps"], "Give either action or steps, not both");
   if (!action && !steps) fail(["action"], "Give the work as action or as steps", "missing");
   if (isSound("allowedIps")) {

@@ -10,6 +10,7 @@ import { triggerState } from "../../flows/trigger.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
 import { type Change, changesBetween, record } from "../events/service.ts";
+import { sealNotify, withoutSlackSecrets } from "../notices/slack-addresses.ts";
 import { findVersion, forgetVersions, keepVersion } from "../versions/service.ts";
 import type { AutomationConfig } from "./config.ts";
 import { needsSecret } from "./conflicts.ts";
@@ -68,7 +69,8 @@ export async function createAutomation(
   const faults = faultsOf(ctx, input.triggerType, input.config, ["body", "config"]);
   if (faults.length > 0) throw new InvalidInput(faults);
   const { secret: given, ...rest } = input.config;
-  const wanted = withoutProof(rest);
+  const slack = withoutSlackSecrets(rest);
+  const wanted = withoutProof(slack.config);
   const { config } = wanted;
   const isSigned = needsSecret(input.triggerType, config);
   const secret = !isSigned ? null : typeof given === "string" ? given : makeSecret(ctx, config);
@@ -89,6 +91,7 @@ export async function createAutomation(
           ? null
           : tx.secrets.seal(secret, secretLabel({ id, organizationId: tx.organizationId })),
       sealedAuth: sealAuth(tx, { id, organizationId: tx.organizationId }, wanted, null),
+      sealedNotify: sealNotify(tx, { id, organizationId: tx.organizationId }, slack.addresses, null),
       timestampRule: config.requireTimestamp === false ? null : "new",
       webhookPath: input.triggerType === "webhook" ? await freePath(tx, config, id) : null,
       orchestratorType: "local",
@@ -189,11 +192,17 @@ export async function updateAutomation(
     const found = await findAutomation(tx, id);
     const before = found.automation;
     const { status = before.status } = patch;
-    const { config, isSecretNew, ...kept } = patchConfig(tx, { ...before, status }, patch.config);
+    const { config, isSecretNew, isNotifyNew, ...kept } = patchConfig(
+      tx,
+      { ...before, status },
+      patch.config,
+    );
     if (before.status === "draft" && status !== "draft") refuseUnfinished(tx, before, config);
     const next = { ...patch, config };
     const changes: Change[] = changesBetween(before, next).filter(({ field }) => field !== "status");
     if (isSecretNew) changes.push({ field: "config.secret", from: "***", to: "***" });
+    if (isNotifyNew && !changes.some(({ field }) => field === "config"))
+      changes.push({ field: "config.alerts.notify", from: "***", to: "***" });
     if (kept.timestampRule !== before.timestampRule)
       changes.push({ field: "config.requireTimestamp", from: true, to: false });
     const statusChanges = patch.status !== undefined && patch.status !== before.status;
@@ -234,9 +243,17 @@ const isOtherSchedule = (before: JsonObject, after: JsonObject) =>
 
 /** What a change of the config makes of it, and of what is kept beside it. */
 function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject | undefined) {
-  const { sealedSecret, sealedAuth, timestampRule } = before;
+  const { sealedSecret, sealedAuth, sealedNotify, timestampRule } = before;
   if (patch === undefined)
-    return { config: before.config, sealedSecret, sealedAuth, timestampRule, isSecretNew: false };
+    return {
+      config: before.config,
+      sealedSecret,
+      sealedAuth,
+      sealedNotify,
+      timestampRule,
+      isSecretNew: false,
+      isNotifyNew: false,
+    };
   const { secret, ...rest } = patch;
   const merged: JsonObject = { ...before.config };
   for (const [name, value] of Object.entries(rest)) {
@@ -247,15 +264,19 @@ function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject 
   if (isObject(rest.action ?? null) && !("steps" in rest)) delete merged.steps;
   if (Array.isArray(rest.steps) && !("action" in rest)) delete merged.action;
   const kept = keepDefinitions(merged, before.config);
-  const wanted = withoutProof(kept);
+  const slack = withoutSlackSecrets(kept);
+  const wanted = withoutProof(slack.config);
   const { config } = wanted;
   refuseFaults(tx, before, typeof secret === "string" ? { ...kept, secret } : kept);
   const auth = sealAuth(tx, before, wanted, before);
   const sealed = secretAfter(tx, before, config, secret);
+  const notify = sealNotify(tx, before, slack.addresses, sealedNotify);
   return {
     config,
     sealedSecret: sealed,
     sealedAuth: auth,
+    sealedNotify: notify,
+    isNotifyNew: notify !== sealedNotify,
     timestampRule: rest.requireTimestamp === false ? null : timestampRule,
     isSecretNew: (secret !== undefined && sealed !== sealedSecret) || (auth !== null && auth !== sealedAuth),
   };

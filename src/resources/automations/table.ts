@@ -26,6 +26,8 @@ export const automations = sqliteTable("automations", {
   sealedSecret: text(),
   /** What the sender of a webhook sends along, by its `config.auth`; sealed under `automation-auth:<id>:<organization>`. */
   sealedAuth: text(),
+  /** The Slack addresses of `config.alerts.notify`, as a JSON list; sealed under `automation-notify:<id>:<organization>`. */
+  sealedNotify: text(),
   /**
    * Why a signed webhook takes no request without a timestamp: `new`, it was made since that is the rule, or `seen`,
    * one has come. Null for none of them.
@@ -153,7 +155,7 @@ export const automationRuns = sqliteTable("automation_runs", {
   depth: integer().notNull(),
   /** True where the automation had a `concurrency` when it started: only such runs are counted and queued. */
   isLimited: integer({ mode: "boolean" }).notNull(),
-  /** True where the automation had an `expect` when it started: freshness goes by such runs alone. */
+  /** True where the automation had an `expect` or `alerts` when it started: freshness and recoveries go by such runs alone. */
   isWatched: integer({ mode: "boolean" }).notNull(),
   status: text().$type<RunStatus>().notNull(),
   triggerMethod: text().$type<TriggerMethod>().notNull(),
@@ -178,7 +180,7 @@ export const automationRuns = sqliteTable("automation_runs", {
 });
 export type AutomationRunRow = typeof automationRuns.$inferSelect;
 
-/** An active automation with an `expect`, and what was told of it. */
+/** An active automation with an `expect` or `alerts.lateAfterSeconds`, and what was told of it. */
 export const automationWatches = sqliteTable("automation_watches", {
   automationId: text().primaryKey(),
   organizationId: text().notNull(),
@@ -188,6 +190,8 @@ export const automationWatches = sqliteTable("automation_watches", {
   silentSince: text(),
   /** The first of the runs in a row that made too few rows; null once one made enough. */
   emptyRunId: text(),
+  /** When it was last told that it is late. */
+  lateAt: text(),
 });
 export type WatchRow = typeof automationWatches.$inferSelect;
 
@@ -229,3 +233,7 @@ export const automationRunResults = sqliteTable(
 /** The label that a webhook's secret is sealed under. */
 export const secretLabel = (row: { id: string; organizationId: string }) =>
   `automation:${row.id}:${row.organizationId}`;
+
+/** The label that the Slack addresses of its alerts are sealed under. */
+export const notifyLabel = (row: { id: string; organizationId: string }) =>
+  `automation-notify:${row.id}:${row.organizationId}`;

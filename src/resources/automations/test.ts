@@ -8,6 +8,7 @@ import { inputFaults, startAutomationRun } from "../../flows/start.ts";
 import { fresh } from "../../flows/states.ts";
 import type { Trigger } from "../../queue/enqueue.ts";
 import { requireScope } from "../access-tokens/scopes.ts";
+import { withoutSlackSecrets } from "../notices/slack-addresses.ts";
 import { refuseOthers } from "../runs/wire-private.ts";
 import { type AutomationConfig, readDependency, type Step, stepsOf } from "./config.ts";
 import { configFaults } from "./faults.ts";
@@ -43,7 +44,7 @@ export async function testAutomation(
   const start = from ?? { input: input ?? null, scope: scopeOf(automation, input ?? null) };
   const faults = from ? [] : inputFaults({ config: config as JsonObject }, start.input);
   if (faults.length > 0) throw new InvalidInput(faults);
-  const { concurrency: _, expect: __, ...own } = config; // neither counts among the automation's own runs
+  const { concurrency: _, expect: __, alerts: ___, ...own } = config; // neither counts among the automation's own runs
   const runId = tx.ids.uuid();
   await tx.db.insert(automationRunConfigs).values({ automationRunId: runId, config: own as JsonObject });
   return startAutomationRun(
@@ -69,7 +70,7 @@ async function checkedConfig(
   const faults = configFaults(tx, triggerType, whole, ["body", "config"], before);
   if (faults.length > 0) throw new InvalidInput(faults);
   const { secret: _, ...rest } = whole;
-  const { config } = withoutProof(rest);
+  const { config } = withoutProof(withoutSlackSecrets(rest).config);
   await checkReferences(tx, { ...automation, config });
   return config as AutomationConfig;
 }

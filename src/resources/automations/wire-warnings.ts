@@ -1,4 +1,6 @@
+import type { App } from "../../context.ts";
 import type { RunError } from "../runs/table.ts";
+import type { AutomationConfig } from "./config.ts";
 import type { AutomationRunRow, ItemsState } from "./table.ts";
 
 /** A failed step of a run that completed. */
@@ -21,4 +23,15 @@ function messageOf({ failed, total }: ItemsState, error: RunError | null, messag
   const item = error?.details?.item;
   const first = typeof item === "number" ? `Item ${item}: ${message}` : message;
   return `${failed} of ${total} items failed. ${first}`;
+}
+
+export const NO_MAIL_SERVER = "No mail server is set (WEIR_SMTP_URL and WEIR_MAIL_FROM).";
+
+/** Why mails of an automation's alerts would not be sent. */
+export function mailWarnings({ mailer }: App, { alerts }: AutomationConfig): string[] {
+  if (mailer !== null || !alerts) return [];
+  const { onFailure, onRecovery, lateAfterSeconds, notify = [] } = alerts;
+  const isNoticed = onFailure || onRecovery || lateAfterSeconds !== undefined;
+  const isMailed = notify.length === 0 || notify.some(({ email }) => email !== undefined);
+  return isNoticed && isMailed ? [`Alerts are not mailed. ${NO_MAIL_SERVER}`] : [];
 }

@@ -31,7 +31,7 @@ import {
   TRIGGER_TYPES,
 } from "./table.ts";
 import { maskConfig } from "./wire-definitions.ts";
-import { warningsOf } from "./wire-warnings.ts";
+import { mailWarnings, warningsOf } from "./wire-warnings.ts";
 
 export const AutomationCreate = object({
   name: named(),
@@ -83,6 +83,9 @@ export const Automation = object({
   webhookUrl: nullable(Type.String()),
   nextRunAt: nullable(instant()),
   latestRun: nullable(LatestRun),
+  warnings: optional(
+    Type.Array(Type.String(), { description: "What of it can't work here. Only if there is any." }),
+  ),
   createdAt: instant(),
   updatedAt: instant(),
   createdBy: nullable(Type.String()),
@@ -102,6 +105,8 @@ export interface AutomationWithRun {
   automation: AutomationRow;
   run: Pick<AutomationRunRow, "id" | "status" | "startedAt" | "completedAt"> | null;
 }
+
+const warned = (warnings: string[]) => (warnings.length > 0 ? { warnings } : {});
 
 /** `secret` only in the reply of a create that made or took one. */
 export const toAutomation = (
@@ -124,6 +129,7 @@ export const toAutomation = (
     row.webhookPath === null ? null : `${app.baseUrl()}/webhooks/${row.organizationId}/${row.webhookPath}`,
   nextRunAt: row.nextRunAt,
   latestRun: run,
+  ...warned(mailWarnings(app, row.config)),
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
   createdBy: row.createdBy,

@@ -1,18 +1,18 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, lt } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { App } from "../../context.ts";
-import { automations, secretLabel } from "../automations/table.ts";
-import { postSigned } from "../webhooks/send.ts";
+import { automations } from "../automations/table.ts";
+import { organizations } from "../organizations/table.ts";
+import { postSlack, postWebhook, type Sent, sendMail } from "./channels.ts";
+import { HOUR_MS } from "./put.ts";
+import { isSame, recipientsOf } from "./recipients.ts";
 import { NOTICES_TOPIC, type NoticeRow, notices } from "./table.ts";
 import { takeNotices, takeUpNotices } from "./take.ts";
+import { contentOf } from "./words.ts";
 
 const REST_MS = 1_000;
-const MAX_TIMEOUT_SECONDS = 15;
 /** Pauses before the second and the later tries. */
-const PAUSES_SECONDS = [5, 30, 120, 600];
-
-/** How one try ended. */
-type Sent = { status: string } | { reason: string };
+const PAUSES_SECONDS = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400];
 
 /** Gives back one round of sending: it ends when nothing is due and nothing is in hand. */
 export function openNoticeSender(app: App): (signal: AbortSignal) => Promise<number> {
@@ -23,13 +23,12 @@ export function openNoticeSender(app: App): (signal: AbortSignal) => Promise<num
     isFirst = false;
     for (let started = 0; ; ) {
       const isOpen = !signal.aborted && !app.stopping.aborted;
-      const taken = isOpen ? await takeNotices(app, [...inHand.keys()]) : [];
-      for (const row of taken)
-        inHand.set(
-          row,
-          sendNotice(app, row, signal).finally(() => inHand.delete(row)),
-        );
-      started += taken.length;
+      const rows = isOpen ? await takeNotices(app, [...inHand.keys()]) : [];
+      for (const row of rows) {
+        const work = sendNotice(app, row, signal).finally(() => inHand.delete(row));
+        inHand.set(row, work);
+      }
+      started += rows.length;
       if (!isOpen) await Promise.all(inHand.values());
       if (inHand.size === 0) return started;
       const rested = new AbortController();
@@ -40,67 +39,77 @@ export function openNoticeSender(app: App): (signal: AbortSignal) => Promise<num
   };
 }
 
-/** Sends a notice once, and writes down how that ended. */
+/** Tries to send a notice, and writes down how that ended. */
 async function sendNotice(app: App, row: NoticeRow, signal: AbortSignal): Promise<void> {
-  const { id, kind, automationId, channel } = row;
-  const attempts = row.attempts + 1;
-  const facts = { noticeId: id, kind, channel, automationId, attempts };
+  const { id: noticeId, kind, channel, automationId } = row;
+  const facts = { noticeId, kind, channel, automationId };
   try {
-    const sent = await post(app, row, signal);
-    const pause = PAUSES_SECONDS[attempts - 1];
-    const isAgain = "reason" in sent && pause !== undefined;
-    await end(app, row, {
-      attempts,
-      dueAt: isAgain ? timestamp(app.clock, pause * 1000) : null,
-      sentAt: "reason" in sent ? null : timestamp(app.clock),
-      error: "reason" in sent ? sent.reason : null,
-    });
-    const message = isAgain
-      ? "notice waits for another try"
-      : "reason" in sent
-        ? "notice given up"
-        : "notice sent";
-    app.log.write("reason" in sent ? "warn" : "info", message, { ...facts, ...sent });
+    const sent = await dispatch(app, row, signal);
+    const { message, now } = endOf(app, row, sent);
+    await save(app, row, now);
+    const reason = "reason" in sent ? { reason: sent.reason } : {};
+    app.log.write(sent.how === "sent" ? "info" : "warn", message, { ...facts, ...reason });
   } catch (error) {
-    if (signal.aborted) return; // its lease runs out, or the next start takes it up
+    if (signal.aborted) return; // the next start takes it up
     app.log.report(error, { ...facts, at: "send a notice" });
   }
 }
 
-/** Nothing where the lease was lost. */
-async function end(app: App, row: NoticeRow, now: Partial<NoticeRow>): Promise<void> {
-  const mine = and(
+const GONE: Sent = { how: "final", reason: "Whom or what it is about is not there any more." };
+
+/** Sends it if whom it is for is still to be told. */
+async function dispatch(app: App, row: NoticeRow, signal: AbortSignal): Promise<Sent> {
+  const [organization] = await app.store.db
+    .select({ name: organizations.name })
+    .from(organizations)
+    .where(and(eq(organizations.id, row.organizationId), isNull(organizations.removedAt)));
+  const [automation] = await app.store.db
+    .select()
+    .from(automations)
+    .where(and(eq(automations.id, row.automationId ?? ""), isNull(automations.deletedAt)));
+  if (!organization || !automation) return GONE;
+  if (row.kind === "webhook.failing" || row.kind === "automation.stale")
+    return postWebhook(app, row, automation, signal);
+  const recipients = await recipientsOf(app.store.db, automation);
+  if (!recipients.some((one) => isSame(one, row))) return GONE;
+  const content = contentOf(row, organization.name, app.baseUrl());
+  if (row.channel === "mail") return sendMail(app, row, content, signal);
+  if (row.channel === "slack") return postSlack(app, row, automation, content, signal);
+  return postWebhook(app, row, automation, signal);
+}
+
+function endOf(app: App, row: NoticeRow, sent: Sent): { message: string; now: Partial<NoticeRow> } {
+  const attempts = row.attempts + 1;
+  if (sent.how === "sent") {
+    const sentAt = timestamp(app.clock);
+    return { message: "notice sent", now: { attempts, dueAt: null, sentAt, error: null } };
+  }
+  const error = sent.reason;
+  if (sent.how === "later")
+    return {
+      message: "notice waits",
+      now: { dueAt: timestamp(app.clock, sent.afterSeconds * 1000), error },
+    };
+  const pause = PAUSES_SECONDS[row.attempts];
+  if (sent.how === "final" || pause === undefined)
+    return { message: "notice given up", now: { attempts, dueAt: null, error } };
+  const seconds = Math.max(pause, sent.afterSeconds ?? 0);
+  const dueAt = timestamp(app.clock, seconds * 1000);
+  return { message: "notice waits for another try", now: { attempts, dueAt, error } };
+}
+
+/** Nothing where the lease was lost. The next notice of the same thing comes an hour after one that was sent. */
+async function save(app: App, row: NoticeRow, now: Partial<NoticeRow>): Promise<void> {
+  const isMine = and(
     eq(notices.id, row.id),
     eq(notices.attempts, row.attempts),
     eq(notices.takenBy, app.bootId),
   );
-  await app.store.write(async (db) => void (await db.update(notices).set(now).where(mine)));
+  await app.store.write(async (db) => {
+    await db.update(notices).set(now).where(isMine);
+    if (!now.sentAt) return;
+    const dueAt = timestamp(app.clock, HOUR_MS);
+    const isNext = and(eq(notices.thing, row.thing), isNotNull(notices.dueAt), lt(notices.dueAt, dueAt));
+    await db.update(notices).set({ dueAt }).where(isNext);
+  });
 }
-
-/** Posts it, signed with the automation's secret of this moment. */
-async function post(app: App, row: NoticeRow, signal: AbortSignal): Promise<Sent> {
-  const { id, automationId, organizationId, target: url } = row;
-  const [automation] = await app.store.db
-    .select()
-    .from(automations)
-    .where(eq(automations.id, automationId ?? ""));
-  if (!automation?.sealedSecret) return { reason: "the automation or its secret is gone" };
-  const secrets = [app.secrets.open(automation.sealedSecret, secretLabel(automation))] as const;
-  try {
-    const reply = await postSigned(
-      { clock: app.clock, egress: app.egressFor(organizationId) },
-      { url, id, body: bodyOf(row), secrets },
-      { timeoutMs: Math.min(app.config.webhookTimeout, MAX_TIMEOUT_SECONDS) * 1000, signal },
-    );
-    await reply.body.cancel();
-    const isDone = reply.status >= 200 && reply.status <= 299;
-    return isDone ? { status: String(reply.status) } : { reason: `the receiver answered ${reply.status}` };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { reason: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-/** The same at each try. */
-const bodyOf = ({ id, kind, createdAt, organizationId, facts }: NoticeRow): string =>
-  JSON.stringify({ id, type: kind, timestamp: createdAt, organizationId, ...facts });

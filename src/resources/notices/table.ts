@@ -3,8 +3,13 @@ import type { JsonObject } from "../../base/json.ts";
 import { json } from "../../store/columns.ts";
 
 /** What a notice tells. */
-export type NoticeKind = "webhook.failing" | "automation.stale";
-type NoticeChannel = "url";
+export type NoticeKind =
+  | "webhook.failing"
+  | "automation.stale"
+  | "automation.failed"
+  | "automation.recovered"
+  | "automation.late";
+type NoticeChannel = "mail" | "slack" | "url";
 
 /** Where a notice goes. */
 export type Recipient = Pick<NoticeRow, "channel" | "target" | "userId">;
@@ -23,14 +28,14 @@ export const notices = sqliteTable("notices", {
   /** What it tells, and to whom: notices of one thing are grouped, and come one after the other. */
   thing: text().notNull(),
   channel: text().$type<NoticeChannel>().notNull(),
-  /** Where it goes: an address. */
+  /** Where it goes: an address; that of Slack without its last part. */
   target: text().notNull(),
   /** The person that it is for; null where it is for nobody by name. */
   userId: text(),
   facts: json<JsonObject>().notNull(),
   /** How often the thing happened. It grows until the first try. */
   count: integer().notNull(),
-  /** Tries that have failed. */
+  /** Tries so far. */
   attempts: integer().notNull(),
   /** Null once it was sent or given up. */
   dueAt: text(),
@@ -41,3 +46,26 @@ export const notices = sqliteTable("notices", {
   error: text(),
 });
 export type NoticeRow = typeof notices.$inferSelect;
+
+/** Automations that failed or were late, as was told or would have been, until a run completes. */
+export const automationTroubles = sqliteTable("automation_troubles", {
+  automationId: text().primaryKey(),
+  organizationId: text().notNull(),
+  /** Of the first failure. */
+  since: text().notNull(),
+});
+
+export const APPROVAL_PREFERENCES = ["all", "assigned", "none"] as const;
+export const FAILURE_PREFERENCES = ["mine", "all", "none"] as const;
+
+/** What is mailed to a person, where that is not the default. */
+export const noticePreferences = sqliteTable("notice_preferences", {
+  userId: text().primaryKey(),
+  /** Those that the person may decide, those assigned to the person alone, or none. */
+  approvals: text().$type<(typeof APPROVAL_PREFERENCES)[number]>().notNull(),
+  /**
+   * Failures of automations whose alerts name the person, or nobody where the person has made them; of all
+   * automations that tell any; or none.
+   */
+  failures: text().$type<(typeof FAILURE_PREFERENCES)[number]>().notNull(),
+});

@@ -1,34 +1,52 @@
-import { and, asc, eq, inArray, isNotNull, lte, sql } from "drizzle-orm";
+import { and, asc, eq, inArray, isNotNull, lte, ne, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { App } from "../../context.ts";
 import { type NoticeRow, notices } from "./table.ts";
 
-/** So many go at once, … */
-const SLOTS = 20;
-/** … and of one organization so many: its receivers that never answer don't delay another's notices. */
+/** So many mails go at once, and so many others: a mail server that stalls delays no posts, … */
+const SLOTS = 10;
+/** … and of one organization so many: its receivers that never answer delay no other's notices. */
 const SLOTS_OF_ONE = 2;
 /** While one process sends a notice, no other takes it up. */
 const LEASE_MS = 60_000;
 
 /** Takes the notices that are due and that there is room for beside those in hand, in turn by organization. */
 export async function takeNotices(app: App, inHand: readonly NoticeRow[]): Promise<NoticeRow[]> {
+  const isMail = ({ channel }: NoticeRow) => channel === "mail";
+  const mails = await dueIn(app, true, inHand.filter(isMail));
+  const posts = await dueIn(
+    app,
+    false,
+    inHand.filter((row) => !isMail(row)),
+  );
+  const ids = [...mails, ...posts];
+  if (ids.length === 0) return [];
+  return app.store.write((db) =>
+    db
+      .update(notices)
+      .set({ dueAt: timestamp(app.clock, LEASE_MS), takenBy: app.bootId })
+      .where(and(inArray(notices.id, ids), isDue(app)))
+      .returning(),
+  );
+}
+
+const isDue = (app: App) => lte(notices.dueAt, timestamp(app.clock));
+
+/** Notices of one thing come one after the other. */
+const isFirst = sql`not exists (select 1 from notices e where e.thing = ${notices.thing} and e.due_at is not null and e.id < ${notices.id})`;
+
+async function dueIn(app: App, isMail: boolean, inHand: readonly NoticeRow[]): Promise<string[]> {
   const room = SLOTS - inHand.length;
   if (room <= 0) return [];
-  const busy = new Map<string, number>();
-  for (const row of inHand) busy.set(row.organizationId, (busy.get(row.organizationId) ?? 0) + 1);
-  const { id, organizationId, dueAt } = notices;
-  const isDue = () => lte(dueAt, timestamp(app.clock));
-  const held = sql`coalesce((select value from json_each(${JSON.stringify(Object.fromEntries(busy))}) where key = ${organizationId}), 0)`;
+  const busy: Record<string, number> = {};
+  for (const { organizationId } of inHand) busy[organizationId] = (busy[organizationId] ?? 0) + 1;
+  const { id, organizationId, dueAt, channel } = notices;
+  const held = sql`coalesce((select value from json_each(${JSON.stringify(busy)}) where key = ${organizationId}), 0)`;
+  const rank = sql<number>`row_number() over (partition by ${organizationId} order by ${dueAt}) + ${held}`;
   const ranked = app.store.db
-    .select({
-      id,
-      dueAt,
-      rank: sql<number>`row_number() over (partition by ${organizationId} order by ${dueAt}) + ${held}`.as(
-        "rank",
-      ),
-    })
+    .select({ id, dueAt, rank: rank.as("rank") })
     .from(notices)
-    .where(isDue())
+    .where(and(isDue(app), isMail ? eq(channel, "mail") : ne(channel, "mail"), isFirst))
     .as("ranked");
   const due = await app.store.db
     .select({ id: ranked.id })
@@ -36,25 +54,18 @@ export async function takeNotices(app: App, inHand: readonly NoticeRow[]): Promi
     .where(lte(ranked.rank, SLOTS_OF_ONE))
     .orderBy(asc(ranked.rank), asc(ranked.dueAt))
     .limit(room);
-  if (due.length === 0) return [];
-  const ids = due.map((one) => one.id);
-  return app.store.write((db) =>
-    db
-      .update(notices)
-      .set({ dueAt: timestamp(app.clock, LEASE_MS), takenBy: app.bootId })
-      .where(and(inArray(id, ids), isDue()))
-      .returning(),
-  );
+  return due.map((one) => one.id);
 }
 
 /** What a process that has ended had in hand is due at once; of other processes the leases run out. */
 export async function takeUpNotices(app: App): Promise<void> {
   if (app.peers) return;
+  const inHand = and(isNotNull(notices.dueAt), isNotNull(notices.takenBy), eq(notices.attempts, 0));
   await app.store.write(
     async (db) =>
       void (await db
         .update(notices)
         .set({ dueAt: timestamp(app.clock) })
-        .where(and(isNotNull(notices.dueAt), isNotNull(notices.takenBy), eq(notices.attempts, 0)))),
+        .where(inHand)),
   );
 }

@@ -20,6 +20,7 @@ export async function noticeWebhookFailures(
   const { alerts } = automation.config;
   if (!alerts) return;
   const { failureThreshold, failureWindow, notifyUrl } = alerts;
+  if (failureThreshold === undefined || failureWindow === undefined || notifyUrl === undefined) return;
   const { automationId } = delivery;
   const since = timestamp(tx.clock, -failureWindow * 1000);
   const [earlier] = await tx.db

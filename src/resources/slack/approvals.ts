@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from "../../base/json.ts";
+import { slackText } from "../../base/slack-text.ts";
 import type { Context } from "../../context.ts";
 import { listApprovals } from "../approvals/service.ts";
 import { mayDecide, question, visibleTo } from "../decisions/wire-question.ts";
-import { plain } from "./request.ts";
 
 const MAX_APPROVALS = 10;
 /** What is longer is read on its page: nobody decides here on what they don't see. */
@@ -15,9 +15,9 @@ export async function approvalsMessage(ctx: Context): Promise<{ text: string; bl
     const { title, description, context } = question(visibleTo(ctx, decision), ctx);
     const about = context === null ? null : readable(context);
     const text = [
-      `*${plain(visible(title)).slice(0, 500)}*`,
-      ...(automationName ? [plain(automationName)] : []),
-      ...(description ? [plain(visible(description)).slice(0, 1000)] : []),
+      `*${slackText(visible(title)).slice(0, 500)}*`,
+      ...(automationName ? [slackText(automationName)] : []),
+      ...(description ? [slackText(visible(description)).slice(0, 1000)] : []),
     ].join("\n");
     const isLong = (about ?? "").length > MAX_CONTEXT_CHARACTERS;
     const page = `<${ctx.baseUrl()}/approvals|open it>`;
@@ -54,7 +54,7 @@ const visible = (text: string): string =>
       .join(""),
   );
 
-const readable = (value: Json) => plain(visible(JSON.stringify(value, null, 1))).replaceAll("```", "'''");
+const readable = (value: Json) => slackText(visible(JSON.stringify(value, null, 1))).replaceAll("```", "'''");
 
 const section = (text: string): JsonObject => ({ type: "section", text: { type: "mrkdwn", text } });
 

@@ -1,6 +1,7 @@
 import { and, eq, isNull } from "drizzle-orm";
 import { AppError, InvalidInput } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../base/json.ts";
+import { slackText } from "../../base/slack-text.ts";
 import { type App, type Context, write } from "../../context.ts";
 import { runAutomation } from "../../flows/start.ts";
 import { enqueueRun, type Trigger } from "../../queue/enqueue.ts";
@@ -10,7 +11,6 @@ import { automations } from "../automations/table.ts";
 import { approvalsMessage } from "./approvals.ts";
 import { contextOf, linkAddress, type Sender } from "./links.ts";
 import { mayAct, reply } from "./replies.ts";
-import { plain } from "./request.ts";
 import { isFirst } from "./seen.ts";
 import type { Target } from "./table.ts";
 
@@ -57,8 +57,8 @@ export async function obey(app: App, command: Command): Promise<Answer> {
   try {
     return await act(ctx, verb, rest, command);
   } catch (error) {
-    if (error instanceof InvalidInput) return say(plain(error.faults.map(({ msg }) => msg).join(" ")));
-    if (error instanceof AppError && error.code !== "internal") return say(plain(error.message));
+    if (error instanceof InvalidInput) return say(slackText(error.faults.map(({ msg }) => msg).join(" ")));
+    if (error instanceof AppError && error.code !== "internal") return say(slackText(error.message));
     throw error;
   }
 }
@@ -113,11 +113,11 @@ async function act(ctx: Context, verb: string, words: string[], command: Command
         ...(reason === undefined ? {} : { rejectionReason: reason }),
       } as never);
       return say(
-        `${decided.decision.decisionValue === "approved" ? "Approved" : "Rejected"}: ${plain(decided.decision.title)}`,
+        `${decided.decision.decisionValue === "approved" ? "Approved" : "Rejected"}: ${slackText(decided.decision.title)}`,
       );
     }
   }
-  return say(`There is no command ${plain(verb)}.\n${HELP}`);
+  return say(`There is no command ${slackText(verb)}.\n${HELP}`);
 }
 
 type Starting = (
@@ -134,7 +134,7 @@ async function start(ctx: Context, { key, target }: Command, name: string, begin
   });
   if (run === null) return say("That was under way already; nothing new was started.");
   const page = run.runKind === "action" ? "runs" : "automation-runs";
-  return say(`Started: ${plain(name)}. <${ctx.baseUrl()}/${page}/${run.runId}|Open the run>`);
+  return say(`Started: ${slackText(name)}. <${ctx.baseUrl()}/${page}/${run.runId}|Open the run>`);
 }
 
 async function automationBySlug(ctx: Context, slug: string) {

@@ -2,10 +2,10 @@ import { and, asc, eq, isNotNull, lte, or, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../base/json.ts";
+import { slackText } from "../../base/slack-text.ts";
 import type { App, Context, WriteContext } from "../../context.ts";
 import { automationRuns } from "../automations/table.ts";
 import { actionRuns } from "../runs/table.ts";
-import { plain } from "./request.ts";
 import { type ReplyRow, slackReplies, type Target, targetLabel } from "./table.ts";
 
 /** Slack takes answers at a `response_url` for half an hour; a run that takes longer is looked up in Weir. */
@@ -92,12 +92,12 @@ function endOf(
   const page = reply.runKind === "action" ? "runs" : "automation-runs";
   const where = `<${app.baseUrl()}/${page}/${run.id}|Open the run>`;
   if (run.status !== "completed")
-    return `The run ended as ${run.status}: ${plain(run.error?.message ?? "no reason is known")}\n${where}`;
+    return `The run ended as ${run.status}: ${slackText(run.error?.message ?? "no reason is known")}\n${where}`;
   const { text } = isObject(run.result) ? run.result : {};
-  if (typeof text === "string") return plain(text).slice(0, MAX_TEXT_CHARACTERS);
+  if (typeof text === "string") return slackText(text).slice(0, MAX_TEXT_CHARACTERS);
   const shown = JSON.stringify(run.result, null, 1);
   const cut = shown.length > MAX_TEXT_CHARACTERS ? `${shown.slice(0, MAX_TEXT_CHARACTERS)} …` : shown;
-  return `The run has completed. ${where}\n\`\`\`${plain(cut).replaceAll("```", "'''")}\`\`\``;
+  return `The run has completed. ${where}\n\`\`\`${slackText(cut).replaceAll("```", "'''")}\`\`\``;
 }
 
 type Sent = "sent" | "refused" | "again" | "late";

@@ -32,7 +32,3 @@ export function objectOf(text: string): JsonObject {
   if (isObject(value)) return value;
   throw invalid(["body"], "This should be an object", "type_error");
 }
-
-/** Text that Slack shows as it is. */
-export const plain = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

@@ -7,7 +7,8 @@ type Settings<T extends TriggerType> = Omit<
   TriggerConfigs[T],
   "action" | "steps" | "input" | "secret" | "auth" | keyof Common
 >;
-type Common = Pick<TriggerConfigs["manual"], "concurrency" | "expect" | "inputSchema">;
+type Common = Pick<TriggerConfigs["manual"], "concurrency" | "expect" | "alerts" | "inputSchema">;
+type Alerts = NonNullable<Common["alerts"]>;
 type Schedule = Settings<"schedule">["schedule"];
 type Webhook = Required<Settings<"webhook">>;
 
@@ -40,6 +41,38 @@ const group = <T extends object>(title: string, properties: Fields<T>, required:
   required: Object.keys(required),
 });
 
+const NOTIFY: Fields<NonNullable<Alerts["notify"]>[number]> = {
+  email: text("Email", undefined, { format: "email" }),
+  slack: text("Slack", "Address of an incoming webhook of Slack. Its last part is never shown again."),
+  url: text("URL", "Gets a POST, signed with the automation's secret"),
+};
+
+const ALERTS = {
+  type: "object",
+  title: "Alerts",
+  properties: {
+    onFailure: { type: "boolean", title: "On failure", description: "A run failed" },
+    onRecovery: {
+      type: "boolean",
+      title: "On recovery",
+      description: "A run completed for the first time since a failure",
+    },
+    lateAfterSeconds: whole("Late after", "Seconds since a run last completed, or was to start"),
+    notify: {
+      type: "array",
+      title: "Notify",
+      description: "One of the fields each. Empty: the person who made the automation.",
+      items: { type: "object", properties: NOTIFY },
+    },
+    failureThreshold: whole(
+      "Failures",
+      "Of a webhook: so many within the window are told to the address below",
+    ),
+    failureWindow: whole("Within", "Seconds"),
+    notifyUrl: text("Notify URL", "Gets a POST of them"),
+  } satisfies Fields<Alerts>,
+};
+
 const COMMON: Fields<Common> = {
   concurrency: group<NonNullable<Common["concurrency"]>>(
     "Concurrency",
@@ -62,6 +95,7 @@ const COMMON: Fields<Common> = {
     },
     {},
   ),
+  alerts: ALERTS,
   inputSchema: {
     type: "object",
     title: "Input",
@@ -139,15 +173,6 @@ const WEBHOOK: Fields<Webhook> = {
       backoffSeconds: { type: "array", items: { type: "number" }, title: "Pauses", description: "Seconds." },
     },
     {},
-  ),
-  alerts: group<Webhook["alerts"]>(
-    "Alerts",
-    {
-      failureThreshold: whole("Failures", "So many set it off"),
-      failureWindow: whole("Within", "Seconds"),
-      notifyUrl: text("Notify", "An address that hears of it"),
-    },
-    { failureThreshold: true, failureWindow: true, notifyUrl: true },
   ),
 };
 

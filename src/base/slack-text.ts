@@ -1,0 +1,3 @@
+/** Text that Slack shows as it is. */
+export const slackText = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

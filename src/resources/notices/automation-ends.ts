@@ -1,0 +1,140 @@
+import { and, desc, eq, gte, inArray, isNull, or } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { maskSecrets } from "../../base/mask.ts";
+import type { WriteContext } from "../../context.ts";
+import type { AutomationConfig } from "../automations/config.ts";
+import {
+  type AutomationRow,
+  type AutomationRunRow,
+  automations,
+  TEST_VERSION,
+} from "../automations/table.ts";
+import { isOpen, putGrouped, thingOf } from "./put.ts";
+import { recipientsOf } from "./recipients.ts";
+import { automationTroubles, notices, type Recipient } from "./table.ts";
+
+const MAX_MESSAGE_CHARACTERS = 500;
+
+/** True for an end that may be told. What a private chat has set off, and tests, are nobody else's business. */
+export const isNoticed = ({ status, privateTo, automationVersion, isWatched }: AutomationRunRow): boolean =>
+  privateTo === null &&
+  automationVersion !== TEST_VERSION &&
+  (status === "failed" || (status === "completed" && isWatched));
+
+/** Puts what the alerts of a run's automation tell of its end in the queue, in the transaction of that end. */
+export async function noticeEnd(tx: WriteContext, run: AutomationRunRow): Promise<void> {
+  const [automation] = await tx.db
+    .select()
+    .from(automations)
+    .where(and(eq(automations.id, run.automationId), isNull(automations.deletedAt)));
+  if (!automation || !alertsOf(automation)) return;
+  if (run.status === "failed") await noticeFailure(tx, automation, run);
+  else await noticeRecovery(tx, automation, run);
+}
+
+const alertsOf = ({ config }: AutomationRow) => (config as AutomationConfig).alerts;
+
+const about = ({ id, name }: AutomationRow): JsonObject => ({ automation: { id, name } });
+
+async function noticeFailure(
+  tx: WriteContext,
+  automation: AutomationRow,
+  run: AutomationRunRow,
+): Promise<void> {
+  if (!alertsOf(automation)?.onFailure) return;
+  const { id: automationId } = automation;
+  const since = timestamp(tx.clock);
+  await beginTrouble(tx, automation, since);
+  const { code = "failed", message = "" } = run.error ?? {};
+  const lastFailure = {
+    automationRunId: run.id,
+    failedAt: since,
+    code,
+    message: String(maskSecrets(message)).slice(0, MAX_MESSAGE_CHARACTERS),
+  };
+  const facts = { ...about(automation), since, lastFailure };
+  for (const to of await recipientsOf(tx.db, automation)) {
+    // A recovery that was not told yet is over.
+    await tx.db
+      .delete(notices)
+      .where(and(eq(notices.thing, thingOf("automation.recovered", automationId, to)), isOpen()));
+    await putGrouped(tx, automationId, { kind: "automation.failed", automationId, to, facts });
+  }
+}
+
+/** Tells who was told of the trouble that a run has completed; who is yet to be told hears both at once. */
+async function noticeRecovery(
+  tx: WriteContext,
+  automation: AutomationRow,
+  run: AutomationRunRow,
+): Promise<void> {
+  const { id: automationId } = automation;
+  const [trouble] = await tx.db
+    .delete(automationTroubles)
+    .where(eq(automationTroubles.automationId, automationId))
+    .returning();
+  if (!trouble) return;
+  const recoveredAt = timestamp(tx.clock);
+  for (const to of await recipientsOf(tx.db, automation)) {
+    const last = await lastOf(tx, automationId, to, trouble.since);
+    if (!last) continue;
+    const isUntold = last.dueAt !== null && last.attempts === 0 && last.takenBy === null;
+    const facts = isUntold ? last.facts : about(automation);
+    if (isUntold)
+      await tx.db
+        .update(notices)
+        .set({ facts: { ...facts, recoveredAt } })
+        .where(eq(notices.id, last.id));
+    else if (alertsOf(automation)?.onRecovery)
+      await putGrouped(tx, automationId, {
+        kind: "automation.recovered",
+        automationId,
+        to,
+        facts: { ...facts, since: trouble.since, recoveredAt, automationRunId: run.id },
+      });
+  }
+}
+
+async function lastOf(tx: WriteContext, automationId: string, to: Recipient, since: string) {
+  const things = (["automation.failed", "automation.late"] as const).map((kind) =>
+    thingOf(kind, automationId, to),
+  );
+  const [last] = await tx.db
+    .select()
+    .from(notices)
+    .where(and(inArray(notices.thing, things), or(gte(notices.createdAt, since), isOpen())))
+    .orderBy(desc(notices.id))
+    .limit(1);
+  return last;
+}
+
+/** Puts in the queue that an automation is late, in the transaction that writes down that it was told. */
+export async function noticeLate(
+  tx: WriteContext,
+  automationId: string,
+  facts: { lateAfterSeconds: number; lastCompletedAt: string | null; dueAt: string | null },
+): Promise<void> {
+  const [automation] = await tx.db.select().from(automations).where(eq(automations.id, automationId));
+  if (!automation) return;
+  await beginTrouble(tx, automation, timestamp(tx.clock));
+  for (const to of await recipientsOf(tx.db, automation))
+    await putGrouped(tx, automationId, {
+      kind: "automation.late",
+      automationId,
+      to,
+      facts: { ...about(automation), ...facts },
+    });
+}
+
+/** Keeps the beginning of what is going on already. */
+async function beginTrouble(
+  tx: WriteContext,
+  { id: automationId, organizationId }: AutomationRow,
+  since: string,
+): Promise<void> {
+  await tx.db
+    .insert(automationTroubles)
+    .values({ automationId, organizationId, since })
+    .onConflictDoNothing();
+}

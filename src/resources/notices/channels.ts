@@ -1,0 +1,140 @@
+import type { EgressResponse } from "../../base/egress.ts";
+import { AppError } from "../../base/errors.ts";
+import { slackText } from "../../base/slack-text.ts";
+import type { App } from "../../context.ts";
+import { type LetterContent, letterOf, oneLine } from "../../mail/letter.ts";
+import { type AutomationRow, secretLabel } from "../automations/table.ts";
+import { NO_MAIL_SERVER } from "../automations/wire-warnings.ts";
+import { postSigned } from "../webhooks/send.ts";
+import { slackAddressOf } from "./slack-addresses.ts";
+import type { NoticeRow } from "./table.ts";
+import { bodyOf } from "./words.ts";
+
+/** How one try ended: `again` may go well later, `final` will not, `later` was not tried yet. */
+export type Sent =
+  | { how: "sent" }
+  | { how: "again" | "final"; reason: string; afterSeconds?: number }
+  | { how: "later"; reason: string; afterSeconds: number };
+
+const TIMEOUT_MS = 10_000;
+const MAX_TIMEOUT_SECONDS = 15;
+/** A mail server that keeps talking and never takes the mail. */
+const MAIL_MS = 40_000;
+
+/** Mails of one organization, … */
+const MAIL_RATE = { perMinute: 30, burst: 100 };
+/** … and those of them to people outside of it. */
+const OUTSIDE_RATE = { perMinute: 1, burst: 20 };
+
+export async function sendMail(
+  app: App,
+  { id, organizationId, target, userId }: NoticeRow,
+  content: LetterContent,
+  signal: AbortSignal,
+): Promise<Sent> {
+  if (app.mailer === null) return { how: "final", reason: NO_MAIL_SERVER };
+  const rates = [
+    [`notices:${organizationId}`, MAIL_RATE],
+    ...(userId === null ? [[`notices-outside:${organizationId}`, OUTSIDE_RATE] as const] : []),
+  ] as const;
+  for (const [key, rate] of rates) {
+    const { retryAfterSeconds } = app.limiter.take(key, rate);
+    if (retryAfterSeconds > 0)
+      return { how: "later", reason: "Too many mails at once.", afterSeconds: retryAfterSeconds };
+  }
+  const { hostname } = new URL(app.baseUrl());
+  const letter = { ...letterOf(target, content), messageId: `<${id}@${hostname}>` };
+  const limit = AbortSignal.timeout(MAIL_MS);
+  try {
+    await app.mailer.send(letter, AbortSignal.any([signal, limit]));
+    return { how: "sent" };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (limit.aborted) return { how: "again", reason: "The mail server did not accept the mail in time." };
+    return failure(error);
+  }
+}
+
+/** By an incoming webhook (https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks). */
+export async function postSlack(
+  app: App,
+  row: NoticeRow,
+  automation: AutomationRow,
+  content: LetterContent,
+  signal: AbortSignal,
+): Promise<Sent> {
+  const address = slackAddressOf(app, automation, row.target);
+  if (address === null) return { how: "final", reason: "The automation's alerts don't name it any more." };
+  try {
+    const reply = await app.egressFor(row.organizationId).fetch(address, {
+      method: "POST",
+      headers: { "content-type": "application/json; charset=utf-8" },
+      body: JSON.stringify(slackMessage(content)),
+      maxRedirects: 0,
+      timeoutMs: TIMEOUT_MS,
+      signal,
+    });
+    return await slackReply(reply);
+  } catch (error) {
+    signal.throwIfAborted();
+    return failure(error);
+  }
+}
+
+/** 429 and 5xx pass; all else says that the address or the message is refused. */
+async function slackReply(reply: EgressResponse): Promise<Sent> {
+  const { bytes } = await reply.bytes(1024);
+  if (reply.status >= 200 && reply.status <= 299) return { how: "sent" };
+  const words = oneLine(new TextDecoder().decode(bytes), 200);
+  const reason = `Slack answered ${reply.status}${words === "" ? "" : `: ${words}`}`;
+  if (reply.status !== 429 && reply.status < 500) return { how: "final", reason };
+  const seconds = Number(reply.headers.get("retry-after"));
+  return { how: "again", reason, ...(seconds > 0 ? { afterSeconds: Math.min(seconds, 3600) } : {}) };
+}
+
+const MAX_SECTION_CHARACTERS = 2_900;
+
+function slackMessage({ subject, lines, facts = [], link }: LetterContent) {
+  const plain = (text: string) => slackText(oneLine(text, 1_000));
+  const table = facts.map(([name, value]) => `${plain(name)}: ${plain(value)}`);
+  const words = [...lines.map(plain), ...table].join("\n").slice(0, MAX_SECTION_CHARACTERS);
+  const section = (type: "plain_text" | "mrkdwn", text: string) => ({
+    type: "section",
+    text: { type, text },
+  });
+  return {
+    text: plain(subject),
+    blocks: [section("plain_text", words), section("mrkdwn", `<${link.url}|${plain(link.label)}>`)],
+  };
+}
+
+/** Signed with the automation's secret of this moment. */
+export async function postWebhook(
+  app: App,
+  row: NoticeRow,
+  automation: AutomationRow,
+  signal: AbortSignal,
+): Promise<Sent> {
+  if (!automation.sealedSecret) return { how: "final", reason: "The automation has no secret any more." };
+  const secrets = [app.secrets.open(automation.sealedSecret, secretLabel(automation))] as const;
+  try {
+    const reply = await postSigned(
+      { clock: app.clock, egress: app.egressFor(row.organizationId) },
+      { url: row.target, id: row.id, body: bodyOf(row), secrets },
+      { timeoutMs: Math.min(app.config.webhookTimeout, MAX_TIMEOUT_SECONDS) * 1000, signal },
+    );
+    await reply.body.cancel();
+    const isDone = reply.status >= 200 && reply.status <= 299;
+    return isDone ? { how: "sent" } : { how: "again", reason: `The receiver answered ${reply.status}.` };
+  } catch (error) {
+    signal.throwIfAborted();
+    return failure(error);
+  }
+}
+
+/** Whatever is no fault of ours may go well later, unless it says that it will not. */
+function failure(error: unknown): Sent {
+  if (!(error instanceof AppError)) throw error;
+  const isFinal = error.code === "upstream" && !error.retryable;
+  return { how: isFinal ? "final" : "again", reason: error.message };
+}

@@ -1,0 +1,62 @@
+import { and, eq, inArray, or } from "drizzle-orm";
+import type { ReadDb } from "../../store/store.ts";
+import type { AutomationConfig } from "../automations/config.ts";
+import type { AutomationRow } from "../automations/table.ts";
+import { memberships } from "../organizations/table.ts";
+import { users } from "../users/table.ts";
+import { noticePreferences, type Recipient } from "./table.ts";
+
+/**
+ * Who is told of an automation at this moment: whom its alerts name, and members who want to hear of all. Where its
+ * alerts name nobody, the person who made it. An address of somebody who has an account here and is no member gets
+ * nothing.
+ */
+export async function recipientsOf(
+  db: ReadDb,
+  { organizationId, createdBy, config }: AutomationRow,
+): Promise<Recipient[]> {
+  const { notify = [] } = (config as AutomationConfig).alerts ?? {};
+  const addresses = notify.flatMap(({ email }) => email?.trim().toLowerCase() ?? []);
+  const maker = notify.length === 0 ? (createdBy ?? "") : "";
+  const people = await db
+    .select({
+      id: users.id,
+      email: users.email,
+      isMember: memberships.id,
+      failures: noticePreferences.failures,
+    })
+    .from(users)
+    .leftJoin(
+      memberships,
+      and(eq(memberships.userId, users.id), eq(memberships.organizationId, organizationId)),
+    )
+    .leftJoin(noticePreferences, eq(noticePreferences.userId, users.id))
+    .where(
+      or(
+        inArray(users.email, addresses),
+        eq(users.id, maker),
+        inArray(
+          users.id,
+          db
+            .select({ id: noticePreferences.userId })
+            .from(noticePreferences)
+            .where(eq(noticePreferences.failures, "all")),
+        ),
+      ),
+    );
+  const mailed = people
+    .filter(({ isMember, failures }) => isMember !== null && failures !== "none")
+    .map(({ id, email }): Recipient => ({ channel: "mail", target: email, userId: id }));
+  const outside = [...new Set(addresses)]
+    .filter((address) => people.every(({ email }) => email !== address))
+    .map((target): Recipient => ({ channel: "mail", target, userId: null }));
+  const posted = notify.flatMap(({ slack, url }): Recipient[] => [
+    ...(slack === undefined ? [] : [{ channel: "slack" as const, target: slack, userId: null }]),
+    ...(url === undefined ? [] : [{ channel: "url" as const, target: url, userId: null }]),
+  ]);
+  const all = [...mailed, ...outside, ...posted];
+  return all.filter((one, at) => all.findIndex((other) => isSame(one, other)) === at);
+}
+
+export const isSame = (one: Recipient, other: Recipient): boolean =>
+  one.channel === other.channel && one.target === other.target && one.userId === other.userId;

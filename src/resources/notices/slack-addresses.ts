@@ -1,0 +1,56 @@
+import { invalid } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { MASK } from "../../base/mask.ts";
+import type { App, WriteContext } from "../../context.ts";
+import type { AutomationConfig } from "../automations/config.ts";
+import { type AutomationRow, notifyLabel } from "../automations/table.ts";
+
+/** An address of Slack's without what lets anybody post to it. */
+const masked = (address: string): string => address.replace(/[^/]+$/, MASK);
+
+/** A config as it is stored, and the Slack addresses that it was given, some of them masked. */
+export function withoutSlackSecrets(config: JsonObject): { config: JsonObject; addresses: string[] } {
+  const { alerts } = config as AutomationConfig;
+  const addresses = alerts?.notify?.flatMap(({ slack }) => slack ?? []) ?? [];
+  if (addresses.length === 0) return { config, addresses };
+  const notify = alerts?.notify?.map(({ slack, ...entry }) =>
+    slack === undefined ? entry : { ...entry, slack: masked(slack) },
+  );
+  return { config: { ...config, alerts: { ...alerts, notify } as JsonObject }, addresses };
+}
+
+/**
+ * What `sealedNotify` becomes: an address that is still masked is as it was before. Throws `invalid` for one that was
+ * not there.
+ */
+export function sealNotify(
+  tx: WriteContext,
+  at: Pick<AutomationRow, "id" | "organizationId">,
+  addresses: readonly string[],
+  before: string | null,
+): string | null {
+  const earlier = openNotify(tx, at, before);
+  const left = [...earlier];
+  const whole = addresses.map((address) => {
+    if (!address.endsWith(`/${MASK}`)) return address;
+    const found = left.findIndex((one) => masked(one) === address);
+    if (found >= 0) return left.splice(found, 1)[0] as string;
+    const msg = `Give the whole Slack address in place of ${address}`;
+    throw invalid(["body", "config", "alerts", "notify"], msg, "missing");
+  });
+  if (JSON.stringify(whole) === JSON.stringify(earlier)) return before;
+  return whole.length === 0 ? null : tx.secrets.seal(JSON.stringify(whole), notifyLabel(at));
+}
+
+/** The whole Slack addresses of an automation's alerts. */
+function openNotify(
+  app: Pick<App, "secrets">,
+  at: Pick<AutomationRow, "id" | "organizationId">,
+  sealed: string | null,
+): string[] {
+  return sealed === null ? [] : (JSON.parse(app.secrets.open(sealed, notifyLabel(at))) as string[]);
+}
+
+/** The whole address of a masked one; null where it was taken out. */
+export const slackAddressOf = (app: App, row: AutomationRow, address: string): string | null =>
+  openNotify(app, row, row.sealedNotify).find((one) => masked(one) === address) ?? null;

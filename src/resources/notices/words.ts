@@ -1,0 +1,81 @@
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { type LetterContent, oneLine } from "../../mail/letter.ts";
+import type { NoticeRow } from "./table.ts";
+
+/** What a notice says to people. Names and messages in it are as others chose them. */
+export function contentOf(row: NoticeRow, organization: string, baseUrl: string): LetterContent {
+  const { automation, facts } = readFacts(row);
+  const name = oneLine(automation.name);
+  const page = `${baseUrl}/automations/${automation.id}`;
+  const of = [["Organization", organization] as const];
+  const foot = [
+    row.userId === null
+      ? `The alerts of "${name}" name where this goes. They are changed on the automation's page.`
+      : "Under Access, Notices you choose what is mailed to you.",
+  ];
+  switch (row.kind) {
+    case "automation.failed": {
+      const last = isObject(facts.lastFailure ?? null) ? (facts.lastFailure as JsonObject) : {};
+      const times = row.count === 1 ? "failed" : `failed ${row.count} times`;
+      return {
+        subject: `${name} ${times}`,
+        lines: [
+          `The automation "${name}" ${times}.`,
+          ...(facts.recoveredAt ? [`A run completed since, at ${time(facts.recoveredAt)}.`] : []),
+        ],
+        facts: [
+          ...of,
+          ...(row.count === 1 ? [] : [["First failure", time(facts.since)] as const]),
+          [row.count === 1 ? "Failed" : "Last failure", time(last.failedAt)],
+          ["Error", `${text(last.message)} (${text(last.code)})`],
+        ],
+        link: { label: "Open the run", url: `${baseUrl}/automation-runs/${text(last.automationRunId)}` },
+        foot,
+      };
+    }
+    case "automation.recovered":
+      return {
+        subject: `${name} completed again`,
+        lines: [`A run of the automation "${name}" completed, for the first time since it was in trouble.`],
+        facts: [...of, ["In trouble since", time(facts.since)], ["Completed", time(facts.recoveredAt)]],
+        link: { label: "Open the run", url: `${baseUrl}/automation-runs/${text(facts.automationRunId)}` },
+        foot,
+      };
+    default:
+      return {
+        subject: `${name} is late`,
+        lines: [
+          facts.dueAt
+            ? `The automation "${name}" was to start at ${time(facts.dueAt)}, and has not.`
+            : `No run of the automation "${name}" has completed for ${text(facts.lateAfterSeconds)} seconds.`,
+          ...(facts.recoveredAt ? [`A run completed since, at ${time(facts.recoveredAt)}.`] : []),
+        ],
+        facts: [
+          ...of,
+          [
+            "Last completed",
+            facts.lastCompletedAt ? time(facts.lastCompletedAt) : "not since this is watched",
+          ],
+        ],
+        link: { label: "Open the automation", url: page },
+        foot,
+      };
+  }
+}
+
+/** What is posted to a machine; the same at each try. */
+export function bodyOf({ id, kind, createdAt, organizationId, facts, count }: NoticeRow): string {
+  const failures = kind === "automation.failed" ? { failures: count } : {};
+  return JSON.stringify({ id, type: kind, timestamp: createdAt, organizationId, ...facts, ...failures });
+}
+
+function readFacts({ facts }: NoticeRow) {
+  const automation = isObject(facts.automation ?? null) ? (facts.automation as JsonObject) : {};
+  return { automation: { id: text(automation.id), name: text(automation.name) }, facts };
+}
+
+const text = (value: Json | undefined): string =>
+  typeof value === "string" || typeof value === "number" ? String(value) : "";
+
+/** `2026-01-31 08:00 UTC` */
+const time = (value: Json | undefined): string => `${text(value).slice(0, 16).replace("T", " ")} UTC`;

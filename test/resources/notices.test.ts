@@ -1,0 +1,349 @@
+import { expect, test } from "bun:test";
+import { eq } from "drizzle-orm";
+import { memberships } from "../../src/resources/organizations/table.ts";
+import { startSlack } from "../peers/slack.ts";
+import type { Client } from "../support/app.ts";
+import { startApp } from "../support/app.ts";
+import { startWithMail } from "../support/mail.ts";
+import { join, neighbour } from "../support/people.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { AUTOMATIONS, branch, created, faultsOf, flowToEnd, until } from "../support/work.ts";
+
+const HOUR = 3_600_000;
+const OPS = "ops@example.com";
+
+/** An automation that fails for each input but `"fine"`. */
+const alerting = async (call: Client, alerts: object, name = "Nightly") =>
+  created(
+    await call("POST", AUTOMATIONS, {
+      name,
+      config: {
+        action: { kind: "conditional_branch", definition: branch("a", "input == 'fine'") },
+        alerts,
+      },
+    }),
+  );
+
+const fail = async (call: Client, id: string) =>
+  expect((await flowToEnd(call, id, { input: "bad" })).status).toBe("failed");
+const complete = async (call: Client, id: string) =>
+  expect((await flowToEnd(call, id, { input: "fine" })).status).toBe("completed");
+
+const startMailing = () => startWithMail({ engine: true, stands: true, hurry: 20 });
+type Mailing = Awaited<ReturnType<typeof startMailing>>;
+
+/** The mails to an address, once there are so many. */
+async function mailsTo({ owner, peer }: Mailing, address: string, count: number) {
+  const found = () => peer.received.filter(({ to }) => to.includes(address));
+  await until(owner, "/health", () => found().length >= count);
+  expect(found()).toHaveLength(count);
+  return found();
+}
+
+/** Of RFC 2047, in the encoding that is used for what is mostly ASCII. */
+const subjectOf = (encoded = "") =>
+  encoded
+    .replaceAll(/\?=\s+=\?UTF-8\?Q\?/g, "")
+    .replace(/^=\?UTF-8\?Q\?(.*)\?=$/, (_, text: string) =>
+      text
+        .replaceAll("_", " ")
+        .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    );
+
+const rowsOf = ({ app }: Pick<Mailing, "app">) =>
+  app.store.db.all<{
+    kind: string;
+    target: string;
+    count: number;
+    sentAt: string | null;
+    error: string | null;
+  }>('select kind, target, count, sent_at as "sentAt", error from notices order by id');
+
+test("a failure is mailed once; those of the next hour are summed up in one mail after it", async () => {
+  await using app = await startMailing();
+  const { id } = await alerting(app.owner, { onFailure: true, notify: [{ email: OPS }] });
+  await fail(app.owner, id);
+  const [first] = await mailsTo(app, OPS, 1);
+  expect(first?.headers.subject).toBe("Nightly failed");
+  expect(first?.text).toContain('The automation "Nightly" failed.');
+  expect(app.peer.linkTo(OPS).href).toStartWith(`${app.origin}/automation-runs/`);
+  for (let times = 0; times < 3; times++) await fail(app.owner, id);
+  expect(await rowsOf(app)).toMatchObject([
+    { count: 1, sentAt: expect.any(String) },
+    { count: 3, sentAt: null },
+  ]);
+  app.clock.turn(HOUR - 1_000);
+  await fail(app.owner, id);
+  expect(app.peer.received).toHaveLength(1);
+  app.clock.turn(1_001);
+  const [, second] = await mailsTo(app, OPS, 2);
+  expect(second?.headers.subject).toBe("Nightly failed 4 times");
+  expect(second?.headers["message-id"]).not.toBe(first?.headers["message-id"]);
+  app.clock.turn(5 * HOUR);
+  await fail(app.owner, id);
+  await mailsTo(app, OPS, 3);
+});
+
+test("the first success after a failure that was told is told, and no other", async () => {
+  await using app = await startMailing();
+  const { id } = await alerting(app.owner, { onFailure: true, onRecovery: true, notify: [{ email: OPS }] });
+  await complete(app.owner, id);
+  await fail(app.owner, id);
+  await mailsTo(app, OPS, 1);
+  await complete(app.owner, id);
+  const [, recovered] = await mailsTo(app, OPS, 2);
+  expect(recovered?.headers.subject).toBe("Nightly completed again");
+  await complete(app.owner, id);
+  // Failed and completed within the hour: one mail tells both.
+  await fail(app.owner, id);
+  await complete(app.owner, id);
+  app.clock.turn(HOUR + 1);
+  const mails = await mailsTo(app, OPS, 3);
+  expect(mails[2]?.headers.subject).toBe("Nightly failed");
+  expect(mails[2]?.text).toContain("A run completed since");
+  while ((await rowsOf(app)).some(({ sentAt }) => sentAt === null)) await Bun.sleep(10);
+});
+
+test("an automation that has not completed for too long is told to be late, once until it has", async () => {
+  await using app = await startMailing();
+  const { id } = await alerting(app.owner, {
+    lateAfterSeconds: 3600,
+    onRecovery: true,
+    notify: [{ email: OPS }],
+  });
+  const watched = () => app.app.store.db.all("select * from automation_watches");
+  while ((await watched()).length === 0) await Bun.sleep(10);
+  app.clock.turn(HOUR + 1_000);
+  const [late] = await mailsTo(app, OPS, 1);
+  expect(late?.headers.subject).toBe("Nightly is late");
+  app.clock.turn(5 * HOUR);
+  await complete(app.owner, id);
+  const mails = await mailsTo(app, OPS, 2);
+  expect(mails[1]?.headers.subject).toBe("Nightly completed again");
+  app.clock.turn(HOUR + 1_000);
+  await mailsTo(app, OPS, 3);
+});
+
+test("a schedule whose run was not started is late", async () => {
+  await using app = await startMailing();
+  const config = {
+    action: { kind: "conditional_branch", definition: branch() },
+    schedule: { cron: "0 0 1 1 *" },
+    alerts: { lateAfterSeconds: 3600, notify: [{ email: OPS }] },
+  };
+  const { id } = created(
+    await app.owner("POST", AUTOMATIONS, { name: "Yearly", triggerType: "schedule", config }),
+  );
+  await complete(app.owner, id);
+  const dueAt = new Date(app.clock.now().getTime() - HOUR - 1_000).toISOString();
+  await app.engine?.stop(0);
+  await app.app.store.write(async (db) => {
+    await db.run(`update automations set next_run_at = '${dueAt}'`);
+  });
+  const { watchAutomations } = await import("../../src/flows/watch.ts");
+  await watchAutomations(app.app, new Map());
+  await watchAutomations(app.app, new Map());
+  expect(
+    await app.app.store.db.all("select kind, json_extract(facts, '$.dueAt') as due from notices"),
+  ).toEqual([{ kind: "automation.late", due: dueAt }]);
+});
+
+test("names and messages of others are text: no markup, no line, no link of theirs gets into a mail or Slack", async () => {
+  await using app = await startMailing();
+  await using slack = startSlack();
+  const name = `<img src=x onerror="alert(1)"> <!channel> & https://evil.example/`;
+  const { id } = await alerting(
+    app.owner,
+    { onFailure: true, notify: [{ email: OPS }, { slack: slack.address }] },
+    `${name}\r\nBcc: eve@example.com`,
+  );
+  await fail(app.owner, id);
+  const [mail] = await mailsTo(app, OPS, 1);
+  expect(mail?.to).toEqual([OPS]);
+  expect(mail?.headers.bcc).toBeUndefined();
+  expect(subjectOf(mail?.headers.subject)).toContain("https: //evil.example/ Bcc: eve@example.com failed");
+  const html = mail?.html ?? "";
+  expect(html.match(/<(?:a|img|script)\b/g)).toEqual(["<a"]);
+  expect(html.match(/https?:\/\/[^"]+/g)).toEqual([app.peer.linkTo(OPS).href]);
+  expect(html).toContain("&lt;img src=x onerror=&quot;alert(1)&quot;&gt;");
+  await until(app.owner, "/health", () => slack.messages.length === 1);
+  const [message] = slack.messages;
+  expect(message?.text).toStartWith("&lt;img src=x");
+  expect(message?.blocks[0]?.text).toMatchObject({ type: "plain_text" });
+  expect(JSON.stringify(message).match(/<[^|>]*/g)).toHaveLength(1);
+  expect(message?.blocks[1]?.text.text).toMatch(
+    /^<http:\/\/127\.0\.0\.1:\d+\/automation-runs\/[\w-]+\|Open the run>$/,
+  );
+});
+
+test("only people of the organization hear of it, and addresses that nobody here has", async () => {
+  await using app = await startMailing();
+  const member = await join(app, "member");
+  const gone = await join(app, "member");
+  const other = await neighbour(app);
+  await app.app.store.write(
+    async (db) => void (await db.delete(memberships).where(eq(memberships.id, gone.membership.id))),
+  );
+  const notify = [OPS, member.user.email, gone.user.email, other.user.email].map((email) => ({ email }));
+  const { id } = await alerting(app.owner, { onFailure: true, notify });
+  await fail(app.owner, id);
+  await mailsTo(app, OPS, 1);
+  await mailsTo(app, member.user.email, 1);
+  expect(app.peer.received).toHaveLength(2);
+});
+
+test("a member who leaves before the mail goes does not get it", async () => {
+  await using app = await startMailing();
+  const member = await join(app, "member");
+  const { id } = await alerting(app.owner, { onFailure: true, notify: [{ email: member.user.email }] });
+  await fail(app.owner, id);
+  await mailsTo(app, member.user.email, 1);
+  await fail(app.owner, id);
+  await app.app.store.write(
+    async (db) => void (await db.delete(memberships).where(eq(memberships.id, member.membership.id))),
+  );
+  app.clock.turn(HOUR + 1);
+  await until(app.owner, "/health", () => app.logged.some((line) => line.includes("notice given up")));
+  expect(app.peer.received).toHaveLength(1);
+  expect(await rowsOf(app)).toMatchObject([
+    {},
+    { sentAt: null, error: expect.stringContaining("not there") },
+  ]);
+});
+
+test("alerts that name nobody go to the person who made the automation", async () => {
+  await using app = await startMailing();
+  const { id } = await alerting(app.owner, { onFailure: true });
+  await fail(app.owner, id);
+  await mailsTo(app, "ada@example.com", 1);
+});
+
+test("where no mail server is set the automation, the log and the notice say so", async () => {
+  await using app = await startApp({ hurry: 20 });
+  const made = await alerting(app.owner, { onFailure: true, notify: [{ email: OPS }] });
+  const words = "No mail server is set (WEIR_SMTP_URL and WEIR_MAIL_FROM).";
+  expect(made.warnings).toEqual([`Alerts are not mailed. ${words}`]);
+  const quiet = await alerting(app.owner, { onFailure: true, notify: [{ url: "https://example.com/x" }] });
+  expect(quiet).not.toHaveProperty("warnings");
+  await fail(app.owner, made.id);
+  await until(app.owner, "/health", () => app.logged.some((line) => line.includes("notice given up")));
+  expect(await rowsOf(app)).toMatchObject([{ target: OPS, sentAt: null, error: words }]);
+});
+
+test("a POST is signed, and has the same id and text at each try", async () => {
+  await using app = await startApp({ stands: true, hurry: 20 });
+  await using receiver = startReceiver((_, count) => new Response("", { status: count < 2 ? 503 : 204 }));
+  const made = await alerting(app.owner, { onFailure: true, notify: [{ url: `${receiver.url}/hear` }] });
+  expect(made.config.secret).toStartWith("whsec_");
+  await fail(app.owner, made.id);
+  await until(app.owner, "/health", () => app.logged.some((line) => line.includes("waits for another try")));
+  await fail(app.owner, made.id);
+  app.clock.turn(5_001);
+  await until(app.owner, "/health", () => receiver.got.length === 2);
+  const [first, again] = receiver.got;
+  expect([again?.text, again?.headers.get("webhook-id")]).toEqual([
+    first?.text ?? "",
+    first?.headers.get("webhook-id") ?? "",
+  ]);
+  const body = JSON.parse(first?.text ?? "");
+  expect(body).toMatchObject({
+    id: first?.headers.get("webhook-id"),
+    type: "automation.failed",
+    organizationId: app.ids.organizationId,
+    automation: { id: made.id, name: "Nightly" },
+    failures: 1,
+    lastFailure: { code: "no_branch" },
+  });
+  const { Webhook } = await import("standardwebhooks");
+  const headers = Object.fromEntries(
+    ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => [
+      name,
+      first?.headers.get(name) ?? "",
+    ]),
+  );
+  expect(() => new Webhook(made.config.secret).verify(first?.text ?? "", headers)).not.toThrow();
+});
+
+test("Slack's pauses are kept, and what it refuses for good is not sent again", async () => {
+  await using app = await startApp({ stands: true, hurry: 20 });
+  await using slack = startSlack(["rate_limited"]);
+  await using archived = startSlack(["channel_is_archived"]);
+  const { id } = await alerting(app.owner, {
+    onFailure: true,
+    notify: [{ slack: slack.address }, { slack: archived.address }],
+  });
+  await fail(app.owner, id);
+  await until(
+    app.owner,
+    "/health",
+    () => app.logged.filter((line) => line.includes('"notice ')).length === 2,
+  );
+  app.clock.turn(29_000);
+  await app.owner("GET", AUTOMATIONS);
+  expect(slack.got).toHaveLength(1);
+  app.clock.turn(1_001);
+  await until(app.owner, "/health", () => slack.messages.length === 1);
+  expect(archived.got).toHaveLength(1);
+  expect((await rowsOf(app)).map(({ error }) => error)).toContain("Slack answered 410: channel_is_archived");
+});
+
+test("the end of a Slack address is shown nowhere, and stays where it is given masked", async () => {
+  await using app = await startApp({ hurry: 20 });
+  await using slack = startSlack();
+  const shown = slack.address.replace("aSecretOfTheWebhook", "***");
+  const alerts = (address: string) => ({ onFailure: true, notify: [{ slack: address }] });
+  const made = await alerting(app.owner, alerts(slack.address));
+  expect(made.config.alerts.notify).toEqual([{ slack: shown }]);
+  const path = `${AUTOMATIONS}/${made.id}`;
+  const same = await app.owner("PATCH", path, { config: { alerts: alerts(shown) } });
+  expect([same.status, same.body.updatedAt]).toEqual([200, made.updatedAt]);
+  await app.owner("PATCH", path, {
+    name: "Renamed",
+    config: { alerts: { ...alerts(shown), onRecovery: true } },
+  });
+  await fail(app.owner, made.id);
+  await until(app.owner, "/health", () => slack.messages.length === 1);
+  expect(
+    faultsOf(await app.owner("PATCH", path, { config: { alerts: alerts(shown.replace("B0001", "B2")) } })),
+  ).toEqual(["body.config.alerts.notify missing"]);
+  const replaced = await app.owner("PATCH", path, {
+    config: { alerts: { ...alerts(slack.address.replace("aSecret", "another")), onRecovery: true } },
+  });
+  expect([replaced.status, replaced.body.updatedAt === made.updatedAt]).toEqual([200, false]);
+  const dump = await app.app.store.db.all("select * from automations, versions, events, notices");
+  expect(JSON.stringify(dump)).not.toContain("OfTheWebhook");
+});
+
+test("alerts are checked: each entry has one way, and something is to be told", async () => {
+  await using app = await startApp({ engine: false });
+  const config = (alerts: object) => ({
+    action: { kind: "conditional_branch", definition: branch() },
+    alerts,
+  });
+  const tried = async (alerts: object, more: object = {}) =>
+    faultsOf(await app.owner("POST", AUTOMATIONS, { name: "x", config: { ...config(alerts), ...more } }));
+  expect(await tried({})).toEqual(["body.config.alerts missing"]);
+  expect(await tried({ notify: [{ email: OPS }] })).toEqual(["body.config.alerts missing"]);
+  expect(
+    await tried({
+      onFailure: true,
+      notify: [{}, { email: OPS, slack: "https://hooks.slack.com/services/T/B/x" }, { email: "no address" }],
+    }),
+  ).toEqual([
+    "body.config.alerts.notify.2.email email_parsing",
+    "body.config.alerts.notify.0 value_error",
+    "body.config.alerts.notify.1 value_error",
+  ]);
+  expect(
+    await tried({ lateAfterSeconds: 0, notify: [{ slack: "hooks.slack.com/x" }, { url: "file:///x" }] }),
+  ).toEqual([
+    "body.config.alerts.lateAfterSeconds greater_than_equal",
+    "body.config.alerts.notify.0.slack string_pattern_mismatch",
+    "body.config.alerts.notify.1.url string_pattern_mismatch",
+  ]);
+  expect(await tried({ failureThreshold: 3, failureWindow: 60, notifyUrl: "https://x.example" })).toEqual([
+    "body.config.alerts.failureThreshold extra_forbidden",
+    "body.config.alerts.failureWindow extra_forbidden",
+    "body.config.alerts.notifyUrl extra_forbidden",
+  ]);
+});
