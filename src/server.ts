@@ -33,6 +33,7 @@ import { invitePageOperations } from "./resources/invitations/page.ts";
 import { invitationOperations } from "./resources/invitations/routes.ts";
 import { mcpOperations } from "./resources/mcp/routes.ts";
 import { metaOperations } from "./resources/meta/routes.ts";
+import { noticeOperations } from "./resources/notices/routes.ts";
 import { openApiOperations } from "./resources/openapi/routes.ts";
 import { openIdOperations } from "./resources/openid/routes.ts";
 import { organizationExportOperations } from "./resources/organization-export/routes.ts";
@@ -62,6 +63,7 @@ const described = [
   ...deviceOperations,
   ...passwordResetOperations,
   ...userOperations,
+  ...noticeOperations,
   ...secondFactorOperations,
   ...organizationTokenOperations,
   ...personalDataOperations,

@@ -203,7 +203,7 @@ test("a member who leaves before the mail goes does not get it", async () => {
     async (db) => void (await db.delete(memberships).where(eq(memberships.id, member.membership.id))),
   );
   app.clock.turn(HOUR + 1);
-  await until(app.owner, "/health", () => app.logged.some((line) => line.includes("notice given up")));
+  await until(app.owner, "/health", () => app.logged.some((line) => line.includes("notice dropped")));
   expect(app.peer.received).toHaveLength(1);
   expect(await rowsOf(app)).toMatchObject([
     {},

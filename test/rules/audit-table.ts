@@ -354,6 +354,10 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
     events: ["user.updated user"],
     call: () => ({ path: api("users/me/preferences"), body: { locale: "de-CH" } }),
   },
+  "PATCH /api/v1/users/me/notices": {
+    events: ["user.updated user"],
+    call: () => ({ path: api("users/me/notices"), body: { approvals: "none" } }),
+  },
   "POST /api/v1/organizations": {
     events: ["organization.created organization", GRANTED],
     call: () => ({ path: api("organizations"), body: { name: "Second" } }),

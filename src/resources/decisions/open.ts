@@ -7,9 +7,12 @@ import { requestChainOf, type WriteContext } from "../../context.ts";
 import type { DecisionRequest } from "../../executors/contract.ts";
 import { automationRuns } from "../automations/table.ts";
 import { type Entity, record } from "../events/service.ts";
+import { noticeApproval } from "../notices/approvals.ts";
+import { findCurrentOrganization } from "../organizations/service.ts";
 import { memberships } from "../organizations/table.ts";
 import type { RunRow } from "../runs/table.ts";
 import { users } from "../users/table.ts";
+import { requestersOf } from "./requesters.ts";
 import { type DecisionRow, decisions } from "./table.ts";
 import { PRIVATE_TITLE } from "./wire-question.ts";
 
@@ -47,6 +50,8 @@ export async function openDecision(tx: WriteContext, run: RunRow, request: Decis
   const { decisionType } = row;
   const data = { ...about(row), decisionType, assignedTo: row.assignedTo, expiresAt };
   await record(tx, "decision.requested", entityOf(row.id), data);
+  const { requireFourEyes } = await findCurrentOrganization(tx);
+  await noticeApproval(tx, row, requireFourEyes ? await requestersOf(tx, row) : new Set());
 }
 
 /** Takes an open decision off the table: nobody waits for it any more. */

@@ -1,5 +1,6 @@
 import type { EgressResponse } from "../../base/egress.ts";
 import { AppError } from "../../base/errors.ts";
+import { isObject, parseJson } from "../../base/json.ts";
 import { slackText } from "../../base/slack-text.ts";
 import type { App } from "../../context.ts";
 import { type LetterContent, letterOf, oneLine } from "../../mail/letter.ts";
@@ -10,9 +11,10 @@ import { slackAddressOf } from "./slack-addresses.ts";
 import type { NoticeRow } from "./table.ts";
 import { bodyOf } from "./words.ts";
 
-/** How one try ended: `again` may go well later, `final` will not, `later` was not tried yet. */
+/** How one try ended: `again` may go well later, `final` will not, `later` was not tried yet, `none` is not needed any more. */
 export type Sent =
   | { how: "sent" }
+  | { how: "none"; reason: string }
   | { how: "again" | "final"; reason: string; afterSeconds?: number }
   | { how: "later"; reason: string; afterSeconds: number };
 
@@ -26,15 +28,19 @@ const MAIL_RATE = { perMinute: 30, burst: 100 };
 /** … and those of them to people outside of it. */
 const OUTSIDE_RATE = { perMinute: 1, burst: 20 };
 
+/** Approvals of one person; what comes beyond is grouped. */
+const APPROVAL_RATE = { perMinute: 1, burst: 10 };
+
 export async function sendMail(
   app: App,
-  { id, organizationId, target, userId }: NoticeRow,
+  { id, kind, organizationId, target, userId }: NoticeRow,
   content: LetterContent,
   signal: AbortSignal,
 ): Promise<Sent> {
   if (app.mailer === null) return { how: "final", reason: NO_MAIL_SERVER };
   const rates = [
     [`notices:${organizationId}`, MAIL_RATE],
+    ...(kind === "approval.open" ? [[`notices-approvals:${userId}`, APPROVAL_RATE] as const] : []),
     ...(userId === null ? [[`notices-outside:${organizationId}`, OUTSIDE_RATE] as const] : []),
   ] as const;
   for (const [key, rate] of rates) {
@@ -75,6 +81,36 @@ export async function postSlack(
       signal,
     });
     return await slackReply(reply);
+  } catch (error) {
+    signal.throwIfAborted();
+    return failure(error);
+  }
+}
+
+/** By the bot, to somebody who is linked to a person (https://docs.slack.dev/reference/methods/chat.postMessage). */
+export async function postToPerson(
+  app: App,
+  { target }: NoticeRow,
+  content: LetterContent,
+  signal: AbortSignal,
+): Promise<Sent> {
+  try {
+    const reply = await app.egress.fetch(`${app.config.slackApiUrl}/chat.postMessage`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json; charset=utf-8",
+        authorization: `Bearer ${app.slack.botToken}`,
+      },
+      body: JSON.stringify({ channel: target, ...slackMessage(content) }),
+      maxRedirects: 0,
+      timeoutMs: TIMEOUT_MS,
+      signal,
+    });
+    if (reply.status !== 200) return await slackReply(reply);
+    const { bytes } = await reply.bytes(64 * 1024);
+    const answer = parseJson(new TextDecoder().decode(bytes));
+    if (isObject(answer) && answer.ok === true) return { how: "sent" };
+    return { how: "final", reason: `Slack answered: ${isObject(answer) ? String(answer.error) : "no JSON"}` };
   } catch (error) {
     signal.throwIfAborted();
     return failure(error);

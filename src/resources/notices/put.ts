@@ -4,8 +4,11 @@ import type { JsonObject } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
 import { NOTICES_TOPIC, type NoticeKind, type NoticeRow, notices, type Recipient } from "./table.ts";
 
-/** Between two notices of the same thing. */
-export const HOUR_MS = 3_600_000;
+/** The pause between two notices of the same thing; each approval is another one. */
+export const pauseMsOf = (kind: NoticeKind): number => (kind === "approval.open" ? 0 : 3_600_000);
+
+/** A notice names so many decisions; it counts the others. */
+export const MAX_DECISIONS = 50;
 
 interface NewNotice {
   kind: NoticeKind;
@@ -38,8 +41,10 @@ export async function putGrouped(tx: WriteContext, subject: string, notice: NewN
     .from(notices)
     .where(and(eq(notices.thing, thing), isOpen()));
   if (open) {
-    const { since } = open.facts;
-    const facts = { ...notice.facts, ...(since === undefined ? {} : { since }) };
+    const { since, decisions } = open.facts;
+    const facts: JsonObject = { ...notice.facts, ...(since === undefined ? {} : { since }) };
+    if (Array.isArray(decisions) && Array.isArray(facts.decisions))
+      facts.decisions = [...decisions, ...facts.decisions].slice(0, MAX_DECISIONS);
     await tx.db
       .update(notices)
       .set({ facts, count: open.count + 1 })
@@ -52,7 +57,9 @@ export async function putGrouped(tx: WriteContext, subject: string, notice: NewN
     .where(and(eq(notices.thing, thing), isNotNull(notices.sentAt)))
     .orderBy(desc(notices.createdAt))
     .limit(1);
-  const freeMs = last?.sentAt ? Date.parse(last.sentAt) + HOUR_MS - tx.clock.now().getTime() : 0;
+  const freeMs = last?.sentAt
+    ? Date.parse(last.sentAt) + pauseMsOf(notice.kind) - tx.clock.now().getTime()
+    : 0;
   await insert(tx, { id: tx.ids.uuid(), ...notice, thing, dueAt: timestamp(tx.clock, Math.max(0, freeMs)) });
 }
 

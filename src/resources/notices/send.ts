@@ -3,12 +3,13 @@ import { timestamp } from "../../base/clock.ts";
 import type { App } from "../../context.ts";
 import { automations } from "../automations/table.ts";
 import { organizations } from "../organizations/table.ts";
-import { postSlack, postWebhook, type Sent, sendMail } from "./channels.ts";
-import { HOUR_MS } from "./put.ts";
+import { openQuestions } from "./approvals.ts";
+import { postSlack, postToPerson, postWebhook, type Sent, sendMail } from "./channels.ts";
+import { pauseMsOf } from "./put.ts";
 import { isSame, recipientsOf } from "./recipients.ts";
 import { NOTICES_TOPIC, type NoticeRow, notices } from "./table.ts";
 import { takeNotices, takeUpNotices } from "./take.ts";
-import { contentOf } from "./words.ts";
+import { approvalContent, contentOf } from "./words.ts";
 
 const REST_MS = 1_000;
 /** Pauses before the second and the later tries. */
@@ -48,14 +49,18 @@ async function sendNotice(app: App, row: NoticeRow, signal: AbortSignal): Promis
     const { message, now } = endOf(app, row, sent);
     await save(app, row, now);
     const reason = "reason" in sent ? { reason: sent.reason } : {};
-    app.log.write(sent.how === "sent" ? "info" : "warn", message, { ...facts, ...reason });
+    app.log.write(sent.how === "sent" || sent.how === "none" ? "info" : "warn", message, {
+      ...facts,
+      ...reason,
+    });
   } catch (error) {
     if (signal.aborted) return; // the next start takes it up
     app.log.report(error, { ...facts, at: "send a notice" });
   }
 }
 
-const GONE: Sent = { how: "final", reason: "Whom or what it is about is not there any more." };
+const GONE: Sent = { how: "none", reason: "Whom or what it is about is not there any more." };
+const DECIDED: Sent = { how: "none", reason: "It is decided, or not this person's to decide any more." };
 
 /** Sends it if whom it is for is still to be told. */
 async function dispatch(app: App, row: NoticeRow, signal: AbortSignal): Promise<Sent> {
@@ -67,7 +72,17 @@ async function dispatch(app: App, row: NoticeRow, signal: AbortSignal): Promise<
     .select()
     .from(automations)
     .where(and(eq(automations.id, row.automationId ?? ""), isNull(automations.deletedAt)));
-  if (!organization || !automation) return GONE;
+  if (!organization) return GONE;
+  if (row.kind === "approval.open") {
+    const questions = await openQuestions(app, row);
+    const about = { count: row.count, organization: organization.name, automation: automation?.name ?? null };
+    const content = approvalContent(questions, about, app.baseUrl());
+    if (questions.length === 0) return DECIDED;
+    return row.channel === "mail"
+      ? sendMail(app, row, content, signal)
+      : postToPerson(app, row, content, signal);
+  }
+  if (!automation) return GONE;
   if (row.kind === "webhook.failing" || row.kind === "automation.stale")
     return postWebhook(app, row, automation, signal);
   const recipients = await recipientsOf(app.store.db, automation);
@@ -90,6 +105,7 @@ function endOf(app: App, row: NoticeRow, sent: Sent): { message: string; now: Pa
       message: "notice waits",
       now: { dueAt: timestamp(app.clock, sent.afterSeconds * 1000), error },
     };
+  if (sent.how === "none") return { message: "notice dropped", now: { dueAt: null, error } };
   const pause = PAUSES_SECONDS[row.attempts];
   if (sent.how === "final" || pause === undefined)
     return { message: "notice given up", now: { attempts, dueAt: null, error } };
@@ -108,7 +124,7 @@ async function save(app: App, row: NoticeRow, now: Partial<NoticeRow>): Promise<
   await app.store.write(async (db) => {
     await db.update(notices).set(now).where(isMine);
     if (!now.sentAt) return;
-    const dueAt = timestamp(app.clock, HOUR_MS);
+    const dueAt = timestamp(app.clock, pauseMsOf(row.kind));
     const isNext = and(eq(notices.thing, row.thing), isNotNull(notices.dueAt), lt(notices.dueAt, dueAt));
     await db.update(notices).set({ dueAt }).where(isNext);
   });

@@ -3,13 +3,19 @@ import type { JsonObject } from "../../base/json.ts";
 import { json } from "../../store/columns.ts";
 
 /** What a notice tells. */
-export type NoticeKind =
-  | "webhook.failing"
-  | "automation.stale"
-  | "automation.failed"
-  | "automation.recovered"
-  | "automation.late";
-type NoticeChannel = "mail" | "slack" | "url";
+export const NOTICE_KINDS = [
+  "webhook.failing",
+  "automation.stale",
+  "automation.failed",
+  "automation.recovered",
+  "automation.late",
+  "approval.open",
+] as const;
+export type NoticeKind = (typeof NOTICE_KINDS)[number];
+
+/** `slack_person` is somebody in Slack, told by the bot. */
+export const NOTICE_CHANNELS = ["mail", "slack", "slack_person", "url"] as const;
+type NoticeChannel = (typeof NOTICE_CHANNELS)[number];
 
 /** Where a notice goes. */
 export type Recipient = Pick<NoticeRow, "channel" | "target" | "userId">;
@@ -69,3 +75,4 @@ export const noticePreferences = sqliteTable("notice_preferences", {
    */
   failures: text().$type<(typeof FAILURE_PREFERENCES)[number]>().notNull(),
 });
+export type NoticePreferences = Omit<typeof noticePreferences.$inferSelect, "userId">;

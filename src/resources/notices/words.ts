@@ -1,5 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { type LetterContent, oneLine } from "../../mail/letter.ts";
+import type { Question } from "./approvals.ts";
+import { MAX_DECISIONS } from "./put.ts";
 import type { NoticeRow } from "./table.ts";
 
 /** What a notice says to people. Names and messages in it are as others chose them. */
@@ -11,7 +13,7 @@ export function contentOf(row: NoticeRow, organization: string, baseUrl: string)
   const foot = [
     row.userId === null
       ? `The alerts of "${name}" name where this goes. They are changed on the automation's page.`
-      : "Under Access, Notices you choose what is mailed to you.",
+      : CHOOSE,
   ];
   switch (row.kind) {
     case "automation.failed": {
@@ -61,6 +63,44 @@ export function contentOf(row: NoticeRow, organization: string, baseUrl: string)
         foot,
       };
   }
+}
+
+const CHOOSE = "Under Access, Notices you choose what is mailed to you.";
+const MAX_TITLES = 10;
+
+/** What a notice says of approvals that are open. */
+export function approvalContent(
+  questions: readonly Question[],
+  { count, organization, automation }: { count: number; organization: string; automation: string | null },
+  baseUrl: string,
+): LetterContent {
+  const [first] = questions;
+  const of = [
+    ["Organization", organization] as const,
+    ...(automation === null ? [] : [["Automation", automation] as const]),
+  ];
+  const foot = ["Only people with the right to decide can, after they have signed in.", CHOOSE];
+  if (first && questions.length === 1)
+    return {
+      subject: `Approval: ${first.title}`,
+      lines: [`"${first.title}" waits for your decision.`, ...(first.description ? [first.description] : [])],
+      facts: [
+        ...of,
+        ["Asked", time(first.requestedAt)],
+        ...(first.expiresAt ? [["Expires", time(first.expiresAt)] as const] : []),
+      ],
+      link: { label: "Open the approval", url: `${baseUrl}/approvals/${first.id}` },
+      foot,
+    };
+  const titles = questions.slice(0, MAX_TITLES).map(({ title }) => title);
+  const number = count > MAX_DECISIONS ? count : questions.length; // those beyond are only counted
+  return {
+    subject: `${number} approvals wait for your decision`,
+    lines: [`${number} approvals wait for your decision, among them:`, ...titles],
+    facts: of,
+    link: { label: "Open the approvals", url: `${baseUrl}/approvals` },
+    foot,
+  };
 }
 
 /** What is posted to a machine; the same at each try. */

@@ -23,6 +23,7 @@ import * as installation from "../installation/wire.ts";
 import * as installationOrganizations from "../installation/wire-organizations.ts";
 import * as invitations from "../invitations/wire.ts";
 import * as meta from "../meta/wire.ts";
+import * as notices from "../notices/wire.ts";
 import * as openid from "../openid/wire.ts";
 import * as organizationTokens from "../organization-tokens/wire.ts";
 import * as organizations from "../organizations/wire.ts";
@@ -66,6 +67,7 @@ const WIRES: readonly object[] = [
   installationOrganizations,
   invitations,
   meta,
+  notices,
   openid,
   organizations,
   passwordReset,

@@ -38,6 +38,8 @@ const NAMES: Readonly<Record<string, string>> = {
   "GET /api/v1/users/me": "getCurrentUser",
   "GET /api/v1/users/me/memberships": "listMyMemberships",
   "PATCH /api/v1/users/me/preferences": "updateMyPreferences",
+  "GET /api/v1/users/me/notices": "getMyNoticePreferences",
+  "PATCH /api/v1/users/me/notices": "updateMyNoticePreferences",
   "GET /api/v1/organizations/current": "getCurrentOrganization",
   "PATCH /api/v1/organizations/current": "updateCurrentOrganization",
   "GET /api/v1/organizations/team": "getTeam",

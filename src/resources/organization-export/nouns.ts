@@ -188,6 +188,7 @@ const SERVER = "How far this server has come with work of its own; of no use els
 /** Tables with rows of organizations that are left out, and why. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   access_tokens: "Access tokens belong to people: each exports their own.",
+  automation_troubles: SERVER,
   catalog_sign_in_attempts: "Sealed facts of sign-ins under way.",
   chat_turns: SERVER,
   connection_marks: SERVER,

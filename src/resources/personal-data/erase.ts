@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNotNull, isNull, notInArray, sql } from "drizzle-orm";
+import { and, eq, inArray, isNotNull, isNull, notInArray, or, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, invalid, notFound } from "../../base/errors.ts";
 import { type Context, contextFor, type WriteContext, write } from "../../context.ts";
@@ -10,6 +10,7 @@ import { chatMessages, chatThreads, chatTurns } from "../chat/table.ts";
 import { deviceCodes } from "../device/table.ts";
 import { record } from "../events/service.ts";
 import { invitations } from "../invitations/table.ts";
+import { noticePreferences, notices } from "../notices/table.ts";
 import { openidIdentities } from "../openid/table.ts";
 import { memberships, organizations } from "../organizations/table.ts";
 import { endMembership, findHome } from "../organizations/team.ts";
@@ -21,6 +22,7 @@ import { slackLinks } from "../slack/table.ts";
 import { normalEmail } from "../users/service.ts";
 import { type UserRow, users } from "../users/table.ts";
 import { endEveryWayIn } from "../users/ways-in.ts";
+import { leaveAlerts } from "./notify-addresses.ts";
 import { addressLabel, userErasures } from "./table.ts";
 import { eraseTraces } from "./traces.ts";
 
@@ -156,6 +158,9 @@ async function deleteOwn({ db }: WriteContext, { id, email }: UserRow): Promise<
   await db.delete(knownBrowsers).where(eq(knownBrowsers.userId, id));
   await db.delete(passwordResets).where(eq(passwordResets.userId, id));
   await db.delete(deviceCodes).where(eq(deviceCodes.userId, id));
+  await db.delete(noticePreferences).where(eq(noticePreferences.userId, id));
+  await leaveAlerts(db, email);
+  await db.delete(notices).where(or(eq(notices.userId, id), eq(notices.target, email)));
   await db.delete(slackLinks).where(eq(slackLinks.userId, id));
   await db.delete(catalogSignInAttempts).where(eq(catalogSignInAttempts.userId, id));
   await db.delete(invitations).where(eq(invitations.email, email));

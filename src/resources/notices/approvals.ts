@@ -1,0 +1,100 @@
+import { and, eq, inArray } from "drizzle-orm";
+import { maskSecrets } from "../../base/mask.ts";
+import type { App, WriteContext } from "../../context.ts";
+import type { ReadDb } from "../../store/store.ts";
+import { type DecisionRow, decisions } from "../decisions/table.ts";
+import { mayDecide, PRIVATE_TITLE } from "../decisions/wire-question.ts";
+import { memberships } from "../organizations/table.ts";
+import { slackLinks } from "../slack/table.ts";
+import { users } from "../users/table.ts";
+import { putGrouped } from "./put.ts";
+import { isSame } from "./recipients.ts";
+import { type NoticeRow, noticePreferences, type Recipient } from "./table.ts";
+
+/** Puts in the queue that a decision is open, for everybody who may decide but `except`. */
+export async function noticeApproval(
+  tx: WriteContext,
+  decision: DecisionRow,
+  except: ReadonlySet<string>,
+): Promise<void> {
+  const { id, automationId } = decision;
+  const facts = { decisions: [id] };
+  for (const to of await decidersOf(tx, tx.db, decision))
+    if (!except.has(to.userId ?? ""))
+      await putGrouped(tx, automationId ?? "", { kind: "approval.open", automationId, to, facts });
+}
+
+/**
+ * Who is told of an open decision: the person that it is assigned to, else every member who may decide, as they prefer.
+ * What a private chat asks is told to nobody but the other person that it is assigned to.
+ */
+async function decidersOf(
+  { slack: { botToken } }: App,
+  db: ReadDb,
+  { organizationId, assignedTo, privateTo }: DecisionRow,
+): Promise<Recipient[]> {
+  if (privateTo !== null && (assignedTo === null || assignedTo === privateTo)) return [];
+  const people = await db
+    .select({
+      id: users.id,
+      email: users.email,
+      role: memberships.role,
+      preference: noticePreferences.approvals,
+      slackUserId: slackLinks.slackUserId,
+    })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .leftJoin(noticePreferences, eq(noticePreferences.userId, users.id))
+    .leftJoin(slackLinks, and(eq(slackLinks.userId, users.id), eq(slackLinks.organizationId, organizationId)))
+    .where(
+      and(
+        eq(memberships.organizationId, organizationId),
+        assignedTo === null ? undefined : eq(users.id, assignedTo),
+      ),
+    );
+  const wanted = people.filter(
+    ({ id, role, preference }) =>
+      mayDecide({ actor: { id }, role }, { assignedTo }) &&
+      (assignedTo === null ? (preference ?? "all") === "all" : preference !== "none"),
+  );
+  const told = wanted.flatMap(({ id: userId, email, slackUserId }): Recipient[] => [
+    { channel: "mail", target: email, userId },
+    ...(slackUserId === null || botToken === null
+      ? []
+      : [{ channel: "slack_person" as const, target: slackUserId, userId }]),
+  ]);
+  return told.filter((one, at) => told.findIndex((other) => isSame(one, other)) === at);
+}
+
+/** What an open decision asks, as a notice says it. */
+export interface Question {
+  id: string;
+  title: string;
+  description: string | null;
+  requestedAt: string;
+  expiresAt: string | null;
+}
+
+/** The decisions of a notice that are still open, and the recipient's to decide. */
+export async function openQuestions(app: App, { facts, ...to }: NoticeRow): Promise<Question[]> {
+  const ids = (Array.isArray(facts.decisions) ? facts.decisions : []).map(String);
+  const rows = await app.store.db
+    .select()
+    .from(decisions)
+    .where(and(inArray(decisions.id, ids), eq(decisions.status, "pending")))
+    .orderBy(decisions.id);
+  const questions: Question[] = [];
+  for (const row of rows) {
+    if (!(await decidersOf(app, app.store.db, row)).some((one) => isSame(one, to))) continue;
+    const { id, createdAt: requestedAt, expiresAt } = row;
+    const isPrivate = row.privateTo !== null;
+    questions.push({
+      id,
+      title: isPrivate ? PRIVATE_TITLE : String(maskSecrets(row.title)),
+      description: isPrivate || row.description === null ? null : String(maskSecrets(row.description)),
+      requestedAt,
+      expiresAt,
+    });
+  }
+  return questions;
+}

@@ -1,0 +1,103 @@
+import { type Static, Type } from "@sinclair/typebox";
+import {
+  cursorQuery,
+  described,
+  instant,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  uuid,
+} from "../../base/shape.ts";
+import type { App } from "../../context.ts";
+import { NO_MAIL_SERVER } from "../automations/wire-warnings.ts";
+import {
+  APPROVAL_PREFERENCES,
+  FAILURE_PREFERENCES,
+  NOTICE_CHANNELS,
+  NOTICE_KINDS,
+  type NoticeRow,
+  type NoticePreferences as Preferences,
+} from "./table.ts";
+
+const approvals = described(
+  "Open approvals that are told: all that the person may decide, those assigned to the person, or none",
+  oneOf(APPROVAL_PREFERENCES),
+);
+const failures = described(
+  "Alerts that are mailed: those that name the person, or nobody where the person made the automation; those of all automations; or none",
+  oneOf(FAILURE_PREFERENCES),
+);
+
+export const NoticePreferences = object({
+  approvals,
+  failures,
+  warnings: optional(Type.Array(Type.String(), { description: "Why nothing is mailed. Only if so." })),
+});
+
+export const NoticePreferencesPatch = object({
+  approvals: optional(approvals),
+  failures: optional(failures),
+});
+export type NoticePreferencesPatch = Static<typeof NoticePreferencesPatch>;
+
+export const toPreferences = (
+  { mailer }: App,
+  { approvals, failures }: Preferences,
+): Static<typeof NoticePreferences> => ({
+  approvals,
+  failures,
+  ...(mailer === null ? { warnings: [`Nothing is mailed. ${NO_MAIL_SERVER}`] } : {}),
+});
+
+export const examplePreferences: Static<typeof NoticePreferences> = { approvals: "all", failures: "mine" };
+
+const Notice = object({
+  id: uuid(),
+  kind: oneOf(NOTICE_KINDS),
+  channel: oneOf(NOTICE_CHANNELS),
+  target: described("Where it goes; an address of Slack without its last part", Type.String()),
+  automationId: nullable(uuid()),
+  count: Type.Integer({ description: "How often the thing happened" }),
+  status: oneOf(["pending", "sent", "unsent"]),
+  attempts: Type.Integer(),
+  error: nullable(Type.String({ description: "Why it was not sent, or not yet" })),
+  createdAt: instant(),
+  dueAt: nullable(instant()),
+  sentAt: nullable(instant()),
+});
+
+export const NoticeQuery = object({ automation_id: optional(uuid()), ...cursorQuery(50) });
+export type NoticeQuery = Static<typeof NoticeQuery>;
+
+export const NoticePage = object({ items: Type.Array(Notice), nextCursor: optional(Type.String()) });
+
+export const toNotice = (row: NoticeRow): Static<typeof Notice> => ({
+  id: row.id,
+  kind: row.kind,
+  channel: row.channel,
+  target: row.target,
+  automationId: row.automationId,
+  count: row.count,
+  status: row.dueAt !== null ? "pending" : row.sentAt !== null ? "sent" : "unsent",
+  attempts: row.attempts,
+  error: row.error,
+  createdAt: row.createdAt,
+  dueAt: row.dueAt,
+  sentAt: row.sentAt,
+});
+
+export const exampleNotice: Static<typeof Notice> = {
+  id: "01890a5d-ac96-774b-bcce-b302099a8057",
+  kind: "automation.failed",
+  channel: "mail",
+  target: "ops@example.com",
+  automationId: "01890a5d-ac96-774b-bcce-b302099a8058",
+  count: 3,
+  status: "sent",
+  attempts: 1,
+  error: null,
+  createdAt: "2026-01-01T00:00:00.000Z",
+  dueAt: null,
+  sentAt: "2026-01-01T00:00:01.000Z",
+};
