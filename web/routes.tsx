@@ -25,6 +25,7 @@ export const ROUTES: readonly PageRoute[] = [
   route("/runs", () => import("./pages/runs.tsx")),
   route("/runs/:id", () => import("./pages/run.tsx")),
   route("/approvals", () => import("./pages/approvals.tsx")),
+  route("/approvals/:id", () => import("./pages/approval.tsx")),
   route("/actions", () => import("./pages/actions.tsx")),
   route("/actions/new", () => import("./pages/action-new.tsx")),
   route("/actions/:id", () => import("./pages/action.tsx")),

@@ -3,6 +3,7 @@ import { AccessTokens } from "../parts/account/access-tokens.tsx";
 import { ApiKeys } from "../parts/account/api-keys.tsx";
 import { OwnData } from "../parts/account/data.tsx";
 import { OwnInvitations } from "../parts/account/invitations.tsx";
+import { OwnNotices } from "../parts/account/notices.tsx";
 import { OrganizationTokens } from "../parts/account/organization-tokens.tsx";
 import { OwnPassword } from "../parts/account/password.tsx";
 import { SecondFactor } from "../parts/account/second-factor.tsx";
@@ -16,6 +17,7 @@ export default function Access() {
     ["keys", "API keys"],
     ["sessions", "Sessions"],
     ["sign-in", "Password"],
+    ["notices", "Notices"],
     ["invitations", "Invitations"],
     ["data", "Your data"],
     ...(may ? ([["everybody", "Everybody's tokens"]] as const) : []),
@@ -29,6 +31,7 @@ export default function Access() {
         <SecondFactor />
       </>
     ),
+    notices: <OwnNotices />,
     invitations: <OwnInvitations />,
     data: <OwnData />,
     everybody: <OrganizationTokens />,

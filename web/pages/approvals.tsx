@@ -1,18 +1,14 @@
-import { Check, Inbox, SearchX, X } from "lucide-react";
-import { useId, useState } from "react";
+import { Inbox, SearchX } from "lucide-react";
+import { useState } from "react";
 import { Link } from "wouter";
-import type { Approval, Decision, Schema } from "../calls.ts";
-import { useApi, useChange, useMay } from "../data.ts";
+import type { Approval, Decision } from "../calls.ts";
+import { useApi } from "../data.ts";
+import { Question } from "../parts/approvals/question.tsx";
 import { Button } from "../parts/base/button.tsx";
-import { TextField } from "../parts/base/labelled.tsx";
 import { named } from "../parts/base/named.ts";
-import { Empty, PageHead, Section, Shown, useTab } from "../parts/base/page.tsx";
+import { Empty, PageHead, Shown, useTab } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { counted, When } from "../parts/base/time.tsx";
-import { Tree } from "../parts/base/tree.tsx";
-import { Faults, SchemaForm, type Values } from "../parts/form/form.tsx";
-import { faultsOf, messagesBy, Refusal } from "../parts/form/frame.tsx";
-import { propertiesOf, startValue } from "../parts/form/schema.ts";
 import { Choice } from "../parts/table/filters.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
 
@@ -48,7 +44,7 @@ function Pending() {
         ) : (
           <>
             {items.slice(0, shown).map((approval) => (
-              <Question key={approval.id} approval={approval} />
+              <Question key={approval.id} of={approval} aside={<Asked approval={approval} />} />
             ))}
             {items.length > shown && (
               <Button onClick={() => setShown(shown + AT_ONCE)}>{counted(items.length - shown)} more</Button>
@@ -60,131 +56,16 @@ function Pending() {
   );
 }
 
-/** Where a schema has no fields to draw, the whole answer is written as JSON. */
-const AS_JSON: Schema = { properties: { formResponse: { title: "Answer" } } };
-
-function Question({ approval }: { approval: Approval }) {
-  const { id, title, description, formSchema, context, automationRunId, automationName } = approval;
-  const may = useMay("member");
-  const [answer, setAnswer] = useState<Values>(() => startValue(formSchema ?? {}));
-  const [reason, setReason] = useState("");
-  const decided = {
-    touches: ["/approvals", "/decisions", "/action-runs", "/automation-runs"] as const,
-    tellsErrors: false,
-  };
-  const approve = useChange("POST /api/v1/approvals/{approval_id}/approve", {
-    ...decided,
-    done: `Approved: ${title}`,
-  });
-  const reject = useChange("POST /api/v1/approvals/{approval_id}/reject", {
-    ...decided,
-    done: `Rejected: ${title}`,
-  });
-  const error = approve.error ?? reject.error;
-  const isBusy = approve.isPending || reject.isPending;
-  const path = { approval_id: id };
-  const form = useId();
-  const isFilled = approval.decisionType === "form_input" || Object.keys(answer).length > 0;
+function Asked({ approval: { automationRunId, automationName, requestedAt } }: { approval: Approval }) {
   return (
-    <Section
-      title={
-        <span dir="auto" className="[overflow-wrap:anywhere]">
-          {title}
-        </span>
-      }
-      aside={
-        <>
-          {automationRunId && (
-            <Link href={`/automation-runs/${automationRunId}`} className="text-accent hover:underline">
-              {automationName ?? "Its automation"}
-            </Link>
-          )}
-          <When at={approval.requestedAt} />
-        </>
-      }
-    >
-      <form
-        id={form}
-        className="space-y-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          reject.reset();
-          approve.mutate({
-            path,
-            body: formSchema && isFilled ? { formResponse: answer as never } : {},
-          });
-        }}
-      >
-        <Refusal error={error} />
-        <Faults
-          of={faultsOf(error)}
-          drawn={[
-            ["body", "formResponse"],
-            ["body", "rejectionReason"],
-          ]}
-        />
-        {description && (
-          <p className="text-sm whitespace-pre-wrap [overflow-wrap:anywhere]" dir="auto">
-            {description}
-          </p>
-        )}
-        {context && <Tree value={context} label="what is known" />}
-        {may &&
-          formSchema &&
-          (propertiesOf(formSchema).length > 0 ? (
-            <SchemaForm
-              schema={formSchema}
-              value={answer}
-              onChange={setAnswer}
-              at={["body", "formResponse"]}
-              faults={faultsOf(error)}
-            />
-          ) : (
-            <SchemaForm
-              schema={AS_JSON}
-              value={{ formResponse: answer }}
-              onChange={({ formResponse }) => setAnswer((formResponse ?? {}) as Values)}
-              at={["body"]}
-              faults={faultsOf(error)}
-            />
-          ))}
-      </form>
-      {may && (
-        <div className="mt-4 flex flex-wrap items-end justify-between gap-3 border-t border-line pt-4">
-          <Button
-            form={form}
-            type="submit"
-            kind="main"
-            icon={Check}
-            busy={approve.isPending}
-            disabled={isBusy}
-          >
-            Approve
-          </Button>
-          <form
-            className="flex grow flex-wrap items-end gap-2 sm:max-w-md"
-            onSubmit={(event) => {
-              event.preventDefault();
-              approve.reset();
-              reject.mutate({ path, body: { rejectionReason: reason || null } });
-            }}
-          >
-            <div className="grow basis-48">
-              <TextField
-                label="Reason, if it is rejected"
-                value={reason}
-                onChange={setReason}
-                fault={messagesBy(error)("rejectionReason")}
-                maxLength={4096}
-              />
-            </div>
-            <Button type="submit" kind="bad" icon={X} busy={reject.isPending} disabled={isBusy}>
-              Reject
-            </Button>
-          </form>
-        </div>
+    <>
+      {automationRunId && (
+        <Link href={`/automation-runs/${automationRunId}`} className="text-accent hover:underline">
+          {automationName ?? "Its automation"}
+        </Link>
       )}
-    </Section>
+      <When at={requestedAt} />
+    </>
   );
 }
 
@@ -249,7 +130,7 @@ function Decided() {
                 columns={columns}
                 rows={page.decisions}
                 keyOf={({ id }) => id}
-                hrefOf={({ subjectId }) => `/runs/${subjectId}`}
+                hrefOf={({ id }) => `/approvals/${id}`}
               />
               <Pager {...page} shown={page.decisions.length} />
             </>

@@ -1,0 +1,91 @@
+import { Link } from "wouter";
+import type { Decision } from "../calls.ts";
+import { useApi } from "../data.ts";
+import { Question } from "../parts/approvals/question.tsx";
+import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { personName } from "../parts/base/person.ts";
+import { Status } from "../parts/base/status.tsx";
+import { When } from "../parts/base/time.tsx";
+import { Tree } from "../parts/base/tree.tsx";
+
+/** One approval: what is asked, and by whom and how it was decided. */
+export default function ApprovalPage({ id }: { id: string }) {
+  const decision = useApi("GET /api/v1/decisions/{decision_id}", { path: { decision_id: id } });
+  return <Shown of={decision}>{(data) => <Whole decision={data} />}</Shown>;
+}
+
+function Whole({ decision }: { decision: Decision }) {
+  const { status, decisionValue, expiresAt, createdAt, subjectId, title } = decision;
+  const isPending = status === "pending";
+  return (
+    <>
+      <PageHead
+        title={isPending ? "Approval" : title}
+        from={[["/approvals", "Approvals"]]}
+        beside={<Status status={decisionValue ?? status} />}
+      />
+      {isPending ? (
+        <Question
+          of={decision}
+          aside={
+            <>
+              <Link href={`/runs/${subjectId}`} className="text-accent hover:underline">
+                Its run
+              </Link>
+              {expiresAt ? (
+                <span>
+                  expires <When at={expiresAt} />
+                </span>
+              ) : (
+                <When at={createdAt} />
+              )}
+            </>
+          }
+        />
+      ) : (
+        <Decided decision={decision} />
+      )}
+    </>
+  );
+}
+
+function Decided({ decision }: { decision: Decision }) {
+  const { description, context, formResponse, rejectionReason, decidedBy, decidedAt, updatedAt, subjectId } =
+    decision;
+  const people = useApi("GET /api/v1/organizations/members", {}, { isFixed: true });
+  const person = people.data?.items.find((each) => each.id === decidedBy);
+  return (
+    <>
+      <Section title="Details">
+        <Facts
+          of={[
+            ["Decided by", person ? personName(person) : "–"],
+            ["When", <When key="when" at={decidedAt ?? updatedAt} />],
+            ["Reason", rejectionReason ?? "–"],
+            [
+              "Run",
+              <Link key="run" href={`/runs/${subjectId}`} className="text-accent hover:underline">
+                Open the run
+              </Link>,
+            ],
+          ]}
+        />
+      </Section>
+      {formResponse && (
+        <Section title="Answer">
+          <Tree value={formResponse} label="the answer" />
+        </Section>
+      )}
+      {(description || context) && (
+        <Section title="Question">
+          {description && (
+            <p className="text-sm whitespace-pre-wrap [overflow-wrap:anywhere]" dir="auto">
+              {description}
+            </p>
+          )}
+          {context && <Tree value={context} label="what is known" />}
+        </Section>
+      )}
+    </>
+  );
+}
