@@ -20,9 +20,16 @@ export interface Received {
   user: string | null;
 }
 
+interface SmtpOptions extends SMTPServerOptions {
+  user?: string;
+  password?: string;
+  /** Once it resolves, the sender hears that a mail was taken. */
+  answer?: () => Promise<void>;
+}
+
 /** A mail server on a free port of this machine. With `user` it takes mail from who signs in so. */
-export async function startSmtp(options: SMTPServerOptions & { user?: string; password?: string } = {}) {
-  const { user, password, ...rest } = options;
+export async function startSmtp(options: SmtpOptions = {}) {
+  const { user, password, answer = async () => undefined, ...rest } = options;
   const received: Received[] = [];
   const { key, certificate, authority } = testCertificate;
   const server = new SMTPServer({
@@ -49,7 +56,7 @@ export async function startSmtp(options: SMTPServerOptions & { user?: string; pa
           isSecure: session.secure,
           user: session.user ? String(session.user) : null,
         });
-        done();
+        void answer().then(() => done());
       });
     },
     ...rest,
