@@ -472,6 +472,38 @@ actions:
     expect((await shell.give(exported)).err).toContain("Put it into the credentials of a connection");
   });
 
+  test("keep the end of a Slack address in alerts out of the files, and take it from the environment", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const shell = terminal(here.path, app);
+    const text = `weir: 1
+automations:
+  - slug: nightly
+    name: Nightly
+    config:
+      action: { kind: conditional_branch, definition: { branches: [{ key: a, when: "true" }] } }
+      alerts: { onFailure: true, notify: [{ email: ops@example.com }, { slack: "\${SLACK}" }] }
+`;
+    const address = "https://hooks.slack.com/services/T0001/B0001/aSecretOfTheWebhook";
+    shell.env.SLACK = address;
+    expect((await shell.give(text)).code).toBe(0);
+    const exported = (await shell.export()).out;
+    expect(exported).toContain(`slack: \${NIGHTLY_ALERTS_NOTIFY_1_SLACK}`);
+    const { body } = await app.owner("GET", "/api/v1/automations");
+    const { id, updatedAt } = body.automations[0];
+    const again = await shell.give(exported);
+    expect([again.code, again.out]).toEqual([0, expect.stringContaining("Nothing to do.")]);
+    shell.env.NIGHTLY_ALERTS_NOTIFY_1_SLACK = address;
+    const given = await shell.give(exported);
+    expect([given.code, given.out + given.err]).toEqual([0, expect.not.stringContaining("aSecret")]);
+    const after = (await app.owner("GET", `/api/v1/automations/${id}`)).body;
+    expect(after.updatedAt).toBe(updatedAt);
+    expect(after.config.alerts.notify).toEqual([
+      { email: "ops@example.com" },
+      { slack: "https://hooks.slack.com/services/T0001/B0001/***" },
+    ]);
+  });
+
   test("keep what a sender sends along as the automation's secret", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });

@@ -4,6 +4,7 @@ import { enqueueRun } from "../../src/queue/enqueue.ts";
 import { chatMessages } from "../../src/resources/chat/table.ts";
 import { deadLetters } from "../../src/resources/dead-letters/table.ts";
 import { sealHead } from "../../src/resources/events/seals.ts";
+import { notices } from "../../src/resources/notices/table.ts";
 import { runLogs } from "../../src/resources/runs/table.ts";
 import { operations } from "../../src/server.ts";
 import { type Client, client, startApp } from "../support/app.ts";
@@ -163,6 +164,29 @@ const LISTS: Readonly<Record<string, CursorList>> = {
       await makeHook(world, { action: { kind: "conditional_branch", definition: branch() } });
       await times(() => send(world, "{}"));
       return "/api/v1/webhook-deliveries";
+    },
+  },
+  "/api/v1/notices": {
+    other: "automation_id=01900000-0000-7000-8000-00000000abcd",
+    async fill({ app, ids }) {
+      await times((n) =>
+        app.store.write(async (db) => {
+          const id = app.ids.uuid();
+          await db.insert(notices).values({
+            id,
+            organizationId: ids.organizationId,
+            createdAt: app.clock.now().toISOString(),
+            kind: "automation.failed",
+            thing: id,
+            channel: "mail",
+            target: `ops-${n}@example.com`,
+            facts: {},
+            count: 1,
+            attempts: 1,
+          });
+        }),
+      );
+      return "/api/v1/notices";
     },
   },
   "/api/v1/dead-letters": {

@@ -6,6 +6,7 @@ import { DeleteAutomation, RunAutomation } from "../parts/automations/dialogs.ts
 import { EditAutomation } from "../parts/automations/edit.tsx";
 import { Graph } from "../parts/automations/graph.tsx";
 import { stepsOf } from "../parts/automations/graph-layout.ts";
+import { Notices } from "../parts/automations/notices.tsx";
 import { Step } from "../parts/automations/step.tsx";
 import { Tester } from "../parts/automations/tester.tsx";
 import { Empty, Section, Shown } from "../parts/base/page.tsx";
@@ -55,6 +56,11 @@ function Whole({ automation }: { automation: Automation }) {
       tabs={[
         ["runs", "Steps and runs", () => <Runs automation={automation} />],
         ["webhook", "Webhook", automation.webhookUrl !== null && (() => <Tester automation={automation} />)],
+        [
+          "notices",
+          "Notices",
+          may && automation.config.alerts !== undefined && (() => <Notices automation={automation} />),
+        ],
         [
           "edit",
           "Editor",

@@ -8,6 +8,7 @@ import { chatMessages, chatThreads } from "../chat/table.ts";
 import { toMessage, toThread } from "../chat/wire.ts";
 import { decisions } from "../decisions/table.ts";
 import { toDecision } from "../decisions/wire.ts";
+import { findPreferences } from "../notices/service.ts";
 import { openidIdentities } from "../openid/table.ts";
 import { memberships } from "../organizations/table.ts";
 import { sessions } from "../sessions/table.ts";
@@ -46,6 +47,7 @@ export async function exportAccount({ db, clock }: Context, userId: string): Pro
     })),
     identities: linked.map(({ id, issuer, subject, createdAt }) => ({ id, issuer, subject, createdAt })),
     sessions: signedIn.map((row) => toSession(row, at)),
+    notices: await findPreferences(db, userId),
     accessTokens: tokens.map((row) => toAccessToken(row, roleIn(row.organizationId))),
   };
 }

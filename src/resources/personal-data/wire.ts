@@ -3,6 +3,7 @@ import { described, instant, nullable, object, oneOf, uuid } from "../../base/sh
 import { AccessToken } from "../access-tokens/wire.ts";
 import { Message, Thread } from "../chat/wire.ts";
 import { Decision } from "../decisions/wire.ts";
+import { APPROVAL_PREFERENCES, FAILURE_PREFERENCES } from "../notices/table.ts";
 import { ROLES } from "../organizations/table.ts";
 import { exampleSession, Session } from "../sessions/wire.ts";
 import { exampleUser, User } from "../users/wire.ts";
@@ -29,6 +30,7 @@ export const PersonalData = object({
   identities: Type.Array(ExportedIdentity),
   sessions: Type.Array(Session),
   accessTokens: Type.Array(AccessToken),
+  notices: object({ approvals: oneOf(APPROVAL_PREFERENCES), failures: oneOf(FAILURE_PREFERENCES) }),
   chats: Type.Array(object({ thread: Thread, messages: Type.Array(Message) }), {
     description: "Chats that the person began, in the organizations that the credential acts in.",
   }),
@@ -48,6 +50,7 @@ export const PersonErasure = object({
 
 export const exampleAccountData: AccountData = {
   exportedAt: "2026-01-01T00:00:00.000Z",
+  notices: { approvals: "all", failures: "mine" },
   user: exampleUser,
   addressProvenAt: null,
   memberships: [],

@@ -1,0 +1,69 @@
+import { BellOff } from "lucide-react";
+import type { Automation, Reply } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { named } from "../base/named.ts";
+import { Empty, Section, Shown } from "../base/page.tsx";
+import { Tag } from "../base/status.tsx";
+import { When } from "../base/time.tsx";
+import { type Column, Named, Table } from "../table/table.tsx";
+
+type Notice = Reply<"GET /api/v1/notices">["items"][number];
+
+const KINDS = named<Notice["kind"]>({
+  "automation.failed": "Failed",
+  "automation.recovered": "Recovered",
+  "automation.late": "Late",
+  "automation.stale": "Stale",
+  "webhook.failing": "Webhook failing",
+  "approval.open": "Approval",
+});
+const STATES = named<Notice["status"]>({ pending: "Pending", sent: "Sent", unsent: "Not sent" });
+
+const nameIn = <V extends string>(names: readonly (readonly [V, string])[], value: V) =>
+  names.find(([id]) => id === value)?.[1] ?? value;
+
+const COLUMNS: readonly Column<Notice>[] = [
+  {
+    name: "To",
+    isWide: true,
+    cell: ({ target, error }) => <Named name={target} below={error} />,
+  },
+  {
+    name: "Notice",
+    cell: ({ kind, count }) => `${nameIn(KINDS, kind)}${count > 1 ? ` ×${count}` : ""}`,
+  },
+  { name: "Status", cell: ({ status }) => <Tag>{nameIn(STATES, status)}</Tag> },
+  {
+    name: "When",
+    isRight: true,
+    isMinor: true,
+    cell: ({ sentAt, dueAt, createdAt }) => <When at={sentAt ?? dueAt ?? createdAt} />,
+  },
+];
+
+/** Who was told of an automation, and why somebody was not. */
+export function Notices({ automation: { id, warnings = [] } }: { automation: Automation }) {
+  const notices = useApi("GET /api/v1/notices", { query: { automation_id: id, limit: 50 } });
+  return (
+    <>
+      {warnings.map((warning) => (
+        <p key={warning} role="status" className="card mb-4 p-4 text-sm">
+          {warning}
+        </p>
+      ))}
+      <Section title="Notices" flush>
+        <Shown of={notices}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <Empty icon={BellOff} title="No notices yet">
+                Alerts tell people when the automation fails, recovers or is late. They are set in the editor.
+              </Empty>
+            ) : (
+              <Table label="Notices" columns={COLUMNS} rows={items} keyOf={({ id }) => id} />
+            )
+          }
+        </Shown>
+      </Section>
+    </>
+  );
+}
