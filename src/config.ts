@@ -169,7 +169,7 @@ const WEBHOOK_SCHEDULE = [0, 5, 300, 1800, 7200, 18_000, 36_000, 36_000] as cons
 
 /** What our own paths begin with, those of the page too: no base path does (test/http/base-path.test.ts). */
 const OWN_NAMES =
-  "api assets device docs forgot health invitations invite login mcp metrics reset setup sign-in webhooks access actions agents approvals artifacts automation-runs automations bundles catalog chat connections dashboards datasets dead-letters deliveries events installation link organization runs sql team templates".split(
+  "api assets device docs f forgot health invitations invite login mcp metrics reset setup sign-in webhooks access actions agents approvals artifacts automation-runs automations bundles catalog chat connections dashboards datasets dead-letters deliveries events installation link organization runs sql team templates".split(
     " ",
   );
 

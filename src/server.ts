@@ -25,6 +25,7 @@ import { deadLetterOperations } from "./resources/dead-letters/routes.ts";
 import { decisionOperations } from "./resources/decisions/routes.ts";
 import { deviceOperations } from "./resources/device/routes.ts";
 import { eventOperations } from "./resources/events/routes.ts";
+import { formOperations } from "./resources/forms/routes.ts";
 import { countRequest } from "./resources/health/requests.ts";
 import { healthOperations } from "./resources/health/routes.ts";
 import { inboundOperations } from "./resources/inbound/routes.ts";
@@ -87,6 +88,7 @@ const described = [
   ...approvalOperations,
   ...decisionOperations,
   ...inboundOperations,
+  ...formOperations,
   ...webhookOperations,
   ...deadLetterOperations,
   ...agentOperations,
@@ -149,9 +151,12 @@ export function server(app: App) {
     if (code !== "NOT_FOUND") return problemResponse(app, error, visit);
     const { pathname } = visit.url;
     const methods = known.filter(({ matcher }) => matcher.test(pathname)).map(({ method }) => method);
-    if (methods.length === 0) {
+    const isForm = pathname.startsWith("/f/"); // it is sent to where its page is
+    if (methods.length === 0 || isForm) {
       const page = await webReply(app, visit).catch((fault) => problemResponse(app, fault, visit));
       if (page) return page;
+    }
+    if (methods.length === 0) {
       return problemResponse(
         app,
         new AppError("not_found", `Nothing is at ${pathname.slice(0, 200)}.`),

@@ -196,6 +196,17 @@ export async function* follow<K extends Call>(
   }
 }
 
+/** Sends the answers of a form to its address; throws `ApiError`. */
+export async function sendForm(path: string, answers: unknown): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  const reply = await fetch(path, { method: "POST", headers, body: JSON.stringify(answers) }).catch(() => {
+    throw new ApiError(0, { detail: "Weir could not be reached.", code: "unreachable" }, null);
+  });
+  if (reply.ok) return;
+  const body: unknown = await reply.json().catch(() => null);
+  throw new ApiError(reply.status, body, reply.headers.get("x-correlation-id"));
+}
+
 /** What the tester of a webhook got back. */
 export interface Answer {
   status: number;

@@ -10,6 +10,7 @@ import { SignIn } from "./parts/account/sign-in.tsx";
 import { Failed, Loading } from "./parts/base/page.tsx";
 import { Toasts } from "./parts/base/toast.tsx";
 import { askFirst, Leaving } from "./parts/base/unsaved.tsx";
+import { FormPage } from "./parts/forms/form-page.tsx";
 import { Boundary } from "./parts/layout/boundary.tsx";
 import { NOWHERE, PageOf, ROUTES } from "./routes.tsx";
 
@@ -17,7 +18,16 @@ import { NOWHERE, PageOf, ROUTES } from "./routes.tsx";
 const leaveToSignIn = () =>
   location.replace(`${base}/login?return_to=${encodeURIComponent(location.pathname + location.search)}`);
 
+/** `/f/ORGANIZATION/PATH`: the form of an automation. */
+const FORM = /^\/f\/([^/]+)\/(.+)$/;
+
 export function App() {
+  const [, organization, path] = FORM.exec(location.pathname.slice(base.length)) ?? [];
+  if (!organization || !path) return <Signed />;
+  return <FormPage organization={decodeURIComponent(organization)} path={decodeURIComponent(path)} />;
+}
+
+function Signed() {
   const [at] = useLocation();
   const [fault, setFault] = useState<"ended" | "old" | null>(null);
   const isSignedOut = fault === "ended";

@@ -43,9 +43,9 @@ export interface NewAutomationRun {
 type Startable = Pick<AutomationRow, "id" | "config" | "version"> &
   Partial<Pick<AutomationRow, "triggerType">>;
 
-/** The instant of a schedule, or an event: also where a person or another automation gives it as the input. */
+/** The instant of a schedule, an event, or the answers of a form: also where a person or another automation gives it as the input. */
 const payloadOf = ({ triggerType }: Startable, input: Json): JsonObject =>
-  triggerType === "schedule" || triggerType === "event" ? { payload: input } : {};
+  triggerType === "schedule" || triggerType === "event" || triggerType === "form" ? { payload: input } : {};
 
 /** Nobody would hear a refusal: the run tells of it. */
 const UNASKED: readonly string[] = ["schedule", "event"];

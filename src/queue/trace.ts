@@ -4,7 +4,7 @@ import type { AutomationRunRow } from "../resources/automations/table.ts";
 import type { RunRow, TriggerMethod } from "../resources/runs/table.ts";
 
 /** Begun by a request of this process or another; all others begin by themselves. */
-const REQUESTED: readonly TriggerMethod[] = ["ui", "api", "cli", "webhook", "retry"];
+const REQUESTED: readonly TriggerMethod[] = ["ui", "api", "cli", "webhook", "form", "retry"];
 
 /** The span of the request with this correlation id; null where the id is the caller's own, who may use it often. */
 export const requestSpanOf = (correlationId: string): string | null =>

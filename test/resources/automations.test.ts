@@ -54,6 +54,7 @@ describe("creating an automation", () => {
       templateId: null,
       tenantId: app.ids.organizationId,
       webhookUrl: null,
+      formUrl: null,
       nextRunAt: null,
       latestRun: null,
       createdAt: expect.any(String),

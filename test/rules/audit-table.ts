@@ -889,6 +889,23 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
     about: replied(({ automationId }) => automationId),
     call: ({ failedFlowId }) => ({ path: api(`automation-runs/${failedFlowId}/retry`) }),
   },
+  "POST /f/{org_id}/{path}": {
+    events: [
+      "automation.triggered automation by system",
+      "action.started action_run",
+      "action.completed action_run by system",
+      "automation.completed automation by system",
+    ],
+    about: unsaid,
+    async call({ weir }) {
+      const config = { path: "asked", form: { title: "Ask", schema: {}, access: "public" }, action: BRANCH };
+      const made = await weir.owner("POST", api("automations"), { name: "Ask", triggerType: "form", config });
+      if (made.status !== 201) throw new Error(made.text);
+      const path = "/f/acme/asked";
+      const actor = { type: "automation", id: made.body.id };
+      return { by: weir.anonymous, path, body: {}, actor };
+    },
+  },
   "POST /webhooks/{org_id}/{path}": {
     events: [
       "automation.triggered automation by system",

@@ -63,6 +63,13 @@ const hook = async ({ call }: Side) => {
   created(await call("POST", AUTOMATIONS, { name: path, triggerType: "webhook", config }));
   return path;
 };
+const form = async ({ call }: Side) => {
+  const path = fresh("form");
+  const action = { kind: "conditional_branch", definition: branch() };
+  const config = { path, form: { title: path, schema: {}, access: "public" }, action };
+  created(await call("POST", AUTOMATIONS, { name: path, triggerType: "form", config }));
+  return path;
+};
 /** Not sent but put there: the rate of intake is small. */
 const delivery: Make = async (side) => {
   const { app, organizationId } = side;
@@ -195,6 +202,10 @@ const template = () => ({
 const THINGS: Readonly<Record<string, Make>> = {
   "/webhooks/{org_id}": ({ organizationId }) => organizationId,
   "/webhooks/{org_id}/{path}": hook,
+  "/api/v1/forms/{org_id}": ({ organizationId }) => organizationId,
+  "/api/v1/forms/{org_id}/{path}": form,
+  "/f/{org_id}": ({ organizationId }) => organizationId,
+  "/f/{org_id}/{path}": form,
   "/api/v1/organizations/team/members/{membership_id}": async ({ app, organizationId }) =>
     (await join(app, "viewer", organizationId)).membership.id,
   "/api/v1/organizations/tokens/{token_id}": madeBy("/api/v1/access-tokens", () => ({ name: "spare" })),

@@ -9,6 +9,7 @@ import { stepsOf } from "../parts/automations/graph-layout.ts";
 import { Notices } from "../parts/automations/notices.tsx";
 import { Step } from "../parts/automations/step.tsx";
 import { Tester } from "../parts/automations/tester.tsx";
+import { CopyButton } from "../parts/base/copy.tsx";
 import { Empty, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { inWords, When } from "../parts/base/time.tsx";
@@ -55,6 +56,11 @@ function Whole({ automation }: { automation: Automation }) {
       remove={(onClose) => <DeleteAutomation automation={automation} onClose={onClose} />}
       tabs={[
         ["runs", "Steps and runs", () => <Runs automation={automation} />],
+        [
+          "form",
+          "Form",
+          automation.formUrl !== null && (() => <FormAddress url={automation.formUrl ?? ""} />),
+        ],
         ["webhook", "Webhook", automation.webhookUrl !== null && (() => <Tester automation={automation} />)],
         [
           "notices",
@@ -72,6 +78,19 @@ function Whole({ automation }: { automation: Automation }) {
         ],
       ]}
     />
+  );
+}
+
+function FormAddress({ url }: { url: string }) {
+  return (
+    <Section title="Form">
+      <div className="flex flex-wrap items-center gap-3">
+        <a className="link [overflow-wrap:anywhere]" href={url} target="_blank" rel="noreferrer">
+          {url}
+        </a>
+        <CopyButton text={url} />
+      </div>
+    </Section>
   );
 }
 

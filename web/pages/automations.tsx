@@ -10,6 +10,7 @@ import { type Column, Named, useFilters } from "../parts/table/table.tsx";
 export const TRIGGERS = named<Automation["triggerType"]>({
   manual: "By hand",
   webhook: "Webhook",
+  form: "Form",
   schedule: "Schedule",
   event: "Event",
 });

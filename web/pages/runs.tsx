@@ -27,6 +27,7 @@ const TRIGGERS: typeof TRIGGER_METHODS = [
   "cli",
   "schedule",
   "webhook",
+  "form",
   "event",
   "automation",
   "agent",

@@ -44,6 +44,17 @@ export interface Schedule {
   catchUp?: "none" | "last";
 }
 
+/** What people fill in to start a run; their answers are the `payload`. */
+export interface FormTrigger {
+  title: string;
+  description?: string;
+  /** JSON Schema of the answers. */
+  schema: JsonObject;
+  submitLabel?: string;
+  /** `signed_in` by default: the members of the organization. */
+  access?: "signed_in" | "public";
+}
+
 /** How many runs of an automation go at once, and what becomes of one that comes on top. */
 export interface Concurrency {
   max: number;
@@ -106,7 +117,9 @@ export interface AutomationConfig {
   schedule?: Schedule;
   /** Types of events, wildcards allowed. */
   event?: { types: string[] };
+  /** Of a webhook or a form. */
   path?: string;
+  form?: FormTrigger;
   /** A common sender, instead of `signatureHeader` and `signatureAlgorithm`. */
   signaturePreset?: SignaturePreset;
   signatureHeader?: string;

@@ -93,7 +93,7 @@ export async function createAutomation(
       sealedAuth: sealAuth(tx, { id, organizationId: tx.organizationId }, wanted, null),
       sealedNotify: sealNotify(tx, { id, organizationId: tx.organizationId }, slack.addresses, null),
       timestampRule: config.requireTimestamp === false ? null : "new",
-      webhookPath: input.triggerType === "webhook" ? await freePath(tx, config, id) : null,
+      webhookPath: await freePath(tx, { id, slug, config, triggerType: input.triggerType }),
       orchestratorType: "local",
       status,
       triggerType: input.triggerType,
@@ -156,10 +156,14 @@ async function slugFor(tx: WriteContext, slug: string | undefined, name: string)
   return freeSlug(wanted, taken);
 }
 
-/** Null for a draft without one. */
-async function freePath(tx: WriteContext, config: JsonObject, id: string): Promise<string | null> {
-  if (config.path === undefined) return null;
-  const path = String(config.path);
+/** The path of a webhook or form; null for a draft without one. */
+async function freePath(
+  tx: WriteContext,
+  { id, slug, config, triggerType }: Pick<AutomationRow, "id" | "slug" | "config" | "triggerType">,
+): Promise<string | null> {
+  const given = config.path ?? (triggerType === "form" ? slug : undefined);
+  if (given === undefined || !["webhook", "form"].includes(triggerType)) return null;
+  const path = String(given);
   const [other] = await tx.db
     .select({ id: automations.id, name: automations.name })
     .from(automations)
@@ -173,7 +177,7 @@ async function freePath(tx: WriteContext, config: JsonObject, id: string): Promi
   if (other && other.id !== id) {
     throw new AppError(
       "conflict",
-      `The webhook path ${path} is taken by the automation ${other.name}; choose another.`,
+      `The path ${path} is taken by the automation ${other.name}; choose another.`,
     );
   }
   return path;
@@ -217,7 +221,7 @@ export async function updateAutomation(
         ...(restarts ? await triggerState(tx, { ...before, status, config }) : {}),
         ...kept,
         version: before.version + (changes.length > 0 ? 1 : 0),
-        webhookPath: before.triggerType === "webhook" ? await freePath(tx, config, id) : null,
+        webhookPath: await freePath(tx, { ...before, config }),
         ...touched(tx),
       })
       .where(mine(tx, id))

@@ -7,7 +7,7 @@ import type { RunError, RunStatus, TriggerMethod, TriggerSourceType } from "../r
 /** A draft may be incomplete; nothing triggers it. */
 export const AUTOMATION_STATUSES = ["active", "disabled", "draft"] as const;
 export type AutomationStatus = (typeof AUTOMATION_STATUSES)[number];
-export const TRIGGER_TYPES = ["manual", "webhook", "schedule", "event"] as const;
+export const TRIGGER_TYPES = ["manual", "webhook", "form", "schedule", "event"] as const;
 export type TriggerType = (typeof TRIGGER_TYPES)[number];
 
 /** Signalled when something changed that webhook intake goes by: an automation, or its organization's plan. */
@@ -33,7 +33,7 @@ export const automations = sqliteTable("automations", {
    * one has come. Null for none of them.
    */
   timestampRule: text().$type<"new" | "seen">(),
-  /** Null without a webhook. */
+  /** Of a webhook or a form. */
   webhookPath: text(),
   orchestratorType: text().$type<"local">().notNull(),
   status: text().$type<AutomationStatus>().notNull(),

@@ -81,6 +81,7 @@ export const Automation = object({
   templateId: nullable(uuid()),
   tenantId: uuid(),
   webhookUrl: nullable(Type.String()),
+  formUrl: nullable(Type.String()),
   nextRunAt: nullable(instant()),
   latestRun: nullable(LatestRun),
   warnings: optional(
@@ -108,6 +109,9 @@ export interface AutomationWithRun {
 
 const warned = (warnings: string[]) => (warnings.length > 0 ? { warnings } : {});
 
+const addressOf = (app: App, place: "f" | "webhooks", row: AutomationRow): string | null =>
+  row.webhookPath === null ? null : `${app.baseUrl()}/${place}/${row.organizationId}/${row.webhookPath}`;
+
 /** `secret` only in the reply of a create that made or took one. */
 export const toAutomation = (
   app: App,
@@ -125,8 +129,8 @@ export const toAutomation = (
   triggerType: row.triggerType,
   templateId: row.templateId,
   tenantId: row.organizationId,
-  webhookUrl:
-    row.webhookPath === null ? null : `${app.baseUrl()}/webhooks/${row.organizationId}/${row.webhookPath}`,
+  formUrl: row.triggerType === "form" ? addressOf(app, "f", row) : null,
+  webhookUrl: row.triggerType === "webhook" ? addressOf(app, "webhooks", row) : null,
   nextRunAt: row.nextRunAt,
   latestRun: run,
   ...warned(mailWarnings(app, row.config)),

@@ -40,6 +40,7 @@ const webhookBy = (organization: typeof organizations.id | typeof organizations.
         and(
           eq(organization, sql.placeholder("organization")),
           eq(automations.webhookPath, sql.placeholder("path")),
+          eq(automations.triggerType, sql.placeholder("triggerType")),
           eq(automations.status, "active"),
           isNull(automations.deletedAt),
           isNull(organizations.removedAt),
@@ -51,7 +52,7 @@ const webhookBy = (organization: typeof organizations.id | typeof organizations.
 const webhookById = webhookBy(organizations.id);
 const webhookBySlug = webhookBy(organizations.slug);
 
-/** A webhook automation, as intake needs it. */
+/** An automation that is started by requests, signed ones or those of a form, as intake needs it. */
 export interface Webhook {
   id: string;
   organizationId: string;
@@ -100,17 +101,22 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
  * The webhook of an organization, by its id or slug; what reads like an id is never taken for a slug. Throws
  * `not_found`, with the same words for every cause.
  */
-export async function findWebhook(app: App, named: string, path: string): Promise<Webhook> {
+export async function findWebhook(
+  app: App,
+  named: string,
+  path: string,
+  triggerType: "webhook" | "form" = "webhook",
+): Promise<Webhook> {
   const organization = named.toLowerCase();
   const cache = cacheOf(app);
-  const key = `${organization}/${path}`;
+  const key = `${triggerType} ${organization}/${path}`;
   const known = app.store.remote ? undefined : cache.webhooks.get(key);
   const { generation } = cache;
   const now = app.clock.monotonic();
   if (known && now - known.at < WEBHOOK_MAX_AGE_MS) return known.webhook;
   const statement = UUID.test(organization) ? webhookById : webhookBySlug;
-  const [row] = await statement(app.store.db).all({ organization, path });
-  if (!row) throw new AppError("not_found", "There is no active webhook at this address.");
+  const [row] = await statement(app.store.db).all({ organization, path, triggerType });
+  if (!row) throw new AppError("not_found", `There is no active ${triggerType} at this address.`);
   const { sealedSecret, sealedAuth, timestampRule, ...rest } = row;
   const config = row.config as AutomationConfig;
   const webhook: Webhook = {

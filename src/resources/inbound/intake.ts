@@ -10,6 +10,7 @@ import { storeUnstored, type UnstoredDelivery } from "../../flows/delivery.ts";
 import type { StoredTrigger } from "../../flows/long-payload.ts";
 import { automationRunTopic } from "../../flows/save.ts";
 import { startAutomationRun } from "../../flows/start.ts";
+import type { Trigger } from "../../queue/enqueue.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { version } from "../../version.ts";
@@ -113,6 +114,8 @@ async function asStored(payload: Json): Promise<Json | LongJson> {
   return text.length > SHORT_CHARACTERS ? new LongJson(text) : payload;
 }
 
+const BY_WEBHOOK = { method: "webhook", sourceType: "system" } as const;
+
 type NewDelivery = Pick<
   DeliveryRow,
   "payload" | "headers" | "query" | "repeatKey" | "ipAddress" | "isKept" | "replayOf"
@@ -124,6 +127,7 @@ export async function storeDelivery(
   webhook: Pick<Webhook, "id" | "config" | "version">,
   delivery: NewDelivery,
   payload: Json | LongJson = delivery.payload,
+  by: Pick<Trigger, "method" | "sourceType"> & { sourceId?: string } = BY_WEBHOOK,
 ): Promise<Accepted> {
   const id = tx.ids.uuid();
   const at = timestamp(tx.clock);
@@ -146,7 +150,7 @@ export async function storeDelivery(
     tx,
     { id: webhook.id, config: webhook.config as JsonObject, version: webhook.version },
     {
-      trigger: { method: "webhook", sourceType: "system", sourceId: id },
+      trigger: { sourceId: id, ...by },
       scope: { payload, headers: delivery.headers, query: delivery.query },
       delivery: held,
     },
@@ -184,11 +188,17 @@ function short(key: string, loc: readonly string[]): string {
   throw invalid(loc, `This takes at most ${MAX_KEY_CHARACTERS} characters`, "string_too_long");
 }
 
-const NEVER_KEPT = new Set(["authorization", "cookie", "proxy-authorization", "x-api-key"]);
+/** Headers as they are kept, with what proves who sent them hidden. */
+export const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set([
+  "authorization",
+  "cookie",
+  "proxy-authorization",
+  "x-api-key",
+]);
 
 function headersOf(webhook: Webhook, headers: Headers): JsonObject {
   const own = secretHeaders(webhook);
-  const isHidden = (name: string) => NEVER_KEPT.has(name) || own.includes(name);
+  const isHidden = (name: string) => CREDENTIAL_HEADERS.has(name) || own.includes(name);
   return Object.fromEntries([...headers].map(([name, value]) => [name, isHidden(name) ? "***" : value]));
 }
 

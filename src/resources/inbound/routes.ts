@@ -43,8 +43,8 @@ async function counted<T>(app: App, visit: Visit, work: () => Promise<T>): Promi
 }
 
 /** Organization and path of `/webhooks/{org_id}/{path}`; empty, which nothing is called, where they can't be decoded. */
-function targetOf(url: URL): [organization: string, path: string] {
-  const [, , organization = "", ...path] = url.pathname.split("/");
+export function targetOf(url: URL, depth = 2): [organization: string, path: string] {
+  const [organization = "", ...path] = url.pathname.split("/").slice(depth);
   try {
     return [decodeURIComponent(organization), path.map(decodeURIComponent).join("/")];
   } catch (error) {

@@ -92,6 +92,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "POST /api/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver": "redeliverWebhookDelivery",
   "POST /api/v1/webhooks/{webhook_id}/rotate-secret": "rotateWebhookSecret",
   "POST /webhooks/{org_id}/{path}": "receiveWebhook",
+  "POST /f/{org_id}/{path}": "sendForm",
   "GET /openapi.json": "getOpenApiDocument",
   "POST /mcp": "callMcp",
   "GET /api/inbound/link-callback": "finishChatLink",

@@ -16,6 +16,7 @@ export const TRIGGER_METHODS = [
   "cli",
   "schedule",
   "webhook",
+  "form",
   "event",
   "automation",
   "agent",

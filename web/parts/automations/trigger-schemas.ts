@@ -1,4 +1,4 @@
-import type { TriggerConfigs } from "../../../src/resources/automations/faults.ts";
+import type { TriggerConfigs } from "../../../src/resources/automations/config-shapes.ts";
 import type { Automation, Schema } from "../../calls.ts";
 
 type TriggerType = Automation["triggerType"];
@@ -210,11 +210,38 @@ const EVENT: Fields<Settings<"event">> = {
   ),
 };
 
+const FORM: Fields<Settings<"form">> = {
+  form: group<Settings<"form">["form"]>(
+    "Form",
+    {
+      title: text("Title"),
+      description: text("Description", "Shown below the title"),
+      schema: {
+        type: "object",
+        title: "Fields",
+        description: "JSON Schema of the answers, which are the payload",
+      },
+      submitLabel: text("Button", "Send by default"),
+      access: choice(
+        "Who may answer",
+        { signed_in: true, public: true },
+        { description: "signed_in: members of the organization", default: "signed_in" },
+      ),
+    },
+    { title: true, schema: true },
+  ),
+  path: text("Path", "The end of the form's address; the automation's slug by default"),
+  waitSeconds: WEBHOOK.waitSeconds,
+  response: WEBHOOK.response,
+  retries: WEBHOOK.retries,
+};
+
 const OWN: {
   [T in TriggerType]: readonly [properties: Fields<Settings<T>>, required: Each<RequiredOf<Settings<T>>>];
 } = {
   manual: [{}, {}],
   webhook: [WEBHOOK, { path: true }],
+  form: [FORM, { form: true }],
   schedule: [SCHEDULE, { schedule: true }],
   event: [EVENT, { event: true }],
 };
@@ -244,9 +271,16 @@ export function settingsOf(trigger: TriggerType): Schema {
   };
 }
 
+const NEW_FORM = {
+  type: "object",
+  properties: { name: { type: "string", title: "Name" } },
+  required: ["name"],
+};
+
 /** What a new automation begins with. */
 export function startOf(trigger: TriggerType): Record<string, unknown> {
   if (trigger === "webhook") return { path: "" };
+  if (trigger === "form") return { form: { title: "", schema: NEW_FORM } };
   if (trigger === "event") return { event: { types: ["action.failed"] } };
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return trigger === "schedule" ? { schedule: { cron: "0 7 * * *", timezone } } : {};

@@ -1,0 +1,75 @@
+import { InvalidInput } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { valueFaults } from "../../base/json-schema.ts";
+import { type Context, write } from "../../context.ts";
+import type { FormTrigger } from "../automations/config.ts";
+import type { Webhook } from "../inbound/gate.ts";
+import { type Answerable, CREDENTIAL_HEADERS, storeDelivery } from "../inbound/intake.ts";
+
+/** Answers as they came. */
+export interface Answers {
+  answers: Json;
+  /** Fields of a form are texts, whatever the schema says of them. */
+  isText: boolean;
+  headers: Headers;
+  query: JsonObject;
+  address: string;
+  /** Who has signed in and sends them; null for anybody. */
+  person: { userId: string; email: string | null } | null;
+}
+
+/** The header that templates see of who has signed in; one that is sent along is left out. */
+const PERSON = "x-weir-user";
+
+/** Stores the answers and starts the run, in one transaction. Throws `InvalidInput` for what the schema does not take. */
+export async function submit(ctx: Context, form: Webhook, sent: Answers): Promise<Answerable> {
+  const { schema } = form.config.form as FormTrigger;
+  const payload = sent.isText ? typed(schema, sent.answers) : sent.answers;
+  const faults = valueFaults(schema, payload);
+  if (faults.length > 0)
+    throw new InvalidInput(
+      faults.map(({ path, message, type }) => ({ loc: ["body", ...path], msg: message, type })),
+    );
+  const { person, query } = sent;
+  const headers: JsonObject = Object.fromEntries(
+    [...sent.headers].filter(([name]) => !CREDENTIAL_HEADERS.has(name) && name !== PERSON),
+  );
+  if (person?.email) headers[PERSON] = person.email;
+  const delivery = {
+    payload,
+    headers,
+    query,
+    repeatKey: null,
+    ipAddress: sent.address,
+    isKept: false,
+    replayOf: null,
+  };
+  const by = person
+    ? ({ method: "form", sourceType: "user", sourceId: person.userId } as const)
+    : ({ method: "form", sourceType: "system" } as const);
+  const accepted = await write(ctx, (tx) => storeDelivery(tx, form, delivery, payload, by));
+  return { ...accepted, trigger: { payload, headers, query } };
+}
+
+/** Texts as the values that the schema asks for, where they can be read so; an empty one is none. */
+function typed(schema: JsonObject, answers: Json): Json {
+  if (!isObject(answers)) return answers;
+  const values = Object.entries(answers).flatMap(([name, value]): [string, Json][] => {
+    const of = isObject(schema.properties) ? schema.properties[name] : undefined;
+    if (value === "") return [];
+    return [[name, isObject(of) ? readText(of, value) : value]];
+  });
+  return Object.fromEntries(values);
+}
+
+function readText({ type, items }: JsonObject, value: Json): Json {
+  if (type === "array") {
+    const list = Array.isArray(value) ? value : [value];
+    return isObject(items) ? list.map((item) => readText(items, item)) : list;
+  }
+  if (typeof value !== "string") return value;
+  if (type === "boolean") return ["true", "on", "1"].includes(value) || (value === "false" ? false : value);
+  const isNumber = type === "number" || type === "integer";
+  const number = /^-?\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : Number.NaN;
+  return isNumber && Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : value;
+}

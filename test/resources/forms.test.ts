@@ -1,0 +1,231 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { client, PASSWORD, startApp } from "../support/app.ts";
+import { join, neighbour } from "../support/people.ts";
+import {
+  AUTOMATION_RUNS,
+  AUTOMATIONS,
+  automationRunEnd,
+  branch,
+  created,
+  faultsOf,
+  until,
+} from "../support/work.ts";
+
+let app: Awaited<ReturnType<typeof startApp>>;
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const schema = {
+  type: "object",
+  properties: {
+    name: { type: "string", minLength: 1 },
+    days: { type: "integer", minimum: 1 },
+    half: { type: "boolean" },
+    tags: { type: "array", items: { type: "string" } },
+  },
+  required: ["name", "days"],
+  additionalProperties: false,
+};
+const script = {
+  key: "keep",
+  kind: "run_script",
+  definition: {
+    source: "export default (x) => x",
+    input: { payload: "{{payload}}", user: "{{headers.x-weir-user ?? null}}" },
+  },
+};
+
+let count = 0;
+async function makeForm(form: object = {}, more: object = {}) {
+  const path = `leave/${++count}`;
+  const config = { path, form: { title: "Leave", schema, ...form }, steps: [script], ...more };
+  return created(await app.owner("POST", AUTOMATIONS, { name: "Leave", triggerType: "form", config }));
+}
+
+const pathOf = (automation: { formUrl: string }) => new URL(automation.formUrl).pathname;
+const runOf = async (body: { automationRunId: string }) => automationRunEnd(app.owner, body.automationRunId);
+
+describe("a form for everybody", () => {
+  test("is shown at its address, takes answers as JSON, and they are the payload of a run", async () => {
+    const made = await makeForm({ access: "public", description: "Who and when", submitLabel: "Ask" });
+    expect(made).toMatchObject({
+      webhookUrl: null,
+      formUrl: `${app.origin}/f/${made.tenantId}/leave/${count}`,
+    });
+    const at = pathOf(made);
+    expect((await app.anonymous("GET", `/api/v1/forms${at.slice(2)}`)).body).toEqual({
+      title: "Leave",
+      description: "Who and when",
+      schema,
+      submitLabel: "Ask",
+      access: "public",
+    });
+    const page = await fetch(made.formUrl, { headers: { accept: "text/html" } });
+    expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html;charset=utf-8"]);
+    const sent = await app.anonymous("POST", at, { name: "Ann", days: 3 });
+    expect([sent.status, sent.body]).toEqual([
+      202,
+      { status: "processing", deliveryId: expect.any(String), automationRunId: expect.any(String) },
+    ]);
+    const run = await runOf(sent.body);
+    expect(run).toMatchObject({ status: "completed", triggerMethod: "form", triggerSourceType: "system" });
+    expect(run.result.output).toEqual({ payload: { name: "Ann", days: 3 }, user: null });
+  });
+
+  test("takes the fields of a plain form, as the values that its schema asks for", async () => {
+    const at = pathOf(await makeForm({ access: "public" }));
+    const bodies = [
+      new URLSearchParams("name=Ann&days=3&half=on&tags=a&tags=b"),
+      (() => {
+        const form = new FormData();
+        for (const [name, value] of Object.entries({ name: "Ann", days: "3", half: "false", tags: "a" }))
+          form.append(name, value);
+        return form;
+      })(),
+    ];
+    const expected = [
+      { name: "Ann", days: 3, half: true, tags: ["a", "b"] },
+      { name: "Ann", days: 3, half: false, tags: ["a"] },
+    ];
+    for (const [index, body] of bodies.entries()) {
+      const reply = await fetch(app.origin + at, { method: "POST", body });
+      expect(reply.status).toBe(202);
+      const run = await runOf((await reply.json()) as { automationRunId: string });
+      expect(run.result.output.payload).toEqual(expected[index]);
+    }
+  });
+
+  test("refuses what its schema does not take, field by field, and starts nothing", async () => {
+    const made = await makeForm({ access: "public" });
+    const refused = await app.anonymous("POST", pathOf(made), { name: "", days: 0, other: 1 });
+    expect(faultsOf(refused).toSorted()).toEqual([
+      "body.days greater_than_equal",
+      "body.name string_too_short",
+      "body.other extra_forbidden",
+    ]);
+    const text = await fetch(app.origin + pathOf(made), {
+      method: "POST",
+      body: new URLSearchParams("name=Ann&days=9007199254740993"),
+    });
+    expect(text.status).toBe(422);
+    const { total } = (await app.owner("GET", `${AUTOMATIONS}/${made.id}/runs`)).body;
+    expect(total).toBe(0);
+  });
+
+  test("answers with the automation's response once the run has completed, and with no details where it failed", async () => {
+    const response = { status: 201, body: { days: "{{steps.keep.result.output.payload.days}}" } };
+    const sent = await app.anonymous("POST", pathOf(await makeForm({ access: "public" }, { response })), {
+      name: "Ann",
+      days: 4,
+    });
+    expect([sent.status, sent.body]).toEqual([201, { days: 4 }]);
+    const source = "export default () => { throw new Error('the secret of the house') }";
+    const steps = [{ ...script, definition: { source } }];
+    const retries = { enabled: false };
+    const failing = await makeForm({ access: "public" }, { response: { body: "ok" }, steps, retries });
+    const failed = await app.anonymous("POST", pathOf(failing), { name: "Ann", days: 4 });
+    expect([failed.status, failed.body.status]).toEqual([500, "failed"]);
+    expect(failed.text).not.toContain("secret");
+  });
+
+  test("never takes who answers from a header that is sent along", async () => {
+    const at = pathOf(await makeForm({ access: "public" }));
+    const forged = client(app.origin, { "x-weir-user": "owner@acme.test" });
+    const run = await runOf((await forged("POST", at, { name: "Ann", days: 3 })).body);
+    expect(run.result.output.user).toBeNull();
+  });
+
+  test("is limited by address", async () => {
+    await using other = await startApp({ engine: false });
+    const config = { path: "open", form: { title: "Open", schema: {}, access: "public" }, steps: [script] };
+    const made = created(
+      await other.owner("POST", AUTOMATIONS, { name: "Open", triggerType: "form", config }),
+    );
+    const statuses: number[] = [];
+    for (let n = 0; n < 12; n++) statuses.push((await other.anonymous("POST", pathOf(made), {})).status);
+    expect(statuses.slice(0, 10)).toEqual(Array(10).fill(202));
+    expect(statuses.slice(10)).toEqual([429, 429]);
+  });
+});
+
+describe("a form for who has signed in", () => {
+  test("is for members of the organization alone, and tells who answered", async () => {
+    const made = await makeForm();
+    const at = pathOf(made);
+    const shown = `/api/v1/forms${at.slice(2)}`;
+    const answers = { name: "Ann", days: 3 };
+    for (const [method, path] of [
+      ["GET", shown],
+      ["POST", at],
+    ] as const) {
+      const nobody = await app.anonymous(method, path, method === "POST" ? answers : undefined);
+      expect([nobody.status, nobody.body.code]).toEqual([401, "unauthenticated"]);
+      const { call: stranger } = await neighbour(app);
+      const foreign = await stranger(method, path, method === "POST" ? answers : undefined);
+      expect([foreign.status, foreign.body.code]).toEqual([403, "forbidden"]);
+    }
+    const viewer = await join(app, "viewer");
+    expect((await viewer.call("GET", shown)).body.access).toBe("signed_in");
+    const run = await runOf((await viewer.call("POST", at, answers)).body);
+    expect(run).toMatchObject({ status: "completed", triggerMethod: "form", triggerSourceType: "user" });
+    expect(run.result.output.user).toBe(viewer.user.email);
+  });
+
+  test("takes nothing under a cookie from another site's page", async () => {
+    const at = pathOf(await makeForm());
+    const login = await fetch(`${app.origin}/api/v1/auth/login`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ email: "ada@example.com", password: PASSWORD }),
+    });
+    const cookie = (login.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+    const send = (site: string) =>
+      fetch(app.origin + at, {
+        method: "POST",
+        headers: { cookie, "sec-fetch-site": site, "content-type": "application/json" },
+        body: JSON.stringify({ name: "Ann", days: 1 }),
+      });
+    expect((await send("cross-site")).status).toBe(403);
+    expect((await send("same-origin")).status).toBe(202);
+  });
+});
+
+test("a form has its automation's slug as its path by default, and none once it is disabled", async () => {
+  const config = { form: { title: "Leave", schema: {}, access: "public" }, steps: [script] };
+  const made = created(
+    await app.owner("POST", AUTOMATIONS, { name: "By slug", triggerType: "form", config }),
+  );
+  expect(made.formUrl).toBe(`${app.origin}/f/${made.tenantId}/by-slug`);
+  const webhook = await app.anonymous("POST", pathOf(made).replace("/f/", "/webhooks/"), {});
+  expect(webhook.status).toBe(404);
+  await app.owner("PATCH", `${AUTOMATIONS}/${made.id}`, { status: "disabled" });
+  expect((await app.anonymous("POST", pathOf(made), {})).status).toBe(404);
+});
+
+test("a run of a form's automation by hand takes the answers as its input", async () => {
+  const made = await makeForm();
+  const run = created(
+    await app.owner("POST", `${AUTOMATIONS}/${made.id}/run`, { input: { name: "Bo", days: 2 } }),
+  );
+  const ended = await until(
+    app.owner,
+    `${AUTOMATION_RUNS}/${run.id}`,
+    ({ status }) => status === "completed",
+  );
+  expect(ended.result.output.payload).toEqual({ name: "Bo", days: 2 });
+});
+
+test.each<[object, string]>([
+  [{}, "form missing"],
+  [{ form: { title: "x" } }, "form.schema missing"],
+  [{ form: { title: "x", schema: { type: "text" } } }, "form.schema.type"],
+  [{ form: { title: "x", schema: {}, access: "all" } }, "form.access"],
+  [{ form: { title: "x", schema: {} }, path: "../x" }, "path string_pattern_mismatch"],
+  [{ form: { title: "x", schema: {} }, secret: "a-secret-of-sixteen" }, "secret extra_forbidden"],
+])("a form is refused when saved with %j", async (more, fault) => {
+  const work = { action: { kind: "conditional_branch", definition: branch() } };
+  const body = { name: "x", triggerType: "form", config: { ...work, ...more } };
+  expect(faultsOf(await app.owner("POST", AUTOMATIONS, body))[0]).toStartWith(`body.config.${fault}`);
+});

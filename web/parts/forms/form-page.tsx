@@ -1,0 +1,100 @@
+import { Check } from "lucide-react";
+import { useState } from "react";
+import { ApiError, sendForm } from "../../api.ts";
+import { base } from "../../base.ts";
+import type { Reply } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Empty, Failed, Loading } from "../base/page.tsx";
+import { Faults, SchemaForm, type Values } from "../form/form.tsx";
+import { faultsOf, Refusal } from "../form/frame.tsx";
+import { startValue } from "../form/schema.ts";
+
+type Form = Reply<"GET /api/v1/forms/{org_id}/{path}">;
+
+/** The page of an automation's form: for anybody where it is public, so that nothing around it needs a sign-in. */
+export function FormPage({ organization, path }: { organization: string; path: string }) {
+  const form = useApi("GET /api/v1/forms/{org_id}/{path}", { path: { org_id: organization, path } });
+  if (form.error instanceof ApiError && form.error.status === 401) {
+    location.replace(`${base}/login?return_to=${encodeURIComponent(location.pathname)}`);
+    return null;
+  }
+  return (
+    <main className="mx-auto w-full max-w-2xl p-4 sm:p-8">
+      {form.data ? (
+        <Fields form={form.data} to={`${base}/f/${organization}/${path}`} />
+      ) : form.error ? (
+        <Failed error={form.error} again={() => void form.refetch()} />
+      ) : (
+        <Loading />
+      )}
+    </main>
+  );
+}
+
+function Fields({ form, to }: { form: Form; to: string }) {
+  const { title, description, schema, submitLabel } = form;
+  const [answers, setAnswers] = useState<Values>(() => startValue(schema));
+  const [state, setState] = useState<"open" | "sending" | "sent">("open");
+  const [error, setError] = useState<Error | null>(null);
+  if (state === "sent")
+    return (
+      <Empty
+        icon={Check}
+        title="Sent"
+        action={
+          <Button
+            onClick={() => {
+              setAnswers(startValue(schema));
+              setState("open");
+            }}
+          >
+            Send another
+          </Button>
+        }
+      >
+        Your answers are stored.
+      </Empty>
+    );
+  const send = async () => {
+    setState("sending");
+    setError(null);
+    try {
+      await sendForm(to, answers);
+      setState("sent");
+    } catch (failure) {
+      setError(failure as Error);
+      setState("open");
+    }
+  };
+  return (
+    <form
+      className="space-y-5 rounded-lg border border-line bg-raised p-5 sm:p-8"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (state === "open") void send();
+      }}
+    >
+      <h1 className="text-xl font-semibold [overflow-wrap:anywhere]" dir="auto">
+        {title}
+      </h1>
+      {description && (
+        <p className="whitespace-pre-wrap text-soft [overflow-wrap:anywhere]" dir="auto">
+          {description}
+        </p>
+      )}
+      <Refusal error={error} />
+      <Faults of={faultsOf(error)} drawn={[["body"]]} />
+      <SchemaForm
+        schema={schema}
+        value={answers}
+        onChange={setAnswers}
+        at={["body"]}
+        faults={faultsOf(error)}
+      />
+      <Button type="submit" kind="main" busy={state === "sending"}>
+        {submitLabel ?? "Send"}
+      </Button>
+    </form>
+  );
+}
