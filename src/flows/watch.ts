@@ -213,5 +213,5 @@ async function tell(tx: WriteContext, seen: Seen, facts: JsonObject): Promise<vo
   if (expect.notifyUrl === undefined) return;
   const to = { channel: "url", target: expect.notifyUrl, userId: null } as const;
   const noticed = { automation: { id, name }, ...facts };
-  await putNotice(tx, { kind: "automation.stale", automationId: id, to, facts: noticed });
+  await putNotice(tx, to, { kind: "automation.stale", automationId: id, facts: noticed });
 }

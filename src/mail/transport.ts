@@ -59,6 +59,7 @@ export const sendLetter = (server: MailServer, route: Route, letter: Letter): Pr
       to: [to].flat().map((address) => ({ name: "", address })),
       subject,
       text,
+      headers: { "Auto-Submitted": "auto-generated" }, // so that no mailbox answers it (RFC 3834)
       ...(html === undefined ? {} : { html }),
       ...(replyTo === undefined ? {} : { replyTo: { name: "", address: replyTo } }),
       ...(messageId === undefined ? {} : { messageId }),

@@ -26,6 +26,7 @@ test("a mail is sent over STARTTLS, from who signs in, though the server is on a
     to: "grace@example.com",
     subject: "=?UTF-8?Q?Gr=C3=BC=C3=9Fe?=",
     "content-type": "text/plain; charset=utf-8",
+    "auto-submitted": "auto-generated",
   });
 });
 

@@ -18,10 +18,10 @@ export async function noticeApproval(
   except: ReadonlySet<string>,
 ): Promise<void> {
   const { id, automationId } = decision;
+  const deciders = await decidersOf(tx, tx.db, decision);
+  const others = deciders.filter(({ userId }) => !except.has(userId ?? ""));
   const facts = { decisions: [id] };
-  for (const to of await decidersOf(tx, tx.db, decision))
-    if (!except.has(to.userId ?? ""))
-      await putGrouped(tx, automationId ?? "", { kind: "approval.open", automationId, to, facts });
+  await putGrouped(tx, automationId ?? "", others, { kind: "approval.open", automationId, facts });
 }
 
 /**

@@ -54,13 +54,11 @@ async function noticeFailure(
     message: String(maskSecrets(message)).slice(0, MAX_MESSAGE_CHARACTERS),
   };
   const facts = { ...about(automation), since, lastFailure };
-  for (const to of await recipientsOf(tx.db, automation)) {
-    // A recovery that was not told yet is over.
-    await tx.db
-      .delete(notices)
-      .where(and(eq(notices.thing, thingOf("automation.recovered", automationId, to)), isOpen()));
-    await putGrouped(tx, automationId, { kind: "automation.failed", automationId, to, facts });
-  }
+  const recipients = await recipientsOf(tx.db, automation);
+  const recovered = recipients.map((to) => thingOf("automation.recovered", automationId, to));
+  // A recovery that was not told yet is over.
+  await tx.db.delete(notices).where(and(inArray(notices.thing, recovered), isOpen()));
+  await putGrouped(tx, automationId, recipients, { kind: "automation.failed", automationId, facts });
 }
 
 /** Tells who was told of the trouble that a run has completed; who is yet to be told hears both at once. */
@@ -87,10 +85,9 @@ async function noticeRecovery(
         .set({ facts: { ...facts, recoveredAt } })
         .where(eq(notices.id, last.id));
     else if (alertsOf(automation)?.onRecovery)
-      await putGrouped(tx, automationId, {
+      await putGrouped(tx, automationId, [to], {
         kind: "automation.recovered",
         automationId,
-        to,
         facts: { ...facts, since: trouble.since, recoveredAt, automationRunId: run.id },
       });
   }
@@ -117,14 +114,14 @@ export async function noticeLate(
 ): Promise<void> {
   const [automation] = await tx.db.select().from(automations).where(eq(automations.id, automationId));
   if (!automation) return;
-  await beginTrouble(tx, automation, timestamp(tx.clock));
-  for (const to of await recipientsOf(tx.db, automation))
-    await putGrouped(tx, automationId, {
-      kind: "automation.late",
-      automationId,
-      to,
-      facts: { ...about(automation), ...facts },
-    });
+  const since = timestamp(tx.clock);
+  await beginTrouble(tx, automation, since);
+  const notice = {
+    kind: "automation.late",
+    automationId,
+    facts: { ...about(automation), since, ...facts },
+  } as const;
+  await putGrouped(tx, automationId, await recipientsOf(tx.db, automation), notice);
 }
 
 /** Keeps the beginning of what is going on already. */

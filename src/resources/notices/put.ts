@@ -1,8 +1,8 @@
-import { and, desc, eq, isNotNull, isNull } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
-import { NOTICES_TOPIC, type NoticeKind, type NoticeRow, notices, type Recipient } from "./table.ts";
+import { NOTICES_TOPIC, type NoticeKind, notices, type Recipient } from "./table.ts";
 
 /** The pause between two notices of the same thing; each approval is another one. */
 export const pauseMsOf = (kind: NoticeKind): number => (kind === "approval.open" ? 0 : 3_600_000);
@@ -13,7 +13,6 @@ export const MAX_DECISIONS = 50;
 interface NewNotice {
   kind: NoticeKind;
   automationId: string | null;
-  to: Recipient;
   facts: JsonObject;
 }
 
@@ -25,50 +24,73 @@ export const thingOf = (kind: NoticeKind, subject: string, { channel, target }: 
 export const isOpen = () => and(isNotNull(notices.dueAt), eq(notices.attempts, 0), isNull(notices.takenBy));
 
 /** Puts a notice in the queue by itself, in the transaction of what it tells. */
-export const putNotice = (tx: WriteContext, notice: NewNotice): Promise<void> => {
+export async function putNotice(tx: WriteContext, to: Recipient, notice: NewNotice): Promise<void> {
   const id = tx.ids.uuid();
-  return insert(tx, { id, ...notice, thing: id, dueAt: timestamp(tx.clock) });
-};
+  await tx.db.insert(notices).values({ ...rowOf(tx, to, notice), id, thing: id, dueAt: timestamp(tx.clock) });
+  wake(tx);
+}
 
 /**
- * Puts a notice in the queue, an hour after the last one of the same thing; one that waits there already gets the new
- * facts and counts one more. `since` stays that of the first.
+ * Puts a notice for each recipient in the queue, an hour after the last one of the same thing. One that waits there
+ * already counts one more and gets the new facts, but for `since`, which stays that of the first, and `decisions`, which
+ * are added.
  */
-export async function putGrouped(tx: WriteContext, subject: string, notice: NewNotice): Promise<void> {
-  const thing = thingOf(notice.kind, subject, notice.to);
-  const [open] = await tx.db
-    .select({ id: notices.id, facts: notices.facts, count: notices.count })
+export async function putGrouped(
+  tx: WriteContext,
+  subject: string,
+  recipients: readonly Recipient[],
+  notice: NewNotice,
+): Promise<void> {
+  if (recipients.length === 0) return;
+  const { kind, facts } = notice;
+  const things = recipients.map((to) => thingOf(kind, subject, to));
+  const among = sql`${notices.thing} in (select value from json_each(${JSON.stringify(things)}))`;
+  const grouped = await tx.db
+    .update(notices)
+    .set({ facts: mergedFacts(facts), count: sql`${notices.count} + 1` })
+    .where(and(among, isOpen()))
+    .returning({ thing: notices.thing });
+  const known = new Set(grouped.map(({ thing }) => thing));
+  const fresh = recipients.filter((to) => !known.has(thingOf(kind, subject, to)));
+  if (fresh.length === 0) return;
+  const pauseMs = pauseMsOf(kind);
+  const last = await tx.db
+    .select({ thing: notices.thing, sentAt: sql<string>`max(${notices.sentAt})` })
     .from(notices)
-    .where(and(eq(notices.thing, thing), isOpen()));
-  if (open) {
-    const { since, decisions } = open.facts;
-    const facts: JsonObject = { ...notice.facts, ...(since === undefined ? {} : { since }) };
-    if (Array.isArray(decisions) && Array.isArray(facts.decisions))
-      facts.decisions = [...decisions, ...facts.decisions].slice(0, MAX_DECISIONS);
-    await tx.db
-      .update(notices)
-      .set({ facts, count: open.count + 1 })
-      .where(eq(notices.id, open.id));
-    return;
-  }
-  const [last] = await tx.db
-    .select({ sentAt: notices.sentAt })
-    .from(notices)
-    .where(and(eq(notices.thing, thing), isNotNull(notices.sentAt)))
-    .orderBy(desc(notices.createdAt))
-    .limit(1);
-  const freeMs = last?.sentAt
-    ? Date.parse(last.sentAt) + pauseMsOf(notice.kind) - tx.clock.now().getTime()
-    : 0;
-  await insert(tx, { id: tx.ids.uuid(), ...notice, thing, dueAt: timestamp(tx.clock, Math.max(0, freeMs)) });
+    .where(and(among, isNotNull(notices.sentAt)))
+    .groupBy(notices.thing);
+  const sentAt = new Map(last.map((row) => [row.thing, Date.parse(row.sentAt)]));
+  const nowMs = tx.clock.now().getTime();
+  const rows = fresh.map((to) => {
+    const thing = thingOf(kind, subject, to);
+    const leftMs = (sentAt.get(thing) ?? Number.NEGATIVE_INFINITY) + pauseMs - nowMs;
+    const dueAt = timestamp(tx.clock, Math.min(Math.max(0, leftMs), pauseMs));
+    return { ...rowOf(tx, to, notice), id: tx.ids.uuid(), thing, dueAt };
+  });
+  for (let start = 0; start < rows.length; start += BATCH)
+    await tx.db.insert(notices).values(rows.slice(start, start + BATCH));
+  wake(tx);
 }
 
-async function insert(
-  tx: WriteContext,
-  { to, ...row }: NewNotice & Pick<NoticeRow, "id" | "thing" | "dueAt">,
-): Promise<void> {
-  const { organizationId } = tx;
-  const createdAt = timestamp(tx.clock);
-  await tx.db.insert(notices).values({ ...row, ...to, organizationId, createdAt, count: 1, attempts: 0 });
-  tx.afterCommit(() => tx.signals.notify(NOTICES_TOPIC));
+/** Rows of one statement. */
+const BATCH = 100;
+
+function mergedFacts({ decisions, ...facts }: JsonObject): SQL<JsonObject> {
+  if (Array.isArray(decisions))
+    return sql`case when json_array_length(${notices.facts}, '$.decisions') < ${MAX_DECISIONS}
+      then json_insert(${notices.facts}, '$.decisions[#]', ${String(decisions[0])}) else ${notices.facts} end`;
+  return sql`json_set(${JSON.stringify(facts)}, '$.since', coalesce(json_extract(${notices.facts}, '$.since'), ${String(facts.since)}))`;
 }
+
+const rowOf = (tx: WriteContext, to: Recipient, { kind, automationId, facts }: NewNotice) => ({
+  ...to,
+  kind,
+  automationId,
+  facts,
+  organizationId: tx.organizationId,
+  createdAt: timestamp(tx.clock),
+  count: 1,
+  attempts: 0,
+});
+
+const wake = (tx: WriteContext) => tx.afterCommit(() => tx.signals.notify(NOTICES_TOPIC));

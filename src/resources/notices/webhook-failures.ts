@@ -52,7 +52,7 @@ export async function noticeWebhookFailures(
     lastFailure: { deliveryId: delivery.id, code: error.code, message: error.message },
   };
   const to = { channel: "url", target: notifyUrl, userId: null } as const;
-  await putNotice(tx, { kind: FAILING, automationId, to, facts });
+  await putNotice(tx, to, { kind: FAILING, automationId, facts });
 }
 
 const FAILING: NoticeKind = "webhook.failing";
