@@ -2,8 +2,7 @@ import { expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { memberships } from "../../src/resources/organizations/table.ts";
 import { startSlack } from "../peers/slack.ts";
-import type { Client } from "../support/app.ts";
-import { startApp } from "../support/app.ts";
+import { type Client, client, startApp } from "../support/app.ts";
 import { startWithMail } from "../support/mail.ts";
 import { join, neighbour } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -211,11 +210,27 @@ test("a member who leaves before the mail goes does not get it", async () => {
   ]);
 });
 
-test("alerts that name nobody go to the person who made the automation", async () => {
+test("alerts that name nobody go to the person who made the automation, or the key that did", async () => {
   await using app = await startMailing();
   const { id } = await alerting(app.owner, { onFailure: true });
   await fail(app.owner, id);
   await mailsTo(app, "ada@example.com", 1);
+  const { key } = created(await app.owner("POST", "/api/v1/api-keys", { name: "deploy" }));
+  const byKey = await alerting(client(app.origin, { "x-api-key": key }), { onFailure: true }, "By a key");
+  await fail(app.owner, byKey.id);
+  await mailsTo(app, "ada@example.com", 2);
+});
+
+test("alerts that reach nobody are told in the log", async () => {
+  await using app = await startMailing();
+  const gone = await join(app, "member");
+  const { id } = await alerting(gone.call, { onFailure: true });
+  await app.app.store.write(
+    async (db) => void (await db.delete(memberships).where(eq(memberships.id, gone.membership.id))),
+  );
+  await fail(app.owner, id);
+  await until(app.owner, "/health", () => app.logged.some((line) => line.includes("reach nobody")));
+  expect(await rowsOf(app)).toEqual([]);
 });
 
 test("where no mail server is set the automation, the log and the notice say so", async () => {

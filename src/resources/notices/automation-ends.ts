@@ -24,13 +24,24 @@ export const isNoticed = ({ status, privateTo, automationVersion, isWatched }: A
 
 /** Puts what the alerts of a run's automation tell of its end in the queue, in the transaction of that end. */
 export async function noticeEnd(tx: WriteContext, run: AutomationRunRow): Promise<void> {
+  const since = run.status === "completed" ? await endTrouble(tx, run.automationId) : null;
+  if (run.status === "completed" && since === null) return;
   const [automation] = await tx.db
     .select()
     .from(automations)
     .where(and(eq(automations.id, run.automationId), isNull(automations.deletedAt)));
   if (!automation || !alertsOf(automation)) return;
-  if (run.status === "failed") await noticeFailure(tx, automation, run);
-  else await noticeRecovery(tx, automation, run);
+  if (since === null) await noticeFailure(tx, automation, run);
+  else await noticeRecovery(tx, automation, run, since);
+}
+
+/** Gives back since when the automation was in trouble; null where it was not. */
+async function endTrouble(tx: WriteContext, automationId: string): Promise<string | null> {
+  const [trouble] = await tx.db
+    .delete(automationTroubles)
+    .where(eq(automationTroubles.automationId, automationId))
+    .returning();
+  return trouble?.since ?? null;
 }
 
 const alertsOf = ({ config }: AutomationRow) => (config as AutomationConfig).alerts;
@@ -55,6 +66,11 @@ async function noticeFailure(
   };
   const facts = { ...about(automation), since, lastFailure };
   const recipients = await recipientsOf(tx.db, automation);
+  const { name } = automation;
+  if (recipients.length === 0)
+    tx.afterCommit(() =>
+      tx.log.write("warn", "alerts of an automation reach nobody", { automationId, name }),
+    );
   const recovered = recipients.map((to) => thingOf("automation.recovered", automationId, to));
   // A recovery that was not told yet is over.
   await tx.db.delete(notices).where(and(inArray(notices.thing, recovered), isOpen()));
@@ -66,16 +82,12 @@ async function noticeRecovery(
   tx: WriteContext,
   automation: AutomationRow,
   run: AutomationRunRow,
+  since: string,
 ): Promise<void> {
   const { id: automationId } = automation;
-  const [trouble] = await tx.db
-    .delete(automationTroubles)
-    .where(eq(automationTroubles.automationId, automationId))
-    .returning();
-  if (!trouble) return;
   const recoveredAt = timestamp(tx.clock);
   for (const to of await recipientsOf(tx.db, automation)) {
-    const last = await lastOf(tx, automationId, to, trouble.since);
+    const last = await lastOf(tx, automationId, to, since);
     if (!last) continue;
     const isUntold = last.dueAt !== null && last.attempts === 0 && last.takenBy === null;
     const facts = isUntold ? last.facts : about(automation);
@@ -88,7 +100,7 @@ async function noticeRecovery(
       await putGrouped(tx, automationId, [to], {
         kind: "automation.recovered",
         automationId,
-        facts: { ...facts, since: trouble.since, recoveredAt, automationRunId: run.id },
+        facts: { ...facts, since, recoveredAt, automationRunId: run.id },
       });
   }
 }

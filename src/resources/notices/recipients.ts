@@ -1,5 +1,6 @@
 import { and, eq, inArray, or } from "drizzle-orm";
 import type { ReadDb } from "../../store/store.ts";
+import { apiKeys } from "../api-keys/table.ts";
 import type { AutomationConfig } from "../automations/config.ts";
 import type { AutomationRow } from "../automations/table.ts";
 import { memberships } from "../organizations/table.ts";
@@ -8,7 +9,7 @@ import { noticePreferences, type Recipient } from "./table.ts";
 
 /**
  * Who is told of an automation at this moment: whom its alerts name, and members who want to hear of all. Where its
- * alerts name nobody, the person who made it. An address of somebody who has an account here and is no member gets
+ * alerts name nobody, the person who made it, or the API key by which it was made. An address of somebody who has an account here and is no member gets
  * nothing.
  */
 export async function recipientsOf(
@@ -35,6 +36,7 @@ export async function recipientsOf(
       or(
         inArray(users.email, addresses),
         eq(users.id, maker),
+        inArray(users.id, db.select({ id: apiKeys.createdBy }).from(apiKeys).where(eq(apiKeys.id, maker))),
         inArray(
           users.id,
           db
