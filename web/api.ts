@@ -45,6 +45,9 @@ export function chooseOrganization(id: string | null): void {
   }
 }
 
+/** For this tab alone. */
+export const openOrganization = (id: string): void => sessionStorage.setItem(ORGANIZATION, id);
+
 /** To the start page of another organization; what was read here is forgotten with the page. */
 export function switchTo(id: string): void {
   chooseOrganization(id);

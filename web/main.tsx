@@ -4,6 +4,7 @@ import { App } from "./app.tsx";
 import { base } from "./base.ts";
 import { client } from "./data.ts";
 import { loadFonts } from "./fonts.ts";
+import { followLink } from "./linked.ts";
 import { fetchPages } from "./routes.tsx";
 import { applyTheme } from "./theme.ts";
 
@@ -15,6 +16,7 @@ if (!isBelow) location.replace(base + location.pathname + location.search);
 else fetchPages(location.pathname.slice(base.length) || "/");
 const box = document.getElementById("page");
 if (box && isBelow) {
+  await followLink();
   createRoot(box).render(
     <QueryClientProvider client={client}>
       <App />

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { APPROVALS, ask } from "../support/decisions.ts";
 import { openSeen } from "../support/seen.ts";
-import { AUTOMATIONS, branch, flowToEnd, makeAutomation, until } from "../support/work.ts";
+import { AUTOMATIONS, branch, created, flowToEnd, makeAutomation, until } from "../support/work.ts";
 
 test("an approval's link opens the one question, and says later who decided it", async () => {
   await using seen = await openSeen();
@@ -49,6 +49,24 @@ test("an automation says who was told, and that nothing is mailed without a mail
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved", { exact: true }).waitFor();
   expect((await weir.owner("GET", "/api/v1/users/me/notices")).body.approvals).toBe("assigned");
+  expect(await troubles()).toEqual([]);
+}, 120_000);
+
+test("a link opens in its organization, in that tab alone, if the person belongs to it", async () => {
+  await using seen = await openSeen();
+  const { page, go, troubles, weir } = seen;
+  const { decision } = await ask(weir, { title: "Ship it?" });
+  const other = created(await weir.owner("POST", "/api/v1/organizations", { name: "Second" }));
+  await page.evaluate((id) => {
+    sessionStorage.setItem("weir.organization", id);
+    localStorage.setItem("weir.organization", id);
+  }, other.id);
+  await go(`/approvals/${decision.id}?organization=${weir.ids.organizationId}`);
+  await page.getByRole("heading", { name: "Ship it?" }).waitFor();
+  expect(new URL(page.url()).search).toBe("");
+  expect(await page.evaluate(() => localStorage.getItem("weir.organization"))).toBe(other.id);
+  await go(`/approvals?organization=${decision.id}`);
+  await page.getByRole("heading", { name: "Ship it?" }).waitFor();
   expect(await troubles()).toEqual([]);
 }, 120_000);
 

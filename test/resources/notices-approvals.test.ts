@@ -39,7 +39,8 @@ test("an open approval is mailed to everybody who may decide it, with a link to 
   expect(mail?.headers.subject).toBe("Approval: Ship <b>it</b>?");
   expect(mail?.text).toContain("Ten boxes");
   expect(mail?.html).toContain("Ship &lt;b&gt;it&lt;/b&gt;?");
-  expect(app.peer.linkTo(ADA).href).toBe(`${app.origin}/approvals/${decision.id}`);
+  const link = `${app.origin}/approvals/${decision.id}?organization=${app.ids.organizationId}`;
+  expect(app.peer.linkTo(ADA).href).toBe(link);
 });
 
 test("one that is assigned is mailed to that person alone, and preferences say what is", async () => {
@@ -166,7 +167,9 @@ test("somebody in Slack who is linked to a person is told there by the bot", asy
   ]);
   const message = JSON.parse(request?.text ?? "");
   expect([message.channel, message.text]).toEqual(["U1", "Approval: Ship it?"]);
-  expect(JSON.stringify(message)).toContain(`<${app.origin}/approvals/${decision.id}|Open the approval>`);
+  expect(JSON.stringify(message)).toContain(
+    `/approvals/${decision.id}?organization=${organizationId}|Open the approval>`,
+  );
 });
 
 test("an erased person leaves no notice, no preference and no address in alerts", async () => {

@@ -171,7 +171,7 @@ test("names and messages of others are text: no markup, no line, no link of thei
   expect(message?.blocks[0]?.text).toMatchObject({ type: "plain_text" });
   expect(JSON.stringify(message).match(/<[^|>]*/g)).toHaveLength(1);
   expect(message?.blocks[1]?.text.text).toMatch(
-    /^<http:\/\/127\.0\.0\.1:\d+\/automation-runs\/[\w-]+\|Open the run>$/,
+    /^<http:\/\/127\.0\.0\.1:\d+\/automation-runs\/[\w-]+\?organization=[\w-]+\|Open the run>$/,
   );
 });
 

@@ -65,7 +65,7 @@ const DECIDED: Sent = { how: "none", reason: "It is decided, or not this person'
 /** Sends it if whom it is for is still to be told. */
 async function dispatch(app: App, row: NoticeRow, signal: AbortSignal): Promise<Sent> {
   const [organization] = await app.store.db
-    .select({ name: organizations.name })
+    .select({ id: organizations.id, name: organizations.name })
     .from(organizations)
     .where(and(eq(organizations.id, row.organizationId), isNull(organizations.removedAt)));
   const [automation] = await app.store.db
@@ -75,7 +75,7 @@ async function dispatch(app: App, row: NoticeRow, signal: AbortSignal): Promise<
   if (!organization) return GONE;
   if (row.kind === "approval.open") {
     const questions = await openQuestions(app, row);
-    const about = { count: row.count, organization: organization.name, automation: automation?.name ?? null };
+    const about = { count: row.count, organization, automation: automation?.name ?? null };
     const content = approvalContent(questions, about, app.baseUrl());
     if (questions.length === 0) return DECIDED;
     return row.channel === "mail"
@@ -87,7 +87,7 @@ async function dispatch(app: App, row: NoticeRow, signal: AbortSignal): Promise<
     return postWebhook(app, row, automation, signal);
   const recipients = await recipientsOf(app.store.db, automation);
   if (!recipients.some((one) => isSame(one, row))) return GONE;
-  const content = contentOf(row, organization.name, app.baseUrl());
+  const content = contentOf(row, organization, app.baseUrl());
   if (row.channel === "mail") return sendMail(app, row, content, signal);
   if (row.channel === "slack") return postSlack(app, row, automation, content, signal);
   return postWebhook(app, row, automation, signal);

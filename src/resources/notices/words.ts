@@ -4,12 +4,20 @@ import type { Question } from "./approvals.ts";
 import { MAX_DECISIONS } from "./put.ts";
 import type { NoticeRow } from "./table.ts";
 
+interface Organization {
+  id: string;
+  name: string;
+}
+
+/** Opens in the organization that it is about, whichever one the reader looked at last. */
+const linkIn = ({ id }: Organization, page: string): string => `${page}?organization=${id}`;
+
 /** What a notice says to people. Names and messages in it are as others chose them. */
-export function contentOf(row: NoticeRow, organization: string, baseUrl: string): LetterContent {
+export function contentOf(row: NoticeRow, organization: Organization, baseUrl: string): LetterContent {
   const { automation, facts } = readFacts(row);
   const name = oneLine(automation.name);
-  const page = `${baseUrl}/automations/${automation.id}`;
-  const of = [["Organization", organization] as const];
+  const linkTo = (path: string) => linkIn(organization, `${baseUrl}/${path}`);
+  const of = [["Organization", organization.name] as const];
   const foot = [
     row.userId === null
       ? `The alerts of "${name}" name where this goes. They are changed on the automation's page.`
@@ -31,7 +39,7 @@ export function contentOf(row: NoticeRow, organization: string, baseUrl: string)
           [row.count === 1 ? "Failed" : "Last failure", time(last.failedAt)],
           ["Error", `${text(last.message)} (${text(last.code)})`],
         ],
-        link: { label: "Open the run", url: `${baseUrl}/automation-runs/${text(last.automationRunId)}` },
+        link: { label: "Open the run", url: linkTo(`automation-runs/${text(last.automationRunId)}`) },
         foot,
       };
     }
@@ -40,7 +48,7 @@ export function contentOf(row: NoticeRow, organization: string, baseUrl: string)
         subject: `${name} completed again`,
         lines: [`A run of the automation "${name}" completed, for the first time since it was in trouble.`],
         facts: [...of, ["In trouble since", time(facts.since)], ["Completed", time(facts.recoveredAt)]],
-        link: { label: "Open the run", url: `${baseUrl}/automation-runs/${text(facts.automationRunId)}` },
+        link: { label: "Open the run", url: linkTo(`automation-runs/${text(facts.automationRunId)}`) },
         foot,
       };
     default:
@@ -59,7 +67,7 @@ export function contentOf(row: NoticeRow, organization: string, baseUrl: string)
             facts.lastCompletedAt ? time(facts.lastCompletedAt) : "not since this is watched",
           ],
         ],
-        link: { label: "Open the automation", url: page },
+        link: { label: "Open the automation", url: linkTo(`automations/${automation.id}`) },
         foot,
       };
   }
@@ -71,12 +79,16 @@ const MAX_TITLES = 10;
 /** What a notice says of approvals that are open. */
 export function approvalContent(
   questions: readonly Question[],
-  { count, organization, automation }: { count: number; organization: string; automation: string | null },
+  {
+    count,
+    organization,
+    automation,
+  }: { count: number; organization: Organization; automation: string | null },
   baseUrl: string,
 ): LetterContent {
   const [first] = questions;
   const of = [
-    ["Organization", organization] as const,
+    ["Organization", organization.name] as const,
     ...(automation === null ? [] : [["Automation", automation] as const]),
   ];
   const foot = ["Only people with the right to decide can, after they have signed in.", CHOOSE];
@@ -89,7 +101,7 @@ export function approvalContent(
         ["Asked", time(first.requestedAt)],
         ...(first.expiresAt ? [["Expires", time(first.expiresAt)] as const] : []),
       ],
-      link: { label: "Open the approval", url: `${baseUrl}/approvals/${first.id}` },
+      link: { label: "Open the approval", url: linkIn(organization, `${baseUrl}/approvals/${first.id}`) },
       foot,
     };
   const titles = questions.slice(0, MAX_TITLES).map(({ title }) => title);
@@ -98,7 +110,7 @@ export function approvalContent(
     subject: `${number} approvals wait for your decision`,
     lines: [`${number} approvals wait for your decision, among them:`, ...titles],
     facts: of,
-    link: { label: "Open the approvals", url: `${baseUrl}/approvals` },
+    link: { label: "Open the approvals", url: linkIn(organization, `${baseUrl}/approvals`) },
     foot,
   };
 }
