@@ -1,4 +1,4 @@
-import { and, eq, inArray, or } from "drizzle-orm";
+import { and, eq, inArray, isNotNull, or } from "drizzle-orm";
 import type { ReadDb } from "../../store/store.ts";
 import { apiKeys } from "../api-keys/table.ts";
 import type { AutomationConfig } from "../automations/config.ts";
@@ -19,33 +19,14 @@ export async function recipientsOf(
   const { notify = [] } = (config as AutomationConfig).alerts ?? {};
   const addresses = notify.flatMap(({ email }) => email?.trim().toLowerCase() ?? []);
   const maker = notify.length === 0 ? (createdBy ?? "") : "";
-  const people = await db
-    .select({
-      id: users.id,
-      email: users.email,
-      isMember: memberships.id,
-      failures: noticePreferences.failures,
-    })
-    .from(users)
-    .leftJoin(
-      memberships,
-      and(eq(memberships.userId, users.id), eq(memberships.organizationId, organizationId)),
-    )
-    .leftJoin(noticePreferences, eq(noticePreferences.userId, users.id))
-    .where(
-      or(
-        inArray(users.email, addresses),
-        eq(users.id, maker),
-        inArray(users.id, db.select({ id: apiKeys.createdBy }).from(apiKeys).where(eq(apiKeys.id, maker))),
-        inArray(
-          users.id,
-          db
-            .select({ id: noticePreferences.userId })
-            .from(noticePreferences)
-            .where(eq(noticePreferences.failures, "all")),
-        ),
-      ),
-    );
+  const made = db.select({ id: apiKeys.createdBy }).from(apiKeys).where(eq(apiKeys.id, maker));
+  const named = await peopleIn(db, organizationId).where(
+    or(inArray(users.email, addresses), eq(users.id, maker), inArray(users.id, made)),
+  );
+  const curious = await peopleIn(db, organizationId).where(
+    and(isNotNull(memberships.id), eq(noticePreferences.failures, "all")),
+  );
+  const people = [...named, ...curious];
   const mailed = people
     .filter(({ isMember, failures }) => isMember !== null && failures !== "none")
     .map(({ id, email }): Recipient => ({ channel: "mail", target: email, userId: id }));
@@ -59,6 +40,22 @@ export async function recipientsOf(
   const all = [...mailed, ...outside, ...posted];
   return all.filter((one, at) => all.findIndex((other) => isSame(one, other)) === at);
 }
+
+/** People with their membership in the organization, null for none, and what they prefer. */
+const peopleIn = (db: ReadDb, organizationId: string) =>
+  db
+    .select({
+      id: users.id,
+      email: users.email,
+      isMember: memberships.id,
+      failures: noticePreferences.failures,
+    })
+    .from(users)
+    .leftJoin(
+      memberships,
+      and(eq(memberships.userId, users.id), eq(memberships.organizationId, organizationId)),
+    )
+    .leftJoin(noticePreferences, eq(noticePreferences.userId, users.id));
 
 export const isSame = (one: Recipient, other: Recipient): boolean =>
   one.channel === other.channel && one.target === other.target && one.userId === other.userId;

@@ -45,17 +45,19 @@ async function sendNotice(app: App, row: NoticeRow, signal: AbortSignal): Promis
   const { id: noticeId, kind, channel, automationId } = row;
   const facts = { noticeId, kind, channel, automationId };
   try {
-    const sent = await dispatch(app, row, signal);
+    const sent = await dispatch(app, row, signal).catch((error: unknown): Sent => {
+      signal.throwIfAborted();
+      app.log.report(error, { ...facts, at: "send a notice" });
+      return { how: "again", reason: "Something of ours went wrong; the log tells more." };
+    });
     const { message, now } = endOf(app, row, sent);
     await save(app, row, now);
     const reason = "reason" in sent ? { reason: sent.reason } : {};
-    app.log.write(sent.how === "sent" || sent.how === "none" ? "info" : "warn", message, {
-      ...facts,
-      ...reason,
-    });
+    const level = sent.how === "sent" || sent.how === "none" ? "info" : "warn";
+    app.log.write(level, message, { ...facts, ...reason });
   } catch (error) {
     if (signal.aborted) return; // the next start takes it up
-    app.log.report(error, { ...facts, at: "send a notice" });
+    app.log.report(error, { ...facts, at: "write down how a notice was sent" });
   }
 }
 
