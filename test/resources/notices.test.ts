@@ -191,6 +191,31 @@ test("only people of the organization hear of it, and addresses that nobody here
   expect(app.peer.received).toHaveLength(2);
 });
 
+test("an organization mails few people outside of it at once, and the others later", async () => {
+  await using app = await startMailing();
+  const member = await join(app, "member");
+  const notify = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, n) => ({ email: `outside-${from + n}@example.com` }));
+  const first = await alerting(app.owner, { onFailure: true, notify: notify(0, 20) });
+  const second = await alerting(app.owner, {
+    onFailure: true,
+    notify: [...notify(20, 25), { email: member.user.email }],
+  });
+  await fail(app.owner, first.id);
+  await until(app.owner, "/health", () => app.peer.received.length === 20);
+  await fail(app.owner, second.id);
+  await mailsTo(app, member.user.email, 1);
+  const waiting = async () =>
+    (await rowsOf(app)).filter(({ error }) => error === "Too many mails at once.").length;
+  while ((await waiting()) < 5) await Bun.sleep(10);
+  expect(app.peer.received).toHaveLength(21);
+  for (let sent = 22; sent <= 26; sent++) {
+    app.clock.turn(60_001);
+    await until(app.owner, "/health", () => app.peer.received.length >= sent);
+  }
+  expect(new Set(app.peer.received.flatMap(({ to }) => to)).size).toBe(26);
+});
+
 test("a member who leaves before the mail goes does not get it", async () => {
   await using app = await startMailing();
   const member = await join(app, "member");
