@@ -24,6 +24,7 @@ import { datasetOperations } from "./resources/datasets/routes.ts";
 import { deadLetterOperations } from "./resources/dead-letters/routes.ts";
 import { decisionOperations } from "./resources/decisions/routes.ts";
 import { deviceOperations } from "./resources/device/routes.ts";
+import { automationDraftOperations } from "./resources/drafts/routes.ts";
 import { eventOperations } from "./resources/events/routes.ts";
 import { formOperations } from "./resources/forms/routes.ts";
 import { countRequest } from "./resources/health/requests.ts";
@@ -85,6 +86,7 @@ const described = [
   ...actionOperations,
   ...runOperations,
   ...automationOperations,
+  ...automationDraftOperations,
   ...approvalOperations,
   ...decisionOperations,
   ...inboundOperations,

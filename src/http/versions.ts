@@ -4,7 +4,7 @@ import type { App, Context, WriteContext } from "../context.ts";
 import { type Operation, Reply, type Visit } from "./operation.ts";
 
 /** The last part of the path of a single thing. */
-const SINGLE = /\/(\{\w+\}|current|me)$/;
+const SINGLE = /\/(\{\w+\}|current|me|draft|layout)$/;
 
 /** Reads the thing that an operation changes; undefined where it is none that can be read by itself. */
 export type Sibling = (operation: Operation) => Operation | undefined;

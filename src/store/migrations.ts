@@ -40,6 +40,7 @@ import versions from "../../migrations/0050_versions.sql" with { type: "text" };
 import notices from "../../migrations/0052_notices.sql" with { type: "text" };
 import noticeRecipients from "../../migrations/0053_notice_recipients.sql" with { type: "text" };
 import bulkSteps from "../../migrations/0054_bulk_steps.sql" with { type: "text" };
+import automationDrafts from "../../migrations/0055_automation_drafts.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -86,4 +87,5 @@ export const migrations: readonly Migration[] = [
   { name: "0052_notices", sql: notices },
   { name: "0053_notice_recipients", sql: noticeRecipients },
   { name: "0054_bulk_steps", sql: bulkSteps },
+  { name: "0055_automation_drafts", sql: automationDrafts },
 ];

@@ -17,7 +17,15 @@ import { needsSecret } from "./conflicts.ts";
 import { configFaults, draftFaults } from "./faults.ts";
 import { checkReferences } from "./references.ts";
 import { sealAuth, withoutProof } from "./sender.ts";
-import { type AutomationRow, automations, automationVersions, secretLabel, WEBHOOKS_TOPIC } from "./table.ts";
+import {
+  type AutomationRow,
+  automationDrafts,
+  automationLayouts,
+  automations,
+  automationVersions,
+  secretLabel,
+  WEBHOOKS_TOPIC,
+} from "./table.ts";
 import type { AutomationCreate, AutomationPatch, AutomationQuery, AutomationWithRun } from "./wire.ts";
 import { keepDefinitions } from "./wire-definitions.ts";
 
@@ -132,9 +140,7 @@ export async function restoreAutomation(
   const { automation } = await findAutomation(ctx, id);
   const { content } = await findVersion(ctx, entity(id), version);
   const { name, description, config } = content as Pick<AutomationRow, "name" | "description" | "config">;
-  const gone = Object.keys(automation.config).filter((field) => !Object.hasOwn(config, field));
-  const cleared = Object.fromEntries(gone.map((field): [string, Json] => [field, null]));
-  return updateAutomation(ctx, id, { name, description, config: { ...config, ...cleared } });
+  return updateAutomation(ctx, id, { name, description, config: configChange(automation.config, config) });
 }
 
 async function slugFor(tx: WriteContext, slug: string | undefined, name: string): Promise<string> {
@@ -259,15 +265,7 @@ function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject 
       isNotifyNew: false,
     };
   const { secret, ...rest } = patch;
-  const merged: JsonObject = { ...before.config };
-  for (const [name, value] of Object.entries(rest)) {
-    if (value === null) delete merged[name];
-    else merged[name] = value;
-  }
-  // The two ways to give the work exclude each other: the one that is given takes the other's place.
-  if (isObject(rest.action ?? null) && !("steps" in rest)) delete merged.steps;
-  if (Array.isArray(rest.steps) && !("action" in rest)) delete merged.action;
-  const kept = keepDefinitions(merged, before.config);
+  const kept = mergedConfig(before.config, rest);
   const slack = withoutSlackSecrets(kept);
   const wanted = withoutProof(slack.config);
   const { config } = wanted;
@@ -285,6 +283,29 @@ function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject 
     isSecretNew: (secret !== undefined && sealed !== sealedSecret) || (auth !== null && auth !== sealedAuth),
   };
 }
+
+/** A config with the fields that are given, `null` for one that goes. */
+export function mergedConfig(before: JsonObject, patch: JsonObject): JsonObject {
+  const merged: JsonObject = { ...before };
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete merged[name];
+    else merged[name] = value;
+  }
+  // The two ways to give the work exclude each other: the one that is given takes the other's place.
+  if (isObject(patch.action ?? null) && !("steps" in patch)) delete merged.steps;
+  if (Array.isArray(patch.steps) && !("action" in patch)) delete merged.action;
+  return keepDefinitions(merged, before);
+}
+
+/** The change that makes `to` of a config. */
+export const configChange = (from: JsonObject, to: JsonObject): JsonObject => ({
+  ...Object.fromEntries(
+    Object.keys(from)
+      .filter((field) => !Object.hasOwn(to, field))
+      .map((field): [string, Json] => [field, null]),
+  ),
+  ...to,
+});
 
 /** Throws `InvalidInput` naming each fault of a config that differs from the stored one. */
 function refuseFaults(tx: WriteContext, before: AutomationRow, config: JsonObject): void {
@@ -332,6 +353,8 @@ export async function deleteAutomation(ctx: Context, id: string): Promise<void> 
       .where(mine(tx, id));
     forgetWebhooks(tx);
     await forgetVersions(tx, entity(id));
+    await tx.db.delete(automationDrafts).where(eq(automationDrafts.automationId, id));
+    await tx.db.delete(automationLayouts).where(eq(automationLayouts.automationId, id));
     await record(tx, "automation.deleted", entity(id), { name: automation.name });
   });
 }

@@ -213,6 +213,28 @@ export const automationRunItems = sqliteTable(
   (t) => [primaryKey({ columns: [t.automationRunId, t.stepKey, t.itemIndex] })],
 );
 
+/** A config beside the one that runs go by; one for each automation. */
+export const automationDrafts = sqliteTable("automation_drafts", {
+  automationId: text().primaryKey(),
+  organizationId: text().notNull(),
+  /** Without secrets, as the automation's own. */
+  config: json<JsonObject>().notNull(),
+  /** The version that it was begun from, or that was last taken into account. */
+  basedOn: integer().notNull(),
+  /** Who changed a step last, by the step's key. */
+  changedBy: json<Record<string, string>>().notNull(),
+  updatedAt: text().notNull(),
+});
+export type DraftRow = typeof automationDrafts.$inferSelect;
+
+/** How the canvas shows an automation. */
+export const automationLayouts = sqliteTable("automation_layouts", {
+  automationId: text().primaryKey(),
+  organizationId: text().notNull(),
+  layout: json<JsonObject>().notNull(),
+  updatedAt: text().notNull(),
+});
+
 /** What became of items of a bulk step: a row for each group that was written down together. */
 export const automationRunResults = sqliteTable(
   "automation_run_results",

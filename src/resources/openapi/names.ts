@@ -16,6 +16,7 @@ import * as datasets from "../datasets/wire.ts";
 import * as deadLetters from "../dead-letters/wire.ts";
 import * as decisions from "../decisions/wire.ts";
 import * as device from "../device/wire.ts";
+import * as drafts from "../drafts/wire.ts";
 import * as events from "../events/wire.ts";
 import * as health from "../health/wire.ts";
 import * as inbound from "../inbound/wire.ts";
@@ -60,6 +61,7 @@ const WIRES: readonly object[] = [
   deadLetters,
   decisions,
   device,
+  drafts,
   events,
   health,
   inbound,

@@ -7,6 +7,8 @@ import { apiCatalog, apiCatalogItems } from "../api-catalog/table.ts";
 import { apiKeys } from "../api-keys/table.ts";
 import { artifacts } from "../artifacts/table.ts";
 import {
+  automationDrafts,
+  automationLayouts,
   automationRunConfigs,
   automationRunItems,
   automationRunResults,
@@ -89,6 +91,8 @@ export const NOUNS: readonly Noun[] = [
     ],
   },
   { name: "automation-watches", table: automationWatches },
+  { name: "automation-drafts", table: automationDrafts, mask: { config: "config" } },
+  { name: "automation-layouts", table: automationLayouts },
   { name: "agents", table: agentSpecs },
   { name: "api-catalog", table: apiCatalog },
   { name: "api-catalog-items", table: apiCatalogItems },

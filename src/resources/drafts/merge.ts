@@ -1,0 +1,66 @@
+import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
+
+/** Two changes of one config together, or what both have changed. */
+export type Merged = { config: JsonObject } | { conflicts: string[] };
+
+/**
+ * What `ours` and `theirs` made of `base`, together: field by field, and steps by their keys. A step that one side took
+ * out and the other changed is a conflict. Steps stand as ours has them; those that theirs added come after the step
+ * that they follow there.
+ */
+export function mergeConfigs(base: JsonObject, ours: JsonObject, theirs: JsonObject): Merged {
+  const conflicts: string[] = [];
+  const config: JsonObject = {};
+  for (const field of new Set([base, ours, theirs].flatMap(Object.keys))) {
+    if (field === "steps") continue;
+    const value = pick(base[field], ours[field], theirs[field]);
+    if (value === CONFLICT) conflicts.push(field);
+    else if (value !== undefined) config[field] = value;
+  }
+  const sides = [base, ours, theirs].map(stepsOf);
+  const [before, own, other] = sides as [Steps, Steps, Steps];
+  const keys = orderOf(own, other);
+  const steps: Json[] = [];
+  for (const key of keys) {
+    const value = pick(before.get(key), own.get(key), other.get(key));
+    if (value === CONFLICT) conflicts.push(`steps.${key}`);
+    else if (value !== undefined) steps.push(value);
+  }
+  if (steps.length > 0 || Array.isArray(ours.steps)) config.steps = steps;
+  return conflicts.length > 0 ? { conflicts } : { config };
+}
+
+const CONFLICT = Symbol("conflict");
+
+/** The value that one side made of it, where the other left it as it was or made the same. */
+function pick(
+  base: Json | undefined,
+  ours: Json | undefined,
+  theirs: Json | undefined,
+): Json | undefined | typeof CONFLICT {
+  if (isSame(ours, theirs) || isSame(base, theirs)) return ours;
+  return isSame(base, ours) ? theirs : CONFLICT;
+}
+
+const isSame = (one: Json | undefined, other: Json | undefined): boolean =>
+  one === undefined || other === undefined ? one === other : canonicalJson(one) === canonicalJson(other);
+
+type Steps = ReadonlyMap<string, Json>;
+
+const stepsOf = ({ steps }: JsonObject): Steps =>
+  new Map(
+    (Array.isArray(steps) ? steps : []).flatMap((step): [string, Json][] =>
+      isObject(step) && typeof step.key === "string" ? [[step.key, step]] : [],
+    ),
+  );
+
+function orderOf(ours: Steps, theirs: Steps): string[] {
+  const order = [...ours.keys()];
+  let last = -1;
+  for (const key of theirs.keys()) {
+    const at = order.indexOf(key);
+    if (at >= 0) last = at;
+    else order.splice(++last, 0, key);
+  }
+  return order;
+}

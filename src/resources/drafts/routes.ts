@@ -1,0 +1,86 @@
+import { object, uuid } from "../../base/shape.ts";
+import { operation } from "../../http/operation.ts";
+import { Automation, toAutomation } from "../automations/wire.ts";
+import { findLayout, putLayout } from "./layout.ts";
+import { deleteDraft, findDraft, patchDraft, publishDraft } from "./service.ts";
+import { AutomationDraft, AutomationDraftPatch, AutomationLayout, toDraft } from "./wire.ts";
+
+const tag = "Automations";
+const params = object({ automation_id: uuid() });
+const path = "/api/v1/automations/{automation_id}/draft";
+
+export const automationDraftOperations = [
+  operation({
+    method: "GET",
+    path,
+    audience: "viewer",
+    tag,
+    summary: "Shows the draft beside the config that runs go by",
+    params,
+    response: AutomationDraft,
+    handle: async ({ ctx, params }) => toDraft(await findDraft(ctx, params.automation_id)),
+  }),
+  operation({
+    method: "PATCH",
+    path,
+    audience: "member",
+    tag,
+    summary: "Changes the draft of an automation, or begins one",
+    description:
+      "A draft may be incomplete. Runs go by it only once it is published; secrets are set on the automation itself.",
+    params,
+    body: AutomationDraftPatch,
+    bodyExample: {
+      config: { steps: [{ key: "ask", kind: "approval_gate", definition: { title: "Go on?" } }] },
+    },
+    response: AutomationDraft,
+    handle: async ({ ctx, params, body }) => toDraft(await patchDraft(ctx, params.automation_id, body)),
+  }),
+  operation({
+    method: "DELETE",
+    path,
+    audience: "member",
+    tag,
+    summary: "Throws the draft of an automation away",
+    params,
+    status: 204,
+    handle: ({ ctx, params }) => deleteDraft(ctx, params.automation_id),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/automations/{automation_id}/draft/publish",
+    audience: "member",
+    tag,
+    summary: "Makes the draft the config that runs go by",
+    description:
+      "What others published meanwhile is merged, step by step; where both changed the same step or field the reply is 409 and names them.",
+    params,
+    response: Automation,
+    errors: [409],
+    handle: async ({ app, ctx, params }) => toAutomation(app, await publishDraft(ctx, params.automation_id)),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/automations/{automation_id}/layout",
+    audience: "viewer",
+    tag,
+    summary: "Shows how the canvas shows an automation",
+    params,
+    response: AutomationLayout,
+    handle: ({ ctx, params }) => findLayout(ctx, params.automation_id),
+  }),
+  operation({
+    method: "PUT",
+    path: "/api/v1/automations/{automation_id}/layout",
+    audience: "member",
+    tag,
+    summary: "Keeps how the canvas shows an automation",
+    description: "No part of the config, its versions or the trail; 256 KiB at most.",
+    params,
+    body: AutomationLayout,
+    bodyExample: { direction: "down", positions: { ask: [0, 120] }, groups: [], notes: [] },
+    response: AutomationLayout,
+    errors: [413],
+    handle: ({ ctx, params, body }) => putLayout(ctx, params.automation_id, body),
+  }),
+];

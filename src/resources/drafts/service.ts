@@ -1,0 +1,149 @@
+import { and, eq } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError, InvalidInput, invalid, notFound } from "../../base/errors.ts";
+import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import { findAutomation } from "../../flows/find.ts";
+import { draftFaults } from "../automations/faults.ts";
+import { withoutProof } from "../automations/sender.ts";
+import { configChange, mergedConfig, updateAutomation } from "../automations/service.ts";
+import { type AutomationRow, automationDrafts, type DraftRow } from "../automations/table.ts";
+import type { AutomationWithRun } from "../automations/wire.ts";
+import { withoutSlackSecrets } from "../notices/slack-addresses.ts";
+import { findVersion } from "../versions/service.ts";
+import { mergeConfigs } from "./merge.ts";
+
+const ofAutomation = ({ organizationId }: Context, id: string) =>
+  and(eq(automationDrafts.organizationId, organizationId), eq(automationDrafts.automationId, id));
+
+async function readDraft(ctx: Context, id: string): Promise<DraftRow | null> {
+  const [row] = await ctx.db.select().from(automationDrafts).where(ofAutomation(ctx, id));
+  return row ?? null;
+}
+
+/** The draft beside an automation. Throws `not_found` where it has none. */
+export async function findDraft(ctx: Context, id: string): Promise<DraftRow> {
+  await findAutomation(ctx, id);
+  const draft = await readDraft(ctx, id);
+  if (!draft) throw notFound("draft");
+  return draft;
+}
+
+/**
+ * Changes the fields that are given, of the draft or, where there is none, of the config that runs go by. It may be
+ * incomplete. Throws `InvalidInput`; secrets are set on the automation itself.
+ */
+export function patchDraft(
+  ctx: Context,
+  id: string,
+  { config: patch, basedOn }: { config: JsonObject; basedOn?: number },
+): Promise<DraftRow> {
+  return write(ctx, async (tx) => {
+    const { automation } = await findAutomation(tx, id);
+    const before = await readDraft(tx, id);
+    const from = before?.config ?? automation.config;
+    const config = draftOf(tx, automation, from, patch);
+    if (basedOn !== undefined && basedOn > automation.version)
+      throw invalid(["body", "basedOn"], `The automation's latest version is ${automation.version}`);
+    const based = basedOn ?? before?.basedOn ?? automation.version;
+    if (before && canonicalJson(before.config) === canonicalJson(config) && before.basedOn === based)
+      return before;
+    const row: DraftRow = {
+      automationId: id,
+      organizationId: tx.organizationId,
+      config,
+      basedOn: based,
+      changedBy: changedBy(tx, before, { from, to: config }),
+      updatedAt: timestamp(tx.clock),
+    };
+    await tx.db
+      .insert(automationDrafts)
+      .values(row)
+      .onConflictDoUpdate({ target: automationDrafts.automationId, set: row });
+    return row;
+  });
+}
+
+function draftOf(
+  tx: WriteContext,
+  { triggerType }: AutomationRow,
+  from: JsonObject,
+  patch: JsonObject,
+): JsonObject {
+  const merged = mergedConfig(from, patch);
+  const faults = draftFaults(tx, triggerType, merged, ["body", "config"], from);
+  if (faults.length > 0) throw new InvalidInput(faults);
+  const { config, proof } = withoutProof(withoutSlackSecrets(merged).config);
+  const isSecret =
+    patch.secret !== undefined ||
+    proof !== null ||
+    canonicalJson(config.alerts ?? null) !== canonicalJson(merged.alerts ?? null);
+  if (isSecret)
+    throw invalid(
+      ["body", "config"],
+      "A draft keeps no secrets; set them on the automation itself",
+      "value_error",
+    );
+  return config;
+}
+
+/** Who changed a step last; steps that are gone have nobody. */
+function changedBy(
+  { actor }: Context,
+  before: DraftRow | null,
+  { from, to }: { from: JsonObject; to: JsonObject },
+): Record<string, string> {
+  const earlier = stepsByKey(from);
+  const told = [...stepsByKey(to)].flatMap(([key, step]): [string, string][] => {
+    const isChanged = canonicalJson(earlier.get(key) ?? null) !== canonicalJson(step);
+    const by = isChanged ? actor.id : before?.changedBy[key];
+    return by === undefined || by === null ? [] : [[key, by]];
+  });
+  return Object.fromEntries(told);
+}
+
+const stepsByKey = ({ steps }: JsonObject): Map<string, Json> =>
+  new Map(
+    (Array.isArray(steps) ? steps : []).flatMap((step): [string, Json][] =>
+      isObject(step) && typeof step.key === "string" ? [[step.key, step]] : [],
+    ),
+  );
+
+export async function deleteDraft(ctx: Context, id: string): Promise<void> {
+  await write(ctx, async (tx) => {
+    await findDraft(tx, id);
+    await tx.db.delete(automationDrafts).where(ofAutomation(tx, id));
+  });
+}
+
+/**
+ * Makes the draft the config that runs go by, as a new version. What others have published meanwhile is merged, step by
+ * step; throws `conflict`, naming them, where a step or field was changed on both sides.
+ */
+export function publishDraft(ctx: Context, id: string): Promise<AutomationWithRun> {
+  return write(ctx, async (tx) => {
+    const draft = await findDraft(tx, id);
+    const { automation } = await findAutomation(tx, id);
+    const config = await publishable(tx, automation, draft);
+    const published = await updateAutomation(tx, id, { config: configChange(automation.config, config) });
+    await tx.db.delete(automationDrafts).where(ofAutomation(tx, id));
+    return published;
+  });
+}
+
+async function publishable(
+  tx: WriteContext,
+  automation: AutomationRow,
+  draft: DraftRow,
+): Promise<JsonObject> {
+  if (draft.basedOn === automation.version) return draft.config;
+  const { content } = await findVersion(tx, { type: "automation", id: automation.id }, draft.basedOn);
+  const base = (content as { config: JsonObject }).config;
+  const merged = mergeConfigs(base, draft.config, automation.config);
+  if ("config" in merged) return merged.config;
+  const both = merged.conflicts.join(", ");
+  throw new AppError(
+    "conflict",
+    `Version ${automation.version} was published meanwhile and changed what this draft changes too: ${both}. Look at it, then send the draft again with basedOn: ${automation.version}.`,
+  );
+}

@@ -1,0 +1,63 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { described, instant, jsonObject, map, object, oneOf, optional, uuid } from "../../base/shape.ts";
+import type { DraftRow } from "../automations/table.ts";
+import { maskConfig } from "../automations/wire-definitions.ts";
+
+export const AutomationDraft = object({
+  config: jsonObject(),
+  basedOn: described("The version that it was begun from", Type.Integer()),
+  changedBy: described("Who changed a step last, by the step's key", map(uuid())),
+  updatedAt: instant(),
+});
+
+export const AutomationDraftPatch = object({
+  config: jsonObject({ description: "The fields that change; null clears one" }),
+  basedOn: optional(
+    described(
+      "The version whose changes are taken into account; that of the draft by default",
+      Type.Integer({ minimum: 1 }),
+    ),
+  ),
+});
+
+const place = () => Type.Number({ minimum: -1_000_000, maximum: 1_000_000 });
+const id = () => Type.String({ minLength: 1, maxLength: 100 });
+const key = () => Type.String({ minLength: 1, maxLength: 100 });
+
+/** How the canvas shows an automation. */
+export const AutomationLayout = object({
+  direction: oneOf(["down", "right"]),
+  positions: described("Where steps stand, by their keys", map(Type.Tuple([place(), place()]))),
+  groups: Type.Array(
+    object({
+      id: id(),
+      title: Type.String({ maxLength: 200 }),
+      steps: Type.Array(key(), { maxItems: 200 }),
+      isCollapsed: optional(Type.Boolean()),
+    }),
+    { maxItems: 200 },
+  ),
+  notes: Type.Array(
+    object({
+      id: id(),
+      text: Type.String({ maxLength: 10_000 }),
+      near: optional(described("The step that it belongs to", key())),
+      x: optional(place()),
+      y: optional(place()),
+    }),
+    { maxItems: 500 },
+  ),
+});
+export type Layout = Static<typeof AutomationLayout>;
+
+export const toDraft = ({
+  config,
+  basedOn,
+  changedBy,
+  updatedAt,
+}: DraftRow): Static<typeof AutomationDraft> => ({
+  config: maskConfig(config),
+  basedOn,
+  changedBy,
+  updatedAt,
+});
