@@ -172,6 +172,19 @@ test("somebody in Slack who is linked to a person is told there by the bot", asy
   );
 });
 
+test("an approval that nobody is mailed of, for want of a mail server, is one line of the log", async () => {
+  await using app = await startApp({ hurry: 20 });
+  const member = await join(app, "member");
+  await ask(app);
+  const lines = () => app.logged.filter((line) => line.includes("approval not mailed"));
+  await until(app.owner, NOTICES, () => lines().length > 0);
+  expect(lines()).toHaveLength(1);
+  expect(lines()[0]).toContain("WEIR_SMTP_URL");
+  expect((await app.owner("GET", NOTICES)).body.items).toEqual([]);
+  const { warnings } = (await member.call("GET", PREFERENCES)).body;
+  expect(warnings).toEqual(["Nothing is mailed. No mail server is set (WEIR_SMTP_URL and WEIR_MAIL_FROM)."]);
+});
+
 test("an erased person leaves no notice, no preference and no address in alerts", async () => {
   await using app = await startMailing();
   const { user, call } = await join(app, "member");

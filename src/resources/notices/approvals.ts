@@ -2,6 +2,7 @@ import { and, eq, inArray } from "drizzle-orm";
 import { maskSecrets } from "../../base/mask.ts";
 import type { App, WriteContext } from "../../context.ts";
 import type { ReadDb } from "../../store/store.ts";
+import { NO_MAIL_SERVER } from "../automations/wire-warnings.ts";
 import { type DecisionRow, decisions } from "../decisions/table.ts";
 import { mayDecide, PRIVATE_TITLE } from "../decisions/wire-question.ts";
 import { memberships } from "../organizations/table.ts";
@@ -19,7 +20,13 @@ export async function noticeApproval(
 ): Promise<void> {
   const { id, automationId } = decision;
   const deciders = await decidersOf(tx, tx.db, decision);
-  const others = deciders.filter(({ userId }) => !except.has(userId ?? ""));
+  const others = deciders.filter(
+    ({ userId, channel }) => !except.has(userId ?? "") && !(channel === "mail" && tx.mailer === null),
+  );
+  if (tx.mailer === null && deciders.length > 0)
+    tx.afterCommit(() =>
+      tx.log.write("warn", "approval not mailed", { decisionId: id, reason: NO_MAIL_SERVER }),
+    );
   const facts = { decisions: [id] };
   await putGrouped(tx, automationId ?? "", others, { kind: "approval.open", automationId, facts });
 }
