@@ -77,6 +77,15 @@ const postgres = (n = 1) => ({
 });
 
 const api = (path: string) => `/api/v1/${path}`;
+/** The path of an automation with a draft. */
+async function drafted({ owner }: Started): Promise<string> {
+  const path = api(`automations/${(await makeAutomation(owner, { action: BRANCH })).id}`);
+  const config = { action: { ...BRANCH, definition: branch("b") } };
+  const draft = await owner("PATCH", `${path}/draft`, { config });
+  if (draft.status !== 200) throw new Error(draft.text);
+  return path;
+}
+
 const fallible = { ...BRANCH, definition: branch("a", "false") };
 
 /** Builds the world; carries runs out first, and stops that, so that what follows is the calls' own doing. */
@@ -888,6 +897,28 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
     ],
     about: replied(({ automationId }) => automationId),
     call: ({ failedFlowId }) => ({ path: api(`automation-runs/${failedFlowId}/retry`) }),
+  },
+  "PATCH /api/v1/automations/{automation_id}/draft": {
+    events: [],
+    why: "It is published on purpose; until then nothing goes by it.",
+    call: async ({ weir }) => ({ path: `${await drafted(weir)}/draft`, body: { config: {} } }),
+  },
+  "DELETE /api/v1/automations/{automation_id}/draft": {
+    events: [],
+    why: "It is published on purpose; until then nothing goes by it.",
+    call: async ({ weir }) => ({ path: `${await drafted(weir)}/draft` }),
+  },
+  "POST /api/v1/automations/{automation_id}/draft/publish": {
+    events: ["automation.updated automation"],
+    call: async ({ weir }) => ({ path: `${await drafted(weir)}/draft/publish` }),
+  },
+  "PUT /api/v1/automations/{automation_id}/layout": {
+    events: [],
+    why: "It is how things look, and no part of the automation.",
+    call: async ({ weir }) => ({
+      path: `${await drafted(weir)}/layout`,
+      body: { direction: "down", positions: {}, groups: [], notes: [] },
+    }),
   },
   "POST /f/{org_id}/{path}": {
     events: [

@@ -52,6 +52,12 @@ const run: Make = async (side) =>
   created(await side.call("POST", `${ACTIONS}/${await action(side, [])}/run`)).id;
 const flow: Make = async ({ call }) =>
   (await makeAutomation(call, { action: { kind: "conditional_branch", definition: branch() } })).id;
+const flowWithDraft: Make = async (side) => {
+  const id = await flow(side, []);
+  const draft = await side.call("PATCH", `${AUTOMATIONS}/${id}/draft`, { config: {} });
+  if (draft.status !== 200) throw new Error(draft.text);
+  return id;
+};
 const connection: Make = async ({ call }) => (await connect(call, localFiles(fresh("files-")))).id;
 const artifact: Make = async (side) => {
   const body = { actionRunId: await run(side, []), kind: "text", content: "x" };
@@ -232,7 +238,7 @@ const THINGS: Readonly<Record<string, Make>> = {
   "/api/v1/actions/slug/{slug}": async ({ call }) => (await makeAction(call, { slug: fresh("slug-") })).slug,
   "/api/v1/actions/{action_id}": action,
   "/api/v1/action-runs/{run_id}": run,
-  "/api/v1/automations/{automation_id}": flow,
+  "/api/v1/automations/{automation_id}": flowWithDraft,
   "/api/v1/automations/{automation_id}/versions/{version}": () => "1",
   "/api/v1/actions/{action_id}/versions/{version}": () => "1",
   "/api/v1/agents/specs/{spec_id}/versions/{version}": () => "1",

@@ -9,6 +9,8 @@ const tag = "Automations";
 const params = object({ automation_id: uuid() });
 const path = "/api/v1/automations/{automation_id}/draft";
 
+const LAYOUT = { direction: "down", positions: { ask: [0, 120] }, groups: [], notes: [] };
+
 export const automationDraftOperations = [
   operation({
     method: "GET",
@@ -67,6 +69,7 @@ export const automationDraftOperations = [
     summary: "Shows how the canvas shows an automation",
     params,
     response: AutomationLayout,
+    example: LAYOUT,
     handle: ({ ctx, params }) => findLayout(ctx, params.automation_id),
   }),
   operation({
@@ -78,7 +81,8 @@ export const automationDraftOperations = [
     description: "No part of the config, its versions or the trail; 256 KiB at most.",
     params,
     body: AutomationLayout,
-    bodyExample: { direction: "down", positions: { ask: [0, 120] }, groups: [], notes: [] },
+    bodyExample: LAYOUT,
+    example: LAYOUT,
     response: AutomationLayout,
     errors: [413],
     handle: ({ ctx, params, body }) => putLayout(ctx, params.automation_id, body),

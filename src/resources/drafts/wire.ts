@@ -27,7 +27,10 @@ const key = () => Type.String({ minLength: 1, maxLength: 100 });
 /** How the canvas shows an automation. */
 export const AutomationLayout = object({
   direction: oneOf(["down", "right"]),
-  positions: described("Where steps stand, by their keys", map(Type.Tuple([place(), place()]))),
+  positions: described(
+    "Where steps stand, by their keys",
+    map(Type.Array(place(), { minItems: 2, maxItems: 2 })),
+  ),
   groups: Type.Array(
     object({
       id: id(),

@@ -76,6 +76,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Decisions: "What people are asked by runs that wait, and what they said.",
   Docs: "This document and the page that shows it.",
   Events: "The audit trail: append-only, and chained by hashes.",
+  Forms: "Pages that people fill in to start an automation.",
   Health: "Whether Weir works, and how much.",
   Invitations: "Links that let people into the organization.",
   Meta: "What this version has and can do.",
