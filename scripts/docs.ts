@@ -92,6 +92,7 @@ function abilities({
     files && "its files can be browsed",
     tables && "its tables and columns can be browsed",
     tables?.sql && "`generate_query` and `explain_schema` ask it in its own SQL",
+    tables?.writes && "`duckdb_transform` writes into its tables",
     http && "`http_request` calls it",
     mail && "`send_message` sends mails by it",
   ];

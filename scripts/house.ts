@@ -17,7 +17,7 @@ import { posix } from "node:path";
 /** Floors from the ground up. The first pattern that fits a path, read upwards, is its floor. */
 const FLOORS: readonly (readonly [floor: string, path: RegExp])[] = [
   ["base", /^src\/(base\/|version\.ts$)/],
-  ["contract", /^src\/\w+\/contract\.ts$/],
+  ["contract", /^src\/\w+\/contract(-\w+)?\.ts$/],
   [
     "adapter",
     /^src\/(executors|providers|models|catalog|compute|mcp|sql|lake|charts|reader|scripts|sheets|search|mail)\//,

@@ -83,7 +83,8 @@ const described = ({ description }: Schema) => (description === undefined ? {} :
 function typeOf(schema: Schema): string {
   if (schema.const !== undefined) return `\`${schema.const}\``;
   if (schema.enum) return schema.enum.map((each) => `\`${each}\``).join(", ");
-  if (schema.anyOf) return [...new Set(schema.anyOf.map(typeOf))].join(" or ");
+  if (schema.anyOf)
+    return [...new Set(schema.anyOf.flatMap((each) => each.anyOf ?? [each]).map(typeOf))].join(" or ");
   if (schema.type === "array") return `list of ${schema.items ? typeOf(schema.items) : "anything"}`;
   if (schema.format === "uuid") return "id";
   if (schema.format === "date-time") return "instant";

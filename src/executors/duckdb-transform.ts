@@ -8,11 +8,13 @@ import type { LakeFile, LakeTable } from "../lake/contract.ts";
 import { LAKE_NAME_PATTERN, nameFault } from "../lake/names.ts";
 import { readsOf } from "../lake/reads.ts";
 import { lakeJob, sqlName } from "../lake/views.ts";
-import type { Column, SqlFile, SqlJob, SqlTable } from "../sql/contract.ts";
+import type { TableCounts } from "../providers/contract-tables.ts";
+import type { Column, SqlFile, SqlJob, SqlTable, WriteOptions } from "../sql/contract.ts";
 import { quoteText } from "../sql/text.ts";
 import { type Done, datasetOf, defineExecutor, type RunContext } from "./contract.ts";
 import { type Change, changeOf, type Output } from "./transform/change.ts";
 import { FileOutput, fileFaults, intoFile, writeRefusal } from "./transform/file.ts";
+import { intoTable, openTable, TableOutput, tableFaults, tableRefusal } from "./transform/table.ts";
 import { runTests, type TransformTest, TransformTestShape } from "./transform/tests.ts";
 
 /** Rows of a result. */
@@ -54,8 +56,8 @@ const definition = object({
   }),
   output: optional(
     described(
-      "A table of the lake or a file; without it the rows are the result's items",
-      Type.Union([LakeOutput, FileOutput]),
+      "A table of the lake or of a database, or a file; without it the rows are the result's items",
+      Type.Union([LakeOutput, FileOutput, TableOutput]),
     ),
   ),
   parameters: optional(described("Values for $name in the SQL", map(anything()))),
@@ -91,12 +93,13 @@ export const duckdbTransform = defineExecutor({
   isInside: true,
   title: "SQL transform",
   description:
-    "Runs SQL over the lake's tables and writes the rows of its last SELECT to a dataset, or gives them as its result.",
-  providers: ["s3", "local_files"],
+    "Runs SQL over the lake's tables and writes the rows of its last SELECT to a dataset, a table of a database or a file, or gives them as its result.",
+  providers: ["s3", "local_files", "postgres", "mysql"],
   connections({ output }) {
     const id = isObject(output) ? output.connectionId : undefined;
     if (typeof id !== "string" || id === "artifact" || id.includes("{{")) return [];
-    return [{ path: ["output", "connectionId"], id, refusal: writeRefusal }];
+    const refusal = isObject(output) && "table" in output ? tableRefusal : writeRefusal;
+    return [{ path: ["output", "connectionId"], id, refusal }];
   },
   hasEffects: ({ output }) => output !== undefined,
   writes: ({ output }) => (isObject(output) ? datasetOf(output.layer, output.dataset) : null),
@@ -114,6 +117,13 @@ export const duckdbTransform = defineExecutor({
           files: Type.Integer(),
           bytes: Type.Integer(),
         }),
+        object({
+          connectionId: Type.String(),
+          table: Type.String(),
+          inserted: Type.Integer(),
+          updated: Type.Integer(),
+          deleted: Type.Integer(),
+        }),
         object({ connectionId: Type.String(), path: Type.String(), bytes: Type.Integer() }),
         object({ artifactId: Type.String(), bytes: Type.Integer() }),
       ]),
@@ -126,8 +136,10 @@ export const duckdbTransform = defineExecutor({
 
   check({ output }) {
     if (typeof output !== "object") return []; // none, or a template
-    if ("connectionId" in output)
-      return fileFaults(output).map(({ path, message }) => ({ path: ["output", ...path], message }));
+    if ("connectionId" in output) {
+      const faults = "table" in output ? tableFaults(output) : fileFaults(output);
+      return faults.map(({ path, message }) => ({ path: ["output", ...path], message }));
+    }
     const faults: { path: string[]; message: string }[] = [];
     for (const field of ["layer", "dataset"] as const) {
       // Whole templates are looked at when the run has their values.
@@ -144,18 +156,20 @@ export const duckdbTransform = defineExecutor({
   async execute(ctx, definition) {
     const startedAt = ctx.clock.monotonic();
     const { sql, output, parameters = {}, explain, tests } = definition;
-    const isFile = output !== undefined && "connectionId" in output;
-    if (output && !isFile && !explain) await ctx.lake.lock(output.layer, output.dataset);
+    const isElsewhere = output !== undefined && "connectionId" in output;
+    if (output && !isElsewhere && !explain) await ctx.lake.lock(output.layer, output.dataset);
     const work: Work = { ctx, tables: await ctx.lake.tables(), definition };
     const job = await jobOf(work, sql, parameters, work.tables);
     ctx.progress({ phase: explain ? "explain" : "query" });
     const done: Done & { items?: string[] } = explain
       ? { result: { rows: 0, columns: [], output: null, plan: await ctx.sql.explain(job) } }
-      : output && "connectionId" in output
-        ? await intoFileTested(work, job, output)
-        : output
-          ? await intoDataset(work, job, { ...output, partitionBy: [output.partitionBy ?? []].flat() })
-          : await intoResult(work, job);
+      : output && "table" in output
+        ? await intoTableTested(work, job, output)
+        : output && "connectionId" in output
+          ? await intoFileTested(work, job, output)
+          : output
+            ? await intoDataset(work, job, { ...output, partitionBy: [output.partitionBy ?? []].flat() })
+            : await intoResult(work, job);
     const passed: JsonObject =
       tests && !explain ? { tests: tests.map(({ name }) => ({ name, passed: true })) } : {};
     const durationSeconds = Math.round(ctx.clock.monotonic() - startedAt) / 1000;
@@ -219,20 +233,51 @@ function wholeResult(
   return { result: fields, whole: { json, summary: { fields, large: ["items"] } } };
 }
 
-async function intoFileTested(work: Work, job: SqlJob, output: FileOutput): Promise<Done> {
+/** The rows of an output that is no dataset, once the tests have seen them. */
+async function madeRows(work: Work, job: SqlJob, options: WriteOptions = {}) {
   const { ctx, tables, definition } = work;
   const { maxRows } = definition;
   const limit = maxRows === undefined ? {} : { limit: maxRows };
-  const made = await ctx.sql.materialize(job, join(await ctx.workFolder(), "made"), limit);
+  const made = await ctx.sql.materialize(job, join(await ctx.workFolder(), "made"), { ...options, ...limit });
   const rows = made.files.reduce((sum, file) => sum + file.rows, 0);
   const warning = `The rows end at maxRows, ${maxRows}; there may be more.`;
   if (rows === maxRows) ctx.log("warn", warning);
   const table = newRows(made);
   await test(work, tables, [table]);
+  return { made, rows, table, warnings: rows === maxRows ? [warning] : [] };
+}
+
+async function intoFileTested(work: Work, job: SqlJob, output: FileOutput): Promise<Done> {
+  const { ctx } = work;
+  const { made, rows, table, warnings } = await madeRows(work, job);
   const done = await intoFile(ctx, { tables: [table], sql: "FROM output", signal: ctx.signal }, output);
   const columns = made.columns.map(asJson);
   const result: JsonObject = { rows, columns, ...done.result };
-  return { ...done, result: rows === maxRows ? { ...result, warnings: [warning] } : result };
+  return { ...done, result: warnings.length > 0 ? { ...result, warnings } : result };
+}
+
+/** What an earlier try of the run has committed is given back as it was. */
+async function intoTableTested(work: Work, job: SqlJob, output: TableOutput): Promise<Done> {
+  const { ctx } = work;
+  const target = await openTable(ctx, output);
+  const { connectionId, table } = output;
+  const resultOf = (columns: readonly Column[], counts: TableCounts): JsonObject => {
+    const { rows, ...changes } = counts;
+    return { rows, columns: columns.map(asJson), output: { connectionId, table, ...changes } };
+  };
+  if (target.done) {
+    ctx.log("info", `${target.name} has the rows of this run from an earlier try.`);
+    const { columns } = await ctx.sql.materialize(job, join(await ctx.workFolder(), "columns"), { limit: 0 });
+    return { result: resultOf(columns, target.done) };
+  }
+  ctx.progress({ phase: "query" });
+  const { made, warnings } = await madeRows(work, job, { isExact: true });
+  const warn = (text: string) => {
+    ctx.log("warn", text);
+    warnings.push(text);
+  };
+  const result = resultOf(made.columns, await intoTable(ctx, target, made, warn));
+  return { result: warnings.length > 0 ? { ...result, warnings } : result };
 }
 
 /** The rows, once they are there and the tests have seen them. */

@@ -8,6 +8,7 @@ import type { OddValues } from "../base/odd-values.ts";
 import type { Computed, ComputeJob } from "../compute/contract.ts";
 import type { Letter, Sent } from "../mail/contract.ts";
 import type { Column } from "../sql/contract.ts";
+import type { SourceSql, Tables, TableWrites } from "./contract-tables.ts";
 
 /** One opened connection: what a provider gets to work with. */
 export interface Link<Config = JsonObject, Credentials = Record<string, string>> {
@@ -165,45 +166,6 @@ interface TreeWrites<L = Link> {
   copy?(from: L, file: TreeFile, to: L, path: string): Promise<Stamp | null>;
   /** What is gone already is no error. */
   remove(link: L, path: string): Promise<void>;
-}
-
-/** A table or view, and what an extract of many has to know of it. */
-export interface KeyedTable {
-  schema: string;
-  table: string;
-  spec: string;
-  /** Columns of its primary key, in order; none for a view. */
-  primaryKey: string[];
-  /** Whether its name without a schema means it. */
-  isVisible: boolean;
-}
-
-/** A provider whose data has tables. */
-export interface Tables {
-  tables(link: Link, includeSystem: boolean): Promise<{ schema: string; table: string; spec: string }[]>;
-  /** In ordinal order; `dataType` is the source's own name of the type. Throws `not_found`. */
-  columns(link: Link, schema: string, table: string): Promise<Column[]>;
-  /**
-   * Tables and views of these schemas that the user may read, by schema and name, in one statement: no system schemas,
-   * and no partitions, whose rows are those of their table. Present where an extract takes wildcards.
-   */
-  inSchemas?(link: Link, schemas: readonly string[]): Promise<KeyedTable[]>;
-  /** Where the source speaks SQL. */
-  readonly sql?: SourceSql;
-}
-
-/** SQL that a source runs itself, in a read-only transaction. */
-export interface SourceSql {
-  dialect: "postgres" | "mysql";
-  /**
-   * At most `maxRows` rows of one SELECT; 0 has the source resolve its names and runs nothing. Values as the source
-   * makes JSON of them. Throws `sql_error` with the source's message for SQL that it does not take.
-   */
-  select(
-    link: Link,
-    sql: string,
-    maxRows: number,
-  ): Promise<{ rows: Record<string, Json>[]; truncated: boolean }>;
 }
 
 /** How HTTP requests are made in the name of a connection. */
@@ -396,8 +358,9 @@ interface TypedProvider<C extends TSchema, K extends TSchema>
   verify(link: Link<Static<C>, Static<K>>): Promise<void>;
   files?: Retyped<Files, Link<Static<C>, Static<K>>>;
   tree?: Tree<Link<Static<C>, Static<K>>>;
-  tables?: Retyped<Omit<Tables, "sql">, Link<Static<C>, Static<K>>> & {
+  tables?: Retyped<Omit<Tables, "sql" | "writes">, Link<Static<C>, Static<K>>> & {
     sql?: Retyped<Pick<SourceSql, "select">, Link<Static<C>, Static<K>>> & Pick<SourceSql, "dialect">;
+    writes?: Retyped<TableWrites, Link<Static<C>, Static<K>>>;
   };
   http?: Retyped<HttpAccess, Link<Static<C>, Static<K>>>;
   mail?: Retyped<MailAccess, Link<Static<C>, Static<K>>>;

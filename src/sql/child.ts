@@ -212,13 +212,13 @@ async function write(
   columns: readonly Column[],
   whole: "BIGINT" | "DECIMAL(38,0)",
 ): Promise<StatementResult> {
-  const { partitionBy = [], stamp = [], limit } = job.options;
+  const { partitionBy = [], stamp = [], limit, isExact = false } = job.options;
   const named = distinctNames(columns);
   const known = new Set(named.map((column) => column.name.toLowerCase()));
   const stamped = stamp.filter(({ name }) => !known.has(name.toLowerCase()));
   const stored = named.map(({ name, dataType }) => ({
     name,
-    dataType: storedType(dataType, whole),
+    dataType: isExact ? exactType(name, dataType, whole) : storedType(dataType, whole),
     nullable: true,
   }));
   const picked = stored.map(({ name, dataType }, at) => {
@@ -295,6 +295,21 @@ function storedType(type: string, whole: string): string {
   if (type.includes("NULL")) return "INTEGER"; // SELECT NULL
   if (/^(ENUM\(.*|UNION\(.*|BIT|BIGNUM|TIME WITH TIME ZONE|TIME_NS)$/s.test(type)) return "VARCHAR";
   return type.replaceAll(QUOTED_OR_LENGTH, (found) => (found.startsWith("[") ? "[]" : found));
+}
+
+/** Types within others that Parquet changes. */
+const CHANGED_WITHIN = /\b(HUGEINT|UHUGEINT|BIGNUM|BIT|INTERVAL|TIME WITH TIME ZONE|TIME_NS|UNION)\b/;
+
+function exactType(name: string, type: string, whole: string): string {
+  if (type === "INTERVAL") return "VARCHAR";
+  const inner = /[[(]/.test(type)
+    ? CHANGED_WITHIN.exec(type.replaceAll(QUOTED_OR_LENGTH, ""))?.[1]
+    : undefined;
+  if (inner === undefined || /^(ENUM|UNION)\(/.test(type)) return storedType(type, whole);
+  throw new AppError(
+    "sql_error",
+    `The column "${name}" is ${type}, whose ${inner} would not arrive as it is. Cast it.`,
+  );
 }
 
 /** The length of a list: where a list of one length is NULL, other readers of Parquet lose the rows behind it. */

@@ -54,6 +54,11 @@ export interface WriteOptions {
   stamp?: readonly { name: string; sql: string }[];
   /** At most so many rows are written. */
   limit?: number;
+  /**
+   * What Parquet would change becomes its text (intervals), or throws `sql_error` naming the column (in structs, maps and
+   * lists); by default it is stored as Parquet has it.
+   */
+  isExact?: boolean;
 }
 
 /** Rows as JSON. */

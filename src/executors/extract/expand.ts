@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
-import type { KeyedTable, Link, Provider } from "../../providers/contract.ts";
+import type { Link, Provider } from "../../providers/contract.ts";
+import type { KeyedTable } from "../../providers/contract-tables.ts";
 import { type ResourceDefinition, tableName } from "./plan.ts";
 import { MAX_RESOURCES, parsePattern, type TablePattern, wildcardOf } from "./wildcard.ts";
 

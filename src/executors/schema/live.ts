@@ -3,7 +3,7 @@ import type { Json } from "../../base/json.ts";
 import type { LakeRead, LakeTable } from "../../lake/contract.ts";
 import { readsOf } from "../../lake/reads.ts";
 import { sqlName, sqlTables } from "../../lake/views.ts";
-import type { SourceSql } from "../../providers/contract.ts";
+import type { SourceSql } from "../../providers/contract-tables.ts";
 import type { Column } from "../../sql/contract.ts";
 import { quoteName, withoutEnd } from "../../sql/text.ts";
 import type { RunContext } from "../contract.ts";

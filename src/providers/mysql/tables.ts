@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
-import type { ExtractRequest, KeyedTable } from "../contract.ts";
+import type { ExtractRequest } from "../contract.ts";
+import type { KeyedTable } from "../contract-tables.ts";
 import { parseSpec, tableSpec } from "../postgres/names.ts";
 import type { Session } from "./session.ts";
 import { quoteText } from "./text.ts";

@@ -5,11 +5,12 @@ import { select } from "./select.ts";
 import { openSession, type Session } from "./session.ts";
 import { PostgresConfig, PostgresCredentials, type PostgresLink, SSL_MODES } from "./shape.ts";
 import { findTable, listTables, tablesIn } from "./tables.ts";
+import { openTarget } from "./write.ts";
 
 /** Limit of one statement while a person waits. */
 const INTERACTIVE_TIMEOUT_MS = 30_000;
 
-/** PostgreSQL 11 and later. Every connection is one read-only transaction, and ends with its work. */
+/** PostgreSQL 11 and later. Every connection is one transaction, which only reads save where rows are written, and ends with its work. */
 export const postgres = defineProvider({
   id: "postgres",
   title: "PostgreSQL",
@@ -36,6 +37,7 @@ export const postgres = defineProvider({
       dialect: "postgres",
       select: (link, sql, maxRows) => within(link, (session) => select(session, sql, maxRows)),
     },
+    writes: { open: openTarget },
   },
 
   extract: (link, request) => extractTable(link, request),

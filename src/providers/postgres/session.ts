@@ -2,17 +2,22 @@ import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import postgres from "postgres";
 import { AppError } from "../../base/errors.ts";
+import { copyIn } from "./copy-in.ts";
 import { refusesSecurity, toFailure } from "./failure.ts";
 import { pump } from "./pump.ts";
 import { type PostgresLink, serverOf } from "./shape.ts";
 import { addressOf, cancelQuery, type HostAndPort, openSocket, type Security, TlsFailure } from "./socket.ts";
 
-/** One connection in one read-only transaction: UTC, ISO dates, UTF-8. */
+/** One connection in one transaction: UTC, ISO dates, UTF-8. */
 export interface Session {
   /** The rows of one statement of ours; `$1` … are bound. */
   rows<Row>(sql: string, parameters?: readonly (string | number | boolean | null)[]): Promise<Row[]>;
   /** The type oids of the parameters of a statement that is parsed and not run. */
   parameterTypes(sql: string): Promise<number[]>;
+  /** Runs one statement of ours; how many rows it changed. */
+  change(sql: string, parameters?: readonly (string | number | null)[]): Promise<number>;
+  /** Sends `bytes` to one `COPY … FROM STDIN` of ours, as fast as the server takes them; how many rows they were. */
+  send(sql: string, bytes: AsyncIterable<Uint8Array>): Promise<number>;
   /** What one `COPY … TO STDOUT` gives; the server waits while nobody reads. */
   copy(sql: string): Promise<AsyncGenerator<Uint8Array>>;
   /** Ends the transaction, where nothing is under way. */
@@ -38,12 +43,16 @@ const ATTEMPTS: Readonly<Record<string, readonly Security[]>> = {
   "verify-full": ["verify-full"],
 };
 
-/** Connects and begins. Throws what `toFailure` makes, and the signal's reason. */
-export async function openSession(link: PostgresLink, statementTimeoutMs: number): Promise<Session> {
+/** Connects and begins; a transaction that may write only reads what is committed. Throws what `toFailure` makes, and the signal's reason. */
+export async function openSession(
+  link: PostgresLink,
+  statementTimeoutMs: number,
+  { mayWrite } = { mayWrite: false },
+): Promise<Session> {
   const server = serverOf(link.config);
   const attempts = ATTEMPTS[link.config.sslMode ?? "prefer"] ?? ["offered", "none"];
   for (const [index, security] of attempts.entries()) {
-    const session = connect(link, server, { security, statementTimeoutMs });
+    const session = connect(link, server, { security, statementTimeoutMs, mayWrite });
     try {
       await session.begin();
       return session;
@@ -57,8 +66,15 @@ export async function openSession(link: PostgresLink, statementTimeoutMs: number
   throw new AppError("internal", "No way to connect was tried.");
 }
 
-const preamble = (statementTimeoutMs: number) => `
-  BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+/** A session that writes and has died without a word holds its locks no longer than this. */
+const DEAD_PEER = `
+  SET LOCAL tcp_keepalives_idle = 60;
+  SET LOCAL tcp_keepalives_interval = 10;
+  SET LOCAL tcp_keepalives_count = 6;
+  SET LOCAL idle_in_transaction_session_timeout = '10min';`;
+
+const preamble = (statementTimeoutMs: number, mayWrite: boolean) => `
+  BEGIN ISOLATION LEVEL ${mayWrite ? "READ COMMITTED READ WRITE" : "REPEATABLE READ READ ONLY"};${mayWrite ? DEAD_PEER : ""}
   SET LOCAL statement_timeout = ${statementTimeoutMs};
   SET LOCAL timezone = 'UTC';
   SET LOCAL datestyle = 'ISO, YMD';
@@ -71,7 +87,11 @@ const preamble = (statementTimeoutMs: number) => `
 function connect(
   link: PostgresLink,
   server: HostAndPort,
-  { security, statementTimeoutMs }: { security: Security; statementTimeoutMs: number },
+  {
+    security,
+    statementTimeoutMs,
+    mayWrite,
+  }: { security: Security; statementTimeoutMs: number; mayWrite: boolean },
 ): Session {
   const { egress, credentials, config, signal, clock } = link;
   let socket: Socket | null = null;
@@ -123,6 +143,14 @@ function connect(
       signal.throwIfAborted();
       return (await sql.unsafe(text, []).describe()).types;
     },
+    change: async (text, parameters = []) =>
+      ((await run(sql.unsafe(text, [...parameters]))) as { count?: number | null }).count ?? 0,
+    send: (text, bytes) =>
+      copyIn(sql.unsafe(text, [], { simple: true } as object) as never, bytes, (query) => run(query)).finally(
+        () => {
+          working = null;
+        },
+      ),
     async copy(text) {
       // Not the simple protocol: in the extended one a statement is always only one.
       const options = { prepare: false, simple: false };
@@ -151,7 +179,7 @@ function connect(
       await run(sql.unsafe("COMMIT"));
     },
     async begin() {
-      await run(sql.unsafe(preamble(statementTimeoutMs)));
+      await run(sql.unsafe(preamble(statementTimeoutMs, mayWrite)));
     },
     close,
     failure: (error) =>

@@ -1,5 +1,5 @@
 import { AppError } from "../../base/errors.ts";
-import type { KeyedTable } from "../contract.ts";
+import type { KeyedTable } from "../contract-tables.ts";
 import { parseSpec, tableSpec } from "./names.ts";
 import type { Session } from "./session.ts";
 import type { SourceColumn } from "./types.ts";
@@ -81,7 +81,7 @@ export async function findTable(session: Session, spec: string, database: string
 }
 
 /** Domains are followed to what they rest on, and arrays to what they are of. */
-const columnsOf = (session: Session, oid: number): Promise<SourceColumn[]> =>
+export const columnsOf = (session: Session, oid: number): Promise<SourceColumn[]> =>
   session.rows<SourceColumn>(
     `with recursive walk (attnum, depth, oid, modifier, required) as (
        select attnum, 0, atttypid, atttypmod, attnotnull

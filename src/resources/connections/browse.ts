@@ -1,7 +1,8 @@
 import { AppError } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
-import type { FilePage, Files, Link, Provider, Tables } from "../../providers/contract.ts";
+import type { FilePage, Files, Link, Provider } from "../../providers/contract.ts";
+import type { Tables } from "../../providers/contract-tables.ts";
 import type { Column } from "../../sql/contract.ts";
 import type { Purpose } from "./approval.ts";
 import { providerOf } from "./input.ts";

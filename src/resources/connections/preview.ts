@@ -1,7 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import type { Context } from "../../context.ts";
-import type { SourceSql } from "../../providers/contract.ts";
+import type { SourceSql } from "../../providers/contract-tables.ts";
 import type { Column } from "../../sql/contract.ts";
 import { findWithFiles, withTables } from "./browse.ts";
 import { reach } from "./reach.ts";

@@ -1,0 +1,180 @@
+import { createReadStream } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type Static, Type } from "@sinclair/typebox";
+import { AppError } from "../../base/errors.ts";
+import { described, object, oneOf, optional, uuid } from "../../base/shape.ts";
+import { countOf } from "../../lake/merge.ts";
+import type { Provider } from "../../providers/contract.ts";
+import type { TableCounts, TablePlan, TableTarget } from "../../providers/contract-tables.ts";
+import type { Column, SqlFile, SqlSession } from "../../sql/contract.ts";
+import { parquet, quoteName, quoteText } from "../../sql/text.ts";
+import type { RunContext } from "../contract.ts";
+import { ahead } from "../extract/ahead.ts";
+
+export const TableOutput = object(
+  {
+    connectionId: described("A connection of PostgreSQL or MySQL", uuid()),
+    table: described(
+      "schema.table, or a table's name alone; odd names stand in double quotes",
+      Type.String({ minLength: 1, maxLength: 400 }),
+    ),
+    writeDisposition: described(
+      "append adds the rows; replace exchanges all of them in one transaction; merge goes by primaryKey",
+      oneOf(["replace", "append", "merge"], { default: "append" }),
+    ),
+    primaryKey: optional(
+      described(
+        "Columns that tell rows apart; a table that is made gets it as its primary key",
+        Type.Array(Type.String({ minLength: 1 }), { maxItems: 16 }),
+      ),
+    ),
+    create: optional(described("Makes the table where it is missing", Type.Boolean({ default: true }))),
+  },
+  { title: "Table of a database" },
+);
+export type TableOutput = Static<typeof TableOutput>;
+
+export const tableFaults = ({ writeDisposition, primaryKey = [] }: TableOutput) =>
+  writeDisposition === "merge" && primaryKey.length === 0
+    ? [{ path: ["primaryKey"], message: "A merge needs a primaryKey." }]
+    : [];
+
+/** Why a provider's tables can't be written; null where they can. */
+export const tableRefusal = ({ tables, title }: Provider): string | null =>
+  tables?.writes ? null : `Tables of ${title} can't be written.`;
+
+/** The table at the other side, and what an earlier try of this run has done there. */
+export async function openTable(ctx: RunContext, output: TableOutput): Promise<TableTarget> {
+  const { connectionId, table, writeDisposition, primaryKey = [], create = true } = output;
+  const { provider, link } = await ctx.openConnection(connectionId, "write");
+  const writes = provider.tables?.writes;
+  if (!writes) throw new AppError("definition_invalid", tableRefusal(provider) ?? "");
+  ctx.progress({ phase: "connect" });
+  return writes.open(link, { loadId: ctx.run.id, table, writeDisposition, primaryKey, create });
+}
+
+/** Rows of one text; while it is sent the next one is made. */
+const PART_ROWS = 131_072;
+
+/** Sends the rows, once all of them are known to go over as they are. `warn` hears of those that are left out. */
+export async function intoTable(
+  ctx: RunContext,
+  target: TableTarget,
+  { columns, files }: { columns: readonly Column[]; files: readonly SqlFile[] },
+  warn: (text: string) => void,
+): Promise<TableCounts> {
+  const plan = target.plan(columns);
+  const folder = await ctx.workFolder();
+  const session = await ctx.sql.session({ folders: [folder], signal: ctx.signal });
+  try {
+    ctx.progress({ phase: "check" });
+    await check(session, target.name, plan, files);
+    const sent = await distinct(session, plan, files, folder, warn);
+    const total = sent.reduce((sum, { rows }) => sum + rows, 0);
+    const report = (current: number) => ctx.progress({ phase: "write", current, total, unit: "rows" });
+    report(0);
+    const counts = await target.write(
+      plan,
+      bytesOf(partsOf(session, plan, sent, folder), report, ctx.signal),
+    );
+    const { inserted, updated, deleted } = counts;
+    ctx.log("info", `${target.name}: ${inserted} inserted, ${updated} updated, ${deleted} deleted.`);
+    return counts;
+  } finally {
+    await session.close();
+  }
+}
+
+/** Throws `schema_contract_violation` for the first column with values that would arrive as others. */
+async function check(session: SqlSession, table: string, { checks }: TablePlan, files: readonly SqlFile[]) {
+  if (checks.length === 0 || files.length === 0) return;
+  const counts = checks.map(({ condition }, at) => `count(*) FILTER (WHERE ${condition}) AS n${at}`);
+  const from = `FROM ${parquet(files.map(({ path }) => path))}`;
+  const [found = {}] = await session.run(`SELECT ${counts.join(", ")} ${from}`);
+  const at = checks.findIndex((_, index) => Number(found[`n${index}`]) > 0);
+  const failed = checks[at];
+  if (!failed) return;
+  const { column, condition, why } = failed;
+  const value = `left(CAST(${quoteName(column)} AS VARCHAR), 100)`;
+  const [first] = await session.run(`SELECT ${value} AS v ${from} WHERE ${condition} LIMIT 1`);
+  const count = Number(found[`n${at}`]);
+  const example = typeof first?.v === "string" ? `, such as ${first.v}` : "";
+  throw new AppError(
+    "schema_contract_violation",
+    `The column "${column}" can't go into ${table} as it is: ${count === 1 ? "1 row has" : `${count} rows have`} ${why}${example}. Nothing was written.`,
+    { details: { table, column, rows: count } },
+  );
+}
+
+/** Of several rows of one key the one that was read last, as a merge in the lake has it. */
+async function distinct(
+  session: SqlSession,
+  { key }: TablePlan,
+  files: readonly SqlFile[],
+  folder: string,
+  warn: (text: string) => void,
+): Promise<readonly SqlFile[]> {
+  if (key.length === 0 || files.length === 0) return files;
+  const from = `FROM ${parquet(files.map(({ path }) => path))}`;
+  const keys = key.map(quoteName).join(", ");
+  const count = await countOf(session, `SELECT count(*) FROM (SELECT DISTINCT ${keys} ${from})`);
+  const lost = files.reduce((sum, { rows }) => sum + rows, 0) - count;
+  if (lost === 0) return files;
+  const path = join(folder, "distinct.parquet");
+  await session.run(
+    `COPY (SELECT * EXCLUDE weir_row FROM (SELECT *, row_number() OVER () AS weir_row ${from}) QUALIFY row_number() OVER (PARTITION BY ${keys} ORDER BY weir_row DESC) = 1) TO ${quoteText(path)} (FORMAT parquet)`,
+  );
+  warn(`${lost} rows had the key of a later one and were left out.`);
+  return [{ path, rows: count, bytes: Bun.file(path).size }];
+}
+
+interface Part {
+  path: string;
+  rows: number;
+}
+
+/** The rows as texts of some rows each, in files of the work folder. */
+async function* parts(
+  session: SqlSession,
+  plan: TablePlan,
+  files: readonly SqlFile[],
+  folder: string,
+): AsyncGenerator<Part> {
+  const fields = plan.fields.map(({ sql }, at) => `${sql} AS c${at}`).join(", ");
+  const quoted = plan.fields.flatMap(({ isQuoted }, at) => (isQuoted ? [`c${at}`] : []));
+  const csv = `HEADER false, NULLSTR ''${quoted.length > 0 ? `, FORCE_QUOTE (${quoted.join(", ")})` : ""}`;
+  const layout = plan.format === "csv" ? csv : "HEADER false, QUOTE '', ESCAPE '', DELIMITER E'\\x01'";
+  let number = 0;
+  for (const file of files) {
+    for (let from = 0; from < file.rows; from += PART_ROWS) {
+      const path = join(folder, `part-${number++}`);
+      const source = `read_parquet(${quoteText(file.path)}, file_row_number = true, hive_partitioning = false)`;
+      const slice = `file_row_number >= ${from} AND file_row_number < ${from + PART_ROWS}`;
+      await session.run(
+        `COPY (SELECT ${fields} FROM ${source} WHERE ${slice}) TO ${quoteText(path)} (FORMAT csv, ${layout})`,
+      );
+      yield { path, rows: Math.min(PART_ROWS, file.rows - from) };
+    }
+  }
+}
+const partsOf = (...of: Parameters<typeof parts>) => ahead(parts(...of));
+
+const READ_BYTES = 256 * 1024;
+
+async function* bytesOf(
+  texts: AsyncIterable<Part>,
+  report: (rows: number) => void,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  let sent = 0;
+  for await (const { path, rows } of texts) {
+    for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) {
+      signal.throwIfAborted();
+      yield chunk as Buffer;
+    }
+    await rm(path);
+    sent += rows;
+    report(sent);
+  }
+}
