@@ -6,11 +6,12 @@ import { select } from "./select.ts";
 import { openSession, type Session } from "./session.ts";
 import { MysqlConfig, MysqlCredentials, type MysqlLink } from "./shape.ts";
 import { findTable, listTables, tablesIn } from "./tables.ts";
+import { openTarget } from "./write.ts";
 
 /** Limit of one statement while a person waits. */
 const INTERACTIVE_TIMEOUT_MS = 30_000;
 
-/** MySQL 5.7 and later, MariaDB 10.4 and later. Every connection is one read-only transaction, and ends with its work. */
+/** MySQL 5.7 and later, MariaDB 10.4 and later. Every connection is one transaction, which only reads save where rows are written, and ends with its work. */
 export const mysql = defineProvider({
   id: "mysql",
   title: "MySQL",
@@ -37,6 +38,7 @@ export const mysql = defineProvider({
       dialect: "mysql",
       select: (link, sql, maxRows) => within(link, (session) => select(session, sql, maxRows)),
     },
+    writes: { open: openTarget },
   },
 
   extract: (link, request) => extractTable(link, request),

@@ -6,10 +6,12 @@ import { failedTls, refusesPlain, toFailure } from "./failure.ts";
 import { BlockReader, type Cell } from "./reader.ts";
 import { type MysqlLink, serverOf } from "./shape.ts";
 
-/** One connection in one read-only transaction on a snapshot: UTC, UTF-8, standard quoting. */
+/** One connection in one transaction: UTC, UTF-8, standard quoting. */
 export interface Session {
   /** The rows of one statement, as texts by the names of their columns. */
   rows<Name extends string>(sql: string): Promise<Record<Name, string | null>[]>;
+  /** Runs one statement of ours; how many rows it changed. */
+  change(sql: string): Promise<number>;
   /** The rows of one SELECT in blocks; the server waits while nobody reads. */
   stream(sql: string): AsyncGenerator<Cell[][]>;
   /** Ends the transaction, where nothing is under way. */
@@ -43,13 +45,25 @@ const ATTEMPTS: Readonly<Record<string, readonly Security[]>> = {
   "verify-full": ["verify-full"],
 };
 
-/** Connects and begins. Throws what `toFailure` makes, and the signal's reason. */
-export async function openSession(link: MysqlLink, statementTimeoutMs: number): Promise<Session> {
+/** Without ANSI_QUOTES and with backslashes, where a text ends would depend on the server's settings. */
+const READING = "'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'";
+/** What does not fit is an error, zero stays zero, and a line feed in a text is a backslash and an n. */
+const WRITING =
+  "'ANSI_QUOTES,STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_VALUE_ON_ZERO,NO_ENGINE_SUBSTITUTION'";
+/** A session that writes and has died without a word holds its locks no longer than this. */
+const DEAD_PEER_SECONDS = 600;
+
+/** Connects and begins: a read-only transaction on a snapshot, or one that may write. Throws what `toFailure` makes, and the signal's reason. */
+export async function openSession(
+  link: MysqlLink,
+  statementTimeoutMs: number,
+  { mayWrite } = { mayWrite: false },
+): Promise<Session> {
   const attempts = ATTEMPTS[link.config.sslMode ?? "prefer"] ?? ["required", "none"];
   for (const [index, security] of attempts.entries()) {
     const again = security === "none" ? refusesPlain : failedTls;
     try {
-      return await begin(link, security, statementTimeoutMs);
+      return await begin(link, { security, statementTimeoutMs, mayWrite });
     } catch (error) {
       link.signal.throwIfAborted();
       if (index + 1 < attempts.length && again(error)) continue;
@@ -67,17 +81,24 @@ const failureOf = (link: MysqlLink, error: unknown): unknown =>
         database: link.config.database,
       });
 
-async function begin(link: MysqlLink, security: Security, statementTimeoutMs: number): Promise<Session> {
+async function begin(
+  link: MysqlLink,
+  {
+    security,
+    statementTimeoutMs,
+    mayWrite,
+  }: { security: Security; statementTimeoutMs: number; mayWrite: boolean },
+): Promise<Session> {
   const connection = await connect(link, security, link.signal);
-  const session = sessionOf(link, connection, security);
+  const session = sessionOf(link, connection, { security, mayWrite });
   try {
     const [row] = await session.rows<"version">("SELECT VERSION() AS version");
     const limit = /mariadb/i.test(row?.version ?? "")
       ? `max_statement_time = ${statementTimeoutMs / 1000}`
       : `max_execution_time = ${statementTimeoutMs}`;
-    // Without ANSI_QUOTES and with backslashes, where a text ends would depend on the server's settings.
+    const wait = mayWrite ? `, wait_timeout = ${DEAD_PEER_SECONDS}` : "";
     await session.rows(
-      `SET SESSION sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES', time_zone = '+00:00', net_write_timeout = ${SLOW_READER_SECONDS}, ${limit}`,
+      `SET SESSION sql_mode = ${mayWrite ? WRITING : READING}${wait}, time_zone = '+00:00', net_write_timeout = ${SLOW_READER_SECONDS}, ${limit}`,
     );
     await session.rows("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     await session.begin();
@@ -125,7 +146,7 @@ const libraryOptions = (
   database: config.database,
   charset: "utf8mb4",
   connectTimeout: SIGN_IN_MS,
-  flags: ["-LOCAL_FILES"], // a server can ask a client for its files
+  flags: ["-LOCAL_FILES", "-FOUND_ROWS"], // a server can ask a client for its files; rows that are found did not change
   ...(security === "none"
     ? {}
     : {
@@ -136,7 +157,11 @@ const libraryOptions = (
       }),
 });
 
-function sessionOf(link: MysqlLink, connection: Connection, security: Security): Session {
+function sessionOf(
+  link: MysqlLink,
+  connection: Connection,
+  { security, mayWrite }: { security: Security; mayWrite: boolean },
+): Session {
   const { signal } = link;
   let isWorking = false;
   let closed: Promise<void> | null = null;
@@ -166,7 +191,7 @@ function sessionOf(link: MysqlLink, connection: Connection, security: Security):
     }
   }
 
-  async function rows<Name extends string>(sql: string) {
+  async function run(sql: string): Promise<unknown> {
     signal.throwIfAborted();
     isWorking = true;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
@@ -175,6 +200,11 @@ function sessionOf(link: MysqlLink, connection: Connection, security: Security):
     connection.query({ sql, typeCast: false }, (error, result) => (error ? reject(error) : resolve(result)));
     const result = await promise.finally(() => signal.removeEventListener("abort", stop));
     isWorking = false;
+    return result;
+  }
+
+  async function rows<Name extends string>(sql: string) {
+    const result = await run(sql);
     return (Array.isArray(result) ? (result as Record<string, Cell>[]) : []).map((row) =>
       Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, cell?.toString("utf8") ?? null])),
     ) as Record<Name, string | null>[];
@@ -182,8 +212,12 @@ function sessionOf(link: MysqlLink, connection: Connection, security: Security):
 
   return {
     rows,
+    change: async (sql) => ((await run(sql)) as { affectedRows?: number }).affectedRows ?? 0,
     commit: async () => void (await rows("COMMIT")),
-    begin: async () => void (await rows("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")),
+    begin: async () =>
+      void (await rows(
+        `START TRANSACTION ${mayWrite ? "READ WRITE" : "WITH CONSISTENT SNAPSHOT, READ ONLY"}`,
+      )),
     stream: blocks,
     close,
     failure: (error) => failureOf(link, error),
