@@ -252,8 +252,10 @@ async function intoFileTested(work: Work, job: SqlJob, output: FileOutput): Prom
   const { made, rows, table, warnings } = await madeRows(work, job);
   const done = await intoFile(ctx, { tables: [table], sql: "FROM output", signal: ctx.signal }, output);
   const columns = made.columns.map(asJson);
-  const result: JsonObject = { rows, columns, ...done.result };
-  return { ...done, result: warnings.length > 0 ? { ...result, warnings } : result };
+  const { warnings: told = [], ...result } = done.result ?? {};
+  const all: JsonObject = { rows, columns, ...result };
+  const said = [...warnings, ...[told].flat()];
+  return { ...done, result: said.length > 0 ? { ...all, warnings: said } : all };
 }
 
 /** What an earlier try of the run has committed is given back as it was. */

@@ -17,6 +17,7 @@ import { saveLines, sendRows } from "./rows.ts";
 import { checkKind, lastText, refuseNames, statementsOf } from "./statements.ts";
 import { copyInto, parquet, quoteName, quoteText } from "./text.ts";
 import { bindNamed, bindOne, typeName } from "./values.ts";
+import { saveWorkbook } from "./workbook.ts";
 
 type JobOf<K extends Job["kind"]> = Extract<Job, { kind: K }>;
 
@@ -138,9 +139,10 @@ async function save(connection: DuckDBConnection, job: JobOf<"save">): Promise<S
   const { statement, count } = await advance(connection, job, [], [job.into]);
   if (statement.statementType !== StatementType.SELECT) throw notSelect();
   if (job.format === "jsonl") {
-    await saveLines(statement, job.into, job.limit);
+    await saveLines(statement, job.into, job);
     return {};
   }
+  if (job.format === "xlsx") return { warnings: await saveWorkbook(statement, job.into, job.limit) };
   const text = await lastText(connection, job.sql, count);
   const columns = hasAllTypes(statement)
     ? columnsOf(statement)
@@ -152,9 +154,16 @@ async function save(connection: DuckDBConnection, job: JobOf<"save">): Promise<S
   });
   const slots = columns.map((_, at) => `c${at}`).join(", ");
   const limit = job.limit === null ? "" : ` LIMIT ${job.limit}`;
-  const layout = job.format === "csv" ? "FORMAT csv, HEADER true" : "FORMAT parquet, COMPRESSION zstd";
+  const layout =
+    job.format === "csv"
+      ? `FORMAT csv, HEADER true, COMPRESSION ${job.compression ?? "none"}`
+      : `FORMAT parquet, COMPRESSION ${job.compression === "none" ? "uncompressed" : (job.compression ?? "zstd")}`;
   const rows = `SELECT ${picked.join(", ")} FROM (${text}\n) AS q(${slots})${limit}`;
-  await copy(connection, `COPY (${rows}\n) TO ${quoteText(job.into)} (${layout})`, job.parameters);
+  await copy(
+    connection,
+    `COPY (${rows}\n) TO ${quoteText(job.into)} (${layout}, USE_TMP_FILE false)`,
+    job.parameters,
+  );
   return {};
 }
 

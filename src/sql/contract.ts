@@ -71,11 +71,23 @@ interface SqlRowsText {
 }
 
 /** `jsonl`: a line of JSON for each row, whose values are those of `SqlRows`. */
-export type SaveFormat = "csv" | "jsonl" | "parquet";
+export const SAVE_FORMATS = ["csv", "jsonl", "parquet", "xlsx"] as const;
+export type SaveFormat = (typeof SAVE_FORMATS)[number];
+
+/** How the files of a format can be compressed. */
+export const COMPRESSIONS = {
+  csv: ["none", "gzip", "zstd"],
+  jsonl: ["none", "gzip", "zstd"],
+  parquet: ["none", "snappy", "gzip", "zstd", "lz4", "brotli"],
+  xlsx: ["none"],
+} as const satisfies Readonly<Record<SaveFormat, readonly string[]>>;
+export type Compression = (typeof COMPRESSIONS)[SaveFormat][number];
 
 /** How `save` writes. */
 interface SaveOptions {
   format: SaveFormat;
+  /** One of the format's own; zstd for Parquet and none for others where absent. */
+  compression?: Compression;
   /** At most so many rows are written. */
   limit?: number;
   /** A file that grows beyond it ends the statement with `limit_exceeded`. */
@@ -115,8 +127,11 @@ export interface Sql {
     into: string,
     options?: WriteOptions,
   ): Promise<{ columns: Column[]; files: SqlFile[] }>;
-  /** Writes the rows of the last statement as one file into the folder `into`; its absolute path. */
-  save(job: SqlJob, into: string, options: SaveOptions): Promise<string>;
+  /**
+   * Writes the rows of the last statement as one file into the folder `into`: its absolute path, and sentences on values
+   * that the format can't hold as what they are. Throws `limit_exceeded` too, for what the format can't hold at all.
+   */
+  save(job: SqlJob, into: string, options: SaveOptions): Promise<{ path: string; warnings: string[] }>;
   /** A child for statements of our own that may read and write below `folders` and read `files`. */
   session(options: {
     folders: readonly string[];

@@ -5,4 +5,5 @@ export const MEDIA_TYPES: Readonly<Record<SaveFormat, string>> = {
   csv: "text/csv",
   jsonl: "application/x-ndjson",
   parquet: "application/vnd.apache.parquet",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 };

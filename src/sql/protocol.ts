@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
-import type { Column, SaveFormat, SqlFile, SqlTable, WriteOptions } from "./contract.ts";
+import type { Column, Compression, SaveFormat, SqlFile, SqlTable, WriteOptions } from "./contract.ts";
 
 /** What the child is told before anything else, while nobody waits for it yet. */
 export interface Start {
@@ -23,7 +23,13 @@ interface Work {
 export type Job =
   | (Work & { kind: "query"; limit: number; maxBytes: number })
   | (Work & { kind: "explain" })
-  | (Work & { kind: "save"; into: string; format: SaveFormat; limit: number | null })
+  | (Work & {
+      kind: "save";
+      into: string;
+      format: SaveFormat;
+      compression: Compression | null;
+      limit: number | null;
+    })
   | (Work & { kind: "materialize"; into: string; options: WriteOptions })
   | { kind: "session"; folders: readonly string[]; files: readonly string[] };
 
@@ -44,6 +50,8 @@ export interface StatementResult {
   truncated?: boolean;
   files?: SqlFile[];
   plan?: string;
+  /** Of a file that was saved. */
+  warnings?: string[];
 }
 
 export type FromChild =

@@ -1,6 +1,6 @@
-import { closeSync, openSync, writeFileSync } from "node:fs";
 import type { DuckDBPreparedStatement } from "@duckdb/node-api";
-import type { Column } from "./contract.ts";
+import type { Column, Compression } from "./contract.ts";
+import { TextFile } from "./text-file.ts";
 import { jsonText, textOf, typeName } from "./values.ts";
 
 /** Rows are sent and written in texts of about this many characters. */
@@ -72,24 +72,21 @@ const BREAKS = /[\r\n]/g;
 export async function saveLines(
   statement: DuckDBPreparedStatement,
   path: string,
-  limit: number | null,
+  { limit, compression }: { limit: number | null; compression: Compression | null },
 ): Promise<void> {
-  const file = openSync(path, "w", 0o600);
+  using file = new TextFile(path, compression);
   let lines = "";
   let rows = 0;
   const flush = () => {
-    writeFileSync(file, lines);
+    file.write(lines);
     lines = "";
   };
-  try {
-    await eachRow(statement, (text) => {
-      if (rows++ === limit) return false;
-      lines += `${text.replaceAll(BREAKS, " ")}\n`;
-      if (lines.length > CHUNK_CHARACTERS) flush();
-      return true;
-    });
-    flush();
-  } finally {
-    closeSync(file);
-  }
+  await eachRow(statement, (text) => {
+    if (rows++ === limit) return false;
+    lines += `${text.replaceAll(BREAKS, " ")}\n`;
+    if (lines.length > CHUNK_CHARACTERS) flush();
+    return true;
+  });
+  flush();
+  file.end();
 }

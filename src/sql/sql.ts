@@ -175,14 +175,21 @@ export function openSql(options: SqlOptions): Sql {
       return { columns, files };
     },
 
-    async save(job, into, { format, limit, maxBytes }) {
+    async save(job, into, { format, compression, limit, maxBytes }) {
       const path = join(into, SAVED_AS);
       const watched = watchSize(path, maxBytes, job.signal);
       try {
-        const message: ToChild = { kind: "save", ...workOf(job), into: path, format, limit: limit ?? null };
-        await inChild({ ...job, signal: watched.signal }, message);
+        const message: ToChild = {
+          kind: "save",
+          ...workOf(job),
+          into: path,
+          format,
+          compression: compression ?? null,
+          limit: limit ?? null,
+        };
+        const { warnings = [] } = await inChild({ ...job, signal: watched.signal }, message);
         watched.check();
-        return path;
+        return { path, warnings };
       } finally {
         watched.end();
       }

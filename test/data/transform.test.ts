@@ -30,6 +30,7 @@ afterAll(async () => {
   await data[Symbol.asyncDispose]();
 });
 
+const FORMATS = ["csv", "jsonl", "parquet", "xlsx"];
 const output = (dataset: string, more: object = {}) => ({ layer: "marts", dataset, ...more });
 
 test("a join goes into a dataset, and further SQL over raw and marts sees it", async () => {
@@ -181,7 +182,7 @@ test("rows go into a file of the run, or of a connection, as every reader has th
   expect(Buffer.byteLength(content.text)).toBe(bytes);
   expect(content.text.split("\n").slice(0, 3)).toEqual(["id,total", "0,0.0", "1,1.5"]);
   const folder = await connectFolder(data.owner, "out");
-  for (const format of ["csv", "jsonl", "parquet"]) {
+  for (const format of FORMATS) {
     const output = { connectionId: folder, path: `/daily/orders.${format}`, format };
     const run = await data.end("duckdb_transform", { sql, output, maxRows: 30 });
     expect(run.result).toMatchObject({
@@ -192,20 +193,20 @@ test("rows go into a file of the run, or of a connection, as every reader has th
   }
   const back = await data.extract(folder, {
     dataset: "back",
-    resources: ["csv", "jsonl", "parquet"].map((format) => ({
+    resources: FORMATS.map((format) => ({
       name: format,
       spec: `daily/orders.${format}`,
     })),
   });
   await back.result();
-  for (const format of ["csv", "jsonl", "parquet"])
+  for (const format of FORMATS)
     expect(await data.rows(`select count(*) n, sum(total)::double s from raw.back__${format}`)).toEqual([
       { n: 30, s: 652.5 },
     ]);
   const refused = await data.owner("POST", "/api/v1/actions", {
     name: "x",
     kind: "duckdb_transform",
-    definition: { sql, output: { connectionId: folder, format: "xlsx" } },
+    definition: { sql, output: { connectionId: folder, format: "xls" } },
   });
   expect(refused.status).toBe(422);
   const climbing = { connectionId: folder, path: "/../out.csv", format: "csv" };

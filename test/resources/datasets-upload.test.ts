@@ -602,7 +602,7 @@ describe("rows as a file", () => {
     const { status, body } = await ask("SELECT nome FROM raw.filed", {}, "?format=jsonl");
     expect([status, body.detail[0].loc, body.detail[0].type]).toEqual([422, ["body", "sql"], "sql_error"]);
     expect((await ask("DROP TABLE IF EXISTS x", {}, "?format=csv")).status).toBe(422);
-    expect((await ask("SELECT 1", {}, "?format=xlsx")).body.detail[0].loc).toEqual(["query", "format"]);
+    expect((await ask("SELECT 1", {}, "?format=xls")).body.detail[0].loc).toEqual(["query", "format"]);
     const future = new Date("2999-01-01T00:00:00Z");
     const left = (await Array.fromAsync(weir.app.lake.list(future))).filter((path) =>
       path.startsWith(".work/"),

@@ -1,4 +1,4 @@
-import { crc32, deflateRawSync } from "node:zlib";
+import { crc32, deflateRawSync, inflateRawSync } from "node:zlib";
 
 export interface ZipPart {
   name: string;
@@ -47,4 +47,17 @@ export function zipOf(parts: readonly ZipPart[]): Buffer {
   end.writeUInt32LE(entries.length, 12);
   end.writeUInt32LE(at, 16);
   return Buffer.concat([...bodies, entries, end]);
+}
+
+/** The text of a deflated part, by the headers that stand before the parts. */
+export function partOf(bytes: Uint8Array, name: string): string {
+  const zip = Buffer.from(bytes);
+  for (let at = 0; zip.readUInt32LE(at) === 0x04034b50; ) {
+    const from = at + 30 + zip.readUInt16LE(at + 26) + zip.readUInt16LE(at + 28);
+    const to = from + zip.readUInt32LE(at + 18);
+    if (zip.toString("utf8", at + 30, at + 30 + zip.readUInt16LE(at + 26)) === name)
+      return inflateRawSync(zip.subarray(from, to)).toString();
+    at = to;
+  }
+  throw new Error(`There is no part ${name}.`);
 }

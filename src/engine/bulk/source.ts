@@ -58,9 +58,12 @@ async function takeSnapshot(
   const tables = await context.lake.tables();
   const { job } = await lakeJob(context.lake, tables, sql, bulk.parameters ?? {});
   const options = { format: "jsonl", maxBytes: MAX_SNAPSHOT_BYTES } as const;
-  const file = Bun.file(
-    await context.sql.save({ ...job, signal: context.signal }, await context.workFolder(), options),
+  const saved = await context.sql.save(
+    { ...job, signal: context.signal },
+    await context.workFolder(),
+    options,
   );
+  const file = Bun.file(saved.path);
   const rows = await countLines(file);
   if (rows > MAX_ROWS)
     throw new AppError(

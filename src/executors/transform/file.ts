@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
 import { described, object, oneOf, optional, uuid } from "../../base/shape.ts";
 import type { Provider } from "../../providers/contract.ts";
-import type { SqlJob } from "../../sql/contract.ts";
+import { COMPRESSIONS, SAVE_FORMATS, type SqlJob } from "../../sql/contract.ts";
 import { MEDIA_TYPES } from "../../sql/media-types.ts";
 import type { Done, NewArtifact, RunContext } from "../contract.ts";
 
@@ -20,14 +20,26 @@ export const FileOutput = object(
       described("Where the file lies at the connection", Type.String({ minLength: 1, maxLength: 4096 })),
     ),
     title: optional(described("Of an artifact", Type.String({ minLength: 1, maxLength: 200 }))),
-    format: oneOf(["csv", "jsonl", "parquet"]),
+    format: oneOf(SAVE_FORMATS),
+    compression: optional(
+      described(
+        "none, gzip or zstd of csv and jsonl (none where absent); of parquet also snappy, lz4 and brotli (zstd where absent)",
+        oneOf([...new Set(Object.values(COMPRESSIONS).flat())]),
+      ),
+    ),
   },
   { title: "File" },
 );
 export type FileOutput = Static<typeof FileOutput>;
 
 /** An artifact has a title, a file of a connection a path. */
-export function fileFaults({ connectionId, path, title }: FileOutput): { path: string[]; message: string }[] {
+export function fileFaults({ connectionId, path, title, format, compression }: FileOutput): {
+  path: string[];
+  message: string;
+}[] {
+  const known: readonly string[] = COMPRESSIONS[format] ?? [];
+  if (compression !== undefined && SAVE_FORMATS.includes(format) && !known.includes(compression))
+    return [{ path: ["compression"], message: `${format} takes ${known.join(", ")}, not ${compression}.` }];
   const isArtifact = connectionId === "artifact";
   if (!isArtifact && path === undefined)
     return [{ path: ["path"], message: "A file of a connection needs a path." }];
@@ -48,34 +60,44 @@ export const writeRefusal = ({ tree, title }: Provider): string | null =>
 export async function intoFile(
   ctx: RunContext,
   job: SqlJob,
-  { connectionId, path = "", title, format }: FileOutput,
+  { connectionId, path = "", title, format, compression }: FileOutput,
 ): Promise<Done> {
   const isArtifact = connectionId === "artifact";
   const target = isArtifact ? null : await openTarget(ctx, connectionId, path);
   const saved = await ctx.sql.save(job, await ctx.workFolder(), {
     format,
+    ...(compression ? { compression } : {}),
     maxBytes: isArtifact ? MAX_ARTIFACT_BYTES : MAX_FILE_BYTES,
   });
-  const file = Bun.file(saved);
+  const file = Bun.file(saved.path);
+  const { warnings } = saved;
+  for (const warning of warnings) ctx.log("warn", warning);
   if (target) {
     ctx.progress({ phase: "store", total: file.size, unit: "bytes" });
     await target.put(file.stream(), file.size);
     ctx.log("info", `Wrote ${file.size} bytes to ${path}.`);
-    return { result: { output: { connectionId, path, bytes: file.size } } };
+    return { result: { output: { connectionId, path, bytes: file.size }, warnings } };
   }
   await ctx.room(file.size);
   const id = ctx.ids.uuid();
   const name = title ?? "Rows";
+  const packed = format === "csv" || format === "jsonl" ? PACKED[compression ?? "none"] : undefined;
   const artifact: NewArtifact = {
     id,
     title: name,
     kind: "file",
-    fileName: `${name.replaceAll(/[\\/]|\p{Cc}/gu, "_")}.${format}`,
-    mimeType: MEDIA_TYPES[format],
+    fileName: `${name.replaceAll(/[\\/]|\p{Cc}/gu, "_")}.${format}${packed?.ending ?? ""}`,
+    mimeType: packed?.mimeType ?? MEDIA_TYPES[format],
     bytes: await file.bytes(),
   };
-  return { result: { output: { artifactId: id, bytes: file.size } }, artifacts: [artifact] };
+  return { result: { output: { artifactId: id, bytes: file.size }, warnings }, artifacts: [artifact] };
 }
+
+/** Text that is compressed as a whole. */
+const PACKED: Readonly<Record<string, { ending: string; mimeType: string }>> = {
+  gzip: { ending: ".gz", mimeType: "application/gzip" },
+  zstd: { ending: ".zst", mimeType: "application/zstd" },
+};
 
 async function openTarget(ctx: RunContext, connectionId: string, path: string) {
   const { provider, link } = await ctx.openConnection(connectionId, "write");

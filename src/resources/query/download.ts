@@ -42,7 +42,7 @@ async function save(
     const into = join(work.path, "rows");
     await mkdir(into, { mode: 0o700 });
     const options = { format, ...(limit === undefined ? {} : { limit }), maxBytes: MAX_DOWNLOAD_BYTES };
-    const path = await ctx.sql.save(job, into, options).catch(rethrowAtSql);
+    const { path } = await ctx.sql.save(job, into, options).catch(rethrowAtSql);
     const file = await open(path, "r");
     if (signal.aborted) await file.close();
     signal.throwIfAborted();

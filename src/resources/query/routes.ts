@@ -13,7 +13,7 @@ export const queryOperations = [
     tag: "Query",
     summary: "Runs SQL over the organization's tables",
     description:
-      "Tables are named `layer.dataset__table`, or `layer.dataset` where a table has its dataset's own name. The SQL is DuckDB's; a mistake in it comes back as 422 with DuckDB's message. When the client goes away the SQL is ended. A JSON reply has at most `limit` rows, and `truncated` says whether there are more. As CSV, JSON Lines or Parquet all rows come as a file, at most 1 GiB; a line of JSON has the same values as a row of the JSON reply.",
+      "Tables are named `layer.dataset__table`, or `layer.dataset` where a table has its dataset's own name. The SQL is DuckDB's; a mistake in it comes back as 422 with DuckDB's message. When the client goes away the SQL is ended. A JSON reply has at most `limit` rows, and `truncated` says whether there are more. As CSV, JSON Lines, Parquet or a workbook (xlsx) all rows come as a file, at most 1 GiB; a line of JSON has the same values as a row of the JSON reply. A sheet holds 1,048,576 rows with its header, and numbers with more digits than a workbook keeps stand in it as text.",
     query: QueryFormat,
     body: QueryRequest,
     response: QueryResult,

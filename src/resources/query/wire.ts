@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { anything, defaulted, object, oneOf, optional } from "../../base/shape.ts";
+import { SAVE_FORMATS } from "../../sql/contract.ts";
 import { ColumnShape, Rows } from "../datasets/wire.ts";
 
 export const QueryRequest = object({
@@ -27,9 +28,9 @@ export type QueryRequest = Static<typeof QueryRequest>;
 
 export const QueryFormat = object({
   format: optional(
-    oneOf(["json", "csv", "jsonl", "parquet"], {
+    oneOf(["json", ...SAVE_FORMATS], {
       description:
-        "Absent: what `Accept` asks for, `text/csv`, `application/x-ndjson` or `application/vnd.apache.parquet`; else JSON.",
+        "Absent: what `Accept` asks for, `text/csv`, `application/x-ndjson`, `application/vnd.apache.parquet` or `application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`; else JSON.",
     }),
   ),
 });

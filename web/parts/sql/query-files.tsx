@@ -8,7 +8,7 @@ import { Menu } from "../base/menu.tsx";
 import { notify } from "../base/toast.tsx";
 import { toCsv } from "../table/grid.tsx";
 
-type Format = "csv" | "parquet";
+type Format = "csv" | "parquet" | "xlsx";
 
 interface Props {
   /** What was run, and what it gave. */
@@ -63,6 +63,7 @@ export function QueryFiles({ sql, result: { columns, rows } }: Props) {
         }
         items={[
           { name: "As CSV", icon: Download, onPick: () => void take("csv") },
+          { name: "As Excel workbook", icon: Download, onPick: () => void take("xlsx") },
           { name: "As Parquet", icon: Download, onPick: () => void take("parquet") },
         ]}
       />

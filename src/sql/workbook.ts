@@ -1,0 +1,38 @@
+import type { DuckDBPreparedStatement } from "@duckdb/node-api";
+import { OddValues, oddSentence } from "../base/odd-values.ts";
+import { type Cell, WorkbookWriter } from "../sheets/write/workbook-writer.ts";
+import { cellWriter } from "./cells.ts";
+
+/**
+ * Writes the rows as a workbook, at most `limit`; what is to be told of them. Throws `limit_exceeded` where a sheet can't
+ * hold them.
+ */
+export async function saveWorkbook(
+  statement: DuckDBPreparedStatement,
+  path: string,
+  limit: number | null,
+): Promise<string[]> {
+  const result = await statement.stream();
+  const names = result.deduplicatedColumnNames();
+  using book = new WorkbookWriter(path, names);
+  const writers = result.columnTypes().map((type) => cellWriter(type, book.styles));
+  const odd = new OddValues();
+  const cellAt = (at: number, value: Parameters<(typeof writers)[number]>[0] | null | undefined): Cell => {
+    const made = value === null || value === undefined ? null : (writers[at]?.(value) ?? null);
+    if (made === null || !("what" in made)) return made;
+    odd.add(names[at] ?? "", made.what, made.cell?.text ?? "");
+    return made.cell;
+  };
+  let rows = 0;
+  for (
+    let chunk = await result.fetchChunk();
+    chunk && chunk.rowCount > 0 && rows !== limit;
+    chunk = await result.fetchChunk()
+  ) {
+    const columns = writers.map((_, at) => chunk.getColumnValues(at));
+    for (let row = 0; row < chunk.rowCount && rows !== limit; row++, rows++)
+      book.row(columns.map((values, at) => cellAt(at, values[row])));
+  }
+  book.end();
+  return odd.all.map((value) => oddSentence("Rows", value));
+}
