@@ -14,6 +14,7 @@ import { quoteText } from "../sql/text.ts";
 import { type Done, datasetOf, defineExecutor, type RunContext } from "./contract.ts";
 import { type Change, changeOf, type Output } from "./transform/change.ts";
 import { FileOutput, fileFaults, intoFile, writeRefusal } from "./transform/file.ts";
+import { FILES_LAYER, FileTables, fileConnections, fileTableFaults, readFiles } from "./transform/files.ts";
 import { intoTable, openTable, TableOutput, tableFaults, tableRefusal } from "./transform/table.ts";
 import { runTests, type TransformTest, TransformTestShape } from "./transform/tests.ts";
 
@@ -61,6 +62,12 @@ const definition = object({
     ),
   ),
   parameters: optional(described("Values for $name in the SQL", map(anything()))),
+  files: optional(
+    described(
+      "Files that the SQL sees as tables, each as files.NAME; artifacts, or files of connections",
+      FileTables,
+    ),
+  ),
   tests: optional(
     Type.Array(TransformTestShape, {
       maxItems: 100,
@@ -94,12 +101,13 @@ export const duckdbTransform = defineExecutor({
   title: "SQL transform",
   description:
     "Runs SQL over the lake's tables and writes the rows of its last SELECT to a dataset, a table of a database or a file, or gives them as its result.",
-  providers: ["s3", "local_files", "postgres", "mysql"],
-  connections({ output }) {
+  providers: ["s3", "local_files", "google_drive", "postgres", "mysql"],
+  connections({ output, files }) {
     const id = isObject(output) ? output.connectionId : undefined;
-    if (typeof id !== "string" || id === "artifact" || id.includes("{{")) return [];
+    const sources = fileConnections(files);
+    if (typeof id !== "string" || id === "artifact" || id.includes("{{")) return sources;
     const refusal = isObject(output) && "table" in output ? tableRefusal : writeRefusal;
-    return [{ path: ["output", "connectionId"], id, refusal }];
+    return [...sources, { path: ["output", "connectionId"], id, refusal }];
   },
   hasEffects: ({ output }) => output !== undefined,
   writes: ({ output }) => (isObject(output) ? datasetOf(output.layer, output.dataset) : null),
@@ -134,13 +142,13 @@ export const duckdbTransform = defineExecutor({
     durationSeconds: Type.Number(),
   }),
 
-  check({ output }) {
-    if (typeof output !== "object") return []; // none, or a template
+  check({ output, files }) {
+    const faults = typeof files === "object" ? fileTableFaults(files) : [];
+    if (typeof output !== "object") return faults; // none, or a template
     if ("connectionId" in output) {
-      const faults = "table" in output ? tableFaults(output) : fileFaults(output);
-      return faults.map(({ path, message }) => ({ path: ["output", ...path], message }));
+      const own = "table" in output ? tableFaults(output) : fileFaults(output);
+      return [...faults, ...own.map(({ path, message }) => ({ path: ["output", ...path], message }))];
     }
-    const faults: { path: string[]; message: string }[] = [];
     for (const field of ["layer", "dataset"] as const) {
       // Whole templates are looked at when the run has their values.
       const value = output[field];
@@ -158,7 +166,8 @@ export const duckdbTransform = defineExecutor({
     const { sql, output, parameters = {}, explain, tests } = definition;
     const isElsewhere = output !== undefined && "connectionId" in output;
     if (output && !isElsewhere && !explain) await ctx.lake.lock(output.layer, output.dataset);
-    const work: Work = { ctx, tables: await ctx.lake.tables(), definition };
+    const read = await readFiles(ctx, definition.files ?? {});
+    const work: Work = { ctx, tables: await ctx.lake.tables(), files: read.tables, definition };
     const job = await jobOf(work, sql, parameters, work.tables);
     ctx.progress({ phase: explain ? "explain" : "query" });
     const done: Done & { items?: string[] } = explain
@@ -175,8 +184,13 @@ export const duckdbTransform = defineExecutor({
     const durationSeconds = Math.round(ctx.clock.monotonic() - startedAt) / 1000;
     const reads = explain ? [] : readsOf(sql, work.tables);
     const { items, ...rest } = done;
-    const result = { ...done.result, ...passed, durationSeconds };
-    return items ? { reads, ...wholeResult(result, items) } : { ...rest, reads, result };
+    const warnings = [...read.warnings, ...[done.result?.warnings ?? []].flat()];
+    const warned: JsonObject = warnings.length > 0 ? { warnings } : {};
+    const result = { ...done.result, ...passed, ...warned, durationSeconds };
+    const artifacts = [...(done.artifacts ?? []), ...read.artifacts];
+    return items
+      ? { reads, artifacts, ...wholeResult(result, items) }
+      : { ...rest, artifacts, reads, result };
   },
 });
 
@@ -184,19 +198,24 @@ interface Work {
   ctx: RunContext;
   /** All that the organization has, as the last commits left it. */
   tables: readonly LakeTable[];
+  /** Those that were read from files. */
+  files: readonly SqlTable[];
   definition: Definition;
 }
 
 /** SQL with the tables that it may speak of, and past states of them. */
 async function jobOf(
-  { ctx }: Work,
+  { ctx, files }: Work,
   given: string,
   parameters: Record<string, Json>,
   tables: readonly LakeTable[],
   own: readonly SqlTable[] = [],
 ): Promise<SqlJob> {
   const { job } = await lakeJob(ctx.lake, tables, given, parameters);
-  return { ...job, tables: [...job.tables, ...own], signal: ctx.signal };
+  const isFile = ({ layer, name }: SqlTable) =>
+    layer === FILES_LAYER && files.some((file) => file.name.toLowerCase() === name.toLowerCase());
+  const lake = job.tables.filter((table) => !isFile(table));
+  return { ...job, tables: [...lake, ...files, ...own], signal: ctx.signal };
 }
 
 /** The rows as the result. Long ones come as `items`, the texts of their JSON. */
