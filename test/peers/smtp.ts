@@ -13,11 +13,19 @@ export interface Received {
   text: string;
   /** Null in a mail without. */
   html: string | null;
+  attachments: Attached[];
   /** The whole message as it came. */
   raw: string;
   isSecure: boolean;
   /** Who sent it, where the server asked. */
   user: string | null;
+}
+
+/** A file of a mail, decoded. */
+interface Attached {
+  name: string;
+  type: string;
+  bytes: Buffer;
 }
 
 interface SmtpOptions extends SMTPServerOptions {
@@ -79,21 +87,38 @@ export async function startSmtp(options: SmtpOptions = {}) {
   };
 }
 
-function read(raw: string): Pick<Received, "headers" | "text" | "html"> {
+function read(raw: string): Pick<Received, "headers" | "text" | "html" | "attachments"> {
   const whole = part(raw.replaceAll("\r\n", "\n"));
-  const { headers } = whole;
-  const [, boundary] =
-    /^multipart\/alternative;.*boundary="([^"]+)"/.exec(headers["content-type"] ?? "") ?? [];
-  if (boundary === undefined) return { headers, text: whole.text, html: null };
-  const parts = whole.text
-    .split(`--${boundary}`)
-    .slice(1, -1)
-    .map((text) => part(text.slice(1, -1)));
-  const of = (type: string) => parts.find(({ headers }) => headers["content-type"]?.startsWith(type))?.text;
-  return { headers, text: of("text/plain") ?? "", html: of("text/html") ?? null };
+  const parts = partsOf(whole);
+  const isFile = ({ headers }: Part) => headers["content-disposition"]?.startsWith("attachment") === true;
+  const of = (type: string) =>
+    parts.find((each) => !isFile(each) && each.headers["content-type"]?.startsWith(type))?.text;
+  const attachments = parts.filter(isFile).map(({ headers, body }) => ({
+    name: /filename="?([^";]+)"?/.exec(headers["content-disposition"] ?? "")?.[1] ?? "",
+    type: headers["content-type"]?.split(";")[0] ?? "",
+    bytes: Buffer.from(body, "base64"),
+  }));
+  const text = parts.length === 1 ? whole.text : (of("text/plain") ?? "");
+  return { headers: whole.headers, text, html: of("text/html") ?? null, attachments };
 }
 
-function part(raw: string): { headers: Record<string, string>; text: string } {
+/** The parts of a mail that have no parts themselves. */
+function partsOf(whole: Part): Part[] {
+  const [, boundary] = /^multipart\/\w+;.*boundary="([^"]+)"/.exec(whole.headers["content-type"] ?? "") ?? [];
+  if (boundary === undefined) return [whole];
+  const parts = whole.body.split(`--${boundary}`).slice(1, -1);
+  return parts.flatMap((text) => partsOf(part(text.slice(1, -1))));
+}
+
+interface Part {
+  headers: Record<string, string>;
+  /** As it was sent. */
+  body: string;
+  /** Decoded. */
+  text: string;
+}
+
+function part(raw: string): Part {
   const [head = "", ...body] = raw.split("\n\n");
   const lines = head.replace(/\n[ \t]+/g, " ").split("\n");
   const headers = Object.fromEntries(
@@ -103,11 +128,14 @@ function part(raw: string): { headers: Record<string, string>; text: string } {
     ]),
   );
   const text = body.join("\n\n");
-  const coding = headers["content-transfer-encoding"];
-  if (coding === "base64") return { headers, text: Buffer.from(text, "base64").toString("utf8") };
-  if (coding !== "quoted-printable") return { headers, text };
+  return { headers, body: text, text: decoded(text, headers["content-transfer-encoding"]) };
+}
+
+function decoded(text: string, coding: string | undefined): string {
+  if (coding === "base64") return Buffer.from(text, "base64").toString("utf8");
+  if (coding !== "quoted-printable") return text;
   const bytes = text
     .replaceAll("=\n", "")
     .replace(/(=[0-9A-F]{2})+/g, (run) => Buffer.from(run.replaceAll("=", ""), "hex").toString("utf8"));
-  return { headers, text: bytes };
+  return bytes;
 }
