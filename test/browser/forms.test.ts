@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
+import { AUTOMATIONS, created, until } from "../support/work.ts";
+
+let seen: Seen;
+beforeAll(async () => {
+  seen = await openSeen({ hurry: 20 });
+});
+afterAll(() => seen[Symbol.asyncDispose]());
+beforeEach(() => {
+  seen.faults.length = 0;
+});
+
+const schema = {
+  type: "object",
+  properties: {
+    name: { type: "string", title: "Your name", minLength: 1 },
+    days: { type: "integer", title: "Days", minimum: 1 },
+  },
+  required: ["name", "days"],
+};
+const steps = [
+  {
+    key: "keep",
+    kind: "run_script",
+    definition: { source: "export default (x) => x", input: "{{payload}}" },
+  },
+];
+
+test("whoever has the address of a public form fills it in without signing in, and hears what is wrong by the field", async () => {
+  const { page, weir, heading, troubles } = seen;
+  const form = {
+    title: `Leave ${MARKUP}`,
+    description: "Who\nand when",
+    schema,
+    submitLabel: "Ask",
+    access: "public",
+  };
+  const made = created(
+    await weir.owner("POST", AUTOMATIONS, { name: "Leave", triggerType: "form", config: { form, steps } }),
+  );
+  await page.context().clearCookies();
+  await page.goto(made.formUrl);
+  await heading(`Leave ${MARKUP}`);
+  expect(await troubles()).toEqual([]);
+  await page.getByLabel("Your name").fill("Ann");
+  await page.getByLabel("Days").fill("0");
+  await page.getByRole("button", { name: "Ask" }).click();
+  await page.locator("[aria-invalid=true]").waitFor();
+  expect(await page.getByLabel("Days").getAttribute("aria-invalid")).toBe("true");
+  await page.getByLabel("Days").fill("3");
+  await page.getByRole("button", { name: "Ask" }).click();
+  await page.getByText("Your answers are stored.").waitFor();
+  const { runs } = await until(
+    weir.owner,
+    `${AUTOMATIONS}/${made.id}/runs`,
+    ({ runs }) => runs[0]?.status === "completed",
+  );
+  expect(runs[0].result.output).toEqual({ name: "Ann", days: 3 });
+  await page.setViewportSize({ width: 320, height: 700 });
+  await page.goto(made.formUrl);
+  await heading(`Leave ${MARKUP}`);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+  await page.setViewportSize({ width: 1280, height: 860 });
+});
+
+test("a form for members leads who has not signed in to the sign-in page, and back", async () => {
+  const { page, weir } = seen;
+  const config = { form: { title: "Inside", schema }, steps };
+  const made = created(
+    await weir.owner("POST", AUTOMATIONS, { name: "Inside", triggerType: "form", config }),
+  );
+  await page.context().clearCookies();
+  await page.goto(made.formUrl);
+  await page.waitForURL(/\/login\?return_to=/);
+  expect(new URL(page.url()).searchParams.get("return_to")).toBe(new URL(made.formUrl).pathname);
+});
