@@ -194,7 +194,7 @@ export async function writeRows(
   out: string,
   partitionBy: readonly string[] = [],
 ): Promise<SqlFile[]> {
-  const rows = await session.run(copyInto(select, out, partitionBy));
+  const rows = await session.run(copyInto(select, out, { partitionBy }));
   return rows.map(writtenFile(out)).filter((file) => file.rows > 0);
 }
 

@@ -221,13 +221,13 @@ async function write(
   columns: readonly Column[],
   whole: "BIGINT" | "DECIMAL(38,0)",
 ): Promise<StatementResult> {
-  const { partitionBy = [], stamp = [], limit, isExact = false } = job.options;
+  const { partitionBy = [], stamp = [], limit, isPassing = false } = job.options;
   const named = distinctNames(columns);
   const known = new Set(named.map((column) => column.name.toLowerCase()));
   const stamped = stamp.filter(({ name }) => !known.has(name.toLowerCase()));
   const stored = named.map(({ name, dataType }) => ({
     name,
-    dataType: isExact ? exactType(name, dataType, whole) : storedType(dataType, whole),
+    dataType: isPassing ? exactType(name, dataType, whole) : storedType(dataType, whole),
     nullable: true,
   }));
   const picked = stored.map(({ name, dataType }, at) => {
@@ -240,7 +240,7 @@ async function write(
 
   const written = await copy(
     connection,
-    copyInto(rows, join(job.into, whole.slice(0, 3)), partitionBy),
+    copyInto(rows, join(job.into, whole.slice(0, 3)), { partitionBy, isPassing }),
     job.parameters,
   );
   const files = written

@@ -8,7 +8,7 @@ import { countOf } from "../../lake/merge.ts";
 import type { Provider } from "../../providers/contract.ts";
 import type { TableCounts, TablePlan, TableTarget } from "../../providers/contract-tables.ts";
 import type { Column, SqlFile, SqlSession } from "../../sql/contract.ts";
-import { parquet, quoteName, quoteText } from "../../sql/text.ts";
+import { copyInto, parquet, quoteName, quoteText } from "../../sql/text.ts";
 import type { RunContext } from "../contract.ts";
 import { ahead } from "../extract/ahead.ts";
 
@@ -53,9 +53,6 @@ export async function openTable(ctx: RunContext, output: TableOutput): Promise<T
   ctx.progress({ phase: "connect" });
   return writes.open(link, { loadId: ctx.run.id, table, writeDisposition, primaryKey, create });
 }
-
-/** Rows of one text; while it is sent the next one is made. */
-const PART_ROWS = 131_072;
 
 /** Sends the rows, once all of them are known to go over as they are. `warn` hears of those that are left out. */
 export async function intoTable(
@@ -121,12 +118,14 @@ async function distinct(
   const count = await countOf(session, `SELECT count(*) FROM (SELECT DISTINCT ${keys} ${from})`);
   const lost = files.reduce((sum, { rows }) => sum + rows, 0) - count;
   if (lost === 0) return files;
-  const path = join(folder, "distinct.parquet");
-  await session.run(
-    `COPY (SELECT * EXCLUDE weir_row FROM (SELECT *, row_number() OVER () AS weir_row ${from}) QUALIFY row_number() OVER (PARTITION BY ${keys} ORDER BY weir_row DESC) = 1) TO ${quoteText(path)} (FORMAT parquet)`,
-  );
+  const last = `SELECT * EXCLUDE weir_row FROM (SELECT *, row_number() OVER () AS weir_row ${from}) QUALIFY row_number() OVER (PARTITION BY ${keys} ORDER BY weir_row DESC) = 1`;
+  const written = await session.run(copyInto(last, join(folder, "distinct"), { isPassing: true }));
   warn(`${lost} rows had the key of a later one and were left out.`);
-  return [{ path, rows: count, bytes: Bun.file(path).size }];
+  return written.map(({ filename, count, file_size_bytes: bytes }) => ({
+    path: String(filename),
+    rows: Number(count),
+    bytes: Number(bytes),
+  }));
 }
 
 interface Part {
@@ -134,7 +133,7 @@ interface Part {
   rows: number;
 }
 
-/** The rows as texts of some rows each, in files of the work folder. */
+/** The rows of each file as text, in a file of the work folder; while one is sent the next one is made. */
 async function* parts(
   session: SqlSession,
   plan: TablePlan,
@@ -145,17 +144,12 @@ async function* parts(
   const quoted = plan.fields.flatMap(({ isQuoted }, at) => (isQuoted ? [`c${at}`] : []));
   const csv = `HEADER false, NULLSTR ''${quoted.length > 0 ? `, FORCE_QUOTE (${quoted.join(", ")})` : ""}`;
   const layout = plan.format === "csv" ? csv : "HEADER false, QUOTE '', ESCAPE '', DELIMITER E'\\x01'";
-  let number = 0;
-  for (const file of files) {
-    for (let from = 0; from < file.rows; from += PART_ROWS) {
-      const path = join(folder, `part-${number++}`);
-      const source = `read_parquet(${quoteText(file.path)}, file_row_number = true, hive_partitioning = false)`;
-      const slice = `file_row_number >= ${from} AND file_row_number < ${from + PART_ROWS}`;
-      await session.run(
-        `COPY (SELECT ${fields} FROM ${source} WHERE ${slice}) TO ${quoteText(path)} (FORMAT csv, ${layout})`,
-      );
-      yield { path, rows: Math.min(PART_ROWS, file.rows - from) };
-    }
+  for (const [number, file] of files.entries()) {
+    const path = join(folder, `part-${number}`);
+    await session.run(
+      `COPY (SELECT ${fields} FROM ${parquet([file.path])}) TO ${quoteText(path)} (FORMAT csv, ${layout})`,
+    );
+    yield { path, rows: file.rows };
   }
 }
 const partsOf = (...of: Parameters<typeof parts>) => ahead(parts(...of));
