@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import readExcelFile from "read-excel-file/node";
 import { truthOf } from "../../src/cli/demo/sample.ts";
 import { contextFor } from "../../src/context.ts";
 import { builtIns } from "../../src/resources/template-library/built-in/all.ts";
 import { templateFaults } from "../../src/resources/templates/faults.ts";
+import { startSmtp } from "../peers/smtp.ts";
 import { client, startApp } from "../support/app.ts";
 import { BUNDLES, install, ok } from "../support/bundles.ts";
-import { trailOf } from "../support/connections.ts";
+import { connect, trailOf } from "../support/connections.ts";
 import { stamped } from "../support/hook.ts";
+import { startWithMail } from "../support/mail.ts";
 import { eventually } from "../support/outbound.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { AUTOMATIONS, automationRunEnd, flowToEnd, until } from "../support/work.ts";
@@ -158,7 +161,7 @@ test("scheduled report: it runs when its time has come", async () => {
   other.clock.turn(Date.parse(nextRunAt) - other.clock.now().getTime() + 1000);
   const { runs } = await until(other.owner, `${AUTOMATIONS}/${ids.report}/runs`, (page) => page.total > 0);
   expect(runs[0].triggerMethod).toBe("schedule");
-  expectDone(await automationRunEnd(other.owner, runs[0].id));
+  expectDone(await automationRunEnd(other.owner, runs[0].id), ["mail"]);
   const { rows } = ok(
     await other.owner("POST", "/api/v1/query", {
       sql: "SELECT strftime(day, '%d') AS day, sales, items, revenue, best_product FROM marts.sales_report ORDER BY 1",
@@ -169,6 +172,40 @@ test("scheduled report: it runs when its time has come", async () => {
     { day: "03", sales: 2, items: 9, revenue: "68.50", best_product: "Green tea" },
     { day: "04", sales: 3, items: 9, revenue: "111.50", best_product: "Teapot" },
   ]);
+});
+
+test("scheduled report: its table comes by mail as a workbook, by a connection or the installation's server", async () => {
+  await using other = await startWithMail({ engine: true });
+  await using peer = await startSmtp();
+  const smtp = await connect(other.owner, {
+    name: "Mail",
+    provider: "smtp",
+    config: { host: "127.0.0.1", port: peer.port, security: "none", from: "Weir <weir@example.com>" },
+    credentials: {},
+  });
+  const addresses = ["grace@example.com", "ada@example.com"];
+  for (const [more, { received }] of [
+    [{}, other.peer],
+    [{ smtp: smtp.id }, peer],
+  ] as const) {
+    const { ids } = await install(other.owner, "scheduled-report", { addresses, ...more });
+    expectDone(await flowToEnd(other.owner, ids.report ?? ""));
+    expect(received).toMatchObject([
+      {
+        to: addresses,
+        headers: { subject: "Sales report" },
+        text: "Sales of 3 days are in the attached workbook.",
+        attachments: [{ name: "Sales report.xlsx" }],
+      },
+    ]);
+    const [sheet] = await readExcelFile(received[0]?.attachments[0]?.bytes ?? Buffer.alloc(0));
+    expect(sheet?.data as unknown).toEqual([
+      ["day", "sales", "items", "revenue", "best_product"],
+      [new Date("2026-03-02"), 3, 6, 75.7, "Teapot"],
+      [new Date("2026-03-03"), 2, 9, 68.5, "Green tea"],
+      [new Date("2026-03-04"), 3, 9, 111.5, "Teapot"],
+    ]);
+  }
 });
 
 test("file drop: the dataset holds what the folder holds", async () => {

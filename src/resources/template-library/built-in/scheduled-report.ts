@@ -1,4 +1,4 @@
-import { type BuiltIn, cron, folder, inputs, timezone } from "./contract.ts";
+import { type BuiltIn, connectionId, cron, folder, inputIsSet, inputs, timezone } from "./contract.ts";
 import sales from "./shop/sales.csv" with { type: "text" };
 
 const TOTALS = `
@@ -18,11 +18,23 @@ export const scheduledReport: BuiltIn = {
   version: 1,
   templateType: "bundle",
   displayName: "Scheduled report",
-  description: "Reads files of sales at set times and keeps a report by day, ready to be queried.",
+  description:
+    "Reads files of sales at set times, keeps a report by day, ready to be queried, and mails it as a workbook.",
   inputJsonSchema: inputs({
     folder: folder("sales", "Where the files of sales lie, below the organization's own folder."),
     cron: cron("0 7 * * *"),
     timezone,
+    addresses: {
+      type: "array",
+      title: "Mail addresses",
+      description: "Who gets the report as a workbook (xlsx). Nobody where there are none.",
+      items: { type: "string", format: "email", maxLength: 320 },
+      minItems: 1,
+      maxItems: 100,
+    },
+    smtp: connectionId(
+      "The SMTP connection that the mail goes by. The installation's mail server where there is none.",
+    ),
   }),
   files: [{ component: "files", name: "sales.csv", text: sales }],
   definition: {
@@ -62,6 +74,29 @@ export const scheduledReport: BuiltIn = {
                 kind: "duckdb_transform",
                 dependsOn: ["load"],
                 definition: { sql: TOTALS, output: { layer: "marts", dataset: "sales_report" } },
+              },
+              {
+                key: "workbook",
+                kind: "duckdb_transform",
+                dependsOn: ["totals"],
+                definition: {
+                  sql: "SELECT day, sales, items, revenue, best_product FROM marts.sales_report ORDER BY day",
+                  output: { connectionId: "artifact", title: "Sales report", format: "xlsx" },
+                },
+              },
+              {
+                key: "mail",
+                kind: "send_message",
+                connectionId: "{{inputs.smtp}}",
+                dependsOn: ["workbook"],
+                when: inputIsSet("addresses"),
+                definition: {
+                  // A step that is skipped is checked like any other, and a mail goes to somebody.
+                  to: `{{inputs.addresses ?? ["nobody@example.invalid"]}}`,
+                  subject: "Sales report",
+                  text: "Sales of {{steps.workbook.result.rows}} days are in the attached workbook.",
+                  attachments: [{ artifactId: "{{steps.workbook.result.output.artifactId}}" }],
+                },
               },
             ],
           },
