@@ -15,7 +15,7 @@ import { messageOf } from "./messages.ts";
 import type { FromChild, Job, Run, Start, StatementResult, ToChild } from "./protocol.ts";
 import { saveLines, sendRows } from "./rows.ts";
 import { checkKind, lastText, refuseNames, statementsOf } from "./statements.ts";
-import { copyInto, parquet, quoteName, quoteText } from "./text.ts";
+import { copyInto, distinct, parquet, quoteName, quoteText } from "./text.ts";
 import { bindNamed, bindOne, typeName } from "./values.ts";
 import { saveWorkbook } from "./workbook.ts";
 
@@ -287,15 +287,9 @@ async function columnsIn(connection: DuckDBConnection, path: string): Promise<Co
   return columns;
 }
 
-/** A name that stands twice gets a number; case does not tell names apart. */
 function distinctNames(columns: readonly Column[]): Column[] {
-  const taken = new Set<string>();
-  return columns.map((column) => {
-    let name = column.name;
-    for (let n = 1; taken.has(name.toLowerCase()); n++) name = `${column.name}_${n}`;
-    taken.add(name.toLowerCase());
-    return { ...column, name };
-  });
+  const names = distinct(columns.map(({ name }) => name));
+  return columns.map((column, at) => ({ ...column, name: names[at] ?? column.name }));
 }
 
 /** The type to store where Parquet has none of the kind. */

@@ -80,3 +80,14 @@ export function namesIn(sql: string): (name: string) => boolean {
 
 /** One statement without the semicolon at its end, so that it can stand inside of another. */
 export const withoutEnd = (sql: string): string => sql.replace(/;\s*$/, "");
+
+/** Names of columns as given, where one that stands twice gets a number; case does not tell names apart. */
+export function distinct(names: readonly string[]): string[] {
+  const taken = new Set<string>();
+  return names.map((given) => {
+    let name = given;
+    for (let n = 1; taken.has(name.toLowerCase()); n++) name = `${given}_${n}`;
+    taken.add(name.toLowerCase());
+    return name;
+  });
+}

@@ -2,6 +2,7 @@ import type { DuckDBPreparedStatement } from "@duckdb/node-api";
 import { OddValues, oddSentence } from "../base/odd-values.ts";
 import { type Cell, WorkbookWriter } from "../sheets/write/workbook-writer.ts";
 import { cellWriter } from "./cells.ts";
+import { distinct } from "./text.ts";
 
 /**
  * Writes the rows as a workbook, at most `limit`; what is to be told of them. Throws `limit_exceeded` where a sheet can't
@@ -13,7 +14,7 @@ export async function saveWorkbook(
   limit: number | null,
 ): Promise<string[]> {
   const result = await statement.stream();
-  const names = result.deduplicatedColumnNames();
+  const names = distinct(result.columnNames());
   using book = new WorkbookWriter(path, names);
   const writers = result.columnTypes().map((type) => cellWriter(type, book.styles));
   const odd = new OddValues();

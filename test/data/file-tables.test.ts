@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { connect } from "../support/connections.ts";
+import { openDecision } from "../support/decisions.ts";
 import { faultsOf, flowToEnd, makeAutomation, NOBODY } from "../support/work.ts";
 import { workbookOf } from "../support/workbook.ts";
 import { connectFolder, startData } from "./place.ts";
@@ -176,6 +177,17 @@ describe("files of a transform", () => {
     });
     const { body } = await data.owner("GET", `/api/v1/artifacts?action_run_id=${run.id}`);
     expect(body.artifacts.map(({ title }: { title: string }) => title)).toContain("Rejected records of bad");
+  });
+
+  test("of a connection that requires approval are read after the yes", async () => {
+    const guarded = await connectFolder(data.owner, "guarded");
+    await data.upload(guarded, "/a.csv", "a\n1\n");
+    await data.owner("PATCH", `/api/v1/connections/${guarded}`, { approvalRequired: "all" });
+    const file = { connectionId: guarded, path: "/a.csv" };
+    const run = await data.begin("duckdb_transform", { sql: "FROM files.a", files: { a: { file } } });
+    const { id } = await openDecision(data.app, run.id);
+    await data.owner("POST", `/api/v1/decisions/${id}/decide`, { decisionValue: "approved" });
+    expect((await data.good(run.id)).items).toEqual([{ a: 1 }]);
   });
 
   test("are checked when they are saved: names, options, connections", async () => {

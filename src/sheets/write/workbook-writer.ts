@@ -7,6 +7,8 @@ import { ZipTooLarge, ZipWriter } from "./zip-writer.ts";
 const MAX_ROWS = 1_048_576;
 const MAX_COLUMNS = 16_384;
 const MAX_CELL_CHARACTERS = 32_767;
+/** Of a column's name in a message. */
+const MAX_NAME_CHARACTERS = 100;
 /** The widths of columns go by so many rows, or as many as make about so much XML. */
 const WIDTH_ROWS = 1_000;
 const WIDTH_CHARACTERS = 8_000_000;
@@ -107,8 +109,9 @@ export class WorkbookWriter implements Disposable {
   #text(text: string, at: number): string {
     if (text.length <= MAX_CELL_CHARACTERS) return cellText(text);
     const length = text.length.toLocaleString("en");
+    const row = this.#rows === 1 ? "The header" : `Row ${this.#rows - 1}`;
     throw refusal(
-      `Row ${this.#rows - 1}, column "${this.names[at]}": the text has ${length} characters, and a cell holds 32,767. Shorten it, or use csv or parquet.`,
+      `${row}, column ${at + 1} "${this.names[at]?.slice(0, MAX_NAME_CHARACTERS)}": the text has ${length} characters, and a cell holds 32,767. Shorten it, or use csv or parquet.`,
     );
   }
 
