@@ -128,6 +128,8 @@ test("from a connection to PostgreSQL over its tables and an extract to SQL, a c
   expect((await (await take("As CSV")).text()).split(/\r?\n/)).toContain("CH,630.00");
   await page.getByRole("button", { name: "All rows" }).click();
   expect((await (await take("As Parquet")).text()).startsWith("PAR1")).toBe(true);
+  await page.getByRole("button", { name: "All rows" }).click();
+  expect((await (await take("As Excel workbook")).text()).startsWith("PK")).toBe(true);
   await page.getByRole("button", { name: "Chart" }).click();
   await page.getByRole("img", { name: "Chart of total over country, 2 points" }).waitFor();
   expect(await page.getByLabel("As", { exact: true }).inputValue()).toBe("bar");
