@@ -11,6 +11,7 @@ import { connect, trailOf } from "../support/connections.ts";
 import { stamped } from "../support/hook.ts";
 import { startWithMail } from "../support/mail.ts";
 import { eventually } from "../support/outbound.ts";
+import { startPostgres } from "../support/postgres.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { AUTOMATIONS, automationRunEnd, flowToEnd, until } from "../support/work.ts";
 
@@ -48,6 +49,7 @@ describe("the built-in bundles", () => {
     expect(list.bundles.map(({ slug }: { slug: string }) => slug)).toEqual([
       "quick-start",
       "webhook-approval",
+      "form-approval",
       "scheduled-report",
       "files-to-dataset",
       "api-to-dataset",
@@ -55,6 +57,7 @@ describe("the built-in bundles", () => {
       "commerce-dashboard",
       "drive-to-dataset",
       "bucket-to-bucket",
+      "mart-to-postgres",
     ]);
     for (const each of builtIns) {
       const faults = await templateFaults(ctx, { ...each, kind: null, inputDefaults: {} });
@@ -146,6 +149,51 @@ test("webhook intake: what a person approves becomes a row, the rest does not", 
   expect(
     await query("SELECT approved_by, payload::JSON ->> 'invoice' AS invoice FROM raw.approved_requests"),
   ).toEqual([{ approved_by: started.ids.userId, invoice: "17" }]);
+});
+
+test("requests by form: a form asks, a person decides, and what was decided is a row", async () => {
+  const { ids } = await install(started.owner, "form-approval", { title: "Ask the office" });
+  const { formUrl } = ok(await started.owner("GET", `${AUTOMATIONS}/${ids.requests}`));
+  const at = new URL(formUrl).pathname;
+  const sent = await started.owner("POST", at, { what: "A chair", amount: 120.5, neededBy: "2026-12-01" });
+  expect(sent.status).toBe(202);
+  const { items } = await until(started.owner, "/api/v1/approvals", (page) =>
+    page.items.some(({ title }: { title: string }) => title === "A chair"),
+  );
+  const question = items.find(({ title }: { title: string }) => title === "A chair");
+  ok(await started.owner("POST", `/api/v1/approvals/${question.id}/reject`, { rejectionReason: "no" }));
+  expectDone(await automationRunEnd(started.owner, sent.body.automationRunId));
+  expect(await query("SELECT asked_by, what, amount, needed_by, decision FROM raw.requests")).toEqual([
+    {
+      asked_by: "ada@example.com",
+      what: "A chair",
+      amount: 120.5,
+      needed_by: "2026-12-01",
+      decision: "rejected",
+    },
+  ]);
+});
+
+test("mart into PostgreSQL: its table has the revenue, however often it runs", async () => {
+  await using postgres = await startPostgres();
+  const { host, port, database, user, password } = postgres;
+  const connection = await connect(started.owner, {
+    name: "Warehouse",
+    provider: "postgres",
+    config: { host, port, database, sslMode: "disable" },
+    credentials: { user, password },
+  });
+  const { ids } = await install(started.owner, "mart-to-postgres", {
+    postgres: connection.id,
+    folder: "mart",
+  });
+  for (const inserted of [true, false]) {
+    const run = await flowToEnd(started.owner, ids.mart ?? "");
+    expectDone(run);
+    expect(run.result.write.output.inserted > 0).toBe(inserted);
+  }
+  const [sum] = await postgres.sql`select sum(revenue)::text as revenue from public.weir_revenue`;
+  expect(sum?.revenue).toBe("255.70");
 });
 
 test("scheduled report: it runs when its time has come", async () => {

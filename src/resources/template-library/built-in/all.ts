@@ -5,7 +5,9 @@ import { commerceDashboard } from "./commerce-dashboard.ts";
 import type { BuiltIn } from "./contract.ts";
 import { driveToDataset } from "./drive-to-dataset.ts";
 import { filesToDataset } from "./files-to-dataset.ts";
+import { formApproval } from "./form-approval.ts";
 import { httpApi } from "./http-api.ts";
+import { martToPostgres } from "./mart-to-postgres.ts";
 import { quickStart } from "./quick-start.ts";
 import { scheduledReport } from "./scheduled-report.ts";
 import { webhookApproval } from "./webhook-approval.ts";
@@ -14,6 +16,7 @@ import { webhookApproval } from "./webhook-approval.ts";
 export const builtIns: readonly BuiltIn[] = [
   quickStart,
   webhookApproval,
+  formApproval,
   scheduledReport,
   filesToDataset,
   apiToDataset,
@@ -21,5 +24,6 @@ export const builtIns: readonly BuiltIn[] = [
   commerceDashboard,
   driveToDataset,
   bucketToBucket,
+  martToPostgres,
   httpApi,
 ];

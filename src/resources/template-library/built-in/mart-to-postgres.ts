@@ -1,0 +1,86 @@
+import { type BuiltIn, connectionId, cron, folder, inputs, timezone } from "./contract.ts";
+import sales from "./shop/sales.csv" with { type: "text" };
+
+const REVENUE = `
+SELECT
+  CAST(sold_on AS DATE) AS day,
+  product,
+  CAST(sum(quantity) AS BIGINT) AS items,
+  CAST(sum(quantity * unit_price) AS DECIMAL(18,2)) AS revenue
+FROM raw.mart_sales
+GROUP BY 1, 2`.trim();
+
+export const martToPostgres: BuiltIn = {
+  id: "019b76da-a800-7000-8000-00000000000c",
+  slug: "mart-to-postgres",
+  version: 1,
+  templateType: "bundle",
+  displayName: "Mart into PostgreSQL",
+  description:
+    "Loads files of sales, sums them up, and merges the result into a table of PostgreSQL, at set times.",
+  inputJsonSchema: inputs(
+    {
+      postgres: connectionId("The PostgreSQL connection. Its user has to be allowed to write the table."),
+      table: {
+        type: "string",
+        title: "Table",
+        description: "schema.table; it is made when it is missing.",
+        minLength: 1,
+        maxLength: 200,
+        default: "public.weir_revenue",
+      },
+      folder: folder("sales", "Where the files of sales lie, below the organization's own folder."),
+      cron: cron("0 6 * * *"),
+      timezone,
+    },
+    ["postgres"],
+  ),
+  files: [{ component: "files", name: "sales.csv", text: sales }],
+  definition: {
+    components: [
+      {
+        key: "files",
+        type: "connection",
+        name: "Sales files",
+        definition: { provider: "local_files", config: { root: "{{inputs.folder}}" }, credentials: {} },
+      },
+      {
+        key: "mart",
+        type: "automation",
+        name: "Revenue into PostgreSQL",
+        definition: {
+          triggerType: "schedule",
+          description: "Loads the sales, and merges revenue by day and product into PostgreSQL.",
+          config: {
+            schedule: { cron: "{{inputs.cron}}", timezone: "{{inputs.timezone}}", catchUp: "last" },
+            steps: [
+              {
+                key: "load",
+                kind: "dlt_extract",
+                connectionId: "{{components.files.id}}",
+                definition: {
+                  dataset: "mart_sales",
+                  resources: [{ name: "mart_sales", spec: "*.csv", writeDisposition: "replace" }],
+                },
+              },
+              {
+                key: "write",
+                kind: "duckdb_transform",
+                dependsOn: ["load"],
+                definition: {
+                  sql: REVENUE,
+                  output: {
+                    connectionId: "{{inputs.postgres}}",
+                    table: "{{inputs.table}}",
+                    writeDisposition: "merge",
+                    primaryKey: ["day", "product"],
+                  },
+                },
+              },
+            ],
+          },
+        },
+      },
+    ],
+  },
+};
