@@ -10,6 +10,7 @@ import {
   type AutomationRunRow,
   automationRuns,
   type BulkItems,
+  type ItemFailure,
   type ItemsState,
   type StepState,
 } from "../resources/automations/table.ts";
@@ -254,7 +255,6 @@ export async function seenItems(
   { key, status, error }: StepState,
   items: ItemsState,
 ): Promise<JsonObject> {
-  const seenError = (error: RunError) => ({ code: error.code, message: error.message });
   const failures = await itemFailures(db, items, key);
   return {
     status,
@@ -265,12 +265,16 @@ export async function seenItems(
   };
 }
 
+const seenError = ({ code, message }: RunError) => ({ code, message });
+
 /** Of a list the result is that of its items, as where each has a run. */
 export function seenBulk(seen: JsonObject, { of }: BulkItems): JsonObject {
   const { result = null } = seen;
   if (of === "table" || !isObject(result)) return seen;
-  const { results, failures = [], ...kept } = result;
-  return { ...seen, actionRunId: null, result: results ?? kept, failures };
+  const { results, failures, ...kept } = result;
+  const named = (Array.isArray(failures) ? failures : []) as unknown as ItemFailure[];
+  const told = named.map(({ index, error }) => ({ index, error: seenError(error) }));
+  return { ...seen, actionRunId: null, result: results ?? kept, failures: told };
 }
 
 function seenResult(result: RunRow["result"]): Json {

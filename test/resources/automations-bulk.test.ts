@@ -113,7 +113,8 @@ describe("a step over a long list", () => {
     });
     const steps = [post(receiver.url, { forEach: "{{input}}", maxParallel: 20, onError: "continue" })];
     const end = { key: "stop", dependsOn: ["each"], kind: "run_script" };
-    const stop = { ...end, definition: { source: "export default () => { throw new Error('stop') }" } };
+    const source = "export default (seen) => { throw new Error(JSON.stringify(seen)) }";
+    const stop = { ...end, definition: { source, input: "{{steps.each.failures[0]}}" } };
     const flow = await makeAutomation(app.owner, { steps: [...steps, stop] });
     const first = await flowToEnd(app.owner, flow.id, { input: numbers(1_100) });
     const [each] = first.steps;
@@ -121,6 +122,11 @@ describe("a step over a long list", () => {
     const { failures, ...counts } = each.items;
     expect(counts).toEqual({ total: 1_100, pending: 0, running: 0, completed: 1_097, failed: 3 });
     expect(failures.map(({ index }: { index: number }) => index)).toEqual([1, 401, 801]);
+    const { code, message } = failures[0].error;
+    expect(JSON.parse(first.error.message.replace(/^[^{]*/, "").replace(/[^}]*$/, ""))).toEqual({
+      index: 1,
+      error: { code, message },
+    });
     isBroken = false;
     const again = created(await app.owner("POST", `${AUTOMATION_RUNS}/${first.id}/retry`));
     const second = await automationRunEnd(app.owner, again.id);
