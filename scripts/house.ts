@@ -25,13 +25,13 @@ const FLOORS: readonly (readonly [floor: string, path: RegExp])[] = [
   ["table", /^src\/(store|crypto)\/|^src\/resources\/[\w-]+\/(table|config)\.ts$/],
   [
     "context",
-    /^src\/(context|config|config-shown|folder|installation|own-services|authorities|reset-requests)\.ts$/,
+    /^src\/(context|config|config-shown|folder|installation|own-names|own-services|authorities|reset-requests)\.ts$/,
   ],
   ["wire", /^src\/resources\/[\w-]+\/wire(-\w+)?\.ts$/],
   ["service", /^src\/(?:queue|flows|resources\/[\w-]+)\/(?!(?:routes|page)\.)[\w./-]+\.ts$/],
   ["edge", /^src\/(http|engine)\//],
   ["routes", /^src\/resources\/[\w-]+\/(?:routes|page)\.ts$/],
-  ["top", /^src\/(app|server|calls)\.ts$/],
+  ["top", /^src\/(app|open-lake|server|calls)\.ts$/],
   ["command", /^src\/(cli\/|main\.ts$)/],
 ];
 

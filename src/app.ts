@@ -1,12 +1,9 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { desc, isNull } from "drizzle-orm";
 import { readAuthorities, trustAuthorities } from "./authorities.ts";
 import { type Clock, type CorrectableClock, correctable, systemClock } from "./base/clock.ts";
 import { type EgressOptions, openEgress } from "./base/egress.ts";
-import { toOwn } from "./base/egress-gate.ts";
-import { AppError } from "./base/errors.ts";
 import { type Ids, idsBy } from "./base/ids.ts";
 import { openLimiter } from "./base/limit.ts";
 import type { Log } from "./base/log.ts";
@@ -18,7 +15,7 @@ import { openSignals } from "./base/signals.ts";
 import type { ReachablePaths } from "./base/walls.ts";
 import { openCharts } from "./charts/charts.ts";
 import { openCompute } from "./compute/compute.ts";
-import { type Config, ConfigError, type Secrets, schemeOf } from "./config.ts";
+import { type Config, type Secrets, schemeOf } from "./config.ts";
 import type { App } from "./context.ts";
 import { openKeys } from "./engine/keys.ts";
 import { openTracer } from "./engine/tracer.ts";
@@ -28,25 +25,20 @@ import { runFollowers } from "./flows/run-followers.ts";
 import { type DataFolder, openDataFolder } from "./folder.ts";
 import { checkInstallation, locationsOf, readInstallation, recordInstallation } from "./installation.ts";
 import { awayFrom } from "./lake/away-from.ts";
-import { openFolderBlobs } from "./lake/blobs.ts";
-import { type BucketLake, openBucketLake } from "./lake/bucket.ts";
-import { openFolderLake, WORK } from "./lake/folder.ts";
-import { blobsTogether, lakeTogether } from "./lake/together.ts";
+import { WORK } from "./lake/folder.ts";
 import { openSmtp } from "./mail/smtp.ts";
 import { openModels } from "./models/registry.ts";
+import { hasFiles, hasIn, openLake } from "./open-lake.ts";
 import { ownServices } from "./own-services.ts";
 import { providers } from "./providers/registry.ts";
-import type { S3Config, S3Credentials } from "./providers/s3/shape.ts";
 import { openReader } from "./reader/reader.ts";
-import { lakeFiles } from "./resources/datasets/table.ts";
 import { openOrganizationEgress } from "./resources/organizations/egress.ts";
 import { openScripts } from "./scripts/scripts.ts";
 import { openSearch } from "./search/search.ts";
 import { openSheets } from "./sheets/sheets.ts";
-import { bytesOf, openSql } from "./sql/sql.ts";
+import { openSql } from "./sql/sql.ts";
 import { migrations } from "./store/migrations.ts";
 import { Peers, setClock } from "./store/peers.ts";
-import { installationId } from "./store/settings.ts";
 import { openRemoteStore, openStore, type Store } from "./store/store.ts";
 import { version } from "./version.ts";
 
@@ -192,7 +184,7 @@ async function build(parts: Ground): Promise<Opened> {
       tavilyUrl: config.tavilyUrl,
       egress,
     }),
-    ...(await lakeOf({
+    ...(await openLake({
       folder,
       config,
       secrets,
@@ -253,22 +245,6 @@ function lakePaths({ lake, scratch }: DataFolder): ReachablePaths {
   return { read: [lake, copies], write };
 }
 
-/** After the statement's own time a copy of a file is kept for the work around it. */
-const COPY_GRACE_MS = 10 * 60 * 1000;
-
-interface LakeParts {
-  folder: DataFolder;
-  config: Config;
-  secrets: Secrets;
-  store: Store;
-  peers: Peers | null;
-  isLakeNew: boolean;
-  clock: Clock;
-  ids: Ids;
-  egress: EgressOptions;
-  signal: AbortSignal;
-}
-
 /** Where a lake is, as processes that share one have to agree on it; empty for that of the data directory. */
 const lakeName = ({ lakeUrl, lakeEndpoint }: Config): string =>
   lakeUrl === null ? "" : `${lakeUrl}${lakeEndpoint === null ? "" : ` at ${withoutSecrets(lakeEndpoint)}`}`;
@@ -280,99 +256,6 @@ async function openPeers({ store, folder, clock, ids, config }: Omit<Ground, "pe
   const own = { id: ids.uuid(), host, pid: process.pid, version, folderId: folder.id, lake };
   return new Peers(store, clock, own);
 }
-
-/**
- * The lake and the blob store of large artifacts: of the data directory, or of the bucket that is set; artifacts lie there
- * where the database is elsewhere, too. Throws `ConfigError` where the bucket can't be used.
- */
-async function lakeOf(parts: LakeParts): Promise<Pick<App, "lake" | "artifacts">> {
-  const { folder, store, peers, isLakeNew } = parts;
-  const bucket = await bucketOf(parts);
-  if (isLakeNew && bucket === null && !store.remote && !(await hasFiles(store, hasIn(folder))))
-    throw otherLake(folder.lake);
-  const lake = bucket ?? openFolderLake(folder.lake);
-  const artifacts = bucket && store.remote ? bucket.blobs("artifacts") : openFolderBlobs(folder.artifacts);
-  if (peers === null || bucket) return { lake, artifacts };
-  return { lake: lakeTogether(lake, peers), artifacts: blobsTogether(artifacts, peers) };
-}
-
-/** The bucket that is set for the lake, and what may be reached to get there; null where none is. */
-export function bucketSettings({ lakeUrl, lakeEndpoint, lakeRegion }: Config, secrets: Secrets) {
-  const { lakeAccessKeyId: accessKeyId, lakeSecretAccessKey: secretAccessKey, lakeSessionToken } = secrets;
-  if (lakeUrl === null || accessKeyId === null || secretAccessKey === null) return null;
-  const [bucket = "", ...prefix] = lakeUrl.replace("s3://", "").split("/");
-  const config: S3Config = {
-    bucket,
-    prefix: prefix.join("/"),
-    ...(lakeEndpoint ? { endpointUrl: lakeEndpoint } : {}),
-    ...(lakeRegion ? { region: lakeRegion } : {}),
-  };
-  const credentials: S3Credentials = {
-    accessKeyId,
-    secretAccessKey,
-    ...(lakeSessionToken ? { sessionToken: lakeSessionToken } : {}),
-  };
-  return { config, credentials };
-}
-
-async function bucketOf({
-  folder,
-  config,
-  secrets,
-  store,
-  egress,
-  isLakeNew,
-  ...parts
-}: LakeParts): Promise<BucketLake | null> {
-  const bucket = bucketSettings(config, secrets);
-  if (bucket === null) return null;
-  const lake = openBucketLake({
-    ...parts,
-    config: bucket.config,
-    credentials: bucket.credentials,
-    folder: join(folder.scratch, "lake"),
-    cacheBytes: bytesOf(config.lakeCache),
-    graceMs: config.sqlTimeoutSeconds * 1000 + COPY_GRACE_MS,
-    egress: openEgress(toOwn(egress, config.lakeEndpoint)),
-  });
-  try {
-    await lake.claim(await installationId(store, parts.ids), async () => {
-      if (isLakeNew && !(await hasFiles(store, lake.has))) throw otherLake(config.lakeUrl ?? "");
-    });
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    throw new ConfigError(`WEIR_LAKE_URL: ${error.message}`);
-  }
-  return lake;
-}
-
-/** So many of the newest files tell whether this is their lake. */
-const FILES_LOOKED_FOR = 20;
-
-type HasFile = (path: string) => boolean | Promise<boolean>;
-
-/** False where the database names files and none of the newest is in the lake, which is another one then. */
-async function hasFiles({ db }: Store, has: HasFile): Promise<boolean> {
-  const { id, path, removedAt } = lakeFiles;
-  const files = await db
-    .select({ path })
-    .from(lakeFiles)
-    .where(isNull(removedAt))
-    .orderBy(desc(id))
-    .limit(FILES_LOOKED_FOR);
-  for (const file of files) if (await has(file.path)) return true;
-  return files.length === 0;
-}
-
-const hasIn =
-  ({ lake }: DataFolder): HasFile =>
-  (path) =>
-    existsSync(join(lake, path));
-
-const otherLake = (location: string) =>
-  new ConfigError(
-    `None of the lake's files are in ${location}. Set WEIR_LAKE_URL to the bucket that they are in, or, if they really are gone, run weir config accept.`,
-  );
 
 /** Null where none is set; of its three settings none stands alone. */
 function providerOf(config: Config, secrets: Secrets, egress: EgressOptions, clock: Clock) {

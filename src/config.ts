@@ -23,6 +23,7 @@ import {
   url,
   yes,
 } from "./base/setting.ts";
+import { OWN_NAMES } from "./own-names.ts";
 import { PLANS, type Plan } from "./resources/organizations/table.ts";
 
 /** Everything the operator can set (docs/decisions/one-file.md), checked. Secrets are apart, in `Secrets`. */
@@ -166,12 +167,6 @@ type Sources = Readonly<Record<string, string | undefined>>;
 
 /** At once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h (docs/decisions/webhooks-in.md). */
 const WEBHOOK_SCHEDULE = [0, 5, 300, 1800, 7200, 18_000, 36_000, 36_000] as const;
-
-/** What our own paths begin with, those of the page too: no base path does (test/http/base-path.test.ts). */
-const OWN_NAMES =
-  "api assets device docs f forgot health invitations invite login mcp metrics reset setup sign-in webhooks access actions agents approvals artifacts automation-runs automations bundles catalog chat connections dashboards datasets dead-letters deliveries events installation link organization runs sql team templates".split(
-    " ",
-  );
 
 /** Where each setting comes from, and how it is read. `flag` settings may stand on the command line. */
 export const SETTINGS = {

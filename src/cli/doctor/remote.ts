@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { eq, isNull } from "drizzle-orm";
-import { bucketSettings } from "../../app.ts";
 import { readAuthorities } from "../../authorities.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { openEgress } from "../../base/egress.ts";
@@ -9,6 +8,7 @@ import { toOwn } from "../../base/egress-gate.ts";
 import { systemIds } from "../../base/ids.ts";
 import type { Config, Secrets } from "../../config.ts";
 import { probeBucket } from "../../lake/probe.ts";
+import { bucketSettings } from "../../open-lake.ts";
 import { lakeFiles } from "../../resources/datasets/table.ts";
 import { askTime, type ProcessRow } from "../../store/processes.ts";
 import { glimpse } from "../../store/remote.ts";
