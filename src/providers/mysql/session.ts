@@ -53,7 +53,7 @@ const WRITING =
 /** A session that writes and has died without a word holds its locks no longer than this. */
 const DEAD_PEER_SECONDS = 600;
 
-/** Connects and begins: a read-only transaction on a snapshot, or one that may write. Throws what `toFailure` makes, and the signal's reason. */
+/** Connects, and begins where it only reads: who writes begins when the rows are staged. Throws what `toFailure` makes, and the signal's reason. */
 export async function openSession(
   link: MysqlLink,
   statementTimeoutMs: number,
@@ -101,7 +101,7 @@ async function begin(
       `SET SESSION sql_mode = ${mayWrite ? WRITING : READING}${wait}, time_zone = '+00:00', net_write_timeout = ${SLOW_READER_SECONDS}, ${limit}`,
     );
     await session.rows("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-    await session.begin();
+    if (!mayWrite) await session.begin();
     return session;
   } catch (error) {
     await session.close();

@@ -223,7 +223,6 @@ async function write(link: MysqlLink, work: Work, rows: AsyncIterable<Uint8Array
   try {
     const done = await lockedDone(session, work);
     if (done) return done;
-    await session.commit();
     const all = await stage(session, link, work, rows);
     await session.begin();
     counts = { rows: all, ...(await change(session, work)) };

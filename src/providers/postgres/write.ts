@@ -30,7 +30,6 @@ export async function openTarget(link: PostgresLink, load: TableLoad): Promise<T
     const target = await findTarget(session, link, load);
     await makeLoads(session, target);
     const done = await findDone(session, target, load.loadId);
-    await session.commit();
     const name = `${target.schema}.${target.table}`;
     return {
       name,
@@ -152,6 +151,7 @@ async function makeLoads(session: Session, target: Target): Promise<void> {
   await session.rows(lockOf(`weir ${target.schema}`));
   try {
     await session.change(sql);
+    await session.commit();
   } catch (error) {
     if (sqlState(error) !== "42501") throw error;
     throw new AppError(
