@@ -89,7 +89,7 @@ test("a long list goes on after kill -9, wherever in it: no item is lost, and no
   const definition = { url: receiver.url, method: "POST", body, responseExtract: "index" };
   const step = { key: "each", forEach: "{{input}}", maxParallel: 40, kind: "http_request", definition };
   const flow = created(await server.owner("POST", AUTOMATIONS, { name: "Long", config: { steps: [step] } }));
-  const input = Array.from({ length: 1_100 }, (_, index) => `item ${index}`);
+  const input = Array.from({ length: 990 }, (_, index) => `item ${index}`);
   const { id } = created(await server.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input }));
   // About where the next part of the list is laid out.
   for (const reached of [10, 455, 490, 960]) {
@@ -104,20 +104,20 @@ test("a long list goes on after kill -9, wherever in it: no item is lost, and no
   );
   expect(run).toMatchObject({
     status: "completed",
-    steps: [{ items: { total: 1_100, completed: 1_100, failed: 0 } }],
+    steps: [{ items: { total: 990, completed: 990, failed: 0 } }],
   });
   expect(run.result.map(({ extracted }: { extracted: number }) => extracted)).toEqual(
     input.map((_, index) => index),
   );
   let interrupts = 0;
-  for (let offset = 0; offset < 1_100; offset += 100) {
+  for (let offset = 0; offset < 990; offset += 100) {
     const page = (await server.owner("GET", `${RUNS}?automation_run_id=${id}&limit=100&offset=${offset}`))
       .body;
-    expect(page.total).toBe(1_100);
+    expect(page.total).toBe(990);
     for (const { interruptCount } of page.runs) interrupts += interruptCount;
   }
   const extra = [...got.values()].reduce((sum, times) => sum + times - 1, 0);
-  expect([got.size, extra <= interrupts]).toEqual([1_100, true]);
+  expect([got.size, extra <= interrupts]).toEqual([990, true]);
 }, 300_000);
 
 test("told to stop, the server ends well, and what it did not finish goes on as if nothing had been", async () => {

@@ -58,6 +58,7 @@ describe("creating a schedule", () => {
       templateId: null,
       tenantId: app.ids.organizationId,
       webhookUrl: null,
+      formUrl: null,
       nextRunAt: expect.stringMatching(/^20\d\d-\d\d-\d\dT0[45]:00:00\.000Z$/),
       latestRun: null,
       createdAt: expect.any(String),

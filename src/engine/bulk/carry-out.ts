@@ -40,7 +40,7 @@ export async function carryOutBulk(setting: Setting): Promise<Outcome | null> {
   const source = await openSource(ctx, run, opened.context, items);
   const done = await findDone(ctx.db, { runId, key: run.stepKey ?? "" });
   const lost = () => control.abort(new Ended("lost"));
-  const results = openResults(ctx, run, { runId, done, lost });
+  const results = openResults(ctx, run, { runId, total: source.total, done, lost });
   const isStopped = () => bulk?.goesOn !== true && done.failed > 0;
   const deadlines = openDeadlines(ctx.clock, signal);
   const isDone = (index: number) => done.has(index);

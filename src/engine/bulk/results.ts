@@ -17,7 +17,10 @@ const FLUSH_CHARACTERS = 1024 * 1024;
 const MAX_UNWRITTEN = 2_000;
 /** How far the step has come is shown so often. */
 const SHOW_MS = 1_000;
-/** After so long with no end of the process those before count no more. */
+/** Interruptions before count no more once a process has carried out so many items, or this part of them, … */
+const STEADY_ITEMS = 100;
+const STEADY_PART = 0.01;
+/** … or has gone on for so long. */
 const STEADY_MS = 60_000;
 
 /** Writes down what becomes of items: what a kill takes back is what came in the last moment. */
@@ -33,7 +36,7 @@ export interface Results {
 export function openResults(
   ctx: Context,
   run: RunRow,
-  { runId, done, lost }: { runId: string; done: Done; lost(): void },
+  { runId, total, done, lost }: { runId: string; total: number; done: Done; lost(): void },
 ): Results {
   const step = { runId, key: run.stepKey ?? "" };
   let unwritten: ItemResult[] = [];
@@ -44,6 +47,7 @@ export function openResults(
   let failure: { error: unknown } | null = null;
   let shownAt = 0;
   const steadyAt = ctx.clock.monotonic() + STEADY_MS;
+  const steadyItems = done.completed + done.failed + Math.max(STEADY_ITEMS, total * STEADY_PART);
   let isSteady = run.interruptCount === 0;
 
   const flush = async (isLast: boolean) => {
@@ -58,7 +62,7 @@ export function openResults(
       await appendResults(tx, step, results);
       for (const artifact of artifacts) await insertArtifact(tx, artifact);
       if (isShown) await bulkMoved(tx, run, { completed, failed });
-      if (isSteady || now < steadyAt) return;
+      if (isSteady || (now < steadyAt && completed + failed < steadyItems)) return;
       await forgetInterrupts(tx, run);
       tx.afterCommit(() => {
         isSteady = true;

@@ -25,7 +25,7 @@ export async function noticeApproval(
   );
   if (tx.mailer === null && deciders.length > 0)
     tx.afterCommit(() =>
-      tx.log.write("warn", "approval not mailed", { decisionId: id, reason: NO_MAIL_SERVER }),
+      tx.log.write("info", "approval not mailed", { decisionId: id, reason: NO_MAIL_SERVER }),
     );
   const facts = { decisions: [id] };
   await putGrouped(tx, automationId ?? "", others, { kind: "approval.open", automationId, facts });
