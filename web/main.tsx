@@ -15,9 +15,11 @@ const isBelow = `${location.pathname}/`.startsWith(`${base}/`);
 if (!isBelow) location.replace(base + location.pathname + location.search);
 else fetchPages(location.pathname.slice(base.length) || "/");
 const box = document.getElementById("page");
-if (box && isBelow) {
+if (box && isBelow) void draw(box);
+
+async function draw(page: HTMLElement) {
   await followLink();
-  createRoot(box).render(
+  createRoot(page).render(
     <QueryClientProvider client={client}>
       <App />
     </QueryClientProvider>,

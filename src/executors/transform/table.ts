@@ -26,7 +26,7 @@ export const TableOutput = object(
     primaryKey: optional(
       described(
         "Columns that tell rows apart; a table that is made gets it as its primary key",
-        Type.Array(Type.String({ minLength: 1 }), { maxItems: 16 }),
+        Type.Array(Type.String({ minLength: 1 }), { maxItems: 32 }),
       ),
     ),
     create: optional(described("Makes the table where it is missing", Type.Boolean({ default: true }))),

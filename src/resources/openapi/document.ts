@@ -70,6 +70,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Datasets: "Tables of the lake, which extracts and transforms fill.",
   "Device sign-in": "Letting in a client that has no browser, such as the command line (RFC 8628).",
   Sync: "Datasets copied from one organization to another.",
+  Notices: "Mails and messages about runs that fail and approvals that wait, and who gets them.",
   MCP: "The organization's tools for agents outside of Weir, by the Model Context Protocol.",
   Slack: "Commands, buttons and mentions of Slack, done as the person behind them.",
   "Dead letters": "Deliveries that failed for good, to be looked at and tried again.",
