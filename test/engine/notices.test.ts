@@ -70,7 +70,15 @@ test("of two processes one sends each mail", async () => {
 }, 120_000);
 
 test("a mail server that stalls delays neither runs nor posts, nor what other organizations post", async () => {
-  await using peer = await startSmtp({ onConnect: () => undefined });
+  const stalled: (() => void)[] = [];
+  let isOver = false;
+  await using peer = await startSmtp({
+    onConnect(_, done) {
+      const end = () => done(new Error("No more today"));
+      if (isOver) end();
+      else stalled.push(end);
+    },
+  });
   await using receiver = startReceiver();
   const egress = { allow: [], self: () => null };
   const url = `smtp://127.0.0.1:${peer.port}?tls=off`;
@@ -88,8 +96,10 @@ test("a mail server that stalls delays neither runs nor posts, nor what other or
     await flowToEnd(call, posted.id);
   }
   await eventually(() => receiver.got.length === 2);
-  expect(await inHand()).toHaveLength(2);
-  expect(app.logged.filter((line) => line.includes('"notice sent"'))).toHaveLength(2);
+  await eventually(() => app.logged.filter((line) => line.includes('"notice sent"')).length === 2);
+  await eventually(async () => (await inHand()).length === 2);
+  isOver = true;
+  for (const end of stalled) end();
 });
 
 test("a mail server that is down is tried again, and the log says each time why", async () => {

@@ -5,6 +5,7 @@ import { hasMariadb, startMariadb } from "../support/mariadb.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { startInstallation } from "../support/process.ts";
 import { startRelay } from "../support/relay.ts";
+import { scaled } from "../support/scale.ts";
 import { RUNS, runEnd } from "../support/work.ts";
 
 setDefaultTimeout(180_000);
@@ -63,7 +64,8 @@ async function openMariadb(): Promise<Destination> {
   };
 }
 
-const ROWS = 150_000;
+const ROWS = scaled(20_000, 150_000);
+const LAST = ROWS - 1;
 const SQL = `select i as id, 'new ' || i as v from range(${ROWS}) t(i)`;
 const SUMS = "select count(*), count(distinct id), count(case when v like 'new%' then 1 end) from t";
 
@@ -85,7 +87,7 @@ const SYSTEMS: [name: string, open: () => Promise<Destination>, phases: Record<D
     "PostgreSQL",
     openPostgres,
     {
-      append: ["COPY ", '149999,"new 149999"', '_weir_loads" (load_id', COMMITTED],
+      append: ["COPY ", `${LAST},"new ${LAST}"`, '_weir_loads" (load_id', COMMITTED],
       replace: ["CREATE TEMP", "DELETE FROM", "OVERRIDING", COMMITTED],
       merge: ["LOCK TABLE", "UPDATE", COMMITTED],
     },
@@ -96,7 +98,7 @@ if (hasMariadb)
     "MariaDB",
     openMariadb,
     {
-      append: ["CREATE TEMPORARY", "(149999,", "INSERT INTO `shop`.`t`", "COMMIT"],
+      append: ["CREATE TEMPORARY", `(${LAST},`, "INSERT INTO `shop`.`t`", "COMMIT"],
       replace: ["DELETE FROM", "INSERT INTO `shop`.`t`", "INSERT INTO `shop`.`_weir_loads`", "COMMIT"],
       merge: ["UPDATE", "NOT EXISTS", "COMMIT"],
     },
@@ -181,7 +183,7 @@ describe.each(SYSTEMS)("%s", (_, open, phases) => {
 
   test("a connection lost midway fails the try, and the next one writes all", async () => {
     const start = await begin("merge", { retry: { maxAttempts: 2, backoffSeconds: [0] } });
-    const reached = relay.at("149999,", "cut");
+    const reached = relay.at(`${LAST},`, "cut");
     const id = await start();
     await reached;
     await completed(id, "merge");

@@ -4,6 +4,7 @@ import { connectPostgres, startData } from "../data/place.ts";
 import { connect } from "../support/connections.ts";
 import { hasMariadb, startMariadb } from "../support/mariadb.ts";
 import { startPostgres } from "../support/postgres.ts";
+import { scaled } from "../support/scale.ts";
 
 setDefaultTimeout(300_000);
 
@@ -144,7 +145,7 @@ const canonical = (text: unknown): unknown => {
 };
 
 const SYSTEMS = hasMariadb ? ["PostgreSQL", "MariaDB"] : ["PostgreSQL"];
-const RUNS = 12;
+const RUNS = scaled(2, 30);
 
 describe.each(SYSTEMS)("%s", (system) => {
   const isPostgres = system === "PostgreSQL";

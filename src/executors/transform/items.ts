@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import { AppError } from "../../base/errors.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import type { SqlJob } from "../../sql/contract.ts";
+import type { Done } from "../contract.ts";
+import { asJson, newRows, testRows, type Work } from "./work.ts";
+
+/** Rows of a result. */
+const MAX_ITEMS = 100_000;
+/** Rows up to this long are read, and stand in an artifact of their own; longer ones are the result's artifact. */
+const MAX_READ_CHARACTERS = 200 * 1024;
+
+/** The rows as the result. Long ones come as `items`, the texts of their JSON. */
+export async function intoResult(work: Work, job: SqlJob): Promise<Done & { items?: string[] }> {
+  const { ctx, definition } = work;
+  const maxRows = Math.min(definition.maxRows ?? MAX_ITEMS, MAX_ITEMS);
+  const asked = definition.tests ? await testedRows(work, job) : job;
+  const { columns, rows, truncated, json } = await ctx.sql.queryText(asked, maxRows);
+  if (truncated && rows < maxRows)
+    throw new AppError(
+      "result_too_large",
+      `The first ${rows} rows are as much as a result takes. Ask for fewer or shorter ones, or give an output.`,
+    );
+  const warning = `Only the first ${rows} rows were kept.`;
+  if (truncated) ctx.log("warn", warning);
+  else ctx.log("info", `${rows} rows.`);
+  const shown = columns.map(asJson);
+  const result = { rows, columns: shown, output: null, ...(truncated ? { warnings: [warning] } : {}) };
+  const characters = json.reduce((sum, text) => sum + text.length, 0);
+  if (characters > MAX_READ_CHARACTERS) return { result, items: json };
+  const items: Json = JSON.parse(json.join(""));
+  const data = { columns: shown, rows: items, truncated };
+  return { result: { ...result, items }, artifacts: [{ title: "Rows", kind: "json", data }] };
+}
+
+/** A result whose items are not looked at. */
+export function wholeResult(
+  result: JsonObject & { rows?: Json },
+  items: readonly string[],
+): Pick<Done, "result" | "whole"> {
+  const head = JSON.stringify(result).slice(0, -1);
+  const json = Buffer.concat([head, ',"items":', ...items, "}"].map((text) => Buffer.from(text)));
+  const fields = { ...result, items: `list of ${Number(result.rows)}` };
+  return { result: fields, whole: { json, summary: { fields, large: ["items"] } } };
+}
+
+/** The rows, once they are there and the tests have seen them. */
+async function testedRows(work: Work, job: SqlJob): Promise<SqlJob> {
+  const { ctx, tables } = work;
+  const made = await ctx.sql.materialize(job, join(await ctx.workFolder(), "rows"));
+  const output = newRows(made);
+  await testRows(work, tables, [output]);
+  return { tables: [output], sql: "FROM output", signal: ctx.signal };
+}

@@ -1,0 +1,79 @@
+import { join } from "node:path";
+import type { Json, JsonObject } from "../../base/json.ts";
+import type { LakeTable } from "../../lake/contract.ts";
+import { lakeJob } from "../../lake/views.ts";
+import type { Column, SqlFile, SqlJob, SqlTable, WriteOptions } from "../../sql/contract.ts";
+import type { RunContext } from "../contract.ts";
+import { FILES_LAYER } from "./files.ts";
+import { runTests, type TransformTest } from "./tests.ts";
+
+export interface Work {
+  ctx: RunContext;
+  /** All that the organization has, as the last commits left it. */
+  tables: readonly LakeTable[];
+  /** Those that were read from files. */
+  files: readonly SqlTable[];
+  definition: { maxRows?: number; tests?: readonly TransformTest[]; parameters?: Record<string, Json> };
+}
+
+/** SQL with the tables that it may speak of, and past states of them. */
+export async function jobOf(
+  { ctx, files }: Work,
+  given: string,
+  parameters: Record<string, Json>,
+  tables: readonly LakeTable[],
+  own: readonly SqlTable[] = [],
+): Promise<SqlJob> {
+  const { job } = await lakeJob(ctx.lake, tables, given, parameters);
+  const isFile = ({ layer, name }: SqlTable) =>
+    layer === FILES_LAYER && files.some((file) => file.name.toLowerCase() === name.toLowerCase());
+  const lake = job.tables.filter((table) => !isFile(table));
+  return { ...job, tables: [...lake, ...files, ...own], signal: ctx.signal };
+}
+
+/** The rows of an output that is no dataset, once the tests have seen them. */
+export async function madeRows(work: Work, job: SqlJob, options: WriteOptions = {}) {
+  const { ctx, tables, definition } = work;
+  const { maxRows } = definition;
+  const limit = maxRows === undefined ? {} : { limit: maxRows };
+  const made = await ctx.sql.materialize(job, join(await ctx.workFolder(), "made"), { ...options, ...limit });
+  const rows = rowsOf(made);
+  const table = newRows(made);
+  await testRows(work, tables, [table]);
+  return { made, rows, table, warnings: endWarnings(ctx, rows, maxRows) };
+}
+
+/** What has to be told where the rows end at `maxRows`. */
+export function endWarnings({ log }: RunContext, rows: number, maxRows: number | undefined): string[] {
+  if (rows !== maxRows) return [];
+  const warning = `The rows end at maxRows, ${maxRows}; there may be more.`;
+  log("warn", warning);
+  return [warning];
+}
+
+export const rowsOf = ({ files }: { files: readonly SqlFile[] }): number =>
+  files.reduce((sum, file) => sum + file.rows, 0);
+
+/** What the SQL gave, as tests see it. */
+export const newRows = ({ columns, files }: { columns: Column[]; files: SqlFile[] }): SqlTable => ({
+  layer: "main",
+  name: "output",
+  columns,
+  files: files.map((file) => file.path),
+});
+
+export async function testRows(
+  work: Work,
+  tables: readonly LakeTable[],
+  own: readonly SqlTable[],
+): Promise<void> {
+  const { ctx, definition } = work;
+  const { tests = [], parameters = {} } = definition;
+  if (tests.length === 0) return;
+  ctx.progress({ phase: "test", total: tests.length, unit: "tests" });
+  await runTests(ctx.sql, tests, (test) =>
+    jobOf(work, test.sql, { ...parameters, ...test.parameters }, tables, own),
+  );
+}
+
+export const asJson = ({ name, dataType, nullable }: Column): JsonObject => ({ name, dataType, nullable });
