@@ -1,5 +1,6 @@
 import type { ComponentType } from "react";
 import { Later, type Part, part } from "./parts/base/later.tsx";
+import { LostPage } from "./parts/base/lost-page.tsx";
 
 type PathParams = Record<string, string>;
 type Load = () => Promise<{ default: ComponentType<never> }>;
@@ -16,7 +17,7 @@ const route = (path: string, load: Load): PageRoute => ({
 });
 
 export const PageOf = ({ route: { page }, given }: { route: PageRoute; given: PathParams }) => (
-  <Later of={page} given={given} />
+  <Later of={page} given={given} lost={<LostPage />} />
 );
 
 /** Every page of ours; the code of each is a file of its own. */

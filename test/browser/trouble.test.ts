@@ -50,6 +50,22 @@ describe("a session that ends in mid-work", () => {
   });
 });
 
+test("a page whose code could not be fetched comes by itself once the server answers", async () => {
+  await using weir = await startApp();
+  await using line = await startLine(Number(new URL(weir.origin).port));
+  await using ada = await openAs(line.origin);
+  const { page } = ada;
+  await page.goto(`${line.origin}/actions/new?kind=conditional_branch`);
+  await page.getByRole("textbox", { name: "Name", exact: true }).fill("Begun too early");
+  const isCode = (request: { url(): string }) => /\/assets\/action-[^/]*\.js/.test(request.url());
+  const lost = page.waitForEvent("requestfailed", isCode);
+  line.cut();
+  await lost;
+  line.mend();
+  await page.getByRole("button", { name: "Create the action" }).click();
+  await page.getByRole("heading", { name: "Begun too early" }).waitFor();
+});
+
 test("a server that goes away and comes back: the page says so, keeps what was typed, and shows what happened meanwhile", async () => {
   await using weir = await startApp();
   await using line = await startLine(Number(new URL(weir.origin).port));
