@@ -82,6 +82,24 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
     ]);
   });
 
+  test("numbers in JSON are refused only where a double or 64 bits would change them", async () => {
+    const bears = [
+      "-0.0000010000000000000002",
+      "18446744073709551615",
+      "5e-324",
+      "123456789.12345678",
+      "1e300",
+    ];
+    const json = (numbers: string[]) => `select '{"n9999999999999999999999": [${numbers}]}'::json as doc`;
+    await write(json(bears), to("docs"));
+    expect(await rows("SELECT count(*) FROM docs")).toEqual([["1"]]);
+    for (const number of ["0.10000000000000001", "18446744073709551616", "1e999", "1.5e-400"])
+      expect([number, (await fails(json([number]), to("more"))).code]).toEqual([
+        number,
+        "schema_contract_violation",
+      ]);
+  });
+
   test("a value that a column would round, cut or fold is refused, and nothing is written", async () => {
     await db.run(
       `CREATE TABLE t (price decimal(10,2), word varchar(3), at datetime(3), ratio float, small smallint, day date, whole int,

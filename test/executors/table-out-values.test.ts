@@ -208,7 +208,7 @@ describe.each(SYSTEMS)("%s", (system) => {
           plain(await data.rows(shown(sql))),
         );
       }),
-      { numRuns: RUNS },
+      { numRuns: RUNS, endOnFailure: true },
     );
   });
 });

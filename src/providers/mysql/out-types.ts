@@ -176,9 +176,22 @@ const finer = (micros: string, fraction: number | null): Misfit[] =>
         ),
       ];
 
-/** The server keeps numbers in JSON as doubles, or as whole ones of 64 bits. */
+/** The digits of a number that count: without sign, dot and exponent, and without zeros at both ends. */
+const digitsOf = (number: string) =>
+  `trim(regexp_replace(regexp_replace(${number}, '[eE].*', ''), '[-.]', '', 'g'), '0')`;
+const BARE = `regexp_replace(${TEXT_OF}, '"(\\\\.|[^"\\\\])*"', '""', 'g')`;
+const IS_WHOLE =
+  "coalesce(TRY_CAST(n AS HUGEINT) BETWEEN -9223372036854775808 AND 18446744073709551615, false)";
+
+/**
+ * The server keeps numbers in JSON as doubles, or as whole ones of 64 bits. Those that could be of neither are long,
+ * or have a large exponent.
+ */
 const LONG_NUMBERS = bad(
-  `regexp_matches(regexp_replace(${TEXT_OF}, '"(\\\\.|[^"\\\\])*"', '', 'g'), '[0-9]{20,}|[.][0-9]{18,}')`,
+  `regexp_matches(${BARE}, '[0-9.]{17,}|[eE][+-]?[0-9]{3}') AND len(list_filter(
+    regexp_extract_all(${BARE}, '-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?'),
+    lambda n: NOT (regexp_full_match(n, '-?[0-9]+') AND ${IS_WHOLE})
+      AND ${digitsOf("n")} IS DISTINCT FROM ${digitsOf("CAST(TRY_CAST(n AS DOUBLE) AS VARCHAR)")})) > 0`,
   "JSON with a number that the server would round",
 );
 
