@@ -94,6 +94,8 @@ async function runTests(paths: readonly string[], { workers, isRecorded }: Way):
         process.execPath,
         "test",
         `--parallel=${workers}`,
+        // A worker loads what tests import once. What they set, they set back.
+        "--no-isolate",
         // A server that a test started goes with it, however the run ends.
         "--no-orphans",
         `--timeout=${TEST_TIMEOUT_MS}`,

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { calls, says, startModel } from "../peers/model.ts";
+import { deepTest } from "../support/scale.ts";
 import { bareMachine, type Ended, unshared } from "./executable.ts";
 
 const STEPS = [
@@ -67,7 +68,7 @@ describe("weir demo --once", () => {
     expect(readdirSync(machine.temporary)).toEqual([]);
   });
 
-  test("goes on from where it was when it is run again on the same data", async () => {
+  deepTest("goes on from where it was when it is run again on the same data", async () => {
     await using machine = bareMachine();
     expect((await machine.run(["demo", "--once", "--data", "shop"])).code).toBe(0);
     const again = await machine.run(["demo", "--once", "--json", "--data", "shop"]);
@@ -81,7 +82,7 @@ describe("weir demo --once", () => {
     expect(await machine.run(["events", "verify", "--data", "shop"])).toMatchObject({ code: 0 });
   });
 
-  test("says in words that the second load is incremental, and where things are", async () => {
+  deepTest("says in words that the second load is incremental, and where things are", async () => {
     await using machine = bareMachine();
     const { code, out, err } = await machine.run(["demo", "--once"]);
     expect([code, err]).toEqual([0, ""]);
@@ -124,18 +125,21 @@ test("weir demo goes on serving until it is stopped, and then deletes what it ma
   expect(existsSync(join(machine.here, "weir-data"))).toBe(false);
 });
 
-test("weir demo that is stopped on its way deletes what it made, and does not say that all is well", async () => {
-  await using model = await startModel([{ moves: [{ hold: new Promise(() => {}) }] }]);
-  await using machine = bareMachine();
-  const env = { ...model.env, WEIR_SHUTDOWN_GRACE: "1" };
-  const demo = machine.start(["demo", "--once", "--json"], { env, listen: "stdout" });
-  await demo.line((line) => (line.startsWith('{"step":"flashboard"') ? line : null));
-  while (model.heard.length === 0) await Bun.sleep(10); // it goes no further than this
-  expect(await demo.end("SIGTERM")).toBe(1);
-  expect(readdirSync(machine.temporary)).toEqual([]);
-});
+deepTest(
+  "weir demo that is stopped on its way deletes what it made, and does not say that all is well",
+  async () => {
+    await using model = await startModel([{ moves: [{ hold: new Promise(() => {}) }] }]);
+    await using machine = bareMachine();
+    const env = { ...model.env, WEIR_SHUTDOWN_GRACE: "1" };
+    const demo = machine.start(["demo", "--once", "--json"], { env, listen: "stdout" });
+    await demo.line((line) => (line.startsWith('{"step":"flashboard"') ? line : null));
+    while (model.heard.length === 0) await Bun.sleep(10); // it goes no further than this
+    expect(await demo.end("SIGTERM")).toBe(1);
+    expect(readdirSync(machine.temporary)).toEqual([]);
+  },
+);
 
-test("weir demo lets an agent answer from the shop's data where a model is configured", async () => {
+deepTest("weir demo lets an agent answer from the shop's data where a model is configured", async () => {
   await using model = await startModel((_, turn) =>
     turn === 0
       ? calls("query", { sql: "SELECT day, revenue FROM marts.daily_revenue ORDER BY revenue DESC LIMIT 1" })

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { platformOf } from "../../src/base/program-file.ts";
 import { byNumbers, newestNeeded } from "../support/elf.ts";
+import { isDeep } from "../support/scale.ts";
 import { BUILD_LIMIT_MS, bareMachine, build, copyOfProject, executable, ROOT } from "./executable.ts";
 
 const isLinux = process.platform === "linux";
@@ -16,7 +17,7 @@ function linkFiles(from: string, to: string): void {
   if (!linked.success) expect(Bun.spawnSync(["cp", "-a", from, to]).exitCode).toBe(0);
 }
 
-test.skipIf(!isLinux)(
+test.skipIf(!isLinux || !isDeep)(
   "the same source gives the same bytes, in another folder and at another time",
   async () => {
     await using machine = bareMachine();

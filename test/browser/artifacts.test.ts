@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { contextFor } from "../../src/context.ts";
 import { loadTable } from "../support/lake.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
 import { created, flowToEnd, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
 
@@ -239,7 +240,7 @@ describe("artifacts", () => {
     await page.getByText("Nothing is here").waitFor();
   });
 
-  test("they are as readable in the dark and on a phone", async () => {
+  deepTest("they are as readable in the dark and on a phone", async () => {
     expect(
       await seen.alsoDarkAndNarrow(
         "/artifacts",

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { action, bundle, install, published } from "../support/bundles.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
 import { branch } from "../support/work.ts";
 
@@ -215,7 +216,7 @@ test("the palette finds a bundle, and an event leads to what it is about", async
   await heading("Template ask");
 });
 
-test("they are as readable in the dark and on a phone", async () => {
+deepTest("they are as readable in the dark and on a phone", async () => {
   const { templates } = (await seen.weir.owner("GET", "/api/v1/templates")).body;
   expect(
     await seen.alsoDarkAndNarrow(

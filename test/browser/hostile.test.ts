@@ -5,6 +5,7 @@ import { CATALOG, endpoint, httpApi } from "../support/catalog.ts";
 import { ask, SPECS, THREADS } from "../support/chat.ts";
 import { openDecision } from "../support/decisions.ts";
 import { makeHook, sign } from "../support/hook.ts";
+import { deepTest } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import { created, makeAction, makeAutomation, runToEnd, until } from "../support/work.ts";
 
@@ -305,16 +306,20 @@ test("the search, an event, a question's form and a result show such texts as th
   expect(await strangers()).toEqual([]);
 }, 120_000);
 
-test("lists and questions with such texts fit a phone", async () => {
-  const { page, go } = seen;
-  await page.setViewportSize({ width: 360, height: 740 });
-  const wrong: string[] = [];
-  const chats = ["/chat", "/agents", "/catalog", `/chat/${made.thread}`, `/catalog/${made.api}`];
-  for (const path of ["/", "/approvals", "/runs", `/runs/${made.broken}`, `/runs/${made.run}`, ...chats]) {
-    await go(path);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    await page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);
-    wrong.push(...(await strangers()).map((each) => `${path}: ${each}`));
-  }
-  expect(wrong).toEqual([]);
-}, 120_000);
+deepTest(
+  "lists and questions with such texts fit a phone",
+  async () => {
+    const { page, go } = seen;
+    await page.setViewportSize({ width: 360, height: 740 });
+    const wrong: string[] = [];
+    const chats = ["/chat", "/agents", "/catalog", `/chat/${made.thread}`, `/catalog/${made.api}`];
+    for (const path of ["/", "/approvals", "/runs", `/runs/${made.broken}`, `/runs/${made.run}`, ...chats]) {
+      await go(path);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);
+      wrong.push(...(await strangers()).map((each) => `${path}: ${each}`));
+    }
+    expect(wrong).toEqual([]);
+  },
+  120_000,
+);

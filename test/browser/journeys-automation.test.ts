@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { startApp } from "../support/app.ts";
 import { openAs } from "../support/hands.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { openSeen } from "../support/seen.ts";
 
 test("a webhook automation is built by form, tested, fails, is mended by what its last run gave, and replayed", async () => {
@@ -106,7 +107,7 @@ test("a webhook automation is built by form, tested, fails, is mended by what it
   expect(await seen.alsoDarkAndNarrow(...paths)).toEqual([]);
 });
 
-test("what no form can draw is edited as JSON, and a fault of the API stands at its step", async () => {
+deepTest("what no form can draw is edited as JSON, and a fault of the API stands at its step", async () => {
   await using seen = await openSeen({ engine: false });
   const { page, go, write, troubles } = seen;
   await go("/automations/new");

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { deepTest } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 
 let seen: Seen;
@@ -19,17 +20,21 @@ const PLACES = [
   .map(([, path]) => path ?? "")
   .filter((path) => path !== "");
 
-test("each page has the way to sign out", async () => {
-  const { page, go } = seen;
-  expect(PLACES.length).toBeGreaterThan(25);
-  for (const path of PLACES) {
-    await go(path);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    await page.getByRole("button", { name: /^Ada Lovelace/ }).click();
-    await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
-  }
-  expect(seen.faults).toEqual([]);
-}, 120_000);
+deepTest(
+  "each page has the way to sign out",
+  async () => {
+    const { page, go } = seen;
+    expect(PLACES.length).toBeGreaterThan(25);
+    for (const path of PLACES) {
+      await go(path);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.getByRole("button", { name: /^Ada Lovelace/ }).click();
+      await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
+    }
+    expect(seen.faults).toEqual([]);
+  },
+  120_000,
+);
 
 test("a password can be pasted, and is masked", async () => {
   const { page, go } = seen;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { PASSWORD } from "../support/app.ts";
 import { openBrowser } from "../support/chromium.ts";
 import { join, neighbour } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
 
 let seen: Seen;
@@ -235,7 +236,7 @@ describe("the organization", () => {
   });
 });
 
-test("they are as readable in the dark and on a phone", async () => {
+deepTest("they are as readable in the dark and on a phone", async () => {
   expect(
     await seen.alsoDarkAndNarrow(
       "/team",

@@ -3,6 +3,7 @@ import { Webhook } from "standardwebhooks";
 import { makeHook, send } from "../support/hook.ts";
 import { happen, newest, WEBHOOKS } from "../support/outbound.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
 import { until } from "../support/work.ts";
 
@@ -207,7 +208,7 @@ describe("what failed for good", () => {
   });
 });
 
-test("they are as readable in the dark and on a phone", async () => {
+deepTest("they are as readable in the dark and on a phone", async () => {
   const { weir, alsoDarkAndNarrow } = seen;
   const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
   const [delivery] = (await weir.owner("GET", "/api/v1/webhook-deliveries")).body.items;

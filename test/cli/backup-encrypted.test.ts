@@ -6,6 +6,7 @@ import { doctor } from "../../src/cli/doctor.ts";
 import { restore } from "../../src/cli/restore.ts";
 import { backups } from "../../src/engine/backups.ts";
 import { client, startApp } from "../support/app.ts";
+import { deepTest } from "../support/scale.ts";
 import { folder, shell } from "../support/shell.ts";
 import { created, makeAction } from "../support/work.ts";
 
@@ -76,25 +77,29 @@ describe("an encrypted backup", () => {
   }, 60_000);
 });
 
-test("scheduled backups are encrypted where a passphrase file is set, and doctor misses the file", async () => {
-  using here = folder();
-  const file = join(here.path, "passphrase");
-  writeFileSync(file, "correct horse battery staple\n");
-  const env = { WEIR_BACKUP_EVERY: "2", WEIR_BACKUP_KEEP: "1", WEIR_BACKUP_PASSPHRASE_FILE: file };
-  await using app = await startApp({ engine: false, env });
-  created(await app.owner("POST", "/api/v1/api-keys", { name: "some" }));
-  const names = () => readdirSync(join(app.dataFolder, "backups")).filter((name) => name.endsWith(".age"));
-  await backups(app.app).tick(new AbortController().signal);
-  const [first = ""] = names();
-  expect(first).toMatch(/^weir-.*\.tar\.zst\.age$/);
-  app.clock.turn(2 * 60 * 60 * 1000);
-  await backups(app.app).tick(new AbortController().signal);
-  expect(names()).toHaveLength(1);
-  expect(names()).not.toContain(first);
-  const path = join(app.dataFolder, "backups", names()[0] ?? "");
-  expect((await shell(env)(backup, "verify", path, "--json")).json).toMatchObject({ valid: true });
+deepTest(
+  "scheduled backups are encrypted where a passphrase file is set, and doctor misses the file",
+  async () => {
+    using here = folder();
+    const file = join(here.path, "passphrase");
+    writeFileSync(file, "correct horse battery staple\n");
+    const env = { WEIR_BACKUP_EVERY: "2", WEIR_BACKUP_KEEP: "1", WEIR_BACKUP_PASSPHRASE_FILE: file };
+    await using app = await startApp({ engine: false, env });
+    created(await app.owner("POST", "/api/v1/api-keys", { name: "some" }));
+    const names = () => readdirSync(join(app.dataFolder, "backups")).filter((name) => name.endsWith(".age"));
+    await backups(app.app).tick(new AbortController().signal);
+    const [first = ""] = names();
+    expect(first).toMatch(/^weir-.*\.tar\.zst\.age$/);
+    app.clock.turn(2 * 60 * 60 * 1000);
+    await backups(app.app).tick(new AbortController().signal);
+    expect(names()).toHaveLength(1);
+    expect(names()).not.toContain(first);
+    const path = join(app.dataFolder, "backups", names()[0] ?? "");
+    expect((await shell(env)(backup, "verify", path, "--json")).json).toMatchObject({ valid: true });
 
-  const gone = { ...env, WEIR_BACKUP_PASSPHRASE_FILE: join(here.path, "gone") };
-  const { out } = await shell(gone)(doctor, "--data", app.dataFolder);
-  expect(out).toMatch(/WRONG backups +The passphrase file .*gone can't be read/);
-}, 60_000);
+    const gone = { ...env, WEIR_BACKUP_PASSPHRASE_FILE: join(here.path, "gone") };
+    const { out } = await shell(gone)(doctor, "--data", app.dataFolder);
+    expect(out).toMatch(/WRONG backups +The passphrase file .*gone can't be read/);
+  },
+  60_000,
+);

@@ -25,6 +25,7 @@ import { startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
 import { eventually } from "../support/outbound.ts";
 import { s3Keys, startS3, type TestS3 } from "../support/s3.ts";
+import { deepTest } from "../support/scale.ts";
 import { folder, shell } from "../support/shell.ts";
 
 setDefaultTimeout(120_000);
@@ -185,7 +186,7 @@ describe("a database on a server", () => {
     );
   });
 
-  test("is not taken where the data directory has its own", async () => {
+  deepTest("is not taken where the data directory has its own", async () => {
     await using database = startHrana();
     using here = folder();
     const path = join(here.path, "data");
@@ -261,7 +262,7 @@ test("what a data directory depends on is kept for its owner alone, without a se
 describe("a data directory of a version that kept no such facts", () => {
   const forget = (path: string) => rmSync(join(path, "installation.json"));
 
-  test("takes the first settings that fit: a lake without any of the files is refused", async () => {
+  deepTest("takes the first settings that fit: a lake without any of the files is refused", async () => {
     using here = folder();
     const path = join(here.path, "data");
     const env = inBucket();
@@ -287,22 +288,25 @@ describe("a data directory of a version that kept no such facts", () => {
     expect(JSON.parse(readFileSync(join(path, "installation.json"), "utf8")).lake).toBe(env.WEIR_LAKE_URL);
   });
 
-  test("is not given a new database where its own is on a server, nor a server's where it has its own", async () => {
-    await using database = startHrana();
-    using here = folder();
-    const [remote, local] = [join(here.path, "remote"), join(here.path, "local")];
-    await serveOnce(remote, { WEIR_DATABASE_URL: database.url, WEIR_SECRET_KEY: key(7) });
-    await serveOnce(local);
-    forget(remote);
-    forget(local);
-    await expect(startWith(remote, { WEIR_SECRET_KEY: key(7) })).rejects.toThrow(
-      "WEIR_DATABASE_URL is not set",
-    );
-    expect(existsSync(join(remote, "weir.db"))).toBe(false);
-    const env = { WEIR_DATABASE_URL: database.url };
-    await expect(startWith(local, env)).rejects.toThrow("Remove WEIR_DATABASE_URL");
-    expect(existsSync(join(local, "installation.json"))).toBe(false);
-  });
+  deepTest(
+    "is not given a new database where its own is on a server, nor a server's where it has its own",
+    async () => {
+      await using database = startHrana();
+      using here = folder();
+      const [remote, local] = [join(here.path, "remote"), join(here.path, "local")];
+      await serveOnce(remote, { WEIR_DATABASE_URL: database.url, WEIR_SECRET_KEY: key(7) });
+      await serveOnce(local);
+      forget(remote);
+      forget(local);
+      await expect(startWith(remote, { WEIR_SECRET_KEY: key(7) })).rejects.toThrow(
+        "WEIR_DATABASE_URL is not set",
+      );
+      expect(existsSync(join(remote, "weir.db"))).toBe(false);
+      const env = { WEIR_DATABASE_URL: database.url };
+      await expect(startWith(local, env)).rejects.toThrow("Remove WEIR_DATABASE_URL");
+      expect(existsSync(join(local, "installation.json"))).toBe(false);
+    },
+  );
 
   test("starts where a part of the files is gone, and with all of them gone only when that is accepted", async () => {
     using here = folder();
@@ -400,31 +404,34 @@ describe("weir restore", () => {
 describe("a restore that is killed", () => {
   const main = join(import.meta.dir, "../../src/main.ts");
 
-  test("leaves the data directory of before with what it depended on, or the restored one with its own", async () => {
-    using here = folder();
-    const [first, second] = [join(here.path, "first"), join(here.path, "second")];
-    const env = inBucket();
-    await serveOnce(first, env);
-    const file = join(here.path, "backup.weir");
-    expect((await shell(env)(backup, file, "--data", first, "--include-key")).code).toBe(0);
-    await serveOnce(second);
-    const child = Bun.spawn([process.execPath, main, "restore", file, "--data", second], {
-      stdout: "ignore",
-      stderr: "ignore",
-    });
-    await eventually(
-      () => child.exitCode !== null || readdirSync(here.path).some((name) => /restoring/.test(name)),
-    );
-    child.kill("SIGKILL");
-    await child.exited;
-    if (!existsSync(second)) await expect(startWith(second, {})).rejects.toThrow("Run weir restore again");
-    else {
-      const { lake } = JSON.parse(readFileSync(join(second, "installation.json"), "utf8"));
-      await startWith(second, lake === null ? {} : env);
-    }
-    expect((await shell()(restore, file, "--data", second)).code).toBe(0);
-    await startWith(second, env);
-  });
+  deepTest(
+    "leaves the data directory of before with what it depended on, or the restored one with its own",
+    async () => {
+      using here = folder();
+      const [first, second] = [join(here.path, "first"), join(here.path, "second")];
+      const env = inBucket();
+      await serveOnce(first, env);
+      const file = join(here.path, "backup.weir");
+      expect((await shell(env)(backup, file, "--data", first, "--include-key")).code).toBe(0);
+      await serveOnce(second);
+      const child = Bun.spawn([process.execPath, main, "restore", file, "--data", second], {
+        stdout: "ignore",
+        stderr: "ignore",
+      });
+      await eventually(
+        () => child.exitCode !== null || readdirSync(here.path).some((name) => /restoring/.test(name)),
+      );
+      child.kill("SIGKILL");
+      await child.exited;
+      if (!existsSync(second)) await expect(startWith(second, {})).rejects.toThrow("Run weir restore again");
+      else {
+        const { lake } = JSON.parse(readFileSync(join(second, "installation.json"), "utf8"));
+        await startWith(second, lake === null ? {} : env);
+      }
+      expect((await shell()(restore, file, "--data", second)).code).toBe(0);
+      await startWith(second, env);
+    },
+  );
 
   test("between its last two steps makes no start begin with nothing", async () => {
     using here = folder();
@@ -443,7 +450,7 @@ describe("a restore that is killed", () => {
   });
 });
 
-test("a copy of a data directory opens where the first did", async () => {
+deepTest("a copy of a data directory opens where the first did", async () => {
   using here = folder();
   const [first, second] = [join(here.path, "first"), join(here.path, "second")];
   await serveOnce(first);

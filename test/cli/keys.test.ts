@@ -29,7 +29,7 @@ import { startApp, turnableClock } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { startInstallation } from "../support/process.ts";
 import { PROGRAM } from "../support/program.ts";
-import { scaled } from "../support/scale.ts";
+import { deepTest, scaled } from "../support/scale.ts";
 import { branch, created, until } from "../support/work.ts";
 
 const BRANCH = { kind: "conditional_branch", definition: branch() };
@@ -172,53 +172,57 @@ describe("a change of the master key", () => {
     }
   }, 120_000);
 
-  test("goes on with requests under a running server, and a kept reply with a token is given again", async () => {
-    await using app = await startApp();
-    const token = await fill(app, 230);
-    const old = app.app.secrets.keyId;
-    const { body: page } = await app.owner("GET", "/api/v1/connections?limit=5&cursor=");
+  deepTest(
+    "goes on with requests under a running server, and a kept reply with a token is given again",
+    async () => {
+      await using app = await startApp();
+      const token = await fill(app, 230);
+      const old = app.app.secrets.keyId;
+      const { body: page } = await app.owner("GET", "/api/v1/connections?limit=5&cursor=");
 
-    const change = weirKeys(app.dataFolder, ["rotate"]);
-    let isOver = false;
-    const statuses: number[] = [];
-    const traffic = (async () => {
-      for (let n = 1_000; !isOver; n++) {
-        const { status, body } = await app.owner("POST", "/api/v1/connections", postgres(n));
-        statuses.push(status);
-        if (n % 8 === 0 && n < 1_064) statuses.push((await send(app, "{}")).status); // the plan lets 10 through at once
-        const changed = { credentials: { password: `${password(n)}-2` } };
-        statuses.push((await app.owner("PATCH", `/api/v1/connections/${body.id}`, changed)).status);
-        await Bun.sleep(5);
-      }
-    })();
-    const { code, out, err } = await change;
-    isOver = true;
-    await traffic;
-    expect([code, err]).toEqual([0, ""]);
-    const next = keyIdOf(keyIn(app.dataFolder));
-    expect(out).toStartWith(`The master key is new (${next})`);
-    expect(statuses.filter((status) => status >= 300)).toEqual([]);
-    await until(app.owner, "/api/v1/meta", () => app.app.secrets.formerKeyIds.length === 0);
-    expect(app.app.secrets.keyId).toBe(next);
-    expect(Object.keys(sealedIn(app.dataFolder))).toEqual([next]);
-    expect(app.app.secrets.isRetired(old)).toBe(true);
+      const change = weirKeys(app.dataFolder, ["rotate"]);
+      let isOver = false;
+      const statuses: number[] = [];
+      const traffic = (async () => {
+        for (let n = 1_000; !isOver; n++) {
+          const { status, body } = await app.owner("POST", "/api/v1/connections", postgres(n));
+          statuses.push(status);
+          if (n % 8 === 0 && n < 1_064) statuses.push((await send(app, "{}")).status); // the plan lets 10 through at once
+          const changed = { credentials: { password: `${password(n)}-2` } };
+          statuses.push((await app.owner("PATCH", `/api/v1/connections/${body.id}`, changed)).status);
+          await Bun.sleep(5);
+        }
+      })();
+      const { code, out, err } = await change;
+      isOver = true;
+      await traffic;
+      expect([code, err]).toEqual([0, ""]);
+      const next = keyIdOf(keyIn(app.dataFolder));
+      expect(out).toStartWith(`The master key is new (${next})`);
+      expect(statuses.filter((status) => status >= 300)).toEqual([]);
+      await until(app.owner, "/api/v1/meta", () => app.app.secrets.formerKeyIds.length === 0);
+      expect(app.app.secrets.keyId).toBe(next);
+      expect(Object.keys(sealedIn(app.dataFolder))).toEqual([next]);
+      expect(app.app.secrets.isRetired(old)).toBe(true);
 
-    const again = await app.owner(
-      "POST",
-      "/api/v1/access-tokens",
-      { name: "kept" },
-      { "idempotency-key": "kept" },
-    );
-    expect([again.body.token, again.headers.get("idempotency-replayed")]).toEqual([token, "true"]);
+      const again = await app.owner(
+        "POST",
+        "/api/v1/access-tokens",
+        { name: "kept" },
+        { "idempotency-key": "kept" },
+      );
+      expect([again.body.token, again.headers.get("idempotency-replayed")]).toEqual([token, "true"]);
 
-    // a cursor from before is told to be out of date, as after 24 hours; an altered one is no cursor
-    const path = (cursor: string) => `/api/v1/connections?limit=5&cursor=${encodeURIComponent(cursor)}`;
-    const late = await app.owner("GET", path(page.nextCursor));
-    expect([late.status, late.body.code]).toEqual([410, "cursor_expired"]);
-    const { body: fresh } = await app.owner("GET", "/api/v1/connections?limit=5&cursor=");
-    expect((await app.owner("GET", path(fresh.nextCursor))).status).toBe(200);
-    expect((await app.owner("GET", path(`x${fresh.nextCursor}`))).status).toBe(422);
-  }, 120_000);
+      // a cursor from before is told to be out of date, as after 24 hours; an altered one is no cursor
+      const path = (cursor: string) => `/api/v1/connections?limit=5&cursor=${encodeURIComponent(cursor)}`;
+      const late = await app.owner("GET", path(page.nextCursor));
+      expect([late.status, late.body.code]).toEqual([410, "cursor_expired"]);
+      const { body: fresh } = await app.owner("GET", "/api/v1/connections?limit=5&cursor=");
+      expect((await app.owner("GET", path(fresh.nextCursor))).status).toBe(200);
+      expect((await app.owner("GET", path(`x${fresh.nextCursor}`))).status).toBe(422);
+    },
+    120_000,
+  );
 
   test("that is cut off after any of its steps is ended by the next start", async () => {
     const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
@@ -258,28 +262,32 @@ describe("a change of the master key", () => {
     }
   }, 120_000);
 
-  test("survives kill -9 of the server at any moment", async () => {
-    await using installation = await startInstallation();
-    const { dataFolder } = installation;
-    let server = await installation.serve();
-    const count = 40;
-    for (let n = 0; n < count; n++) created(await server.owner("POST", "/api/v1/connections", postgres(n)));
-    const old = keyIdOf(keyIn(dataFolder));
-    askForNextKey(dataFolder, systemIds);
-    for (const waitMs of [0, 300, 900, 1_010]) {
-      await Bun.sleep(waitMs);
-      await server.end("SIGKILL");
-      const again = await openAgain(dataFolder); // as it was left: everything opens
-      expect(await passwordsIn(again)).toEqual(Array.from({ length: count }, (_, n) => password(n)));
-      await again.close();
-      server = await installation.serve();
-    }
-    await until(server.owner, "/api/v1/meta", () => !existsSync(join(dataFolder, "secret.key.next")));
-    const next = keyIdOf(keyIn(dataFolder));
-    expect(next).not.toBe(old);
-    expect(Object.keys(sealedIn(dataFolder))).toEqual([next]);
-    expect((await server.owner("POST", "/api/v1/connections", postgres(count))).status).toBe(201);
-  }, 120_000);
+  deepTest(
+    "survives kill -9 of the server at any moment",
+    async () => {
+      await using installation = await startInstallation();
+      const { dataFolder } = installation;
+      let server = await installation.serve();
+      const count = 40;
+      for (let n = 0; n < count; n++) created(await server.owner("POST", "/api/v1/connections", postgres(n)));
+      const old = keyIdOf(keyIn(dataFolder));
+      askForNextKey(dataFolder, systemIds);
+      for (const waitMs of [0, 300, 900, 1_010]) {
+        await Bun.sleep(waitMs);
+        await server.end("SIGKILL");
+        const again = await openAgain(dataFolder); // as it was left: everything opens
+        expect(await passwordsIn(again)).toEqual(Array.from({ length: count }, (_, n) => password(n)));
+        await again.close();
+        server = await installation.serve();
+      }
+      await until(server.owner, "/api/v1/meta", () => !existsSync(join(dataFolder, "secret.key.next")));
+      const next = keyIdOf(keyIn(dataFolder));
+      expect(next).not.toBe(old);
+      expect(Object.keys(sealedIn(dataFolder))).toEqual([next]);
+      expect((await server.owner("POST", "/api/v1/connections", postgres(count))).status).toBe(201);
+    },
+    120_000,
+  );
 });
 
 describe("with the key in the environment", () => {

@@ -258,12 +258,13 @@ await Bun.write(${JSON.stringify(`${file}.sig`)}, JSON.stringify({ ...release, s
     });
   });
 
-  test("leaves a whole program in place, killed at any instant", async () => {
+  deepTest("leaves a whole program in place, killed at any instant", async () => {
     const old = tinyWeir(at("old"), own, 40 << 20);
     const file = tinyWeir(at("new"), NEWER, 40 << 20);
     signing("--key", at("key"), file);
     const script = `import { upgrade } from ${JSON.stringify(join(ROOT, "src/cli/upgrade.ts"))};
 import { shell } from ${JSON.stringify(join(ROOT, "test/support/shell.ts"))};
+import { deepTest } from "../support/scale.ts";
 const words = ${JSON.stringify(["--file", file, "--public-key", at("key.pub")])};
 console.log("ready");
 if (process.argv.at(-1) === "at once") setTimeout(() => process.kill(process.pid, "SIGKILL"));

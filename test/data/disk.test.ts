@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, statfsSync, truncateSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SOURCE } from "../support/program.ts";
+import { deepTest } from "../support/scale.ts";
 import { folder, sync } from "../support/sync.ts";
 import { connectFolder, startData } from "./place.ts";
 
@@ -84,45 +85,53 @@ test("a run that fills its work folder ends before the disk is full, and leaves 
   expect(await data.transform({ sql: sql(1000), output })).toMatchObject({ rows: 1000 });
 }, 120_000);
 
-test("what a statement puts on the disk beside its memory leaves room for others, and is told as its own fault", async () => {
-  using disk = smallDisk("64m");
-  if (!disk) return;
-  await using data = await startData({
-    self: SOURCE,
-    dataFolder: disk.path,
-    env: { WEIR_SQL_MEMORY: "64MB" },
-  });
-  const sorted = "row_number() over (order by md5(i::varchar)) as n, md5((i + 1)::varchar) as m";
-  const sql = `select max(n), max(m) from (select i, ${sorted} from range(2000000) t(i))`;
-  expect(await data.end("duckdb_transform", { sql })).toMatchObject({
-    status: "failed",
-    error: {
-      code: "sql_memory",
-      message:
-        "The SQL needed more memory than its limit, and then more space on disk than one statement may take.",
-      retryable: false,
-    },
-  });
-}, 120_000);
+deepTest(
+  "what a statement puts on the disk beside its memory leaves room for others, and is told as its own fault",
+  async () => {
+    using disk = smallDisk("64m");
+    if (!disk) return;
+    await using data = await startData({
+      self: SOURCE,
+      dataFolder: disk.path,
+      env: { WEIR_SQL_MEMORY: "64MB" },
+    });
+    const sorted = "row_number() over (order by md5(i::varchar)) as n, md5((i + 1)::varchar) as m";
+    const sql = `select max(n), max(m) from (select i, ${sorted} from range(2000000) t(i))`;
+    expect(await data.end("duckdb_transform", { sql })).toMatchObject({
+      status: "failed",
+      error: {
+        code: "sql_memory",
+        message:
+          "The SQL needed more memory than its limit, and then more space on disk than one statement may take.",
+        retryable: false,
+      },
+    });
+  },
+  120_000,
+);
 
-test("a file that finds no room on its way, into a dataset or as an upload, is told as a full disk", async () => {
-  using disk = smallDisk("48m");
-  if (!disk) return;
-  await using data = await startData({ self: SOURCE, dataFolder: disk.path });
-  const from = await folder(data);
-  from.put("big.parquet", "");
-  truncateSync(join(from.place, "big.parquet"), 60_000_000); // a hole, which takes no room until it is copied
-  const { run } = await sync(data, {
-    source: { connectionId: from.id },
-    destination: { connectionId: "lake", path: "/raw/big/big" },
-  });
-  const ended = await run();
-  expect(ended).toMatchObject({ status: "failed", error: { code: "disk_full", retryable: true } });
-  expect(ended.error.message).not.toContain(disk.path);
-  const work = join(disk.path, "lake", ".work");
-  while (readdirSync(work).length > 0) await Bun.sleep(20);
-  const csv = { "content-type": "text/csv" };
-  const reply = await data.owner("PUT", "/api/v1/datasets/raw/big/upload", new Uint8Array(60_000_000), csv);
-  expect([reply.status, reply.body.code]).toEqual([503, "disk_full"]);
-  expect(readdirSync(work)).toEqual([]);
-}, 120_000);
+deepTest(
+  "a file that finds no room on its way, into a dataset or as an upload, is told as a full disk",
+  async () => {
+    using disk = smallDisk("48m");
+    if (!disk) return;
+    await using data = await startData({ self: SOURCE, dataFolder: disk.path });
+    const from = await folder(data);
+    from.put("big.parquet", "");
+    truncateSync(join(from.place, "big.parquet"), 60_000_000); // a hole, which takes no room until it is copied
+    const { run } = await sync(data, {
+      source: { connectionId: from.id },
+      destination: { connectionId: "lake", path: "/raw/big/big" },
+    });
+    const ended = await run();
+    expect(ended).toMatchObject({ status: "failed", error: { code: "disk_full", retryable: true } });
+    expect(ended.error.message).not.toContain(disk.path);
+    const work = join(disk.path, "lake", ".work");
+    while (readdirSync(work).length > 0) await Bun.sleep(20);
+    const csv = { "content-type": "text/csv" };
+    const reply = await data.owner("PUT", "/api/v1/datasets/raw/big/upload", new Uint8Array(60_000_000), csv);
+    expect([reply.status, reply.body.code]).toEqual([503, "disk_full"]);
+    expect(readdirSync(work)).toEqual([]);
+  },
+  120_000,
+);

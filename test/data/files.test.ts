@@ -6,6 +6,7 @@ import { gzipSync } from "node:zlib";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { connect } from "../support/connections.ts";
 import { s3Keys, startS3, type TestS3 } from "../support/s3.ts";
+import { deepTest } from "../support/scale.ts";
 import { connectFolder, startData } from "./place.ts";
 
 setDefaultTimeout(120_000);
@@ -160,34 +161,37 @@ test("a file that is no such file fails the run with its name, and nothing comes
   expect(await data.sums("raw", "bad", "first")).toBeNull();
 });
 
-test("backfills and an incremental load of one dataset at once lose nothing and take nothing twice", async () => {
-  const folder = await connectFolder(data.owner);
-  const lines = Array.from({ length: 30 }, (_, id) => JSON.stringify({ id, at: id }));
-  await data.upload(folder, "/rows.jsonl", lines.join("\n"));
-  for (const disposition of [{}, { writeDisposition: "merge", primaryKey: ["id"] }]) {
-    const dataset = `at_once_${"writeDisposition" in disposition ? "merge" : "append"}`;
-    const resource = (incremental: object) => [
-      {
-        name: "rows",
-        spec: "rows.jsonl",
-        ...disposition,
-        incremental: { cursorField: "at", ...incremental },
-      },
-    ];
-    const { start, state, result } = await data.extract(folder, {
-      dataset,
-      resources: resource({ initialValue: 20 }),
-    });
-    const runs = await Promise.all([
-      start({ resources: resource({ initialValue: 0, endValue: 10 }) }),
-      start(),
-      start({ resources: resource({ initialValue: 10, endValue: 20 }) }),
-      start(),
-    ]);
-    await Promise.all(runs.map(({ id }) => data.good(id)));
-    const found = await data.rows(`SELECT id FROM raw.${dataset}__rows ORDER BY id`);
-    expect(found.map(({ id }) => id)).toEqual(Array.from({ length: 30 }, (_, id) => id));
-    expect((await state()).rows).toMatchObject({ lastValue: 29 });
-    expect(await result()).toMatchObject({ rows: 0 });
-  }
-});
+deepTest(
+  "backfills and an incremental load of one dataset at once lose nothing and take nothing twice",
+  async () => {
+    const folder = await connectFolder(data.owner);
+    const lines = Array.from({ length: 30 }, (_, id) => JSON.stringify({ id, at: id }));
+    await data.upload(folder, "/rows.jsonl", lines.join("\n"));
+    for (const disposition of [{}, { writeDisposition: "merge", primaryKey: ["id"] }]) {
+      const dataset = `at_once_${"writeDisposition" in disposition ? "merge" : "append"}`;
+      const resource = (incremental: object) => [
+        {
+          name: "rows",
+          spec: "rows.jsonl",
+          ...disposition,
+          incremental: { cursorField: "at", ...incremental },
+        },
+      ];
+      const { start, state, result } = await data.extract(folder, {
+        dataset,
+        resources: resource({ initialValue: 20 }),
+      });
+      const runs = await Promise.all([
+        start({ resources: resource({ initialValue: 0, endValue: 10 }) }),
+        start(),
+        start({ resources: resource({ initialValue: 10, endValue: 20 }) }),
+        start(),
+      ]);
+      await Promise.all(runs.map(({ id }) => data.good(id)));
+      const found = await data.rows(`SELECT id FROM raw.${dataset}__rows ORDER BY id`);
+      expect(found.map(({ id }) => id)).toEqual(Array.from({ length: 30 }, (_, id) => id));
+      expect((await state()).rows).toMatchObject({ lastValue: 29 });
+      expect(await result()).toMatchObject({ rows: 0 });
+    }
+  },
+);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { deepTest } from "../support/scale.ts";
 import { connectPostgres, startData } from "./place.ts";
 
 setDefaultTimeout(120_000);
@@ -314,7 +315,7 @@ test("a dry run shows and writes nothing; maxRows goes on where it stopped", asy
   }
 });
 
-test("values of many megabytes pass whole", async () => {
+deepTest("values of many megabytes pass whole", async () => {
   await pg.sql.unsafe(`create table large (id int, bytes bytea, words text);
     insert into large values (1, decode(repeat('00ff10', 13981013), 'hex'), null), (2, null, repeat('0123456789', 15000000)), (3, '', 'short')`);
   const extract = await data.extract(shop, { dataset: "large", resources: [{ name: "large" }] });

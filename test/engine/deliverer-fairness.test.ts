@@ -7,6 +7,7 @@ import { startApp } from "../support/app.ts";
 import { deliveriesOf, eventually, subscribe, tellOf, WEBHOOKS } from "../support/outbound.ts";
 import { neighbour } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
@@ -89,61 +90,70 @@ test("however many never answer, those that do have theirs, and the process has 
   await eventually(() => tarpit.got.length === 300 * 10 + 50 + 50 + 100 + 11);
 }, 120_000);
 
-test("one that has not answered in its time is asked little, and has all once it answers", async () => {
-  let hanging = 0;
-  let isOpen = false;
-  const met: number[] = [];
-  await using receiver = startReceiver(async () => {
-    if (isOpen) return new Response();
-    met.push(++hanging);
-    await Bun.sleep(1_500);
-    hanging--;
-    return new Response();
-  });
-  const env = { WEIR_WEBHOOK_TIMEOUT: "1", WEIR_WEBHOOK_SCHEDULE: "0,1,1,1,1,1,1,1,1,1" };
-  await using app = await startApp({ env });
-  await subscribe(app, receiver.url, COMPLETED);
-  const told = await tellOf(app, 60);
-  await eventually(() => met.length > 60);
-  expect(Math.max(...met.slice(40))).toBeLessThan(13);
-  isOpen = true;
-  const idOf = ({ text }: { text: string }): string => JSON.parse(text).entity.id;
-  await eventually(() => new Set(receiver.got.map(idOf)).size === told.length);
-}, 120_000);
+deepTest(
+  "one that has not answered in its time is asked little, and has all once it answers",
+  async () => {
+    let hanging = 0;
+    let isOpen = false;
+    const met: number[] = [];
+    await using receiver = startReceiver(async () => {
+      if (isOpen) return new Response();
+      met.push(++hanging);
+      await Bun.sleep(1_500);
+      hanging--;
+      return new Response();
+    });
+    const env = { WEIR_WEBHOOK_TIMEOUT: "1", WEIR_WEBHOOK_SCHEDULE: "0,1,1,1,1,1,1,1,1,1" };
+    await using app = await startApp({ env });
+    await subscribe(app, receiver.url, COMPLETED);
+    const told = await tellOf(app, 60);
+    await eventually(() => met.length > 60);
+    expect(Math.max(...met.slice(40))).toBeLessThan(13);
+    isOpen = true;
+    const idOf = ({ text }: { text: string }): string => JSON.parse(text).entity.id;
+    await eventually(() => new Set(receiver.got.map(idOf)).size === told.length);
+  },
+  120_000,
+);
 
-test("an organization with very much to tell leaves the others' turns to them, and none of it is lost", async () => {
-  await using receiver = startTarpit();
-  await using app = await startApp({ engine: false });
-  const other = await organization(app);
-  const hooks: string[] = [];
-  for (let n = 0; n < 100; n++) hooks.push((await subscribe(app, `${receiver.url}/ours-${n}`, COMPLETED)).id);
-  const theirs = await subscribe(other, `${receiver.url}/theirs`, COMPLETED);
-  await tellOf(app, 80);
-  await tellOf(other, 10);
-  const engine = await startEngine(app.app);
-  await eventually(() => receiver.at("/theirs") === 10);
-  // What changes meanwhile goes by where its organization is.
-  const [first, second] = hooks;
-  await app.owner("PATCH", `${WEBHOOKS}/${first}`, { status: "disabled" });
-  await app.owner("PATCH", `${WEBHOOKS}/${second}`, { events: ["action.failed"] });
-  await tellOf(app, 5);
-  await app.owner("PATCH", `${WEBHOOKS}/${first}`, { status: "active" });
-  await eventually(() => receiver.got.length >= 10 + 100 * 85 - 5);
-  const { db } = app.app.store;
-  await eventually(
-    async () => (await db.$count(outboundDeliveries, isNotNull(outboundDeliveries.dueAt))) === 0,
-  );
-  const rows = (await db.select().from(outboundDeliveries)).toSorted((one, two) =>
-    one.id < two.id ? -1 : 1,
-  );
-  expect(rows).toHaveLength(10 + 100 * 85 - 5);
-  const last = rows.findLastIndex(({ webhookId }) => webhookId === theirs.id);
-  expect(rows.length - last).toBeGreaterThan(1_000);
-  for (const [at, count] of [
-    [0, 85],
-    [1, 80],
-    [99, 85],
-  ] as const)
-    expect(receiver.at(`/ours-${at}`)).toBe(count);
-  await engine.stop(0);
-}, 120_000);
+deepTest(
+  "an organization with very much to tell leaves the others' turns to them, and none of it is lost",
+  async () => {
+    await using receiver = startTarpit();
+    await using app = await startApp({ engine: false });
+    const other = await organization(app);
+    const hooks: string[] = [];
+    for (let n = 0; n < 100; n++)
+      hooks.push((await subscribe(app, `${receiver.url}/ours-${n}`, COMPLETED)).id);
+    const theirs = await subscribe(other, `${receiver.url}/theirs`, COMPLETED);
+    await tellOf(app, 80);
+    await tellOf(other, 10);
+    const engine = await startEngine(app.app);
+    await eventually(() => receiver.at("/theirs") === 10);
+    // What changes meanwhile goes by where its organization is.
+    const [first, second] = hooks;
+    await app.owner("PATCH", `${WEBHOOKS}/${first}`, { status: "disabled" });
+    await app.owner("PATCH", `${WEBHOOKS}/${second}`, { events: ["action.failed"] });
+    await tellOf(app, 5);
+    await app.owner("PATCH", `${WEBHOOKS}/${first}`, { status: "active" });
+    await eventually(() => receiver.got.length >= 10 + 100 * 85 - 5);
+    const { db } = app.app.store;
+    await eventually(
+      async () => (await db.$count(outboundDeliveries, isNotNull(outboundDeliveries.dueAt))) === 0,
+    );
+    const rows = (await db.select().from(outboundDeliveries)).toSorted((one, two) =>
+      one.id < two.id ? -1 : 1,
+    );
+    expect(rows).toHaveLength(10 + 100 * 85 - 5);
+    const last = rows.findLastIndex(({ webhookId }) => webhookId === theirs.id);
+    expect(rows.length - last).toBeGreaterThan(1_000);
+    for (const [at, count] of [
+      [0, 85],
+      [1, 80],
+      [99, 85],
+    ] as const)
+      expect(receiver.at(`/ours-${at}`)).toBe(count);
+    await engine.stop(0);
+  },
+  120_000,
+);

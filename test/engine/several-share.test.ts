@@ -14,6 +14,7 @@ import { faketimeLibrary, openFaketime } from "../support/faketime.ts";
 import { loadTable } from "../support/lake.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { s3Keys, startS3, type TestS3 } from "../support/s3.ts";
+import { deepTest } from "../support/scale.ts";
 import { KEY, startSeveral } from "../support/several.ts";
 import {
   ACTIONS,
@@ -215,7 +216,7 @@ describe("two processes with a database and a bucket in common", () => {
 });
 
 describe("two processes with nothing but a database in common", () => {
-  test("refuse to put datasets and large artifacts where the other can't see them", async () => {
+  deepTest("refuse to put datasets and large artifacts where the other can't see them", async () => {
     await using database = startHrana();
     await using one = await startApp({ env: settings(database) });
     const select = "SELECT 1 AS id";

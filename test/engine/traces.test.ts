@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { startApp } from "../support/app.ts";
+import { deepTest } from "../support/scale.ts";
 
 interface Sent {
   traceId: string;
@@ -162,15 +163,19 @@ describe("traces", () => {
     expect(collector.spans.map(({ name }) => name)).not.toContain("GET /api/v1/meta");
   }, 120_000);
 
-  test("hold up no stop where the collector takes them and never answers", async () => {
-    using collector = startCollector([HANGS, HANGS, HANGS]);
-    const app = await startApp(traced(collector.url));
-    for (let n = 0; n < 22; n++)
-      await Promise.all(Array.from({ length: 50 }, () => app.owner("GET", "/api/v1/meta")));
-    while (collector.requests.length === 0) await Bun.sleep(20);
-    await app[Symbol.asyncDispose]();
-    expect(app.logged.join("\n")).toContain("Traces can't be sent");
-  }, 15_000);
+  deepTest(
+    "hold up no stop where the collector takes them and never answers",
+    async () => {
+      using collector = startCollector([HANGS, HANGS, HANGS]);
+      const app = await startApp(traced(collector.url));
+      for (let n = 0; n < 22; n++)
+        await Promise.all(Array.from({ length: 50 }, () => app.owner("GET", "/api/v1/meta")));
+      while (collector.requests.length === 0) await Bun.sleep(20);
+      await app[Symbol.asyncDispose]();
+      expect(app.logged.join("\n")).toContain("Traces can't be sent");
+    },
+    15_000,
+  );
 
   test("are not made where no collector is named: nothing of them is sent along", async () => {
     using collector = startCollector();

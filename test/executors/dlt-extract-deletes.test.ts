@@ -3,6 +3,7 @@ import { connectFolder, connectPostgres, dataOf, startData } from "../data/place
 import { eventually } from "../support/outbound.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { startInstallation } from "../support/process.ts";
+import { deepTest } from "../support/scale.ts";
 import { runEnd } from "../support/work.ts";
 
 let pg: TestPostgres;
@@ -15,9 +16,11 @@ const ROWS = 400;
 const GATE = 7;
 const LONGEST = `${"9".repeat(45)}.5`;
 
-test("killed while it looks for rows that are gone, a load leaves the table as it was, is redone, and ends right", async () => {
-  // Rows pass freely; a look at the keys alone, which follows in the same session, waits for the gate.
-  await pg.sql.unsafe(`
+deepTest(
+  "killed while it looks for rows that are gone, a load leaves the table as it was, is redone, and ends right",
+  async () => {
+    // Rows pass freely; a look at the keys alone, which follows in the same session, waits for the gate.
+    await pg.sql.unsafe(`
     create table stock (k numeric primary key, n int);
     insert into stock select i + 0.5, i from generate_series(1, ${ROWS}) i;
     create function gate(k numeric) returns numeric language plpgsql as $$
@@ -31,69 +34,71 @@ test("killed while it looks for rows that are gone, a load leaves the table as i
       return k;
     end $$;
     create view gated as select gate(k) as k, n from stock`);
-  await using installation = await startInstallation();
-  let server = await installation.serve();
-  const connectionId = await connectPostgres(server.owner, pg);
-  const resource = {
-    name: "stock",
-    spec: "gated",
-    primaryKey: ["k"],
-    writeDisposition: "merge",
-    deletes: "hard",
-  };
-  const extract = await dataOf(server.owner).extract(connectionId, {
-    dataset: "shop",
-    resources: [resource],
-  });
-  await extract.result();
-  await pg.sql.unsafe(
-    `delete from stock where n <= 100; update stock set k = k + 0.000, n = n + 1000 where n = 200; insert into stock values (${LONGEST}, 0)`,
-  );
-  const holder = await pg.sql.reserve();
-  await holder.unsafe(`select pg_advisory_lock(${GATE})`);
-  const waits = async () => {
-    const found = await holder.unsafe("select 1 from pg_locks where locktype = 'advisory' and not granted");
-    return found.length === 1;
-  };
-  const run = await extract.start();
-  await eventually(waits);
-  await server.end("SIGKILL");
-  // What waits for a lock does not notice that nobody waits for it.
-  await holder.unsafe(
-    "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and not granted",
-  );
-  await eventually(async () => !(await waits()));
+    await using installation = await startInstallation();
+    let server = await installation.serve();
+    const connectionId = await connectPostgres(server.owner, pg);
+    const resource = {
+      name: "stock",
+      spec: "gated",
+      primaryKey: ["k"],
+      writeDisposition: "merge",
+      deletes: "hard",
+    };
+    const extract = await dataOf(server.owner).extract(connectionId, {
+      dataset: "shop",
+      resources: [resource],
+    });
+    await extract.result();
+    await pg.sql.unsafe(
+      `delete from stock where n <= 100; update stock set k = k + 0.000, n = n + 1000 where n = 200; insert into stock values (${LONGEST}, 0)`,
+    );
+    const holder = await pg.sql.reserve();
+    await holder.unsafe(`select pg_advisory_lock(${GATE})`);
+    const waits = async () => {
+      const found = await holder.unsafe("select 1 from pg_locks where locktype = 'advisory' and not granted");
+      return found.length === 1;
+    };
+    const run = await extract.start();
+    await eventually(waits);
+    await server.end("SIGKILL");
+    // What waits for a lock does not notice that nobody waits for it.
+    await holder.unsafe(
+      "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and not granted",
+    );
+    await eventually(async () => !(await waits()));
 
-  server = await installation.serve();
-  await eventually(waits);
-  const data = dataOf(server.owner);
-  const sums =
-    "SELECT count(*)::INT AS rows, sum(n)::INT AS n, typeof(any_value(k)) AS type FROM raw.shop__stock";
-  const all = (ROWS * (ROWS + 1)) / 2;
-  expect(await data.rows(sums)).toEqual([{ rows: ROWS, n: all, type: "DECIMAL(38,1)" }]);
-  await holder.unsafe(`select pg_advisory_unlock(${GATE})`);
-  holder.release();
-  const ended = await runEnd(server.owner, run.id);
-  expect(ended).toMatchObject({
-    status: "completed",
-    interruptCount: 1,
-    result: {
-      tables: [
-        {
-          inserted: 1,
-          updated: ROWS - 100,
-          deleted: 100,
-          schemaChanges: [{ column: "k", change: "widened", from: "DECIMAL(38,1)", to: "VARCHAR" }],
-        },
-      ],
-    },
-  });
-  expect(await data.rows(sums)).toEqual([{ rows: ROWS - 99, n: all - 5050 + 1000, type: "VARCHAR" }]);
-  expect(await data.rows("SELECT k FROM raw.shop__stock WHERE n IN (0, 1200) ORDER BY n")).toEqual([
-    { k: LONGEST },
-    { k: "200.5" },
-  ]);
-}, 120_000);
+    server = await installation.serve();
+    await eventually(waits);
+    const data = dataOf(server.owner);
+    const sums =
+      "SELECT count(*)::INT AS rows, sum(n)::INT AS n, typeof(any_value(k)) AS type FROM raw.shop__stock";
+    const all = (ROWS * (ROWS + 1)) / 2;
+    expect(await data.rows(sums)).toEqual([{ rows: ROWS, n: all, type: "DECIMAL(38,1)" }]);
+    await holder.unsafe(`select pg_advisory_unlock(${GATE})`);
+    holder.release();
+    const ended = await runEnd(server.owner, run.id);
+    expect(ended).toMatchObject({
+      status: "completed",
+      interruptCount: 1,
+      result: {
+        tables: [
+          {
+            inserted: 1,
+            updated: ROWS - 100,
+            deleted: 100,
+            schemaChanges: [{ column: "k", change: "widened", from: "DECIMAL(38,1)", to: "VARCHAR" }],
+          },
+        ],
+      },
+    });
+    expect(await data.rows(sums)).toEqual([{ rows: ROWS - 99, n: all - 5050 + 1000, type: "VARCHAR" }]);
+    expect(await data.rows("SELECT k FROM raw.shop__stock WHERE n IN (0, 1200) ORDER BY n")).toEqual([
+      { k: LONGEST },
+      { k: "200.5" },
+    ]);
+  },
+  120_000,
+);
 
 test("rows that are gone take with them what hangs from them, at every depth", async () => {
   await using data = await startData();

@@ -4,6 +4,7 @@ import { mysql } from "../../src/providers/mysql/mysql.ts";
 import { link } from "../support/link.ts";
 import { hasMariadb, startMariadb, type TestMariadb } from "../support/mariadb.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { deepTest } from "../support/scale.ts";
 import { openTestSql } from "../support/sql.ts";
 import { failure, openWorld, sourceOf, type World } from "./extract/world.ts";
 
@@ -282,45 +283,49 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
   const run = (world: World, resource: JsonObject) =>
     world.run({ resources: [resource] }, { provider: mysql, link: link(db.config, db.credentials) });
 
-  test("a key is one however its collation lets it be written", async () => {
-    for (const [collation, other] of [
-      ["utf8mb4_general_ci", "A "],
-      ["utf8mb4_unicode_ci", "Á"],
-      ["utf8mb4_uca1400_ai_ci", "á "],
-      ["utf8mb4_uca1400_nopad_ai_ci", "Á"],
-      ["utf8mb4_bin", "a  "],
-      ["latin1_swedish_ci", "Á"],
-    ] as const) {
-      await using world = openWorld({ sql: duck.sql });
-      await db.run(
-        `DROP TABLE IF EXISTS loose; CREATE TABLE loose (k varchar(20) CHARACTER SET ${collation.split("_")[0]} COLLATE ${collation}, part varchar(20) COLLATE utf8mb4_general_ci, no int, n int, PRIMARY KEY (k, part, no)); INSERT INTO loose VALUES ('a', 'x', 1, 1), ('a', 'y', 1, 2), ('ß', '', 1, 3), ('', '', 2, 4)`,
-      );
-      const key = { primaryKey: ["k", "part", "no"], writeDisposition: "merge" };
-      const hard = { ...key, name: "hard", spec: "loose", deletes: "hard" };
-      const soft = { ...key, name: "soft", spec: "loose", deletes: "soft" };
-      for (const resource of [hard, soft]) await run(world, resource);
-      await db.run(
-        `UPDATE loose SET k = '${other}', part = 'X ', n = 5 WHERE n = 1; DELETE FROM loose WHERE n = 2`,
-      );
-      for (const resource of [hard, soft])
-        expect((await run(world, resource)).result.tables[0]).toMatchObject({
-          inserted: 0,
-          updated: 3,
-          deleted: 1,
-        });
-      expect(await rowsOf(world, "hard", "n, k, part")).toEqual([
-        { n: 3, k: "ß", part: "" },
-        { n: 4, k: "", part: "" },
-        { n: 5, k: other, part: "X " },
-      ]);
-      expect(await rowsOf(world, "soft", "n, _dlt_deleted_at IS NULL AS lives")).toEqual([
-        { n: 2, lives: false },
-        { n: 3, lives: true },
-        { n: 4, lives: true },
-        { n: 5, lives: true },
-      ]);
-    }
-  }, 240_000);
+  deepTest(
+    "a key is one however its collation lets it be written",
+    async () => {
+      for (const [collation, other] of [
+        ["utf8mb4_general_ci", "A "],
+        ["utf8mb4_unicode_ci", "Á"],
+        ["utf8mb4_uca1400_ai_ci", "á "],
+        ["utf8mb4_uca1400_nopad_ai_ci", "Á"],
+        ["utf8mb4_bin", "a  "],
+        ["latin1_swedish_ci", "Á"],
+      ] as const) {
+        await using world = openWorld({ sql: duck.sql });
+        await db.run(
+          `DROP TABLE IF EXISTS loose; CREATE TABLE loose (k varchar(20) CHARACTER SET ${collation.split("_")[0]} COLLATE ${collation}, part varchar(20) COLLATE utf8mb4_general_ci, no int, n int, PRIMARY KEY (k, part, no)); INSERT INTO loose VALUES ('a', 'x', 1, 1), ('a', 'y', 1, 2), ('ß', '', 1, 3), ('', '', 2, 4)`,
+        );
+        const key = { primaryKey: ["k", "part", "no"], writeDisposition: "merge" };
+        const hard = { ...key, name: "hard", spec: "loose", deletes: "hard" };
+        const soft = { ...key, name: "soft", spec: "loose", deletes: "soft" };
+        for (const resource of [hard, soft]) await run(world, resource);
+        await db.run(
+          `UPDATE loose SET k = '${other}', part = 'X ', n = 5 WHERE n = 1; DELETE FROM loose WHERE n = 2`,
+        );
+        for (const resource of [hard, soft])
+          expect((await run(world, resource)).result.tables[0]).toMatchObject({
+            inserted: 0,
+            updated: 3,
+            deleted: 1,
+          });
+        expect(await rowsOf(world, "hard", "n, k, part")).toEqual([
+          { n: 3, k: "ß", part: "" },
+          { n: 4, k: "", part: "" },
+          { n: 5, k: other, part: "X " },
+        ]);
+        expect(await rowsOf(world, "soft", "n, _dlt_deleted_at IS NULL AS lives")).toEqual([
+          { n: 2, lives: false },
+          { n: 3, lives: true },
+          { n: 4, lives: true },
+          { n: 5, lives: true },
+        ]);
+      }
+    },
+    240_000,
+  );
 
   test("texts that are compared by their bytes need nothing that stands for them", async () => {
     await using world = openWorld({ sql: duck.sql });

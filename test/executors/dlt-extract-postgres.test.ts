@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
-import { scaled } from "../support/scale.ts";
+import { deepTest, scaled } from "../support/scale.ts";
 import { openTestSql } from "../support/sql.ts";
 import { failure, openWorld, sourceOf, type World } from "./extract/world.ts";
 
@@ -261,23 +261,27 @@ test("a cursor of texts, blanks, long numbers or infinite instants takes each ro
   expect(world.cursors.get("by_at")?.lastValue).toBe("2026-01-01T00:00:00.000002Z");
 }, 120_000);
 
-test("a merge by numbers of any length finds the row of an equal number", async () => {
-  await using world = openWorld({ sql: duck.sql });
-  await pg.sql.unsafe(`create table ledger (no numeric, part text, sum int, primary key (no, part));
+deepTest(
+  "a merge by numbers of any length finds the row of an equal number",
+  async () => {
+    await using world = openWorld({ sql: duck.sql });
+    await pg.sql.unsafe(`create table ledger (no numeric, part text, sum int, primary key (no, part));
     insert into ledger values (1.0, 'a', 1), (1.5, 'a', 1), (12345678901234567890123456789012345678.5, 'a', 1), (1, 'A', 1)`);
-  const resource = { name: "ledger", primaryKey: ["no", "part"], writeDisposition: "merge" };
-  expect((await run(world, resource)).result.tables[0]).toMatchObject({ inserted: 4 });
-  await pg.sql.unsafe(
-    "update ledger set no = 1.00, sum = 2 where no = 1 and part = 'a'; update ledger set sum = 2 where no > 2",
-  );
-  expect((await run(world, resource)).result.tables[0]).toMatchObject({ inserted: 0, updated: 4 });
-  expect(await world.query("SELECT no, part, sum FROM raw.shop__ledger ORDER BY no, part")).toEqual([
-    { no: "1", part: "A", sum: 1 },
-    { no: "1", part: "a", sum: 2 },
-    { no: "1.5", part: "a", sum: 1 },
-    { no: "12345678901234567890123456789012345678.5", part: "a", sum: 2 },
-  ]);
-}, 120_000);
+    const resource = { name: "ledger", primaryKey: ["no", "part"], writeDisposition: "merge" };
+    expect((await run(world, resource)).result.tables[0]).toMatchObject({ inserted: 4 });
+    await pg.sql.unsafe(
+      "update ledger set no = 1.00, sum = 2 where no = 1 and part = 'a'; update ledger set sum = 2 where no > 2",
+    );
+    expect((await run(world, resource)).result.tables[0]).toMatchObject({ inserted: 0, updated: 4 });
+    expect(await world.query("SELECT no, part, sum FROM raw.shop__ledger ORDER BY no, part")).toEqual([
+      { no: "1", part: "A", sum: 1 },
+      { no: "1", part: "a", sum: 2 },
+      { no: "1.5", part: "a", sum: 1 },
+      { no: "12345678901234567890123456789012345678.5", part: "a", sum: 2 },
+    ]);
+  },
+  120_000,
+);
 
 test("rows that the source no longer has are marked and unmarked, or removed, and only their files are written anew", async () => {
   await using world = openWorld({ sql: duck.sql });
@@ -318,18 +322,22 @@ test("rows that the source no longer has are marked and unmarked, or removed, an
   expect(await world.query(marks)).toEqual([{ rev: 4 }]);
 }, 120_000);
 
-test("keys are looked for after rows of any size", async () => {
-  await using world = openWorld({ sql: duck.sql });
-  await pg.sql.unsafe("create table sized (id int, note text)");
-  const resource = { name: "sized", primaryKey: ["id"], writeDisposition: "merge", deletes: "hard" };
-  // About as many bytes as a stream holds before its source has to wait.
-  for (let rows = 1_300; rows < 1_330; rows += scaled(6, 1)) {
-    await pg.sql.unsafe(
-      `truncate sized; insert into sized select i, repeat('x', 45) from generate_series(1000, ${999 + rows}) i`,
-    );
-    expect((await run(world, resource)).result.tables[0]).toMatchObject({ deleted: 0 });
-  }
-}, 120_000);
+deepTest(
+  "keys are looked for after rows of any size",
+  async () => {
+    await using world = openWorld({ sql: duck.sql });
+    await pg.sql.unsafe("create table sized (id int, note text)");
+    const resource = { name: "sized", primaryKey: ["id"], writeDisposition: "merge", deletes: "hard" };
+    // About as many bytes as a stream holds before its source has to wait.
+    for (let rows = 1_300; rows < 1_330; rows += scaled(6, 1)) {
+      await pg.sql.unsafe(
+        `truncate sized; insert into sized select i, repeat('x', 45) from generate_series(1000, ${999 + rows}) i`,
+      );
+      expect((await run(world, resource)).result.tables[0]).toMatchObject({ deleted: 0 });
+    }
+  },
+  120_000,
+);
 
 test("too many deletes load nothing, and say how many", async () => {
   await using world = openWorld({ sql: duck.sql });

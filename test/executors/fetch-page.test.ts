@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startApp } from "../support/app.ts";
+import { deepTest } from "../support/scale.ts";
 import { ACTIONS, makeAction, runToEnd } from "../support/work.ts";
 
 const words = "Tea is a drink that many people like, hot or cold. ".repeat(12);
@@ -112,7 +113,7 @@ describe("fetch_page", () => {
     expect(JSON.stringify(result).length).toBeLessThan(300_000);
   });
 
-  test("stops at maxBytes, and says so", async () => {
+  deepTest("stops at maxBytes, and says so", async () => {
     const { result } = await fetched("/endless", { maxBytes: 100_000 });
     expect(result.truncated).toBe(true);
     expect(result.content.length).toBeLessThan(100_000);

@@ -9,6 +9,7 @@ import { syncFiles } from "../../src/resources/sync/table.ts";
 import { startData } from "../data/place.ts";
 import { loadTable } from "../support/lake.ts";
 import { HELD, startS3, type TestS3 } from "../support/s3.ts";
+import { deepTest } from "../support/scale.ts";
 import { bucket, folder, sync } from "../support/sync.ts";
 import { RUNS, until } from "../support/work.ts";
 
@@ -187,14 +188,17 @@ test("of a table that is written anew a copy keeps nothing older; of one that is
   expect(await idsIn(to.place)).toEqual([2, 10]);
 });
 
-test("files of a table that is copied from one dataset into another give way with those they came from", async () => {
-  await fill("marts", "inside", "orders", 0, 10);
-  const { result } = await sync(data, {
-    source: { connectionId: "lake", path: "/marts/inside" },
-    destination: { connectionId: "lake", path: "/raw/copied_inside" },
-  });
-  expect(await result()).toMatchObject({ copied: 10 });
-  const { before } = await putTogether("marts", "inside", "orders");
-  expect(await result()).toMatchObject({ copied: 1, deleted: before });
-  expect(await ids("copied_inside__orders")).toEqual(upTo(10));
-});
+deepTest(
+  "files of a table that is copied from one dataset into another give way with those they came from",
+  async () => {
+    await fill("marts", "inside", "orders", 0, 10);
+    const { result } = await sync(data, {
+      source: { connectionId: "lake", path: "/marts/inside" },
+      destination: { connectionId: "lake", path: "/raw/copied_inside" },
+    });
+    expect(await result()).toMatchObject({ copied: 10 });
+    const { before } = await putTogether("marts", "inside", "orders");
+    expect(await result()).toMatchObject({ copied: 1, deleted: before });
+    expect(await ids("copied_inside__orders")).toEqual(upTo(10));
+  },
+);

@@ -67,7 +67,7 @@ export default async (input, weir) => ({
 })`;
 
 const CODES = ["script_error", "script_timeout", "script_memory", "result_too_large"];
-const every = scaled(9, 1);
+const every = scaled(20, 1);
 const chosen = CORPUS.map((source, index) => ({ source, index })).filter(({ index }) => index % every === 0);
 
 describe("scripts that try to do what they may not", () => {

@@ -3,6 +3,7 @@ import { appendLogs } from "../../src/queue/logs.ts";
 import { startApp } from "../support/app.ts";
 import { browser, join, neighbour } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import {
   ACTIONS,
   branch,
@@ -551,7 +552,7 @@ describe("the log", () => {
   });
 });
 
-test("a list says of its total what it shows, also while runs come and go", async () => {
+deepTest("a list says of its total what it shows, also while runs come and go", async () => {
   await using app = await startApp();
   const action = await makeAction(app.owner);
   let isOver = false;

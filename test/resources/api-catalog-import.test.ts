@@ -7,6 +7,7 @@ import { startApp } from "../support/app.ts";
 import { addHttp, CATALOG, endpoint, httpApi } from "../support/catalog.ts";
 import { faultsOf } from "../support/connections.ts";
 import { join, neighbour } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { NOBODY } from "../support/work.ts";
 
 let weir: Awaited<ReturnType<typeof startApp>>;
@@ -361,31 +362,38 @@ describe("hostile descriptions", () => {
     expect(ended.at(-1)).toBe("the description");
   });
 
-  test("operations that share deep references unfold to what can be given back, and keep nobody else waiting", async () => {
-    const { schema, schemas } = nested(6, 4);
-    const parameters = Array.from({ length: 500 }, (_, n) => ({ name: `q${n}`, in: "query", schema }));
-    const post = { requestBody: { content: { "application/json": { schema } } }, responses: {} };
-    const paths = Object.fromEntries(
-      Array.from({ length: 1_000 }, (_, n) => [`/p${n}`, { post: n === 0 ? { ...post, parameters } : post }]),
-    );
-    const ended: string[] = [];
-    const info = { title: "x", version: "1" };
-    const whole = read({ openapi: "3.1.0", info, paths, components: { schemas } }).then((answer) => {
-      ended.push("the description");
-      return answer;
-    });
-    for (let n = 0; n < 5; n++) {
-      await owner("GET", "/health");
-      ended.push("another");
-    }
-    const { status, text, body } = await whole;
-    expect(ended.at(-1)).toBe("the description");
-    expect([status, body.endpoints.length, text.length < 10 * 1024 * 1024]).toEqual([200, 1_000, true]);
-    const [first, second] = body.endpoints;
-    expect(Object.keys(first.inputSchema.properties)).toHaveLength(504);
-    expect(second.inputSchema.properties.p0.properties.p1).toMatchObject({ type: "object" });
-    expect(Object.keys(body.endpoints.at(-1).inputSchema.properties)).toEqual(["p0", "p1", "p2", "p3"]);
-  }, 120_000);
+  deepTest(
+    "operations that share deep references unfold to what can be given back, and keep nobody else waiting",
+    async () => {
+      const { schema, schemas } = nested(6, 4);
+      const parameters = Array.from({ length: 500 }, (_, n) => ({ name: `q${n}`, in: "query", schema }));
+      const post = { requestBody: { content: { "application/json": { schema } } }, responses: {} };
+      const paths = Object.fromEntries(
+        Array.from({ length: 1_000 }, (_, n) => [
+          `/p${n}`,
+          { post: n === 0 ? { ...post, parameters } : post },
+        ]),
+      );
+      const ended: string[] = [];
+      const info = { title: "x", version: "1" };
+      const whole = read({ openapi: "3.1.0", info, paths, components: { schemas } }).then((answer) => {
+        ended.push("the description");
+        return answer;
+      });
+      for (let n = 0; n < 5; n++) {
+        await owner("GET", "/health");
+        ended.push("another");
+      }
+      const { status, text, body } = await whole;
+      expect(ended.at(-1)).toBe("the description");
+      expect([status, body.endpoints.length, text.length < 10 * 1024 * 1024]).toEqual([200, 1_000, true]);
+      const [first, second] = body.endpoints;
+      expect(Object.keys(first.inputSchema.properties)).toHaveLength(504);
+      expect(second.inputSchema.properties.p0.properties.p1).toMatchObject({ type: "object" });
+      expect(Object.keys(body.endpoints.at(-1).inputSchema.properties)).toEqual(["p0", "p1", "p2", "p3"]);
+    },
+    120_000,
+  );
 
   test("long YAML keeps nobody else waiting either, and is refused in the same words", async () => {
     const lines = Array.from({ length: 1_500 }, (_, n) => `  /p${n}: {get: {responses: {}}}`);
@@ -677,20 +685,24 @@ describe("importing without a model", () => {
     expect((await own.owner("POST", `${CATALOG}/ai-import`, { content })).body.code).toBe("upstream");
   });
 
-  test("texts made to be slow are read in time that grows with their length", async () => {
-    const size = 400_000;
-    for (const content of [
-      "<pre>".repeat(size / 5),
-      "```\n".repeat(size / 4),
-      "\n".repeat(size),
-      "---\n\n\n\n".repeat(size / 8),
-      "{".repeat(size),
-      "<".repeat(size),
-    ]) {
-      const { status } = await read(`x ${content}`);
-      expect(status).toBe(503);
-    }
-  }, 120_000);
+  deepTest(
+    "texts made to be slow are read in time that grows with their length",
+    async () => {
+      const size = 400_000;
+      for (const content of [
+        "<pre>".repeat(size / 5),
+        "```\n".repeat(size / 4),
+        "\n".repeat(size),
+        "---\n\n\n\n".repeat(size / 8),
+        "{".repeat(size),
+        "<".repeat(size),
+      ]) {
+        const { status } = await read(`x ${content}`);
+        expect(status).toBe(503);
+      }
+    },
+    120_000,
+  );
 });
 
 test("importing into an API gives only what is new, and tells what differs", async () => {

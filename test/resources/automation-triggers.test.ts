@@ -6,6 +6,7 @@ import { startApp } from "../support/app.ts";
 import { eventually } from "../support/outbound.ts";
 import { neighbour } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import {
   ACTIONS,
   AUTOMATION_RUNS,
@@ -304,23 +305,27 @@ describe("an event trigger", () => {
     expect(told).toHaveLength(2);
   }, 120_000);
 
-  test("ends a circle whose automations wait for all events before it has multiplied", async () => {
-    await using app = await startApp();
-    await onEvents(app, ["*"], {}, "All");
-    await onEvents(app, ["action.*"], {}, "Some");
-    created(await app.owner("POST", "/api/v1/actions", { kind: "http_request", name: "Cause" }));
-    const chains = () =>
-      app.app.store.db
-        .select({
-          runs: count(),
-          cutOff: sql<number>`sum(${automationRuns.error} ->> '$.code' = 'loop_detected')`,
-        })
-        .from(automationRuns)
-        .groupBy(automationRuns.rootRunId);
-    // One for each run that the two events of this test have begun: of Some, and of the action.
-    await eventually(async () => (await chains()).filter(({ cutOff }) => cutOff > 0).length === 3);
-    for (const { runs } of await chains()) expect(runs).toBeLessThan(150);
-  }, 120_000);
+  deepTest(
+    "ends a circle whose automations wait for all events before it has multiplied",
+    async () => {
+      await using app = await startApp();
+      await onEvents(app, ["*"], {}, "All");
+      await onEvents(app, ["action.*"], {}, "Some");
+      created(await app.owner("POST", "/api/v1/actions", { kind: "http_request", name: "Cause" }));
+      const chains = () =>
+        app.app.store.db
+          .select({
+            runs: count(),
+            cutOff: sql<number>`sum(${automationRuns.error} ->> '$.code' = 'loop_detected')`,
+          })
+          .from(automationRuns)
+          .groupBy(automationRuns.rootRunId);
+      // One for each run that the two events of this test have begun: of Some, and of the action.
+      await eventually(async () => (await chains()).filter(({ cutOff }) => cutOff > 0).length === 3);
+      for (const { runs } of await chains()) expect(runs).toBeLessThan(150);
+    },
+    120_000,
+  );
 
   test("goes on over a definition that fails, and keeps the order of the trail", async () => {
     await using app = await startApp();

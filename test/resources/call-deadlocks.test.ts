@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { startApp } from "../support/app.ts";
+import { deepTest } from "../support/scale.ts";
 import {
   ACTIONS,
   AUTOMATION_RUNS,
@@ -134,7 +135,7 @@ test("a key that a caller holds while it stands in the line of who needs the key
   expect(await runEnd(app.owner, id)).toMatchObject({ error: { code: "called_automation_failed" } });
 });
 
-test("a line that can't move on any more once it has become narrower is told, and moves on", async () => {
+deepTest("a line that can't move on any more once it has become narrower is told, and moves on", async () => {
   await using app = await startApp();
   const steps = [hold, { ...need("shop"), when: "input == 'need'" }];
   const config = { steps, concurrency: { max: 2 } };
@@ -157,33 +158,36 @@ test("a line that can't move on any more once it has become narrower is told, an
   expect((await automationRunEnd(app.owner, needing)).status).toBe("completed");
 });
 
-test("a line that is told moves on at the cost of the run that ties it, not of those called before", async () => {
-  await using app = await startApp();
-  const steps = [hold, { ...need("shop"), when: "input == 'need'" }];
-  const config = { steps, concurrency: { max: 2 } };
-  const narrow = await makeAutomation(app.owner, config, { name: "Narrow" });
-  const start = async (input: string) =>
-    created(await app.owner("POST", `${AUTOMATIONS}/${narrow.id}/run`, { input })).id as string;
-  const [needing, free] = [await start("need"), await start("free")];
-  const begin = async (more: object) => {
-    const caller = await makeAction(app.owner, call("narrow", { input: "free", ...more }));
-    const { id } = created(await app.owner("POST", `${ACTIONS}/${caller.id}/run`));
-    await until(app.owner, `${RUNS}/${id}`, ({ status }) => status === "waiting");
-    return id as string;
-  };
-  const before = await begin({});
-  const tying = await begin({ concurrencyKey: "shop" });
-  await decideOn(app, needing);
-  await needs(app, needing, "pending");
-  await app.owner("PATCH", `${AUTOMATIONS}/${narrow.id}`, { config: { concurrency: { max: 1 } } });
-  await decideOn(app, free);
-  expect(await runEnd(app.owner, tying)).toMatchObject({
-    error: { details: { error: { code: "call_deadlock" } } },
-  });
-  expect((await automationRunEnd(app.owner, needing)).status).toBe("completed");
-  await release(app, narrow.id);
-  expect((await runEnd(app.owner, before)).status).toBe("completed");
-});
+deepTest(
+  "a line that is told moves on at the cost of the run that ties it, not of those called before",
+  async () => {
+    await using app = await startApp();
+    const steps = [hold, { ...need("shop"), when: "input == 'need'" }];
+    const config = { steps, concurrency: { max: 2 } };
+    const narrow = await makeAutomation(app.owner, config, { name: "Narrow" });
+    const start = async (input: string) =>
+      created(await app.owner("POST", `${AUTOMATIONS}/${narrow.id}/run`, { input })).id as string;
+    const [needing, free] = [await start("need"), await start("free")];
+    const begin = async (more: object) => {
+      const caller = await makeAction(app.owner, call("narrow", { input: "free", ...more }));
+      const { id } = created(await app.owner("POST", `${ACTIONS}/${caller.id}/run`));
+      await until(app.owner, `${RUNS}/${id}`, ({ status }) => status === "waiting");
+      return id as string;
+    };
+    const before = await begin({});
+    const tying = await begin({ concurrencyKey: "shop" });
+    await decideOn(app, needing);
+    await needs(app, needing, "pending");
+    await app.owner("PATCH", `${AUTOMATIONS}/${narrow.id}`, { config: { concurrency: { max: 1 } } });
+    await decideOn(app, free);
+    expect(await runEnd(app.owner, tying)).toMatchObject({
+      error: { details: { error: { code: "call_deadlock" } } },
+    });
+    expect((await automationRunEnd(app.owner, needing)).status).toBe("completed");
+    await release(app, narrow.id);
+    expect((await runEnd(app.owner, before)).status).toBe("completed");
+  },
+);
 
 test("a line that has become wider is no reason to refuse a call, though nothing has moved on in it yet", async () => {
   await using app = await startApp();

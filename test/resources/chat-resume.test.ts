@@ -16,7 +16,7 @@ import {
   understand,
 } from "../support/chat.ts";
 import { startInstallation } from "../support/process.ts";
-import { scaled } from "../support/scale.ts";
+import { deepTest, scaled } from "../support/scale.ts";
 import { makeAction, until } from "../support/work.ts";
 
 let chat: Chat;
@@ -226,17 +226,21 @@ describe("a server that is killed", () => {
   }, 120_000);
 });
 
-test("two hundred turns at once all come to their end", async () => {
-  chat.play(({ body }) => ({
-    moves: [{ text: "You said " }, { pause: 5 }, { text: body.messages.at(-1).content }],
-  }));
-  const threads = await Promise.all(Array.from({ length: 200 }, () => makeThread(chat)));
-  const replies = await Promise.all(
-    threads.map(async ({ at }, n) => readStream(await open(chat, at, { content: `number ${n}` }))),
-  );
-  for (const [n, { message }] of replies.entries())
-    expect(message.parts).toContainEqual({ type: "text", text: `You said number ${n}`, state: "done" });
-}, 120_000);
+deepTest(
+  "two hundred turns at once all come to their end",
+  async () => {
+    chat.play(({ body }) => ({
+      moves: [{ text: "You said " }, { pause: 5 }, { text: body.messages.at(-1).content }],
+    }));
+    const threads = await Promise.all(Array.from({ length: 200 }, () => makeThread(chat)));
+    const replies = await Promise.all(
+      threads.map(async ({ at }, n) => readStream(await open(chat, at, { content: `number ${n}` }))),
+    );
+    for (const [n, { message }] of replies.entries())
+      expect(message.parts).toContainEqual({ type: "text", text: `You said number ${n}`, state: "done" });
+  },
+  120_000,
+);
 
 describe("two processes that share a store", () => {
   test("follow each other's turns, and cancel them", async () => {

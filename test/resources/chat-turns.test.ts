@@ -5,6 +5,7 @@ import { startApp } from "../support/app.ts";
 import { ask, type Chat, HEADERS, makeThread, open, readStream, startChat, stored } from "../support/chat.ts";
 import { neighbour } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { faultsOf } from "../support/work.ts";
 
 let chat: Chat;
@@ -589,30 +590,33 @@ describe("the bounds of one turn", () => {
       { type: "finish", finishReason: "error" },
     ]);
 
-  test("end one that is at work for too long, in the midst of a reply or of a tool, and the message says so", async () => {
-    const env = { WEIR_LLM_TURN_TIMEOUT: "3" };
-    await using chat = await startChat([], { env });
-    const never = Promise.withResolvers<void>().promise;
-    const sentence = "The turn was at work for 3 s, which is all that one turn has, and was ended.";
-    chat.play([{ moves: [{ text: "Well" }, { hold: never }] }]);
-    const { at } = await makeThread(chat);
-    const { chunks, reply, thread } = await ask(chat, at);
-    ended(chunks, sentence);
-    expect([reply.content, thread.lastTurnStatus]).toEqual([`Well\n\n${sentence}`, "failed"]);
-    const hung = startReceiver(() => never as never);
-    chat.play([calls("fetch_page", { url: hung.url }), says("x")]);
-    const second = await makeThread(chat, ["fetch_page"]);
-    const other = await ask(chat, second.at, { content: `Read ${hung.url}` });
-    expect(other.reply.content).toBe(sentence);
-    ended(other.chunks, sentence);
-    await hung[Symbol.asyncDispose]();
-    const trail = (await chat.app.owner("GET", `/api/v1/events?entityId=${second.thread.id}`)).body.items;
-    expect(trail[0]).toMatchObject({
-      type: "chat_turn.failed",
-      data: { error: { code: "timeout", message: sentence }, usage: { inputTokens: 20, outputTokens: 10 } },
-    });
-    expect(Object.keys(trail[0].data.usage)).toEqual(["inputTokens", "outputTokens"]);
-  });
+  deepTest(
+    "end one that is at work for too long, in the midst of a reply or of a tool, and the message says so",
+    async () => {
+      const env = { WEIR_LLM_TURN_TIMEOUT: "3" };
+      await using chat = await startChat([], { env });
+      const never = Promise.withResolvers<void>().promise;
+      const sentence = "The turn was at work for 3 s, which is all that one turn has, and was ended.";
+      chat.play([{ moves: [{ text: "Well" }, { hold: never }] }]);
+      const { at } = await makeThread(chat);
+      const { chunks, reply, thread } = await ask(chat, at);
+      ended(chunks, sentence);
+      expect([reply.content, thread.lastTurnStatus]).toEqual([`Well\n\n${sentence}`, "failed"]);
+      const hung = startReceiver(() => never as never);
+      chat.play([calls("fetch_page", { url: hung.url }), says("x")]);
+      const second = await makeThread(chat, ["fetch_page"]);
+      const other = await ask(chat, second.at, { content: `Read ${hung.url}` });
+      expect(other.reply.content).toBe(sentence);
+      ended(other.chunks, sentence);
+      await hung[Symbol.asyncDispose]();
+      const trail = (await chat.app.owner("GET", `/api/v1/events?entityId=${second.thread.id}`)).body.items;
+      expect(trail[0]).toMatchObject({
+        type: "chat_turn.failed",
+        data: { error: { code: "timeout", message: sentence }, usage: { inputTokens: 20, outputTokens: 10 } },
+      });
+      expect(Object.keys(trail[0].data.usage)).toEqual(["inputTokens", "outputTokens"]);
+    },
+  );
 
   test("end one that uses too many tokens, also where the endpoint counts none; the next turn has its own", async () => {
     const env = { WEIR_LLM_TOKENS_PER_TURN: "60" };

@@ -16,6 +16,7 @@ import { readTables } from "../../src/resources/datasets/tables.ts";
 import { migrations } from "../../src/store/migrations.ts";
 import { openStore } from "../../src/store/store.ts";
 import { startApp } from "../support/app.ts";
+import { deepTest } from "../support/scale.ts";
 
 type Running = Awaited<ReturnType<typeof startApp>>;
 
@@ -201,25 +202,28 @@ test("a table has all columns that were ever seen; loads that lack one have noth
   ]);
 });
 
-test("past states that take more than a gigabyte beside the table go early, the oldest first", async () => {
-  await using own = await startApp({ engine: false });
-  const { load, ask, rows, sweep } = loaderOf(own);
-  const loads: string[] = [];
-  for (let n = 1; n <= 4; n++) loads.push(await load(`SELECT ${n} AS id`, "orders", { remove: "all" }));
-  await own.app.store.write(async (db) => {
-    await db
-      .update(lakeFiles)
-      .set({ bytes: 600 * 1024 ** 2 })
-      .where(isNotNull(lakeFiles.removedAt));
-  });
-  await sweep();
-  expect(await rows(`FROM raw.shop__orders AS OF '${loads[0]}'`)).toEqual([{ id: 1 }]);
-  own.clock.turn(70 * MINUTE);
-  await sweep();
-  const told = await Promise.all(loads.map((id) => ask(`FROM raw.shop__orders AS OF '${id}'`)));
-  expect(told.map(({ status }) => status)).toEqual([422, 422, 200, 200]);
-  expect(await rows(`FROM raw.shop__orders AS OF '${loads[2]}'`)).toEqual([{ id: 3 }]);
-});
+deepTest(
+  "past states that take more than a gigabyte beside the table go early, the oldest first",
+  async () => {
+    await using own = await startApp({ engine: false });
+    const { load, ask, rows, sweep } = loaderOf(own);
+    const loads: string[] = [];
+    for (let n = 1; n <= 4; n++) loads.push(await load(`SELECT ${n} AS id`, "orders", { remove: "all" }));
+    await own.app.store.write(async (db) => {
+      await db
+        .update(lakeFiles)
+        .set({ bytes: 600 * 1024 ** 2 })
+        .where(isNotNull(lakeFiles.removedAt));
+    });
+    await sweep();
+    expect(await rows(`FROM raw.shop__orders AS OF '${loads[0]}'`)).toEqual([{ id: 1 }]);
+    own.clock.turn(70 * MINUTE);
+    await sweep();
+    const told = await Promise.all(loads.map((id) => ask(`FROM raw.shop__orders AS OF '${id}'`)));
+    expect(told.map(({ status }) => status)).toEqual([422, 422, 200, 200]);
+    expect(await rows(`FROM raw.shop__orders AS OF '${loads[2]}'`)).toEqual([{ id: 3 }]);
+  },
+);
 
 test("a store of an earlier version keeps its tables; what was before can't be looked back at", async () => {
   const folder = mkdtempSync(join(tmpdir(), "weir-history-"));

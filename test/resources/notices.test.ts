@@ -6,6 +6,7 @@ import { type Client, client, startApp } from "../support/app.ts";
 import { startWithMail } from "../support/mail.ts";
 import { join, neighbour } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { AUTOMATIONS, branch, created, faultsOf, flowToEnd, until } from "../support/work.ts";
 
 const HOUR = 3_600_000;
@@ -191,7 +192,7 @@ test("only people of the organization hear of it, and addresses that nobody here
   expect(app.peer.received).toHaveLength(2);
 });
 
-test("an organization mails few people outside of it at once, and the others later", async () => {
+deepTest("an organization mails few people outside of it at once, and the others later", async () => {
   await using app = await startMailing();
   const member = await join(app, "member");
   const notify = (from: number, to: number) =>

@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { startMonitored } from "../support/main-thread.ts";
+import { scaled } from "../support/scale.ts";
 
 setDefaultTimeout(180_000);
 
@@ -12,7 +13,7 @@ test("nothing that a tenant asks for keeps others waiting longer than the yardst
   await using monitored = await startMonitored();
   const tooLong: string[] = [];
   let before = await monitored.yardstick();
-  for (const input of monitored.inputs) {
+  for (const input of monitored.inputs.filter((_, at) => at % scaled(3, 1) === 0)) {
     let longest = await monitored.longest(input);
     const after = await monitored.yardstick();
     const allowed = Math.max(before, after);

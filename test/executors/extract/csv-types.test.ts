@@ -6,7 +6,7 @@ import fc from "fast-check";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { localFiles } from "../../../src/providers/local-files/local-files.ts";
 import { link } from "../../support/link.ts";
-import { scaled } from "../../support/scale.ts";
+import { deepTest, scaled } from "../../support/scale.ts";
 import { failure, openWorld, type World } from "./world.ts";
 
 /** Loads files of a folder into the table t. */
@@ -148,7 +148,7 @@ describe("a column of CSV", () => {
           expect(types[0]).toBe(types[1]);
         },
       ),
-      { numRuns: scaled(8, 75), seed: 20_26 },
+      { numRuns: scaled(3, 75), seed: 20_26 },
     );
   }, 120_000);
 
@@ -339,7 +339,7 @@ describe("CSV as it comes", () => {
     }
   });
 
-  test("keeps a last record that is longer than any buffer", async () => {
+  deepTest("keeps a last record that is longer than any buffer", async () => {
     await using made = openWorld();
     const long = "x".repeat(40 * 1024 * 1024);
     await load(made, "a.csv", { "a.csv": `i,v\n1,a\n2,"${long}"\n` });

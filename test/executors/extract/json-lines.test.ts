@@ -178,7 +178,7 @@ describe("lines of JSON", () => {
         const texts = [...same, ...same, ...odd, ...same];
         expect(await ofLines(`${texts.join("\n")}\n`, nesting)).toEqual(await ofList(texts, nesting));
       }),
-      { numRuns: scaled(10, 120), seed: 20_26 },
+      { numRuns: scaled(4, 120), seed: 20_26 },
     );
   }, 120_000);
 
@@ -195,7 +195,7 @@ describe("lines of JSON", () => {
           expect(await ofPages(pages, nesting, gap)).toEqual(await ofList(pages.flat(), nesting));
         },
       ),
-      { numRuns: scaled(10, 120), seed: 20_26 },
+      { numRuns: scaled(4, 120), seed: 20_26 },
     );
   }, 120_000);
 
