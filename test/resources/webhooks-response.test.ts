@@ -54,7 +54,9 @@ describe("the response of a webhook", () => {
     for (const [path, response, why] of [
       ["missing", { body: "{{payload.nothing}}" }, 'has no "nothing"'],
       ["status", { status: "{{payload.lines.size()}}" }, "a status is from 200 to 599"],
-      ["break", { headers: { "X-A": "{{ 'a\\r\\nb' }}" } }, "has a line break"],
+      ["break", { headers: { "X-A": "{{ 'a\\r\\nb' }}" } }, "response.headers.X-A has characters"],
+      ["control", { headers: { "X-A": "{{ 'a\\u0001b' }}" } }, "response.headers.X-A has characters"],
+      ["beyond", { headers: { "X-A": "{{ '5 \\u20ac' }}" } }, "response.headers.X-A has characters"],
     ] as const) {
       await makeHook(app, { path, steps, response });
       const answer = await send(app, body, {}, `/webhooks/acme/${path}`);

@@ -68,7 +68,10 @@ function replyOf({ status = 200, headers = {}, body = null }: JsonObject): Answe
 
 function textOf(name: string, value: Json): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  if (/[\r\n\0]/.test(text))
-    throw new AppError("template_error", `response.headers.${name} has a line break.`);
+  if (/[^\t\x20-\x7e\x80-\xff]/.test(text))
+    throw new AppError(
+      "template_error",
+      `response.headers.${name} has characters that a header can't carry, such as a line break; write url.encode(…) around what may have them.`,
+    );
   return text;
 }
