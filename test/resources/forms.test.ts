@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { client, PASSWORD, startApp } from "../support/app.ts";
 import { join, neighbour } from "../support/people.ts";
 import {
@@ -16,6 +16,8 @@ beforeAll(async () => {
   app = await startApp();
 });
 afterAll(() => app[Symbol.asyncDispose]());
+/** Each test has the whole rate of the organization. */
+beforeEach(() => app.clock.turn(60_000));
 
 const schema = {
   type: "object",
@@ -95,6 +97,33 @@ describe("a form for everybody", () => {
       const run = await runOf((await reply.json()) as { automationRunId: string });
       expect(run.result.output.payload).toEqual(expected[index]);
     }
+  });
+
+  test("reads the fields of a plain form as any type that they may have, and as the values of an enum", async () => {
+    const schema = {
+      type: "object",
+      properties: {
+        guests: { type: ["integer", "null"] },
+        size: { enum: [1, 2] },
+        price: { type: "number" },
+        code: { type: ["string", "integer"] },
+        agreed: { const: true },
+        sizes: { type: "array", items: { enum: [1, 2] } },
+      },
+    };
+    const at = pathOf(await makeForm({ access: "public", schema }));
+    const body = new URLSearchParams("guests=3&size=2&price=1.5e3&code=007&agreed=true&sizes=1");
+    const reply = await fetch(app.origin + at, { method: "POST", body });
+    expect(reply.status).toBe(202);
+    const run = await runOf((await reply.json()) as { automationRunId: string });
+    expect(run.result.output.payload).toEqual({
+      guests: 3,
+      size: 2,
+      price: 1500,
+      code: "007",
+      agreed: true,
+      sizes: [1],
+    });
   });
 
   test("refuses what its schema does not take, field by field, and starts nothing", async () => {

@@ -62,14 +62,23 @@ function typed(schema: JsonObject, answers: Json): Json {
   return Object.fromEntries(values);
 }
 
-function readText({ type, items }: JsonObject, value: Json): Json {
-  if (type === "array") {
-    const list = Array.isArray(value) ? value : [value];
+function readText({ type, items, enum: values, const: value }: JsonObject, text: Json): Json {
+  const types = [type].flat(1);
+  if (types.includes("array")) {
+    const list = Array.isArray(text) ? text : [text];
     return isObject(items) ? list.map((item) => readText(items, item)) : list;
   }
-  if (typeof value !== "string") return value;
-  if (type === "boolean") return ["true", "on", "1"].includes(value) || (value === "false" ? false : value);
-  const isNumber = type === "number" || type === "integer";
-  const number = /^-?\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : Number.NaN;
-  return isNumber && Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : value;
+  if (typeof text !== "string" || types.includes("string")) return text;
+  const fixed = value === undefined ? values : [value];
+  if (Array.isArray(fixed)) return fixed.find((one) => one === text || String(one) === text) ?? text;
+  if (types.includes("boolean")) {
+    if (["true", "on", "1"].includes(text)) return true;
+    if (text === "false") return false;
+  }
+  const isNumber = types.includes("number") || types.includes("integer");
+  const number = isNumber && NUMBER.test(text.trim()) ? Number(text) : Number.NaN;
+  return Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : text;
 }
+
+/** What a browser's field for numbers sends. */
+const NUMBER = /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
