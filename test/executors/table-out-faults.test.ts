@@ -190,6 +190,19 @@ describe.each(SYSTEMS)("%s", (_, open, phases) => {
     expect((await server.owner("GET", `${RUNS}/${id}`)).body.retryCount).toBe(1);
   });
 
+  test("runs that find no table at the same time make one, and all write into it", async () => {
+    await there.put("drop table if exists made");
+    const longSql = `select {{run.id}} as run, n, n / 7.0 as part, 'text ' || n as word, date '2026-01-01' as day
+      from (select count(*) as n from range(100000000) t(i) where i % 3 = 0)`;
+    const output = { connectionId, table: "made" };
+    const runs = await Promise.all(
+      [1, 2, 3].map(() => dataOf(server.owner).begin("duckdb_transform", { sql: longSql, output })),
+    );
+    for (const { id } of runs)
+      expect(await runEnd(server.owner, id)).toMatchObject({ status: "completed", error: null });
+    expect(await there.rows("select count(*), count(distinct run) from made")).toEqual([["3", "3"]]);
+  });
+
   test("it waits for somebody else's lock, and a cancel ends that and leaves the table as it was", async () => {
     const start = await begin("replace");
     const unlock = await there.lock("t");

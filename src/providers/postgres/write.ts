@@ -31,11 +31,15 @@ export async function openTarget(link: PostgresLink, load: TableLoad): Promise<T
     await makeLoads(session, target);
     const done = await findDone(session, target, load.loadId);
     const name = `${target.schema}.${target.table}`;
+    let columns: readonly Column[] = [];
     return {
       name,
       done,
-      plan: (columns) => planOf(target, load, name, columns),
-      write: (plan, rows) => write(link, { target, load, name, plan }, rows),
+      plan(sent) {
+        columns = sent;
+        return planOf(target, load, name, columns);
+      },
+      write: (plan, rows) => write(link, { target, load, name, plan, columns }, rows),
     };
   } catch (error) {
     throw session.failure(error);
@@ -205,6 +209,8 @@ interface Work {
   load: TableLoad;
   name: string;
   plan: TablePlan;
+  /** Of the rows that are sent. */
+  columns: readonly Column[];
 }
 
 const STAGING = "pg_temp.weir_rows";
@@ -216,7 +222,8 @@ async function write(link: PostgresLink, work: Work, rows: AsyncIterable<Uint8Ar
     await session.rows(lockOf(work.load.loadId));
     const done = await findDone(session, work.target, work.load.loadId);
     if (done) return done;
-    counts = await change(session, work, rows);
+    const target = work.target.oid === null ? await makeTable(session, link, work) : work.target;
+    counts = await change(session, { ...work, target }, rows);
     const { rows: all, inserted, updated, deleted } = counts;
     await session.change(
       `INSERT INTO ${loadsOf(work.target)} (load_id, table_name, "rows", inserted, updated, deleted) VALUES ($1, $2, $3, $4, $5, $6)`,
@@ -251,10 +258,23 @@ async function isCommitted(link: PostgresLink, { target, load }: Work): Promise<
   }
 }
 
+/** Makes the table, or finds it where another load has made it since this one looked. */
+async function makeTable(session: Session, link: PostgresLink, work: Work): Promise<Target> {
+  const { target, load, name, plan, columns } = work;
+  await session.rows(lockOf(`weir ${nameOf(target)}`));
+  const found = await findTarget(session, link, load);
+  if (found.oid === null) {
+    await session.change(createText(target, load));
+    return target;
+  }
+  if (Bun.deepEquals(planOf(found, load, name, columns), plan)) return found;
+  const message = `${name} was made meanwhile, with other columns than these rows have. Run this again.`;
+  throw new AppError("upstream", message, { retryable: true });
+}
+
 async function change(session: Session, work: Work, rows: AsyncIterable<Uint8Array>): Promise<TableCounts> {
   const { target, load, plan } = work;
   const names = plan.columns.map(quoteName).join(", ");
-  if (target.oid === null) await session.change(createText(target, load));
   const copy = (into: string) => session.send(`COPY ${into} (${names}) FROM STDIN (FORMAT csv)`, rows);
   if (load.writeDisposition === "append" && !target.hasRowSecurity) {
     const inserted = await copy(nameOf(target));
