@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { Books, type Case, type Figures } from "./books.ts";
 import { toldRuns } from "./ledger.ts";
 import { checkDeliveries, checkEffects, checkEventRuns, checkSchedules } from "./reach.ts";
+import { checkRows } from "./rows.ts";
 
 /** Holds the database of a stopped server against the ledger, and against itself. */
-export function auditBooks(given: Case): { figures: Figures; faults: string[] } {
+export async function auditBooks(given: Case): Promise<{ figures: Figures; faults: string[] }> {
   const db = new Database(join(given.folder, "weir.db"), { readonly: true });
   const faults: string[] = [];
   const books = new Books(db, faults);
@@ -32,6 +33,7 @@ export function auditBooks(given: Case): { figures: Figures; faults: string[] } 
       loads: books.count(
         "select count(*) from action_runs where kind = 'dlt_extract' and status = 'completed'",
       ),
+      ...(await checkRows(books, given)),
     };
     return { figures, faults };
   } finally {

@@ -31,6 +31,10 @@ export interface Figures {
   delivered: number;
   deliveredAgain: number;
   loads: number;
+  /** Runs that completed with rows in a table of a database. */
+  tableLoads: number;
+  rowsLost: number;
+  rowsTwice: number;
 }
 
 /** The database of a stopped server, and what is wrong with it. */

@@ -4,14 +4,15 @@
  * database, of which one is killed and another stands still in each round (see `several.ts`).
  *
  * The load is mixed: signed webhooks, calls of other systems, lists, loads into tables, approvals that two people decide
- * at once, schedules of every second, runs started by events, calls between automations, cancels, retries, and a
- * subscription. The ledger has all that was answered with 2xx. At the end each of it must have exactly one outcome; see
- * `audit.ts` and `reach.ts` for what is checked.
+ * at once, schedules of every second, runs started by events, calls between automations, cancels, retries, a
+ * subscription, and flows into tables of PostgreSQL and MariaDB, some of which read them there as well or go over a table in bulk. The ledger has all that was answered with 2xx. At the end each of it must have exactly one outcome; see
+ * `audit.ts`, `reach.ts` and `rows.ts` for what is checked.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Figures } from "./books.ts";
+import { DATABASES, type DatabaseName, openDatabases } from "./databases.ts";
 import { calmDown, judge, strayLeases } from "./judge.ts";
 import { type Ledger, newLedger } from "./ledger.ts";
 import { loadUntilDead } from "./load.ts";
@@ -46,6 +47,8 @@ export interface ChaosOptions {
   rounds: number;
   /** Of those that share a database; by default there is one. */
   processes?: number;
+  /** Those whose tables are read and written; by default all that the machine has. */
+  databases?: readonly DatabaseName[];
   /** Starts Weir; from the source by default. */
   command?: readonly string[];
   /** Milliseconds from ready to the kill, at most. */
@@ -60,14 +63,16 @@ export async function chaos(options: ChaosOptions): Promise<Verdict> {
   const clear = () => rmSync(folder, { recursive: true, force: true });
   process.once("exit", clear);
   const receiver = startReceiver();
+  const opening = openDatabases(options.databases ?? DATABASES);
   const installation = makeInstallation(command, folder);
   const ledger = newLedger();
   const kills: number[] = [];
   const strays: string[] = [];
   let slowestStartMs = 0;
   let weir = await serve(installation);
+  const databases = await opening;
   try {
-    const plant = await setUp(weir.call, receiver.url);
+    const plant = await setUp(weir.call, receiver.url, databases);
     for (let round = 1; round <= rounds; round++) {
       await calmDown(folder);
       const { organizationId } = installation;
@@ -112,6 +117,7 @@ export async function chaos(options: ChaosOptions): Promise<Verdict> {
   } finally {
     await weir.end("SIGKILL");
     await receiver.stop();
+    await Promise.all(databases.map(({ stop }) => stop()));
     clear();
     process.off("exit", clear);
   }

@@ -5,6 +5,7 @@ import type { Case, Figures } from "./books.ts";
 import { ROWS } from "./plant.ts";
 import { ask, type Call, type Installation, type Weir } from "./weir.ts";
 
+/** What is open may stay as it is for so long; a slow machine only takes longer. */
 const SETTLE_MS = 180_000;
 
 /** Lets everything come to its end, stops the server, and says all that is wrong. */
@@ -30,7 +31,7 @@ export async function judge(
   );
   if (verified.exitCode !== 0)
     faults.push(`the audit trail: ${verified.stdout.toString()}${verified.stderr.toString()}`);
-  const books = auditBooks(given);
+  const books = await auditBooks(given);
   faults.push(...given.ledger.faults, ...given.receiver.faults, ...books.faults);
   return { figures: books.figures, faults };
 }
@@ -49,13 +50,17 @@ async function settle(call: Call, { folder }: Case, log: (line: string) => void)
         and not exists (select 1 from outbound_deliveries d where d.webhook_id = w.id and d.event_seq = e.seq and d.replay_of is null)`,
   };
   try {
-    for (const start = performance.now(); performance.now() - start < SETTLE_MS; await Bun.sleep(250)) {
+    let before = "";
+    for (let since = performance.now(); performance.now() - since < SETTLE_MS; await Bun.sleep(250)) {
       const { decisions } = await ask(call, "GET", "/api/v1/decisions/pending");
       for (const { id } of decisions as { id: string }[])
         await call("POST", `/api/v1/decisions/${id}/decide`, { decisionValue: "approved" });
       const left = openOnes(db, opens);
       if (left.length === 0) return null;
-      log(`waits for ${left.join(", ")}`);
+      const open = left.join(", ");
+      if (open !== before) since = performance.now();
+      before = open;
+      log(`waits for ${open}`);
     }
     return openOnes(db, opens).join(", ");
   } finally {

@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { Ledger, Making } from "./ledger.ts";
 import { type Plant, SECRET } from "./plant.ts";
+import type { TableFlows } from "./tables.ts";
 import type { Answer, Weir } from "./weir.ts";
 
 /** Requests without an answer that are sent again after a restart, at most so many of each kind. */
@@ -37,6 +38,7 @@ export async function loadUntilDead(load: Load): Promise<void> {
     [retry, 90],
     [makeAction, 60],
     [sendAgain, 60],
+    ...load.plant.tables.flatMap(tableWorks),
   ];
   await Promise.all(
     workers.map(async ([work, restMs], worker) => {
@@ -51,6 +53,20 @@ const sendEffect: Work = (load, n) => newWebhook(load, "effect", n, {});
 const sendEach: Work = (load, n) =>
   newWebhook(load, "each", n, { items: Array.from({ length: n % 6 }, (_, i) => i) });
 const sendLoad: Work = (load, n) => newWebhook(load, "load", n, {});
+
+/** They take longer than what else there is: from the second round on the first request has to wait as well. */
+const tableWorks = ({ append, bulk, tally, back }: TableFlows): [Work, number][] => {
+  const late =
+    (work: Work): Work =>
+    async (load, n) =>
+      (load.round > 1 && n % 100_000 === 0) || work(load, n);
+  return [
+    [late((load, n) => newWebhook(load, append, n, {})), 2000],
+    [late((load, n) => newWebhook(load, bulk, n, {})), 5000],
+    [late((load, n) => startRun(load, `tally-${tally}`, tally, n)), 4000],
+    [late((load, n) => startRun(load, `back-${back}`, back, n)), 5000],
+  ];
+};
 
 function newWebhook(load: Load, hook: string, n: number, payload: object): Promise<boolean> {
   const key = `${hook}-${load.round}-${n}`;
@@ -92,10 +108,12 @@ function isBusy({ isShared, ledger }: Load, status: number): boolean {
   return true;
 }
 
-const runCaller: Work = (load, n) =>
-  make(load, `caller-${load.round}-${n}`, {
+const runCaller: Work = (load, n) => startRun(load, "caller", load.plant.caller, n);
+
+const startRun = (load: Load, name: string, automation: string, n: number): Promise<boolean> =>
+  make(load, `${name}-${load.round}-${n}`, {
     kind: "run",
-    path: `/api/v1/automations/${load.plant.caller}/run`,
+    path: `/api/v1/automations/${automation}/run`,
     body: {},
     id: null,
   });

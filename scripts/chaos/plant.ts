@@ -1,3 +1,5 @@
+import type { OpenDatabase } from "./databases.ts";
+import { makeNumbers, plantTables, type TableFlows } from "./tables.ts";
 import { ask, type Call } from "./weir.ts";
 
 export const SECRET = "a secret of the chaos";
@@ -17,10 +19,16 @@ export interface Plant {
   schedules: { id: string; catchUp: "none" | "last"; first: string }[];
   /** The subscription. */
   outbound: string;
+  /** For each database. */
+  tables: TableFlows[];
 }
 
 /** Makes all that the load works on. */
-export async function setUp(call: Call, receiver: string): Promise<Plant> {
+export async function setUp(
+  call: Call,
+  receiver: string,
+  databases: readonly OpenDatabase[] = [],
+): Promise<Plant> {
   const make = async (name: string, triggerType: string, config: object) =>
     ask(call, "POST", "/api/v1/automations", { name, triggerType, config });
   await ask(call, "PATCH", "/api/v1/organizations/current", {
@@ -88,6 +96,9 @@ export async function setUp(call: Call, receiver: string): Promise<Plant> {
     });
     schedules.push({ id, catchUp, first: nextRunAt });
   }
+  if (databases.length > 0) await makeNumbers(call, make);
+  const tables: TableFlows[] = [];
+  for (const database of databases) tables.push(await plantTables(call, { make, hook, database }));
   const subscription = await ask(call, "POST", "/api/v1/webhooks", {
     url: `${receiver}/event`,
     events: OUTBOUND,
@@ -102,6 +113,7 @@ export async function setUp(call: Call, receiver: string): Promise<Plant> {
     listener: listener.id,
     schedules,
     outbound: subscription.id,
+    tables,
   };
 }
 

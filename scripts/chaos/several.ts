@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Figures } from "./books.ts";
 import type { ChaosOptions } from "./chaos.ts";
+import { DATABASES, openDatabases } from "./databases.ts";
 import { calmDown, judge } from "./judge.ts";
 import { newLedger } from "./ledger.ts";
 import { loadUntilDead } from "./load.ts";
@@ -40,6 +41,7 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
   const clear = () => rmSync(folder, { recursive: true, force: true });
   process.once("exit", clear);
   const receiver = startReceiver();
+  const opening = openDatabases(options.databases ?? DATABASES);
   const database = await startDatabase(join(folder, "weir.db"));
   const installation = makeInstallation(command, folder, {
     WEIR_DATABASE_URL: database.url,
@@ -50,9 +52,10 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
   let longestStillMs = 0;
   const weirs: Weir[] = [];
   for (let n = 0; n < processes; n++) weirs.push(await serve(installation));
+  const databases = await opening;
   const at = (n: number): Weir => weirs[n % weirs.length] as Weir;
   try {
-    const plant = await setUp(at(0).call, receiver.url);
+    const plant = await setUp(at(0).call, receiver.url, databases);
     for (let round = 1; round <= rounds; round++) {
       await calmDown(folder);
       const over = new AbortController();
@@ -104,6 +107,7 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
   } finally {
     for (const weir of weirs) await weir.end("SIGKILL");
     await receiver.stop();
+    await Promise.all(databases.map(({ stop }) => stop()));
     database.stop();
     clear();
     process.off("exit", clear);
