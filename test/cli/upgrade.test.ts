@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { upgrade } from "../../src/cli/upgrade.ts";
 import { version as own } from "../../src/version.ts";
 import { tinyProgram, tinyWeir } from "../support/programs.ts";
+import { deepTest } from "../support/scale.ts";
 import { folder, shell } from "../support/shell.ts";
 
 const ROOT = join(import.meta.dir, "../..");
@@ -264,7 +265,6 @@ await Bun.write(${JSON.stringify(`${file}.sig`)}, JSON.stringify({ ...release, s
     signing("--key", at("key"), file);
     const script = `import { upgrade } from ${JSON.stringify(join(ROOT, "src/cli/upgrade.ts"))};
 import { shell } from ${JSON.stringify(join(ROOT, "test/support/shell.ts"))};
-import { deepTest } from "../support/scale.ts";
 const words = ${JSON.stringify(["--file", file, "--public-key", at("key.pub")])};
 console.log("ready");
 if (process.argv.at(-1) === "at once") setTimeout(() => process.kill(process.pid, "SIGKILL"));

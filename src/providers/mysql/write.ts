@@ -29,11 +29,15 @@ export async function openTarget(link: MysqlLink, load: TableLoad): Promise<Tabl
     await makeLoads(session, link, target);
     const done = await findDone(session, target, load.loadId);
     const name = `${target.schema}.${target.table}`;
+    let sent: readonly Column[] = [];
     return {
       name,
       done,
-      plan: (columns) => planOf(target, load, name, columns),
-      write: (plan, rows) => write(link, { target, load, name, plan }, rows),
+      plan(columns) {
+        sent = columns;
+        return planOf(target, load, name, columns);
+      },
+      write: (plan, rows) => write(link, { target, load, name, plan, columns: sent }, rows),
     };
   } catch (error) {
     throw session.failure(error);
@@ -71,6 +75,9 @@ async function findTarget(session: Session, link: MysqlLink, load: TableLoad): P
   return { ...target, columns: await columnsOf(session, target) };
 }
 
+/** Of longtext and longblob, which no value of ours reaches. */
+const MAX_LONG_BYTES = 4_294_967_295;
+
 async function columnsOf(session: Session, { schema, table }: Pick<Target, "schema" | "table">) {
   const rows = await session.rows<
     | "name"
@@ -92,6 +99,7 @@ async function columnsOf(session: Session, { schema, table }: Pick<Target, "sche
       ORDER BY ordinal_position`,
   );
   const count = (text: string | null) => (text === null ? null : Number(text));
+  const bounded = (bytes: number | null) => (bytes === MAX_LONG_BYTES ? null : bytes);
   return rows.map((row) => {
     const type = row.type ?? "";
     const target = {
@@ -100,7 +108,7 @@ async function columnsOf(session: Session, { schema, table }: Pick<Target, "sche
       scale: count(row.scale),
       fraction: count(row.fraction),
       characters: count(row.characters),
-      bytes: count(row.bytes),
+      bytes: bounded(count(row.bytes)),
       charset: row.charset,
     };
     const letters = row.charset === null ? "" : ` CHARACTER SET ${row.charset} COLLATE ${row.collation}`;
@@ -215,6 +223,8 @@ interface Work {
   load: TableLoad;
   name: string;
   plan: TablePlan;
+  /** Of the rows. */
+  columns: readonly Column[];
 }
 
 async function write(link: MysqlLink, work: Work, rows: AsyncIterable<Uint8Array>): Promise<TableCounts> {
@@ -269,19 +279,11 @@ async function isCommitted(link: MysqlLink, work: Work): Promise<boolean> {
 }
 
 /** The rows in a table that nobody else sees; how many they are. A new table is made here: its making is a transaction of its own. */
-async function stage(
-  session: Session,
-  link: MysqlLink,
-  { target, load, plan, name }: Work,
-  rows: AsyncIterable<Uint8Array>,
-) {
+async function stage(session: Session, link: MysqlLink, work: Work, rows: AsyncIterable<Uint8Array>) {
+  const { target, plan, name } = work;
   const definitionOf = (column: string) =>
     target.columns.find((each) => each.name === column)?.definition ?? "";
-  try {
-    if (target.isNew) await session.change(createText(target, load));
-  } catch (error) {
-    throw isDenied(error) ? lacksPrivilege(link, "CREATE", target.schema, error) : error;
-  }
+  if (target.isNew) await makeTable(session, link, work);
   const columns = plan.columns.map((column) => `${quoteName(column)} ${definitionOf(column)} NULL`);
   const staging = stagingOf(target);
   try {
@@ -295,6 +297,23 @@ async function stage(
   for await (const sql of statementsOf(rows, head, Number(limits?.packet), name))
     all += await session.change(sql);
   return all;
+}
+
+const EXISTS = 1050;
+
+/** Makes the table, or finds it where another load has made it since this one looked. */
+async function makeTable(session: Session, link: MysqlLink, { target, load, name, plan, columns }: Work) {
+  try {
+    await session.change(createText(target, load));
+    return;
+  } catch (error) {
+    if (isDenied(error)) throw lacksPrivilege(link, "CREATE", target.schema, error);
+    if (errorNumber(error) !== EXISTS) throw error;
+  }
+  const found = { ...target, isNew: false, columns: await columnsOf(session, target) };
+  if (Bun.deepEquals(planOf(found, load, name, columns), plan)) return;
+  const message = `${name} was made meanwhile, with other columns than these rows have. Run this again.`;
+  throw new AppError("upstream", message, { retryable: true });
 }
 
 const stagingOf = ({ schema }: Target) => `${quoteName(schema)}.\`weir_rows\``;
@@ -346,7 +365,7 @@ function createText(target: Target, load: TableLoad): string {
     quoteName(target.columns.find(({ name }) => name.toLowerCase() === key.toLowerCase())?.name ?? key);
   const key =
     load.primaryKey.length > 0 ? [`PRIMARY KEY (${load.primaryKey.map(columnNamed).join(", ")})`] : [];
-  return `CREATE TABLE IF NOT EXISTS ${nameOf(target)} (${[...columns, ...key].join(", ")}) ENGINE=InnoDB`;
+  return `CREATE TABLE ${nameOf(target)} (${[...columns, ...key].join(", ")}) ENGINE=InnoDB`;
 }
 
 /** Errors of a missing default, a wrong text and a failed check, which have no class of their own. */
