@@ -15,6 +15,15 @@ const STATEMENTS = 40;
 const BRANCHES = 100;
 const BRANCH_RUNS = 100;
 const BOMB_RUNS = 8;
+/** Runs of each script. */
+const SCRIPT_RUNS = 20;
+const SCRIPTS = [
+  "export default () => { for (;;); }",
+  "export default () => [].indexOf.call({ length: 2 ** 53 - 1 }, 1)",
+  "export default () => { const all = []; for (;;) all.push('x'.repeat(1e6) + all.length); }",
+  "export default () => /^(a+)+$/.test('a'.repeat(40) + 'b')",
+  "export default async () => { for (;;) await Promise.all(Array.from({ length: 1e5 }, async () => 1)); }",
+];
 const BOMB_BYTES = 95_000_000;
 
 const NESTED = "[[],[],[],[]],";
@@ -134,5 +143,10 @@ const conditions = await action("conditional_branch", {
   else: "none",
 });
 for (let n = 0; n < BRANCH_RUNS && does("conditions"); n++) await run(conditions);
+
+const scripts = await Promise.all(
+  SCRIPTS.map((source) => action("run_script", { source, timeoutSeconds: 60 })),
+);
+for (let n = 0; n < SCRIPT_RUNS && does("scripts"); n++) for (const script of scripts) await run(script);
 
 console.log(JSON.stringify({ origin: own }));

@@ -1,9 +1,9 @@
 /**
  * A tenant beside a hostile tenant: p99 of list, webhook and SQL of one organization, alone and while another does its
  * worst (neighbour-peer.ts): SQL that never ends, 100 MB of nested JSON in 180 KB of gzip, JMESPath that takes the
- * square of its input, 10,000 conditions, 10,000 queued runs, 8,000 slow sockets, deliveries to a dead host. And the
- * server's memory meanwhile, its children's left out. Words given name some of its ways: statements, bombs, pages,
- * conditions, queue, sockets, deliveries.
+ * square of its input, 10,000 conditions, 10,000 queued runs, 8,000 slow sockets, deliveries to a dead host, scripts
+ * that loop and take memory. And the server's memory meanwhile, its children's left out. Words given name some of its
+ * ways: statements, bombs, pages, conditions, queue, sockets, deliveries, scripts.
  */
 import { builtWeir } from "./executable.ts";
 import { tell } from "./load.ts";

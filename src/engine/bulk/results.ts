@@ -7,6 +7,7 @@ import { insertArtifact } from "../../resources/artifacts/keep.ts";
 import type { ArtifactRow } from "../../resources/artifacts/table.ts";
 import type { RunRow } from "../../resources/runs/table.ts";
 import { NotWritten } from "../failure.ts";
+import { collect } from "./collect.ts";
 
 /** Results are written together so often, … */
 const FLUSH_MS = 100;
@@ -54,6 +55,7 @@ export function openResults(
     const [results, artifacts] = [unwritten, staged];
     [unwritten, staged, characters] = [[], [], 0];
     const now = ctx.clock.monotonic();
+    collect(ctx);
     const isShown = isLast || now - shownAt > SHOW_MS;
     if (isShown) shownAt = now;
     const { completed, failed } = done;
