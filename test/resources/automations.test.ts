@@ -693,6 +693,10 @@ describe("trying a run again", () => {
     expect(JSON.parse(receiver.got[2]?.text ?? "")).toEqual({ from: "/a", n: 1 });
     expect(Object.keys(ended.result).sort()).toEqual(["a", "b"]);
 
+    const nothing = await app.owner("POST", `${AUTOMATION_RUNS}/${ended.id}/retry`);
+    expect([nothing.status, nothing.body.code]).toEqual([409, "invalid_state"]);
+    expect(nothing.body.detail).toContain("fromFailed: false");
+
     const whole = await app.owner("POST", `${AUTOMATION_RUNS}/${failed.id}/retry`, { fromFailed: false });
     await automationRunEnd(app.owner, created(whole).id);
     expect(receiver.got.map(({ path }) => path).slice(3)).toEqual(["/a", "/b"]);

@@ -32,6 +32,12 @@ export async function retryAutomationRun(
       "invalid_state",
       `This run is ${run.status}; only one that has ended can be tried again.`,
     );
+  const isDone = run.status === "completed" && run.steps.every(({ status }) => status !== "failed");
+  if (isDone && fromFailed)
+    throw new AppError(
+      "invalid_state",
+      "This run is completed, and nothing of it failed; give fromFailed: false to do all of it again.",
+    );
   if (run.automationVersion === TEST_VERSION)
     throw new AppError("invalid_state", "This was a test run; test the automation again.");
   const { automation } = await findAutomation(tx, run.automationId).catch((error: unknown) => {
