@@ -3,7 +3,13 @@ import { conditionFault } from "../base/condition.ts";
 import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { object, read } from "../base/shape.ts";
-import { isWholeTemplate, resolveTemplates, type Scope, templateFaults } from "../base/template.ts";
+import {
+  isWholeTemplate,
+  resolveTemplates,
+  type Scope,
+  templateFaults,
+  templatesIn,
+} from "../base/template.ts";
 import { newlyTyped } from "../base/typed-secrets.ts";
 import type { StoredResult } from "../base/whole-scope.ts";
 import { fill } from "../compute/fill.ts";
@@ -139,6 +145,9 @@ export function fillIn(executor: Executor, definition: JsonObject, scope: Scope)
   if (!isObject(filled)) throw new AppError("definition_invalid", "The definition is not an object.");
   return filled;
 }
+
+export const hasTemplates = (executor: Executor, definition: JsonObject): boolean =>
+  templatesIn(definition, fillPathsOf(executor, definition)).length > 0;
 
 /** Fills in a definition in a child, where results of steps are too long to be parsed here, or expressions take too much. */
 export async function fillInWhole(

@@ -288,6 +288,9 @@ describe("a step over a table", () => {
     expect(run.result.failures.map(({ index }: { index: number }) => index)).toEqual([5, 18, 31]);
     const lines = await linesOf(app.owner, run.result.artifactId);
     expect(lines[5]).toMatchObject({ index: 5, status: "failed", error: { code: "unexpected_status" } });
+    const alone = await app.owner("POST", `${RUNS}/${first.steps[0].actionRunId}/retry`);
+    expect([alone.status, alone.body.code]).toEqual([409, "invalid_state"]);
+    expect(alone.body.detail).toContain("try the automation's run again");
     isBroken = false;
     await makeTable(app.owner, "rows", "SELECT range + 1000 AS id FROM range(7)");
     const again = created(await app.owner("POST", `${AUTOMATION_RUNS}/${first.id}/retry`));

@@ -2,6 +2,7 @@ import { and, desc, eq, gte, inArray, lt, notInArray, type SQL, sql } from "driz
 import { AppError } from "../../base/errors.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { findRun, isFinal, requestCancel } from "../../queue/cancel.ts";
+import { hasTemplates } from "../../queue/definition.ts";
 import { enqueueRun, runTopic, type Trigger } from "../../queue/enqueue.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
 import { actions } from "../actions/table.ts";
@@ -92,6 +93,11 @@ export async function retryRun(tx: WriteContext, id: string, trigger: Trigger): 
     throw new AppError(
       "invalid_state",
       "A chat has asked this for one call of its agent; ask the agent again there.",
+    );
+  if (run.automationRunId !== null && !run.isResolved && hasTemplates(tx.executors[run.kind], run.definition))
+    throw new AppError(
+      "invalid_state",
+      "This run's templates are filled in by its automation alone; try the automation's run again.",
     );
   if (run.actionId !== null) {
     const [action] = await tx.db
