@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { startReceiver } from "../support/receiver.ts";
-import { ACTIONS, flowToEnd, makeAutomation, RUNS, runEnd, until } from "../support/work.ts";
+import { ACTIONS, faultsOf, flowToEnd, makeAutomation, RUNS, runEnd, until } from "../support/work.ts";
 import { connectFolder, startData } from "./place.ts";
 
 setDefaultTimeout(120_000);
@@ -210,9 +210,16 @@ test("rows go into a file of the run, or of a connection, as every reader has th
   });
   expect(refused.status).toBe(422);
   const climbing = { connectionId: folder, path: "/../out.csv", format: "csv" };
+  const body = { name: "x", kind: "duckdb_transform", definition: { sql, output: climbing } };
+  expect(faultsOf(await data.owner("POST", ACTIONS, body))).toEqual([
+    "body.definition.output.path value_error",
+  ]);
+  climbing.path = "{{ ['', '..', 'out.csv'].join('/') }}";
   expect((await data.end("duckdb_transform", { sql, output: climbing })).error.code).toBe(
     "definition_invalid",
   );
+  const short = { connectionId: folder, path: "a/b.csv", format: "csv" };
+  expect((await data.end("duckdb_transform", { sql, output: short })).result.output.path).toBe("a/b.csv");
 });
 
 test("wrong and hostile SQL fails with DuckDB's words and leaves nothing", async () => {

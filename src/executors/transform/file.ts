@@ -43,6 +43,8 @@ export function fileFaults({ connectionId, path, title, format, compression }: F
   const isArtifact = connectionId === "artifact";
   if (!isArtifact && path === undefined)
     return [{ path: ["path"], message: "A file of a connection needs a path." }];
+  if (path?.split("/").includes(".."))
+    return [{ path: ["path"], message: 'A path holds no ".."; name the folder itself.' }];
   if (isArtifact && path !== undefined)
     return [{ path: ["path"], message: "An artifact has a title and no path; leave it out." }];
   return !isArtifact && title !== undefined

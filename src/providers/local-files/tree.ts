@@ -68,7 +68,7 @@ export const localTree: Tree<LocalLink> = {
     isFolderLike: true,
 
     fault(_link, path) {
-      if (path.slice(1).split("/").includes("")) return "a folder in it has no name";
+      if (path.replace(/^\//, "").split("/").includes("")) return "a folder in it has no name";
       try {
         splitPath(path);
         return null;
