@@ -108,7 +108,7 @@ async function beginTable(
   return bulkOf(tx, run, step, { state, scope, items });
 }
 
-const TABLE_FIELDS = { sql: [["where"]] };
+const TABLE_FIELDS = { sql: [["where"], ["orderBy"]] };
 
 const beginItem = prepared((db: WriteDb) =>
   db.statement(`update automation_run_items set status = 'running', action_run_id = ?

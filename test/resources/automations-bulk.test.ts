@@ -299,6 +299,27 @@ describe("a step over a table", () => {
     expect(seen.toSorted((a, b) => a - b)).toEqual(numbers(40));
   });
 
+  test("takes what templates bring to where and orderBy as values, never as SQL", async () => {
+    await using app = await startApp();
+    await makeTable(app.owner, "rows", "SELECT range AS id FROM range(4)");
+    const forEach = {
+      table: "marts.rows",
+      where: "id < {{input.below}}",
+      orderBy: "abs(id - {{input.nearest}}::INT)",
+    };
+    const script = { source: "export default (id) => id", input: "{{item.id}}" };
+    const flow = await makeAutomation(app.owner, {
+      steps: [{ key: "each", forEach, kind: "run_script", definition: script }],
+    });
+    const run = await flowToEnd(app.owner, flow.id, { input: { below: 3, nearest: 2 } });
+    const lines = await linesOf(app.owner, run.result.artifactId);
+    expect(lines.map(({ result }: { result: { output: number } }) => result.output)).toEqual([2, 1, 0]);
+    const nearest = "0), (SELECT 'found ' || max(id) FROM marts.rows)::INT, (0";
+    const attack = await flowToEnd(app.owner, flow.id, { input: { below: 3, nearest } });
+    expect(attack.error.code).toBe("sql_error");
+    expect(attack.error.message).not.toContain("found 3");
+  });
+
   test("over no rows is completed", async () => {
     await using app = await startApp();
     await makeTable(app.owner, "rows", "SELECT range AS id FROM range(4)");
@@ -338,6 +359,7 @@ describe("a step over a table", () => {
     [{ table: "marts.orders", batch: 1_001 }, ["batch less_than_equal"]],
     [{ table: "marts.orders", rows: 1 }, ["rows extra_forbidden"]],
     [{ table: "marts.orders", where: "id > {{" }, ["where template_error"]],
+    [{ table: "marts.orders", orderBy: "{{payload.sort}}" }, ["orderBy template_error"]],
     [{ table: "marts.orders", where: "id > {{steps.none.result.n}}" }, ["where unknown_step"]],
   ])("is refused when saved for %j", async (forEach, faults) => {
     await using app = await startApp({ engine: false });

@@ -33,7 +33,7 @@ const TableRowsShape = object(
     where: optional(
       described("SQL; templates in it become parameters", Type.String({ minLength: 1, maxLength: 100_000 })),
     ),
-    orderBy: optional(described("SQL", Type.String({ minLength: 1, maxLength: 4096 }))),
+    orderBy: optional(described("SQL, as where is", Type.String({ minLength: 1, maxLength: 4096 }))),
     batch: optional(
       described(
         "So many rows are one item, which is a list then",

@@ -143,12 +143,18 @@ function forEachFaults({ forEach, maxParallel }: Step, loc: readonly string[]): 
   return [{ loc: [...loc, "forEach"], msg, type: "template_error" }];
 }
 
-const tableFaults = (rows: TableRows, loc: readonly string[]): Fault[] =>
-  templateFaults(rows as unknown as JsonObject, { sql: [["where"]] }).map(({ path, message }) => ({
+function tableFaults(rows: TableRows, loc: readonly string[]): Fault[] {
+  const faults = templateFaults(rows as unknown as JsonObject, { sql: [["where"], ["orderBy"]] });
+  if (isWholeTemplate(rows.orderBy)) {
+    const message = "A template stands for a value, which gives rows no order; write the columns out";
+    faults.push({ path: ["orderBy"], message });
+  }
+  return faults.map(({ path, message }) => ({
     loc: [...loc, ...path],
     msg: message,
     type: "template_error",
   }));
+}
 
 function delayFaults({ delay }: Step, loc: readonly string[]): Fault[] {
   if (delay === undefined) return [];

@@ -78,7 +78,10 @@ export function templateFields(app: Pick<App, "executors">, component: Component
   }
   return {
     live: [...fields.flatMap(({ live }) => live), [...at, "steps", "*", "forEach"]],
-    sql: [...fields.flatMap(({ sql }) => sql), [...at, "steps", "*", "forEach", "where"]],
+    sql: [
+      ...fields.flatMap(({ sql }) => sql),
+      ...["where", "orderBy"].map((field) => [...at, "steps", "*", "forEach", field]),
+    ],
     conditions: [...fields.flatMap(({ conditions }) => conditions), [...at, "steps", "*", "when"]],
     code: fields.flatMap(({ code }) => code),
   };
