@@ -116,7 +116,7 @@ export interface Operation {
   readonly personal?: boolean;
   /** True for what a person decides: API keys are refused. */
   readonly byPeople?: boolean;
-  /** Refuses what another site's page sends, whatever credentials come with it. */
+  /** Refuses what another site's page sends, whatever credentials come with it. By default, public ones that change something. */
   readonly ownPagesOnly?: boolean;
   /** Counts against the limit for each address, besides the one for each credential where there is one. */
   readonly limited?: "address";

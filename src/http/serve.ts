@@ -61,7 +61,7 @@ async function answer(
   if (operation.limited === "address" && !(await operation.unlimitedFor?.(app, visit)))
     limitAddress(app, visit);
   const open = operation.audience === "public" || operation.audience === "signature";
-  const isGuarded = operation.ownPagesOnly || (operation.audience === "public" && operation.method !== "GET");
+  const isGuarded = operation.ownPagesOnly ?? (operation.audience === "public" && operation.method !== "GET");
   if (isGuarded && isForeign(app, visit)) {
     throw new AppError("csrf", "Another site's page may not do this; open Weir's own.");
   }

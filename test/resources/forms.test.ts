@@ -159,6 +159,24 @@ describe("a form for everybody", () => {
     expect(failed.text).not.toContain("secret");
   });
 
+  test("takes the fields of a form that stands on another site, and no cookie with them", async () => {
+    const at = pathOf(await makeForm({ access: "public" }));
+    const login = await fetch(`${app.origin}/api/v1/auth/login`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ email: "ada@example.com", password: PASSWORD }),
+    });
+    const cookie = (login.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
+    const reply = await fetch(app.origin + at, {
+      method: "POST",
+      headers: { cookie, "sec-fetch-site": "cross-site", origin: "https://shop.example" },
+      body: new URLSearchParams("name=Ann&days=3"),
+    });
+    expect(reply.status).toBe(202);
+    const run = await runOf((await reply.json()) as { automationRunId: string });
+    expect(run).toMatchObject({ triggerSourceType: "system", result: { output: { user: null } } });
+  });
+
   test("never takes who answers from a header that is sent along", async () => {
     const at = pathOf(await makeForm({ access: "public" }));
     const forged = client(app.origin, { "x-weir-user": "owner@acme.test" });

@@ -39,9 +39,11 @@ function verdict(operation: Operation, who: Principal): Verdict {
   return isHeard && scope !== null && who.scopes?.includes(scope) === false ? "scope_missing" : byRole;
 }
 
-function roleVerdict({ audience, method, path, personal, byPeople }: Operation, who: Principal): Verdict {
+function roleVerdict(operation: Operation, who: Principal): Verdict {
+  const { audience, method, path, personal, byPeople, ownPagesOnly } = operation;
   const changes = method !== "GET" || ASKS_FIRST.includes(`${method} ${path}`);
-  if (audience === "public") return changes && who.site === "cross-site" ? "csrf" : "open";
+  if (audience === "public")
+    return changes && ownPagesOnly !== false && who.site === "cross-site" ? "csrf" : "open";
   if (audience === "signature") return "open";
   if (who.carrier === "none" || who.carrier === "broken") return "unauthenticated";
   if (who.carrier === "cookie" && changes && who.site === "cross-site") return "csrf";

@@ -103,6 +103,7 @@ export const formOperations = [
     method: "POST",
     path: "/f/{org_id}/{path}",
     audience: "public",
+    ownPagesOnly: false, // a public form takes no credentials, and the form itself may stand on any site
     tag,
     summary: "Sends a form, and starts a run of its automation",
     description:
