@@ -105,6 +105,10 @@ function Drawn({ part: each, isCurrent }: { part: Part; isCurrent: boolean }) {
         </p>
       </details>
     );
-  const plain = <p className="whitespace-pre-wrap">{each.text}</p>;
+  const plain = (
+    <p dir="auto" className="whitespace-pre-wrap [overflow-wrap:anywhere]">
+      {each.text}
+    </p>
+  );
   return <Later of={markdown} given={{ text: each.text }} waiting={plain} lost={plain} />;
 }
