@@ -34,7 +34,7 @@ describe("the team", () => {
     await link.getByRole("button", { name: "I have it" }).click();
     await page.getByRole("table", { name: "Invitations" }).getByText("grace@example.com").waitFor();
 
-    const elsewhere = await openBrowser(); // windows of one browser share their cookies here
+    const elsewhere = await openBrowser();
     const hers = await elsewhere.open(weir.origin);
     await hers.page.goto(address);
     await hers.page.getByLabel(/Password/).fill(PASSWORD);

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, statSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import chromium, { inflate } from "@sparticuz/chromium";
-import { type BrowserContext, type Page, chromium as playwright } from "playwright-core";
+import { type Browser, type BrowserContext, type Page, chromium as playwright } from "playwright-core";
 
 const QUIET = [
   "--no-first-run",
@@ -60,34 +60,48 @@ async function libraries(): Promise<string> {
   return join(await alone(() => inflate(packed)), "lib");
 }
 
+/** Of the files that one process tests, each takes windows of the same. It ends with the process. */
+let running: Promise<Browser> | null = null;
+
+async function browserOf(): Promise<Browser> {
+  const known = await running?.catch(() => null);
+  if (known?.isConnected()) return known;
+  running = launch();
+  return running;
+}
+
 /**
  * A real browser: the one inside the npm package, or the one that `CHROMIUM` names. It is unpacked under the
  * folder for temporary files when first used.
  */
-export async function openBrowser() {
+async function launch(): Promise<Browser> {
   const executablePath = process.env.CHROMIUM ?? (await alone(() => chromium.executablePath()));
   const args = [...chromium.args.filter((arg) => !UNFIT.test(arg)), ...QUIET];
-  const browser = await playwright
-    .launch({ executablePath, args, timeout: START_MS })
-    .catch(async (error: Error) => {
-      if (!/shared libraries/.test(error.message)) throw error;
-      const env = { ...process.env, LD_LIBRARY_PATH: await libraries() };
-      return playwright.launch({
-        executablePath,
-        args,
-        timeout: START_MS,
-        env: env as Record<string, string>,
-      });
+  return playwright.launch({ executablePath, args, timeout: START_MS }).catch(async (error: Error) => {
+    if (!/shared libraries/.test(error.message)) throw error;
+    const env = { ...process.env, LD_LIBRARY_PATH: await libraries() };
+    return playwright.launch({
+      executablePath,
+      args,
+      timeout: START_MS,
+      env: env as Record<string, string>,
     });
+  });
+}
+
+export async function openBrowser() {
+  const browser = await browserOf();
+  const contexts: BrowserContext[] = [];
   return {
     /** A window with its own cookies, which keeps what pages must never do. */
     async open(origin: string, options: Parameters<typeof browser.newContext>[0] = {}) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+      contexts.push(context);
       context.setDefaultTimeout(WAIT_MS);
       const page = await context.newPage();
       return { context, page, ...watch(context, page, origin) };
     },
-    close: () => browser.close(),
+    close: async () => void (await Promise.all(contexts.map((context) => context.close()))),
   };
 }
 
