@@ -4,6 +4,7 @@ import { sweepResults } from "../../src/engine/sweep-runs.ts";
 import { indexesIn, rangesOf } from "../../src/flows/bulk-results.ts";
 import { automationRunResults } from "../../src/resources/automations/table.ts";
 import { type Client, startApp } from "../support/app.ts";
+import { bundle, install, published } from "../support/bundles.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {
   ACTIONS,
@@ -318,6 +319,23 @@ describe("a step over a table", () => {
     const attack = await flowToEnd(app.owner, flow.id, { input: { below: 3, nearest } });
     expect(attack.error.code).toBe("sql_error");
     expect(attack.error.message).not.toContain("found 3");
+  });
+
+  test("of a bundle takes the inputs of its install in where", async () => {
+    await using app = await startApp();
+    await makeTable(app.owner, "rows", "SELECT range AS id FROM range(4)");
+    const forEach = { table: "marts.rows", where: "id > {{inputs.least}} AND id < {{input.below}}" };
+    const config = { steps: [{ key: "each", forEach, ...work }] };
+    const component = { key: "flow", type: "automation", name: "Flow" };
+    const definition = { triggerType: "manual", config };
+    const inputs = { type: "object", properties: { least: { type: "integer" } } };
+    await published(app.owner, {
+      ...bundle("rows", [{ ...component, definition }]),
+      inputJsonSchema: inputs,
+    });
+    const { ids } = await install(app.owner, "rows", { least: 1 });
+    const run = await flowToEnd(app.owner, ids.flow ?? "", { input: { below: 3 } });
+    expect(run).toMatchObject({ status: "completed", result: { items: 1, completed: 1 } });
   });
 
   test("over no rows is completed", async () => {

@@ -34,6 +34,7 @@ const TableRowsShape = object(
       described("SQL; templates in it become parameters", Type.String({ minLength: 1, maxLength: 100_000 })),
     ),
     orderBy: optional(described("SQL, as where is", Type.String({ minLength: 1, maxLength: 4096 }))),
+    parameters: optional(described("Values for $name in the SQL", jsonObject())),
     batch: optional(
       described(
         "So many rows are one item, which is a list then",

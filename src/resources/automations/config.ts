@@ -32,6 +32,8 @@ export interface TableRows {
   /** SQL; templates in it become parameters. */
   where?: string;
   orderBy?: string;
+  /** Values for `$name` in the SQL: what a bundle's inputs become there. */
+  parameters?: JsonObject;
   /** So many rows are one item, which is a list then. */
   batch?: number;
 }
