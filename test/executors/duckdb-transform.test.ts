@@ -383,6 +383,16 @@ test("a definition is refused for names that no dataset can have, and for a merg
   ]);
   expect(check({ layer: "temp", dataset: "x" }).map((f) => f.path)).toEqual([["output", "layer"]]);
   expect(check({ layer: "raw", dataset: "{{payload.dataset}}" })).toEqual([]);
+  const table = (name: string) =>
+    check({
+      connectionId: "01900000-0000-7000-8000-00000000abcd",
+      table: name,
+      writeDisposition: "append",
+    }).map((f) => f.path);
+  expect(["_weir_loads", 'public."_weir_loads"', "shop._WEIR_LOADS"].map(table)).toEqual(
+    Array(3).fill([["output", "table"]]),
+  );
+  expect(table("public.my_weir_loads")).toEqual([]);
   const { faults } = read(
     duckdbTransform.definition,
     { sql: "SELECT 1", output: { layer: "Raw", dataset: "a-b" } },

@@ -35,10 +35,14 @@ export const TableOutput = object(
 );
 export type TableOutput = Static<typeof TableOutput>;
 
-export const tableFaults = ({ writeDisposition, primaryKey = [] }: TableOutput) =>
-  writeDisposition === "merge" && primaryKey.length === 0
+export const tableFaults = ({ table, writeDisposition, primaryKey = [] }: TableOutput) => [
+  ...(writeDisposition === "merge" && primaryKey.length === 0
     ? [{ path: ["primaryKey"], message: "A merge needs a primaryKey." }]
-    : [];
+    : []),
+  ...(/(^|[."`])_weir_loads["`]?$/i.test(table)
+    ? [{ path: ["table"], message: "Weir keeps its loads in _weir_loads; take another name." }]
+    : []),
+];
 
 /** Why a provider's tables can't be written; null where they can. */
 export const tableRefusal = ({ tables, title }: Provider): string | null =>
