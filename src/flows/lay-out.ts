@@ -1,6 +1,7 @@
 import { and, asc, eq, gte, inArray, ne, sql } from "drizzle-orm";
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
+import { mapInSlices } from "../base/slices.ts";
 import type { WriteContext } from "../context.ts";
 import type { Step } from "../resources/automations/config.ts";
 import { automationRunItems, type ItemsState } from "../resources/automations/table.ts";
@@ -13,7 +14,8 @@ import type { SlimRun } from "./save.ts";
 const MAX_ITEMS = 10_000;
 /** The same where one run carries out all items. */
 const MAX_BULK_ITEMS = 100_000;
-const MAX_ITEMS_BYTES = 16 * 1024 * 1024;
+/** As long as a result that expressions read. */
+const MAX_ITEMS_BYTES = 64 * 1024 * 1024;
 /** So many items are laid out in one transaction, or fewer where they are so long together. */
 const BATCH_ITEMS = 500;
 const BATCH_CHARACTERS = 1024 * 1024;
@@ -67,7 +69,7 @@ export async function layOut(
   step: Step,
   { list, isBulk }: { list: Json; isBulk: boolean },
 ): Promise<ItemsState> {
-  const texts = itemTexts(step, list, isBulk ? MAX_BULK_ITEMS : MAX_ITEMS);
+  const texts = await itemTexts(step, list, isBulk ? MAX_BULK_ITEMS : MAX_ITEMS);
   const batches = batchesOf(texts);
   const [first, later] = isBulk ? [null, batches] : [batches[0], batches.slice(1)];
   await tx.db
@@ -79,24 +81,18 @@ export async function layOut(
       ),
     );
   if (first) await insertItems(tx, run.id, step.key, first);
-  if (later.length > 0) {
-    const rows = later.map(({ from, items }) => [from, JSON.stringify(items)]);
-    await tx.db.run(sql`
-      insert into automation_run_items (automation_run_id, step_key, item_index, item, status)
-      select ${run.id}, ${laterKey(step.key)}, value ->> 0, value ->> 1, 'pending'
-      from json_each(${JSON.stringify(rows)})`);
-  }
+  for (const { from, items } of later) await insertLater(tx, run.id, step.key, from, JSON.stringify(items));
   const state = { runId: run.id, total: texts.length, running: 0, completed: 0, failed: 0 };
   return isBulk ? { ...state, bulk: { of: "list" } } : state;
 }
 
-function itemTexts({ key, forEach }: Step, list: Json, most: number): string[] {
+async function itemTexts({ key, forEach }: Step, list: Json, most: number): Promise<string[]> {
   if (!Array.isArray(list)) {
     const message = `The forEach of the step ${key} has to give a list; ${forEach} gives ${nameOf(list)}.`;
     throw new AppError("template_error", message);
   }
-  const texts = list.map((item) => JSON.stringify(item));
-  const bytes = Buffer.byteLength(texts.join(""));
+  const texts = await mapInSlices(list, (item) => JSON.stringify(item));
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   if (list.length > most || bytes > MAX_ITEMS_BYTES) {
     const message = `The forEach of the step ${key} gives ${list.length} items of ${bytes} bytes together; at most ${most} items and ${MAX_ITEMS_BYTES} bytes are taken. Pass on less at a time.`;
     throw new AppError("definition_invalid", message, { details: { items: list.length, bytes } });
@@ -134,6 +130,11 @@ const insertItems = (tx: WriteContext, runId: string, key: string, { from, items
   tx.db.run(sql`
     insert into automation_run_items (automation_run_id, step_key, item_index, item, status)
     select ${runId}, ${key}, ${from} + key, value, 'pending' from json_each(${JSON.stringify(items)})`);
+
+const insertLater = (tx: WriteContext, runId: string, key: string, from: number, items: string) =>
+  tx.db.run(sql`
+    insert into automation_run_items (automation_run_id, step_key, item_index, item, status)
+    values (${runId}, ${laterKey(key)}, ${from}, ${items}, 'pending')`);
 
 /** Makes rows of the next items of the list; false where all have theirs. */
 export async function layOutNext(tx: WriteContext, runId: string, key: string): Promise<boolean> {

@@ -102,6 +102,28 @@ describe("a step over a long list", () => {
     expect(after.result.output).toEqual(numbers(1_200));
   }, 60_000);
 
+  test("goes over a result of thirty megabytes", async () => {
+    await using app = await startApp();
+    const source =
+      "export default () => Array.from({ length: 3000 }, (_, n) => ({ n, text: 'x'.repeat(10000) }))";
+    const steps = [
+      { key: "make", kind: "run_script", definition: { source, memoryMb: 256 } },
+      {
+        key: "each",
+        dependsOn: ["make"],
+        forEach: "{{steps.make.result.output}}",
+        kind: "conditional_branch",
+        definition: { branches: [{ key: "whole", when: "size(item.text) == 10000" }], else: "cut" },
+      },
+    ];
+    const flow = await makeAutomation(app.owner, { steps });
+    const run = await flowToEnd(app.owner, flow.id);
+    expect(run.error).toBeNull();
+    expect(run.steps[1].items).toMatchObject({ total: 3_000, completed: 3_000, failed: 0 });
+    const branches = run.result.each.map(({ branch }: { branch: string }) => branch);
+    expect(new Set(branches)).toEqual(new Set(["whole"]));
+  }, 60_000);
+
   test("leaves null where an item failed, names the failures, and does only those again", async () => {
     await using app = await startApp();
     let isBroken = true;
