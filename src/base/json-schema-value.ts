@@ -10,42 +10,62 @@ export interface ValueFault {
   type: string;
 }
 
-/** Schemas met with values, and about as much work for patterns and comparisons: below a second. */
+/** Schemas met with values, and about as much work for patterns and comparisons: some 40 ms. */
 const MAX_STEPS = 200_000;
 const MAX_LEVELS = 400;
 
 class TooComplex extends Error {}
 
+/** A path by its last part: most are never told, so that none is copied from level to level. */
+type Way = { up: Way; name: string; length: number } | null;
+
+const to = (up: Way, name: string): Way => ({ up, name, length: (up?.length ?? 0) + 1 });
+
+function pathOf(way: Way): string[] {
+  const path: string[] = [];
+  for (let at = way; at; at = at.up) path.push(at.name);
+  return path.reverse();
+}
+
+/** As `ValueFault`, before it is told. */
+interface Found {
+  way: Way;
+  message: () => string;
+  type: string;
+}
+
 interface Round {
   root: Json;
   steps: number;
+  /** Schemas that were referred to. */
+  refs: Map<string, Json>;
 }
 
 /** Checks a value against a schema that has no faults. */
 export function checkValue(schema: Json, value: Json): ValueFault[] {
-  const faults: ValueFault[] = [];
+  const found: Found[] = [];
   try {
-    new Check({ root: schema, steps: MAX_STEPS }, faults).fits(schema, value, [], 0);
+    new Check({ root: schema, steps: MAX_STEPS, refs: new Map() }, found).fits(schema, value, null, 0);
   } catch (error) {
     if (!(error instanceof TooComplex)) throw error;
     const message = "This value takes too long to check against its schema.";
     return [{ path: [], message, type: "too_complex" }];
   }
-  return faults;
+  return found.map(({ way, message, type }) => ({ path: pathOf(way), message: message(), type }));
 }
 
 /** One pass over a value. Schemas that may fail without harm, as in `not`, get a pass of their own. */
 class Check {
   readonly #round: Round;
-  readonly #faults: ValueFault[];
+  readonly #faults: Found[];
 
-  constructor(round: Round, faults: ValueFault[]) {
+  constructor(round: Round, faults: Found[]) {
     this.#round = round;
     this.#faults = faults;
   }
 
   /** True where `value` fits; else its faults have been added. */
-  fits(schema: Json, value: Json, path: readonly string[], level: number): boolean {
+  fits(schema: Json, value: Json, path: Way, level: number): boolean {
     this.#spend(1);
     if (level > MAX_LEVELS) throw new TooComplex();
     if (schema === true) return true;
@@ -64,26 +84,26 @@ class Check {
     return this.#faults.length === before;
   }
 
-  #own(schema: JsonObject, value: Json, path: readonly string[]): boolean {
+  #own(schema: JsonObject, value: Json, path: Way): boolean {
     const { type } = schema;
     const types = typeof type === "string" ? [type] : Array.isArray(type) ? type : null;
     if (types && !types.some((name) => isOf(name, value))) {
       const [message, code] = TYPE_FAULTS[String(types[0])] ?? ["Input has the wrong type", "type_error"];
       return types.length === 1
         ? this.#fail(path, message, code)
-        : this.#fail(path, `Input should be one of ${types.join(", ")}`, "type_error");
+        : this.#fail(path, () => `Input should be one of ${types.join(", ")}`, "type_error");
     }
     if (Object.hasOwn(schema, "const") && !this.#same(schema.const as Json, value)) {
-      return this.#fail(path, `Input should be ${show(schema.const as Json)}`, "literal_error");
+      return this.#fail(path, () => `Input should be ${show(schema.const as Json)}`, "literal_error");
     }
     const members = schema.enum;
     if (Array.isArray(members) && !members.some((member) => this.#same(member, value))) {
-      return this.#fail(path, `Input should be ${members.slice(0, 20).map(show).join(", ")}`, "enum");
+      return this.#fail(path, () => `Input should be ${members.slice(0, 20).map(show).join(", ")}`, "enum");
     }
     return true;
   }
 
-  #text(schema: JsonObject, value: string, path: readonly string[]): void {
+  #text(schema: JsonObject, value: string, path: Way): void {
     const { minLength, maxLength, pattern, format } = schema;
     const counted = minLength !== undefined || maxLength !== undefined;
     const length = counted ? [...value].length : value.length; // people count characters, not code units
@@ -100,7 +120,7 @@ class Check {
     }
   }
 
-  #number(schema: JsonObject, value: number, path: readonly string[]): void {
+  #number(schema: JsonObject, value: number, path: Way): void {
     const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
     if (isNumber(minimum) && value < minimum)
       this.#fail(path, `Input should be at least ${minimum}`, "greater_than_equal");
@@ -114,7 +134,7 @@ class Check {
       this.#fail(path, `Input should be a multiple of ${multipleOf}`, "multiple_of");
   }
 
-  #list(schema: JsonObject, value: Json[], path: readonly string[], level: number): void {
+  #list(schema: JsonObject, value: Json[], path: Way, level: number): void {
     const { minItems, maxItems, items, contains } = schema;
     if (isNumber(minItems) && value.length < minItems)
       this.#fail(path, `The list should have at least ${minItems} item(s)`, "too_short");
@@ -124,7 +144,7 @@ class Check {
     const rest = Array.isArray(items) ? schema.additionalItems : items;
     for (const [index, item] of value.entries()) {
       const shape = index < first.length ? first[index] : rest;
-      if (shape !== undefined) this.fits(shape, item, [...path, String(index)], level + 1);
+      if (shape !== undefined) this.fits(shape, item, to(path, String(index)), level + 1);
     }
     if (schema.uniqueItems === true) {
       const seen = new Set(value.map((item) => this.#canonical(item)));
@@ -140,7 +160,7 @@ class Check {
     }
   }
 
-  #object(schema: JsonObject, value: JsonObject, path: readonly string[], level: number): void {
+  #object(schema: JsonObject, value: JsonObject, path: Way, level: number): void {
     const { minProperties, maxProperties, additionalProperties, propertyNames } = schema;
     const properties = isObject(schema.properties) ? schema.properties : {};
     const patterns = isObject(schema.patternProperties) ? Object.entries(schema.patternProperties) : [];
@@ -155,7 +175,7 @@ class Check {
       this.#fail(path, `At most ${maxProperties} fields`, "too_long");
     for (const name of names) {
       const item = value[name] as Json;
-      const at = [...path, name];
+      const at = to(path, name);
       let known = false;
       if (Object.hasOwn(properties, name)) {
         known = true;
@@ -176,10 +196,9 @@ class Check {
     }
   }
 
-  #inPlace(schema: JsonObject, value: Json, path: readonly string[], level: number): void {
+  #inPlace(schema: JsonObject, value: Json, path: Way, level: number): void {
     const next = level + 1;
-    if (typeof schema.$ref === "string")
-      this.fits(schemaAt(this.#round.root, schema.$ref), value, path, next);
+    if (typeof schema.$ref === "string") this.fits(this.#at(schema.$ref), value, path, next);
     for (const part of Array.isArray(schema.allOf) ? schema.allOf : []) this.fits(part, value, path, next);
     if (Array.isArray(schema.anyOf)) this.#union(schema.anyOf, value, path, next);
     if (Array.isArray(schema.oneOf)) {
@@ -201,24 +220,38 @@ class Check {
   }
 
   /** Where no form fits, the faults of the one that came closest are told, if one was plainly meant. */
-  #union(forms: Json[], value: Json, path: readonly string[], level: number): void {
-    let meant: ValueFault[] | null = null;
+  #union(forms: Json[], value: Json, path: Way, level: number): void {
+    let meant: Found[] | null = null;
+    const length = path?.length ?? 0;
     for (const form of forms) {
-      const faults: ValueFault[] = [];
+      const faults: Found[] = [];
+      this.#spend(1);
       if (new Check(this.#round, faults).fits(form, value, path, level)) return;
-      const deep = faults.every((fault) => fault.path.length > path.length && fault.type !== "literal_error");
+      const deep = faults.every(
+        (fault) => (fault.way?.length ?? 0) > length && fault.type !== "literal_error",
+      );
       if ((deep || forms.length === 1) && (!meant || faults.length < meant.length)) meant = faults;
     }
     if (meant) this.#faults.push(...meant);
     else this.#fail(path, "Input should fit one of the forms allowed", "union_error");
   }
 
-  #would(schema: Json, value: Json, level: number): boolean {
-    return new Check(this.#round, []).fits(schema, value, [], level);
+  #at(ref: string): Json {
+    this.#spend(1);
+    const { root, refs } = this.#round;
+    const known = refs.get(ref);
+    if (known !== undefined) return known;
+    const schema = schemaAt(root, ref);
+    refs.set(ref, schema);
+    return schema;
   }
 
-  #require(value: JsonObject, name: string, path: readonly string[]): void {
-    if (!Object.hasOwn(value, name)) this.#fail([...path, name], "Field required", "missing");
+  #would(schema: Json, value: Json, level: number): boolean {
+    return new Check(this.#round, []).fits(schema, value, null, level);
+  }
+
+  #require(value: JsonObject, name: string, path: Way): void {
+    if (!Object.hasOwn(value, name)) this.#fail(to(path, name), "Field required", "missing");
   }
 
   #matches(source: string, text: string): boolean {
@@ -247,8 +280,8 @@ class Check {
     if (this.#round.steps < 0) throw new TooComplex();
   }
 
-  #fail(path: readonly string[], message: string, type: string): false {
-    this.#faults.push({ path, message, type });
+  #fail(way: Way, message: string | (() => string), type: string): false {
+    this.#faults.push({ way, message: typeof message === "string" ? () => message : message, type });
     return false;
   }
 }
