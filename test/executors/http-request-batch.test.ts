@@ -37,6 +37,26 @@ describe("http_request with batch", () => {
     expect(new Set(receiver.got.map(({ headers }) => headers.get("idempotency-key"))).size).toBe(3);
   });
 
+  test("says what was sent before a line of a file that is no JSON", async () => {
+    await using app = await startApp();
+    await using receiver = startReceiver();
+    const first = await makeAction(app.owner, post(receiver.url, { body: {} }));
+    const { id: actionRunId } = await runToEnd(app.owner, first.id);
+    const data = Buffer.from("1\n2\n3\nthree\n4\n").toString("base64");
+    const content = { fileName: "rows.jsonl", mimeType: "application/x-ndjson", data };
+    const file = created(
+      await app.owner("POST", "/api/v1/artifacts", { actionRunId, kind: "file", content }),
+    );
+    const batch = { items: { artifactId: file.id }, size: 2 };
+    const action = await makeAction(app.owner, post(receiver.url, { batch }));
+    const { error } = await runToEnd(app.owner, action.id);
+    expect(error).toMatchObject({
+      code: "definition_invalid",
+      message: "batch.items: the file has a line that is no JSON. Items 0 to 1 were sent before.",
+      details: { outcomes: numbers(2).map((index) => ({ index, status: 200, ok: true })) },
+    });
+  });
+
   test("fills in url, headers, query and body for each batch, beside all else that templates see", async () => {
     await using app = await startApp();
     await using receiver = startReceiver();

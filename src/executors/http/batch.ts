@@ -13,8 +13,10 @@ import { type Access, openAccess, sender, startOf } from "./send.ts";
 
 const DEFAULT_SIZE = 100;
 const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
-/** Of so many items it is said one by one what became of them; of more, of those that failed. */
-const MAX_OUTCOMES = 10_000;
+/** Of so many items a result says one by one what became of them; of more, of those that failed. */
+const MAX_OUTCOMES = 100_000;
+/** The same of an error, which stands in its run whole. */
+const MAX_ERROR_OUTCOMES = 10_000;
 /** Failures that are told with their reasons. */
 const MAX_REASONS = 10;
 
@@ -72,10 +74,20 @@ export async function sendBatches(ctx: RunContext, definition: Batched): Promise
       responseExtract,
       secrets: [...secrets()],
     };
-    return withOutcomes(await makeResult(byOf(ctx), work, replies), outcomesOf(ended));
+    return withOutcomes(await makeResult(byOf(ctx), work, replies), outcomesOf(ended, MAX_OUTCOMES));
   } catch (error) {
-    throw withoutSecrets(error, secrets());
+    throw withoutSecrets(afterSome(error, ended), secrets());
   }
+}
+
+/** An error that ends it midway, with what was sent before. */
+function afterSome(error: unknown, ended: readonly Ended[]): unknown {
+  const last = ended.at(-1);
+  if (!(error instanceof AppError) || error.details !== null || !last) return error;
+  const message = `${error.message} Items 0 to ${last.from + last.count - 1} were sent before.`;
+  const { retryable } = error;
+  const details = { outcomes: outcomesOf(ended, MAX_ERROR_OUTCOMES) };
+  return new AppError(error.code, message, { retryable, details, cause: error });
 }
 
 async function* batchesOf(
@@ -174,12 +186,12 @@ const statusIn = (error: AppError | null): number | null =>
 type Told = { index: number; status: number | null; ok: boolean };
 
 /** What became of each item; of very many only those that failed. */
-function outcomesOf(ended: readonly Ended[]): Told[] {
+function outcomesOf(ended: readonly Ended[], most: number): Told[] {
   const all = ended.reduce((sum, { count }) => sum + count, 0);
-  const told = all > MAX_OUTCOMES ? ended.filter(({ error }) => error !== null) : ended;
+  const told = all > most ? ended.filter(({ error }) => error !== null) : ended;
   const outcomes: Told[] = [];
   for (const { from, count, status, error } of told)
-    for (let n = 0; n < count && outcomes.length < MAX_OUTCOMES; n++)
+    for (let n = 0; n < count && outcomes.length < most; n++)
       outcomes.push({ index: from + n, status, ok: error === null });
   return outcomes;
 }
@@ -194,7 +206,7 @@ function refuseFailed(ended: readonly Ended[]): void {
   throw new AppError(
     "batch_failed",
     `${failed.length} of ${ended.length} batches failed, the first with: ${first.error.message}`,
-    { details: { outcomes: outcomesOf(ended), failures: reasons } },
+    { details: { outcomes: outcomesOf(ended, MAX_ERROR_OUTCOMES), failures: reasons } },
   );
 }
 

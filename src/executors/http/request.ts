@@ -76,7 +76,7 @@ export const httpRequest = defineExecutor({
     artifactId: optional(described("Of the file, with saveAs", Type.String())),
     outcomes: optional(
       described(
-        "With batch: what became of each item; of more than 10,000 those that failed",
+        "With batch: what became of each item; of more than 100,000 those that failed",
         Type.Array(object({ index: Type.Integer(), status: nullable(Type.Integer()), ok: Type.Boolean() })),
       ),
     ),
