@@ -91,7 +91,7 @@ export const formOperations = [
     summary: "Shows the form of an automation",
     description: "A form whose access is `signed_in` is shown to members of the organization.",
     response: Form,
-    errors: [401, 403, 404, 429],
+    errors: [401, 403, 404],
     async handle({ app, visit }) {
       const form = await findWebhook(app, ...targetOf(visit.url, 4), "form");
       await enterForm(app, visit, form);
