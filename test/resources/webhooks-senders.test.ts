@@ -231,3 +231,24 @@ test("a sender with an Ed25519 key signs time and body, each signature once", as
     expect((await deliver(body, at, `${at}{}`)).status).toBe(401);
   }
 });
+
+test("a public key that is none is refused, a private one too, which would be shown", async () => {
+  await using app = await startApp({ engine: false });
+  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+  const raw = Buffer.from(publicKey.export({ format: "jwk" }).x ?? "", "base64url");
+  const other = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey;
+  const keys = [
+    privateKey.export({ format: "pem", type: "pkcs8" }).toString(),
+    other.export({ format: "pem", type: "spki" }).toString(),
+    raw.toString("hex").slice(1),
+    `${raw.toString("hex")}00`,
+    Buffer.concat([raw, raw]).toString("base64"),
+    `${raw.toString("base64")}!!`,
+    "é".repeat(44),
+  ];
+  for (const text of keys) {
+    const answer = await make(app, { auth: { type: "ed25519", publicKey: text, signatureHeader: "X-Sig" } });
+    expect([text, faultsOf(answer)]).toEqual([text, ["body.config.auth.publicKey value_error"]]);
+    expect(answer.text).not.toContain(text);
+  }
+});

@@ -1,7 +1,7 @@
 import type { Fault } from "../../base/errors.ts";
 import { PRESETS } from "../../crypto/presets.ts";
 import type { AutomationConfig } from "./config.ts";
-import { isSigned, readPublicKey } from "./sender.ts";
+import { isPublicKey, isSigned } from "./sender.ts";
 import type { TriggerType } from "./table.ts";
 
 /** Fields of a config that exclude or need one another; each of them has its shape. */
@@ -30,7 +30,7 @@ export function conflictFaults(
     fail("requireTimestamp", "Only a webhook with Weir's own signature takes this; leave it out");
   if (auth && auth.type !== "signature" && (signatureHeader ?? config.signatureAlgorithm) !== undefined)
     fail("auth", `signatureHeader and signatureAlgorithm are for signatures, not for ${auth.type}`);
-  if (auth?.type === "ed25519" && readPublicKey(auth.publicKey) === null)
+  if (auth?.type === "ed25519" && !isPublicKey(auth.publicKey))
     faults.push({
       loc: [...loc, "auth", "publicKey"],
       msg: "Input should be an Ed25519 public key: 32 bytes in hex or base64, or PEM",

@@ -71,6 +71,13 @@ export function readPublicKey(text: string): KeyObject | null {
   }
 }
 
+const BARE_KEY = /^(?:[0-9a-f]{64}|[A-Za-z0-9+/_-]{43}=?)$/i;
+const PEM_KEY = /^-----BEGIN PUBLIC KEY-----[A-Za-z0-9+/=\s]+-----END PUBLIC KEY-----$/;
+
+/** Whether `text` is a public key and nothing else: Node also makes a public key from a private one. */
+export const isPublicKey = (text: string): boolean =>
+  [BARE_KEY, PEM_KEY].some((form) => form.test(text.trim())) && readPublicKey(text) !== null;
+
 const base64url = (text: string) =>
   Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? "hex" : "base64").toString("base64url");
 
