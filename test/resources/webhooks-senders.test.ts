@@ -162,6 +162,29 @@ describe("a sender that signs nothing", () => {
       expect((await app.owner("GET", path)).text).not.toContain(token);
   });
 
+  test.each<[string, object, string, string[]]>([
+    [
+      "bearer",
+      { type: "bearer", token },
+      `bEARER ${token}`,
+      ["", "Bearer", "Bearer ", `Bearer ${"x".repeat(8_000)}`, `Bearer ${token}, Bearer ${token}`],
+    ],
+    [
+      "basic",
+      { type: "basic", username: "shöp", password: token },
+      basic(`shöp:${token}`),
+      [basic("no-colon"), basic(""), basic(`shop:${token}`), "Basic !!!"],
+    ],
+  ])("by %s is refused where it is empty, long, twice or malformed", async (_, auth, good, bad) => {
+    await using app = await startApp();
+    created(await make(app, { auth }));
+    const status = async (authorization: string) =>
+      (await send(app, body, { ...none, AUTHORIZATION: authorization })).status;
+    for (const text of bad) expect([text, await status(text)]).toEqual([text, 401]);
+    expect(await stored(app)).toBe(0);
+    expect(await status(good)).toBe(200);
+  });
+
   test("keeps its proof over a change that does not give it, and needs one for another type", async () => {
     await using app = await startApp();
     const made = created(await make(app, { auth: { type: "bearer", token } }));
