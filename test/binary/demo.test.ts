@@ -103,7 +103,7 @@ describe("weir demo --once", () => {
   });
 });
 
-test("weir demo goes on serving until it is stopped, and then deletes what it made", async () => {
+deepTest("weir demo goes on serving until it is stopped, and then deletes what it made", async () => {
   await using machine = bareMachine();
   const demo = machine.start(["demo", "--json"], { listen: "stdout" });
   const serving = await demo.line((line) => (line.startsWith('{"step":"serving"') ? JSON.parse(line) : null));

@@ -47,38 +47,41 @@ describe("bundles", () => {
     expect(await troubles()).toEqual([]);
   });
 
-  test("one of one's own says what is wrong at its field, and what was deleted comes back when it is installed again", async () => {
-    const { page, go, heading, troubles, weir } = seen;
-    const { id } = await published(
-      weir.owner,
-      bundle("drop", [FOLDER], { displayName: MARKUP, inputJsonSchema: INPUTS }),
-    );
-    await go("/bundles");
-    await page.getByRole("link", { name: /onerror.*yours/ }).click();
-    await heading(MARKUP);
-    await page.getByLabel("Folder").fill("ab");
-    await page.keyboard.press("Control+Enter");
-    await page.locator("[aria-invalid=true]").waitFor();
-    expect(await troubles()).toEqual([]);
-    await page.getByLabel("Folder").fill("drop-box");
-    await page.keyboard.press("Control+Enter");
-    const made = page.getByRole("link", { name: /onerror.*Connection$/ });
-    await made.waitFor();
-    const first = await made.getAttribute("href");
-    await weir.owner("DELETE", `/api/v1${first}`);
-    await page.getByText("deleted", { exact: true }).waitFor();
-    await page.getByLabel("Folder").fill("drop-box");
-    await page.getByRole("button", { name: "Install again" }).click();
-    await page.getByRole("heading", { name: "Made before" }).waitFor();
-    expect(await made.getAttribute("href")).not.toBe(first);
-    expect(await troubles()).toEqual([]);
-    await page.getByRole("link", { name: "Open the template" }).click();
-    await page.waitForURL(`**/templates/${id}`);
-  });
+  deepTest(
+    "one of one's own says what is wrong at its field, and what was deleted comes back when it is installed again",
+    async () => {
+      const { page, go, heading, troubles, weir } = seen;
+      const { id } = await published(
+        weir.owner,
+        bundle("drop", [FOLDER], { displayName: MARKUP, inputJsonSchema: INPUTS }),
+      );
+      await go("/bundles");
+      await page.getByRole("link", { name: /onerror.*yours/ }).click();
+      await heading(MARKUP);
+      await page.getByLabel("Folder").fill("ab");
+      await page.keyboard.press("Control+Enter");
+      await page.locator("[aria-invalid=true]").waitFor();
+      expect(await troubles()).toEqual([]);
+      await page.getByLabel("Folder").fill("drop-box");
+      await page.keyboard.press("Control+Enter");
+      const made = page.getByRole("link", { name: /onerror.*Connection$/ });
+      await made.waitFor();
+      const first = await made.getAttribute("href");
+      await weir.owner("DELETE", `/api/v1${first}`);
+      await page.getByText("deleted", { exact: true }).waitFor();
+      await page.getByLabel("Folder").fill("drop-box");
+      await page.getByRole("button", { name: "Install again" }).click();
+      await page.getByRole("heading", { name: "Made before" }).waitFor();
+      expect(await made.getAttribute("href")).not.toBe(first);
+      expect(await troubles()).toEqual([]);
+      await page.getByRole("link", { name: "Open the template" }).click();
+      await page.waitForURL(`**/templates/${id}`);
+    },
+  );
 });
 
 describe("templates", () => {
-  test("one is drafted, put right, published, changed as its next version, and deprecated", async () => {
+  deepTest("one is drafted, put right, published, changed as its next version, and deprecated", async () => {
     const { page, go, heading, troubles, write } = seen;
     await go("/templates/new?type=bundle");
     await page.getByRole("textbox", { name: "Name" }).fill("Inbox");

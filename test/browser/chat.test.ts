@@ -6,6 +6,7 @@ import { makeThread, THREADS } from "../support/chat.ts";
 import { openAs, startLine } from "../support/hands.ts";
 import { loadTable } from "../support/lake.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
 import { makeAction, until } from "../support/work.ts";
 
@@ -149,7 +150,7 @@ describe("an answer", () => {
     stuck.go();
   });
 
-  test("that failed says why, also after a reload, and can be given again", async () => {
+  deepTest("that failed says why, also after a reload, and can be given again", async () => {
     const { page } = seen;
     model.play([{ moves: [{ text: "Well" }, { error: { type: "overloaded", message: "Too much" } }] }]);
     const { at } = await openThread();
@@ -231,27 +232,31 @@ test("a second question while an answer comes from elsewhere is refused, kept, a
   await page.unroute("**/api/v1/events/stream");
 });
 
-test("a line that breaks in mid-answer is mended, and nothing is missing or there twice", async () => {
-  await using own = await startModel([]);
-  await using weir = await startApp({ env: own.env });
-  await using line = await startLine(Number(new URL(weir.origin).port));
-  await using ada = await openAs(line.origin);
-  const { page } = ada;
-  const slow = stalls("Before the cut", " and after it.");
-  own.play([slow.script]);
-  const { thread } = await makeThread({ app: weir });
-  await page.goto(`${line.origin}/chat/${thread.id}`);
-  await page.getByLabel("Ask", { exact: true }).fill("Go");
-  await page.keyboard.press("Enter");
-  await page.getByText("Before the cut").waitFor();
-  line.cut();
-  await page.getByText("The line to Weir broke").waitFor();
-  slow.go();
-  line.mend();
-  await page.getByText("Before the cut and after it.").waitFor();
-  await page.getByRole("button", { name: "Answer again" }).waitFor();
-  expect(await page.getByRole("article", { name: "Answer" }).count()).toBe(1);
-}, 120_000);
+deepTest(
+  "a line that breaks in mid-answer is mended, and nothing is missing or there twice",
+  async () => {
+    await using own = await startModel([]);
+    await using weir = await startApp({ env: own.env });
+    await using line = await startLine(Number(new URL(weir.origin).port));
+    await using ada = await openAs(line.origin);
+    const { page } = ada;
+    const slow = stalls("Before the cut", " and after it.");
+    own.play([slow.script]);
+    const { thread } = await makeThread({ app: weir });
+    await page.goto(`${line.origin}/chat/${thread.id}`);
+    await page.getByLabel("Ask", { exact: true }).fill("Go");
+    await page.keyboard.press("Enter");
+    await page.getByText("Before the cut").waitFor();
+    line.cut();
+    await page.getByText("The line to Weir broke").waitFor();
+    slow.go();
+    line.mend();
+    await page.getByText("Before the cut and after it.").waitFor();
+    await page.getByRole("button", { name: "Answer again" }).waitFor();
+    expect(await page.getByRole("article", { name: "Answer" }).count()).toBe(1);
+  },
+  120_000,
+);
 
 test("without a model the page names what is to be set, and keeps the question", async () => {
   await using bare = await openSeen();

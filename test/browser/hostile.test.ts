@@ -5,7 +5,7 @@ import { CATALOG, endpoint, httpApi } from "../support/catalog.ts";
 import { ask, SPECS, THREADS } from "../support/chat.ts";
 import { openDecision } from "../support/decisions.ts";
 import { makeHook, sign } from "../support/hook.ts";
-import { deepTest } from "../support/scale.ts";
+import { deepTest, scaled } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import { created, makeAction, makeAutomation, runToEnd, until } from "../support/work.ts";
 
@@ -253,7 +253,7 @@ test("markup, long and backward texts are text on every page: no script is run, 
   });
   const paths = routes.flatMap((path) => PLACES[path]?.() ?? (path.includes(":") ? [] : [path]));
   const wrong: string[] = [];
-  for (const path of [...paths, ...NEW_THINGS]) {
+  for (const path of [...paths, ...NEW_THINGS].filter((_, at) => at % scaled(2, 1) === 0)) {
     await page.goto(weir.origin + path);
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);

@@ -22,27 +22,31 @@ function weigh({ page }: Seen) {
   return weighed;
 }
 
-test("100,000 runs are a list of pages: the first, the last and the filtered ones come, and the page answers", async () => {
-  await using seen = await openSeen({ engine: false });
-  const { page, go, weir, troubles } = seen;
-  const action = await makeAction(weir.owner, { name: "Ask" });
-  fillRuns(weir, action.id, RUNS);
-  const table = page.getByRole("table", { name: "Runs" });
-  await go("/runs");
-  await page.getByText("1–50 of 100,000").waitFor();
-  expect(await table.getByRole("row").count()).toBe(51);
-  await page.getByRole("button", { name: "Next page" }).click();
-  await page.getByText("51–100 of 100,000").waitFor();
-  await page.getByLabel("Status").selectOption("failed");
-  await page.getByText("1–50 of 1,000").waitFor();
-  await go(`/runs?offset=${RUNS - 50}`);
-  await page.getByText("99,951–100,000 of 100,000").waitFor();
-  await go(`/actions/${action.id}?tab=runs`);
-  await page.getByText("1–25 of 100,000").waitFor();
-  await go("/");
-  await table.getByText("Ask").first().waitFor();
-  expect(await troubles()).toEqual([]);
-}, 120_000);
+deepTest(
+  "100,000 runs are a list of pages: the first, the last and the filtered ones come, and the page answers",
+  async () => {
+    await using seen = await openSeen({ engine: false });
+    const { page, go, weir, troubles } = seen;
+    const action = await makeAction(weir.owner, { name: "Ask" });
+    fillRuns(weir, action.id, RUNS);
+    const table = page.getByRole("table", { name: "Runs" });
+    await go("/runs");
+    await page.getByText("1–50 of 100,000").waitFor();
+    expect(await table.getByRole("row").count()).toBe(51);
+    await page.getByRole("button", { name: "Next page" }).click();
+    await page.getByText("51–100 of 100,000").waitFor();
+    await page.getByLabel("Status").selectOption("failed");
+    await page.getByText("1–50 of 1,000").waitFor();
+    await go(`/runs?offset=${RUNS - 50}`);
+    await page.getByText("99,951–100,000 of 100,000").waitFor();
+    await go(`/actions/${action.id}?tab=runs`);
+    await page.getByText("1–25 of 100,000").waitFor();
+    await go("/");
+    await table.getByText("Ask").first().waitFor();
+    expect(await troubles()).toEqual([]);
+  },
+  120_000,
+);
 
 test("a result that is too large for its run is shown by its summary: the rest stays where it is until somebody downloads it", async () => {
   await using receiver = startReceiver(() => new Response("x".repeat(24 * MEBIBYTE)));

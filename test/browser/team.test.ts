@@ -208,7 +208,7 @@ describe("the organization", () => {
     expect(await troubles()).toEqual([]);
   });
 
-  test("another one is made, begins empty, and the switcher leads back", async () => {
+  deepTest("another one is made, begins empty, and the switcher leads back", async () => {
     const { page, go, heading, troubles } = seen;
     await go("/");
     await page.getByRole("button", { name: MARKUP }).click();
@@ -265,7 +265,7 @@ test("an owner takes all of the organization along as an archive", async () => {
   expect(await troubles()).toEqual([]);
 });
 
-test("an owner removes an organization by typing its name", async () => {
+deepTest("an owner removes an organization by typing its name", async () => {
   const { page, go, heading, troubles, weir } = seen;
   await weir.owner("POST", "/api/v1/organizations", { name: "To go" });
   await go("/organization");

@@ -53,18 +53,25 @@ describe("an encrypted backup", () => {
     expect((await owner("GET", "/api/v1/events/verify")).body.valid).toBe(true);
   }, 60_000);
 
-  test("without its passphrase, or with another, is refused in one sentence, and nothing is made", async () => {
-    using here = folder();
-    const { file, wrong } = await encrypted(here.path);
-    const to = ["--data", join(here.path, "second")];
-    const bare = await weir(restore, file, ...to);
-    expect([bare.code, bare.err]).toEqual([1, expect.stringContaining("is encrypted. Give its passphrase")]);
-    const other = await weir(restore, file, ...to, "--passphrase-file", wrong);
-    expect([other.code, other.err]).toEqual([1, expect.stringContaining("The passphrase doesn't open")]);
-    const none = await weir(backup, "verify", file, "--passphrase-file", join(here.path, "none"));
-    expect([none.code, none.err]).toEqual([1, expect.stringContaining("can't be read (ENOENT)")]);
-    expect(readdirSync(here.path)).not.toContain("second");
-  }, 60_000);
+  deepTest(
+    "without its passphrase, or with another, is refused in one sentence, and nothing is made",
+    async () => {
+      using here = folder();
+      const { file, wrong } = await encrypted(here.path);
+      const to = ["--data", join(here.path, "second")];
+      const bare = await weir(restore, file, ...to);
+      expect([bare.code, bare.err]).toEqual([
+        1,
+        expect.stringContaining("is encrypted. Give its passphrase"),
+      ]);
+      const other = await weir(restore, file, ...to, "--passphrase-file", wrong);
+      expect([other.code, other.err]).toEqual([1, expect.stringContaining("The passphrase doesn't open")]);
+      const none = await weir(backup, "verify", file, "--passphrase-file", join(here.path, "none"));
+      expect([none.code, none.err]).toEqual([1, expect.stringContaining("can't be read (ENOENT)")]);
+      expect(readdirSync(here.path)).not.toContain("second");
+    },
+    60_000,
+  );
 
   test("that was altered is damaged", async () => {
     using here = folder();

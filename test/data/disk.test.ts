@@ -66,24 +66,28 @@ test("a full disk fails the load with its name, leaves nothing of it, and all go
   expect(await data.rows("select count(*) as n from marts.noise")).toEqual([{ n: 2000 }]);
 }, 120_000);
 
-test("a run that fills its work folder ends before the disk is full, and leaves nothing", async () => {
-  const dataFolder = mkdtempSync(join(tmpdir(), "weir-work-"));
-  using _ = { [Symbol.dispose]: () => rmSync(dataFolder, { recursive: true }) };
-  await using data = await startData({ dataFolder, env: { WEIR_WORK_LIMIT: "1MB" } });
-  const sql = (rows: number) => `select i as id, md5(i::varchar) as noise from range(${rows}) t(i)`;
-  const output = { layer: "marts", dataset: "noise" };
-  expect(await data.end("duckdb_transform", { sql: sql(2_000_000_000), output })).toMatchObject({
-    status: "failed",
-    error: {
-      code: "work_folder_full",
-      message:
-        "The run filled its work folder with more than 1MB; have it take less at once, or raise WEIR_WORK_LIMIT.",
-      retryable: false,
-    },
-  });
-  while (readdirSync(join(dataFolder, "lake", ".work")).length > 0) await Bun.sleep(20); // tidied after the run is told
-  expect(await data.transform({ sql: sql(1000), output })).toMatchObject({ rows: 1000 });
-}, 120_000);
+deepTest(
+  "a run that fills its work folder ends before the disk is full, and leaves nothing",
+  async () => {
+    const dataFolder = mkdtempSync(join(tmpdir(), "weir-work-"));
+    using _ = { [Symbol.dispose]: () => rmSync(dataFolder, { recursive: true }) };
+    await using data = await startData({ dataFolder, env: { WEIR_WORK_LIMIT: "1MB" } });
+    const sql = (rows: number) => `select i as id, md5(i::varchar) as noise from range(${rows}) t(i)`;
+    const output = { layer: "marts", dataset: "noise" };
+    expect(await data.end("duckdb_transform", { sql: sql(2_000_000_000), output })).toMatchObject({
+      status: "failed",
+      error: {
+        code: "work_folder_full",
+        message:
+          "The run filled its work folder with more than 1MB; have it take less at once, or raise WEIR_WORK_LIMIT.",
+        retryable: false,
+      },
+    });
+    while (readdirSync(join(dataFolder, "lake", ".work")).length > 0) await Bun.sleep(20); // tidied after the run is told
+    expect(await data.transform({ sql: sql(1000), output })).toMatchObject({ rows: 1000 });
+  },
+  120_000,
+);
 
 deepTest(
   "what a statement puts on the disk beside its memory leaves room for others, and is told as its own fault",

@@ -13,6 +13,7 @@ import {
   type Way,
 } from "../support/json-api.ts";
 import { startInstallation } from "../support/process.ts";
+import { deepTest } from "../support/scale.ts";
 import { ACTIONS, faultsOf, RUNS, runEnd, until } from "../support/work.ts";
 import { dataOf, startData } from "./place.ts";
 
@@ -187,7 +188,7 @@ describe("what is new", () => {
     expect(await extract.state()).toEqual(state);
   });
 
-  test("with maxRows comes in parts, the oldest first, whatever the order of the API", async () => {
+  deepTest("with maxRows comes in parts, the oldest first, whatever the order of the API", async () => {
     peer.orders.push(...many(25, order));
     peer.state.instead = ({ path }) => (path === "orders" ? json(peer.orders.toReversed()) : null);
     const { id, dataset } = await open();
@@ -245,34 +246,40 @@ test("the API's own count is compared with what came", async () => {
   });
 });
 
-test("failures on the way change nothing; one that lasts leaves nothing, and the next try takes all", async () => {
-  peer.orders.push(...many(95, order));
-  let n = 0;
-  peer.state.instead = () => {
-    n++;
-    if (n % 4 === 1) return { status: 502, body: "<html>" };
-    if (n % 4 === 2) return "cut in the middle";
-    return n % 4 === 3 ? { status: 429, headers: { "retry-after": "3" } } : null;
-  };
-  const { id, dataset } = await open();
-  const extract = await data.extract(id, {
-    dataset,
-    resources: [{ name: "orders", spec: "/pages", endpoint: WAYS["/pages"] }],
-  });
-  expect(main(await extract.result())).toMatchObject({ rowsRead: 95, rows: 95 });
+deepTest(
+  "failures on the way change nothing; one that lasts leaves nothing, and the next try takes all",
+  async () => {
+    peer.orders.push(...many(95, order));
+    let n = 0;
+    peer.state.instead = () => {
+      n++;
+      if (n % 4 === 1) return { status: 502, body: "<html>" };
+      if (n % 4 === 2) return "cut in the middle";
+      return n % 4 === 3 ? { status: 429, headers: { "retry-after": "3" } } : null;
+    };
+    const { id, dataset } = await open();
+    const extract = await data.extract(id, {
+      dataset,
+      resources: [{ name: "orders", spec: "/pages", endpoint: WAYS["/pages"] }],
+    });
+    expect(main(await extract.result())).toMatchObject({ rowsRead: 95, rows: 95 });
 
-  const other = await data.extract(id, {
-    dataset: `${dataset}b`,
-    resources: [{ name: "orders", spec: "/pages", endpoint: WAYS["/pages"] }],
-  });
-  let isBroken = true;
-  peer.state.instead = ({ parameters }) =>
-    isBroken && parameters.get("page") === "3" ? { status: 503 } : null;
-  expect(await other.run()).toMatchObject({ status: "failed", error: { code: "upstream", retryable: true } });
-  expect(await data.sums("raw", `${dataset}b`, "orders")).toBeNull();
-  isBroken = false;
-  expect(main(await other.result())).toMatchObject({ rows: 95 });
-});
+    const other = await data.extract(id, {
+      dataset: `${dataset}b`,
+      resources: [{ name: "orders", spec: "/pages", endpoint: WAYS["/pages"] }],
+    });
+    let isBroken = true;
+    peer.state.instead = ({ parameters }) =>
+      isBroken && parameters.get("page") === "3" ? { status: 503 } : null;
+    expect(await other.run()).toMatchObject({
+      status: "failed",
+      error: { code: "upstream", retryable: true },
+    });
+    expect(await data.sums("raw", `${dataset}b`, "orders")).toBeNull();
+    isBroken = false;
+    expect(main(await other.result())).toMatchObject({ rows: 95 });
+  },
+);
 
 test("a run that waits for a limit says until when; a cancelled one stops asking and leaves nothing", async () => {
   peer.orders.push(...many(95, order));
@@ -301,27 +308,30 @@ test("a run that waits for a limit says until when; a cancelled one stops asking
   expect(await data.sums("raw", `${dataset}b`, "orders")).toBeNull();
 });
 
-test("a list without end, a reply that is no JSON, and rows that are not there empty no table", async () => {
-  peer.orders.push(...many(3, order));
-  const { id, dataset } = await open();
-  const resource = { name: "orders", spec: "/orders", writeDisposition: "replace" };
-  const extract = await data.extract(id, { dataset, resources: [resource] });
-  await extract.result();
-  for (const [endpoint, instead, words] of [
-    [{ paginator: { type: "page" } }, null, "the same rows"],
-    [{}, { status: 200, headers: { "content-type": "text/html" }, body: "<html>" }, "which is no JSON"],
-    [{ dataPath: "rows" }, json({ items: [] }), "has nothing"],
-    [{}, { status: 404 }, "nothing at /orders (404)"],
-  ] as const) {
-    peer.state.instead = () => instead;
-    const run = await extract.run({ resources: [{ ...resource, endpoint }] });
-    expect(run).toMatchObject({
-      status: "failed",
-      error: { code: "upstream", message: expect.stringContaining(words) },
-    });
-  }
-  expect(await data.sums("raw", dataset, "orders")).toMatchObject({ rows: 3 });
-});
+deepTest(
+  "a list without end, a reply that is no JSON, and rows that are not there empty no table",
+  async () => {
+    peer.orders.push(...many(3, order));
+    const { id, dataset } = await open();
+    const resource = { name: "orders", spec: "/orders", writeDisposition: "replace" };
+    const extract = await data.extract(id, { dataset, resources: [resource] });
+    await extract.result();
+    for (const [endpoint, instead, words] of [
+      [{ paginator: { type: "page" } }, null, "the same rows"],
+      [{}, { status: 200, headers: { "content-type": "text/html" }, body: "<html>" }, "which is no JSON"],
+      [{ dataPath: "rows" }, json({ items: [] }), "has nothing"],
+      [{}, { status: 404 }, "nothing at /orders (404)"],
+    ] as const) {
+      peer.state.instead = () => instead;
+      const run = await extract.run({ resources: [{ ...resource, endpoint }] });
+      expect(run).toMatchObject({
+        status: "failed",
+        error: { code: "upstream", message: expect.stringContaining(words) },
+      });
+    }
+    expect(await data.sums("raw", dataset, "orders")).toMatchObject({ rows: 3 });
+  },
+);
 
 test("numbers that a double can't hold keep all their digits, and depth does no harm", async () => {
   const { id, dataset } = await open();

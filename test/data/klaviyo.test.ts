@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from
 import { startKlaviyo, type TestKlaviyo } from "../peers/klaviyo.ts";
 import { CONNECTIONS, connect } from "../support/connections.ts";
 import { campaign, event, instant, klaviyoConnection, many, named, profile } from "../support/klaviyo.ts";
+import { deepTest } from "../support/scale.ts";
 import { RUNS, runEnd, until } from "../support/work.ts";
 import { startData } from "./place.ts";
 
@@ -137,30 +138,33 @@ test("a backfill takes its range and leaves the cursor", async () => {
   expect(await extract.state()).toEqual({});
 });
 
-test("repeated items, expired cursors, limits and failures on the way change nothing of what arrives", async () => {
-  peer.store.profiles = many(430, (n) => profile(n, { created: instant(Math.ceil(n / 5)) }));
-  peer.state.isRepeating = true;
-  peer.state.steady = 3;
-  let asks = 0;
-  peer.state.instead = ({ path }) => {
-    if (path !== "profiles") return null;
-    asks++;
-    if (asks % 2 === 0) peer.newMinute();
-    return asks % 4 === 0 ? { status: 502 } : null;
-  };
-  let pages = 0;
-  peer.state.afterPage = () => {
-    if (++pages % 3 === 0) peer.state.epoch++;
-  };
-  const { id, dataset } = await open();
-  const extract = await data.extract(id, {
-    dataset,
-    resources: [{ name: "profiles", writeDisposition: "replace" }],
-  });
-  expect(main(await extract.result(), "profiles")).toMatchObject({ rowsRead: 430, rows: 430 });
-  const rows = await data.rows(`select id from raw.${dataset}__profiles order by id`);
-  expect(rows).toEqual(many(430, (n) => ({ id: profile(n).id })));
-});
+deepTest(
+  "repeated items, expired cursors, limits and failures on the way change nothing of what arrives",
+  async () => {
+    peer.store.profiles = many(430, (n) => profile(n, { created: instant(Math.ceil(n / 5)) }));
+    peer.state.isRepeating = true;
+    peer.state.steady = 3;
+    let asks = 0;
+    peer.state.instead = ({ path }) => {
+      if (path !== "profiles") return null;
+      asks++;
+      if (asks % 2 === 0) peer.newMinute();
+      return asks % 4 === 0 ? { status: 502 } : null;
+    };
+    let pages = 0;
+    peer.state.afterPage = () => {
+      if (++pages % 3 === 0) peer.state.epoch++;
+    };
+    const { id, dataset } = await open();
+    const extract = await data.extract(id, {
+      dataset,
+      resources: [{ name: "profiles", writeDisposition: "replace" }],
+    });
+    expect(main(await extract.result(), "profiles")).toMatchObject({ rowsRead: 430, rows: 430 });
+    const rows = await data.rows(`select id from raw.${dataset}__profiles order by id`);
+    expect(rows).toEqual(many(430, (n) => ({ id: profile(n).id })));
+  },
+);
 
 test("numbers that a double can't hold keep all their digits", async () => {
   const { id, dataset } = await open();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { startShopify, type TestShopify } from "../peers/shopify.ts";
 import { CONNECTIONS, connect } from "../support/connections.ts";
+import { deepTest } from "../support/scale.ts";
 import {
   customer,
   inventoryItem,
@@ -154,39 +155,42 @@ test("what changed since comes alone, rows of the boundary once, and a merge lea
   expect(await data.rows(lines)).toEqual([{ id: 1 }, { id: 2 }]);
 });
 
-test("repeated rows, expired cursors, throttling and failures on the way change nothing of what arrives", async () => {
-  peer.store.orders = many(120, (n) => order(n, { updatedAt: minute(Math.ceil(n / 3)) }));
-  peer.setPoints({ maximum: 1_000, restoreRate: 20_000 });
-  peer.state.isRepeating = true;
-  let asks = 0;
-  peer.state.instead = ({ name }) => {
-    if (name !== "orders") return null;
-    asks++;
-    return asks % 5 === 0 ? { status: 502 } : asks % 7 === 0 ? "cut" : null;
-  };
-  let pages = 0;
-  peer.state.afterPage = ({ name }) => {
-    if (name === "orders" && ++pages % 4 === 0) peer.state.epoch++;
-  };
-  const { id, dataset } = await open();
-  const incremental = { cursorField: "updated_at" };
-  const resources = [
-    { name: "whole", spec: "orders", writeDisposition: "replace" },
-    { name: "orders", primaryKey: ["id"], incremental },
-  ];
-  const extract = await data.extract(id, { dataset, resources });
-  const result = await extract.result();
-  expect(
-    result.tables.filter(({ table }: { table: string }) => /^(orders|whole)$/.test(table)),
-  ).toMatchObject([
-    { table: "whole", rowsRead: 120, rows: 120 },
-    { table: "orders", rowsRead: 120, rows: 120 },
-  ]);
-  for (const table of ["whole", "orders"]) {
-    const rows = await data.rows(`select id from raw.${dataset}__${table} order by id`);
-    expect(rows).toEqual(many(120, (n) => ({ id: n })));
-  }
-});
+deepTest(
+  "repeated rows, expired cursors, throttling and failures on the way change nothing of what arrives",
+  async () => {
+    peer.store.orders = many(120, (n) => order(n, { updatedAt: minute(Math.ceil(n / 3)) }));
+    peer.setPoints({ maximum: 1_000, restoreRate: 20_000 });
+    peer.state.isRepeating = true;
+    let asks = 0;
+    peer.state.instead = ({ name }) => {
+      if (name !== "orders") return null;
+      asks++;
+      return asks % 5 === 0 ? { status: 502 } : asks % 7 === 0 ? "cut" : null;
+    };
+    let pages = 0;
+    peer.state.afterPage = ({ name }) => {
+      if (name === "orders" && ++pages % 4 === 0) peer.state.epoch++;
+    };
+    const { id, dataset } = await open();
+    const incremental = { cursorField: "updated_at" };
+    const resources = [
+      { name: "whole", spec: "orders", writeDisposition: "replace" },
+      { name: "orders", primaryKey: ["id"], incremental },
+    ];
+    const extract = await data.extract(id, { dataset, resources });
+    const result = await extract.result();
+    expect(
+      result.tables.filter(({ table }: { table: string }) => /^(orders|whole)$/.test(table)),
+    ).toMatchObject([
+      { table: "whole", rowsRead: 120, rows: 120 },
+      { table: "orders", rowsRead: 120, rows: 120 },
+    ]);
+    for (const table of ["whole", "orders"]) {
+      const rows = await data.rows(`select id from raw.${dataset}__${table} order by id`);
+      expect(rows).toEqual(many(120, (n) => ({ id: n })));
+    }
+  },
+);
 
 test("a failure that lasts fails the run, leaves nothing, and the next try takes all", async () => {
   peer.store.orders = many(60, (n) => order(n));

@@ -64,31 +64,35 @@ test("one that never answers delays no other, by another path or port of its hos
   await eventually(() => tarpit.at("/tar") === 550);
 }, 120_000);
 
-test("however many never answer, those that do have theirs, and the process has connections left", async () => {
-  await using tarpit = startTarpit();
-  await using app = await startApp({ env: PATIENT });
-  const other = await organization(app);
-  await subscribe(app, `${tarpit.url}/ours`, COMPLETED);
-  await tellOf(app);
-  await eventually(() => tarpit.at("/ours") === 1);
-  for (let n = 0; n < 300; n++) await subscribe(app, `${tarpit.url}/tar-${n}`, COMPLETED);
-  await subscribe(other, `${tarpit.url}/theirs`, COMPLETED);
-  await tellOf(app, 5);
-  await tellOf(other, 50);
-  await eventually(() => tarpit.at("/ours") === 6 && tarpit.at("/theirs") === 50);
-  expect(tarpit.hanging()).toBeGreaterThan(0);
-  await subscribe(other, `${tarpit.url}/tar-theirs`, COMPLETED);
-  await subscribe(other, `${tarpit.url}/new`, COMPLETED);
-  await tellOf(other, 50);
-  await tellOf(app, 5);
-  await eventually(
-    () => tarpit.at("/new") === 50 && tarpit.at("/theirs") === 100 && tarpit.at("/ours") === 11,
-  );
-  await eventually(() => tarpit.at("/tar-theirs") > 0);
-  expect(tarpit.hanging()).toBeLessThan(200);
-  tarpit.letGo();
-  await eventually(() => tarpit.got.length === 300 * 10 + 50 + 50 + 100 + 11);
-}, 120_000);
+deepTest(
+  "however many never answer, those that do have theirs, and the process has connections left",
+  async () => {
+    await using tarpit = startTarpit();
+    await using app = await startApp({ env: PATIENT });
+    const other = await organization(app);
+    await subscribe(app, `${tarpit.url}/ours`, COMPLETED);
+    await tellOf(app);
+    await eventually(() => tarpit.at("/ours") === 1);
+    for (let n = 0; n < 300; n++) await subscribe(app, `${tarpit.url}/tar-${n}`, COMPLETED);
+    await subscribe(other, `${tarpit.url}/theirs`, COMPLETED);
+    await tellOf(app, 5);
+    await tellOf(other, 50);
+    await eventually(() => tarpit.at("/ours") === 6 && tarpit.at("/theirs") === 50);
+    expect(tarpit.hanging()).toBeGreaterThan(0);
+    await subscribe(other, `${tarpit.url}/tar-theirs`, COMPLETED);
+    await subscribe(other, `${tarpit.url}/new`, COMPLETED);
+    await tellOf(other, 50);
+    await tellOf(app, 5);
+    await eventually(
+      () => tarpit.at("/new") === 50 && tarpit.at("/theirs") === 100 && tarpit.at("/ours") === 11,
+    );
+    await eventually(() => tarpit.at("/tar-theirs") > 0);
+    expect(tarpit.hanging()).toBeLessThan(200);
+    tarpit.letGo();
+    await eventually(() => tarpit.got.length === 300 * 10 + 50 + 50 + 100 + 11);
+  },
+  120_000,
+);
 
 deepTest(
   "one that has not answered in its time is asked little, and has all once it answers",

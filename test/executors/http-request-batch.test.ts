@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { startApp } from "../support/app.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import {
   ACTIONS,
   created,
@@ -116,43 +117,47 @@ describe("http_request with batch", () => {
     ]);
   });
 
-  test("goes through a file of JSON lines, such as the results of a step over a table", async () => {
-    await using app = await startApp();
-    const sum = { rows: 0, total: 0, requests: 0 };
-    await using receiver = startReceiver(({ text }) => {
-      const items = JSON.parse(text) as { twice: number }[];
-      sum.requests++;
-      sum.rows += items.length;
-      for (const { twice } of items) sum.total += twice;
-      return Response.json({});
-    });
-    const sql = "SELECT range AS id FROM range(1234)";
-    const definition = { sql, output: { layer: "marts", dataset: "rows" } };
-    const steps = [
-      { key: "make", kind: "duckdb_transform", definition },
-      {
-        key: "each",
-        dependsOn: ["make"],
-        forEach: { table: "marts.rows" },
-        kind: "run_script",
-        definition: { source: "export default (row) => ({ twice: row.id * 2 })", input: "{{item}}" },
-      },
-      {
-        key: "send",
-        dependsOn: ["each"],
-        ...post(receiver.url, {
-          batch: { items: { artifactId: "{{steps.each.result.artifactId}}" }, size: 500 },
-          body: "{{items.map(i, i.result.output)}}",
-        }),
-      },
-    ];
-    const flow = await makeAutomation(app.owner, { steps });
-    const run = await flowToEnd(app.owner, flow.id);
-    expect(run.error).toBeNull();
-    expect(sum).toEqual({ requests: 3, rows: 1_234, total: 1_234 * 1_233 });
-    const send = (await app.owner("GET", `${RUNS}/${run.steps[2].actionRunId}`)).body;
-    expect(send.result.outcomes).toHaveLength(1_234);
-  }, 60_000);
+  deepTest(
+    "goes through a file of JSON lines, such as the results of a step over a table",
+    async () => {
+      await using app = await startApp();
+      const sum = { rows: 0, total: 0, requests: 0 };
+      await using receiver = startReceiver(({ text }) => {
+        const items = JSON.parse(text) as { twice: number }[];
+        sum.requests++;
+        sum.rows += items.length;
+        for (const { twice } of items) sum.total += twice;
+        return Response.json({});
+      });
+      const sql = "SELECT range AS id FROM range(1234)";
+      const definition = { sql, output: { layer: "marts", dataset: "rows" } };
+      const steps = [
+        { key: "make", kind: "duckdb_transform", definition },
+        {
+          key: "each",
+          dependsOn: ["make"],
+          forEach: { table: "marts.rows" },
+          kind: "run_script",
+          definition: { source: "export default (row) => ({ twice: row.id * 2 })", input: "{{item}}" },
+        },
+        {
+          key: "send",
+          dependsOn: ["each"],
+          ...post(receiver.url, {
+            batch: { items: { artifactId: "{{steps.each.result.artifactId}}" }, size: 500 },
+            body: "{{items.map(i, i.result.output)}}",
+          }),
+        },
+      ];
+      const flow = await makeAutomation(app.owner, { steps });
+      const run = await flowToEnd(app.owner, flow.id);
+      expect(run.error).toBeNull();
+      expect(sum).toEqual({ requests: 3, rows: 1_234, total: 1_234 * 1_233 });
+      const send = (await app.owner("GET", `${RUNS}/${run.steps[2].actionRunId}`)).body;
+      expect(send.result.outcomes).toHaveLength(1_234);
+    },
+    60_000,
+  );
 
   test.each<[object, string]>([
     [{ batch: { size: 10 } }, "batch"],

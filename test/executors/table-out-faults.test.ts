@@ -5,7 +5,7 @@ import { hasMariadb, startMariadb } from "../support/mariadb.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { startInstallation } from "../support/process.ts";
 import { startRelay } from "../support/relay.ts";
-import { scaled } from "../support/scale.ts";
+import { deepTest, scaled } from "../support/scale.ts";
 import { RUNS, runEnd } from "../support/work.ts";
 
 setDefaultTimeout(180_000);
@@ -104,7 +104,7 @@ if (hasMariadb)
     },
   ]);
 
-describe.each(SYSTEMS)("%s", (_, open, phases) => {
+describe.each(SYSTEMS)("%s", (name, open, phases) => {
   let there: Destination;
   let relay: Awaited<ReturnType<typeof startRelay>>;
   let installation: Awaited<ReturnType<typeof startInstallation>>;
@@ -146,18 +146,22 @@ describe.each(SYSTEMS)("%s", (_, open, phases) => {
   };
 
   for (const way of ["append", "replace", "merge"] as const) {
-    test(`killed at any moment of ${way}, it leaves the table as it was, and goes on after the restart`, async () => {
-      for (const word of phases[way]) {
-        const start = await begin(way);
-        const reached = relay.at(word, "hold");
-        const id = await start();
-        await reached;
-        await server.end("SIGKILL");
-        expect([word, ...(await there.rows(SUMS))]).toEqual([word, ...BEFORE]);
-        server = await installation.serve();
-        await completed(id, way);
-      }
-    });
+    const tried = name === "PostgreSQL" || way === "append" ? test : deepTest;
+    tried(
+      `killed at any moment of ${way}, it leaves the table as it was, and goes on after the restart`,
+      async () => {
+        for (const word of phases[way]) {
+          const start = await begin(way);
+          const reached = relay.at(word, "hold");
+          const id = await start();
+          await reached;
+          await server.end("SIGKILL");
+          expect([word, ...(await there.rows(SUMS))]).toEqual([word, ...BEFORE]);
+          server = await installation.serve();
+          await completed(id, way);
+        }
+      },
+    );
   }
 
   test("killed when its COMMIT has come through, it finds that at the next try and writes nothing twice", async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from
 import { connectFolder, connectPostgres, startData } from "../data/place.ts";
 import { DECISIONS, openDecision } from "../support/decisions.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { deepTest } from "../support/scale.ts";
 import { ACTIONS } from "../support/work.ts";
 
 setDefaultTimeout(120_000);
@@ -113,7 +114,7 @@ test("a value that a column would round, cut or fold is refused, and nothing is 
   expect(await rows("select * from t")).toEqual([]);
 });
 
-test("names are names whatever is in them, and letters count where a table bears them", async () => {
+deepTest("names are names whatever is in them, and letters count where a table bears them", async () => {
   await pg.sql.unsafe('create schema "odd""; drop schema public; --"');
   const table = '"odd""; drop schema public; --"."t""); drop table x; --"';
   const sql = `select 1 as "a""b", 2 as "c') --"`;

@@ -67,7 +67,7 @@ export default async (input, weir) => ({
 })`;
 
 const CODES = ["script_error", "script_timeout", "script_memory", "result_too_large"];
-const every = scaled(20, 1);
+const every = scaled(40, 1);
 const chosen = CORPUS.map((source, index) => ({ source, index })).filter(({ index }) => index % every === 0);
 
 describe("scripts that try to do what they may not", () => {
@@ -113,7 +113,7 @@ describe("scripts that try to do what they may not", () => {
         for (const pid of scriptChildren()) most = Math.max(most, residentBytes(Number(pid)));
       }, 5);
       for (const [index, source] of HUNGRY.entries())
-        if (index % scaled(6, 1) === 0) await run(source, { timeoutMs: 3_000 });
+        if (index % scaled(12, 1) === 0) await run(source, { timeoutMs: 3_000 });
       clearInterval(watch);
       expect(most).toBeGreaterThan(60e6);
       expect(most).toBeLessThan(150e6);

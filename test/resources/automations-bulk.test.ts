@@ -6,6 +6,7 @@ import { automationRunResults } from "../../src/resources/automations/table.ts";
 import { type Client, startApp } from "../support/app.ts";
 import { bundle, install, published } from "../support/bundles.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import {
   ACTIONS,
   AUTOMATION_RUNS,
@@ -74,33 +75,37 @@ describe("a step over a long list", () => {
     expect((await app.owner("GET", `${RUNS}?automation_run_id=${run.id}`)).body.total).toBe(2);
   });
 
-  test("hands on results too large for a row to expressions and conditions all the same", async () => {
-    await using app = await startApp();
-    const steps = [
-      {
-        key: "each",
-        forEach: "{{lists.range(1200)}}",
-        kind: "run_script",
-        definition: { source: "export default (n) => ({ n, text: 'x'.repeat(300) })", input: "{{item}}" },
-      },
-      {
-        key: "after",
-        kind: "run_script",
-        definition: {
-          source: "export default (all) => all",
-          input: "{{steps.each.result.map(r, r.output.n)}}",
+  deepTest(
+    "hands on results too large for a row to expressions and conditions all the same",
+    async () => {
+      await using app = await startApp();
+      const steps = [
+        {
+          key: "each",
+          forEach: "{{lists.range(1200)}}",
+          kind: "run_script",
+          definition: { source: "export default (n) => ({ n, text: 'x'.repeat(300) })", input: "{{item}}" },
         },
-        dependsOn: ["each"],
-        when: "size(steps.each.result) == 1200 && steps.each.failures == []",
-      },
-    ];
-    const flow = await makeAutomation(app.owner, { steps });
-    const run = await flowToEnd(app.owner, flow.id);
-    expect(run.error).toBeNull();
-    expect(run.result.each).toMatchObject({ artifactId: expect.any(String) });
-    const after = (await app.owner("GET", `${RUNS}/${run.steps[1].actionRunId}`)).body;
-    expect(after.result.output).toEqual(numbers(1_200));
-  }, 60_000);
+        {
+          key: "after",
+          kind: "run_script",
+          definition: {
+            source: "export default (all) => all",
+            input: "{{steps.each.result.map(r, r.output.n)}}",
+          },
+          dependsOn: ["each"],
+          when: "size(steps.each.result) == 1200 && steps.each.failures == []",
+        },
+      ];
+      const flow = await makeAutomation(app.owner, { steps });
+      const run = await flowToEnd(app.owner, flow.id);
+      expect(run.error).toBeNull();
+      expect(run.result.each).toMatchObject({ artifactId: expect.any(String) });
+      const after = (await app.owner("GET", `${RUNS}/${run.steps[1].actionRunId}`)).body;
+      expect(after.result.output).toEqual(numbers(1_200));
+    },
+    60_000,
+  );
 
   test("goes over a result of thirty megabytes", async () => {
     await using app = await startApp();

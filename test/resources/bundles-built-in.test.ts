@@ -13,6 +13,7 @@ import { startWithMail } from "../support/mail.ts";
 import { eventually } from "../support/outbound.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { AUTOMATIONS, automationRunEnd, flowToEnd, until } from "../support/work.ts";
 
 let started: Awaited<ReturnType<typeof startApp>>;
@@ -103,7 +104,7 @@ test("quick start: sample files are loaded, transformed and told of", async () =
   ]);
 });
 
-test("quick start runs with no receiver, and with nothing given at all", async () => {
+deepTest("quick start runs with no receiver, and with nothing given at all", async () => {
   await using other = await startApp();
   const { ids } = await install(other.owner, "quick-start");
   expectDone(await flowToEnd(other.owner, ids.exported ?? ""), ["approve", "alert", "report"]);

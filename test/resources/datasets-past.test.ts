@@ -150,7 +150,7 @@ test("files that were put together leave the past as it was", async () => {
   expect(await Promise.all(loads.map(of))).toEqual([1, 11, 34]);
 });
 
-test("past states go when their time is over, and the last one stays", async () => {
+deepTest("past states go when their time is over, and the last one stays", async () => {
   await using own = await startApp({ engine: false, env: { WEIR_LAKE_HISTORY_DAYS: "0" } });
   const { load, ask, rows, sweep, compact } = loaderOf(own);
   const first = await load("SELECT 1 AS id");

@@ -6,6 +6,7 @@ import { CONNECTIONS, connect, localFiles } from "../support/connections.ts";
 import { eventually } from "../support/outbound.ts";
 import { startInstallation } from "../support/process.ts";
 import { s3Keys, startS3 } from "../support/s3.ts";
+import { deepTest } from "../support/scale.ts";
 
 setDefaultTimeout(120_000);
 
@@ -66,7 +67,7 @@ describe("a large upload", () => {
     expect((peak - before) / MIB).toBeLessThan(128);
   });
 
-  test("goes no faster than the connection takes it", async () => {
+  deepTest("goes no faster than the connection takes it", async () => {
     await using bucket = await startS3();
     bucket.createBucket("files");
     const released = Promise.withResolvers<null>();
