@@ -45,7 +45,9 @@ async function faultOf(path: string, limitBytes: number, limit: string): Promise
     return new AppError("work_folder_full", message);
   }
   if (bytes === 0) return null;
-  const { bavail, bsize } = await statfs(path);
+  const disk = await statfs(path).catch(orGone(null));
+  if (disk === null) return null;
+  const { bavail, bsize } = disk;
   if (bavail * bsize * TIMES_FREE >= bytes) return null;
   const message = "The run has taken nearly all of the disk. Free some space and try again.";
   return new AppError("disk_full", message, { retryable: true });
