@@ -58,6 +58,22 @@ describe("http_request with batch", () => {
     });
   });
 
+  test("refuses an artifact that is one object, and says what to name instead", async () => {
+    await using app = await startApp();
+    await using receiver = startReceiver();
+    const first = await makeAction(app.owner, post(receiver.url, { body: {} }));
+    const { id: actionRunId } = await runToEnd(app.owner, first.id);
+    const json = { actionRunId, kind: "json", content: { rows: [1, 2] } };
+    const artifact = created(await app.owner("POST", "/api/v1/artifacts", json));
+    const batch = { items: { artifactId: artifact.id } };
+    const action = await makeAction(app.owner, post(receiver.url, { batch }));
+    expect((await runToEnd(app.owner, action.id)).error).toMatchObject({
+      code: "definition_invalid",
+      message: expect.stringContaining("{{steps.KEY.result.items}}"),
+    });
+    expect(receiver.got).toHaveLength(1);
+  });
+
   test("fills in url, headers, query and body for each batch, beside all else that templates see", async () => {
     await using app = await startApp();
     await using receiver = startReceiver();

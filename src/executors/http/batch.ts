@@ -100,7 +100,8 @@ async function* batchesOf(
     return;
   }
   let batch: Json[] = [];
-  for await (const item of itemsIn((await ctx.artifact(items.artifactId)).content)) {
+  const { content, mimeType } = await ctx.artifact(items.artifactId);
+  for await (const item of itemsIn(content, mimeType === "application/json")) {
     batch.push(item);
     if (batch.length < size) continue;
     yield batch;
@@ -109,12 +110,17 @@ async function* batchesOf(
   if (batch.length > 0) yield batch;
 }
 
-/** A list, or a value on each line. */
-async function* itemsIn(content: Blob): AsyncGenerator<Json> {
+/** A list, or a value on each line; `isOne` where it can only be one value. */
+async function* itemsIn(content: Blob, isOne: boolean): AsyncGenerator<Json> {
   if ((await content.slice(0, 1).text()) === "[") {
     const list = await wholeOf(readStored(await content.text()));
     if (Array.isArray(list)) yield* list;
     return;
+  }
+  if (isOne) {
+    const message =
+      "batch.items: the artifact is JSON, but no list. Name a list in it by an expression, such as {{steps.KEY.result.items}}.";
+    throw new AppError("definition_invalid", message);
   }
   const decoder = new TextDecoder();
   let rest = "";
