@@ -20,7 +20,7 @@ const FLOORS: readonly (readonly [floor: string, path: RegExp])[] = [
   ["contract", /^src\/\w+\/contract(-\w+)?\.ts$/],
   [
     "adapter",
-    /^src\/(executors|providers|models|catalog|compute|mcp|sql|lake|charts|reader|scripts|sheets|search|mail)\//,
+    /^src\/(executors|providers|models|catalog|compute|mcp|oauth|sql|lake|charts|reader|scripts|sheets|search|mail)\//,
   ],
   ["table", /^src\/(store|crypto)\/|^src\/resources\/[\w-]+\/(table|config)\.ts$/],
   [

@@ -9,7 +9,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import type { Authority } from "../../src/catalog/contract.ts";
 import { openMcp } from "../../src/mcp/client.ts";
 import { LIST_PATIENCE } from "../../src/mcp/limits.ts";
-import { readChallenge, scopesOf } from "../../src/mcp/oauth/challenge.ts";
+import { readChallenge, scopesOf } from "../../src/oauth/challenge.ts";
 import {
   authorizationUrl,
   methodFor,
@@ -18,8 +18,8 @@ import {
   redeem,
   registerClient,
   scopeFor,
-} from "../../src/mcp/oauth/client.ts";
-import { type AuthorizationServer, discoverAuthorization } from "../../src/mcp/oauth/discovery.ts";
+} from "../../src/oauth/client.ts";
+import { type AuthorizationServer, discoverAuthorization } from "../../src/oauth/discovery.ts";
 
 const url = process.argv.at(-1) ?? "";
 const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? "";

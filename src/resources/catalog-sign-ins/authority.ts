@@ -1,7 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { Authority } from "../../catalog/contract.ts";
 import type { Context } from "../../context.ts";
-import { type Challenge, readChallenge, scopesOf } from "../../mcp/oauth/challenge.ts";
+import { type Challenge, readChallenge, scopesOf } from "../../oauth/challenge.ts";
 import { renew } from "./renew.ts";
 import { findSignIn, noteNeeded, openTokens, serverUrl } from "./store.ts";
 import type { SignInRow } from "./table.ts";

@@ -6,7 +6,7 @@ import type { Transport } from "../../catalog/contract.ts";
 import { type Context, write } from "../../context.ts";
 import { hashToken, makeToken } from "../../crypto/tokens.ts";
 import { openMcp } from "../../mcp/client.ts";
-import { type Challenge, readChallenge, scopesOf } from "../../mcp/oauth/challenge.ts";
+import { type Challenge, readChallenge, scopesOf } from "../../oauth/challenge.ts";
 import {
   authorizationUrl,
   methodFor,
@@ -15,13 +15,13 @@ import {
   refuseUnguarded,
   registerClient,
   scopeFor,
-} from "../../mcp/oauth/client.ts";
+} from "../../oauth/client.ts";
 import {
   type AuthorizationServer,
   discoverAuthorization,
   isLoopback,
   type Reach,
-} from "../../mcp/oauth/discovery.ts";
+} from "../../oauth/discovery.ts";
 import { record } from "../events/service.ts";
 import { clientColumns, clientOf, entity, findSignIn, keepSignIn, save, serverUrl } from "./store.ts";
 import {

@@ -2,7 +2,7 @@ import { eq } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 import { within } from "../../base/within.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
-import { revokeToken } from "../../mcp/oauth/client.ts";
+import { revokeToken } from "../../oauth/client.ts";
 import { record } from "../events/service.ts";
 import { clientOf, entity, findSignIn, openTokens } from "./store.ts";
 import { catalogSignIns, type SignInRow } from "./table.ts";

@@ -5,7 +5,7 @@ import { storedJson } from "../../base/json.ts";
 import { within } from "../../base/within.ts";
 import type { App, Context } from "../../context.ts";
 import { hashToken, isWellFormed } from "../../crypto/tokens.ts";
-import { redeem } from "../../mcp/oauth/client.ts";
+import { redeem } from "../../oauth/client.ts";
 import type { Facts } from "./begin.ts";
 import { keepSignIn } from "./store.ts";
 import { attemptLabel, catalogSignInAttempts } from "./table.ts";

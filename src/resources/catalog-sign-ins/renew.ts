@@ -4,7 +4,7 @@ import { AppError } from "../../base/errors.ts";
 import { slot } from "../../base/memory.ts";
 import { within } from "../../base/within.ts";
 import { type Context, SYSTEM, write } from "../../context.ts";
-import { ownTokens, refreshTokens, type Tokens } from "../../mcp/oauth/client.ts";
+import { ownTokens, refreshTokens, type Tokens } from "../../oauth/client.ts";
 import { record } from "../events/service.ts";
 import { clientOf, entity, findSignIn, noteNeeded, openTokens, save, tokenColumns } from "./store.ts";
 import { catalogSignIns, type SignInRow } from "./table.ts";

@@ -2,9 +2,9 @@ import { and, eq } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { storedJson } from "../../base/json.ts";
 import { type Context, created, SYSTEM, touched, type WriteContext, write } from "../../context.ts";
-import type { Challenge } from "../../mcp/oauth/challenge.ts";
-import type { OAuthClient, Tokens } from "../../mcp/oauth/client.ts";
-import type { AuthorizationServer } from "../../mcp/oauth/discovery.ts";
+import type { Challenge } from "../../oauth/challenge.ts";
+import type { OAuthClient, Tokens } from "../../oauth/client.ts";
+import type { AuthorizationServer } from "../../oauth/discovery.ts";
 import { record } from "../events/service.ts";
 import {
   catalogSignIns,

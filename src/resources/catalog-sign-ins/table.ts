@@ -1,6 +1,6 @@
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import type { OAuthClient, Tokens } from "../../mcp/oauth/client.ts";
-import type { AuthorizationServer } from "../../mcp/oauth/discovery.ts";
+import type { OAuthClient, Tokens } from "../../oauth/client.ts";
+import type { AuthorizationServer } from "../../oauth/discovery.ts";
 import { json, owned } from "../../store/columns.ts";
 
 export const GRANTS = ["authorization_code", "client_credentials"] as const;

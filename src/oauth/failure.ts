@@ -1,6 +1,6 @@
 import type * as Library from "openid-client";
-import { AppError } from "../../base/errors.ts";
-import { appErrorIn, safeCode } from "../../base/openid-failure.ts";
+import { AppError } from "../base/errors.ts";
+import { appErrorIn, safeCode } from "../base/openid-failure.ts";
 
 /** What went wrong at an authorization server. Neither tokens nor the server's own prose stand in it. */
 export function explainOAuth(library: typeof Library, error: unknown, host: string): AppError {

@@ -1,6 +1,6 @@
-import type { Egress } from "../../base/egress.ts";
-import { AppError } from "../../base/errors.ts";
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { Egress } from "../base/egress.ts";
+import { AppError } from "../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import type { Challenge } from "./challenge.ts";
 
 /** What is kept of an authorization server's own description (RFC 8414, OpenID Connect Discovery). */

@@ -1,7 +1,7 @@
 import type * as Library from "openid-client";
-import { AppError } from "../../base/errors.ts";
-import { isObject, type Json } from "../../base/json.ts";
-import { LIBRARY_TIMEOUT_MS, libraryFetch } from "../../base/openid-fetch.ts";
+import { AppError } from "../base/errors.ts";
+import { isObject, type Json } from "../base/json.ts";
+import { LIBRARY_TIMEOUT_MS, libraryFetch } from "../base/openid-fetch.ts";
 import { scopesOf } from "./challenge.ts";
 import { type Authorization, type AuthorizationServer, isLoopback, type Reach } from "./discovery.ts";
 import { explainOAuth } from "./failure.ts";
