@@ -19,6 +19,7 @@ import { automationOperations } from "./resources/automations/routes.ts";
 import { bundleOperations } from "./resources/bundles/routes.ts";
 import { catalogSignInOperations } from "./resources/catalog-sign-ins/routes.ts";
 import { chatOperations } from "./resources/chat/routes.ts";
+import { connectionSignInOperations } from "./resources/connection-sign-ins/routes.ts";
 import { connectionOperations } from "./resources/connections/routes.ts";
 import { datasetOperations } from "./resources/datasets/routes.ts";
 import { deadLetterOperations } from "./resources/dead-letters/routes.ts";
@@ -79,6 +80,7 @@ const described = [
   ...connectionOperations,
   ...apiCatalogOperations,
   ...catalogSignInOperations,
+  ...connectionSignInOperations,
   ...mcpOperations,
   ...slackOperations,
   ...templateOperations,

@@ -12,7 +12,16 @@ import {
   tokensLabel,
 } from "../resources/catalog-sign-ins/table.ts";
 import { credentialsLabel } from "../resources/connections/credentials.ts";
-import { connections, connectionTokens } from "../resources/connections/table.ts";
+import {
+  attemptLabel as connectionAttemptLabel,
+  signInLabel,
+} from "../resources/connections/sign-in-store.ts";
+import {
+  connectionSignInAttempts,
+  connectionSignIns,
+  connections,
+  connectionTokens,
+} from "../resources/connections/table.ts";
 import { tokenLabel } from "../resources/connections/tokens.ts";
 import { refreshLabel } from "../resources/openid/table.ts";
 import { addressLabel, userErasures } from "../resources/personal-data/table.ts";
@@ -69,6 +78,20 @@ export const SEALED: readonly SealedColumn[] = [
     { connectionId: connectionTokens.connectionId, organizationId: connectionTokens.organizationId },
     tokenLabel,
     [connectionTokens.connectionId],
+  ),
+  sealed(
+    connectionSignIns,
+    connectionSignIns.sealedTokens,
+    { connectionId: connectionSignIns.connectionId, organizationId: connectionSignIns.organizationId },
+    signInLabel,
+    [connectionSignIns.connectionId],
+  ),
+  sealed(
+    connectionSignInAttempts,
+    connectionSignInAttempts.sealedFacts,
+    { stateHash: connectionSignInAttempts.stateHash },
+    connectionAttemptLabel,
+    [connectionSignInAttempts.stateHash],
   ),
   sealed(
     bundleInstalls,

@@ -28,7 +28,8 @@ export interface Tokens {
 export interface Checks {
   redirectUri: string;
   state: string;
-  verifier: string;
+  /** Of PKCE; null for a server that takes none. */
+  verifier: string | null;
 }
 
 const METHODS = ["client_secret_basic", "client_secret_post", "none"];
@@ -150,30 +151,45 @@ export async function authorizationUrl(
         ...(scope?.split(" ").includes("offline_access") ? { prompt: "consent" } : {}),
         state: checks.state,
         resource,
-        code_challenge: await library.calculatePKCECodeChallenge(checks.verifier),
-        code_challenge_method: "S256",
+        ...(await challengeFor(library, checks)),
       }).href,
   );
+}
+
+/** The parameters that guard the code (PKCE). */
+export async function challengeFor(
+  library: typeof Library,
+  { verifier }: Checks,
+): Promise<Record<string, string>> {
+  if (verifier === null) return {};
+  return {
+    code_challenge: await library.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: "S256",
+  };
 }
 
 interface Party {
   server: AuthorizationServer;
   client: OAuthClient;
-  resource: string;
+  /** Null for a server that knows no resources. */
+  resource: string | null;
 }
+
+const about = (resource: string | null): Record<string, string> => (resource === null ? {} : { resource });
 
 /** Redeems what the browser brought back. Throws `unauthenticated` for an answer that is not of this sign-in. */
 export const redeem = (
   reach: Reach,
   { server, client, resource }: Party,
   answer: URLSearchParams,
-  checks: Checks,
+  { redirectUri, state, verifier }: Checks,
 ): Promise<Tokens> =>
   use(reach, server, client, async (library, config) => {
-    const url = new URL(checks.redirectUri);
+    const url = new URL(redirectUri);
     url.search = answer.toString();
-    const expected = { pkceCodeVerifier: checks.verifier, expectedState: checks.state };
-    return tokensOf(await library.authorizationCodeGrant(config, url, expected, { resource }));
+    const guard = verifier === null ? {} : { pkceCodeVerifier: verifier };
+    const expected = { ...guard, expectedState: state };
+    return tokensOf(await library.authorizationCodeGrant(config, url, expected, about(resource)));
   });
 
 /** New tokens; else what the server does not know any more, which is final. */
@@ -184,7 +200,7 @@ export const refreshTokens = (
 ): Promise<Tokens | "no_token" | "no_client"> =>
   use(reach, server, client, async (library, config) => {
     try {
-      const tokens = tokensOf(await library.refreshTokenGrant(config, refreshToken, { resource }));
+      const tokens = tokensOf(await library.refreshTokenGrant(config, refreshToken, about(resource)));
       return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken };
     } catch (error) {
       const code = error instanceof library.ResponseBodyError ? error.error : null;
@@ -203,7 +219,10 @@ export const ownTokens = (
 ): Promise<Tokens> =>
   use(reach, server, client, async (library, config) =>
     tokensOf(
-      await library.clientCredentialsGrant(config, { resource, ...(scope === null ? {} : { scope }) }),
+      await library.clientCredentialsGrant(config, {
+        ...about(resource),
+        ...(scope === null ? {} : { scope }),
+      }),
     ),
   );
 
@@ -235,7 +254,7 @@ function tokensOf(reply: Library.TokenEndpointResponse): Tokens {
 }
 
 async function use<T>(
-  { egress, signal }: Reach,
+  { egress, signal, dialect = (send) => send }: Reach,
   server: AuthorizationServer,
   client: OAuthClient,
   work: (library: typeof Library, config: Library.Configuration) => Promise<T>,
@@ -247,7 +266,7 @@ async function use<T>(
     undefined,
     authentication(library, client),
   );
-  const send = libraryFetch(egress);
+  const send = dialect(libraryFetch(egress));
   config[library.customFetch] = (url, options) =>
     send(url, { ...options, signal: either(signal, options.signal) });
   config.timeout = LIBRARY_TIMEOUT_MS / 1000;

@@ -1,3 +1,4 @@
+import type { CustomFetch } from "openid-client";
 import type { Egress } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
@@ -35,6 +36,8 @@ export interface Authorization {
 export interface Reach {
   egress: Egress;
   signal: AbortSignal;
+  /** Puts the other side's replies into standard terms. */
+  dialect?: (send: CustomFetch) => CustomFetch;
 }
 
 const TIMEOUT_MS = 10_000;

@@ -7,6 +7,7 @@ import type { Memory } from "../base/memory.ts";
 import type { OddValues } from "../base/odd-values.ts";
 import type { Computed, ComputeJob } from "../compute/contract.ts";
 import type { Letter, Sent } from "../mail/contract.ts";
+import type { SignInTerms, SignInTokens } from "../oauth/contract.ts";
 import type { Column } from "../sql/contract.ts";
 import type { SourceSql, Tables, TableWrites } from "./contract-tables.ts";
 
@@ -27,6 +28,8 @@ export interface Link<Config = JsonObject, Credentials = Record<string, string>>
   filesFolder: string;
   /** Where a token that the credentials were changed for is kept until it expires; absent where nothing is kept. */
   tokens?: TokenStore;
+  /** The token of the person who has signed in for the connection; absent where its credentials need nobody. */
+  signIn?: SignInTokens;
   /** Where slow limits of the other side are kept over restarts; absent where nothing is kept. */
   quotas?: QuotaStore;
   /** What the provider remembers from one run to the next; absent where nothing is kept. */
@@ -323,6 +326,8 @@ export interface Provider {
   readonly guard?: { field: string; levels: readonly string[] };
   /** True where its data lies in this machine's data directory, which other processes on the store may not see. */
   readonly isLocal?: boolean;
+  /** How a person signs in for a connection with these settings; null where its credentials do without. */
+  signIn?(settings: Pick<Link, "config" | "credentials">): SignInTerms | null;
   /** One real call. Throws `upstream` (or `egress_blocked`) with a sentence that tells what is wrong. */
   verify(link: Link): Promise<void>;
   readonly files?: Files;

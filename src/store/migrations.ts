@@ -41,6 +41,7 @@ import notices from "../../migrations/0052_notices.sql" with { type: "text" };
 import noticeRecipients from "../../migrations/0053_notice_recipients.sql" with { type: "text" };
 import bulkSteps from "../../migrations/0054_bulk_steps.sql" with { type: "text" };
 import automationDrafts from "../../migrations/0055_automation_drafts.sql" with { type: "text" };
+import connectionSignIns from "../../migrations/0056_connection_sign_ins.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -88,4 +89,5 @@ export const migrations: readonly Migration[] = [
   { name: "0053_notice_recipients", sql: noticeRecipients },
   { name: "0054_bulk_steps", sql: bulkSteps },
   { name: "0055_automation_drafts", sql: automationDrafts },
+  { name: "0056_connection_sign_ins", sql: connectionSignIns },
 ];

@@ -8,9 +8,11 @@ import { passwordResets } from "../../src/resources/password-reset/table.ts";
 import { ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
 import { users } from "../../src/resources/users/table.ts";
 import { startModern } from "../peers/mcp-modern.ts";
+import { startOAuthApi } from "../peers/oauth-api.ts";
 import { startForgedSignIn } from "../peers/oauth-forger.ts";
 import { type Answer, type Client, PASSWORD, type startApp } from "../support/app.ts";
 import { addHttp, addMcp, httpApi, mcpApi } from "../support/catalog.ts";
+import { addSigned, signInFor } from "../support/connection-sign-ins.ts";
 import { connect, localFiles } from "../support/connections.ts";
 import { ask } from "../support/decisions.ts";
 import { startEchoHttp } from "../support/echo.ts";
@@ -1134,6 +1136,25 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       });
       if (begun.status !== 200) throw new Error(begun.text);
       return { path: api(`api-catalog/${entry.id}/sign-in`) };
+    },
+  },
+  "POST /api/v1/connections/{connection_id}/authorize": {
+    events: ["connection.sign_in_started connection"],
+    about: unsaid,
+    async call({ weir }) {
+      await using peer = await startOAuthApi();
+      const { id } = await addSigned(weir, peer);
+      return { path: api(`connections/${id}/authorize`) };
+    },
+  },
+  "DELETE /api/v1/connections/{connection_id}/sign-in": {
+    events: ["connection.signed_out connection", "connection.updated connection"],
+    about: unsaid,
+    async call({ weir }) {
+      await using peer = await startOAuthApi();
+      const { id } = await addSigned(weir, peer);
+      await signInFor(weir, id);
+      return { path: api(`connections/${id}/sign-in`) };
     },
   },
   "POST /api/v1/api-catalog/{api_id}/endpoints/{name}/test": {

@@ -235,6 +235,7 @@ const INTERFACE: Readonly<Record<string, readonly string[]>> = {
 /** Types that no call of the walk leads to: time does. Each has a test of its own. */
 const SEEN_ELSEWHERE = new Set([
   "backup.failed",
+  "connection.signed_in",
   "connection.token_refreshed",
   "organization.exported",
   "catalog.signed_in",

@@ -3,11 +3,15 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { schemaFaults } from "../../base/json-schema.ts";
 import { jsonObject, object, oneOf, optional } from "../../base/shape.ts";
 import { pathsOf, readPieces, type Template } from "../../base/template-grammar.ts";
+import { RESERVED } from "../../oauth/contract.ts";
 
 const text = (description: string) => Type.String({ minLength: 1, maxLength: 4096, description });
 const method = ["GET", "HEAD", "POST"] as const;
 const status = () => Type.Integer({ minimum: 100, maximum: 599 });
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
+
+const CLIENT_AUTH = ["basic", "body"] as const;
+const scope = Type.String({ minLength: 1, maxLength: 500, pattern: "^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$" });
 
 const Auth = Type.Union([
   object({ type: Type.Literal("none") }),
@@ -34,7 +38,24 @@ const Auth = Type.Union([
     clientSecret: optional(text("{{credentials.clientSecret}} by default")),
     scope: optional(text("Scopes, with spaces between")),
     audience: optional(text("Asked for by some servers")),
-    clientAuth: optional(oneOf(["basic", "body"], { description: "basic by default" })),
+    clientAuth: optional(oneOf(CLIENT_AUTH, { description: "basic by default" })),
+  }),
+  object({
+    type: Type.Literal("oauth2_authorization_code"),
+    authorizeUrl: text("Where the person signs in: http:// or https://; {{config.x}} may stand in it"),
+    tokenUrl: text("http:// or https://; {{config.x}} may stand in it"),
+    clientId: optional(text("{{credentials.clientId}} by default")),
+    clientSecret: optional(text("{{credentials.clientSecret}} by default; a client may have none")),
+    scopes: optional(Type.Array(scope, { maxItems: 100, description: "What Weir asks for" })),
+    pkce: optional(Type.Boolean({ description: "Whether PKCE guards the code; true by default" })),
+    extraParams: optional(
+      Type.Record(Type.String(), text("{{config.x}} may stand in it"), {
+        description: "Further parameters of the address that the person goes to",
+      }),
+    ),
+    tokenAuth: optional(
+      oneOf(CLIENT_AUTH, { description: "How the client shows who it is at tokenUrl; basic by default" }),
+    ),
   }),
 ]);
 
@@ -91,17 +112,29 @@ function textsOf(definition: HttpTemplate): { path: string[]; value: string; nam
   if (http.verify?.path)
     found.push({ path: ["http", "verify", "path"], value: http.verify.path, names: ["config"] });
   for (const [field, value] of Object.entries(authTexts(definition))) {
-    if (field === "type" || field === "clientAuth") continue;
-    const names = field === "tokenUrl" ? ["config"] : field === "name" ? [] : ["config", "credentials"];
+    const isAddress = field === "tokenUrl" || field === "authorizeUrl";
+    const names = isAddress ? ["config"] : field === "name" ? [] : ["config", "credentials"];
     found.push({ path: ["http", "auth", field], value, names });
   }
+  for (const [name, value] of Object.entries(extraParamsOf(definition)))
+    found.push({ path: ["http", "auth", "extraParams", name], value, names: ["config"] });
   return found;
 }
+
+const extraParamsOf = ({ http: { auth } }: HttpTemplate): Record<string, string> =>
+  ("extraParams" in auth ? auth.extraParams : undefined) ?? {};
+
+/** The fields of `auth` that hold an address. */
+const authAddresses = (auth: HttpAuth) =>
+  (["authorizeUrl", "tokenUrl"] as const).flatMap((field) => {
+    const value = (auth as Partial<Record<typeof field, string>>)[field];
+    return value === undefined ? [] : [{ field, value }];
+  });
 
 /** Where the credentials go, as it is written: `{{config.x}}` may stand in it. */
 export const addressesOf = ({ http }: HttpTemplate): string[] => [
   http.baseUrl,
-  ...("tokenUrl" in http.auth ? [http.auth.tokenUrl] : []),
+  ...authAddresses(http.auth).map(({ value }) => value),
 ];
 
 /** The config fields that say where the credentials go. */
@@ -122,10 +155,17 @@ const DEFAULTS = {
     clientId: "{{credentials.clientId}}",
     clientSecret: "{{credentials.clientSecret}}",
   },
+  oauth2_authorization_code: {
+    clientId: "{{credentials.clientId}}",
+    clientSecret: '{{credentials.clientSecret ?? ""}}',
+  },
 } as const;
 
 /** The credential that a way to authorise takes where its template does not say which. */
 const SOLE: Partial<Record<HttpAuth["type"], string>> = { bearer: "token", header: "value", query: "value" };
+
+/** Fields of `auth` that are one of a few words. */
+const CHOICES = ["type", "clientAuth", "tokenAuth"];
 
 /** All texts of `auth`, those that are not given filled up; a credential that is the only one goes by any name. */
 export function authTexts({ http: { auth }, credentialsSchema }: HttpTemplate): Record<string, string> {
@@ -133,7 +173,10 @@ export function authTexts({ http: { auth }, credentialsSchema }: HttpTemplate): 
   const [only, ...others] = keysOf(credentialsSchema) ?? [];
   const isSole = field !== undefined && only !== undefined && others.length === 0;
   const sole = isSole ? { [field]: `{{credentials[${JSON.stringify(only)}]}}` } : {};
-  return { ...DEFAULTS[auth.type], ...sole, ...auth };
+  const texts = Object.entries({ ...DEFAULTS[auth.type], ...sole, ...auth }).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string" && !CHOICES.includes(entry[0]),
+  );
+  return Object.fromEntries(texts);
 }
 
 /** Faults that the shape can't say; paths are relative to the definition. */
@@ -158,12 +201,18 @@ export function httpTemplateFaults(definition: HttpTemplate): PathFault[] {
   }
   const addresses = [
     { path: ["http", "baseUrl"], value: http.baseUrl },
-    ...("tokenUrl" in http.auth ? [{ path: ["http", "auth", "tokenUrl"], value: http.auth.tokenUrl }] : []),
+    ...authAddresses(http.auth).map(({ field, value }) => ({ path: ["http", "auth", field], value })),
   ];
   for (const { path, value } of addresses) {
     const message = value.includes("{{") ? null : addressFault(value);
     if (message) faults.push({ path, message });
   }
+  for (const name of Object.keys(extraParamsOf(definition)))
+    if ((RESERVED as readonly string[]).includes(name))
+      faults.push({
+        path: ["http", "auth", "extraParams", name],
+        message: `Weir writes the parameter ${name} itself; leave it out.`,
+      });
   const { name } = http.auth as { name?: string };
   if (http.auth.type === "header" && name !== undefined && !token.test(name))
     faults.push({

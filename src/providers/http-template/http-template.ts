@@ -3,6 +3,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { jsonObject, map } from "../../base/shape.ts";
 import { resolveTemplates } from "../../base/template.ts";
+import type { SignInTerms } from "../../oauth/contract.ts";
 import { accessToken, type IssuedToken } from "../api/access-token.ts";
 import { postForToken } from "../api/oauth-token.ts";
 import type { Grant, HttpAccess, Link, Provider } from "../contract.ts";
@@ -38,6 +39,9 @@ export function httpTemplateProvider(definition: HttpTemplate): Provider {
     config: jsonObject(),
     credentials: map(Type.String()),
     destination: destinationsOf(definition),
+    ...(definition.http.auth.type === "oauth2_authorization_code"
+      ? { signIn: (settings: Settings) => termsOf(definition, settings) }
+      : {}),
     verify: (link) => verify(definition, link),
     http,
     extract: (link, request) => extractHttp(http, link, request),
@@ -68,16 +72,21 @@ async function verify(definition: HttpTemplate, link: Link): Promise<void> {
   const url = new URL(
     `${baseUrlOf(definition, link.config)}/${textOf(path, { config }).replace(/^\/+/, "")}`,
   );
-  const grant = await authorize(definition, link, true);
-  for (const [name, value] of Object.entries(grant.query)) url.searchParams.set(name, value);
-  const response = await link.egress.fetch(url.href, {
-    method,
-    headers: { ...grant.headers, "user-agent": "Weir" },
-    signal: link.signal,
-    credentialHeaders: Object.keys(grant.headers),
-  });
-  await response.body.cancel();
-  const { status } = response;
+  const ask = async (isFresh: boolean): Promise<number> => {
+    const grant = await authorize(definition, link, isFresh);
+    for (const [name, value] of Object.entries(grant.query)) url.searchParams.set(name, value);
+    const response = await link.egress.fetch(url.href, {
+      method,
+      headers: { ...grant.headers, "user-agent": "Weir" },
+      signal: link.signal,
+      credentialHeaders: Object.keys(grant.headers),
+    });
+    await response.body.cancel();
+    return response.status;
+  };
+  const isSignedIn = definition.http.auth.type === "oauth2_authorization_code";
+  let status = await ask(!isSignedIn);
+  if (status === 401 && isSignedIn) status = await ask(true);
   const expected = expectStatus === undefined ? null : [expectStatus].flat();
   if (expected ? expected.includes(status) : status >= 200 && status < 300) return;
   const wanted = expected ? expected.join(", ") : "2xx";
@@ -116,6 +125,18 @@ async function authorize(definition: HttpTemplate, link: Link, isFresh: boolean)
       const value = filled("value");
       return { headers: {}, query: { [filled("name")]: value }, secrets: spelt(value) };
     }
+    case "oauth2_authorization_code": {
+      if (!link.signIn)
+        throw new AppError("definition_invalid", "This needs a stored connection, to sign in with.");
+      const token = await link.signIn.token({ isRefused: isFresh });
+      const { headers, query, secrets } = bearer(token);
+      return {
+        headers,
+        query,
+        secrets: [...secrets, ...spelt(filled("clientSecret"))],
+        isRenewable: !isFresh,
+      };
+    }
     case "oauth2_client_credentials": {
       let isNew = false;
       const issue = () => {
@@ -132,6 +153,29 @@ async function authorize(definition: HttpTemplate, link: Link, isFresh: boolean)
       };
     }
   }
+}
+
+/** The config and credentials that a link or an unsaved connection has. */
+type Settings = Pick<Link, "config" | "credentials">;
+
+/** How a person signs in for a connection with these settings. Throws `definition_invalid`, `template_error`. */
+function termsOf(definition: HttpTemplate, { config, credentials }: Settings): SignInTerms | null {
+  const { auth } = definition.http;
+  if (auth.type !== "oauth2_authorization_code") return null;
+  const values = withSchemaDefaults(definition.configSchema, config);
+  const texts = authTexts(definition);
+  const filled = (field: string) => textOf(texts[field] ?? "", { config: values, credentials });
+  const extra = Object.entries(auth.extraParams ?? {});
+  return {
+    authorizeUrl: addressOf(definition, auth.authorizeUrl, config, "address of the sign-in"),
+    tokenUrl: addressOf(definition, auth.tokenUrl, config, "token address"),
+    clientId: filled("clientId"),
+    clientSecret: filled("clientSecret") || null,
+    tokenAuth: auth.tokenAuth ?? "basic",
+    scopes: auth.scopes ?? [],
+    pkce: auth.pkce ?? true,
+    extraParams: Object.fromEntries(extra.map(([name, text]) => [name, textOf(text, { config: values })])),
+  };
 }
 
 const bearer = (token: string): Grant => ({
@@ -151,7 +195,7 @@ const spelt = (secret: string): string[] => [
 async function fetchToken(
   definition: HttpTemplate,
   link: Link,
-  auth: Extract<HttpAuth, { tokenUrl: string }>,
+  auth: Extract<HttpAuth, { type: "oauth2_client_credentials" }>,
   filled: (field: string) => string,
 ): Promise<IssuedToken> {
   const address = addressOf(definition, auth.tokenUrl, link.config, "token address");

@@ -6,7 +6,14 @@ import { apiCatalog } from "../api-catalog/table.ts";
 import { automations } from "../automations/table.ts";
 import { record } from "../events/service.ts";
 import { entity, findConnection, mine } from "./service.ts";
-import { connectionQuotas, connectionState, connections, connectionTokens } from "./table.ts";
+import {
+  connectionQuotas,
+  connectionSignInAttempts,
+  connectionSignIns,
+  connectionState,
+  connections,
+  connectionTokens,
+} from "./table.ts";
 
 /** Throws `in_use` naming the actions, automations and APIs of the catalog that use it, `not_found`. */
 export function deleteConnection(ctx: Context, id: string): Promise<void> {
@@ -19,6 +26,8 @@ export function deleteConnection(ctx: Context, id: string): Promise<void> {
       .set({ connectionId: null })
       .where(and(eq(actions.connectionId, row.id), isNotNull(actions.deletedAt)));
     await tx.db.delete(connectionTokens).where(eq(connectionTokens.connectionId, row.id));
+    await tx.db.delete(connectionSignIns).where(eq(connectionSignIns.connectionId, row.id));
+    await tx.db.delete(connectionSignInAttempts).where(eq(connectionSignInAttempts.connectionId, row.id));
     await tx.db.delete(connectionState).where(eq(connectionState.connectionId, row.id));
     await tx.db.delete(connectionQuotas).where(eq(connectionQuotas.connectionId, row.id));
     await tx.db.delete(connections).where(mine(tx, row.id));

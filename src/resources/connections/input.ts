@@ -1,11 +1,15 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { AppError, type Fault, InvalidInput } from "../../base/errors.ts";
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { valueFaults } from "../../base/json-schema.ts";
 import { map, read } from "../../base/shape.ts";
 import type { App, Context } from "../../context.ts";
 import type { Provider } from "../../providers/contract.ts";
-import { type HttpTemplate, withSchemaDefaults } from "../../providers/http-template/definition.ts";
+import {
+  addressesOf,
+  type HttpTemplate,
+  withSchemaDefaults,
+} from "../../providers/http-template/definition.ts";
 import { baseUrlOf, httpTemplateProvider } from "../../providers/http-template/http-template.ts";
 import { namedTemplate, type TemplateReference } from "../template-library/find.ts";
 import type { TemplateRow } from "../templates/table.ts";
@@ -199,6 +203,13 @@ export const effective = ({ provider, definition }: Taker, values: JsonObject): 
   definition
     ? withSchemaDefaults(definition.configSchema, values)
     : (read(provider.config, values, []).value as JsonObject);
+
+/** All that says where the credentials go, as one text. */
+export function destinationOf(taker: Taker, config: JsonObject): string {
+  const known = effective(taker, config);
+  const fields = taker.provider.destination.map((field) => known[field] ?? null);
+  return canonicalJson([taker.definition ? addressesOf(taker.definition) : [], fields]);
+}
 
 const takerOf = (definition: HttpTemplate): Taker => ({
   provider: httpTemplateProvider(definition),

@@ -10,6 +10,7 @@ import { openCredentials } from "./credentials.ts";
 import { providerOf } from "./input.ts";
 import { providerStateOf } from "./provider-state.ts";
 import { quotasOf } from "./quotas.ts";
+import { signInTokensOf } from "./sign-in-tokens.ts";
 import { type ApprovalRule, type ConnectionRow, connections } from "./table.ts";
 import { tokensOf } from "./tokens.ts";
 
@@ -34,6 +35,7 @@ export async function linkOf(
   if (provider.isLocal) await ctx.peers?.requireTogether("The files of this connection");
   const filesFolder = join(ctx.filesFolder, row.organizationId);
   await mkdir(filesFolder, { recursive: true, mode: 0o700 });
+  const signIn = signInTokensOf(ctx, row, { runId, signal });
   const link: Link = {
     connectionId: row.id,
     config: row.config,
@@ -47,6 +49,7 @@ export async function linkOf(
     tokens: tokensOf(ctx, row, runId),
     quotas: quotasOf(ctx, row.id),
     state: providerStateOf(ctx, row),
+    ...(signIn ? { signIn } : {}),
   };
   return { provider, link, approvalRequired: row.approvalRequired };
 }

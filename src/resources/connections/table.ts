@@ -74,3 +74,46 @@ export const connectionTokens = sqliteTable("connection_tokens", {
   settingsHash: text().notNull(),
   expiresAt: text().notNull(),
 });
+
+/** A person's sign-in at a connection's system. */
+export const connectionSignIns = sqliteTable("connection_sign_ins", {
+  connectionId: text().primaryKey(),
+  organizationId: text().notNull(),
+  /** Of what the tokens are for: where they were got, by which client, and where they are sent. */
+  settingsHash: text().notNull(),
+  /** `SecretBox` text of `StoredTokens`, under the label `connection-sign-in:<id>:<organization>`; null once they are of no use. */
+  sealedTokens: text(),
+  /** The rights that were asked for, and those that were granted, by spaces; null where nobody tells. */
+  wantedScope: text(),
+  scope: text(),
+  /** False: a person is needed once the access token ends. */
+  isRenewable: integer({ mode: "boolean" }).notNull(),
+  /** When the tokens came. */
+  issuedAt: text().notNull(),
+  /** Of the access token; null where nobody tells. */
+  expiresAt: text(),
+  signedInAt: text().notNull(),
+  signedInBy: text().notNull(),
+  /** Why a sign-in is needed again, as a sentence. */
+  problem: text(),
+  /** Another one with each set of tokens. */
+  generation: integer().notNull(),
+  /** Whoever renews the tokens has so long; a refresh token that is used twice is taken for stolen. */
+  leaseUntil: text(),
+});
+export type ConnectionSignIn = typeof connectionSignIns.$inferSelect;
+
+/** A sign-in that waits for its browser to come back; the row goes when it does. */
+export const connectionSignInAttempts = sqliteTable("connection_sign_in_attempts", {
+  /** SHA-256 of `state`, hex. */
+  stateHash: text().primaryKey(),
+  organizationId: text().notNull(),
+  connectionId: text().notNull(),
+  /** Who began it, and alone may end it. */
+  userId: text().notNull(),
+  /** Of the browser that it was begun in; null where it was begun with a token. */
+  sessionId: text(),
+  /** `SecretBox` text of the PKCE verifier and what it is for, under the label `connection-sign-in-attempt:<hash>`. */
+  sealedFacts: text().notNull(),
+  expiresAt: text().notNull(),
+});

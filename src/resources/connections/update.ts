@@ -1,10 +1,17 @@
 import { type Fault, InvalidInput } from "../../base/errors.ts";
 import { canonicalJson } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
-import { addressesOf } from "../../providers/http-template/definition.ts";
 import { checkMaySet } from "./approval.ts";
 import { openCredentials, sealCredentials } from "./credentials.ts";
-import { configFaults, credentialsFaults, effective, merged, type Taker, takerFor } from "./input.ts";
+import {
+  configFaults,
+  credentialsFaults,
+  destinationOf,
+  effective,
+  merged,
+  type Taker,
+  takerFor,
+} from "./input.ts";
 import { findConnection, saveChange } from "./service.ts";
 import { claimSlug } from "./slug.ts";
 import type { ConnectionRow } from "./table.ts";
@@ -52,7 +59,7 @@ function settingsChange(
   const faults: Fault[] = [];
   if (patch.config !== undefined) faults.push(...configFaults(taker, config));
   if (patch.credentials !== undefined) faults.push(...credentialsFaults(taker, credentials));
-  if (destinationIn(taker, config) !== destinationIn(takerFor(tx, before), before.config))
+  if (destinationOf(taker, config) !== destinationOf(takerFor(tx, before), before.config))
     faults.push(...ungiven(Object.keys(known), patch.credentials, "would go to another place than before"));
   else if (guardIn(taker, config) < guardIn(taker, before.config))
     faults.push(...ungiven(Object.keys(known), patch.credentials, "would be less guarded than before"));
@@ -67,13 +74,6 @@ function settingsChange(
     status: before.status === "disabled" ? "disabled" : "needs_verification",
     verificationError: null,
   };
-}
-
-/** All that says where the credentials go, as one text. */
-function destinationIn(taker: Taker, config: ConnectionRow["config"]): string {
-  const known = effective(taker, config);
-  const fields = taker.provider.destination.map((field) => known[field] ?? null);
-  return canonicalJson([taker.definition ? addressesOf(taker.definition) : [], fields]);
 }
 
 /** How well the credentials are guarded on their way; 0 where the provider has one way. */

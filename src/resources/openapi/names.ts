@@ -11,6 +11,7 @@ import * as automations from "../automations/wire.ts";
 import * as bundles from "../bundles/wire.ts";
 import * as catalogSignIns from "../catalog-sign-ins/wire.ts";
 import * as chat from "../chat/wire.ts";
+import * as connectionSignIns from "../connection-sign-ins/wire.ts";
 import * as connections from "../connections/wire.ts";
 import * as datasets from "../datasets/wire.ts";
 import * as deadLetters from "../dead-letters/wire.ts";
@@ -56,6 +57,7 @@ const WIRES: readonly object[] = [
   bundles,
   catalogSignIns,
   chat,
+  connectionSignIns,
   connections,
   datasets,
   deadLetters,

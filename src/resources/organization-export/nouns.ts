@@ -20,7 +20,7 @@ import {
 import { bundleInstalls } from "../bundles/table.ts";
 import { catalogSignIns } from "../catalog-sign-ins/table.ts";
 import { chatMessages, chatThreads } from "../chat/table.ts";
-import { connections } from "../connections/table.ts";
+import { connectionSignIns, connections } from "../connections/table.ts";
 import { extractCursors, lakeLoads, lakeReads, lakeSchemas, lakeTables } from "../datasets/table.ts";
 import { deadLetters } from "../dead-letters/table.ts";
 import { decisions } from "../decisions/table.ts";
@@ -97,6 +97,11 @@ export const NOUNS: readonly Noun[] = [
   { name: "api-catalog", table: apiCatalog },
   { name: "api-catalog-items", table: apiCatalogItems },
   { name: "catalog-sign-ins", table: catalogSignIns, without: ["client", "leaseUntil"] },
+  {
+    name: "connection-sign-ins",
+    table: connectionSignIns,
+    without: ["settingsHash", "leaseUntil"],
+  },
   { name: "webhooks", table: webhooks },
   { name: "bundle-installs", table: bundleInstalls },
   { name: "versions", table: versions, mask: { content: "secrets", changes: "secrets" } },
@@ -197,6 +202,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   chat_turns: SERVER,
   connection_marks: SERVER,
   connection_quotas: SERVER,
+  connection_sign_in_attempts: "Sealed facts of sign-ins under way.",
   connection_tokens: "Sealed tokens.",
   counts: "Counts of rows that are in the archive.",
   device_codes: "Device codes belong to people.",

@@ -1,0 +1,103 @@
+import { AppError } from "../base/errors.ts";
+import { safeCode } from "../base/openid-failure.ts";
+import { type Checks, challengeFor, redeem, refreshTokens, type Tokens } from "./client.ts";
+import type { SignInTerms } from "./contract.ts";
+import { inStandardTerms } from "./dialect.ts";
+import type { AuthorizationServer, Reach } from "./discovery.ts";
+
+/** Where the person goes to let Weir in. */
+export async function signInAddress(terms: SignInTerms, checks: Checks): Promise<string> {
+  const url = new URL(terms.authorizeUrl);
+  const set = (parameters: Readonly<Record<string, string>>) => {
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  };
+  if (terms.scopes.length > 0) set({ scope: terms.scopes.join(" ") });
+  set(terms.extraParams);
+  set({
+    response_type: "code",
+    [terms.names?.client ?? "client_id"]: terms.clientId,
+    redirect_uri: checks.redirectUri,
+    state: checks.state,
+    ...(await challengeFor(await import("openid-client"), checks)),
+  });
+  return url.href;
+}
+
+/**
+ * Redeems what the browser brought back. Throws `forbidden` where the person or the system said no, `unauthenticated` for
+ * the answer of another system (issuer mix-up) or of another sign-in, `upstream` where no token came.
+ */
+export async function redeemSignIn(
+  reach: Reach,
+  terms: SignInTerms,
+  answer: URLSearchParams,
+  checks: Checks,
+): Promise<Tokens> {
+  const { host } = new URL(terms.tokenUrl);
+  const own = [terms.authorizeUrl, terms.tokenUrl].map((address) => new URL(address).origin);
+  const issuer = answer.get("iss");
+  if (issuer !== null && !own.includes(URL.parse(issuer)?.origin ?? ""))
+    throw new AppError("unauthenticated", `The answer came from another system than ${host}; begin again.`);
+  const error = answer.get("error");
+  if (error !== null)
+    throw new AppError(
+      "forbidden",
+      `${new URL(terms.authorizeUrl).host} did not let Weir in (${safeCode(error)}).`,
+    );
+  const code = answer.get(terms.names?.code ?? "code");
+  if (code === null || code === "")
+    throw new AppError("bad_request", `${new URL(terms.authorizeUrl).host} sent no code back; begin again.`);
+  const party = partyOf(terms, issuer);
+  const plain = new URLSearchParams({
+    code,
+    state: checks.state,
+    ...(issuer === null ? {} : { iss: issuer }),
+  });
+  return redeem({ ...reach, dialect: inStandardTerms }, party, plain, checks);
+}
+
+/** Codes after which another try may work. */
+const PASSING =
+  /^(temporarily_unavailable|server_error|slow_down|rate_?limited|too_many_requests|unknown_error)$/;
+
+/** New tokens, or the code with which the system refuses for good. Throws `upstream` or `timeout` where another try may help. */
+export async function renewSignIn(
+  reach: Reach,
+  terms: SignInTerms,
+  refreshToken: string,
+): Promise<Tokens | { refused: string }> {
+  try {
+    const renewed = await refreshTokens(
+      { ...reach, dialect: inStandardTerms },
+      partyOf(terms, null),
+      refreshToken,
+    );
+    if (renewed === "no_token") return { refused: "invalid_grant" };
+    if (renewed === "no_client") return { refused: "invalid_client" };
+    return renewed;
+  } catch (error) {
+    const code = error instanceof AppError ? error.details?.oauthError : undefined;
+    if (error instanceof AppError && typeof code === "string" && !error.retryable && !PASSING.test(code))
+      return { refused: code };
+    throw error;
+  }
+}
+
+function partyOf(terms: SignInTerms, issuer: string | null) {
+  const server: AuthorizationServer = {
+    issuer: issuer ?? new URL(terms.authorizeUrl).origin,
+    authorizationEndpoint: terms.authorizeUrl,
+    tokenEndpoint: terms.tokenUrl,
+    registrationEndpoint: null,
+    revocationEndpoint: null,
+    authMethods: [],
+    scopes: [],
+    hasPkce: terms.pkce,
+    namesItself: false,
+    takesDocuments: false,
+  };
+  const { clientId: id, clientSecret: secret, tokenAuth } = terms;
+  const method =
+    secret === null ? "none" : tokenAuth === "body" ? "client_secret_post" : "client_secret_basic";
+  return { server, client: { id, secret, method }, resource: null };
+}

@@ -1,0 +1,80 @@
+import { lt } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import { type Context, write } from "../../context.ts";
+import { hashToken, makeToken } from "../../crypto/tokens.ts";
+import { signInAddress } from "../../oauth/sign-in.ts";
+import { entity, findConnection } from "../connections/service.ts";
+import { attemptLabel, type SignInSettings, signInSettings } from "../connections/sign-in-store.ts";
+import { type ConnectionRow, connectionSignInAttempts } from "../connections/table.ts";
+import { record } from "../events/service.ts";
+import type { ConnectionSignInStarted } from "./wire.ts";
+
+/** A person may take so long at the other system. */
+const ATTEMPT_MS = 10 * 60 * 1000;
+/** One past its time is told so for this long. */
+const EXPIRED_FOR_MS = 60 * 60 * 1000;
+
+export const CALLBACK = "/api/v1/connections/oauth/callback";
+
+/** What is kept of a sign-in while the person is away. */
+export interface Facts {
+  hash: string;
+  redirectUri: string;
+  verifier: string | null;
+}
+
+/** Throws `not_found`, and `invalid_state` for a connection that nobody signs in for. */
+export async function findSettings(
+  ctx: Context,
+  id: string,
+): Promise<{ row: ConnectionRow; settings: SignInSettings }> {
+  const row = await findConnection(ctx, id);
+  const settings = signInSettings(ctx, row);
+  if (settings === null)
+    throw new AppError(
+      "invalid_state",
+      `${row.name} has all it needs in its credentials; nobody signs in for it.`,
+    );
+  return { row, settings };
+}
+
+/**
+ * Tells where the person goes. `sessionId` is that of the browser that asks; null where a token does.
+ *
+ * Throws `invalid_state` also for a disabled connection, and for an API key, which is no person.
+ */
+export async function beginSignIn(
+  ctx: Context,
+  id: string,
+  sessionId: string | null,
+): Promise<ConnectionSignInStarted> {
+  const { row, settings } = await findSettings(ctx, id);
+  if (row.status === "disabled")
+    throw new AppError("invalid_state", `${row.name} is disabled; reactivate it first.`);
+  if (ctx.actor.type !== "user")
+    throw new AppError(
+      "invalid_state",
+      "A person signs in; an API key can't. Use a session or a personal access token.",
+    );
+  const { terms, hash } = settings;
+  const state = makeToken("", ctx.ids);
+  const verifier = terms.pkce ? makeToken("", ctx.ids) : null;
+  const redirectUri = ctx.baseUrl() + CALLBACK;
+  const authorizationUrl = await signInAddress(terms, { redirectUri, state, verifier });
+  const stateHash = hashToken(state);
+  const expiresAt = timestamp(ctx.clock, ATTEMPT_MS);
+  const facts: Facts = { hash, redirectUri, verifier };
+  await write(ctx, async (tx) => {
+    const { db, organizationId } = tx;
+    const forgotten = lt(connectionSignInAttempts.expiresAt, timestamp(tx.clock, -EXPIRED_FOR_MS));
+    await db.delete(connectionSignInAttempts).where(forgotten);
+    await db.insert(connectionSignInAttempts).values({
+      ...{ stateHash, organizationId, connectionId: row.id, userId: tx.actor.id, sessionId, expiresAt },
+      sealedFacts: tx.secrets.seal(JSON.stringify(facts), attemptLabel({ stateHash })),
+    });
+    const { host } = new URL(terms.authorizeUrl);
+    await record(tx, "connection.sign_in_started", entity(row.id), { host, scopes: [...terms.scopes] });
+  });
+  return { authorizationUrl, expiresAt, redirectUri, scopes: [...terms.scopes] };
+}

@@ -1,0 +1,126 @@
+import { AppError } from "../../base/errors.ts";
+import { object, uuid } from "../../base/shape.ts";
+import { type App, type Context, contextFor } from "../../context.ts";
+import { actorOf, enter, type Identity, identify } from "../../http/identity.ts";
+import { openOperation, operation, Reply, type Visit } from "../../http/operation.ts";
+import { orPage } from "../../http/refusal-page.ts";
+import { requireScope } from "../access-tokens/scopes.ts";
+import { findConnection } from "../connections/service.ts";
+import { findSignIn, signInSettings } from "../connections/sign-in-store.ts";
+import { ROLES } from "../organizations/table.ts";
+import { beginSignIn, CALLBACK } from "./begin.ts";
+import { signOut } from "./end.ts";
+import { finishSignIn, takeAttempt } from "./finish.ts";
+import {
+  ConnectionSignInAnswer,
+  ConnectionSignInStarted,
+  ConnectionSignInState,
+  exampleStarted,
+  exampleView,
+  toView,
+} from "./wire.ts";
+
+const tag = "Connections";
+const params = object({ connection_id: uuid() });
+
+export const connectionSignInOperations = [
+  operation({
+    method: "POST",
+    path: "/api/v1/connections/{connection_id}/authorize",
+    audience: "member",
+    tag,
+    summary: "Begins a sign-in for a connection, and tells where the person goes",
+    description:
+      "For connections whose credentials need a person: google_drive without a key or a refresh token, and templates with " +
+      "`oauth2_authorization_code`. The person signs in there within ten minutes, in a browser that is signed in to Weir as " +
+      "the same person, and in the same session where a session began it. Then the connection is verified.",
+    params,
+    response: ConnectionSignInStarted,
+    errors: [404, 409],
+    example: exampleStarted,
+    handle: ({ ctx, params, identity }) => beginSignIn(ctx, params.connection_id, sessionOf(identity)),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/connections/{connection_id}/sign-in",
+    audience: "viewer",
+    tag,
+    summary:
+      "Shows whether somebody has signed in for a connection, and what an app at the other system has to allow",
+    params,
+    response: ConnectionSignInState,
+    errors: [404],
+    example: exampleView,
+    async handle({ ctx, params }) {
+      const row = await findConnection(ctx, params.connection_id);
+      const settings = signInSettings(ctx, row);
+      const signIn = settings && (await findSignIn(ctx, row.id));
+      const isOurs = signIn?.settingsHash === settings?.hash;
+      return toView(ctx.baseUrl() + CALLBACK, settings?.terms ?? null, isOurs ? signIn : null);
+    },
+  }),
+  operation({
+    method: "DELETE",
+    path: "/api/v1/connections/{connection_id}/sign-in",
+    audience: "member",
+    tag,
+    summary: "Forgets the sign-in of a connection; runs need a new one",
+    params,
+    status: 204,
+    errors: [404],
+    handle: ({ ctx, params }) => signOut(ctx, params.connection_id),
+  }),
+  openOperation({
+    method: "GET",
+    path: CALLBACK,
+    audience: "public",
+    tag,
+    summary: "Ends a sign-in for a connection, and leads back to its page",
+    description:
+      "Browsers are sent here. The sign-in is ended only by the person who began it, in the session that they began it in, and once. What goes wrong is told as a page to whoever prefers `text/html`.",
+    query: ConnectionSignInAnswer,
+    status: 302,
+    errors: [401, 403, 409, 410, 502, 504],
+    replies: { 302: { description: "Signed in, and on to the page of the connection." } },
+    handle: ({ app, visit }) =>
+      orPage(
+        visit,
+        { title: "Signing in did not work", back: ["/connections", "To the connections"] },
+        async () => {
+          const answer = visit.url.searchParams;
+          const { ctx, attempt } = await admitted(app, visit, answer);
+          await finishSignIn(ctx, attempt, answer).catch((error: unknown) => {
+            if (error instanceof AppError)
+              app.log.write("warn", "A sign-in for a connection did not work.", {
+                ...{ correlationId: visit.correlationId, connectionId: attempt.connectionId },
+                ...{ code: error.code, reason: error.message },
+              });
+            throw error;
+          });
+          return new Reply(302, null, { location: `/connections/${attempt.connectionId}?signed-in` });
+        },
+      ),
+  }),
+];
+
+const sessionOf = ({ kind, carrier, credentialId }: Identity): string | null =>
+  kind === "session" && carrier === "cookie" ? credentialId : null;
+
+/** The attempt of whoever is signed in to this browser, seen from the organization that it was begun in. */
+async function admitted(app: App, visit: Visit, answer: URLSearchParams) {
+  const identity = await identify(app, visit.request.headers);
+  if (identity === null)
+    throw new AppError(
+      "unauthenticated",
+      "Sign in to Weir in this browser first, as who began this; then load this page again.",
+    );
+  const bearer = { userId: identity.userId, sessionId: sessionOf(identity) };
+  const attempt = await takeAttempt(app, answer.getAll("state"), bearer);
+  const entered = await enter(app, identity, attempt.organizationId);
+  if (!entered || ROLES.indexOf(entered.role) < ROLES.indexOf("member"))
+    throw new AppError("forbidden", "Only members can sign in for a connection of the organization.");
+  requireScope(identity, "write");
+  const actor = actorOf(identity, visit.address, visit.userAgent);
+  const ctx: Context = contextFor(app, { ...entered, actor, correlationId: visit.correlationId });
+  return { ctx, attempt };
+}

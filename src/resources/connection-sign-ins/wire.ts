@@ -1,0 +1,98 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { instant, nullable, object, oneOf, optional } from "../../base/shape.ts";
+import type { SignInTerms } from "../../oauth/contract.ts";
+import type { ConnectionSignIn } from "../connections/table.ts";
+
+export const ConnectionSignInStarted = object({
+  authorizationUrl: Type.String({
+    description: "Where the person goes, in a browser that is signed in to Weir as the same person",
+  }),
+  expiresAt: instant(),
+  redirectUri: Type.String({ description: "What the app at the other system has to allow" }),
+  scopes: Type.Array(Type.String(), { description: "The rights that are asked for" }),
+});
+export type ConnectionSignInStarted = Static<typeof ConnectionSignInStarted>;
+
+export const ConnectionSignInState = object({
+  state: oneOf(["unneeded", "needed", "signed_in"], {
+    description: "unneeded: the connection's credentials do without a person",
+  }),
+  redirectUri: Type.String({ description: "What the app at the other system has to allow" }),
+  scopes: Type.Array(Type.String(), { description: "The rights that a sign-in asks for" }),
+  missingScopes: Type.Array(Type.String(), { description: "Those of them that were not granted" }),
+  isRenewable: Type.Boolean({ description: "False: a person is needed once the token ends" }),
+  expiresAt: nullable(instant()),
+  signedInAt: nullable(instant()),
+  signedInBy: nullable(Type.String()),
+  problem: nullable(Type.String({ description: "Why a sign-in is needed again" })),
+});
+type ConnectionSignInState = Static<typeof ConnectionSignInState>;
+
+/** Rights that replies leave out, or spell otherwise, though they were granted. */
+const UNTOLD = /^(openid|profile|email|offline_access|offline\.access)$/;
+
+/** `https://graph.example.com/Mail.Read` and `mail.read` are one right. */
+const nameOf = (scope: string) => scope.slice(scope.lastIndexOf("/") + 1).toLowerCase();
+
+export function missingScopes({
+  wantedScope,
+  scope,
+}: Pick<ConnectionSignIn, "wantedScope" | "scope">): string[] {
+  if (scope === null) return [];
+  const granted = new Set(scope.split(" ").map(nameOf));
+  const wanted = wantedScope?.split(" ") ?? [];
+  return wanted.filter((each) => !UNTOLD.test(each) && !granted.has(nameOf(each)));
+}
+
+export function toView(
+  redirectUri: string,
+  terms: SignInTerms | null,
+  row: ConnectionSignIn | null,
+): ConnectionSignInState {
+  const isSignedIn = terms !== null && row !== null && row.sealedTokens !== null;
+  return {
+    state: terms === null ? "unneeded" : isSignedIn ? "signed_in" : "needed",
+    redirectUri,
+    scopes: [...(terms?.scopes ?? [])],
+    missingScopes: isSignedIn ? missingScopes(row) : [],
+    isRenewable: isSignedIn && row.isRenewable,
+    expiresAt: row?.expiresAt ?? null,
+    signedInAt: row?.signedInAt ?? null,
+    signedInBy: row?.signedInBy ?? null,
+    problem: row?.problem ?? null,
+  };
+}
+
+const redirectUri = "https://weir.example.com/api/v1/connections/oauth/callback";
+
+export const exampleStarted: ConnectionSignInStarted = {
+  authorizationUrl: "https://accounts.example.com/authorize?client_id=weir&state=x",
+  expiresAt: "2026-01-01T00:10:00.000Z",
+  redirectUri,
+  scopes: ["files.read"],
+};
+
+export const exampleView: ConnectionSignInState = {
+  state: "signed_in",
+  redirectUri,
+  scopes: ["files.read"],
+  missingScopes: [],
+  isRenewable: true,
+  expiresAt: "2026-01-01T01:00:00.000Z",
+  signedInAt: "2026-01-01T00:00:00.000Z",
+  signedInBy: "01890a5d-ac96-774b-bcce-b302099a8071",
+  problem: null,
+};
+
+const word = (description: string) => optional(Type.String({ maxLength: 4096, description }));
+
+/** Systems add words of their own, which are passed over. */
+export const ConnectionSignInAnswer = object(
+  {
+    code: word("What the system gives for a sign-in that worked"),
+    state: word("What the sign-in was begun with; good for ten minutes and one use"),
+    error: word("Why there is no code"),
+    iss: word("Who answers (RFC 9207)"),
+  },
+  { additionalProperties: true },
+);
