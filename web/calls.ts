@@ -40,6 +40,7 @@ export type CatalogSummary = Reply<"GET /api/v1/api-catalog">["items"][number];
 export type CatalogEntry = Reply<"GET /api/v1/api-catalog/{api_id}">;
 export type CatalogEndpoint = CatalogEntry["endpoints"][number];
 export type CatalogTool = CatalogEntry["tools"][number];
+export type ConnectionSignIn = Reply<"GET /api/v1/connections/{connection_id}/sign-in">;
 export type SignIn = Reply<"GET /api/v1/api-catalog/{api_id}/sign-in">;
 export type Discovery = Reply<"POST /api/v1/api-catalog/discover">;
 export type Dataset = Reply<"GET /api/v1/datasets">["datasets"][number];

@@ -89,10 +89,7 @@ test("from a connection to PostgreSQL over its tables and an extract to SQL, a c
   expect(await page.getByLabel("Dataset").inputValue()).toBe("shop_database");
   await page.getByLabel("Dataset").fill("shop");
   expect(await page.getByLabel("Spec").inputValue()).toBe("public.orders");
-  await page.getByRole("button", { name: "Create the action" }).click();
-  await heading("Load orders");
-  await page.getByRole("button", { name: "Run", exact: true }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByRole("button", { name: "Create and run" }).click();
   await page.waitForURL(/\/runs\//);
   await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
   const chain = page.locator("section", { hasText: "Out of the same cause" }).last();

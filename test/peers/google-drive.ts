@@ -64,6 +64,7 @@ export async function startDrive() {
   ]);
   const asked: DriveAsked[] = [];
   const tokens = new Set<string>();
+  const codes = new Map<string, URLSearchParams>();
   const state = {
     pageLimit: 1_000,
     scope: READ_SCOPE,
@@ -109,6 +110,13 @@ export async function startDrive() {
         .writeHead(instead.status, { "content-type": "application/json", ...instead.headers })
         .end(text);
     }
+    if (url.pathname === "/authorize") {
+      const allow = `${url.pathname}/allow${url.search}`;
+      const page = `<!doctype html><title>Google</title><a href="${allow.replaceAll("&", "&amp;")}">Allow</a>`;
+      return void response.writeHead(200, { "content-type": "text/html" }).end(page);
+    }
+    if (url.pathname === "/authorize/allow")
+      return void response.writeHead(302, { location: allowed(url.searchParams) }).end();
     if (url.pathname === "/token") {
       await Bun.sleep(state.tokenDelayMs);
       return send(response, await issue(new URLSearchParams(Buffer.concat(chunks).toString())));
@@ -120,12 +128,41 @@ export async function startDrive() {
     send(response, serve(url));
   }
 
+  /** Where the person goes back to: `iss` tells that Google answers. */
+  function allowed(query: URLSearchParams): string {
+    const code = `4/${crypto.randomUUID()}`;
+    codes.set(code, query);
+    const back = new URL(query.get("redirect_uri") ?? "");
+    back.search = new URLSearchParams({ state: query.get("state") ?? "", code, iss: baseUrl }).toString();
+    return back.href;
+  }
+
+  /** A code for tokens; a refresh token comes only where offline access was asked for, and consent. */
+  function redeemed(form: URLSearchParams) {
+    const query = codes.get(form.get("code") ?? "");
+    codes.delete(form.get("code") ?? "");
+    const hash = new Bun.CryptoHasher("sha256").update(form.get("code_verifier") ?? "").digest("base64url");
+    const isRight =
+      query?.get("client_id") === driveUser.clientId &&
+      query.get("redirect_uri") === form.get("redirect_uri") &&
+      query.get("code_challenge") === hash &&
+      form.get("client_secret") === driveUser.clientSecret;
+    if (!isRight) return null;
+    state.scope = query.get("scope") ?? "";
+    const isLasting = query.get("access_type") === "offline" && query.get("prompt") === "consent";
+    return isLasting ? { refresh_token: driveUser.refreshToken } : {};
+  }
+
   async function issue(form: URLSearchParams): Promise<[number, string]> {
     const refuse = (status: number, error: string, error_description: string): [number, string] => [
       status,
       JSON.stringify({ error, error_description }),
     ];
-    if (form.get("grant_type") === "refresh_token") {
+    const code = form.get("grant_type") === "authorization_code" ? redeemed(form) : {};
+    if (code === null) return refuse(400, "invalid_grant", "Malformed auth code.");
+    if (form.get("grant_type") === "authorization_code") {
+      // its answer is below
+    } else if (form.get("grant_type") === "refresh_token") {
       if (
         form.get("client_id") !== driveUser.clientId ||
         form.get("client_secret") !== driveUser.clientSecret
@@ -138,7 +175,13 @@ export async function startDrive() {
     }
     const token = `ya29.${++state.issued}-${crypto.randomUUID()}`;
     tokens.add(token);
-    const reply = { access_token: token, expires_in: 3_599, scope: state.scope, token_type: "Bearer" };
+    const reply = {
+      access_token: token,
+      expires_in: 3_599,
+      scope: state.scope,
+      token_type: "Bearer",
+      ...code,
+    };
     return [200, JSON.stringify(reply)];
   }
 

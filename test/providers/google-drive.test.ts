@@ -58,7 +58,7 @@ describe("verify", () => {
     const message = async (credentials: Record<string, string>, config: object = {}) =>
       (await failure(verify(toldLink({ baseUrl: drive.baseUrl, ...config }, credentials)))).message;
     expect(await message({})).toBe(
-      "Google Drive needs serviceAccountJson, or clientId, clientSecret and refreshToken.",
+      "Google Drive needs serviceAccountJson, or clientId and clientSecret, with which a person signs in.",
     );
     expect(await message({ serviceAccountJson: "{" })).toContain("it is not JSON");
     expect(await message({ serviceAccountJson: '{"client_email":"a@b"}' })).toContain(

@@ -1,14 +1,22 @@
 import { useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
+import { call } from "../api.ts";
 import type { ActionKindInfo, Connection } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
 import { Loading, PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { notify } from "../parts/base/toast.tsx";
 import { ConnectionChoice } from "../parts/connections/choice.tsx";
 import { DefinitionEditor } from "../parts/form/definition.tsx";
 import type { Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, messagesBy, NameFields } from "../parts/form/frame.tsx";
 import { startValue } from "../parts/form/schema.ts";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
+
+/** The action is there; its page lets it be run again. */
+function tell(error: unknown): null {
+  notify(error instanceof Error ? error.message : "It was not run.", "bad");
+  return null;
+}
 
 export default function NewAction() {
   const [search, setSearch] = useSearchParams();
@@ -91,7 +99,14 @@ function NewOf({ kind, connectionId: given, spec, source }: Props) {
     touches: ["/actions"],
     tellsErrors: false,
     done: ({ name: made }) => `Created ${made}`,
-    onDone: ({ id }) => go(`/actions/${id}`),
+    async onDone({ id }) {
+      const run = spec
+        ? await call("POST /api/v1/actions/{action_id}/run", { path: { action_id: id }, body: {} }).catch(
+            tell,
+          )
+        : null;
+      go(run ? `/runs/${run.id}` : `/actions/${id}`);
+    },
   });
   const messageFor = messagesBy(create.error);
   const save = () =>
@@ -111,7 +126,7 @@ function NewOf({ kind, connectionId: given, spec, source }: Props) {
       call={create}
       drawn={["name", "slug", "connectionId", "definition"]}
       isReady={problem === null}
-      verb="Create the action"
+      verb={spec ? "Create and run" : "Create the action"}
       onSend={save}
       more={
         <Section title="Definition">

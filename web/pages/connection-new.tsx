@@ -3,8 +3,10 @@ import { useLocation, useSearchParams } from "wouter";
 import { call } from "../api.ts";
 import type { Provider } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
+import { Mono } from "../parts/base/copy.tsx";
 import { PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
+import { leaveToSignIn } from "../parts/connections/sign-in.tsx";
 import { SchemaForm, type Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, messagesBy, NameFields } from "../parts/form/frame.tsx";
 import { propertiesOf, startValue } from "../parts/form/schema.ts";
@@ -25,10 +27,10 @@ export default function NewConnection() {
       <PageHead title="New connection" from={[["/connections", "Connections"]]} />
       <MembersOnly does="create connections">
         <Shown of={providers}>
-          {({ providers: all }) => {
+          {({ providers: all, redirectUri }) => {
             const provider = all.find(({ id }) => id === search.get("provider"));
             return provider ? (
-              <NewOf key={provider.id} provider={provider} />
+              <NewOf key={provider.id} provider={provider} redirectUri={redirectUri} />
             ) : (
               <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
                 {all.map(({ id, title, description, capabilities }) => (
@@ -57,7 +59,7 @@ export default function NewConnection() {
   );
 }
 
-function NewOf({ provider }: { provider: Provider }) {
+function NewOf({ provider, redirectUri }: { provider: Provider; redirectUri: string }) {
   const [, go] = useLocation();
   const [named, setNamed] = useState({ name: "", slug: "" });
   const [config, setConfig] = useState<Values>(() => startValue(provider.configSchema));
@@ -67,9 +69,12 @@ function NewOf({ provider }: { provider: Provider }) {
     tellsErrors: false,
     async onDone({ id }) {
       // The page of the connection shows how that went.
-      await call("POST /api/v1/connections/{connection_id}/verify", { path: { connection_id: id } }).catch(
-        () => null,
-      );
+      const isAway = await leaveToSignIn(id).catch(() => null);
+      if (isAway) return;
+      if (isAway === false)
+        await call("POST /api/v1/connections/{connection_id}/verify", { path: { connection_id: id } }).catch(
+          () => null,
+        );
       go(`/connections/${id}`);
     },
   });
@@ -90,11 +95,16 @@ function NewOf({ provider }: { provider: Provider }) {
       aside={provider.description}
       call={create}
       drawn={["name", "slug", "config", "credentials"]}
-      verb="Create and verify"
+      verb={provider.capabilities.signIn ? "Create and sign in" : "Create and verify"}
       onSend={save}
       more={
         propertiesOf(provider.credentialsSchema).length > 0 && (
           <Section title="Credentials" aside="Stored encrypted; never shown again">
+            {provider.capabilities.signIn && (
+              <p className="mb-4 text-sm text-soft">
+                The app that people sign in with has to allow this redirect URI: <Mono text={redirectUri} />
+              </p>
+            )}
             <SchemaForm
               schema={provider.credentialsSchema}
               value={credentials}

@@ -9,6 +9,7 @@ import { When } from "../parts/base/time.tsx";
 import { Files } from "../parts/connections/files.tsx";
 import { Tables } from "../parts/connections/remote-tables.tsx";
 import { ConnectionSettings } from "../parts/connections/settings.tsx";
+import { ConnectionSignInWanted } from "../parts/connections/sign-in.tsx";
 import { ConnectionUsers, DeleteConnection } from "../parts/connections/users.tsx";
 import { Detail } from "../parts/layout/detail.tsx";
 
@@ -45,14 +46,17 @@ function Whole({ connection, provider }: { connection: Connection; provider: Pro
       actions={<ConnectionActions connection={connection} />}
       remove={(onClose) => <DeleteConnection connection={connection} onClose={onClose} />}
       alert={
-        connection.verificationError && (
-          <p
-            role="alert"
-            className="mb-5 rounded-lg border border-bad/30 bg-bad-soft px-4 py-3 text-sm text-bad"
-          >
-            {connection.verificationError}
-          </p>
-        )
+        <>
+          <ConnectionSignInWanted connection={connection} />
+          {connection.verificationError && (
+            <p
+              role="alert"
+              className="mb-5 rounded-lg border border-bad/30 bg-bad-soft px-4 py-3 text-sm text-bad"
+            >
+              {connection.verificationError}
+            </p>
+          )}
+        </>
       }
       tabs={[
         [

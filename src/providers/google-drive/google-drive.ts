@@ -3,7 +3,7 @@ import { defineProvider } from "../contract.ts";
 import { extractFiles } from "../files/file-extract.ts";
 import { openFile } from "./export.ts";
 import { listFiles } from "./files.ts";
-import { DriveConfig, DriveCredentials } from "./shape.ts";
+import { DriveConfig, DriveCredentials, signInOf } from "./shape.ts";
 import { driveTree } from "./sync.ts";
 import { driveToken } from "./token.ts";
 import { browse, findPath, findRoot, itemOf } from "./tree.ts";
@@ -17,6 +17,7 @@ export const googleDrive = defineProvider({
   config: DriveConfig,
   credentials: DriveCredentials,
   destination: ["baseUrl"],
+  signIn: signInOf,
 
   async verify(link) {
     await driveToken(link, { isFresh: true });

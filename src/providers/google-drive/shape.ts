@@ -1,6 +1,7 @@
 import { type Static, Type as t } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
 import { isObject } from "../../base/json.ts";
+import type { SignInTerms } from "../../oauth/contract.ts";
 import type { Link } from "../contract.ts";
 
 export const DriveConfig = t.Object(
@@ -19,7 +20,13 @@ export const DriveConfig = t.Object(
         maxLength: 500,
         pattern: "^https?://[^\\s?#@]+$",
         description:
-          "A proxy or sandbox in place of https://www.googleapis.com; tokens then come from its path /token.",
+          "A proxy or sandbox in place of https://www.googleapis.com; people then sign in at its path /authorize, and tokens come from /token.",
+      }),
+    ),
+    access: t.Optional(
+      t.Union([t.Literal("read"), t.Literal("write")], {
+        default: "read",
+        description: "What Weir asks for: reading, or writing too. A person signs in again for another.",
       }),
     ),
   },
@@ -36,9 +43,21 @@ export const DriveCredentials = t.Object(
         description: "The key file of a service account, as Google gives it.",
       }),
     ),
-    clientId: t.Optional(t.String({ maxLength: 1_024, description: "With clientSecret and refreshToken." })),
+    clientId: t.Optional(
+      t.String({
+        maxLength: 1_024,
+        description:
+          "Of an OAuth client of the type Web application, made in the Google Cloud console; with clientSecret. A person signs in with it.",
+      }),
+    ),
     clientSecret: t.Optional(t.String({ maxLength: 1_024, format: "password" })),
-    refreshToken: t.Optional(t.String({ maxLength: 4_096, format: "password" })),
+    refreshToken: t.Optional(
+      t.String({
+        maxLength: 4_096,
+        format: "password",
+        description: "In place of a sign-in, where one is there already.",
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -51,6 +70,31 @@ const GOOGLE = "https://www.googleapis.com";
 /** Where Drive's paths begin, with no slash at the end. */
 export const baseOf = ({ baseUrl }: DriveConfig): string =>
   (baseUrl ?? GOOGLE).replace(/\/+$/, "").replace(/\/drive\/v3$/, "");
+
+/** What Weir asks Google for. */
+export const scopeOf = ({ access }: DriveConfig): string =>
+  `https://www.googleapis.com/auth/drive${access === "write" ? "" : ".readonly"}`;
+
+/** How a person signs in; null where a key or a refresh token does without. */
+export function signInOf({
+  config,
+  credentials,
+}: Pick<DriveLink, "config" | "credentials">): SignInTerms | null {
+  const { serviceAccountJson, clientId, clientSecret, refreshToken } = credentials;
+  if (serviceAccountJson || refreshToken || !clientId) return null;
+  const proxy = config.baseUrl === undefined ? null : baseOf(config);
+  return {
+    authorizeUrl: proxy === null ? "https://accounts.google.com/o/oauth2/v2/auth" : `${proxy}/authorize`,
+    tokenUrl: proxy === null ? GOOGLE_TOKENS : `${proxy}/token`,
+    clientId,
+    clientSecret: clientSecret ?? null,
+    tokenAuth: "body",
+    scopes: [scopeOf(config)],
+    pkce: true,
+    // without being asked again, nobody is given a refresh token
+    extraParams: { access_type: "offline", prompt: "consent" },
+  };
+}
 
 const GOOGLE_TOKENS = "https://oauth2.googleapis.com/token";
 
@@ -74,7 +118,7 @@ export function identityOf({ config, credentials }: Pick<DriveLink, "config" | "
   }
   throw new AppError(
     "definition_invalid",
-    "Google Drive needs serviceAccountJson, or clientId, clientSecret and refreshToken.",
+    "Google Drive needs serviceAccountJson, or clientId and clientSecret, with which a person signs in.",
   );
 }
 

@@ -1,10 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import { accessToken } from "../api/access-token.ts";
 import { postForToken } from "../api/oauth-token.ts";
-import { type DriveLink, type Identity, identityOf } from "./shape.ts";
-
-/** Reading is all that Weir does. */
-const SCOPE = "https://www.googleapis.com/auth/drive.readonly";
+import { type DriveLink, type Identity, identityOf, scopeOf } from "./shape.ts";
 
 /** One of these is needed to read what is in files; `drive.metadata` and its like show only names. */
 const READING = /\/auth\/drive(?:\.readonly|\.file)?$/;
@@ -16,6 +13,7 @@ export function driveToken(
   link: DriveLink,
   options: { refused?: string; isFresh?: boolean } = {},
 ): Promise<string> {
+  if (link.signIn) return link.signIn.token({ refused: options.refused });
   const identity = identityOf(link);
   return accessToken(link, () => issue(link, identity), options);
 }
@@ -26,7 +24,10 @@ async function issue(link: DriveLink, identity: Identity) {
     ...(identity.kind === "user" ? refreshOf(identity) : await claimOf(link, identity)),
   });
   if (issued.scopes && !issued.scopes.some((scope) => READING.test(scope))) {
-    throw new AppError("upstream", `These credentials may not read files: the scope ${SCOPE} is missing.`);
+    throw new AppError(
+      "upstream",
+      `These credentials may not read files: the scope ${scopeOf(link.config)} is missing.`,
+    );
   }
   return issued;
 }
@@ -70,12 +71,12 @@ async function claimOf(link: DriveLink, identity: ServiceAccount) {
 }
 
 /** RFC 7523: the claim that a service account signs with its own key. */
-async function assertion({ clock }: DriveLink, identity: ServiceAccount): Promise<string> {
+async function assertion({ clock, config }: DriveLink, identity: ServiceAccount): Promise<string> {
   const issuedAt = Math.floor(clock.now().getTime() / 1000);
   const header = { alg: "RS256", typ: "JWT", ...(identity.keyId ? { kid: identity.keyId } : {}) };
   const claims = {
     iss: identity.email,
-    scope: SCOPE,
+    scope: scopeOf(config),
     aud: identity.audience,
     iat: issuedAt,
     exp: issuedAt + ASSERTION_SECONDS,

@@ -5,7 +5,12 @@ import { type Context, write } from "../../context.ts";
 import { hashToken, makeToken } from "../../crypto/tokens.ts";
 import { signInAddress } from "../../oauth/sign-in.ts";
 import { entity, findConnection } from "../connections/service.ts";
-import { attemptLabel, type SignInSettings, signInSettings } from "../connections/sign-in-store.ts";
+import {
+  attemptLabel,
+  SIGN_IN_CALLBACK,
+  type SignInSettings,
+  signInSettings,
+} from "../connections/sign-in-store.ts";
 import { type ConnectionRow, connectionSignInAttempts } from "../connections/table.ts";
 import { record } from "../events/service.ts";
 import type { ConnectionSignInStarted } from "./wire.ts";
@@ -14,8 +19,6 @@ import type { ConnectionSignInStarted } from "./wire.ts";
 const ATTEMPT_MS = 10 * 60 * 1000;
 /** One past its time is told so for this long. */
 const EXPIRED_FOR_MS = 60 * 60 * 1000;
-
-export const CALLBACK = "/api/v1/connections/oauth/callback";
 
 /** What is kept of a sign-in while the person is away. */
 export interface Facts {
@@ -60,7 +63,7 @@ export async function beginSignIn(
   const { terms, hash } = settings;
   const state = makeToken("", ctx.ids);
   const verifier = terms.pkce ? makeToken("", ctx.ids) : null;
-  const redirectUri = ctx.baseUrl() + CALLBACK;
+  const redirectUri = ctx.baseUrl() + SIGN_IN_CALLBACK;
   const authorizationUrl = await signInAddress(terms, { redirectUri, state, verifier });
   const stateHash = hashToken(state);
   const expiresAt = timestamp(ctx.clock, ATTEMPT_MS);

@@ -6,9 +6,9 @@ import { openOperation, operation, Reply, type Visit } from "../../http/operatio
 import { orPage } from "../../http/refusal-page.ts";
 import { requireScope } from "../access-tokens/scopes.ts";
 import { findConnection } from "../connections/service.ts";
-import { findSignIn, signInSettings } from "../connections/sign-in-store.ts";
+import { findSignIn, SIGN_IN_CALLBACK, signInSettings } from "../connections/sign-in-store.ts";
 import { ROLES } from "../organizations/table.ts";
-import { beginSignIn, CALLBACK } from "./begin.ts";
+import { beginSignIn } from "./begin.ts";
 import { signOut } from "./end.ts";
 import { finishSignIn, takeAttempt } from "./finish.ts";
 import {
@@ -56,7 +56,7 @@ export const connectionSignInOperations = [
       const settings = signInSettings(ctx, row);
       const signIn = settings && (await findSignIn(ctx, row.id));
       const isOurs = signIn?.settingsHash === settings?.hash;
-      return toView(ctx.baseUrl() + CALLBACK, settings?.terms ?? null, isOurs ? signIn : null);
+      return toView(ctx.baseUrl() + SIGN_IN_CALLBACK, settings?.terms ?? null, isOurs ? signIn : null);
     },
   }),
   operation({
@@ -72,7 +72,7 @@ export const connectionSignInOperations = [
   }),
   openOperation({
     method: "GET",
-    path: CALLBACK,
+    path: SIGN_IN_CALLBACK,
     audience: "public",
     tag,
     summary: "Ends a sign-in for a connection, and leads back to its page",

@@ -34,14 +34,10 @@ const UNTOLD = /^(openid|profile|email|offline_access|offline\.access)$/;
 /** `https://graph.example.com/Mail.Read` and `mail.read` are one right. */
 const nameOf = (scope: string) => scope.slice(scope.lastIndexOf("/") + 1).toLowerCase();
 
-export function missingScopes({
-  wantedScope,
-  scope,
-}: Pick<ConnectionSignIn, "wantedScope" | "scope">): string[] {
-  if (scope === null) return [];
-  const granted = new Set(scope.split(" ").map(nameOf));
-  const wanted = wantedScope?.split(" ") ?? [];
-  return wanted.filter((each) => !UNTOLD.test(each) && !granted.has(nameOf(each)));
+/** The rights that `scopes` name and nobody granted. */
+function missingScopes(scopes: readonly string[], { wantedScope, scope }: ConnectionSignIn): string[] {
+  const granted = new Set((scope ?? wantedScope ?? "").split(" ").map(nameOf));
+  return scopes.filter((each) => !UNTOLD.test(each) && !granted.has(nameOf(each)));
 }
 
 export function toView(
@@ -54,7 +50,7 @@ export function toView(
     state: terms === null ? "unneeded" : isSignedIn ? "signed_in" : "needed",
     redirectUri,
     scopes: [...(terms?.scopes ?? [])],
-    missingScopes: isSignedIn ? missingScopes(row) : [],
+    missingScopes: isSignedIn ? missingScopes(terms.scopes, row) : [],
     isRenewable: isSignedIn && row.isRenewable,
     expiresAt: row?.expiresAt ?? null,
     signedInAt: row?.signedInAt ?? null,

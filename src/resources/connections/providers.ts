@@ -19,5 +19,6 @@ const describe = (provider: Provider): ProviderList["providers"][number] => ({
     schema: provider.tables !== undefined,
     http: provider.http !== undefined,
     extract: provider.extract !== undefined,
+    signIn: provider.signIn !== undefined,
   },
 });

@@ -11,6 +11,7 @@ import { previewFile, previewTable } from "./preview.ts";
 import { describeProviders } from "./providers.ts";
 import { validateSelection } from "./selection.ts";
 import { findConnection, findConnectionBySlug } from "./service.ts";
+import { SIGN_IN_CALLBACK } from "./sign-in-store.ts";
 import { disableConnection, reactivateConnection, setDefaultConnection } from "./status.ts";
 import { updateConnection } from "./update.ts";
 import { MAX_UPLOAD_BYTES, uploadFile } from "./upload.ts";
@@ -291,6 +292,9 @@ export const connectionOperations = [
     tag,
     summary: "Describes each provider: the shapes of its config and credentials",
     response: ProviderList,
-    handle: async ({ app }) => ({ providers: describeProviders(app) }),
+    handle: async ({ app }) => ({
+      providers: describeProviders(app),
+      redirectUri: app.baseUrl() + SIGN_IN_CALLBACK,
+    }),
   }),
 ];

@@ -14,6 +14,9 @@ import { type ConnectionRow, type ConnectionSignIn, connectionSignIns, connectio
 
 export type StoredTokens = Pick<Tokens, "accessToken" | "refreshToken">;
 
+/** Where browsers come back to, below the base address. */
+export const SIGN_IN_CALLBACK = "/api/v1/connections/oauth/callback";
+
 /** The label that a sign-in's tokens are sealed under. */
 export const signInLabel = (row: { connectionId: string; organizationId: string }) =>
   `connection-sign-in:${row.connectionId}:${row.organizationId}`;

@@ -119,9 +119,11 @@ export const ProviderList = object({
         schema: Type.Boolean(),
         http: Type.Boolean(),
         extract: Type.Boolean(),
+        signIn: Type.Boolean({ description: "A person may sign in for such a connection" }),
       }),
     }),
   ),
+  redirectUri: Type.String({ description: "What an app has to allow that people sign in with" }),
 });
 export type ProviderList = Static<typeof ProviderList>;
 

@@ -23,6 +23,8 @@ interface Props {
 export function Files({ connection, canUpload, canLoad }: Props) {
   const [search, setSearch] = useSearchParams();
   const path = search.get("path") ?? "/";
+  /** The folder's path by names, where `path` is an id. */
+  const names = search.get("names") ?? path;
   const may = useMay("member");
   const queries = useQueryClient();
   const input = useRef<HTMLInputElement>(null);
@@ -42,9 +44,10 @@ export function Files({ connection, canUpload, canLoad }: Props) {
     getNextPageParam: ({ nextPageToken }) => nextPageToken,
     retry: false,
   });
-  const open = (to: string) =>
+  const open = (to: string, named = to) =>
     setSearch((before) => {
       before.set("path", to);
+      before.set("names", named);
       return before;
     });
   const upload = async (list: FileList | null) => {
@@ -61,7 +64,7 @@ export function Files({ connection, canUpload, canLoad }: Props) {
     setBusy(false);
     await refresh(queries, "/files");
   };
-  const parts = path.split("/").filter(Boolean);
+  const parts = names.split("/").filter(Boolean);
   const items = files.data?.pages.flatMap((page) => page.items) ?? [];
   const mayUpload = canUpload && may;
   return (
@@ -139,7 +142,7 @@ export function Files({ connection, canUpload, canLoad }: Props) {
                   <button
                     type="button"
                     className="min-w-0 grow truncate text-left hover:underline"
-                    onClick={() => open(item.id)}
+                    onClick={() => open(item.id, `${names.replace(/\/$/, "")}/${item.name}`)}
                   >
                     {item.name}
                   </button>
@@ -164,7 +167,7 @@ export function Files({ connection, canUpload, canLoad }: Props) {
                   {canLoad && may && (
                     <LoadLink
                       connectionId={connection.id}
-                      spec={`${path}/${item.name}`.replace(/^\/+/, "")}
+                      spec={`${names}/${item.name}`.replace(/^\/+/, "")}
                     />
                   )}
                   <span className="text-xs text-soft tabular-nums">{sized(item.size)}</span>

@@ -9,6 +9,7 @@ import { Tree } from "../base/tree.tsx";
 import { SchemaForm, type Values } from "../form/form.tsx";
 import { FormFrame, faultsOf, messagesBy, NameFields } from "../form/frame.tsx";
 import { propertiesOf } from "../form/schema.ts";
+import { ConnectionSignInFacts } from "./sign-in.tsx";
 
 /** Only what differs; null takes a key away. */
 function changesOf(before: Values, after: Values): Values {
@@ -50,9 +51,12 @@ export function ConnectionSettings({
   const faults = faultsOf(save.error);
   if (!provider || !may) {
     return (
-      <Section title="Config">
-        <Tree value={connection.config} label="the config" />
-      </Section>
+      <>
+        <Section title="Config">
+          <Tree value={connection.config} label="the config" />
+        </Section>
+        <ConnectionSignInFacts connection={connection} />
+      </>
     );
   }
   const body = {
@@ -83,6 +87,7 @@ export function ConnectionSettings({
               />
             </Section>
           )}
+          <ConnectionSignInFacts connection={connection} />
           <Section title="Facts">
             <Facts
               of={[

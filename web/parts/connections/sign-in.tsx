@@ -1,0 +1,129 @@
+import { LogIn } from "lucide-react";
+import { useState } from "react";
+import { call } from "../../api.ts";
+import type { Connection, ConnectionSignIn } from "../../calls.ts";
+import { useApi, useChange, useMay } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Mono } from "../base/copy.tsx";
+import { Confirm } from "../base/dialog.tsx";
+import { Facts, Section } from "../base/page.tsx";
+import { Tag } from "../base/status.tsx";
+import { When } from "../base/time.tsx";
+
+const useSignIn = (connection: Connection) =>
+  useApi("GET /api/v1/connections/{connection_id}/sign-in", { path: { connection_id: connection.id } });
+
+/** Goes to the other system to sign in. */
+const useLeave = () =>
+  useChange("POST /api/v1/connections/{connection_id}/authorize", {
+    touches: [],
+    onDone: ({ authorizationUrl }) => location.assign(authorizationUrl),
+  });
+
+/** Leads a connection that was just made to its sign-in, or verifies it where nobody has to sign in. False: it stays here. */
+export async function leaveToSignIn(id: string): Promise<boolean> {
+  const path = { path: { connection_id: id } };
+  const { state } = await call("GET /api/v1/connections/{connection_id}/sign-in", path);
+  if (state === "unneeded") return false;
+  const { authorizationUrl } = await call("POST /api/v1/connections/{connection_id}/authorize", path);
+  location.assign(authorizationUrl);
+  return true;
+}
+
+/** Above the tabs, where a person has to sign in. */
+export function ConnectionSignInWanted({ connection }: { connection: Connection }) {
+  const may = useMay("member");
+  const { data } = useSignIn(connection);
+  const leave = useLeave();
+  if (!data || connection.status === "disabled") return null;
+  const isNeeded = data.state === "needed";
+  if (!isNeeded && data.missingScopes.length === 0) return null;
+  return (
+    <div
+      role="status"
+      className="mb-5 flex flex-wrap items-center justify-between gap-3 rounded-lg bg-warn-soft px-4 py-3 text-sm text-warn"
+    >
+      <p className="min-w-0">
+        {isNeeded
+          ? (data.problem ?? "Sign in to use this connection.")
+          : `The sign-in lacks rights: ${data.missingScopes.join(", ")}.`}
+        {!may && " Members sign in."}
+      </p>
+      {may && (
+        <Button
+          kind="main"
+          icon={LogIn}
+          busy={leave.isPending}
+          onClick={() => leave.mutate({ path: { connection_id: connection.id } })}
+        >
+          {isNeeded && data.problem === null ? "Sign in" : "Sign in again"}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** How the connection is signed in, with what may be done about it. */
+export function ConnectionSignInFacts({ connection }: { connection: Connection }) {
+  const may = useMay("member");
+  const [isOpen, setOpen] = useState(false);
+  const { data } = useSignIn(connection);
+  const leave = useLeave();
+  const path = { path: { connection_id: connection.id } };
+  const signOut = useChange("DELETE /api/v1/connections/{connection_id}/sign-in", {
+    touches: ["/connections"] as const,
+    done: "Signed out",
+    onDone: () => setOpen(false),
+  });
+  if (!data || data.state === "unneeded") return null;
+  const isIn = data.state === "signed_in";
+  return (
+    <Section
+      title="Sign-in"
+      aside={
+        may && (
+          <span className="flex gap-2">
+            {isIn && <Button onClick={() => setOpen(true)}>Sign out</Button>}
+            <Button icon={LogIn} busy={leave.isPending} onClick={() => leave.mutate(path)}>
+              {isIn ? "Sign in again" : "Sign in"}
+            </Button>
+          </span>
+        )
+      }
+    >
+      <Facts of={factsOf(data)} />
+      {isOpen && (
+        <Confirm
+          title={`Sign out of ${connection.name}?`}
+          verb="Sign out"
+          isBusy={signOut.isPending}
+          onClose={() => setOpen(false)}
+          onConfirm={() => signOut.mutate(path)}
+        >
+          <p>The tokens are forgotten. Runs fail until somebody signs in again.</p>
+        </Confirm>
+      )}
+    </Section>
+  );
+}
+
+const factsOf = (of: ConnectionSignIn): Parameters<typeof Facts>[0]["of"] => [
+  ["State", of.state === "signed_in" ? "Signed in" : "Needs sign-in"],
+  ["Redirect URI", <Mono key="redirect" text={of.redirectUri} />],
+  ...(of.scopes.length === 0
+    ? []
+    : [
+        [
+          "Rights",
+          <span key="rights" className="flex flex-wrap gap-1">
+            {of.scopes.map((scope) => (
+              <Tag key={scope}>{scope}</Tag>
+            ))}
+          </span>,
+        ] as const,
+      ]),
+  ...(of.signedInAt === null ? [] : [["Since", <When key="since" at={of.signedInAt} />] as const]),
+  ...(of.expiresAt === null
+    ? []
+    : [[of.isRenewable ? "Renewed" : "Ends", <When key="until" at={of.expiresAt} />] as const]),
+];
