@@ -269,10 +269,13 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   /** Faults that the schema cannot say, told when the action is saved; paths are relative to the definition. */
   check?(definition: JsonObject): { path: readonly string[]; message: string }[];
   /**
-   * Every fault that `check` tells and those that depend on what the connection is, told when an action or step with a
-   * connection is saved.
+   * Every fault that `check` tells and those that depend on what the connection is, told when an action or step is
+   * saved; null where it names none.
    */
-  checkSource?(definition: JsonObject, provider: Provider): { path: readonly string[]; message: string }[];
+  checkSource?(
+    definition: JsonObject,
+    provider: Provider | null,
+  ): { path: readonly string[]; message: string }[];
   /** True where nobody outside of the organization hears what it is given. */
   readonly isInside?: boolean;
   /**
@@ -296,7 +299,10 @@ interface TypedExecutor<D extends TSchema, Ended extends Done | Waiting>
   extends Omit<Executor, "definition" | "check" | "checkSource" | "decide" | "execute"> {
   definition: D;
   check?(definition: Static<D>): { path: readonly string[]; message: string }[];
-  checkSource?(definition: Static<D>, provider: Provider): { path: readonly string[]; message: string }[];
+  checkSource?(
+    definition: Static<D>,
+    provider: Provider | null,
+  ): { path: readonly string[]; message: string }[];
   decide?(definition: Static<D>, scope: Scope): JsonObject;
   execute(ctx: RunContext, definition: Static<D>): Promise<Ended>;
 }

@@ -4,12 +4,13 @@ import { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { CursorState, LakeTable, TableChange } from "../lake/contract.ts";
 import { type Done, datasetOf, defineExecutor, type RunContext } from "./contract.ts";
-import { type Definition, definition, faultsOf, result } from "./extract/definition.ts";
+import { type Definition, definition, faultsOf, result, sourceFaultsOf } from "./extract/definition.ts";
 import { expand } from "./extract/expand.ts";
 import { type Finished, finish } from "./extract/finish.ts";
 import { deleteMissing } from "./extract/gone.ts";
 import type { Landed, Site } from "./extract/land.ts";
 import { type Job, landIn } from "./extract/landing.ts";
+import { withNamed } from "./extract/named.ts";
 import { Names, normaliseName } from "./extract/naming.ts";
 import {
   type Options,
@@ -24,7 +25,6 @@ import { Reporter } from "./extract/reporter.ts";
 import { columnsOf, type SchemaContract } from "./extract/resolve.ts";
 import { isRefusal } from "./extract/typed.ts";
 import { warnOfAhead, warnOfTwice, warnOfVariants, warnOfZones } from "./extract/warnings.ts";
-import { sourceKindOf } from "./extract/wildcard.ts";
 import { isSafeMethod } from "./http/definition.ts";
 
 /**
@@ -54,7 +54,7 @@ export const dltExtract = defineExecutor({
   writes: ({ layer = "raw", dataset, dryRun }) => (dryRun === true ? null : datasetOf(layer, dataset)),
   sqlFields: ["resources.*.where"],
   check: (input) => faultsOf(input),
-  checkSource: (input, provider) => faultsOf(input, sourceKindOf(provider)),
+  checkSource: sourceFaultsOf,
   execute,
 });
 
@@ -65,11 +65,14 @@ interface Extracted {
 }
 
 async function execute(ctx: RunContext, input: Definition): Promise<Done> {
-  const mayChange = input.resources.some(({ endpoint }) => !isSafeMethod(endpoint?.method ?? "GET"));
-  const purpose = mayChange ? "write" : "read";
-  const source = await ctx.connection(purpose);
-  const [fault] = faultsOf(input, sourceKindOf(source.provider));
+  const mayChange = (resources: readonly ResourceDefinition[]) =>
+    resources.some(({ endpoint }) => !isSafeMethod(endpoint?.method ?? "GET"));
+  const first = await ctx.connection(mayChange(input.resources) ? "write" : "read");
+  const [fault] = sourceFaultsOf(input, first.provider);
   if (fault) throw new AppError("definition_invalid", `${fault.path.join(".")}: ${fault.message}`);
+  const asked = withNamed(input.resources, first.provider.resources?.(first.link.config) ?? []);
+  const purpose = mayChange(asked) ? "write" : "read";
+  const source = purpose === "write" ? await ctx.connection(purpose) : first;
   const began = ctx.clock.monotonic();
   const options: Options = {
     purpose,
@@ -93,7 +96,7 @@ async function execute(ctx: RunContext, input: Definition): Promise<Done> {
   reporter.phase("extract", "Waiting for the dataset");
   if (!options.dryRun) await ctx.lake.lock(options.layer, options.dataset);
   const log = (message: string) => ctx.log("info", message);
-  const resources = await expand(input.resources, source, { warn, log });
+  const resources = await expand(asked, source, { warn, log });
   const tables = (await ctx.lake.tables()).filter(
     (t) => t.layer === options.layer && t.dataset === options.dataset,
   );

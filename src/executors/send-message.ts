@@ -51,8 +51,10 @@ export const sendMessage = defineExecutor({
     warnings: optional(Type.Array(Type.String())),
   }),
 
-  checkSource: (_, { id, title }) =>
-    id === "smtp" ? [] : [{ path: [], message: `A mail is sent by a connection of smtp, not of ${title}.` }],
+  checkSource: (_, provider) =>
+    provider === null || provider.id === "smtp"
+      ? []
+      : [{ path: [], message: `A mail is sent by a connection of smtp, not of ${provider.title}.` }],
 
   connections: ({ attachments }) =>
     (Array.isArray(attachments) ? attachments : []).flatMap((reference, index) =>

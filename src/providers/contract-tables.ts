@@ -1,4 +1,4 @@
-import type { Json } from "../base/json.ts";
+import type { Json, JsonObject } from "../base/json.ts";
 import type { Column } from "../sql/contract.ts";
 import type { Link } from "./contract.ts";
 
@@ -13,6 +13,16 @@ export interface KeyedTable {
   isVisible: boolean;
 }
 
+/** A resource that a connection knows by name, and how it is asked for. */
+export interface NamedResource {
+  name: string;
+  /** What the source itself calls it. */
+  readonly spec: string;
+  endpoint?: JsonObject;
+  primaryKey?: string[];
+  incremental?: { cursorField: string; initialValue?: Json; lagSeconds?: number; endValue?: Json };
+}
+
 /** A provider whose data has tables. */
 export interface Tables {
   tables(link: Link, includeSystem: boolean): Promise<{ schema: string; table: string; spec: string }[]>;
@@ -23,10 +33,19 @@ export interface Tables {
    * and no partitions, whose rows are those of their table. Present where an extract takes wildcards.
    */
   inSchemas?(link: Link, schemas: readonly string[]): Promise<KeyedTable[]>;
+  /** The first rows of a table and their columns, where the source speaks no SQL. Throws `not_found`, `bad_request`. */
+  first?(link: Link, schema: string, table: string, limit: number): Promise<FirstRows>;
   /** Where the source speaks SQL. */
   readonly sql?: SourceSql;
   /** Where rows can be written into tables. */
   readonly writes?: TableWrites;
+}
+
+/** `truncated` where the table has more. */
+interface FirstRows {
+  columns: Column[];
+  rows: Record<string, Json>[];
+  truncated: boolean;
 }
 
 /** SQL that a source runs itself, in a read-only transaction. */

@@ -9,7 +9,7 @@ import type { Computed, ComputeJob } from "../compute/contract.ts";
 import type { Letter, Sent } from "../mail/contract.ts";
 import type { SignInTerms, SignInTokens } from "../oauth/contract.ts";
 import type { Column } from "../sql/contract.ts";
-import type { SourceSql, Tables, TableWrites } from "./contract-tables.ts";
+import type { NamedResource, SourceSql, Tables, TableWrites } from "./contract-tables.ts";
 
 /** One opened connection: what a provider gets to work with. */
 export interface Link<Config = JsonObject, Credentials = Record<string, string>> {
@@ -173,6 +173,8 @@ interface TreeWrites<L = Link> {
 
 /** How HTTP requests are made in the name of a connection. */
 export interface HttpAccess {
+  /** At most so many requests of a connection, over all of its runs. */
+  readonly requestsPerMinute?: number;
   /** Where its paths begin; credentials go to no other origin. */
   baseUrl(link: Link): string;
   /**
@@ -334,6 +336,8 @@ export interface Provider {
   /** Where files can be synced from, and with its `writes` to. */
   readonly tree?: Tree;
   readonly tables?: Tables;
+  /** What extracts may name in the place of a path; without `config` paths have their templates still. Throws `template_error`. */
+  resources?(config: JsonObject | null): NamedResource[];
   readonly http?: HttpAccess;
   readonly mail?: MailAccess;
   /** Throws `not_found` for a resource that is not there, `upstream` for the rest. */

@@ -8,7 +8,7 @@ const one = { resources: [{ name: "o" }] };
 
 describe("the definition", () => {
   const faults = (definition: object) =>
-    dltExtract.check?.(definition as never).map(({ path }) => path.join("."));
+    dltExtract.checkSource?.(definition as never, null).map(({ path }) => path.join("."));
 
   test("refuses what only looks right", () => {
     expect(

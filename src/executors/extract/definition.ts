@@ -1,12 +1,15 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { anything, described, map, named, object, oneOf, optional } from "../../base/shape.ts";
 import { nameFault } from "../../lake/names.ts";
+import type { Provider } from "../../providers/contract.ts";
 import { Endpoint, endpointFaults, specFault } from "../../providers/http-template/endpoint.ts";
+import { Incremental, incrementalFaults } from "../../providers/incremental.ts";
 import { FileOptions, fileFaults } from "./file-options.ts";
+import { mayBeNamed, namedFaults, withNamed } from "./named.ts";
 import { DELETES, MERGE_STRATEGIES, resourceName, tableName } from "./plan.ts";
 import { CONTRACT_MODES } from "./resolve.ts";
 import { COLUMN_TYPE_PATTERN, columnType } from "./types.ts";
-import { isWildcard, MAX_RESOURCES, type SourceKind, wildcardFaults } from "./wildcard.ts";
+import { isWildcard, MAX_RESOURCES, type SourceKind, sourceKindOf, wildcardFaults } from "./wildcard.ts";
 
 const text = () => named(1000);
 const mode = () => oneOf(CONTRACT_MODES);
@@ -31,29 +34,7 @@ export const definition = object({
       primaryKey: optional(
         described("Columns that tell rows apart; a merge needs them", Type.Array(text(), { maxItems: 32 })),
       ),
-      incremental: optional(
-        object(
-          {
-            cursorField: described("The column that says how new a row is, such as updated_at", text()),
-            initialValue: optional(
-              described("Where the first load begins; at the very start where absent", anything()),
-            ),
-            lagSeconds: optional(
-              described(
-                "Read so much further back, for sources that write late",
-                Type.Number({ minimum: 0, maximum: 315_360_000 }),
-              ),
-            ),
-            endValue: optional(
-              described(
-                "Only rows before it: a backfill, which leaves the stored cursor as it is",
-                anything(),
-              ),
-            ),
-          },
-          { description: "Load only what is new since the load before; without it all is read" },
-        ),
-      ),
+      incremental: optional(Incremental),
       writeDisposition: optional(
         oneOf(["append", "replace", "merge"], {
           default: "append",
@@ -203,7 +184,26 @@ export type Definition = Static<typeof definition>;
 
 const isTemplate = (value: unknown): boolean => typeof value === "string" && value.includes("{{");
 
-/** Faults that the shape can't say. Values that are templates are not known yet and pass. */
+/** Every fault of a definition for connections of this provider; null where it is for none in particular. */
+export function sourceFaultsOf(
+  input: Partial<Definition>,
+  provider: Provider | null,
+): { path: string[]; message: string }[] {
+  if (!provider) return faultsOf(input, "none");
+  const resources = Array.isArray(input.resources) ? input.resources : [];
+  const known = provider.resources?.(null) ?? [];
+  const unknown = namedFaults(resources, known);
+  if (unknown.length > 0) return unknown;
+  return faultsOf(
+    { ...input, resources: withNamed(resources, known) as Definition["resources"] },
+    sourceKindOf(provider),
+  );
+}
+
+/**
+ * Faults that the shape can't say. Values that are templates are not known yet and pass, and so does what an unknown
+ * source may say of a resource that it knows by name.
+ */
 export function faultsOf(
   { resources, dataset, layer, maxRows }: Partial<Definition>,
   source: SourceKind = "unknown",
@@ -228,7 +228,8 @@ export function faultsOf(
     const ofSource = wildcardFaults(resource, source);
     faults.push(...ofSource.map(({ path, message }) => ({ path: [...at, ...path], message })));
     const isMany = isWildcard(resource, source);
-    if (writeDisposition === "merge" && primaryKey.length === 0 && !isMany) {
+    const isOpen = source === "unknown" && mayBeNamed(resource);
+    if (writeDisposition === "merge" && primaryKey.length === 0 && !isMany && !isOpen) {
       faults.push({
         path: [...at, "primaryKey"],
         message: "A merge needs a primaryKey to find the rows that it replaces.",
@@ -247,13 +248,9 @@ export function faultsOf(
           "Without incremental, scd2 ends the rows that the source no longer has; with maxRows it can't tell which.",
       });
     }
-    if (incremental?.endValue != null && incremental.initialValue == null) {
-      faults.push({
-        path: [...at, "incremental", "initialValue"],
-        message: "A backfill, which endValue asks for, needs an initialValue.",
-      });
-    }
-    const against = deletesFault(resource, isMany);
+    for (const { path, message } of incrementalFaults(incremental))
+      faults.push({ path: [...at, "incremental", ...path], message });
+    const against = deletesFault(resource, isMany || isOpen);
     if (against) faults.push({ path: [...at, "deletes"], message: against });
     for (const [at2, column] of (Array.isArray(resource.columns) ? resource.columns : []).entries()) {
       if (typeof column === "string" || column?.type === undefined || columnType(column.type) !== null)
@@ -267,7 +264,8 @@ export function faultsOf(
       const found = fileFaults(resource.file);
       faults.push(...found.map(({ path, message }) => ({ path: [...at, "file", ...path], message })));
     }
-    faults.push(...askedFaults(resource).map(({ path, message }) => ({ path: [...at, ...path], message })));
+    if (!isOpen)
+      faults.push(...askedFaults(resource).map(({ path, message }) => ({ path: [...at, ...path], message })));
     if (isTemplate(resourceName(resource)) || isMany) continue;
     const table = tableName(resource);
     const other = tables.get(table);

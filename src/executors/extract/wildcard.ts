@@ -37,8 +37,10 @@ export function wildcardOf(spec: string | undefined): (TablePattern & { schema: 
   return { ...pattern, schema: pattern.schema };
 }
 
-/** What the specs of a connection name: `unknown` while nobody knows which connection it is. */
-export type SourceKind = "tables" | "files" | "other" | "unknown";
+/** What the specs of a connection name: `unknown` while nobody knows which connection it is, `none` where it may be any. */
+export type SourceKind = "tables" | "files" | "other" | "unknown" | "none";
+
+const isUnknown = (source: SourceKind) => source === "unknown" || source === "none";
 
 export const sourceKindOf = ({ tables, files }: Provider): SourceKind =>
   tables?.inSchemas ? "tables" : files ? "files" : "other";
@@ -49,7 +51,7 @@ const dependsOnSource = ({ name, spec, exclude }: ResourceDefinition): boolean =
 
 /** True where one resource stands for many tables, or may do so. */
 export const isWildcard = ({ spec }: ResourceDefinition, source: SourceKind): boolean =>
-  (source === "tables" || source === "unknown") && wildcardOf(spec) !== null;
+  (source === "tables" || isUnknown(source)) && wildcardOf(spec) !== null;
 
 interface PathFault {
   path: string[];
@@ -63,7 +65,7 @@ const OF_ONE_TABLE = ["name", "columns", "file", "endpoint"] as const;
 export function wildcardFaults(resource: ResourceDefinition, source: SourceKind): PathFault[] {
   const { name, spec = "", exclude } = resource;
   if (`${spec}${name ?? ""}`.includes("{{") || !dependsOnSource(resource)) return [];
-  if (exclude === undefined && (source === "files" || source === "unknown")) return [];
+  if (exclude === undefined && (source === "files" || isUnknown(source))) return [];
   const wildcard = wildcardOf(spec);
   if (source === "files" || source === "other") {
     if (exclude !== undefined) {

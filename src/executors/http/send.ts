@@ -9,6 +9,7 @@ import {
 } from "../../base/http-message.ts";
 import { multipartOf } from "../../base/http-multipart.ts";
 import type { Authority } from "../../catalog/contract.ts";
+import { draw, paceOf } from "../../providers/api/throttle.ts";
 import type { Grant, HttpAccess, Link, Provider } from "../../providers/contract.ts";
 import type { ConnectionUse, RunContext } from "../contract.ts";
 import { isBodiless, type Request, urlFault } from "./definition.ts";
@@ -16,6 +17,8 @@ import type { PageRequest } from "./pages.ts";
 
 /** For one request, its reply included; the run's own limit comes on top. */
 const REQUEST_TIMEOUT_MS = 300_000;
+/** Longer than this a request does not wait for its turn; the run is tried again later instead. */
+const PATIENCE_MS = 300_000;
 /** Read of a reply that fails the run. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -40,9 +43,11 @@ export function accessOf({ provider, link }: { provider: Provider; link: Link })
     throw new AppError("definition_invalid", message);
   }
   const secrets: string[] = [];
+  const pace = paceOf(http);
   return {
     baseUrl: http.baseUrl(link),
     async authorize(options) {
+      if (pace.length > 0) await draw(link, new URL(http.baseUrl(link)).host, pace, PATIENCE_MS);
       const grant = await http.authorize(link, options);
       secrets.push(...grant.secrets);
       return grant;

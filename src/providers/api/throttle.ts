@@ -1,7 +1,7 @@
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { slot } from "../../base/memory.ts";
-import type { Link, QuotaStore } from "../contract.ts";
+import type { HttpAccess, Link, QuotaStore } from "../contract.ts";
 
 /** How fast an API lets one ask: `capacity` at once, `perSecond` for good. */
 export interface Quota {
@@ -15,6 +15,14 @@ export interface Draw extends Quota {
   /** 1 where a request is a request. */
   cost?: number;
 }
+
+/** What a request of an API takes of which so many a minute are allowed; `name` within the connection. */
+export const perMinute = (name: string, rate: number | undefined): Draw[] =>
+  rate === undefined ? [] : [{ name, capacity: Math.max(1, Math.floor(rate / 60)), perSecond: rate / 60 }];
+
+/** What every request of a connection takes. */
+export const paceOf = ({ requestsPerMinute }: Pick<HttpAccess, "requestsPerMinute">): Draw[] =>
+  perMinute("http all", requestsPerMinute);
 
 /** What waiting asks of a link. */
 export type Waiter = Pick<Link, "connectionId" | "memory" | "clock" | "signal" | "waits" | "quotas" | "rest">;

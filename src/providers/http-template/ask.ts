@@ -6,7 +6,7 @@ import { isObject, type Json, SHORT_CHARACTERS } from "../../base/json.ts";
 import { JsonRefused } from "../../base/json-parse.ts";
 import { cutList } from "../api/json-list.ts";
 import { bytesOf, callApi, decoded, jsonOf, NO_TEXT, type Verdict } from "../api/send.ts";
-import { type Draw, hold, retryAfterMs } from "../api/throttle.ts";
+import { type Draw, hold, paceOf, perMinute, retryAfterMs } from "../api/throttle.ts";
 import type { Grant, HttpAccess, JsonList, Link } from "../contract.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { linked, type PageRequest } from "./pages.ts";
@@ -64,10 +64,11 @@ export interface Reply {
  */
 export function ask(asking: Asking, options: AskOptions): Promise<Reply> {
   const { link, system, endpoint, spec } = asking;
-  const { requestsPerMinute: rate } = endpoint;
-  const draws: Draw[] = [{ name: "http", capacity: 1_000, perSecond: 1_000 }];
-  if (rate !== undefined)
-    draws.push({ name: `http ${spec}`, capacity: Math.max(1, Math.floor(rate / 60)), perSecond: rate / 60 });
+  const draws: Draw[] = [
+    { name: "http", capacity: 1_000, perSecond: 1_000 },
+    ...paceOf(asking.access),
+    ...perMinute(`http ${spec}`, endpoint.requestsPerMinute),
+  ];
   return callApi(link, {
     system,
     isHurried: false,

@@ -1,9 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { headerFault } from "../../base/http-message.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { schemaFaults } from "../../base/json-schema.ts";
-import { jsonObject, object, oneOf, optional } from "../../base/shape.ts";
+import { jsonObject, map, object, oneOf, optional } from "../../base/shape.ts";
 import { pathsOf, readPieces, type Template } from "../../base/template-grammar.ts";
 import { RESERVED } from "../../oauth/contract.ts";
+import { resourcesFaults, TemplateResource } from "./resources.ts";
 
 const text = (description: string) => Type.String({ minLength: 1, maxLength: 4096, description });
 const method = ["GET", "HEAD", "POST"] as const;
@@ -78,6 +80,19 @@ export const HttpTemplate = object({
         ),
       }),
     ),
+    headers: optional(
+      map(text("Sent with every request of the connection; {{config.x}} may stand in it, no credentials")),
+    ),
+    requestsPerMinute: optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 60_000,
+        description: "At most so many requests of a connection, over all of its runs",
+      }),
+    ),
+    resources: optional(
+      Type.Array(TemplateResource, { maxItems: 200, description: "What extracts may name in their spec" }),
+    ),
   }),
   configSchema: optional(jsonObject({ description: "JSON Schema of the connection's config" })),
   credentialsSchema: optional(jsonObject({ description: "JSON Schema of its credentials, which are texts" })),
@@ -111,6 +126,10 @@ function textsOf(definition: HttpTemplate): { path: string[]; value: string; nam
   ];
   if (http.verify?.path)
     found.push({ path: ["http", "verify", "path"], value: http.verify.path, names: ["config"] });
+  for (const [name, value] of Object.entries(http.headers ?? {}))
+    found.push({ path: ["http", "headers", name], value, names: ["config"] });
+  for (const [index, { spec }] of (http.resources ?? []).entries())
+    found.push({ path: ["http", "resources", String(index), "spec"], value: spec, names: ["config"] });
   for (const [field, value] of Object.entries(authTexts(definition))) {
     const isAddress = field === "tokenUrl" || field === "authorizeUrl";
     const names = isAddress ? ["config"] : field === "name" ? [] : ["config", "credentials"];
@@ -219,7 +238,30 @@ export function httpTemplateFaults(definition: HttpTemplate): PathFault[] {
       path: ["http", "auth", "name"],
       message: `${JSON.stringify(name)} is no name for a header.`,
     });
+  for (const { path, message } of [...headersFaults(definition), ...resourceFaults(http)])
+    faults.push({ path: ["http", ...path], message });
   return faults;
+}
+
+const resourceFaults = ({ resources = [] }: HttpTemplate["http"]): PathFault[] =>
+  resourcesFaults(resources).map(({ path, message }) => ({ path: ["resources", ...path], message }));
+
+/** A header that carries credentials is sent in no other way. */
+function headersFaults(definition: HttpTemplate): PathFault[] {
+  const { auth, headers = {} } = definition.http;
+  const carrier =
+    auth.type === "header"
+      ? (authTexts(definition).name ?? "")
+      : auth.type === "none" || auth.type === "query"
+        ? ""
+        : "authorization";
+  return Object.keys(headers).flatMap((name) => {
+    const isCarrier = name.toLowerCase() === carrier.toLowerCase();
+    const message = isCarrier
+      ? `The header ${name} carries the credentials, as auth says.`
+      : headerFault(name);
+    return message ? [{ path: ["headers", name], message }] : [];
+  });
 }
 
 function templateFault(

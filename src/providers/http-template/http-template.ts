@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
+import { headersOf } from "../../base/http-message.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { jsonObject, map } from "../../base/shape.ts";
 import { resolveTemplates } from "../../base/template.ts";
@@ -16,6 +17,7 @@ import {
   withSchemaDefaults,
 } from "./definition.ts";
 import { extractHttp } from "./extract.ts";
+import { httpTables, namedResources } from "./tables.ts";
 
 /** What a connection that was made of a template has as its provider. */
 export const HTTP_PROVIDER = "http";
@@ -28,9 +30,11 @@ const SHORTER_MARGIN_SECONDS = 30;
  * Config and credentials are checked against the template's JSON Schemas, by whoever has the definition.
  */
 export function httpTemplateProvider(definition: HttpTemplate): Provider {
+  const { requestsPerMinute, resources } = definition.http;
   const http: HttpAccess = {
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
     baseUrl: (link) => baseUrlOf(definition, link.config),
-    authorize: (link, options) => authorize(definition, link, options?.isFresh ?? false),
+    authorize: (link, options) => grantFor(definition, link, options?.isFresh ?? false),
   };
   return {
     id: HTTP_PROVIDER,
@@ -45,6 +49,12 @@ export function httpTemplateProvider(definition: HttpTemplate): Provider {
     verify: (link) => verify(definition, link),
     http,
     extract: (link, request) => extractHttp(http, link, request),
+    ...(resources && resources.length > 0
+      ? {
+          tables: httpTables(definition, http),
+          resources: (config: JsonObject | null) => namedResources(definition, config),
+        }
+      : {}),
   };
 }
 
@@ -73,7 +83,7 @@ async function verify(definition: HttpTemplate, link: Link): Promise<void> {
     `${baseUrlOf(definition, link.config)}/${textOf(path, { config }).replace(/^\/+/, "")}`,
   );
   const ask = async (isFresh: boolean): Promise<number> => {
-    const grant = await authorize(definition, link, isFresh);
+    const grant = await grantFor(definition, link, isFresh);
     for (const [name, value] of Object.entries(grant.query)) url.searchParams.set(name, value);
     const response = await link.egress.fetch(url.href, {
       method,
@@ -97,6 +107,17 @@ async function verify(definition: HttpTemplate, link: Link): Promise<void> {
       retryable: status >= 500 || status === 429,
     },
   );
+}
+
+/** What goes with every request: the template's own headers, and what carries the credentials. */
+async function grantFor(definition: HttpTemplate, link: Link, isFresh: boolean): Promise<Grant> {
+  const config = withSchemaDefaults(definition.configSchema, link.config);
+  const given = Object.entries(definition.http.headers ?? {});
+  const headers = headersOf(
+    Object.fromEntries(given.map(([name, value]) => [name, textOf(value, { config })])),
+  );
+  const grant = await authorize(definition, link, isFresh);
+  return { ...grant, headers: { ...headers, ...grant.headers } };
 }
 
 async function authorize(definition: HttpTemplate, link: Link, isFresh: boolean): Promise<Grant> {

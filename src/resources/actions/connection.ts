@@ -3,6 +3,8 @@ import type { Fault } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
 import type { ActionKind } from "../../executors/contract.ts";
+import type { Provider } from "../../providers/contract.ts";
+import { httpTemplateProvider } from "../../providers/http-template/http-template.ts";
 import { connections } from "../connections/table.ts";
 
 /** Why work of `kind` can't use this connection: it must be of this organization and of a provider that the kind takes. */
@@ -44,7 +46,7 @@ export async function namedConnectionFaults(
     const fault = await connectionFault(tx, id, isOwn ? kind : undefined);
     if (fault) faults.push({ loc: fieldPath, ...fault });
     else {
-      const provider = tx.providers.get((await providerIdOf(tx, id)) ?? "");
+      const provider = await providerFor(tx, id);
       const msg = provider ? refusal(provider) : null;
       if (msg) faults.push({ loc: fieldPath, msg, type: "value_error" });
     }
@@ -52,7 +54,7 @@ export async function namedConnectionFaults(
   return faults;
 }
 
-/** Why a definition does not fit the connection that it is for; of a provider of a template only its runs tell. */
+/** Why a definition does not fit the connection that it is for, or is for none. */
 export async function sourceFaults(
   tx: WriteContext,
   {
@@ -63,19 +65,21 @@ export async function sourceFaults(
   loc: readonly string[],
 ): Promise<Fault[]> {
   const check = kind && tx.executors[kind]?.checkSource;
-  if (!check || !connectionId || !definition || Object.keys(definition).length === 0) return [];
-  const provider = tx.providers.get((await providerIdOf(tx, connectionId)) ?? "");
-  return (provider ? check(definition, provider) : []).map(({ path, message }) => ({
+  if (!check || !definition || Object.keys(definition).length === 0) return [];
+  const provider = connectionId ? await providerFor(tx, connectionId) : null;
+  return (provider || !connectionId ? check(definition, provider) : []).map(({ path, message }) => ({
     loc: [...loc, ...path],
     msg: message,
     type: "value_error",
   }));
 }
 
-async function providerIdOf(tx: WriteContext, id: string): Promise<string | null> {
+/** Null where this version has no such provider. */
+async function providerFor(tx: WriteContext, id: string): Promise<Provider | null> {
   const [row] = await tx.db
-    .select({ provider: connections.provider })
+    .select({ provider: connections.provider, definition: connections.definition })
     .from(connections)
     .where(and(eq(connections.organizationId, tx.organizationId), eq(connections.id, id)));
-  return row?.provider ?? null;
+  if (row?.definition) return httpTemplateProvider(row.definition);
+  return tx.providers.get(row?.provider ?? "") ?? null;
 }

@@ -3,7 +3,7 @@ import { InvalidInput, invalid } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { read } from "../../base/shape.ts";
 import type { WriteContext } from "../../context.ts";
-import type { HttpTemplate } from "../../providers/http-template/definition.ts";
+import { HttpTemplate, httpTemplateFaults } from "../../providers/http-template/definition.ts";
 import { HTTP_PROVIDER } from "../../providers/http-template/http-template.ts";
 import { insertAction, updateAction } from "../actions/service.ts";
 import { actions } from "../actions/table.ts";
@@ -168,7 +168,7 @@ async function connectionOf(tx: WriteContext, ready: Ready) {
     };
   }
   const template = definition === null ? await templateOf(tx, component, "connection") : null;
-  const http = (template?.definition ?? definition) as HttpTemplate;
+  const http = (template?.definition as HttpTemplate | undefined) ?? checkedHttp(definition);
   const taker = takerFor(tx, { provider: HTTP_PROVIDER, definition: http });
   const names = namesIn(http.credentialsSchema);
   const inputs = Object.entries(ready.inputs);
@@ -235,6 +235,19 @@ function checked<T extends Parameters<typeof read>[0]>(shape: T, value: Json) {
   const { value: known, faults } = read(shape, value, LOC);
   refuseFaults(faults);
   return known;
+}
+
+/** The description of an API of its own, now that its inputs are known. */
+function checkedHttp(definition: JsonObject | null): HttpTemplate {
+  const http = checked(HttpTemplate, definition);
+  refuseFaults(
+    httpTemplateFaults(http).map(({ path, message }) => ({
+      loc: [...LOC, ...path],
+      msg: message,
+      type: "value_error",
+    })),
+  );
+  return http;
 }
 
 function refuseFaults(faults: ConstructorParameters<typeof InvalidInput>[0]): void {

@@ -258,13 +258,16 @@ async function agentFaults(definition: JsonObject, loc: readonly string[]): Prom
   return messages.map((fault) => ({ ...fault, loc: [...loc, ...fault.loc.slice(1)] }));
 }
 
+/** What an input gives where no text stands is looked at when the bundle is installed. */
 const httpFaults = (definition: JsonObject, loc: readonly string[]): Fault[] =>
   shaped(HttpTemplate, definition, loc, (http) =>
-    httpTemplateFaults(http).map(({ path, message }) => ({
-      loc: [...loc, ...path],
-      msg: message,
-      type: "value_error",
-    })),
+    read(HttpTemplate, definition, loc).faults.length > 0
+      ? []
+      : httpTemplateFaults(http).map(({ path, message }) => ({
+          loc: [...loc, ...path],
+          msg: message,
+          type: "value_error",
+        })),
   );
 
 const connectionFaults = (ctx: Context, definition: JsonObject, loc: readonly string[]): Fault[] =>

@@ -21,6 +21,7 @@ export function previewTable(
   signal: AbortSignal,
 ): Promise<{ columns: Column[]; rows: Record<string, Json>[]; truncated: boolean }> {
   return withTables(ctx, id, signal, async (tables, link) => {
+    if (tables.first) return tables.first(link, schema, table, limit);
     if (!tables.sql)
       throw new AppError("bad_request", "Rows of this connection are seen once they are loaded.");
     const quote = QUOTES[tables.sql.dialect];

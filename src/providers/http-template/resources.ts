@@ -1,0 +1,65 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { named, object, optional } from "../../base/shape.ts";
+import { Incremental, incrementalFaults } from "../incremental.ts";
+import { Endpoint, endpointFaults, specFault } from "./endpoint.ts";
+
+/** How a resource of a template is called; no path is called so. */
+export const RESOURCE_NAME = "^[a-z][a-z0-9_]{0,62}$";
+
+/** A list of the API that extracts name in their `spec`. */
+export const TemplateResource = object({
+  name: Type.String({ pattern: RESOURCE_NAME, description: "What the spec of an extract names" }),
+  title: optional(Type.String({ minLength: 1, maxLength: 255 })),
+  description: optional(Type.String({ maxLength: 2000 })),
+  spec: Type.String({
+    minLength: 1,
+    maxLength: 1000,
+    description: "Its path below the base address; {{config.x}} may stand in it, each one segment",
+  }),
+  endpoint: optional(Endpoint),
+  primaryKey: optional(Type.Array(named(1000), { maxItems: 32 })),
+  incremental: optional(Incremental),
+});
+export type TemplateResource = Static<typeof TemplateResource>;
+
+interface PathFault {
+  path: string[];
+  message: string;
+}
+
+/** Faults that the shape can't say; paths are relative to the list. Templates in `spec` are another's matter. */
+export function resourcesFaults(resources: readonly TemplateResource[]): PathFault[] {
+  const names = new Set<string>();
+  return resources.flatMap((resource, index) => {
+    const faults = resourceFaults(resource);
+    if (names.has(resource.name))
+      faults.push({ path: ["name"], message: `Another resource is called ${resource.name} already.` });
+    names.add(resource.name);
+    return faults.map(({ path, message }) => ({ path: [String(index), ...path], message }));
+  });
+}
+
+function resourceFaults({ spec, endpoint = {}, incremental }: TemplateResource): PathFault[] {
+  const faults: PathFault[] = [];
+  const message = specFault(spec.replace(/\{\{[^{}]*\}\}/g, "x"));
+  if (message) faults.push({ path: ["spec"], message });
+  const open = templateIn(endpoint, ["endpoint"]);
+  if (open) faults.push({ path: open, message: "No template can stand here." });
+  for (const { path, message } of endpointFaults(endpoint, incremental !== undefined))
+    faults.push({ path: ["endpoint", ...path], message });
+  for (const { path, message } of incrementalFaults(incremental))
+    faults.push({ path: ["incremental", ...path], message });
+  return faults;
+}
+
+/** Where the first template in a value stands; null where there is none. */
+function templateIn(value: Json | JsonObject, path: string[]): string[] | null {
+  if (typeof value === "string") return value.includes("{{") ? path : null;
+  const inner = Array.isArray(value) ? value.entries() : isObject(value) ? Object.entries(value) : [];
+  for (const [key, item] of inner) {
+    const found = templateIn(item as Json, [...path, String(key)]);
+    if (found) return found;
+  }
+  return null;
+}

@@ -1,0 +1,36 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { anything, described, named, object, optional } from "../base/shape.ts";
+
+/** How a resource is read on from where the load before has left it. */
+export const Incremental = object(
+  {
+    cursorField: described("The column that says how new a row is, such as updated_at", named(1000)),
+    initialValue: optional(
+      described("Where the first load begins; at the very start where absent", anything()),
+    ),
+    lagSeconds: optional(
+      described(
+        "Read so much further back, for sources that write late",
+        Type.Number({ minimum: 0, maximum: 315_360_000 }),
+      ),
+    ),
+    endValue: optional(
+      described("Only rows before it: a backfill, which leaves the stored cursor as it is", anything()),
+    ),
+  },
+  { description: "Load only what is new since the load before; without it all is read" },
+);
+export type Incremental = Static<typeof Incremental>;
+
+/** What the shape can't say; the path is relative to `incremental`. */
+export const incrementalFaults = (
+  incremental: Incremental | undefined,
+): { path: string[]; message: string }[] =>
+  incremental?.endValue != null && incremental.initialValue == null
+    ? [
+        {
+          path: ["initialValue"],
+          message: "A backfill, which endValue asks for, needs an initialValue.",
+        },
+      ]
+    : [];
