@@ -54,6 +54,8 @@ export async function startOAuthApi(odd: Oddities = {}) {
     /** Instead of an answer of the token endpoint. */
     instead: null as { status: number; body: string } | null,
     denies: false,
+    /** Hears of each refresh, right after its answer was sent. */
+    answered: () => undefined as void,
     now: () => Date.now(),
   };
   let made = 0;
@@ -130,6 +132,7 @@ export async function startOAuthApi(odd: Oddities = {}) {
         grant.refreshToken = next("refresh");
       }
       await Bun.sleep(state.delayMs);
+      response.once("finish", () => state.answered());
       return reply(issue(grant, odd.grants ?? "read", odd.rotates ? grant.refreshToken : null));
     }
     const code = codes.get(form.get("code") ?? "");
