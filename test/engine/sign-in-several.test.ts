@@ -18,7 +18,10 @@ async function signedIn(owner: Client, token: string, peer: Peer) {
   const begun = await owner("POST", `/api/v1/connections/${id}/authorize`);
   const away = await fetch(begun.body.authorizationUrl, { redirect: "manual" });
   const authorization = `Bearer ${token}`;
-  const back = await fetch(away.headers.get("location") ?? "", { redirect: "manual", headers: { authorization } });
+  const back = await fetch(away.headers.get("location") ?? "", {
+    redirect: "manual",
+    headers: { authorization },
+  });
   expect(back.status).toBe(302);
   const definition = { url: "/api/items" };
   const action = await makeAction(owner, { kind: "http_request", connectionId: id, definition });

@@ -55,7 +55,7 @@ export async function startOAuthApi(odd: Oddities = {}) {
     instead: null as { status: number; body: string } | null,
     denies: false,
     /** Hears of each refresh, right after its answer was sent. */
-    answered: () => undefined as void,
+    answered: (() => undefined) as () => void,
     now: () => Date.now(),
   };
   let made = 0;

@@ -34,6 +34,9 @@ export interface Asked {
   name: string;
 }
 
+/** An app of the Dev Dashboard, by the client credentials grant. */
+export const shopApp = { clientId: "0123456789abcdef0123456789abcdef", clientSecret: "shpss_very-secret" };
+
 const ALL_SCOPES = ["read_orders", "read_all_orders", "read_customers", "read_products", "read_inventory"];
 const SCOPES: Record<string, string> = {
   orders: "read_orders",
@@ -65,6 +68,7 @@ export async function startShopify(options: Options = {}) {
     /** Fields that this version has not, as `Type.field`. */
     without: new Set<string>(),
     headers: {} as Record<string, string>,
+    now: () => Date.now(),
     /** Asked before each answer. */
     instead: (_asked: Asked): Instead | null => null,
     /** Told after each page that was given, so that the shop can change meanwhile. */
@@ -77,6 +81,8 @@ export async function startShopify(options: Options = {}) {
     inventoryItems: [],
     locations: [],
   };
+  /** Those of the app, with their ends. */
+  const tokens = new Map<string, number>();
   const bulk = openBulk(() => baseUrl, runBulk);
   const asked: Asked[] = [];
   let baseUrl = "";
@@ -221,9 +227,20 @@ export async function startShopify(options: Options = {}) {
       outgoing.end(JSON.stringify(value));
     };
     if (incoming.url?.startsWith("/bulk/")) return bulk.download(incoming, outgoing);
+    if (incoming.url === "/admin/oauth/access_token") {
+      const form = new URLSearchParams(Buffer.concat(chunks).toString());
+      const { clientId, clientSecret } = shopApp;
+      const isApp = form.get("client_id") === clientId && form.get("client_secret") === clientSecret;
+      if (form.get("grant_type") !== "client_credentials" || !isApp)
+        return reply(400, { error: "application_cannot_be_found", error_description: "No." });
+      const issued = `shpat_${crypto.randomUUID()}`;
+      tokens.set(issued, state.now() + 86_399_000);
+      return reply(200, { access_token: issued, scope: state.scopes.join(","), expires_in: 86_399 });
+    }
     const version = /^\/admin\/api\/([^/]+)\/graphql\.json$/.exec(incoming.url ?? "")?.[1];
     if (version === undefined || incoming.method !== "POST") return reply(404, { errors: "Not Found" });
-    if (incoming.headers["x-shopify-access-token"] !== token) {
+    const sent = String(incoming.headers["x-shopify-access-token"]);
+    if (sent !== token && !((tokens.get(sent) ?? 0) > state.now())) {
       const message = "[API] Invalid API key or access token (unrecognized login or wrong password)";
       return reply(401, { errors: message });
     }
@@ -256,6 +273,8 @@ export async function startShopify(options: Options = {}) {
     token,
     state,
     store,
+    /** How many tokens the app got. */
+    issued: () => tokens.size,
     /** Every query that had the right token. */
     asked,
     of: (name: string) => asked.filter((each) => each.name === name),

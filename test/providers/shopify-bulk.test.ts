@@ -5,7 +5,7 @@ import { shopify } from "../../src/providers/shopify/shopify.ts";
 import { startShopify, type TestShopify } from "../peers/shopify.ts";
 import { request, rowsOf, toldLink } from "../support/extract.ts";
 import { failure } from "../support/link.ts";
-import { customer, inventoryItem, many, minute, order, product } from "../support/shopify.ts";
+import { customer, inventoryItem, LASTING, many, minute, order, product } from "../support/shopify.ts";
 
 setDefaultTimeout(120_000);
 
@@ -37,7 +37,7 @@ const memory = (): ProviderState & { kept: Map<string, string> } => {
 const to = (config: JsonObject = {}, overrides: Partial<Link> = {}) => {
   const notes: string[] = [];
   const link = toldLink(
-    { shopDomain: peer.shop, baseUrl: peer.baseUrl, ...config },
+    { shopDomain: peer.shop, apiVersion: LASTING, baseUrl: peer.baseUrl, ...config },
     { accessToken: peer.token },
     { note: (text) => void notes.push(text), ...overrides },
   );

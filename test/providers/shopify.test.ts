@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
 import { shopify } from "../../src/providers/shopify/shopify.ts";
-import { type Asked, startShopify, type TestShopify } from "../peers/shopify.ts";
+import { type Asked, shopApp, startShopify, type TestShopify } from "../peers/shopify.ts";
 import { pagesOf, request, rowsOf, toldLink } from "../support/extract.ts";
 import { failure } from "../support/link.ts";
 import { freePort } from "../support/postgres.ts";
 import {
   customer,
   inventoryItem,
+  LASTING,
   lineItem,
   location,
   many,
@@ -33,7 +34,10 @@ beforeEach(() => {
 });
 
 const to = (config: JsonObject = {}, token = peer.token) =>
-  toldLink({ shopDomain: peer.shop, baseUrl: peer.baseUrl, ...config }, { accessToken: token });
+  toldLink(
+    { shopDomain: peer.shop, apiVersion: LASTING, baseUrl: peer.baseUrl, ...config },
+    { accessToken: token },
+  );
 const numbers = (rows: JsonObject[]) => rows.map(({ id }) => id);
 /** Gives replies in order, then answers. */
 const first = (...replies: ReturnType<typeof peer.state.instead>[]) => {
@@ -89,6 +93,42 @@ describe("verify", () => {
   test("takes the bare name of a shop as one of myshopify.com", async () => {
     const link = to({ shopDomain: "Acme" }, "shpat_wrong");
     expect((await failure(shopify.verify(link))).message).toContain("acme.myshopify.com");
+  });
+});
+
+describe("an app of the Dev Dashboard", () => {
+  const asApp = (credentials: Record<string, string> = shopApp, config: JsonObject = {}) =>
+    toldLink({ shopDomain: peer.shop, apiVersion: LASTING, baseUrl: peer.baseUrl, ...config }, credentials);
+
+  test("gets a token by its own credentials, and a new one where that has ended", async () => {
+    const before = peer.issued();
+    const link = asApp();
+    await shopify.verify(link);
+    expect(peer.issued()).toBe(before + 1);
+    const now = Date.now() + 25 * 3_600_000;
+    peer.state.now = () => now;
+    peer.store.customers = [customer(1)];
+    expect(await rowsOf(shopify, link, request("customers"))).toHaveLength(1);
+    expect(peer.issued()).toBe(before + 2);
+    peer.state.now = () => Date.now();
+  });
+
+  test("that Shopify does not know is told as such", async () => {
+    const wrong = asApp({ ...shopApp, clientSecret: "shpss_other" });
+    expect((await failure(shopify.verify(wrong))).message).toContain(
+      "does not accept this clientId with this clientSecret",
+    );
+    expect((await failure(shopify.verify(asApp({})))).message).toContain(
+      "accessToken, or clientId and clientSecret",
+    );
+  });
+
+  test("is told of a version of the API that is about to end", async () => {
+    const link = asApp(shopApp, { apiVersion: "2024-01" });
+    await shopify.verify(link);
+    expect(link.warnings).toEqual([
+      "Shopify ends version 2024-01 of its API about 2025-01-01: set a later apiVersion.",
+    ]);
   });
 });
 
@@ -452,7 +492,10 @@ describe("limits", () => {
   test("a query that is too costly is asked for in smaller pages", async () => {
     await using small = await startShopify({ maxQueryCost: 1_000 });
     small.store.orders = many(40, (n) => order(n));
-    const link = toldLink({ shopDomain: small.shop, baseUrl: small.baseUrl }, { accessToken: small.token });
+    const link = toldLink(
+      { shopDomain: small.shop, apiVersion: LASTING, baseUrl: small.baseUrl },
+      { accessToken: small.token },
+    );
     expect(numbers(await rowsOf(shopify, link, request("orders")))).toEqual(many(40, (n) => n));
     const sizes = small.of("orders").map(({ variables }) => Number(variables.first));
     expect(sizes).toEqual([25, 16, 16, 16]);

@@ -649,7 +649,9 @@ test("each provider is described with the JSON Schemas of its config and credent
       required: ["shopDomain"],
       properties: { apiVersion: { default: "2026-01" }, baseUrl: {} },
     },
-    credentialsSchema: { required: ["accessToken"], properties: { accessToken: { format: "password" } } },
+    credentialsSchema: {
+      properties: { accessToken: { format: "password" }, clientId: {}, clientSecret: { format: "password" } },
+    },
     capabilities: { files: false, upload: false, schema: true, extract: true },
   });
   expect(described("klaviyo")).toMatchObject({

@@ -51,11 +51,13 @@ export const authorize = ({ owner }: Started, id: string) =>
   owner("POST", `/api/v1/connections/${id}/authorize`);
 
 /** The whole way of the owner through the other system, from the connection's page and back to it. */
-export async function signInFor(weir: Started, id: string) {
+export async function signInFor(weir: Started, id: string, consent: string | null = null) {
   const begun = await authorize(weir, id);
   if (begun.status !== 200) throw new Error(begun.text);
   const surfer = await ownerSurfer(weir);
-  const landing = await surfer.go(begun.body.authorizationUrl, null, {
+  const address = new URL(begun.body.authorizationUrl);
+  if (consent !== null) address.pathname = consent; // where the peer's own page leads to
+  const landing = await surfer.go(address.href, null, {
     turn: (url) => (url.pathname.startsWith("/connections/") ? null : url),
   });
   return { begun: begun.body, landing, surfer };

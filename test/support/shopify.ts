@@ -1,5 +1,8 @@
 import type { TestShopify } from "../peers/shopify.ts";
 
+/** A version of the API whose end is far. */
+export const LASTING = "2099-01";
+
 export const money = (amount: string, currencyCode = "EUR") => ({
   shopMoney: { amount, currencyCode },
   presentmentMoney: { amount, currencyCode },
@@ -172,6 +175,6 @@ export const many = <T>(n: number, make: (n: number) => T): T[] =>
 export const shopConnection = (peer: TestShopify, config: object = {}, name = "Shop") => ({
   name,
   provider: "shopify",
-  config: { shopDomain: peer.shop, baseUrl: peer.baseUrl, ...config },
+  config: { shopDomain: peer.shop, apiVersion: LASTING, baseUrl: peer.baseUrl, ...config },
   credentials: { accessToken: peer.token },
 });

@@ -9,15 +9,15 @@ const MAX_TOKEN_BYTES = 64 * 1024;
 const TOKEN_SECONDS = 300;
 
 /** With these codes of RFC 6749, section 5.2, a token endpoint refuses the credentials; others fault the request. */
-const REFUSALS = ["invalid_grant", "invalid_client", "unauthorized_client"] as const;
-type Refusal = (typeof REFUSALS)[number];
+const REFUSALS = ["invalid_grant", "invalid_client", "unauthorized_client"];
 
 interface TokenRequest {
   url: string;
   form: Readonly<Record<string, string>>;
   headers?: Readonly<Record<string, string>>;
   /** How refusals are told for one system. */
-  faults?: Partial<Record<Refusal, string>>;
+  /** How refusals are told for one system; its own codes for them are refusals too. */
+  faults?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -60,14 +60,20 @@ export async function postForToken<C, K>(
 export const isRefusal = (error: unknown): error is AppError =>
   error instanceof AppError && error.details?.refusal !== undefined;
 
-function failure(host: string, status: number, reply: JsonObject, faults: TokenRequest["faults"]): AppError {
+function failure(
+  host: string,
+  status: number,
+  reply: JsonObject,
+  faults: Readonly<Record<string, string>>,
+): AppError {
   const code = typeof reply.error === "string" && /^[a-z_]{1,40}$/.test(reply.error) ? reply.error : "";
   const cause = { status, ...reply };
   const message = `${host} gave no token for these credentials: it answered ${status}${code && ` (${code})`}.`;
   if (status >= 500 || status === 429) return new AppError("upstream", message, { retryable: true, cause });
-  const known = REFUSALS.find((each) => each === code && status >= 400);
+  const known =
+    status >= 400 ? [...REFUSALS, ...Object.keys(faults)].find((each) => each === code) : undefined;
   if (known === undefined && status !== 401) return new AppError("upstream", message, { cause });
-  const text = (known && faults?.[known]) ?? `${message} Store the right ones, then verify the connection.`;
+  const text = (known && faults[known]) ?? `${message} Store the right ones, then verify the connection.`;
   return new AppError("upstream", text, { details: { refusal: known ?? String(status) }, cause });
 }
 

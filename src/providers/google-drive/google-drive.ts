@@ -17,6 +17,11 @@ export const googleDrive = defineProvider({
   config: DriveConfig,
   credentials: DriveCredentials,
   destination: ["baseUrl"],
+  lacks: ({ serviceAccountJson, clientId, clientSecret }) => {
+    if (serviceAccountJson || (clientId && clientSecret)) return null;
+    const field = clientId ? "clientSecret" : "clientId";
+    return { field, message: "Give serviceAccountJson, or clientId and clientSecret" };
+  },
   signIn: signInOf,
 
   async verify(link) {

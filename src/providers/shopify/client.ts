@@ -6,7 +6,8 @@ import { expiredCursor, isExpired } from "../api/pages.ts";
 import { callApi, jsonOf, textOf, type Verdict } from "../api/send.ts";
 import { retryAfterMs, setTokens } from "../api/throttle.ts";
 import { type GraphError, graphErrors, isDenied, queryFailure, statusFailure } from "./failure.ts";
-import { endpointOf, type ShopifyLink, shopOf, versionOf } from "./shape.ts";
+import { endOf, endpointOf, type ShopifyLink, shopOf, versionOf } from "./shape.ts";
+import { isRenewable, shopToken } from "./token.ts";
 
 export const SYSTEM = "Shopify";
 
@@ -49,25 +50,47 @@ export function query(
   variables: JsonObject = {},
 ): Promise<QueryReply> {
   const { link } = session;
+  let used = "";
+  let refused: string | undefined;
+  tellEnd(session);
   return callApi(link, {
     system: SYSTEM,
     isHurried: session.isHurried,
     draws: () => [{ name: BUCKET, ...QUOTA, cost: session.cost }],
-    send: () =>
-      link.egress.fetch(endpointOf(link.config), {
+    async send() {
+      used = await shopToken(link, refused === undefined ? {} : { refused });
+      return link.egress.fetch(endpointOf(link.config), {
         method: "POST",
         headers: {
           accept: "application/json",
           "content-type": "application/json",
-          "x-shopify-access-token": link.credentials.accessToken,
+          "x-shopify-access-token": used,
         },
         body: JSON.stringify({ query: text, variables }),
         signal: link.signal,
         credentialHeaders: ["x-shopify-access-token"],
         maxRedirects: 0, // a shop that moved, or no shop: the token goes nowhere else
-      }),
-    read: (response) => readReply(session, response),
+      });
+    },
+    async read(response) {
+      if (response.status !== 401 || refused !== undefined || !isRenewable(link))
+        return readReply(session, response);
+      await response.body.cancel();
+      refused = used; // the kept token has ended
+      return { kind: "throttled", waitMs: 0 };
+    },
   });
+}
+
+/** A version is spoken of from so long before its end. */
+const END_MS = 60 * 86_400_000;
+
+function tellEnd({ link }: ShopifySession): void {
+  const version = versionOf(link.config);
+  const end = endOf(version);
+  if (end === null || end - link.clock.now().getTime() > END_MS) return;
+  const day = new Date(end).toISOString().slice(0, 10);
+  link.warn?.(`Shopify ends version ${version} of its API about ${day}: set a later apiVersion.`);
 }
 
 async function readReply(session: ShopifySession, response: EgressResponse): Promise<Verdict<QueryReply>> {

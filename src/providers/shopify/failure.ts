@@ -51,7 +51,10 @@ export function statusFailure(config: ShopifyConfig, status: number, text: strin
   const make = (message: string, retryable = false) =>
     new AppError("upstream", message, { retryable, cause: { status, text: text.slice(0, 500) } });
   if (status === 429) return null;
-  if (status === 401) return make(`Shopify: access token rejected by ${shop} (401); check accessToken.`);
+  if (status === 401)
+    return make(
+      `Shopify: access token rejected by ${shop} (401); check accessToken, or clientId and clientSecret.`,
+    );
   if (status === 402) return make(`The shop ${shop} is frozen: its bill is not paid (402).`);
   if (status === 403) {
     return make(

@@ -32,15 +32,31 @@ export const ShopifyConfig = t.Object(
 );
 export type ShopifyConfig = Static<typeof ShopifyConfig>;
 
+const secret = (description: string) =>
+  t.String({
+    minLength: 1,
+    maxLength: 1_024,
+    pattern: "^[\\x21-\\x7e]+$",
+    format: "password",
+    description,
+  });
+
 export const ShopifyCredentials = t.Object(
   {
-    accessToken: t.String({
-      minLength: 1,
-      maxLength: 1_024,
-      pattern: "^[\\x21-\\x7e]+$",
-      format: "password",
-      description: "An Admin API access token, such as shpat_….",
-    }),
+    accessToken: t.Optional(
+      secret(
+        "An Admin API access token of an older custom app, such as shpat_…. Apps made since 2026 have none.",
+      ),
+    ),
+    clientId: t.Optional(
+      t.String({
+        minLength: 1,
+        maxLength: 255,
+        description:
+          "Of an app of the Dev Dashboard that is installed in the shop; with clientSecret. Weir gets a token of 24 hours by itself, and renews it.",
+      }),
+    ),
+    clientSecret: t.Optional(secret("The app's secret, such as shpss_….")),
   },
   { additionalProperties: false },
 );
@@ -54,8 +70,18 @@ export const shopOf = ({ shopDomain }: ShopifyConfig): string =>
 
 export const versionOf = ({ apiVersion }: ShopifyConfig): string => apiVersion ?? DEFAULT_VERSION;
 
+const baseOf = (config: ShopifyConfig): string =>
+  (config.baseUrl ?? `https://${shopOf(config)}`).replace(/\/+$/, "");
+
 /** The address of the GraphQL Admin API. */
-export function endpointOf(config: ShopifyConfig): string {
-  const base = (config.baseUrl ?? `https://${shopOf(config)}`).replace(/\/+$/, "");
-  return `${base}/admin/api/${versionOf(config)}/graphql.json`;
+export const endpointOf = (config: ShopifyConfig): string =>
+  `${baseOf(config)}/admin/api/${versionOf(config)}/graphql.json`;
+
+/** Where an app gets its tokens. */
+export const tokenUrlOf = (config: ShopifyConfig): string => `${baseOf(config)}/admin/oauth/access_token`;
+
+/** When a version of the API ends, a year after it came, in milliseconds; null for one without an end. */
+export function endOf(version: string): number | null {
+  const [, year, month] = /^(\d{4})-(\d\d)$/.exec(version) ?? [];
+  return year === undefined ? null : Date.UTC(Number(year) + 1, Number(month) - 1, 1);
 }

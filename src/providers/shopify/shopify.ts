@@ -7,6 +7,7 @@ import { missingScope } from "./failure.ts";
 import { columnNames, findResource } from "./request.ts";
 import { RESOURCES, rowFields, snakeCase } from "./resources.ts";
 import { ShopifyConfig, ShopifyCredentials, shopOf } from "./shape.ts";
+import { shopToken } from "./token.ts";
 
 const SCHEMA = "shopify";
 const USEFUL = /^(read|write)_(orders|customers|products|inventory|locations)$/;
@@ -19,8 +20,14 @@ export const shopify = defineProvider({
   config: ShopifyConfig,
   credentials: ShopifyCredentials,
   destination: ["shopDomain", "baseUrl"],
+  lacks: ({ accessToken, clientId, clientSecret }) => {
+    if (accessToken || (clientId && clientSecret)) return null;
+    const field = clientId ? "clientSecret" : "accessToken";
+    return { field, message: "Give accessToken, or clientId and clientSecret" };
+  },
 
   async verify(link) {
+    await shopToken(link, { isFresh: true });
     const session = openSession(link, { isHurried: true });
     const { data } = await query(session, "{ shop { name myshopifyDomain plan { displayName } } }");
     if (!isObject(data.shop)) {

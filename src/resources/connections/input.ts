@@ -171,7 +171,11 @@ export function credentialsFaults(
   credentials: JsonObject,
   loc: readonly string[] = ["body", "credentials"],
 ): Fault[] {
-  if (!definition) return read(provider.credentials, credentials, loc).faults;
+  if (!definition) {
+    const { faults } = read(provider.credentials, credentials, loc);
+    const lack = faults.length === 0 ? provider.lacks?.(credentials as Record<string, string>) : null;
+    return lack ? [{ loc: [...loc, lack.field], msg: lack.message, type: "missing" }] : faults;
+  }
   const { faults } = read(map(Type.String()), credentials, loc); // texts, as they are stored
   return faults.length > 0 ? faults : schemaFaultsAt(loc, definition.credentialsSchema, credentials);
 }

@@ -1,0 +1,31 @@
+import { AppError } from "../../base/errors.ts";
+import { accessToken } from "../api/access-token.ts";
+import { postForToken } from "../api/oauth-token.ts";
+import { type ShopifyLink, shopOf, tokenUrlOf } from "./shape.ts";
+
+/** A token for the shop: the one that is stored, or one that the app gets for 24 hours; see `accessToken`. */
+export async function shopToken(
+  link: ShopifyLink,
+  options: { refused?: string; isFresh?: boolean } = {},
+): Promise<string> {
+  const { accessToken: stored, clientId, clientSecret } = link.credentials;
+  if (stored) return stored;
+  if (!clientId || !clientSecret)
+    throw new AppError("definition_invalid", "Shopify needs accessToken, or clientId and clientSecret.");
+  const shop = shopOf(link.config);
+  const wrong = `Shopify does not accept this clientId with this clientSecret for ${shop}.`;
+  const fault = `${wrong} Store the right ones, and install the app in the shop, then verify the connection.`;
+  const issue = () =>
+    postForToken(link, {
+      url: tokenUrlOf(link.config),
+      form: { grant_type: "client_credentials", client_id: clientId, client_secret: clientSecret },
+      faults: {
+        ...{ invalid_client: fault, unauthorized_client: fault, application_cannot_be_found: fault },
+        shop_not_permitted: `The app may not get tokens for ${shop}: it has to belong to the same organization as the shop.`,
+      },
+    });
+  return accessToken(link, issue, options);
+}
+
+/** Whether a token that was refused can be had anew. */
+export const isRenewable = ({ credentials }: ShopifyLink): boolean => !credentials.accessToken;
