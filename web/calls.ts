@@ -26,6 +26,7 @@ export type Approval = Reply<"GET /api/v1/approvals">["items"][number];
 export type Decision = Reply<"GET /api/v1/decisions">["decisions"][number];
 export type Artifact = Reply<"GET /api/v1/artifacts/{artifact_id}">;
 export type Template = Reply<"GET /api/v1/templates/{template_id}">;
+export type ListedTemplate = Reply<"GET /api/v1/templates">["templates"][number];
 export type Webhook = Reply<"GET /api/v1/webhooks/{webhook_id}">;
 export type OutboundDelivery = Reply<"GET /api/v1/webhooks/{webhook_id}/deliveries">["items"][number];
 export type InboundDelivery = Reply<"GET /api/v1/webhook-deliveries">["items"][number];

@@ -206,6 +206,23 @@ test("a template's headers go with every request of its connections, and its cre
   );
 });
 
+test("a connection is verified by a POST with a body, and an error that comes with a good status is one", async () => {
+  const verify = { method: "POST", path: "/search", body: { first: 1 } };
+  const { id } = await open({ verify });
+  const verified = async () => ok(await data.owner("POST", `${CONNECTIONS}/${id}/verify`));
+  expect((await verified()).status).toBe("active");
+  expect(peer.asked.map(({ method, body }) => [method, body])).toEqual([["POST", '{"first":1}']]);
+  for (const [value, said] of [
+    [{ ok: false, error: "invalid_auth" }, "invalid_auth"],
+    [{ errors: [{ message: "Not you" }] }, "Not you"],
+    [{ ok: false }, "not ok"],
+  ]) {
+    peer.state.instead = () => ({ status: 200, body: JSON.stringify(value) });
+    const { status, verificationError } = await verified();
+    expect([status, verificationError]).toEqual(["error", expect.stringContaining(String(said))]);
+  }
+});
+
 test("requests of all runs of a connection keep to the template's pace", async () => {
   peer.orders.push(...many(6, order));
   const { id, dataset } = await open({ requestsPerMinute: 6, resources: RESOURCES });
@@ -231,6 +248,7 @@ const refused: [string, object, string][] = [
   ["the header of the credentials", { headers: { Authorization: "x" } }, "headers.Authorization"],
   ["credentials in a header", { headers: { "X-Key": "{{credentials.token}}" } }, "headers.X-Key"],
   ["a config field that there is not", { headers: { "X-Key": "{{config.key}}" } }, "headers.X-Key"],
+  ["a body of a GET", { verify: { path: "/me", body: {} } }, "verify.body"],
   ["no requests at all", { requestsPerMinute: 0 }, "requestsPerMinute"],
   ["a name that is none", { resources: [{ name: "Orders", spec: "/orders" }] }, "resources.0.name"],
   ["a name twice", { resources: [1, 2].map(() => ({ name: "a", spec: "/a" })) }, "resources.1.name"],

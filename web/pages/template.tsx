@@ -1,5 +1,5 @@
 import { Link } from "wouter";
-import type { Template } from "../calls.ts";
+import type { ListedTemplate, Template } from "../calls.ts";
 import { useApi, useMay } from "../data.ts";
 import { Mono } from "../parts/base/copy.tsx";
 import { Loading, PageHead, Section, Shown, useTab } from "../parts/base/page.tsx";
@@ -17,15 +17,17 @@ export default function TemplatePage({ id }: { id: string }) {
 }
 
 /** The versions of the same template among the newest hundred; null while they are looked for. */
-function useVersions({ slug, templateType }: Template): readonly Template[] | null {
-  const own = useApi("GET /api/v1/templates", { query: { template_type: templateType, limit: 100 } });
+function useVersions({ slug, templateType }: Template): readonly ListedTemplate[] | null {
+  const own = useApi("GET /api/v1/templates", {
+    query: { template_type: templateType, summary: true, limit: 100 },
+  });
   return own.data?.templates.filter((each) => each.slug === slug) ?? null;
 }
 
 function Whole({ template }: { template: Template }) {
   const may = useMay("member");
   const versions = useVersions(template);
-  const isOwn = versions === null || versions.some(({ id }) => id === template.id);
+  const isOwn = !template.isBuiltIn;
   const canUse = may && template.status === "published" && template.templateType !== "bundle";
   const tabs = useTab([
     ["use", "Use it"],

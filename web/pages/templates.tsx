@@ -1,5 +1,5 @@
 import { FileCode, Plus, SearchX } from "lucide-react";
-import type { Template } from "../calls.ts";
+import type { ListedTemplate } from "../calls.ts";
 import { useApi, useMay } from "../data.ts";
 import { Button, LinkButton } from "../parts/base/button.tsx";
 import { named } from "../parts/base/named.ts";
@@ -13,13 +13,13 @@ import { TYPES } from "../parts/templates/fields.tsx";
 
 const LIMIT = 50;
 
-const STATUSES = named<Template["status"]>({
+const STATUSES = named<ListedTemplate["status"]>({
   draft: "Draft",
   published: "Published",
   deprecated: "Deprecated",
 });
 
-const COLUMNS: readonly Column<Template>[] = [
+const COLUMNS: readonly Column<ListedTemplate>[] = [
   {
     name: "Name",
     isWide: true,
@@ -37,6 +37,7 @@ export default function Templates() {
   const query = {
     template_type: filters.get("type") || undefined,
     status: filters.get("status") || undefined,
+    summary: true,
     limit: LIMIT,
     offset: filters.offset,
   };

@@ -73,6 +73,7 @@ export const HttpTemplate = object({
       object({
         method: optional(oneOf(method, { description: "GET by default" })),
         path: optional(text("/ by default")),
+        body: optional(jsonObject({ description: "JSON of a POST, which has to be one that only reads" })),
         expectStatus: optional(
           Type.Union([status(), Type.Array(status(), { minItems: 1, maxItems: 100 })], {
             description: "2xx by default",
@@ -226,6 +227,11 @@ export function httpTemplateFaults(definition: HttpTemplate): PathFault[] {
     const message = value.includes("{{") ? null : addressFault(value);
     if (message) faults.push({ path, message });
   }
+  if (http.verify?.body !== undefined && http.verify.method !== "POST")
+    faults.push({
+      path: ["http", "verify", "body"],
+      message: "Only a POST has a body; give the method POST.",
+    });
   for (const name of Object.keys(extraParamsOf(definition)))
     if ((RESERVED as readonly string[]).includes(name))
       faults.push({

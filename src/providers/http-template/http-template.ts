@@ -17,11 +17,14 @@ import {
   withSchemaDefaults,
 } from "./definition.ts";
 import { extractHttp } from "./extract.ts";
+import { errorIn } from "./rows.ts";
 import { httpTables, namedResources } from "./tables.ts";
 
 /** What a connection that was made of a template has as its provider. */
 export const HTTP_PROVIDER = "http";
 
+/** Of a reply to verify so much is looked at. */
+const MAX_VERIFY_BYTES = 64 * 1024;
 /** Tokens that are good for a minute are common enough: they are used until half a minute before their end. */
 const SHORTER_MARGIN_SECONDS = 30;
 
@@ -77,28 +80,37 @@ function textOf(template: string, scope: JsonObject): string {
 }
 
 async function verify(definition: HttpTemplate, link: Link): Promise<void> {
-  const { method = "GET", path = "/", expectStatus } = definition.http.verify ?? {};
+  const { method = "GET", path = "/", expectStatus, body } = definition.http.verify ?? {};
   const config = withSchemaDefaults(definition.configSchema, link.config);
   const url = new URL(
     `${baseUrlOf(definition, link.config)}/${textOf(path, { config }).replace(/^\/+/, "")}`,
   );
-  const ask = async (isFresh: boolean): Promise<number> => {
+  const ask = async (isFresh: boolean): Promise<{ status: number; said: string | null }> => {
     const grant = await grantFor(definition, link, isFresh);
     for (const [name, value] of Object.entries(grant.query)) url.searchParams.set(name, value);
     const response = await link.egress.fetch(url.href, {
       method,
-      headers: { ...grant.headers, "user-agent": "Weir" },
+      headers: {
+        ...(body ? { "content-type": "application/json" } : {}),
+        accept: "application/json",
+        ...grant.headers,
+        "user-agent": "Weir",
+      },
+      ...(body ? { body: JSON.stringify(body) } : {}),
       signal: link.signal,
       credentialHeaders: Object.keys(grant.headers),
     });
-    await response.body.cancel();
-    return response.status;
+    const reply = await response.bytes(MAX_VERIFY_BYTES);
+    return { status: response.status, said: reply.truncated ? null : saidIn(reply.bytes, grant.secrets) };
   };
   const isSignedIn = definition.http.auth.type === "oauth2_authorization_code";
-  let status = await ask(!isSignedIn);
-  if (status === 401 && isSignedIn) status = await ask(true);
+  let { status, said } = await ask(!isSignedIn);
+  if (status === 401 && isSignedIn) ({ status, said } = await ask(true));
   const expected = expectStatus === undefined ? null : [expectStatus].flat();
-  if (expected ? expected.includes(status) : status >= 200 && status < 300) return;
+  if (expected ? expected.includes(status) : status >= 200 && status < 300) {
+    if (said === null || status >= 300) return;
+    throw new AppError("upstream", `${url.host} answered ${method} ${url.pathname} with an error: ${said}`);
+  }
   const wanted = expected ? expected.join(", ") : "2xx";
   throw new AppError(
     "upstream",
@@ -107,6 +119,16 @@ async function verify(definition: HttpTemplate, link: Link): Promise<void> {
       retryable: status >= 500 || status === 429,
     },
   );
+}
+
+/** What a reply says went wrong though its status is good, as Slack and GraphQL have it; null for nothing. */
+function saidIn(bytes: Uint8Array, secrets: readonly string[]): string | null {
+  try {
+    return errorIn(JSON.parse(Buffer.from(bytes).toString()), "", secrets);
+  } catch (error) {
+    if (error instanceof SyntaxError) return null; // a page is as good as JSON where its status is
+    throw error;
+  }
 }
 
 /** What goes with every request: the template's own headers, and what carries the credentials. */

@@ -9,15 +9,11 @@ import type { BuiltIn } from "./built-in/contract.ts";
 export const mine = (ctx: Context, id: string) =>
   and(eq(templates.organizationId, ctx.organizationId), eq(templates.id, id.toLowerCase()));
 
-/** What ships inside the executable belongs to no organization and can't be changed by any. */
-export const isBuiltIn = ({ id }: Pick<TemplateRow, "id">): boolean =>
-  builtIns.some((each) => each.id === id);
-
 /** As old as the executable's first release, so that replies do not differ from process to process. */
 const SHIPPED_AT = "2026-01-01T00:00:00.000Z";
 
 /** A built-in template as if it lay in the organization's table. */
-export const asRow = (ctx: Context, { files: _, ...given }: BuiltIn): TemplateRow => ({
+export const asRow = (ctx: Context, { files: _, docs: __, ...given }: BuiltIn): TemplateRow => ({
   ...given,
   organizationId: ctx.organizationId,
   createdAt: SHIPPED_AT,
@@ -30,6 +26,10 @@ export const asRow = (ctx: Context, { files: _, ...given }: BuiltIn): TemplateRo
   inputDefaults: {},
 });
 
+/** All that ships inside the executable, by name. */
+export const builtInRows = (ctx: Context): TemplateRow[] =>
+  builtIns.map((each) => asRow(ctx, each)).sort((a, b) => a.displayName.localeCompare(b.displayName));
+
 /** Throws `not_found`. */
 export async function findTemplate(ctx: Context, id: string): Promise<TemplateRow> {
   const shipped = builtIns.find((each) => each.id === id.toLowerCase());
@@ -39,15 +39,19 @@ export async function findTemplate(ctx: Context, id: string): Promise<TemplateRo
   return row;
 }
 
-/** All versions of a slug, the newest first; none where there is no such template. */
+/**
+ * All versions of a slug, the newest first; none where there is no such template. What an organization has called so
+ * before it shipped stays its own.
+ */
 export async function versionsOf(ctx: Context, slug: string): Promise<TemplateRow[]> {
-  const shipped = builtIns.filter((each) => each.slug === slug).map((each) => asRow(ctx, each));
-  if (shipped.length > 0) return shipped.sort((a, b) => b.version - a.version);
-  return ctx.db
+  const own = await ctx.db
     .select()
     .from(templates)
     .where(and(eq(templates.organizationId, ctx.organizationId), eq(templates.slug, slug)))
     .orderBy(desc(templates.version));
+  if (own.length > 0) return own;
+  const shipped = builtIns.filter((each) => each.slug === slug).map((each) => asRow(ctx, each));
+  return shipped.sort((a, b) => b.version - a.version);
 }
 
 /**

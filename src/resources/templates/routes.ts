@@ -17,6 +17,7 @@ import {
   TemplateCreate,
   TemplatePage,
   TemplateQuery,
+  toListed,
   toTemplate,
   VersionQuery,
 } from "./wire.ts";
@@ -32,12 +33,13 @@ export const templateOperations = [
     path: "/api/v1/templates",
     audience: "viewer",
     tag,
-    summary: "Lists the organization's templates, each version for itself, newest first",
+    summary:
+      "Lists the organization's templates, each version for itself, newest first, or what ships with Weir",
     query: TemplateQuery,
     response: TemplatePage,
     async handle({ ctx, query }) {
       const { rows, total } = await listTemplates(ctx, query);
-      return { templates: rows.map(toTemplate), total };
+      return { templates: rows.map((row) => toListed(row, query.summary)), total };
     },
   }),
   operation({

@@ -1,4 +1,4 @@
-import { and, desc, eq, type SQL } from "drizzle-orm";
+import { and, desc, eq, type SQL, sql } from "drizzle-orm";
 import { AppError, type Fault, InvalidInput } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
@@ -6,9 +6,9 @@ import { keepTyped } from "../../base/typed-secrets.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
 import { totalOf } from "../../store/counts.ts";
 import { changesBetween, record } from "../events/service.ts";
-import { findTemplate, isBuiltIn, mine, versionsOf } from "../template-library/find.ts";
+import { builtInRows, findTemplate, mine, versionsOf } from "../template-library/find.ts";
 import { templateFaults } from "./faults.ts";
-import { type TemplateRow, type TemplateStatus, templates } from "./table.ts";
+import { isBuiltIn, type TemplateRow, type TemplateStatus, templates } from "./table.ts";
 import { refuseUsed } from "./usage.ts";
 import type { TemplateChange, TemplateCreate, TemplateQuery } from "./wire.ts";
 
@@ -21,12 +21,27 @@ const summaryOf = ({ slug, version, templateType, displayName }: TemplateRow) =>
   displayName,
 });
 
-/** The organization's own, each version for itself, newest first. */
+/** The organization's own, each version for itself, newest first; or what ships inside the executable, by name. */
 export async function listTemplates(
   ctx: Context,
-  { template_type, status, limit, offset }: TemplateQuery,
+  query: TemplateQuery,
 ): Promise<{ rows: TemplateRow[]; total: number }> {
+  const { template_type, status, limit, offset, built_in, q = "" } = query;
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  if (built_in) {
+    const found = builtInRows(ctx).filter(
+      (row) =>
+        (template_type === undefined || row.templateType === template_type) &&
+        (status === undefined || row.status === status) &&
+        words.every((word) => searchedOf(row).toLowerCase().includes(word)),
+    );
+    return { rows: found.slice(offset, offset + limit), total: found.length };
+  }
   const filters: (SQL | undefined)[] = [
+    ...words.map(
+      (word) =>
+        sql`instr(lower(${templates.displayName} || ' ' || ${templates.slug} || ' ' || coalesce(${templates.description}, '')), ${word}) > 0`,
+    ),
     template_type && eq(templates.templateType, template_type),
     status && eq(templates.status, status),
   ];
@@ -40,6 +55,10 @@ export async function listTemplates(
     .offset(offset);
   return { rows, total: await totalOf({ limit, offset }, rows, () => ctx.db.$count(templates, where)) };
 }
+
+/** What `q` looks through. */
+const searchedOf = ({ displayName, slug, description }: TemplateRow) =>
+  `${displayName} ${slug} ${description ?? ""}`;
 
 /** What is wrong with the raw body of a create beyond its shape, as far as it can be read. */
 export async function creationFaults(raw: Json, ctx: Context | null): Promise<Fault[]> {

@@ -9,6 +9,11 @@ export const TEMPLATE_STATUSES = ["draft", "published", "deprecated"] as const;
 /** draft → published by publish, published → deprecated by deprecate; nothing leads back. */
 export type TemplateStatus = (typeof TEMPLATE_STATUSES)[number];
 
+/** How the ids of all begin that ship inside the executable; they belong to no organization and can't be changed by any. */
+const BUILT_IN = "019b76da-a800-7000-8000-00000000";
+
+export const isBuiltIn = ({ id }: { id: string }): boolean => id.startsWith(BUILT_IN);
+
 /** One row for each version; the versions of a template share their slug. */
 export const templates = sqliteTable("templates", {
   ...owned(),

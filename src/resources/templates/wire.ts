@@ -12,7 +12,7 @@ import {
   uuid,
 } from "../../base/shape.ts";
 import { maskTyped } from "../../base/typed-secrets.ts";
-import { TEMPLATE_STATUSES, TEMPLATE_TYPES, type TemplateRow } from "./table.ts";
+import { isBuiltIn, TEMPLATE_STATUSES, TEMPLATE_TYPES, type TemplateRow } from "./table.ts";
 
 export const Template = object({
   id: uuid(),
@@ -24,6 +24,7 @@ export const Template = object({
   templateType: oneOf(TEMPLATE_TYPES),
   status: oneOf(TEMPLATE_STATUSES),
   isActive: Type.Boolean({ description: "False for a deprecated version" }),
+  isBuiltIn: optional(Type.Literal(true, { description: "Of what ships with Weir, and can't be changed" })),
   version: Type.Integer(),
   definition: jsonObject(),
   inputDefaults: jsonObject(),
@@ -74,11 +75,40 @@ export type TemplateChange = Static<typeof TemplateChange>;
 export const TemplateQuery = object({
   template_type: optional(oneOf(TEMPLATE_TYPES)),
   status: optional(oneOf(TEMPLATE_STATUSES)),
+  built_in: Type.Boolean({
+    default: false,
+    description: "True lists what ships with Weir, by name, in the place of the organization's own",
+  }),
+  q: optional(Type.String({ maxLength: 255, description: "Words of the name, the slug or the description" })),
+  summary: Type.Boolean({
+    default: false,
+    description: "True leaves out definition, inputDefaults and inputJsonSchema",
+  }),
   ...offsetQuery(100),
 });
 export type TemplateQuery = Static<typeof TemplateQuery>;
 
-export const TemplatePage = object({ templates: Type.Array(Template), total: Type.Integer() });
+const { definition: _, inputDefaults: __, inputJsonSchema: ___, ...SHORT } = Template.properties;
+
+export const TemplatePage = object({
+  templates: Type.Array(
+    object({
+      ...SHORT,
+      definition: optional(jsonObject()),
+      inputDefaults: optional(jsonObject()),
+      inputJsonSchema: optional(jsonObject()),
+    }),
+  ),
+  total: Type.Integer(),
+});
+
+export function toListed(
+  row: TemplateRow,
+  summary: boolean,
+): Static<typeof TemplatePage>["templates"][number] {
+  const { definition, inputDefaults, inputJsonSchema, ...short } = toTemplate(row);
+  return summary ? short : { ...short, definition, inputDefaults, inputJsonSchema };
+}
 
 export const VersionQuery = object({
   version: optional(
@@ -100,6 +130,7 @@ export const toTemplate = (row: TemplateRow): Static<typeof Template> => ({
   templateType: row.templateType,
   status: row.status,
   isActive: row.status !== "deprecated",
+  ...(isBuiltIn(row) ? { isBuiltIn: true as const } : {}),
   version: row.version,
   definition: maskTyped(row.definition),
   inputDefaults: row.inputDefaults,

@@ -2,6 +2,7 @@ import { apiToDataset } from "./api-to-dataset.ts";
 import { auditExport } from "./audit-export.ts";
 import { bucketToBucket } from "./bucket-to-bucket.ts";
 import { commerceDashboard } from "./commerce-dashboard.ts";
+import { services } from "./connections/all.ts";
 import type { BuiltIn } from "./contract.ts";
 import { driveToDataset } from "./drive-to-dataset.ts";
 import { filesToDataset } from "./files-to-dataset.ts";
@@ -26,4 +27,5 @@ export const builtIns: readonly BuiltIn[] = [
   bucketToBucket,
   martToPostgres,
   httpApi,
+  ...services,
 ];

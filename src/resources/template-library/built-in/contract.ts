@@ -10,6 +10,8 @@ export interface BuiltIn {
   description: string;
   definition: JsonObject;
   inputJsonSchema: JsonObject;
+  /** Where the API of a connection template is documented. */
+  docs?: string;
   /** Sample files that an install puts into a connection's folder where they are not there yet. */
   files?: readonly { component: string; name: string; text: string }[];
 }

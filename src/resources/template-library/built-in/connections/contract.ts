@@ -1,0 +1,114 @@
+import type { JsonObject } from "../../../../base/json.ts";
+import type { HttpTemplate } from "../../../../providers/http-template/definition.ts";
+import type { BuiltIn } from "../contract.ts";
+
+type Http = HttpTemplate["http"];
+export type Resource = NonNullable<Http["resources"]>[number];
+/** What several lists of one service have in common. */
+export type Lists = Partial<Resource>;
+export type Pages = NonNullable<NonNullable<Resource["endpoint"]>["paginator"]>;
+
+/** A field that the form asks for. It has to be filled in unless it has a default or is optional. */
+interface Field {
+  title: string;
+  /** What it is and where it is found, step by step. */
+  description?: string;
+  default?: string;
+  enum?: string[];
+  isOptional?: boolean;
+}
+
+/** A service, as its public documentation describes it. */
+export interface Service {
+  /** The last digits of its id, which never change. */
+  number: number;
+  slug: string;
+  name: string;
+  /** What it is for, in a sentence or two. */
+  description: string;
+  /** Where its API is documented. */
+  docs: string;
+  /** The beginning of all its addresses; null where everybody runs their own, then `baseUrlHint` says what it looks like. */
+  baseUrl: string | null;
+  baseUrlHint?: string;
+  /** What follows the base address in every path, `{{config.x}}` included. */
+  root?: string;
+  auth: Http["auth"];
+  verify: NonNullable<Http["verify"]>;
+  headers?: Http["headers"];
+  requestsPerMinute?: number;
+  resources: Resource[];
+  config?: Readonly<Record<string, Field>>;
+  credentials?: Readonly<Record<string, Field>>;
+}
+
+const ID = "019b76da-a800-7000-8000-000000001000";
+
+/** What ships of a service: a connection template whose addresses can all be set otherwise. */
+export function connectionTemplate(service: Service): BuiltIn {
+  const { slug, name, description, headers, requestsPerMinute, root = "", verify, resources } = service;
+  const { auth, fields } = withAddresses(service.auth);
+  const base: Field = {
+    title: "Address",
+    description: service.baseUrlHint ?? "Change it for a proxy or a sandbox only.",
+    ...(service.baseUrl === null ? {} : { default: service.baseUrl }),
+  };
+  const definition: HttpTemplate = {
+    http: {
+      baseUrl: `{{config.baseUrl}}${root}`,
+      auth,
+      verify,
+      ...(headers ? { headers } : {}),
+      ...(requestsPerMinute ? { requestsPerMinute } : {}),
+      resources,
+    },
+    configSchema: schemaOf({
+      ...(service.baseUrl === null ? { baseUrl: base } : {}),
+      ...service.config,
+      baseUrl: base,
+      ...fields,
+    }),
+    credentialsSchema: schemaOf(service.credentials ?? {}),
+  };
+  return {
+    id: ID.slice(0, -4) + String(1000 + service.number),
+    slug,
+    version: 1,
+    templateType: "connection",
+    displayName: name,
+    description,
+    definition: definition as unknown as JsonObject,
+    inputJsonSchema: { type: "object", properties: {}, additionalProperties: false },
+    docs: service.docs,
+  };
+}
+
+/** Addresses of sign-in that are fixed become fields of the config, so that a proxy or a sandbox can stand there. */
+function withAddresses(given: Http["auth"]): { auth: Http["auth"]; fields: Record<string, Field> } {
+  const fields: Record<string, Field> = {};
+  const auth: Record<string, unknown> = { ...given };
+  for (const name of ["authorizeUrl", "tokenUrl"] as const) {
+    const address = auth[name];
+    if (typeof address !== "string" || address.includes("{{")) continue;
+    const title = name === "tokenUrl" ? "Token address" : "Sign-in address";
+    fields[name] = { title, description: "Change it for a proxy or a sandbox only.", default: address };
+    auth[name] = `{{config.${name}}}`;
+  }
+  return { auth: auth as Http["auth"], fields };
+}
+
+function schemaOf(fields: Readonly<Record<string, Field>>): JsonObject {
+  const entries = Object.entries(fields);
+  const required = entries.filter(([, field]) => field.default === undefined && !field.isOptional);
+  return {
+    type: "object",
+    properties: Object.fromEntries(
+      entries.map(([name, { isOptional: _, ...field }]) => [
+        name,
+        { type: "string", minLength: 1, maxLength: 8192, ...field },
+      ]),
+    ),
+    required: required.map(([name]) => name),
+    additionalProperties: false,
+  };
+}

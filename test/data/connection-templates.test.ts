@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { HttpTemplate } from "../../src/providers/http-template/definition.ts";
+import { services } from "../../src/resources/template-library/built-in/connections/all.ts";
+import { DescribedService, startDescribed } from "../peers/described-api.ts";
+import { ok, TEMPLATES } from "../support/bundles.ts";
+import { signInFor } from "../support/connection-sign-ins.ts";
+import { CONNECTIONS, connect } from "../support/connections.ts";
+import { startData } from "./place.ts";
+
+setDefaultTimeout(240_000);
+
+/** Rows of each list at first, and how many come later. */
+const FIRST = 8;
+const MORE = 2;
+/** Templates that are gone through at a time. */
+const AT_ONCE = 6;
+
+type Table = { table: string; rowsRead: number; inserted: number; rejected: number };
+const countsOf = ({ table, rowsRead, inserted, rejected }: Table) => ({
+  table,
+  rowsRead,
+  inserted,
+  rejected,
+});
+const counts = (table: string, rowsRead: number, inserted: number): Table => ({
+  table,
+  rowsRead,
+  inserted,
+  rejected: 0,
+});
+
+let data: Awaited<ReturnType<typeof startData>>;
+let peer: Awaited<ReturnType<typeof startDescribed>>;
+const outcomes = new Map<string, Promise<void>>();
+
+beforeAll(async () => {
+  [data, peer] = await Promise.all([startData({ hurry: 20 }), startDescribed()]);
+  const waiting = services.map(({ slug }) => ({ slug, done: Promise.withResolvers<void>() }));
+  for (const { slug, done } of waiting) {
+    done.promise.catch(() => undefined); // told by the test that waits for it
+    outcomes.set(slug, done.promise);
+  }
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift())
+      await tryOut(next.slug).then(next.done.resolve, next.done.reject);
+  };
+  void Promise.all(Array.from({ length: AT_ONCE }, work));
+});
+afterAll(async () => {
+  await data[Symbol.asyncDispose]();
+  await peer[Symbol.asyncDispose]();
+});
+
+const defaultsOf = (schema: HttpTemplate["configSchema"], given: Record<string, string>) => {
+  const properties = (schema?.properties ?? {}) as Record<string, { default?: string }>;
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, field]) => [name, given[name] ?? field.default ?? `some ${name}`]),
+  );
+};
+
+const secretsOf = ({ credentialsSchema }: HttpTemplate, what: string) =>
+  Object.fromEntries(
+    Object.keys((credentialsSchema?.properties ?? {}) as object).map((name) => [
+      name,
+      `${what}-${name}-0123456789`,
+    ]),
+  );
+
+/** Goes through all that a template says, against a service that is made of it. */
+async function tryOut(slug: string): Promise<void> {
+  const template = ok(await data.owner("GET", `${TEMPLATES}/slug/${slug}`));
+  const definition = template.definition as HttpTemplate;
+  const own = `${peer.origin}/${slug}`;
+  const addresses = { baseUrl: own, authorizeUrl: `${own}/-/authorize`, tokenUrl: `${own}/-/token` };
+  const config = defaultsOf(definition.configSchema, addresses);
+  const service = new DescribedService(definition, config, secretsOf(definition, "right"));
+  peer.services.set(slug, service);
+  service.grow(FIRST);
+
+  const given = definition.http.auth.type === "oauth2_authorization_code" ? "right" : "wrong";
+  const credentials = secretsOf(definition, given);
+  const { id } = await connect(data.owner, { name: slug, templateSlug: slug, config, credentials });
+  const verify = async () => ok(await data.owner("POST", `${CONNECTIONS}/${id}/verify`));
+  if (Object.keys(credentials).length > 0) expect((await verify()).status).toBe("error");
+  if (definition.http.auth.type === "oauth2_authorization_code") await signInFor({ ...data.app }, id);
+  else ok(await data.owner("PATCH", `${CONNECTIONS}/${id}`, { credentials: secretsOf(definition, "right") }));
+  const verified = await verify();
+  expect([verified.status, verified.verificationError]).toEqual(["active", null]);
+
+  const names = service.resources.map(({ name }) => name);
+  const { tables } = ok(await data.owner("GET", `${CONNECTIONS}/${id}/schema/tables`));
+  expect(tables.map(({ spec }: { spec: string }) => spec)).toEqual(names);
+  const dataset = slug.replaceAll("-", "_");
+  const extract = await data.extract(id, {
+    dataset,
+    batchSize: 3,
+    resources: names.map((spec) => ({ spec })),
+  });
+  const first = await extract.result();
+  expect([first.warnings, service.faults]).toEqual([[], []]);
+  expect(first.tables.map(countsOf)).toEqual(names.map((name) => counts(name, FIRST, FIRST)));
+
+  service.asked.clear();
+  service.grow(MORE);
+  service.endTokens();
+  const newer = service.resources.filter(({ endpoint }) => endpoint?.incremental);
+  const again = newer.length > 0 ? newer : service.resources.slice(0, 1);
+  const resources = again.map(({ name }) => ({
+    spec: name,
+    ...(newer.length > 0 ? {} : { writeDisposition: "replace" }),
+  }));
+  const second = await extract.result({ resources });
+  expect(service.faults).toEqual([]);
+  for (const { name, endpoint } of newer) {
+    const [asked] = service.asked.get(name) ?? [];
+    const { startParam, in: where } = endpoint?.incremental ?? { startParam: "" };
+    const names = startParam.split(".");
+    const since =
+      where === "body"
+        ? names.reduce((value, name) => value?.[name], asked?.body)
+        : asked?.query.get(startParam);
+    expect([name, service.isLast(name, FIRST, since)]).toEqual([name, true]);
+  }
+  const read = newer.length > 0 ? MORE + 1 : FIRST + MORE; // the row at the boundary comes again
+  const added = newer.length > 0 ? MORE : FIRST + MORE;
+  expect(second.tables.map(countsOf)).toEqual(again.map(({ name }) => counts(name, read, added)));
+  const isAgain = (name: string) => again.some((each) => each.name === name);
+  const sql = names.map((name) => {
+    const table = name === dataset ? `raw.${dataset}` : `raw.${dataset}__${name}`;
+    return `select '${name}' as name, count(*)::int as n, count(distinct a)::int as others from ${table}`;
+  });
+  const rows = await data.rows(sql.join(" union all "));
+  const wanted = names.map((name) => {
+    const n = isAgain(name) ? FIRST + MORE : FIRST;
+    return { name, n, others: n };
+  });
+  expect(rows.toSorted((x, y) => names.indexOf(x.name) - names.indexOf(y.name))).toEqual(wanted);
+
+  service.revoke();
+  if (definition.http.auth.type === "oauth2_authorization_code")
+    expect((await verify()).status).toBe("error");
+}
+
+test.each(services.map(({ slug }) => slug))(
+  "the connection template %s works against a service made of its description",
+  (slug) => outcomes.get(slug) as Promise<void>,
+);
