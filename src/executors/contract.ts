@@ -99,8 +99,8 @@ export interface NamedConnection {
   /** Relative to the definition. */
   path: readonly string[];
   id: string;
-  /** Why connections of this provider can't be used here, as a sentence; null where they can. */
-  refusal(provider: Provider): string | null;
+  /** Why connections of this provider with this config can't be used here, as a sentence; null where they can. */
+  refusal(provider: Provider, config: JsonObject): string | null;
 }
 
 /** `write` is whatever may change the other side. */

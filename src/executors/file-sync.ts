@@ -1,6 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import { canonicalJson, isObject } from "../base/json.ts";
-import type { Provider, TreeFile } from "../providers/contract.ts";
+import type { TreeFile } from "../providers/contract.ts";
 import { type Done, datasetOf, defineExecutor, type NamedConnection, type RunContext } from "./contract.ts";
 import { copyFiles } from "./file-sync/copy.ts";
 import {
@@ -48,8 +48,8 @@ export const fileSync = defineExecutor({
       ...named(["source", "connectionId"], source?.connectionId, (provider) =>
         provider.tree ? null : `A connection of ${provider.title} has no files to copy.`,
       ),
-      ...named(["destination", "connectionId"], destination?.connectionId, (provider) =>
-        provider.tree?.writes ? null : readOnly(provider.title),
+      ...named(["destination", "connectionId"], destination?.connectionId, ({ tree, title }, config) =>
+        tree?.writes ? (tree.writes.refusal?.(config) ?? null) : readOnly(title),
       ),
     ];
   },
@@ -60,7 +60,7 @@ export const fileSync = defineExecutor({
 const named = (
   path: string[],
   id: string | undefined,
-  refusal: (provider: Provider) => string | null,
+  refusal: NamedConnection["refusal"],
 ): NamedConnection[] => (isPlain(id) && id !== LAKE ? [{ path, id, refusal }] : []);
 
 async function execute(ctx: RunContext, input: Definition): Promise<Done> {

@@ -161,6 +161,8 @@ export interface Tree<L = Link> {
 interface TreeWrites<L = Link> {
   /** True where no two names may differ by case alone, and no file may bear the name of a folder. */
   readonly isFolderLike: boolean;
+  /** Why nothing can be written with this config, as a sentence; null where it can. */
+  refusal?(config: JsonObject): string | null;
   /** Why no file can lie at this path of the connection, as a clause; null where one can. */
   fault(link: L, path: string): string | null;
   /** Writes whole or not at all. `size` is what has to come; null where nobody knows. */

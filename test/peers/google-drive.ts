@@ -35,6 +35,7 @@ const NATIVE = "application/vnd.google-apps.";
 export const FOLDER = `${NATIVE}folder`;
 const EMAIL = "reader@project.iam.gserviceaccount.com";
 const READ_SCOPE = "https://www.googleapis.com/auth/drive.readonly";
+const WRITE_SCOPE = "https://www.googleapis.com/auth/drive";
 
 export const driveUser = {
   clientId: "id.apps.googleusercontent.com",
@@ -65,6 +66,10 @@ export async function startDrive() {
   const asked: DriveAsked[] = [];
   const tokens = new Set<string>();
   const codes = new Map<string, URLSearchParams>();
+  const uploads = new Map<
+    string,
+    { id: string | null; metadata: Record<string, unknown>; received: Buffer }
+  >();
   const state = {
     pageLimit: 1_000,
     scope: READ_SCOPE,
@@ -72,6 +77,8 @@ export async function startDrive() {
     isRevoked: false,
     maxExportBytes: 10 * 1024 * 1024,
     issued: 0,
+    /** So many parts of uploads are stored and answered with 503. */
+    failsParts: 0,
     /** Milliseconds that a token takes to come. */
     tokenDelayMs: 0,
     /** Page tokens of changes that were given out before this one are good no more. */
@@ -125,7 +132,78 @@ export async function startDrive() {
     if (!token || !tokens.has(token)) {
       return send(response, [401, fault(401, "authError", "Invalid Credentials")]);
     }
+    const body = Buffer.concat(chunks);
+    const [, uploaded = ""] = /^\/upload\/drive\/v3\/files(?:\/([^/]+))?$/.exec(url.pathname) ?? [];
+    if (request.method === "PUT") return receive(request, response, url, body);
+    if (request.method !== "GET" && scopeIsReadOnly()) {
+      return send(response, [403, fault(403, "insufficientPermissions", "Insufficient Permission")]);
+    }
+    if (url.pathname.startsWith("/upload/")) {
+      const session = crypto.randomUUID();
+      uploads.set(session, {
+        id: uploaded || null,
+        metadata: JSON.parse(body.toString()),
+        received: Buffer.alloc(0),
+      });
+      const location = `${baseUrl}/upload/drive/v3/files?uploadType=resumable&upload_id=${session}`;
+      return void response.writeHead(200, { location }).end();
+    }
+    if (request.method === "POST" || request.method === "PATCH")
+      return send(response, change(request.method, url, JSON.parse(body.toString())));
     send(response, serve(url));
+  }
+
+  const scopeIsReadOnly = () => state.scope.endsWith(".readonly");
+
+  /** A folder made, or a file put into the trash. */
+  function change(method: string, url: URL, body: Record<string, unknown>): [number, string] {
+    const id = /^\/drive\/v3\/files\/([^/]+)$/.exec(url.pathname)?.[1];
+    if (method === "POST") return [200, JSON.stringify(shown(create(body), "id,name,mimeType,parents"))];
+    const entry = id ? find(decodeURIComponent(id)) : undefined;
+    if (!entry) return [404, fault(404, "notFound", `File not found: ${id}.`)];
+    if (body.trashed === true) entry.trashed = true;
+    changes.push({ id: entry.id, driveId: entry.driveId ?? null });
+    return [200, JSON.stringify({ id: entry.id })];
+  }
+
+  function create(metadata: Record<string, unknown>): DriveEntry {
+    const id = `made-${entries.size}-${changes.length}`;
+    const at = new Date().toISOString();
+    const parents = (metadata.parents as string[]).map((each) => (each === "root" ? "my-drive" : each));
+    const entry = {
+      mimeType: "text/csv",
+      ...metadata,
+      parents,
+      id,
+      createdTime: at,
+      modifiedTime: at,
+    } as DriveEntry;
+    entries.set(id, entry);
+    changes.push({ id, driveId: null });
+    return entry;
+  }
+
+  /** A part of a resumable upload: 308 until the last one has come. */
+  function receive(request: IncomingMessage, response: ServerResponse, url: URL, body: Buffer): void {
+    const upload = uploads.get(url.searchParams.get("upload_id") ?? "");
+    if (!upload) return send(response, [404, fault(404, "notFound", "No such upload.")]);
+    const range = /^bytes (?:(\d+)-(\d+)|\*)\/(\d+|\*)$/.exec(request.headers["content-range"] ?? "");
+    if (!range) return send(response, [400, fault(400, "badRequest", "No range.")]);
+    const [, from, , total = "*"] = range;
+    if (from !== undefined && Number(from) === upload.received.length)
+      upload.received = Buffer.concat([upload.received, body]);
+    if (state.failsParts-- > 0) return send(response, [503, fault(503, "backendError", "Again.")]);
+    if (total !== String(upload.received.length)) {
+      const range: Record<string, string> =
+        upload.received.length > 0 ? { range: `bytes=0-${upload.received.length - 1}` } : {};
+      return void response.writeHead(308, range).end();
+    }
+    const entry = (upload.id ? find(upload.id) : undefined) ?? create(upload.metadata);
+    entry.content = new Uint8Array(upload.received);
+    entry.modifiedTime = new Date().toISOString();
+    changes.push({ id: entry.id, driveId: null });
+    const fields = "id,name,mimeType,size,md5Checksum,createdTime,modifiedTime,parents,trashed";
+    send(response, [200, JSON.stringify(shown(entry, fields))]);
   }
 
   /** Where the person goes back to: `iss` tells that Google answers. */
@@ -194,7 +272,7 @@ export async function startDrive() {
       header.kid === "key-1" &&
       claims.iss === EMAIL &&
       claims.aud === `${baseUrl}/token` &&
-      claims.scope === READ_SCOPE &&
+      [READ_SCOPE, WRITE_SCOPE].includes(claims.scope) &&
       claims.exp - claims.iat <= 3_600;
     const data = new TextEncoder().encode(`${head}.${body}`);
     return (
@@ -351,6 +429,11 @@ export async function startDrive() {
         changes.push({ id: entry.id, driveId: entry.driveId ?? null });
       }
     },
+    all: () => [...entries.values()],
+    /** The newest of that name. */
+    named: (name: string) => [...entries.values()].findLast((entry) => entry.name === name),
+    /** How many requests wanted to change something. */
+    writes: () => asked.filter(({ method, path }) => method !== "GET" && path !== "/token").length,
     /** Deletes for good, past the trash. */
     drop(id: string) {
       changes.push({ id, driveId: entries.get(id)?.driveId ?? null });

@@ -10,7 +10,7 @@ import { instant, many, profile } from "../support/klaviyo.ts";
 import { textOf } from "../support/link.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { s3Keys, startS3 } from "../support/s3.ts";
-import { minute, order } from "../support/shopify.ts";
+import { LASTING, minute, order } from "../support/shopify.ts";
 
 type Texts = Record<string, string>;
 
@@ -73,7 +73,7 @@ export const subjects: Record<string, () => Promise<Subject>> = {
       garbled: '"name":"',
       request: request("orders"),
       port: portOf(peer.baseUrl),
-      config: (port) => ({ shopDomain: peer.shop, baseUrl: local(port) }),
+      config: (port) => ({ shopDomain: peer.shop, apiVersion: LASTING, baseUrl: local(port) }),
       wrong: {
         "a wrong token": () => ({ credentials: { accessToken: "shpat_another_one" } }),
         "a token that was withdrawn": () => {

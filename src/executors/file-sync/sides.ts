@@ -85,7 +85,8 @@ export async function openTarget(
   if (connectionId === LAKE) return openLakeTarget(ctx, path);
   const { tree, link, title } = await openTree(ctx, connectionId, "write");
   const writes = tree?.writes;
-  if (!tree || !writes) throw new AppError("definition_invalid", readOnly(title));
+  const refusal = writes ? writes.refusal?.(link.config) : readOnly(title);
+  if (!tree || !writes || refusal) throw new AppError("definition_invalid", refusal ?? readOnly(title));
   const folder = folderOf(path);
   const at = (below: string) => `${folder}${below}`;
   return {

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { described, object, oneOf, optional, uuid } from "../../base/shape.ts";
 import type { Provider } from "../../providers/contract.ts";
 import { COMPRESSIONS, SAVE_FORMATS, type SqlJob } from "../../sql/contract.ts";
@@ -52,9 +53,9 @@ export function fileFaults({ connectionId, path, title, format, compression }: F
     : [];
 }
 
-/** Why a provider's files can't be written; null where they can. */
-export const writeRefusal = ({ tree, title }: Provider): string | null =>
-  tree?.writes ? null : `Files of ${title} can't be written.`;
+/** Why files can't be written with a connection; null where they can. */
+export const writeRefusal = ({ tree, title }: Provider, config: JsonObject): string | null =>
+  tree?.writes ? (tree.writes.refusal?.(config) ?? null) : `Files of ${title} can't be written.`;
 
 /**
  * Saves the rows as one file. At a connection it is there whole or not at all; an artifact comes with the run's completion.
@@ -104,7 +105,7 @@ const PACKED: Readonly<Record<string, { ending: string; mimeType: string }>> = {
 async function openTarget(ctx: RunContext, connectionId: string, path: string) {
   const { provider, link } = await ctx.openConnection(connectionId, "write");
   const writes = provider.tree?.writes;
-  const refusal = writeRefusal(provider);
+  const refusal = writeRefusal(provider, link.config);
   if (!writes || refusal !== null) throw new AppError("definition_invalid", refusal ?? "");
   const fault = writes.fault(link, path);
   if (fault !== null) throw new AppError("definition_invalid", `output.path: ${path} ${fault}.`);

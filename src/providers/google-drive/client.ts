@@ -20,24 +20,53 @@ export interface DriveRequest {
   /** Below `/drive/v3`. */
   path: string;
   query?: Readonly<Record<string, string>>;
+  /** GET by default. */
+  method?: "POST" | "PATCH";
+  /** Of a request that changes something. */
+  body?: JsonObject;
   /** The file or folder that it is about, for a person. */
   what: string;
   /** True while a person waits. */
   isHurried: boolean;
 }
 
-/**
- * The reply of one GET, when it is 2xx; a file's bytes have no limit of time. Waits and tries again as `callApi` has
- * it, and once with a new token where the kept one is refused. Throws what `refusal` says.
- */
-export async function getDrive(link: DriveLink, request: DriveRequest): Promise<EgressResponse> {
+/** The reply of one request below `/drive/v3`, as `askDrive` has it; a file's bytes have no limit of time. */
+export function getDrive(link: DriveLink, request: DriveRequest): Promise<EgressResponse> {
   const query = new URLSearchParams({ ...request.query, supportsAllDrives: "true" });
-  const url = `${baseOf(link.config)}/drive/v3${request.path}?${query}`;
+  const { what, isHurried, method = "GET", body } = request;
+  return askDrive(link, {
+    ...{ url: `${baseOf(link.config)}/drive/v3${request.path}?${query}`, method, what, isHurried },
+    headers: { accept: "*/*", ...(body ? { "content-type": "application/json" } : {}) },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+    isLong: isMedia(request),
+  });
+}
+
+/** One request, wherever Google takes it. */
+export interface DriveCall {
+  url: string;
+  method: "GET" | "POST" | "PATCH" | "PUT";
+  headers: Readonly<Record<string, string>>;
+  body?: string | Uint8Array<ArrayBuffer>;
+  what: string;
+  isHurried: boolean;
+  /** True where bytes may go to and fro for as long as they keep coming. */
+  isLong?: boolean;
+  /** A status that is an answer besides 2xx. */
+  accepts?: number;
+}
+
+/**
+ * The reply when it is 2xx. Waits and tries again as `callApi` has it, and once with a new token where the kept one is
+ * refused. Throws what `refusal` says.
+ */
+export async function askDrive(link: DriveLink, call: DriveCall): Promise<EgressResponse> {
   let refused: string | undefined;
   let used = "";
   let throttles = 0;
   const read = async (response: EgressResponse): Promise<Verdict<EgressResponse>> => {
-    if (response.status >= 200 && response.status < 300) return { kind: "value", value: response };
+    const { status } = response;
+    if ((status >= 200 && status < 300) || status === call.accepts) return { kind: "value", value: response };
     const fault = await faultOf(link, response);
     if (response.status === 401 && refused === undefined) {
       refused = used;
@@ -47,18 +76,21 @@ export async function getDrive(link: DriveLink, request: DriveRequest): Promise<
       const waitMs = FIRST_WAIT_MS * 2 ** throttles++ * (0.8 + Math.random() * 0.4);
       return { kind: "throttled", waitMs: fault.retryAfterMs ?? waitMs };
     }
-    return { kind: "failed", error: refusal(fault, request.what) };
+    return { kind: "failed", error: refusal(fault, call.what) };
   };
   return callApi(link, {
     system: SYSTEM,
-    isHurried: request.isHurried,
+    isHurried: call.isHurried,
     draws: () => [QUOTA],
     async send() {
       used = await driveToken(link, refused === undefined ? {} : { refused });
-      return link.egress.fetch(url, {
-        headers: { authorization: `Bearer ${used}`, accept: "*/*" },
+      return link.egress.fetch(call.url, {
+        method: call.method,
+        headers: { ...call.headers, authorization: `Bearer ${used}` },
+        ...(call.body === undefined ? {} : { body: call.body }),
         signal: link.signal,
-        ...(isMedia(request) ? { timeoutMs: 0, idleMs: QUIET_MS } : {}),
+        ...(call.accepts === undefined ? {} : { maxRedirects: 0 }), // 308 is Google's word for "go on"
+        ...(call.isLong ? { timeoutMs: 0, idleMs: QUIET_MS } : {}),
       });
     },
     read,

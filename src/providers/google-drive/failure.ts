@@ -60,7 +60,7 @@ export function refusal(fault: DriveFault, what: string): AppError {
     case "insufficientPermissions":
     case "ACCESS_TOKEN_SCOPE_INSUFFICIENT":
       return make(
-        "These credentials lack a scope: Google Drive asks for https://www.googleapis.com/auth/drive.readonly.",
+        "These credentials lack a scope: reading takes https://www.googleapis.com/auth/drive.readonly, writing https://www.googleapis.com/auth/drive. Sign in again, and let Weir have it.",
       );
     case "accessNotConfigured":
     case "SERVICE_DISABLED":

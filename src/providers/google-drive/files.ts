@@ -22,9 +22,9 @@ export interface DriveFile {
   target: { id: string; mimeType: string } | null;
 }
 
-const FOLDER = "application/vnd.google-apps.folder";
+export const FOLDER = "application/vnd.google-apps.folder";
 const SHORTCUT = "application/vnd.google-apps.shortcut";
-const FIELDS =
+export const FIELDS =
   "id,name,mimeType,size,md5Checksum,createdTime,modifiedTime,parents,trashed,driveId,shortcutDetails";
 const PAGE_SIZE = 1_000;
 
@@ -115,7 +115,7 @@ export async function listAll(link: DriveLink, listing: Listing): Promise<DriveF
 
 const quote = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 
-function readFile(value: Json): DriveFile {
+export function readFile(value: Json): DriveFile {
   const file: JsonObject = isObject(value) ? (value as JsonObject) : {};
   const { id, name, mimeType, size, parents, shortcutDetails: details } = file;
   if (typeof id !== "string" || typeof name !== "string" || typeof mimeType !== "string") {

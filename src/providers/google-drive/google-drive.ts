@@ -8,8 +8,9 @@ import { driveTree } from "./sync.ts";
 import { driveToken } from "./token.ts";
 import { browse, findPath, findRoot, itemOf } from "./tree.ts";
 import { driveSource } from "./walk.ts";
+import { writeItem } from "./write.ts";
 
-/** Google Drive by its API v3, My Drive and shared drives, read only. What is in the trash is not there. */
+/** Google Drive by its API v3, My Drive and shared drives. What is in the trash is not there. */
 export const googleDrive = defineProvider({
   id: "google_drive",
   title: "Google Drive",
@@ -44,6 +45,7 @@ export const googleDrive = defineProvider({
       if (target === null) throw new AppError("bad_request", "The path names the root, which is a folder.");
       return openFile(link, target);
     },
+    write: writeItem,
   },
 
   tree: driveTree,

@@ -7,10 +7,11 @@ import { recallOrWalk } from "./recall.ts";
 import { baseOf, type DriveLink } from "./shape.ts";
 import { findPath, isRootGone } from "./tree.ts";
 import { type Walked, walkDrive } from "./walk.ts";
+import { driveWrites } from "./write.ts";
 
 /**
- * Folders of Drive as a sync reads them; Google's own documents are exported. Of files of one name the oldest keeps it.
- * There is nothing to write with: credentials are asked for reading alone.
+ * Folders of Drive as a sync reads and writes them; Google's own documents are exported. Of files of one name the oldest
+ * keeps it.
  */
 export const driveTree: Tree<DriveLink> = {
   home: ({ config }) => `drive:${baseOf(config)}/${config.rootFolderId ?? "root"}/`,
@@ -37,6 +38,8 @@ export const driveTree: Tree<DriveLink> = {
     const found = await findFile(link, file.id, false);
     return found && fileOf(found, file.path);
   },
+
+  writes: driveWrites,
 
   async open(link, file) {
     const { modifiedTime, ...known } = details.get(file) ?? (await findAgain(link, file));

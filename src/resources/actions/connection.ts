@@ -46,8 +46,8 @@ export async function namedConnectionFaults(
     const fault = await connectionFault(tx, id, isOwn ? kind : undefined);
     if (fault) faults.push({ loc: fieldPath, ...fault });
     else {
-      const provider = await providerFor(tx, id);
-      const msg = provider ? refusal(provider) : null;
+      const named = await settingsFor(tx, id);
+      const msg = named ? refusal(named.provider, named.config) : null;
       if (msg) faults.push({ loc: fieldPath, msg, type: "value_error" });
     }
   }
@@ -66,7 +66,7 @@ export async function sourceFaults(
 ): Promise<Fault[]> {
   const check = kind && tx.executors[kind]?.checkSource;
   if (!check || !definition || Object.keys(definition).length === 0) return [];
-  const provider = connectionId ? await providerFor(tx, connectionId) : null;
+  const provider = (connectionId ? await settingsFor(tx, connectionId) : null)?.provider ?? null;
   return (provider || !connectionId ? check(definition, provider) : []).map(({ path, message }) => ({
     loc: [...loc, ...path],
     msg: message,
@@ -75,11 +75,15 @@ export async function sourceFaults(
 }
 
 /** Null where this version has no such provider. */
-async function providerFor(tx: WriteContext, id: string): Promise<Provider | null> {
+async function settingsFor(
+  tx: WriteContext,
+  id: string,
+): Promise<{ provider: Provider; config: JsonObject } | null> {
+  const { provider: name, definition, config } = connections;
   const [row] = await tx.db
-    .select({ provider: connections.provider, definition: connections.definition })
+    .select({ name, definition, config })
     .from(connections)
     .where(and(eq(connections.organizationId, tx.organizationId), eq(connections.id, id)));
-  if (row?.definition) return httpTemplateProvider(row.definition);
-  return tx.providers.get(row?.provider ?? "") ?? null;
+  const provider = row?.definition ? httpTemplateProvider(row.definition) : tx.providers.get(row?.name ?? "");
+  return row && provider ? { provider, config: row.config } : null;
 }

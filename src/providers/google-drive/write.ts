@@ -1,0 +1,165 @@
+import { AppError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { FileItem, Opened, Stamp, Tree } from "../contract.ts";
+import { readChunks } from "../files/streams.ts";
+import { getDrive, readDrive } from "./client.ts";
+import { isNative } from "./export.ts";
+import { type DriveFile, FIELDS, FOLDER, findFile, isFolder, listAll, readFile } from "./files.ts";
+import type { DriveLink } from "./shape.ts";
+import { findRoot, itemOf } from "./tree.ts";
+import { uploadFile } from "./upload.ts";
+
+/** A folder on the way to a file. */
+interface Parent {
+  id: string;
+  driveId: string | null;
+}
+
+/** Folders that were found or made, by path. */
+const known = new WeakMap<DriveLink, Map<string, Promise<Parent>>>();
+
+const MAX_NAME = 1_024;
+const READ_ONLY =
+  "This connection of Google Drive only reads: set access to write in its config, then sign in again.";
+
+/** Files are written by the path of their names; folders on the way are made. */
+export const driveWrites: NonNullable<Tree<DriveLink>["writes"]> = {
+  isFolderLike: false,
+
+  refusal: ({ access }) => (access === "write" ? null : READ_ONLY),
+
+  fault(_link, path) {
+    const long = namesOf(path).find((name) => name.length > MAX_NAME);
+    return long === undefined ? null : `a name in it has more than ${MAX_NAME} characters`;
+  },
+
+  async put(link, path, file, size): Promise<Stamp> {
+    const written = await writeFile(link, path, file, size);
+    return { version: written.md5 ?? `${written.modifiedTime}`, size: written.size ?? 0 };
+  },
+
+  async remove(link, path) {
+    refuseReadOnly(link);
+    const [names, name] = split(path);
+    const parent = await findParent(link, names);
+    const file = parent && (await findNamed(link, parent, name));
+    if (!file) return;
+    // into the trash, where its owner finds it for 30 days
+    const request = {
+      path: `/files/${encodeURIComponent(file.id)}`,
+      what: JSON.stringify(path),
+      isHurried: false,
+    };
+    const response = await getDrive(link, { ...request, method: "PATCH", body: { trashed: true } });
+    await response.body.cancel();
+  },
+};
+
+/** Writes one file that a person sends. Throws `payload_too_large`. */
+export async function writeItem(
+  link: DriveLink,
+  path: string,
+  bytes: ReadableStream<Uint8Array>,
+  maxBytes: number,
+): Promise<FileItem> {
+  let total = 0;
+  const counted = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      total += chunk.length;
+      if (total > maxBytes)
+        throw new AppError(
+          "payload_too_large",
+          `The file is larger than the ${maxBytes} bytes that are allowed.`,
+        );
+      controller.enqueue(chunk);
+    },
+  });
+  return itemOf(await writeFile(link, path, { bytes: bytes.pipeThrough(counted) }, null), "");
+}
+
+async function writeFile(
+  link: DriveLink,
+  path: string,
+  { bytes, contentType }: Opened,
+  size: number | null,
+): Promise<DriveFile> {
+  refuseReadOnly(link);
+  const [names, name] = split(path);
+  if (name === "") throw new AppError("bad_request", "The path names a folder, not a file.");
+  const stream = bytes instanceof Uint8Array ? new Blob([bytes]).stream() : bytes;
+  const parent = await makeParent(link, names);
+  const before = await findNamed(link, parent, name);
+  const metadata: JsonObject = before ? {} : { name, parents: [parent.id] };
+  const upload = {
+    ...{ id: before?.id ?? null, metadata, size, what: JSON.stringify(path) },
+    contentType: contentType ?? "application/octet-stream",
+  };
+  return uploadFile(link, upload, readChunks(stream, link.signal));
+}
+
+function refuseReadOnly(link: DriveLink): void {
+  if (link.config.access === "write") return;
+  throw new AppError("definition_invalid", READ_ONLY);
+}
+
+const namesOf = (path: string) => path.split("/").filter((name) => name !== "");
+
+function split(path: string): [folders: string[], name: string] {
+  const names = namesOf(path);
+  return [names.slice(0, -1), path.endsWith("/") ? "" : (names.at(-1) ?? "")];
+}
+
+/** The file of that name, of several the oldest; null where there is none. Google's own documents are none. */
+async function findNamed(link: DriveLink, parent: Parent, name: string): Promise<DriveFile | null> {
+  const files = await named(link, parent, name);
+  return files.find((file) => !isFolder(file) && file.target === null && !isNative(file.mimeType)) ?? null;
+}
+
+async function named(link: DriveLink, { id, driveId }: Parent, name: string): Promise<DriveFile[]> {
+  const files = await listAll(link, { folderId: id, driveId, name });
+  const age = (file: DriveFile) => `${file.createdTime ?? ""} ${file.id}`;
+  return files.filter((file) => file.name === name).sort((a, b) => (age(a) < age(b) ? -1 : 1));
+}
+
+async function findParent(link: DriveLink, names: readonly string[]): Promise<Parent | null> {
+  let parent: Parent = await findRoot(link, false);
+  for (const name of names) {
+    const folder = await findFolder(link, parent, name);
+    if (!folder) return null;
+    parent = folder;
+  }
+  return parent;
+}
+
+async function findFolder(link: DriveLink, parent: Parent, name: string): Promise<Parent | null> {
+  const folder = (await named(link, parent, name)).find(isFolder);
+  if (!folder) return null;
+  return folder.target ? findFile(link, folder.target.id, false) : folder;
+}
+
+/** The folder of these names, made where it is not there; one at a time, so that none is made twice. */
+function makeParent(link: DriveLink, names: readonly string[]): Promise<Parent> {
+  const folders = known.get(link) ?? new Map<string, Promise<Parent>>();
+  known.set(link, folders);
+  const path = names.join("/");
+  const made = folders.get(path) ?? make(link, names);
+  folders.set(path, made);
+  made.catch(() => folders.delete(path));
+  return made;
+}
+
+async function make(link: DriveLink, names: readonly string[]): Promise<Parent> {
+  const name = names.at(-1);
+  if (name === undefined) return findRoot(link, false);
+  const parent = await makeParent(link, names.slice(0, -1));
+  const found = await findFolder(link, parent, name);
+  if (found) return found;
+  const what = JSON.stringify(`/${names.join("/")}`);
+  const body = { name, mimeType: FOLDER, parents: [parent.id] };
+  const query = { fields: FIELDS };
+  const created = readFile(
+    await readDrive(link, { path: "/files", query, method: "POST", body, what, isHurried: false }),
+  );
+  // another process may have made one of that name meanwhile: the oldest is the one
+  return (await findFolder(link, parent, name)) ?? created;
+}
