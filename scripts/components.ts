@@ -52,6 +52,8 @@ interface PackageJson {
   name: string;
   version: string;
   license?: string | { type: string };
+  /** As older packages have it. */
+  licenses?: { type: string }[];
   author?: string | { name?: string };
   dependencies?: Record<string, string>;
 }
@@ -64,7 +66,7 @@ export function componentsOf(folders: Iterable<string>): Component[] {
   const found = new Map<string, Component>();
   for (const folder of folders) {
     const about = readPackage(folder);
-    const { name, version, license: said, dependencies = {} } = about;
+    const { name, version, license: said = about.licenses?.[0], dependencies = {} } = about;
     const license = typeof said === "object" ? said.type : said;
     if (!license) throw new Error(`${name} ${version} names no license.`);
     const text = textIn(folder) ?? standardText(about, license);

@@ -145,7 +145,8 @@ export const fillTables: BunPlugin = {
 
 /**
  * Stops the build when a native module other than DuckDB's would come along: it would need a plugin of its
- * own to be unpacked, and 10 MB. `@libsql/client` has one, `@libsql/client/http` has none.
+ * own to be unpacked, and 10 MB. `@libsql/client` has one, `@libsql/client/http` has none. `ssh2` does without those
+ * that it looks for, which only make it faster.
  */
 export const noOtherNative: BunPlugin = {
   name: "no-other-native",
@@ -153,6 +154,14 @@ export const noOtherNative: BunPlugin = {
     build.onResolve({ filter: /^libsql$|^@libsql\/(linux|darwin|win32)-/ }, ({ path, importer }) => {
       throw new Error(`${importer} imports ${path}: use @libsql/client/http, which has no native module`);
     });
+    build.onResolve({ filter: /^cpu-features$|sshcrypto\.node$/ }, ({ path }) => ({
+      path,
+      namespace: "left-out",
+    }));
+    build.onLoad({ filter: /./, namespace: "left-out" }, ({ path }) => ({
+      loader: "js",
+      contents: `throw new Error(${JSON.stringify(`${path} is not carried.`)});`,
+    }));
     build.onLoad({ filter: /\.node$/ }, ({ path }) => {
       if (basename(path) === "duckdb.node") return undefined;
       throw new Error(`${path} is a native module that the executable can't carry`);

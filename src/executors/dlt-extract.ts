@@ -44,6 +44,7 @@ export const dltExtract = defineExecutor({
     "postgres",
     "s3",
     "local_files",
+    "sftp",
     "shopify",
     "klaviyo",
     "google_drive",

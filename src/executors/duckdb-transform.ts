@@ -91,7 +91,7 @@ export const duckdbTransform = defineExecutor({
   title: "SQL transform",
   description:
     "Runs SQL over the lake's tables and writes the rows of its last SELECT to a dataset, a table of a database or a file, or gives them as its result.",
-  providers: ["s3", "local_files", "google_drive", "postgres", "mysql"],
+  providers: ["s3", "local_files", "google_drive", "sftp", "postgres", "mysql"],
   connections({ output, files }) {
     const id = isObject(output) ? output.connectionId : undefined;
     const sources = fileConnections(files);

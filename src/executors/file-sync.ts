@@ -34,7 +34,7 @@ export const fileSync = defineExecutor({
   title: "File sync",
   description:
     "Copies files between buckets, drives, folders and the lake: what is new and what has changed, each once. As a mirror it also deletes what the source no longer has.",
-  providers: ["s3", "google_drive", "local_files"],
+  providers: ["s3", "google_drive", "local_files", "sftp"],
   definition,
   result,
   writes({ destination }) {

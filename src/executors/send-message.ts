@@ -42,7 +42,7 @@ export const sendMessage = defineExecutor({
   inBulk: () => true,
   title: "Send a mail",
   description: "Sends a mail with files, by an SMTP connection or the installation's mail server.",
-  providers: ["smtp", "s3", "google_drive", "local_files"],
+  providers: ["smtp", "s3", "google_drive", "local_files", "sftp"],
   definition: Definition,
   result: object({
     messageId: Type.String(),

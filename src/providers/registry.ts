@@ -6,6 +6,7 @@ import { localFiles } from "./local-files/local-files.ts";
 import { mysql } from "./mysql/mysql.ts";
 import { postgres } from "./postgres/postgres.ts";
 import { s3 } from "./s3/s3.ts";
+import { sftp } from "./sftp/sftp.ts";
 import { shopify } from "./shopify/shopify.ts";
 import { smtp } from "./smtp/smtp.ts";
 
@@ -17,6 +18,7 @@ const all: readonly Provider[] = [
   mysql,
   postgres,
   s3,
+  sftp,
   shopify,
   smtp,
 ];

@@ -62,8 +62,7 @@ test("a folder is copied to a drive, once, and mirrored: what has gone lies in t
   expect(drive.named("a.csv")).toMatchObject({ id });
   expect(textOf("a.csv")).toBe("id\n1\n10\n");
 
-  const { rmSync } = await import("node:fs");
-  rmSync(`${source.place}/2026/11/c.csv`);
+  source.remove("2026/11/c.csv");
   expect(await copy.result()).toMatchObject({ deleted: 1 });
   expect(drive.named("c.csv")).toMatchObject({ trashed: true });
 });

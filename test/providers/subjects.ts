@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { ExtractRequest, Link, Provider } from "../../src/providers/contract.ts";
 import { providers } from "../../src/providers/registry.ts";
 import { sellerKeys, sellerOrder, startSeller } from "../peers/amazon-seller.ts";
@@ -11,6 +13,7 @@ import { textOf } from "../support/link.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { s3Keys, startS3 } from "../support/s3.ts";
 import { LASTING, minute, order } from "../support/shopify.ts";
+import { hasSshd, startSshd } from "../support/sshd.ts";
 
 type Texts = Record<string, string>;
 
@@ -60,6 +63,23 @@ const provider = (id: string): Provider => {
   if (!found) throw new Error(`There is no provider ${id}.`);
   return found;
 };
+
+async function openSftp(): Promise<Subject> {
+  const peer = await startSshd();
+  for (const name of ["a.csv", "b.csv"]) writeFileSync(join(peer.root, name), `id\n${"1\n".repeat(50_000)}`);
+  const { user, hostKey, privateKey, root } = peer;
+  return {
+    ...{ provider: provider("sftp"), isHttp: false, heals: false, credentials: { user, privateKey } },
+    request: request("*.csv"),
+    port: peer.port,
+    config: (port) => ({ host: "127.0.0.1", port, hostKey, root }),
+    wrong: {
+      "a stranger's key": () => ({ credentials: { user, privateKey: peer.strangerKey } }),
+      "a wrong password": () => ({ credentials: { user, password: "a wrong password" } }),
+    },
+    [Symbol.asyncDispose]: () => peer[Symbol.asyncDispose](),
+  };
+}
 
 /** Each provider that takes credentials, by its id. */
 export const subjects: Record<string, () => Promise<Subject>> = {
@@ -111,6 +131,8 @@ export const subjects: Record<string, () => Promise<Subject>> = {
       [Symbol.asyncDispose]: () => peer[Symbol.asyncDispose](),
     };
   },
+
+  ...(hasSshd ? { sftp: openSftp } : {}),
 
   async klaviyo() {
     const peer = await startKlaviyo();

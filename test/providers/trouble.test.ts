@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { AppError } from "../../src/base/errors.ts";
 import { providers } from "../../src/providers/registry.ts";
+import { hasSshd } from "../support/sshd.ts";
 import { startTrouble, TROUBLES } from "../support/trouble.ts";
 import { linkOf, readAll, type Subject, subjects } from "./subjects.ts";
 
@@ -20,7 +21,7 @@ const outcome = (work: Promise<string[]>) =>
 
 test("every provider of data that asks for credentials has a peer here", () => {
   const asking = [...providers.values()]
-    .filter(({ id, mail }) => id !== "local_files" && mail === undefined)
+    .filter(({ id, mail }) => id !== "local_files" && mail === undefined && (id !== "sftp" || hasSshd))
     .map(({ id }) => id);
   expect(Object.keys(subjects).sort()).toEqual(asking.sort());
 });

@@ -89,7 +89,7 @@ describe("creating a connection", () => {
     const unknown = await started.owner("POST", CONNECTIONS, database({ provider: "oracle" }));
     expect(faultsOf(unknown)).toEqual(["body.provider enum"]);
     expect(unknown.body.detail[0].msg).toContain(
-      "'klaviyo', 'local_files', 'mysql', 'postgres', 's3', 'shopify'",
+      "'klaviyo', 'local_files', 'mysql', 'postgres', 's3', 'sftp', 'shopify'",
     );
     expect((await started.owner("GET", CONNECTIONS)).body.total).toBe(1);
   });
@@ -629,6 +629,7 @@ test("each provider is described with the JSON Schemas of its config and credent
     "mysql",
     "postgres",
     "s3",
+    "sftp",
     "shopify",
     "smtp",
   ]);

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { startData } from "../data/place.ts";
 import { connect } from "./connections.ts";
@@ -28,6 +28,7 @@ export async function folder(data: Data) {
       mkdirSync(dirname(join(place, path)), { recursive: true });
       writeFileSync(join(place, path), content);
     },
+    remove: (path: string) => rmSync(join(place, path)),
     /** Path and content of all that lies there. */
     all(below = ""): Record<string, string> {
       const found = readdirSync(join(place, below), { recursive: true, encoding: "utf8" }).sort();

@@ -6,7 +6,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Ids } from "../../base/ids.ts";
 import { keyIdOf } from "../../crypto/secretbox.ts";
 import { keyInFile } from "../../folder.ts";
-import { PARTS_FOLDER } from "../../providers/local-files/paths.ts";
+import { PARTS_FOLDER } from "../../providers/files/paths.ts";
 import { backup as copyDatabase } from "../../store/backup.ts";
 import { storeFault } from "../../store/faults.ts";
 import { version } from "../../version.ts";

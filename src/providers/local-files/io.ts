@@ -5,8 +5,9 @@ import { type Static, Type as t } from "@sinclair/typebox";
 import { syncFolder } from "../../base/disk.ts";
 import { AppError } from "../../base/errors.ts";
 import type { Link } from "../contract.ts";
+import { noSuchPath, PARTS_FOLDER, splitPath } from "../files/paths.ts";
 import { readChunks } from "../files/streams.ts";
-import { absentAsNull, findInside, makeInside, noSuchPath, PARTS_FOLDER, splitPath } from "./paths.ts";
+import { absentAsNull, findInside, makeInside } from "./paths.ts";
 
 const READ_BYTES = 262_144;
 

@@ -1,17 +1,11 @@
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { AppError } from "../../base/errors.ts";
 import type { FileItem, FilePage } from "../contract.ts";
 import { mimeTypeOf } from "../files/file-kinds.ts";
-import { absentAsNull, isInside, PARTS_FOLDER } from "./paths.ts";
-
-const PAGE_ITEMS = 1_000;
-
-interface Name {
-  name: string;
-  folder: boolean;
-}
+import { compareNames, type Name, pageOf } from "../files/name-pages.ts";
+import { PARTS_FOLDER } from "../files/paths.ts";
+import { absentAsNull, isInside } from "./paths.ts";
 
 /** Folders first, then files, by name; what is neither, or leads out of `root`, is left out. */
 export async function listFolder(
@@ -20,19 +14,13 @@ export async function listFolder(
   parts: readonly string[],
   pageToken?: string,
 ): Promise<FilePage> {
-  const cursor = pageToken === undefined ? null : readToken(pageToken);
-  const names = (await readNames(root, folder)).sort(
-    (a, b) => Number(b.folder) - Number(a.folder) || compareNames(a.name, b.name),
-  );
-  const start = cursor === null ? 0 : names.findIndex((each) => isAfter(each, cursor));
-  const page = start < 0 ? [] : names.slice(start, start + PAGE_ITEMS);
+  const { page, nextPageToken } = pageOf(await readNames(root, folder), pageToken);
   const items: FileItem[] = [];
   for (const { name } of page) {
     const item = await describe(join(folder, name), [...parts, name]);
     if (item) items.push(item);
   }
-  const last = page.at(-1);
-  return last && start + PAGE_ITEMS < names.length ? { items, nextPageToken: writeToken(last) } : { items };
+  return nextPageToken === undefined ? { items } : { items, nextPageToken };
 }
 
 /** The paths of all files below `folder` that start with `prefix`, in order of bytes; linked folders are not entered. */
@@ -92,26 +80,4 @@ export async function describe(real: string, parts: readonly string[]): Promise<
     size: folder ? null : found.size,
     modifiedAt: found.mtime.toISOString(),
   };
-}
-
-const compareNames = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
-
-const isAfter = (each: Name, cursor: Name): boolean =>
-  each.folder === cursor.folder ? compareNames(each.name, cursor.name) > 0 : cursor.folder;
-
-const writeToken = ({ folder, name }: Name) =>
-  Buffer.from(JSON.stringify([folder, name])).toString("base64url");
-
-function readToken(token: string): Name {
-  const fault = (cause?: unknown) =>
-    new AppError("bad_request", "The page token is not one that was given here.", { cause });
-  let value: unknown;
-  try {
-    value = JSON.parse(Buffer.from(token, "base64url").toString("utf8"));
-  } catch (cause) {
-    throw fault(cause);
-  }
-  const [folder, name] = Array.isArray(value) ? (value as unknown[]) : [];
-  if (typeof folder !== "boolean" || typeof name !== "string") throw fault();
-  return { folder, name };
 }

@@ -1,6 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { defineProvider } from "../contract.ts";
 import { extractFiles } from "../files/file-extract.ts";
+import { noSuchPath, splitPath } from "../files/paths.ts";
 import { toStream } from "../files/streams.ts";
 import {
   findRoot,
@@ -13,7 +14,7 @@ import {
   writeFile,
 } from "./io.ts";
 import { describe, listFolder, walkFiles } from "./list.ts";
-import { findInside, noSuchPath, splitPath, translated } from "./paths.ts";
+import { findInside, translated } from "./paths.ts";
 import { localTree } from "./tree.ts";
 
 /** A folder of the organization on this machine. No path leads out of it, symbolic links neither. */

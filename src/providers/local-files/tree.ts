@@ -3,10 +3,11 @@ import { lstat, rm, stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import type { Stamp, Tree, TreeFile } from "../contract.ts";
+import { noSuchPath, splitPath } from "../files/paths.ts";
 import { changedFile, exactly, toStream } from "../files/streams.ts";
 import { findRoot, type LocalLink, openFile, readHandle, writeFile } from "./io.ts";
 import { walkFiles } from "./list.ts";
-import { absentAsNull, findInside, noSuchPath, splitPath, translated } from "./paths.ts";
+import { absentAsNull, findInside, translated } from "./paths.ts";
 
 /** Whole folders of this machine, for syncs. A file is another one when its size, its time or its place on the disk is. */
 export const localTree: Tree<LocalLink> = {

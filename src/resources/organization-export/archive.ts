@@ -8,7 +8,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import { tarEnd, tarHeader, tarPadding } from "../../base/tar.ts";
 import { type Context, write } from "../../context.ts";
-import { PARTS_FOLDER } from "../../providers/local-files/paths.ts";
+import { PARTS_FOLDER } from "../../providers/files/paths.ts";
 import { version } from "../../version.ts";
 import { artifacts } from "../artifacts/table.ts";
 import { lakeFiles, lakeTables } from "../datasets/table.ts";

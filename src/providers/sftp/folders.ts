@@ -1,0 +1,119 @@
+import { AppError } from "../../base/errors.ts";
+import type { FileItem, TreeFile } from "../contract.ts";
+import { mimeTypeOf } from "../files/file-kinds.ts";
+import { compareNames, type Name } from "../files/name-pages.ts";
+import { PARTS_FOLDER } from "../files/paths.ts";
+import type { Session } from "./session.ts";
+
+/** What is known of a file or folder. */
+export interface Entry extends Name {
+  size: number;
+  /** Milliseconds; SFTP knows whole seconds. */
+  modifiedMs: number;
+}
+
+type Stats = NonNullable<Awaited<ReturnType<Session["stat"]>>>;
+
+const isInside = (root: string, real: string): boolean =>
+  real === root || real.startsWith(root.endsWith("/") ? root : `${root}/`);
+
+export const join = (folder: string, name: string): string =>
+  folder.endsWith("/") ? `${folder}${name}` : `${folder}/${name}`;
+
+/** The real path of what lies at `parts` below the root; null where nothing does. Throws `forbidden` where a link leads out. */
+export async function findInside(session: Session, parts: readonly string[]): Promise<string | null> {
+  const real = await session.realpath(parts.reduce(join, session.root));
+  if (real === null || (await session.stat(real)) === null) return null; // some servers resolve what is not there
+  if (isInside(session.root, real)) return real;
+  throw new AppError(
+    "forbidden",
+    `${JSON.stringify(`/${parts.join("/")}`)} leads out of the connection's folder.`,
+    {
+      details: { rule: "outside_root" },
+    },
+  );
+}
+
+/** The folder at `parts`, made where it is absent. Throws `conflict` over a file. */
+export async function makeInside(session: Session, parts: readonly string[]): Promise<string> {
+  let folder = session.root;
+  for (const [index, part] of parts.entries()) {
+    const shown = parts.slice(0, index + 1);
+    let found = await findInside(session, shown);
+    if (found === null) {
+      const made = join(folder, part);
+      await session.makeFolder(made).catch(async (error: unknown) => {
+        if ((await session.stat(made)) === null) throw error; // else another has made it meanwhile
+      });
+      found = await findInside(session, shown);
+    }
+    if (found === null || !(await session.stat(found))?.isDirectory())
+      throw new AppError("conflict", `${JSON.stringify(`/${shown.join("/")}`)} is a file, not a folder.`);
+    folder = found;
+  }
+  return folder;
+}
+
+/** What lies in a folder: folders and files, and what links lead to inside of the root. Links to folders are left out of `isWalk`. */
+export async function readFolder(session: Session, folder: string, isWalk: boolean): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for (const { filename: name, attrs } of (await session.list(folder)) ?? []) {
+    if (name === "." || name === ".." || name === PARTS_FOLDER) continue;
+    const stats = attrs.isSymbolicLink() ? await behind(session, join(folder, name)) : attrs;
+    if (stats === null || (isWalk && attrs.isSymbolicLink() && stats.isDirectory())) continue;
+    const entry = entryOf(name, stats);
+    if (entry) entries.push(entry);
+  }
+  return entries;
+}
+
+async function behind(session: Session, link: string): Promise<Stats | null> {
+  const real = await session.realpath(link);
+  return real === null || !isInside(session.root, real) ? null : session.stat(real);
+}
+
+/** Null for what is neither file nor folder. */
+export function entryOf(name: string, stats: Stats): Entry | null {
+  const folder = stats.isDirectory();
+  if (!folder && !stats.isFile()) return null;
+  return { name, folder, size: stats.size, modifiedMs: stats.mtime * 1000 };
+}
+
+/** All files below a folder whose path starts with `prefix`, in order of bytes; linked folders are not entered. */
+export async function* walk(
+  session: Session,
+  folder: string,
+  prefix: string,
+  above = "",
+): AsyncGenerator<{ path: string; entry: Entry }> {
+  const entries = (await readFolder(session, folder, true)).map((entry) => ({
+    entry,
+    path: `${above}${entry.name}${entry.folder ? "/" : ""}`,
+  }));
+  entries.sort((a, b) => compareNames(a.path, b.path));
+  for (const { entry, path } of entries) {
+    if (!path.startsWith(prefix) && !(entry.folder && prefix.startsWith(path))) continue;
+    if (entry.folder) yield* walk(session, join(folder, entry.name), prefix, path);
+    else yield { path, entry };
+  }
+}
+
+export const itemOf = (parts: readonly string[], { folder, size, modifiedMs }: Entry): FileItem => ({
+  id: `/${parts.join("/")}`,
+  name: parts.at(-1) ?? "/",
+  kind: folder ? "folder" : "file",
+  mimeType: folder ? null : mimeTypeOf(parts.at(-1) ?? ""),
+  size: folder ? null : size,
+  modifiedAt: new Date(modifiedMs).toISOString(),
+});
+
+export const treeFileOf = (id: string, path: string, entry: Entry): TreeFile => ({
+  id,
+  path,
+  size: entry.size,
+  modifiedAt: new Date(entry.modifiedMs).toISOString(),
+  version: versionOf(entry),
+  hash: null,
+});
+
+export const versionOf = ({ size, modifiedMs }: Entry): string => `${size}-${modifiedMs}`;

@@ -1,0 +1,47 @@
+import { type Static, Type as t } from "@sinclair/typebox";
+import type { Link } from "../contract.ts";
+import { HOST, HostKey } from "../ssh/shape.ts";
+
+export const SftpConfig = t.Object(
+  {
+    host: t.String({ minLength: 1, maxLength: 253, pattern: HOST, description: "Host name or address." }),
+    port: t.Optional(t.Integer({ minimum: 1, maximum: 65_535, default: 22 })),
+    hostKey: HostKey,
+    root: t.Optional(
+      t.String({
+        minLength: 1,
+        maxLength: 1_024,
+        pattern: "^[^\\x00-\\x1f\\x7f]+$",
+        description:
+          "The folder that is the connection's root; no path leads out of it. Default: where a login begins.",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const SftpCredentials = t.Object(
+  {
+    user: t.String({ minLength: 1, maxLength: 255 }),
+    password: t.Optional(t.String({ maxLength: 4_096, format: "password" })),
+    privateKey: t.Optional(
+      t.String({
+        maxLength: 32_768,
+        format: "password",
+        description: "In OpenSSH's or PEM form, whole, with its BEGIN and END lines.",
+      }),
+    ),
+    passphrase: t.Optional(
+      t.String({
+        maxLength: 4_096,
+        format: "password",
+        description: "Of the private key, where it has one.",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type SftpConfig = Static<typeof SftpConfig>;
+export type SftpCredentials = Static<typeof SftpCredentials>;
+
+export type SftpLink = Link<SftpConfig, SftpCredentials>;

@@ -1,0 +1,29 @@
+import { Type as t } from "@sinclair/typebox";
+
+/** A host name or an address. */
+export const HOST = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\\.?$|^\\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\\]?$";
+
+export const HostKey = t.String({
+  minLength: 1,
+  maxLength: 4_096,
+  pattern:
+    "^(SHA256:[A-Za-z0-9+/]{43}=?|(\\S+ )?(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/]+={0,2}( .*)?)$",
+  description:
+    "The server's public key as a line of known_hosts or of its .pub file, or its fingerprint such as SHA256:…; `ssh-keyscan HOST` tells it. Nothing is sent to a server with another one.",
+});
+
+/** An SSH server, and whose account is used there. */
+export interface SshServer {
+  host: string;
+  port: number;
+  user: string;
+  /** As `HostKey` has it. */
+  hostKey: string;
+}
+
+/** What the account is proved by. */
+export interface SshKeys {
+  password?: string | undefined;
+  privateKey?: string | undefined;
+  passphrase?: string | undefined;
+}

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { CONNECTIONS, connect } from "../support/connections.ts";
+import { hasSshd, startSshd, type TestSshd } from "../support/sshd.ts";
+import { folder, sync } from "../support/sync.ts";
+import { startData } from "./place.ts";
+
+setDefaultTimeout(120_000);
+
+describe.skipIf(!hasSshd)("files of an SSH server", () => {
+  let data: Awaited<ReturnType<typeof startData>>;
+  let sshd: TestSshd;
+  beforeAll(async () => {
+    data = await startData();
+    sshd = await startSshd();
+  });
+  afterAll(async () => {
+    await data?.[Symbol.asyncDispose]();
+    await sshd?.[Symbol.asyncDispose]();
+  });
+
+  let count = 0;
+  /** A connection to a folder of its own. */
+  async function open(more: { config?: object; credentials?: object } = {}) {
+    const root = join(sshd.root, `place-${++count}`);
+    mkdirSync(root);
+    const { id } = await connect(data.owner, {
+      ...{ name: `Drop ${count}`, provider: "sftp" },
+      config: { host: "127.0.0.1", port: sshd.port, hostKey: sshd.hostKey, root, ...more.config },
+      credentials: { user: sshd.user, privateKey: sshd.privateKey, ...more.credentials },
+    });
+    return { id: id as string, root, at: `${CONNECTIONS}/${id}` };
+  }
+  const verify = async ({ at }: { at: string }) => (await data.owner("POST", `${at}/verify`)).body;
+
+  test("are verified by a key, also one with a passphrase, and by each way to know the host", async () => {
+    const fingerprint = `SHA256:${new Bun.CryptoHasher("sha256")
+      .update(Buffer.from(sshd.rsaHostKey.split(" ")[1] ?? "", "base64"))
+      .digest("base64")
+      .replace(/=+$/, "")}`;
+    for (const hostKey of [sshd.hostKey, sshd.rsaHostKey, `files.example.com ${sshd.hostKey}`, fingerprint])
+      expect(await verify(await open({ config: { hostKey } }))).toMatchObject({ status: "active" });
+    expect(await verify(await open({ credentials: sshd.guarded }))).toMatchObject({ status: "active" });
+  });
+
+  test("are not asked for at a server with another host key, which is told", async () => {
+    const other = await startSshd();
+    const { hostKey } = other;
+    await other[Symbol.asyncDispose]();
+    const { status, verificationError } = await verify(await open({ config: { hostKey } }));
+    expect(status).toBe("error");
+    expect(verificationError).toContain("another host key");
+    expect(verificationError).toMatch(/SHA256:[A-Za-z0-9+/]{43}\. Nothing was sent/);
+  });
+
+  test("say what is wrong: the key, the passphrase, the folder, a missing credential", async () => {
+    const why = async (more: Parameters<typeof open>[0]) =>
+      (await verify(await open(more))).verificationError;
+    expect(await why({ credentials: { privateKey: sshd.strangerKey } })).toContain("refuses");
+    expect(await why({ credentials: { ...sshd.guarded, passphrase: "another" } })).toContain("can't be read");
+    expect(await why({ config: { root: "/nowhere" } })).toContain("There is no folder \"/nowhere\"");
+    const body = {
+      ...{ name: "No key", provider: "sftp", credentials: { user: "ada" } },
+      config: { host: "127.0.0.1", hostKey: sshd.hostKey },
+    };
+    const refused = await data.owner("POST", CONNECTIONS, body);
+    expect(refused.body.detail).toMatchObject([{ loc: ["body", "credentials", "password"] }]);
+  });
+
+  test("are listed, uploaded, and read into a table; nothing leads out of the root", async () => {
+    const place = await open();
+    mkdirSync(join(place.root, "in"));
+    writeFileSync(join(place.root, "in", "orders.csv"), "id,total\n1,2.50\n2,3\n");
+    writeFileSync(join(place.root, "in", "more.jsonl"), '{"id":3,"total":4}\n');
+    symlinkSync("/etc/passwd", join(place.root, "passwd.csv"));
+    symlinkSync(join(place.root, "in", "orders.csv"), join(place.root, "linked.csv"));
+    const list = async (path: string) => (await data.owner("GET", `${place.at}/files?path=${path}`)).body;
+    expect(
+      (await list("/")).items.map(({ name, kind }: { name: string; kind: string }) => [name, kind]),
+    ).toEqual([
+      ["in", "folder"],
+      ["linked.csv", "file"],
+    ]);
+    expect((await list("/in")).items).toMatchObject([
+      { name: "more.jsonl" },
+      { name: "orders.csv", size: 20 },
+    ]);
+    expect((await data.owner("GET", `${place.at}/files?path=/in/../..`)).status).toBe(400);
+    expect((await data.owner("GET", `${place.at}/files/preview?path=/passwd.csv`)).status).toBe(403);
+
+    const uploaded = await fetch(`${data.app.origin}${place.at}/files?path=/in/new/late.csv`, {
+      method: "PUT",
+      headers: { authorization: `Bearer ${data.app.token}`, "content-type": "application/octet-stream" },
+      body: "id,total\n9,1\n",
+    });
+    expect(uploaded.status).toBe(201);
+    expect(readFileSync(join(place.root, "in/new/late.csv"), "utf8")).toBe("id,total\n9,1\n");
+    expect(readdirSync(join(place.root, ".weir-parts"))).toEqual([]);
+
+    const extract = await data.extract(place.id, {
+      dataset: "dropped",
+      resources: [{ spec: "in/**/*.csv" }],
+    });
+    expect(await extract.result()).toMatchObject({ rows: 3, warnings: [] });
+  });
+
+  test("are copied there and back, each once, and deleted by a mirror", async () => {
+    const source = await folder(data);
+    source.put("a.txt", "one");
+    source.put("deep/er/b.txt", "two");
+    const large = Buffer.from(crypto.getRandomValues(new Uint8Array(60_000)));
+    source.put("large.bin", Buffer.concat(Array.from({ length: 350 }, () => large))); // 20 MiB
+    const place = await open();
+    const there = await sync(data, {
+      source: { connectionId: source.id },
+      destination: { connectionId: place.id, path: "/copy" },
+      mode: "mirror",
+    });
+    expect(await there.result()).toMatchObject({ copied: 3, failed: [] });
+    expect(await there.result()).toMatchObject({ copied: 0, skipped: 3 });
+    const target = await folder(data);
+    const back = await sync(data, {
+      source: { connectionId: place.id, path: "/copy" },
+      destination: { connectionId: target.id, path: "/" },
+    });
+    expect(await back.result()).toMatchObject({ copied: 3, failed: [] });
+    expect(target.all()).toEqual(source.all());
+    source.remove("a.txt");
+    expect(await there.result()).toMatchObject({ deleted: 1 });
+    expect(readdirSync(join(place.root, "copy")).sort()).toEqual(["deep", "large.bin"]);
+  });
+
+  test("are out of reach where the operator does not allow the address", async () => {
+    await using closed = await startData({ env: { WEIR_EGRESS_ALLOW: "" } });
+    const { id } = await connect(closed.owner, {
+      ...{ name: "Closed", provider: "sftp" },
+      config: { host: "127.0.0.1", port: sshd.port, hostKey: sshd.hostKey },
+      credentials: { user: sshd.user, privateKey: sshd.privateKey },
+    });
+    const { body } = await closed.owner("POST", `${CONNECTIONS}/${id}/verify`);
+    expect(body.verificationError).toContain("WEIR_EGRESS_ALLOW");
+  });
+});
