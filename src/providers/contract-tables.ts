@@ -18,7 +18,7 @@ export interface NamedResource {
   name: string;
   /** What the source itself calls it. */
   readonly spec: string;
-  endpoint?: JsonObject;
+  readonly endpoint: JsonObject;
   primaryKey?: string[];
   incremental?: { cursorField: string; initialValue?: Json; lagSeconds?: number; endValue?: Json };
 }

@@ -34,7 +34,7 @@ const RESOURCES = [
   {
     name: "chosen",
     spec: "/{{config.list}}",
-    endpoint: { dataPath: "results", paginator: { type: "page" } },
+    endpoint: { params: { of: "{{config.list}}" }, dataPath: "results", paginator: { type: "page" } },
   },
 ];
 const templateOf = (http: object) => ({
@@ -156,6 +156,7 @@ describe("an extract that names a resource of its connection's template", () => 
       { connectionId: fair.id },
     );
     expect(chosen.result.tables[0]).toMatchObject({ table: "chosen", rows: 2 });
+    expect(peer.asked.at(-1)?.parameters.get("of")).toBe("pages");
   });
 
   test("needs a key for a merge where neither it nor the template has one", async () => {
@@ -252,6 +253,11 @@ const refused: [string, object, string][] = [
   ["no requests at all", { requestsPerMinute: 0 }, "requestsPerMinute"],
   ["a name that is none", { resources: [{ name: "Orders", spec: "/orders" }] }, "resources.0.name"],
   ["a name twice", { resources: [1, 2].map(() => ({ name: "a", spec: "/a" })) }, "resources.1.name"],
+  [
+    "credentials in a parameter",
+    { resources: [{ name: "a", spec: "/a", endpoint: { params: { b: "{{credentials.token}}" } } }] },
+    "resources.0.endpoint.params.b",
+  ],
   ["a spec that is no path", { resources: [{ name: "a", spec: "a" }] }, "resources.0.spec"],
   [
     "a spec beside its template that climbs",
@@ -264,9 +270,9 @@ const refused: [string, object, string][] = [
     "resources.0.spec",
   ],
   [
-    "a template in an endpoint",
-    { resources: [{ name: "a", spec: "/a", endpoint: { params: { b: "{{config.list}}" } } }] },
-    "resources.0.endpoint.params.b",
+    "a template in a path to rows",
+    { resources: [{ name: "a", spec: "/a", endpoint: { dataPath: "{{config.list}}" } }] },
+    "resources.0.endpoint.dataPath",
   ],
   [
     "no JMESPath",

@@ -42,7 +42,8 @@ function put(target: Record<string, unknown>, names: readonly string[], value: u
   const [head = "", ...rest] = names;
   if (rest.length === 0) target[head] = value;
   else {
-    if (typeof target[head] !== "object" || target[head] === null) target[head] = {};
+    if (typeof target[head] !== "object" || target[head] === null)
+      target[head] = /^\d+$/.test(rest[0] ?? "") ? [] : {};
     put(target[head] as Record<string, unknown>, rest, value);
   }
 }
@@ -53,7 +54,8 @@ const at = (value: unknown, names: readonly string[]): unknown =>
 /** A reply's value in which `dataPath` finds the rows. */
 function around(dataPath: string | undefined, rows: readonly Row[]): unknown {
   if (dataPath === undefined || dataPath === "@") return rows;
-  const [, list = "", rest = ""] = /^(.*?)(?:\[\](.*))?$/s.exec(dataPath) ?? [];
+  const bare = dataPath.replace(/\((.*) \|\| `\[\]`\)/, "$1");
+  const [, list = "", rest = ""] = /^(.*?)(?:\[\*?\](.*))?$/s.exec(bare) ?? [];
   const items = rest.startsWith(".{")
     ? rows.map((row) => [...rest.matchAll(/(\w+): \[(\d+)\]/g)].map(([, name = ""]) => row[name] ?? null))
     : rest.startsWith(".")
@@ -107,7 +109,9 @@ export class DescribedService {
     const cursor = instantOf((this.#rows.get(name) ?? [])[n - 1]?.[incremental?.cursorField ?? ""]);
     const day = 24 * HOUR;
     const isDate = endpoint?.incremental?.format === "date";
-    return instantOf(since) === (isDate ? Math.floor(cursor / day) * day : cursor);
+    const isNumber = endpoint?.incremental?.format === "epoch_ms";
+    const from = cursor - (incremental?.lagSeconds ?? 0) * (isNumber ? 1 : 1000);
+    return instantOf(since) === (isDate ? Math.floor(from / day) * day : from);
   }
 
   /** Ends every access token, as time does. */
@@ -189,9 +193,11 @@ export class DescribedService {
       request.path === wanted.pathname &&
       [...wanted.searchParams].every(([name, value]) => request.query.get(name) === value);
     if (!isSame || (body && !Bun.deepEquals(body, request.body))) return null;
-    // Where a resource has the same path, what it asks for differs in its parameters.
-    const isResource = this.resources.some((each) => this.#isFor(each, request) && hasPages(each));
-    return isResource && request.query.size > wanted.searchParams.size ? null : { value: { ok: true } };
+    // Where a resource has the same path, what it asks for differs in its parameters, or all comes at once.
+    const resource = this.resources.find((each) => this.#isFor(each, request));
+    if (!resource) return { value: { ok: true } };
+    if (!hasPages(resource)) return this.#page(resource, request);
+    return request.query.size > wanted.searchParams.size ? null : { value: { ok: true } };
   }
 
   /** The path behind the base address that each request has. */
@@ -205,14 +211,11 @@ export class DescribedService {
     if (method !== (endpoint.method ?? "GET") || path !== this.#root() + this.#fill(spec, encodeURIComponent))
       return false;
     const isSet = ([name, value]: [string, unknown]) => {
-      const wanted = [value].flat().map(String);
+      const wanted = [value].flat().map((text) => this.#fill(String(text)));
       return value === null || Bun.deepEquals(query.getAll(name), wanted);
     };
-    const own = Object.entries(endpoint.body ?? {}).filter(([name]) => name !== "variables");
-    return (
-      Object.entries(endpoint.params ?? {}).every(isSet) &&
-      own.every(([name, value]) => Bun.deepEquals(body?.[name], value))
-    );
+    const wanted = JSON.parse(this.#fill(JSON.stringify(endpoint.body ?? {})));
+    return Object.entries(endpoint.params ?? {}).every(isSet) && holds(body ?? {}, wanted);
   }
 
   #page(resource: Resource, request: Asked): Reply {
@@ -233,6 +236,9 @@ export class DescribedService {
     const size = Number(asksSize ?? 3);
     const start = startOf(rows, size, paginator, given, request);
     const page = rows.slice(start, start + size);
+    const [end] = "stopOnStatus" in paginator ? (paginator.stopOnStatus ?? []) : [];
+    if (page.length === 0 && start > 0 && end !== undefined)
+      return { status: end, value: { message: "No more." } };
     const next = start + page.length;
     const hasMore = next < rows.length;
     const value = around(dataPath, page);
@@ -303,6 +309,13 @@ export class DescribedService {
     const refresh = this.#refreshToken === null ? {} : { refresh_token: this.#refreshToken };
     return { value: { access_token: token, token_type: "Bearer", expires_in: 3600, ...refresh } };
   }
+}
+
+/** Whether a body has all that it has to have, whatever else is in it. */
+function holds(given: unknown, wanted: unknown): boolean {
+  if (typeof wanted !== "object" || wanted === null || Array.isArray(wanted))
+    return Bun.deepEquals(given, wanted);
+  return Object.entries(wanted).every(([name, value]) => holds((given as Row | null)?.[name], value));
 }
 
 const hasPages = ({ endpoint }: Resource) => (endpoint?.paginator?.type ?? "none") !== "none";

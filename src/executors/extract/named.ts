@@ -19,7 +19,7 @@ export function withNamed(
     if (!found) return resource;
     const { primaryKey, incremental, endpoint, name, spec } = found;
     const own = { name, ...(primaryKey && { primaryKey }), ...(incremental && { incremental }) };
-    return { ...own, ...(endpoint && { endpoint }), ...resource, spec };
+    return { ...own, endpoint, ...resource, spec };
   });
 }
 

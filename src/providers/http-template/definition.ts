@@ -5,7 +5,7 @@ import { schemaFaults } from "../../base/json-schema.ts";
 import { jsonObject, map, object, oneOf, optional } from "../../base/shape.ts";
 import { pathsOf, readPieces, type Template } from "../../base/template-grammar.ts";
 import { RESERVED } from "../../oauth/contract.ts";
-import { resourcesFaults, TemplateResource } from "./resources.ts";
+import { resourcesFaults, TemplateResource, templatesOf } from "./resources.ts";
 
 const text = (description: string) => Type.String({ minLength: 1, maxLength: 4096, description });
 const method = ["GET", "HEAD", "POST"] as const;
@@ -129,8 +129,9 @@ function textsOf(definition: HttpTemplate): { path: string[]; value: string; nam
     found.push({ path: ["http", "verify", "path"], value: http.verify.path, names: ["config"] });
   for (const [name, value] of Object.entries(http.headers ?? {}))
     found.push({ path: ["http", "headers", name], value, names: ["config"] });
-  for (const [index, { spec }] of (http.resources ?? []).entries())
-    found.push({ path: ["http", "resources", String(index), "spec"], value: spec, names: ["config"] });
+  for (const [index, resource] of (http.resources ?? []).entries())
+    for (const { path, value } of templatesOf(resource))
+      found.push({ path: ["http", "resources", String(index), ...path], value, names: ["config"] });
   for (const [field, value] of Object.entries(authTexts(definition))) {
     const isAddress = field === "tokenUrl" || field === "authorizeUrl";
     const names = isAddress ? ["config"] : field === "name" ? [] : ["config", "credentials"];

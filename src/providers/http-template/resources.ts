@@ -15,7 +15,8 @@ export const TemplateResource = object({
   spec: Type.String({
     minLength: 1,
     maxLength: 1000,
-    description: "Its path below the base address; {{config.x}} may stand in it, each one segment",
+    description:
+      "Its path below the base address; {{config.x}} may stand in it, each one segment, and in params and body of the endpoint",
   }),
   endpoint: optional(Endpoint),
   primaryKey: optional(Type.Array(named(1000), { maxItems: 32 })),
@@ -44,8 +45,9 @@ function resourceFaults({ spec, endpoint = {}, incremental }: TemplateResource):
   const faults: PathFault[] = [];
   const message = specFault(spec.replace(/\{\{[^{}]*\}\}/g, "x"));
   if (message) faults.push({ path: ["spec"], message });
-  const open = templateIn(endpoint, ["endpoint"]);
-  if (open) faults.push({ path: open, message: "No template can stand here." });
+  const { params: _, body: __, ...fixed } = endpoint;
+  for (const { path } of textsIn(fixed, ["endpoint"]))
+    faults.push({ path, message: "Templates can stand in spec, in endpoint.params and in endpoint.body." });
   for (const { path, message } of endpointFaults(endpoint, incremental !== undefined))
     faults.push({ path: ["endpoint", ...path], message });
   for (const { path, message } of incrementalFaults(incremental))
@@ -53,13 +55,16 @@ function resourceFaults({ spec, endpoint = {}, incremental }: TemplateResource):
   return faults;
 }
 
-/** Where the first template in a value stands; null where there is none. */
-function templateIn(value: Json | JsonObject, path: string[]): string[] | null {
-  if (typeof value === "string") return value.includes("{{") ? path : null;
+/** The texts of a resource in which `{{config.x}}` may stand, paths relative to it. */
+export const templatesOf = ({ spec, endpoint = {} }: TemplateResource): { path: string[]; value: string }[] => [
+  { path: ["spec"], value: spec },
+  ...textsIn(endpoint.params ?? {}, ["endpoint", "params"]),
+  ...textsIn(endpoint.body ?? {}, ["endpoint", "body"]),
+];
+
+/** Texts with templates in a value. */
+function textsIn(value: Json | JsonObject, path: string[]): { path: string[]; value: string }[] {
+  if (typeof value === "string") return value.includes("{{") ? [{ path, value }] : [];
   const inner = Array.isArray(value) ? value.entries() : isObject(value) ? Object.entries(value) : [];
-  for (const [key, item] of inner) {
-    const found = templateIn(item as Json, [...path, String(key)]);
-    if (found) return found;
-  }
-  return null;
+  return [...inner].flatMap(([key, item]) => textsIn(item as Json, [...path, String(key)]));
 }

@@ -13,12 +13,14 @@ const SCHEMA = "http";
 /** Columns are told from so many rows of the first page. */
 const SEEN_ROWS = 100;
 
-/** The template's resources. With `config` their paths are filled in. Throws `template_error`. */
+/** The template's resources. With `config` their paths and endpoints are filled in. Throws `template_error`. */
 export function namedResources(definition: HttpTemplate, config: JsonObject | null): NamedResource[] {
   const scope = config && { config: withSchemaDefaults(definition.configSchema, config) };
-  return (definition.http.resources ?? []).map(({ spec, endpoint, ...resource }) => ({
+  return (definition.http.resources ?? []).map(({ spec, endpoint = {}, ...resource }) => ({
     ...resource,
-    ...(endpoint ? { endpoint: endpoint as JsonObject } : {}),
+    get endpoint() {
+      return (scope === null ? endpoint : resolveTemplates(endpoint as JsonObject, scope)) as JsonObject;
+    },
     get spec() {
       return scope === null ? spec : String(resolveTemplates(spec, scope, { url: [[]] }));
     },
@@ -31,7 +33,7 @@ export function httpTables(definition: HttpTemplate, http: HttpAccess): Tables {
     const resource = namedResources(definition, link.config).find(({ name }) => name === table);
     if (schema !== SCHEMA || !resource) throw notFound("table");
     const { spec, endpoint } = resource;
-    if (endpoint?.method === "POST")
+    if (endpoint.method === "POST")
       throw new AppError("bad_request", "Rows that a POST asks for are seen once they are loaded.");
     const extraction = await extractHttp(http, link, {
       spec,
@@ -62,7 +64,7 @@ export function httpTables(definition: HttpTemplate, http: HttpAccess): Tables {
 }
 
 /** Nothing is asked for by a cursor where there is none. */
-const withoutRange = ({ incremental: _, ...endpoint }: JsonObject = {}): JsonObject => endpoint;
+const withoutRange = ({ incremental: _, ...endpoint }: JsonObject): JsonObject => endpoint;
 
 /** In the order in which the rows have them; `dataType` is what JSON calls their values. */
 function columnsOf(rows: readonly JsonObject[]): Column[] {

@@ -1,0 +1,55 @@
+import type { Service } from "./contract.ts";
+
+export const baserow: Service = {
+  number: 36,
+  slug: "baserow",
+  name: "Baserow",
+  description: "Tables and rows of baserow.io or a Baserow of your own, read and written.",
+  docs: "https://api.baserow.io/api/redoc/",
+  baseUrl: "https://api.baserow.io",
+  baseUrlHint: "Of a Baserow of your own, its address.",
+  root: "/api",
+  auth: { type: "header", name: "Authorization", value: "Token {{credentials.token}}" },
+  verify: { path: "/database/tables/all-tables/" },
+  config: {
+    tableId: {
+      title: "Table",
+      description: "Its number: behind /table/ in the table's address.",
+      isOptional: true,
+    },
+  },
+  credentials: {
+    token: {
+      title: "Database token",
+      description: "Baserow → My settings → Database tokens → Create token.",
+    },
+  },
+  resources: [
+    {
+      name: "rows",
+      title: "Rows of the table",
+      spec: "/database/rows/table/{{config.tableId}}/",
+      primaryKey: ["id"],
+      endpoint: {
+        params: { user_field_names: "true" },
+        dataPath: "results",
+        totalPath: "count",
+        paginator: { type: "page", sizeParam: "size", pageSize: 200, stopOnStatus: [400] },
+      },
+    },
+    {
+      name: "fields",
+      title: "Fields of the table",
+      spec: "/database/fields/table/{{config.tableId}}/",
+      primaryKey: ["id"],
+      endpoint: { paginator: { type: "none" } },
+    },
+    {
+      name: "tables",
+      title: "Tables",
+      spec: "/database/tables/all-tables/",
+      primaryKey: ["id"],
+      endpoint: { paginator: { type: "none" } },
+    },
+  ],
+};

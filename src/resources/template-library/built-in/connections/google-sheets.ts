@@ -1,0 +1,67 @@
+import type { Service } from "./contract.ts";
+
+/** Rows of a range have no names: their cells become the columns a to z. */
+const CELLS =
+  "(values || `[]`)[*].{a: [0], b: [1], c: [2], d: [3], e: [4], f: [5], g: [6], h: [7], i: [8], j: [9], k: [10], l: [11], m: [12], n: [13], o: [14], p: [15], q: [16], r: [17], s: [18], t: [19], u: [20], v: [21], w: [22], x: [23], y: [24], z: [25]}";
+
+export const googleSheets: Service = {
+  number: 5,
+  slug: "google-sheets",
+  name: "Google Sheets",
+  description: "Reads and writes the cells of a Google spreadsheet, by signing in with Google.",
+  docs: "https://developers.google.com/workspace/sheets/api/reference/rest",
+  baseUrl: "https://sheets.googleapis.com",
+  root: "/v4",
+  auth: {
+    type: "oauth2_authorization_code",
+    authorizeUrl: "https://accounts.google.com/o/oauth2/v2/auth",
+    tokenUrl: "https://oauth2.googleapis.com/token",
+    scopes: ["https://www.googleapis.com/auth/spreadsheets"],
+    extraParams: { access_type: "offline", prompt: "consent" },
+    tokenAuth: "body",
+  },
+  verify: { path: "/spreadsheets/{{config.spreadsheetId}}?fields=spreadsheetId" },
+  requestsPerMinute: 60,
+  config: {
+    spreadsheetId: {
+      title: "Spreadsheet",
+      description: "Its id: what stands between /d/ and /edit in the spreadsheet's address.",
+    },
+    range: {
+      title: "Range",
+      description: "What the list rows reads, such as Orders!A2:Z. A sheet's name alone is the whole sheet.",
+      default: "A:Z",
+    },
+  },
+  credentials: {
+    clientId: {
+      title: "Client id",
+      description:
+        "Google Cloud console → APIs & Services: enable the API under Library, then Credentials → Create credentials → OAuth client ID → Web application. The redirect address is the one that the connection shows.",
+    },
+    clientSecret: { title: "Client secret", description: "Shown beside the client id." },
+  },
+  resources: [
+    {
+      name: "rows",
+      title: "Rows of the range, by columns a to z",
+      spec: "/spreadsheets/{{config.spreadsheetId}}/values/{{config.range}}",
+      endpoint: {
+        params: { valueRenderOption: "UNFORMATTED_VALUE", dateTimeRenderOption: "FORMATTED_STRING" },
+        dataPath: CELLS,
+        paginator: { type: "none" },
+      },
+    },
+    {
+      name: "sheets",
+      title: "Sheets of the spreadsheet",
+      spec: "/spreadsheets/{{config.spreadsheetId}}",
+      primaryKey: ["sheetId"],
+      endpoint: {
+        params: { fields: "sheets.properties" },
+        dataPath: "sheets[].properties",
+        paginator: { type: "none" },
+      },
+    },
+  ],
+};

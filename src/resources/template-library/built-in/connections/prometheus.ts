@@ -1,0 +1,48 @@
+import type { Resource, Service } from "./contract.ts";
+
+const list = (
+  name: string,
+  title: string,
+  path: string,
+  dataPath: string,
+  params: Record<string, string> = {},
+): Resource => ({
+  name,
+  title,
+  spec: path,
+  endpoint: { params, dataPath, paginator: { type: "none" } },
+});
+
+export const prometheus: Service = {
+  number: 43,
+  slug: "prometheus",
+  name: "Prometheus",
+  description:
+    "Values, alerts, rules and targets of a Prometheus, or of what speaks its API, such as VictoriaMetrics or Mimir.",
+  docs: "https://prometheus.io/docs/prometheus/latest/querying/api/",
+  baseUrl: null,
+  baseUrlHint: "The server's address, such as http://prometheus.example.com:9090.",
+  root: "/api/v1",
+  auth: { type: "basic" },
+  verify: { path: "/query?query=1" },
+  config: {
+    query: {
+      title: "Query",
+      description: "PromQL whose values of now the list values reads.",
+      default: "up",
+    },
+  },
+  credentials: {
+    username: { title: "User name", description: "Anything where the server asks for none." },
+    password: { title: "Password", description: "Anything where the server asks for none." },
+  },
+  resources: [
+    list("values", "Values of the query, as they are now", "/query", "data.result", {
+      query: "{{config.query}}",
+    }),
+    list("alerts", "Alerts that fire or are about to", "/alerts", "data.alerts"),
+    list("rules", "Groups of rules", "/rules", "data.groups"),
+    list("targets", "Targets that are scraped", "/targets", "data.activeTargets", { state: "active" }),
+    list("metric_names", "Names of metrics", "/label/__name__/values", "data"),
+  ],
+};
