@@ -1,16 +1,15 @@
-import { useState } from "react";
-import { useLocation, useSearchParams } from "wouter";
-import { call } from "../api.ts";
-import type { Provider } from "../calls.ts";
-import { useApi, useChange } from "../data.ts";
-import { Mono } from "../parts/base/copy.tsx";
-import { PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { SearchX } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { useSearchParams } from "wouter";
+import type { ListedTemplate, Provider } from "../calls.ts";
+import { useApi } from "../data.ts";
+import { Monogram } from "../parts/base/monogram.tsx";
+import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
-import { leaveToSignIn } from "../parts/connections/sign-in.tsx";
-import { SchemaForm, type Values } from "../parts/form/form.tsx";
-import { FormFrame, faultsOf, messagesBy, NameFields } from "../parts/form/frame.tsx";
-import { propertiesOf, startValue } from "../parts/form/schema.ts";
+import { sourceOf } from "../parts/connections/from-template.ts";
+import { NewConnectionForm } from "../parts/connections/new.tsx";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
+import { FilterBar, SearchField } from "../parts/table/filters.tsx";
 
 const ABILITIES = [
   ["files", "files"],
@@ -20,8 +19,9 @@ const ABILITIES = [
 ] as const;
 
 export default function NewConnection() {
-  const [search, setSearch] = useSearchParams();
+  const [search] = useSearchParams();
   const providers = useApi("GET /api/v1/connection-providers", {}, { isFixed: true });
+  const template = search.get("template");
   return (
     <>
       <PageHead title="New connection" from={[["/connections", "Connections"]]} />
@@ -29,28 +29,11 @@ export default function NewConnection() {
         <Shown of={providers}>
           {({ providers: all, redirectUri }) => {
             const provider = all.find(({ id }) => id === search.get("provider"));
-            return provider ? (
-              <NewOf key={provider.id} provider={provider} redirectUri={redirectUri} />
+            if (provider) return <NewOf key={provider.id} provider={provider} redirectUri={redirectUri} />;
+            return template === null ? (
+              <Choices providers={all} />
             ) : (
-              <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
-                {all.map(({ id, title, description, capabilities }) => (
-                  <li key={id}>
-                    <button
-                      type="button"
-                      onClick={() => setSearch({ provider: id })}
-                      className="card flex size-full flex-col px-4 py-3 text-left hover:border-accent"
-                    >
-                      <span className="font-medium">{title}</span>
-                      <span className="mt-1 grow text-sm text-soft">{description}</span>
-                      <span className="mt-2 flex flex-wrap gap-1">
-                        {ABILITIES.filter(([ability]) => capabilities[ability]).map(([ability, name]) => (
-                          <Tag key={ability}>{name}</Tag>
-                        ))}
-                      </span>
-                    </button>
-                  </li>
-                ))}
-              </ul>
+              <NewOfTemplate key={template} slug={template} redirectUri={redirectUri} />
             );
           }}
         </Shown>
@@ -60,71 +43,144 @@ export default function NewConnection() {
 }
 
 function NewOf({ provider, redirectUri }: { provider: Provider; redirectUri: string }) {
-  const [, go] = useLocation();
-  const [named, setNamed] = useState({ name: "", slug: "" });
-  const [config, setConfig] = useState<Values>(() => startValue(provider.configSchema));
-  const [credentials, setCredentials] = useState<Values>({});
-  const create = useChange("POST /api/v1/connections", {
-    touches: ["/connections"],
-    tellsErrors: false,
-    async onDone({ id }) {
-      // The page of the connection shows how that went.
-      const isAway = await leaveToSignIn(id).catch(() => null);
-      if (isAway) return;
-      if (isAway === false)
-        await call("POST /api/v1/connections/{connection_id}/verify", { path: { connection_id: id } }).catch(
-          () => null,
-        );
-      go(`/connections/${id}`);
-    },
-  });
-  const faults = faultsOf(create.error);
-  const save = () =>
-    create.mutate({
-      body: {
-        name: named.name,
-        provider: provider.id,
-        config: config as never,
-        credentials: credentials as Record<string, string>,
-        ...(named.slug ? { slug: named.slug } : {}),
-      },
-    });
+  const source = {
+    title: provider.title,
+    description: provider.description,
+    configSchema: provider.configSchema,
+    credentialsSchema: provider.credentialsSchema,
+    named: { provider: provider.id },
+    hasSignIn: provider.capabilities.signIn,
+    minor: ["baseUrl"],
+  };
+  return <NewConnectionForm source={source} name="" redirectUri={redirectUri} />;
+}
+
+function NewOfTemplate({ slug, redirectUri }: { slug: string; redirectUri: string }) {
+  const template = useApi("GET /api/v1/templates/slug/{slug}", { path: { slug } });
   return (
-    <FormFrame
-      title={provider.title}
-      aside={provider.description}
-      call={create}
-      drawn={["name", "slug", "config", "credentials"]}
-      verb={provider.capabilities.signIn ? "Create and sign in" : "Create and verify"}
-      onSend={save}
-      more={
-        propertiesOf(provider.credentialsSchema).length > 0 && (
-          <Section title="Credentials" aside="Stored encrypted; never shown again">
-            {provider.capabilities.signIn && (
-              <p className="mb-4 text-sm text-soft">
-                The app that people sign in with has to allow this redirect URI: <Mono text={redirectUri} />
-              </p>
-            )}
-            <SchemaForm
-              schema={provider.credentialsSchema}
-              value={credentials}
-              onChange={setCredentials}
-              at={["body", "credentials"]}
-              faults={faults}
-            />
-          </Section>
-        )
-      }
-    >
-      <NameFields value={named} onChange={setNamed} messageFor={messagesBy(create.error)} isNew />
-      <SchemaForm
-        schema={provider.configSchema}
-        value={config}
-        onChange={setConfig}
-        at={["body", "config"]}
-        faults={faults}
-        minor={["baseUrl"]}
-      />
-    </FormFrame>
+    <Shown of={template}>
+      {(data) => (
+        <NewConnectionForm
+          key={data.id}
+          source={sourceOf(data)}
+          name={data.displayName}
+          redirectUri={redirectUri}
+        />
+      )}
+    </Shown>
   );
+}
+
+const LISTED = { template_type: "connection", status: "published", summary: true, limit: 100 } as const;
+
+/** What a connection can be made of: providers, one's own templates, and those that ship with Weir. */
+function Choices({ providers }: { providers: readonly Provider[] }) {
+  const [words, setWords] = useState("");
+  const own = useApi("GET /api/v1/templates", { query: LISTED });
+  const shipped = useApi("GET /api/v1/templates", { query: { ...LISTED, built_in: true } });
+  const fits = (...texts: (string | null)[]) =>
+    words
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => texts.join(" ").toLowerCase().includes(word));
+  const shown = providers.filter(({ id, title, description }) => fits(id, title, description));
+  return (
+    <>
+      <div className="card mb-4">
+        <FilterBar>
+          <SearchField label="Search services" value={words} onChange={setWords} />
+        </FilterBar>
+      </div>
+      <Shown of={shipped}>
+        {({ templates }) => {
+          const services = [...newestOf(own.data?.templates ?? []), ...templates].filter(
+            ({ slug, displayName, description }) => fits(slug, displayName, description),
+          );
+          if (shown.length + services.length === 0)
+            return <Empty icon={SearchX} title="No service has these words" />;
+          return (
+            <>
+              {shown.length > 0 && (
+                <Cards label="Built for Weir">
+                  {shown.map((provider) => (
+                    <ProviderCard key={provider.id} provider={provider} />
+                  ))}
+                </Cards>
+              )}
+              {services.length > 0 && (
+                <Cards label="By template">
+                  {services.map((template) => (
+                    <TemplateCard key={template.id} template={template} />
+                  ))}
+                </Cards>
+              )}
+            </>
+          );
+        }}
+      </Shown>
+    </>
+  );
+}
+
+/** The newest version of each; the list has them newest first. */
+function newestOf(templates: readonly ListedTemplate[]): ListedTemplate[] {
+  const seen = new Set<string>();
+  return templates.filter(({ slug }) => !seen.has(slug) && seen.add(slug));
+}
+
+function Cards({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <section className="mb-6">
+      <h2 className="mb-2 text-sm font-semibold">{label}</h2>
+      <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">{children}</ul>
+    </section>
+  );
+}
+
+interface CardProps {
+  name: string;
+  id: string;
+  about: string | null;
+  chosen: Record<string, string>;
+  tags: readonly string[];
+}
+
+function Card({ name, id, about, chosen, tags }: CardProps) {
+  const [, setSearch] = useSearchParams();
+  return (
+    <li className="min-w-0">
+      <button
+        type="button"
+        onClick={() => setSearch(chosen)}
+        className="card flex size-full flex-col px-4 py-3 text-left hover:border-accent"
+      >
+        <span className="flex w-full min-w-0 items-center gap-2.5">
+          <Monogram name={name} of={id} />
+          <span className="min-w-0 truncate font-medium">{name}</span>
+        </span>
+        <span className="mt-1.5 w-full grow break-words text-sm text-soft">{about}</span>
+        {tags.length > 0 && (
+          <span className="mt-2 flex flex-wrap gap-1">
+            {tags.map((tag) => (
+              <Tag key={tag}>{tag}</Tag>
+            ))}
+          </span>
+        )}
+      </button>
+    </li>
+  );
+}
+
+function ProviderCard({ provider: { id, title, description, capabilities } }: { provider: Provider }) {
+  const tags = ABILITIES.filter(([ability]) => capabilities[ability]).map(([, name]) => name);
+  return <Card name={title} id={id} about={description} chosen={{ provider: id }} tags={tags} />;
+}
+
+function TemplateCard({
+  template: { slug, displayName, description, isBuiltIn },
+}: {
+  template: ListedTemplate;
+}) {
+  const tags = isBuiltIn ? [] : ["yours"];
+  return <Card name={displayName} id={slug} about={description} chosen={{ template: slug }} tags={tags} />;
 }

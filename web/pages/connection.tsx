@@ -3,10 +3,11 @@ import type { Connection, Provider } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
 import { Button, LinkButton } from "../parts/base/button.tsx";
 import { Menu } from "../parts/base/menu.tsx";
-import { Shown } from "../parts/base/page.tsx";
+import { Loading, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Files } from "../parts/connections/files.tsx";
+import { providerOf } from "../parts/connections/from-template.ts";
 import { Tables } from "../parts/connections/remote-tables.tsx";
 import { ConnectionSettings } from "../parts/connections/settings.tsx";
 import { ConnectionSignInWanted } from "../parts/connections/sign-in.tsx";
@@ -20,13 +21,24 @@ export default function ConnectionPage({ id }: { id: string }) {
     <Shown of={connection}>
       {(data) => (
         <Shown of={providers}>
-          {({ providers: all }) => (
-            <Whole connection={data} provider={all.find((each) => each.id === data.provider) ?? null} />
-          )}
+          {({ providers: all }) =>
+            data.templateId === null ? (
+              <Whole connection={data} provider={all.find((each) => each.id === data.provider) ?? null} />
+            ) : (
+              <OfTemplate connection={data} templateId={data.templateId} />
+            )
+          }
         </Shown>
       )}
     </Shown>
   );
+}
+
+/** One that was made of a template, which may be gone. */
+function OfTemplate({ connection, templateId }: { connection: Connection; templateId: string }) {
+  const template = useApi("GET /api/v1/templates/{template_id}", { path: { template_id: templateId } });
+  if (template.isLoading) return <Loading />;
+  return <Whole connection={connection} provider={template.data ? providerOf(template.data) : null} />;
 }
 
 function Whole({ connection, provider }: { connection: Connection; provider: Provider | null }) {

@@ -68,7 +68,7 @@ export function connectionTemplate(service: Service): BuiltIn {
       baseUrl: base,
       ...fields,
     }),
-    credentialsSchema: schemaOf(service.credentials ?? {}),
+    credentialsSchema: schemaOf(service.credentials ?? {}, SECRET),
   };
   return {
     id: ID.slice(0, -4) + String(1000 + service.number),
@@ -97,7 +97,12 @@ function withAddresses(given: Http["auth"]): { auth: Http["auth"]; fields: Recor
   return { auth: auth as Http["auth"], fields };
 }
 
-function schemaOf(fields: Readonly<Record<string, Field>>): JsonObject {
+const TEXT: JsonObject = { type: "string", minLength: 1, maxLength: 500 };
+const SECRET: JsonObject = { type: "string", minLength: 1, maxLength: 4096, format: "password" };
+/** Credentials that people see while they type. */
+const NAMES = ["clientId", "email", "username"];
+
+function schemaOf(fields: Readonly<Record<string, Field>>, shape = TEXT): JsonObject {
   const entries = Object.entries(fields);
   const required = entries.filter(([, field]) => field.default === undefined && !field.isOptional);
   return {
@@ -105,7 +110,7 @@ function schemaOf(fields: Readonly<Record<string, Field>>): JsonObject {
     properties: Object.fromEntries(
       entries.map(([name, { isOptional: _, ...field }]) => [
         name,
-        { type: "string", minLength: 1, maxLength: 8192, ...field },
+        { ...(NAMES.includes(name) ? TEXT : shape), ...field },
       ]),
     ),
     required: required.map(([name]) => name),

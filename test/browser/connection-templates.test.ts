@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { HttpTemplate } from "../../src/providers/http-template/definition.ts";
+import { DescribedService, startDescribed } from "../peers/described-api.ts";
+import { ok, published, TEMPLATES } from "../support/bundles.ts";
+import { CONNECTIONS } from "../support/connections.ts";
+import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
+
+let seen: Seen;
+beforeAll(async () => {
+  seen = await openSeen();
+});
+afterAll(() => seen[Symbol.asyncDispose]());
+
+test("a service is found by its name, connected by one form, and a list of it loaded", async () => {
+  const { page, go, heading, troubles, weir } = seen;
+  await using peer = await startDescribed();
+  const { definition } = ok(await weir.owner("GET", `${TEMPLATES}/slug/gitea`));
+  const baseUrl = `${peer.origin}/gitea`;
+  const config = { baseUrl, owner: "ada", repository: "engine" };
+  const service = new DescribedService(definition as HttpTemplate, config, { token: "a-token-of-ada" });
+  peer.services.set("gitea", service);
+  service.grow(8);
+
+  await go("/connections/new");
+  const cards = page.locator("main li");
+  await page
+    .getByRole("button", { name: /^GitHub / })
+    .first()
+    .waitFor();
+  expect(await troubles()).toEqual([]);
+  expect(await cards.count()).toBeGreaterThan(60);
+  await page.getByLabel("Search services").fill("forgejo releases");
+  await page.waitForFunction(() => document.querySelectorAll("main li").length === 1);
+  await page.getByRole("button", { name: /^Gitea and Forgejo/ }).click();
+  await page.getByLabel("Access token").fill("a-token-of-ada");
+  await page.getByLabel("Address").fill(baseUrl);
+  await page.getByLabel("Owner").fill("ada");
+  await page.getByLabel("Repository").fill("engine");
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("button", { name: "Create and verify" }).click();
+  await heading("Gitea and Forgejo");
+  await page.locator("h1 + span", { hasText: "Active" }).waitFor();
+  await page.getByRole("link", { name: "Load issues" }).waitFor();
+  await page.getByRole("button", { name: "http. releases" }).click();
+  await page.getByText("string").first().waitFor();
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("link", { name: "Load issues" }).click();
+  await page.getByRole("textbox", { name: "Name", exact: true }).first().waitFor();
+  await page.getByRole("button", { name: "Create and run" }).click();
+  await page.waitForURL(/\/runs\//);
+  await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
+  const { body: run } = await weir.owner("GET", `/api/v1/action-runs/${page.url().split("/").at(-1)}`);
+  expect(run.result.tables).toMatchObject([{ table: "issues", rows: 8, cursor: { start: null } }]);
+  expect(await troubles()).toEqual([]);
+}, 120_000);
+
+test("one's own template stands among the services, and its connection is changed by the template's form", async () => {
+  const { page, go, heading, troubles, weir } = seen;
+  const text = { type: "string", title: "Base address" };
+  const own = {
+    slug: "ours",
+    displayName: MARKUP,
+    templateType: "connection",
+    definition: {
+      http: { baseUrl: "{{config.baseUrl}}", auth: { type: "none" } },
+      configSchema: { type: "object", properties: { baseUrl: text }, required: ["baseUrl"] },
+    },
+  };
+  await published(weir.owner, own);
+  await go("/connections/new");
+  await page.getByRole("button", { name: /onerror.*yours/ }).click();
+  await page.getByLabel("Base address").fill("http://127.0.0.1:9/");
+  await page.getByRole("button", { name: "Create and verify" }).click();
+  await heading(MARKUP);
+  await page.getByRole("alert").first().waitFor();
+  await page.getByLabel("Base address").fill("http://127.0.0.1:9/api");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved").first().waitFor();
+  const { connections } = ok(await weir.owner("GET", CONNECTIONS));
+  expect(connections).toContainEqual(
+    expect.objectContaining({ config: { baseUrl: "http://127.0.0.1:9/api" } }),
+  );
+  expect(await troubles()).toEqual([]);
+  expect(
+    await seen.alsoDarkAndNarrow("/connections/new", "/connections/new?template=github-sign-in"),
+  ).toEqual([]);
+}, 120_000);
+
+test("an address of a template that is not there says so", async () => {
+  await seen.go("/connections/new?template=no-such");
+  await seen.page.getByText("Nothing is here").waitFor();
+});

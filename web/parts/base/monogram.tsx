@@ -1,0 +1,17 @@
+/** Letters of a name on a colour of its own: what tells services apart at a glance. */
+export function Monogram({ name, of }: { name: string; of: string }) {
+  let hash = 0;
+  for (const letter of of) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 3600;
+  const words = name.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+  const [first = "?", second = ""] = words;
+  const letters = second === "" ? [...first].slice(0, 2).join("") : `${[...first][0]}${[...second][0]}`;
+  return (
+    <span
+      aria-hidden
+      className="grid size-7 shrink-0 place-items-center rounded-md text-xs font-semibold"
+      style={{ backgroundColor: `hsl(${hash % 360} 55% 27%)`, color: "white" }}
+    >
+      {letters}
+    </span>
+  );
+}

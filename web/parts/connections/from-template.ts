@@ -1,0 +1,46 @@
+import type { Provider, Schema, Template } from "../../calls.ts";
+import type { Source } from "./new.tsx";
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const asSchema = (value: unknown): Schema => (isObject(value) ? value : {});
+
+/** Addresses are what a self-hosted service asks for, and else few people change. */
+const ADDRESSES = ["baseUrl", "authorizeUrl", "tokenUrl"];
+
+const signsIn = ({ http }: Template["definition"]): boolean =>
+  isObject(http) && isObject(http.auth) && http.auth.type === "oauth2_authorization_code";
+
+export const sourceOf = (template: Template): Source => ({
+  title: template.displayName,
+  description: template.description,
+  configSchema: asSchema(template.definition.configSchema),
+  credentialsSchema: asSchema(template.definition.credentialsSchema),
+  named: { templateId: template.id },
+  hasSignIn: signsIn(template.definition),
+  minor: ADDRESSES,
+});
+
+/** What the page of a connection has to know of the template that it was made of; null for a bundle's. */
+export function providerOf(template: Template): Provider | null {
+  const { http } = template.definition;
+  if (!isObject(http)) return null;
+  const hasLists = Array.isArray(http.resources) && http.resources.length > 0;
+  const { configSchema, credentialsSchema, hasSignIn } = sourceOf(template);
+  return {
+    id: "http",
+    title: template.displayName,
+    description: template.description ?? "",
+    configSchema: configSchema as Provider["configSchema"],
+    credentialsSchema: credentialsSchema as Provider["credentialsSchema"],
+    capabilities: {
+      files: false,
+      upload: false,
+      schema: hasLists,
+      http: true,
+      extract: true,
+      signIn: hasSignIn,
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import { useState } from "react";
+import { useLocation } from "wouter";
+import { call } from "../../api.ts";
+import type { Schema } from "../../calls.ts";
+import { useChange } from "../../data.ts";
+import { Mono } from "../base/copy.tsx";
+import { Section } from "../base/page.tsx";
+import { SchemaForm, type Values } from "../form/form.tsx";
+import { FormFrame, faultsOf, messagesBy, NameFields } from "../form/frame.tsx";
+import { propertiesOf, startValue } from "../form/schema.ts";
+import { leaveToSignIn } from "./sign-in.tsx";
+
+/** What connections are made of: a provider, or a template. */
+export interface Source {
+  title: string;
+  description: string | null;
+  configSchema: Schema;
+  credentialsSchema: Schema;
+  /** What the request names it with. */
+  named: { provider: string } | { templateId: string };
+  /** A person signs in for its connections. */
+  hasSignIn: boolean;
+  /** Fields of the config that few people change. */
+  minor: readonly string[];
+}
+
+/** One form for all that a new connection needs, which then signs in or verifies it. */
+export function NewConnectionForm({
+  source,
+  name,
+  redirectUri,
+}: {
+  source: Source;
+  name: string;
+  redirectUri: string | null;
+}) {
+  const [, go] = useLocation();
+  const [named, setNamed] = useState({ name, slug: "" });
+  const [config, setConfig] = useState<Values>(() => startValue(source.configSchema));
+  const [credentials, setCredentials] = useState<Values>({});
+  const create = useChange("POST /api/v1/connections", {
+    touches: ["/connections"],
+    tellsErrors: false,
+    async onDone({ id }) {
+      // The page of the connection shows how that went.
+      const isAway = await leaveToSignIn(id).catch(() => null);
+      if (isAway) return;
+      if (isAway === false)
+        await call("POST /api/v1/connections/{connection_id}/verify", { path: { connection_id: id } }).catch(
+          () => null,
+        );
+      go(`/connections/${id}`);
+    },
+  });
+  const faults = faultsOf(create.error);
+  const save = () =>
+    create.mutate({
+      body: {
+        name: named.name,
+        ...source.named,
+        config: config as never,
+        credentials: credentials as Record<string, string>,
+        ...(named.slug ? { slug: named.slug } : {}),
+      },
+    });
+  return (
+    <FormFrame
+      title={source.title}
+      aside={source.description}
+      call={create}
+      drawn={["name", "slug", "config", "credentials"]}
+      verb={source.hasSignIn ? "Create and sign in" : "Create and verify"}
+      onSend={save}
+      more={
+        propertiesOf(source.credentialsSchema).length > 0 && (
+          <Section title="Credentials" aside="Stored encrypted; never shown again">
+            {source.hasSignIn && redirectUri !== null && (
+              <p className="mb-4 text-sm text-soft">
+                The app that people sign in with has to allow this redirect URI: <Mono text={redirectUri} />
+              </p>
+            )}
+            <SchemaForm
+              schema={source.credentialsSchema}
+              value={credentials}
+              onChange={setCredentials}
+              at={["body", "credentials"]}
+              faults={faults}
+            />
+          </Section>
+        )
+      }
+    >
+      <NameFields value={named} onChange={setNamed} messageFor={messagesBy(create.error)} isNew />
+      <SchemaForm
+        schema={source.configSchema}
+        value={config}
+        onChange={setConfig}
+        at={["body", "config"]}
+        faults={faults}
+        minor={source.minor}
+      />
+    </FormFrame>
+  );
+}
