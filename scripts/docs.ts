@@ -14,6 +14,7 @@ import { Endpoint } from "../src/providers/http-template/endpoint.ts";
 import { providers } from "../src/providers/registry.ts";
 import { operations } from "../src/server.ts";
 import { inputTable, outputTable, type Schema, table } from "./docs/fields.ts";
+import { serviceLinks, servicePages } from "./docs/services.ts";
 import { typeTables } from "./docs/types.ts";
 
 const FOLDER = join(import.meta.dir, "..", "docs");
@@ -67,8 +68,9 @@ export async function madePages(): Promise<Page[]> {
     {
       path: "README.md",
       title: "Weir's documents",
-      parts: { kinds: kindLinks(), providers: providerLinks() },
+      parts: { kinds: kindLinks(), providers: providerLinks(), services: serviceLinks() },
     },
+    ...servicePages(),
   ];
 }
 
