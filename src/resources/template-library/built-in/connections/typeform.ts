@@ -9,7 +9,7 @@ export const typeform: Service = {
   baseUrl: "https://api.typeform.com",
   baseUrlHint: "Of accounts in the EU: https://api.eu.typeform.com.",
   auth: { type: "bearer" },
-  verify: { path: "/me" },
+  verify: { path: "/forms?page_size=1" },
   requestsPerMinute: 120,
   config: {
     formId: {

@@ -30,7 +30,9 @@ export const xero: Service = {
     tokenUrl: "https://identity.xero.com/connect/token",
     scopes: [
       "offline_access",
-      "accounting.transactions.read",
+      "accounting.invoices.read",
+      "accounting.payments.read",
+      "accounting.banktransactions.read",
       "accounting.contacts.read",
       "accounting.settings.read",
     ],
