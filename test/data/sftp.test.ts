@@ -59,7 +59,7 @@ describe.skipIf(!hasSshd)("files of an SSH server", () => {
       (await verify(await open(more))).verificationError;
     expect(await why({ credentials: { privateKey: sshd.strangerKey } })).toContain("refuses");
     expect(await why({ credentials: { ...sshd.guarded, passphrase: "another" } })).toContain("can't be read");
-    expect(await why({ config: { root: "/nowhere" } })).toContain("There is no folder \"/nowhere\"");
+    expect(await why({ config: { root: "/nowhere" } })).toContain('There is no folder "/nowhere"');
     const body = {
       ...{ name: "No key", provider: "sftp", credentials: { user: "ada" } },
       config: { host: "127.0.0.1", hostKey: sshd.hostKey },

@@ -96,7 +96,17 @@ describe.each(all)("provider %s", (id, provider, schemas) => {
 
   test("names as destination every field of its config that says where the credentials go", () => {
     const fields = Object.keys(schemas.config.properties as object);
-    const places = ["host", "port", "endpointUrl", "shopDomain", "baseUrl", "tokenUrl", "bucket", "region", "hostKey"];
+    const places = [
+      "host",
+      "port",
+      "endpointUrl",
+      "shopDomain",
+      "baseUrl",
+      "tokenUrl",
+      "bucket",
+      "region",
+      "hostKey",
+    ];
     expect([...provider.destination].sort()).toEqual(places.filter((place) => fields.includes(place)).sort());
   });
 

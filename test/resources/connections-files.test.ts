@@ -333,3 +333,26 @@ describe("validating a selection", () => {
     }
   });
 });
+
+test("a file is downloaded as it is, and deleted", async () => {
+  await using weir = await startApp({ engine: false });
+  const { id } = await connect(weir.owner, localFiles("Downloads"));
+  const at = `${CONNECTIONS}/${id}/files`;
+  const headers = { authorization: `Bearer ${weir.token}`, "content-type": "application/octet-stream" };
+  const bytes = crypto.getRandomValues(new Uint8Array(300_000));
+  const path = `path=/in/${encodeURIComponent('ré"port.bin')}`;
+  await fetch(`${weir.origin}${at}?${path}`, { method: "PUT", headers, body: bytes });
+  const reply = await fetch(`${weir.origin}${at}/content?${path}`, { headers });
+  expect(reply.status).toBe(200);
+  expect(Object.fromEntries(reply.headers)).toMatchObject({
+    "content-type": "application/octet-stream",
+    "content-disposition": `attachment; filename="r__port.bin"; filename*=UTF-8''r%C3%A9%22port.bin`,
+    "x-content-type-options": "nosniff",
+  });
+  expect(Buffer.from(await reply.arrayBuffer()).equals(bytes)).toBe(true);
+  expect((await weir.owner("GET", `${at}/content?path=/in`)).status).toBe(400);
+  expect((await weir.owner("DELETE", `${at}?path=/in`)).status).toBe(400);
+  expect((await weir.owner("DELETE", `${at}?${path}`)).status).toBe(204);
+  expect((await weir.owner("GET", `${at}/content?${path}`)).status).toBe(404);
+  expect((await weir.owner("DELETE", `${at}?${path}`)).status).toBe(404);
+});

@@ -755,6 +755,18 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       body: "id\n1\n",
     }),
   },
+  "DELETE /api/v1/connections/{connection_id}/files": {
+    events: ["connection.updated connection"],
+    about: (_, { path }) => path.split("/")[4] ?? null,
+    async call(world) {
+      const path = api(`connections/${(await connection(world, localFiles("Files"))).id}/files?path=/a.csv`);
+      const put = await world.weir.owner("PUT", path, "id\n1\n", {
+        "content-type": "application/octet-stream",
+      });
+      if (put.status !== 201) throw new Error(put.text);
+      return { path };
+    },
+  },
   "POST /api/v1/connections/{connection_id}/files/validate": {
     events: [],
     why: "It only looks.",

@@ -2,9 +2,11 @@ import { eq } from "drizzle-orm";
 import { contextFor, write } from "../../src/context.ts";
 import { createAgentSpec } from "../../src/resources/agents/service.ts";
 import { createThread } from "../../src/resources/chat/threads.ts";
+import { FileContentQuery } from "../../src/resources/connections/wire.ts";
 import { deadLetters } from "../../src/resources/dead-letters/table.ts";
 import { decisions } from "../../src/resources/decisions/table.ts";
 import { webhookDeliveries } from "../../src/resources/inbound/table.ts";
+import { requestExampleOf } from "../../src/resources/openapi/example.ts";
 import { openSession } from "../../src/resources/sessions/service.ts";
 import { users } from "../../src/resources/users/table.ts";
 import { outboundDeliveries } from "../../src/resources/webhooks/table.ts";
@@ -58,7 +60,15 @@ const flowWithDraft: Make = async (side) => {
   if (draft.status !== 200) throw new Error(draft.text);
   return id;
 };
-const connection: Make = async ({ call }) => (await connect(call, localFiles(fresh("files-")))).id;
+/** As the examples of operations with files have it. */
+const EXAMPLE_FILE = (requestExampleOf(FileContentQuery) as { path: string }).path;
+
+const connection: Make = async ({ call }) => {
+  const { id } = await connect(call, localFiles(fresh("files-")));
+  const headers = { "content-type": "application/octet-stream" };
+  await call("PUT", `/api/v1/connections/${id}/files?path=${EXAMPLE_FILE}`, "x", headers);
+  return id;
+};
 const artifact: Make = async (side) => {
   const body = { actionRunId: await run(side, []), kind: "text", content: "x" };
   return created(await side.call("POST", "/api/v1/artifacts", body)).id;

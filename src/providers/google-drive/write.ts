@@ -6,7 +6,7 @@ import { getDrive, readDrive } from "./client.ts";
 import { isNative } from "./export.ts";
 import { type DriveFile, FIELDS, FOLDER, findFile, isFolder, listAll, readFile } from "./files.ts";
 import type { DriveLink } from "./shape.ts";
-import { findRoot, itemOf } from "./tree.ts";
+import { findPath, findRoot, itemOf } from "./tree.ts";
 import { uploadFile } from "./upload.ts";
 
 /** A folder on the way to a file. */
@@ -42,7 +42,7 @@ export const driveWrites: NonNullable<Tree<DriveLink>["writes"]> = {
     refuseReadOnly(link);
     const [names, name] = split(path);
     const parent = await findParent(link, names);
-    const file = parent && (await findNamed(link, parent, name));
+    const file = (parent && (await findNamed(link, parent, name))) ?? (await findById(link, path));
     if (!file) return;
     // into the trash, where its owner finds it for 30 days
     const request = {
@@ -119,6 +119,16 @@ async function named(link: DriveLink, { id, driveId }: Parent, name: string): Pr
   const files = await listAll(link, { folderId: id, driveId, name });
   const age = (file: DriveFile) => `${file.createdTime ?? ""} ${file.id}`;
   return files.filter((file) => file.name === name).sort((a, b) => (age(a) < age(b) ? -1 : 1));
+}
+
+/** What a path of ids leads to; null where that is nothing, or a folder. */
+async function findById(link: DriveLink, path: string): Promise<DriveFile | null> {
+  const found = await findPath(link, path).catch((error: unknown) => {
+    if (error instanceof AppError && (error.code === "not_found" || error.code === "bad_request"))
+      return null;
+    throw error;
+  });
+  return found?.file && !isFolder(found.file) ? found.file : null;
 }
 
 async function findParent(link: DriveLink, names: readonly string[]): Promise<Parent | null> {

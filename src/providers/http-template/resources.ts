@@ -56,7 +56,10 @@ function resourceFaults({ spec, endpoint = {}, incremental }: TemplateResource):
 }
 
 /** The texts of a resource in which `{{config.x}}` may stand, paths relative to it. */
-export const templatesOf = ({ spec, endpoint = {} }: TemplateResource): { path: string[]; value: string }[] => [
+export const templatesOf = ({
+  spec,
+  endpoint = {},
+}: TemplateResource): { path: string[]; value: string }[] => [
   { path: ["spec"], value: spec },
   ...textsIn(endpoint.params ?? {}, ["endpoint", "params"]),
   ...textsIn(endpoint.body ?? {}, ["endpoint", "body"]),

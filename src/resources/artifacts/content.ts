@@ -15,13 +15,6 @@ export async function openContent(ctx: Pick<Context, "artifacts" | "log">, row: 
 
 const ENDINGS = { json: "json", text: "txt", file: "bin" } as const;
 
-/** `Content-Disposition` that makes a browser save the content, under its own name or one of ours (RFC 6266). */
-export function dispositionOf(row: ArtifactRow): string {
-  const name = fileNameOf(row);
-  const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, "_");
-  return `attachment; filename="${plain}"; filename*=UTF-8''${percent(name)}`;
-}
-
 /** Its own name, or one of ours. */
 export function fileNameOf(row: ArtifactRow): string {
   const own = row.kind === "file" && isObject(row.data) ? row.data.fileName : null;
@@ -29,8 +22,3 @@ export function fileNameOf(row: ArtifactRow): string {
 }
 
 /** As RFC 8187 has it: more signs are encoded than in addresses. */
-const percent = (text: string) =>
-  encodeURIComponent(text.toWellFormed()).replace(
-    /['()*!~]/g,
-    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
-  );

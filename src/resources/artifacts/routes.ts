@@ -1,8 +1,9 @@
+import { attachment } from "../../base/disposition.ts";
 import { object, uuid } from "../../base/shape.ts";
 import { operation, Reply } from "../../http/operation.ts";
 import { DATA_POLICY } from "../../http/serve.ts";
 import { refuseOthers } from "../runs/wire-private.ts";
-import { dispositionOf, openContent } from "./content.ts";
+import { fileNameOf, openContent } from "./content.ts";
 import { createArtifact, deleteArtifact, findArtifact, listArtifacts } from "./service.ts";
 import { Artifact, ArtifactCreate, ArtifactPage, ArtifactQuery, toArtifact } from "./wire.ts";
 
@@ -82,7 +83,7 @@ export const artifactOperations = [
       refuseOthers(ctx, row);
       return new Reply(200, await openContent(ctx, row), {
         "content-type": row.mimeType ?? "application/octet-stream",
-        "content-disposition": dispositionOf(row),
+        "content-disposition": attachment(fileNameOf(row)),
         "content-security-policy": `${DATA_POLICY}; sandbox`,
       });
     },

@@ -1,8 +1,11 @@
+import { attachment } from "../../base/disposition.ts";
 import { object, slug, uuid } from "../../base/shape.ts";
-import { operation } from "../../http/operation.ts";
+import { operation, Reply } from "../../http/operation.ts";
+import { DATA_POLICY } from "../../http/serve.ts";
 import { readUpload } from "../../http/upload.ts";
 import { usersById } from "../users/people.ts";
 import { listColumns, listFiles, listTables } from "./browse.ts";
+import { deleteFile, openFile } from "./content.ts";
 import { createConnection } from "./create.ts";
 import { deleteConnection } from "./delete.ts";
 import { creationFaults } from "./input.ts";
@@ -25,6 +28,7 @@ import {
   ConnectionPatch,
   ConnectionQuery,
   exampleConnection,
+  FileContentQuery,
   FileItem,
   FilePage,
   FilePreview,
@@ -284,6 +288,38 @@ export const connectionOperations = [
     errors: REMOTE,
     handle: ({ ctx, params, query, visit }) =>
       previewFile(ctx, params.connection_id, query.path, visit.request.signal),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/connections/{connection_id}/files/content",
+    audience: "member",
+    tag,
+    summary: "Streams the content of a file, as a download",
+    params,
+    query: FileContentQuery,
+    produces: "application/octet-stream",
+    errors: REMOTE,
+    async handle({ ctx, params, query, visit }) {
+      const { item, bytes } = await openFile(ctx, params.connection_id, query.path, visit.request.signal);
+      return new Reply(200, bytes, {
+        "content-type": "application/octet-stream",
+        "content-disposition": attachment(item.name),
+        "content-security-policy": `${DATA_POLICY}; sandbox`,
+      });
+    },
+  }),
+  operation({
+    method: "DELETE",
+    path: "/api/v1/connections/{connection_id}/files",
+    audience: "member",
+    tag,
+    summary: "Deletes a file; Google Drive keeps it in the trash",
+    params,
+    query: FileContentQuery,
+    status: 204,
+    errors: REMOTE,
+    handle: ({ ctx, params, query, visit }) =>
+      deleteFile(ctx, params.connection_id, query.path, visit.request.signal),
   }),
   operation({
     method: "GET",

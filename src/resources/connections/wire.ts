@@ -223,6 +223,8 @@ export const TablePreview = object({
   truncated: Type.Boolean({ description: "True where the table has more rows than these" }),
 });
 
+export const FileContentQuery = object({ path: path({ description: "A file's path or id" }) });
+
 export const FilePreviewQuery = object({ path: path({ description: "A file's path or id" }) });
 export const FilePreview = object({
   path: Type.String(),
