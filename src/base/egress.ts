@@ -20,6 +20,8 @@ export interface EgressRequest {
   maxRedirects?: number;
   /** Headers that carry credentials under names of their own; like those of known names they go to no other origin. */
   credentialHeaders?: readonly string[];
+  /** PEM of the authorities that the server's certificate has to come from, in place of those that are trusted anyway. */
+  authorities?: string;
   /** True leaves the body as it was sent, `content-encoding` undone by nobody: a copy has to have the same bytes. */
   isRaw?: boolean;
 }
@@ -143,7 +145,7 @@ async function exchange(
     deadline.signal.aborted ? deadline.signal.reason : failureOf(error, hop.url);
   try {
     for (let redirects = 0; ; redirects++) {
-      const response = await deadline.hear(send(gate, ca, hop, deadline.signal));
+      const response = await deadline.hear(send(gate, request.authorities ?? ca, hop, deadline.signal));
       const mayMove = maxRedirects > 0 && REDIRECTS.has(response.status);
       const location = mayMove ? response.headers.get("location") : null;
       if (location === null) {

@@ -106,6 +106,8 @@ describe.each(all)("provider %s", (id, provider, schemas) => {
       "bucket",
       "region",
       "hostKey",
+      "ssh",
+      "sslRootCert",
     ];
     expect([...provider.destination].sort()).toEqual(places.filter((place) => fields.includes(place)).sort());
   });

@@ -1,4 +1,13 @@
-import { appendFileSync, chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -61,11 +70,15 @@ function offerTls(databaseDir: string): void {
   for (const [name, text] of [
     ["server.crt", testCertificate.certificate],
     ["server.key", testCertificate.key],
+    ["root.crt", testCertificate.authority],
   ] as const) {
     writeFileSync(join(databaseDir, name), text, { mode: 0o600 });
     chownSync(join(databaseDir, name), uid, gid);
   }
-  appendFileSync(join(databaseDir, "postgresql.conf"), "\nssl = on\n");
+  appendFileSync(join(databaseDir, "postgresql.conf"), "\nssl = on\nssl_ca_file = 'root.crt'\n");
+  // whom the test certificate names comes in by it
+  const rules = join(databaseDir, "pg_hba.conf");
+  writeFileSync(rules, `hostssl all localhost 127.0.0.1/32 cert\n${readFileSync(rules, "utf8")}`);
 }
 
 export type TestPostgres = Awaited<ReturnType<typeof startPostgres>>;

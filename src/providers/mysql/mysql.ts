@@ -1,6 +1,7 @@
 import { defineProvider } from "../contract.ts";
 import { tableSpec } from "../postgres/names.ts";
 import { SSL_MODES } from "../postgres/shape.ts";
+import { ROUTE_DESTINATION } from "../sql/route.ts";
 import { extractTable, openExtractor } from "./extract.ts";
 import { select } from "./select.ts";
 import { openSession, type Session } from "./session.ts";
@@ -18,7 +19,7 @@ export const mysql = defineProvider({
   description: "Tables and views of a MySQL or MariaDB database.",
   config: MysqlConfig,
   credentials: MysqlCredentials,
-  destination: ["host", "port", "baseUrl"],
+  destination: ["host", "port", "baseUrl", ...ROUTE_DESTINATION],
   guard: { field: "sslMode", levels: SSL_MODES },
 
   verify: (link) =>

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { Connection, ConnectionOptions } from "mysql2";
 import { AppError } from "../../base/errors.ts";
 import { openSocket } from "../postgres/socket.ts";
+import { type Route, routeOf, sslModeOf } from "../sql/route.ts";
 import { failedTls, refusesPlain, toFailure } from "./failure.ts";
 import { BlockReader, type Cell } from "./reader.ts";
 import { type MysqlLink, serverOf } from "./shape.ts";
@@ -59,7 +60,7 @@ export async function openSession(
   statementTimeoutMs: number,
   { mayWrite } = { mayWrite: false },
 ): Promise<Session> {
-  const attempts = ATTEMPTS[link.config.sslMode ?? "prefer"] ?? ["required", "none"];
+  const attempts = ATTEMPTS[sslModeOf(link.config)] ?? ["required", "none"];
   for (const [index, security] of attempts.entries()) {
     const again = security === "none" ? refusesPlain : failedTls;
     try {
@@ -113,8 +114,9 @@ async function begin(
 async function connect(link: MysqlLink, security: Security, signal: AbortSignal): Promise<Connection> {
   const { createConnection } = await import("mysql2");
   const server = serverOf(link.config);
-  const socket = await openSocket(link.egress, server, "none", signal);
-  const connection = createConnection(libraryOptions(link, server, security, socket));
+  const route = routeOf(link);
+  const socket = await openSocket(link.egress, server, "none", signal, route);
+  const connection = createConnection(libraryOptions(link, server, security, socket, route));
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const abort = () => reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
@@ -137,6 +139,7 @@ const libraryOptions = (
   { host, port }: { host: string; port: number },
   security: Security,
   stream: Socket,
+  { tls }: Route,
 ): ConnectionOptions => ({
   stream,
   host, // the name for the certificate; it is not connected to
@@ -151,6 +154,7 @@ const libraryOptions = (
     ? {}
     : {
         ssl: {
+          ...tls,
           rejectUnauthorized: security !== "required",
           verifyIdentity: security === "verify-full",
         },

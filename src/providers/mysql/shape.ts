@@ -1,9 +1,9 @@
 import { type Static, Type as t } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
 import type { Link } from "../contract.ts";
-import type { HostAndPort } from "../postgres/socket.ts";
+import { type HostAndPort, ROUTE_CONFIG, ROUTE_CREDENTIALS } from "../sql/route.ts";
+import { HOST } from "../ssh/shape.ts";
 
-const HOST = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\\.?$|^\\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\\]?$";
 const PORT = 3306;
 
 export const MysqlConfig = t.Object(
@@ -36,6 +36,7 @@ export const MysqlConfig = t.Object(
           "A proxy or sandbox to connect to in place of host and port: host:port or mysql://host:port.",
       }),
     ),
+    ...ROUTE_CONFIG,
   },
   { additionalProperties: false },
 );
@@ -45,6 +46,7 @@ export const MysqlCredentials = t.Object(
   {
     user: t.String({ minLength: 1, maxLength: 255 }),
     password: t.Optional(t.String({ maxLength: 4_096, format: "password" })),
+    ...ROUTE_CREDENTIALS,
   },
   { additionalProperties: false },
 );

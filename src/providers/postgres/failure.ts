@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
-import { addressOf, type HostAndPort } from "./socket.ts";
+import type { HostAndPort } from "../sql/route.ts";
+import { addressOf } from "./socket.ts";
 
 /** What the server or its client library threw, as far as we read it. */
 interface Thrown {

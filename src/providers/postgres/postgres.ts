@@ -1,4 +1,5 @@
 import { defineProvider } from "../contract.ts";
+import { ROUTE_DESTINATION } from "../sql/route.ts";
 import { extractTable, openExtractor } from "./extract.ts";
 import { tableSpec } from "./names.ts";
 import { select } from "./select.ts";
@@ -17,7 +18,7 @@ export const postgres = defineProvider({
   description: "Tables and views of a PostgreSQL database.",
   config: PostgresConfig,
   credentials: PostgresCredentials,
-  destination: ["host", "port", "baseUrl"],
+  destination: ["host", "port", "baseUrl", ...ROUTE_DESTINATION],
   guard: { field: "sslMode", levels: SSL_MODES },
 
   verify: (link) =>

@@ -2,11 +2,12 @@ import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import postgres from "postgres";
 import { AppError } from "../../base/errors.ts";
+import { type HostAndPort, routeOf, sslModeOf } from "../sql/route.ts";
 import { copyIn } from "./copy-in.ts";
 import { refusesSecurity, toFailure } from "./failure.ts";
 import { pump } from "./pump.ts";
 import { type PostgresLink, serverOf } from "./shape.ts";
-import { addressOf, cancelQuery, type HostAndPort, openSocket, type Security, TlsFailure } from "./socket.ts";
+import { addressOf, cancelQuery, openSocket, type Security, TlsFailure } from "./socket.ts";
 
 /** One connection in one transaction: UTC, ISO dates, UTF-8. */
 export interface Session {
@@ -50,7 +51,7 @@ export async function openSession(
   { mayWrite } = { mayWrite: false },
 ): Promise<Session> {
   const server = serverOf(link.config);
-  const attempts = ATTEMPTS[link.config.sslMode ?? "prefer"] ?? ["offered", "none"];
+  const attempts = ATTEMPTS[sslModeOf(link.config)] ?? ["offered", "none"];
   for (const [index, security] of attempts.entries()) {
     const session = connect(link, server, { security, statementTimeoutMs, mayWrite });
     try {
@@ -94,6 +95,7 @@ function connect(
   }: { security: Security; statementTimeoutMs: number; mayWrite: boolean },
 ): Session {
   const { egress, credentials, config, signal, clock } = link;
+  const route = routeOf(link);
   let socket: Socket | null = null;
   // The library's types leave `socket` out, so it goes in by a name of its own.
   const options = {
@@ -103,7 +105,7 @@ function connect(
       if (socket) {
         throw new AppError("upstream", `${addressOf(server)} closed the connection.`, { retryable: true });
       }
-      socket = await openSocket(egress, server, security, signal);
+      socket = await openSocket(egress, server, security, signal, route);
       return socket;
     },
   };
@@ -123,7 +125,7 @@ function connect(
   const end = async () => {
     signal.removeEventListener("abort", abort);
     const key = working?.state;
-    if (key?.pid && socket && !socket.destroyed) await cancelQuery(egress, server, security, key);
+    if (key?.pid && socket && !socket.destroyed) await cancelQuery(egress, server, security, key, route);
     const ended = sql.end({ timeout: 0 });
     socket?.destroy();
     await ended;

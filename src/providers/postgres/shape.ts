@@ -1,9 +1,9 @@
 import { type Static, Type as t } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
 import type { Link } from "../contract.ts";
-import type { HostAndPort } from "./socket.ts";
+import { type HostAndPort, ROUTE_CONFIG, ROUTE_CREDENTIALS } from "../sql/route.ts";
 
-const HOST = "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\\.?$|^\\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\\]?$";
+import { HOST } from "../ssh/shape.ts";
 
 /** From the weakest to the strongest. */
 export const SSL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
@@ -38,6 +38,7 @@ export const PostgresConfig = t.Object(
           "A proxy or sandbox to connect to in place of host and port: host:port or postgres://host:port.",
       }),
     ),
+    ...ROUTE_CONFIG,
   },
   { additionalProperties: false },
 );
@@ -47,6 +48,7 @@ export const PostgresCredentials = t.Object(
   {
     user: t.String({ minLength: 1, maxLength: 255 }),
     password: t.Optional(t.String({ maxLength: 4_096, format: "password" })),
+    ...ROUTE_CREDENTIALS,
   },
   { additionalProperties: false },
 );

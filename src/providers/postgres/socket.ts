@@ -2,12 +2,7 @@ import net from "node:net";
 import tls from "node:tls";
 import type { Egress } from "../../base/egress.ts";
 import { AppError } from "../../base/errors.ts";
-
-/** Where the server is; `host` is also the name that its certificate has to bear. */
-export interface HostAndPort {
-  host: string;
-  port: number;
-}
+import { DIRECT, type HostAndPort, type Route } from "../sql/route.ts";
 
 /** How one attempt treats TLS; `offered` takes it where the server has it. */
 export type Security = "none" | "offered" | "required" | "verify-ca" | "verify-full";
@@ -22,7 +17,7 @@ const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 export class TlsFailure extends AppError {}
 
 /**
- * A socket that is ready for PostgreSQL's start-up message, to the address that egress checked.
+ * A socket that is ready for PostgreSQL's start-up message, to the address that egress checked, or by another route.
  *
  * Throws `egress_blocked`; `upstream` for a refused or unreachable server; `timeout`; `TlsFailure`.
  */
@@ -31,13 +26,9 @@ export async function openSocket(
   server: HostAndPort,
   security: Security,
   signal: AbortSignal,
+  route: Route = DIRECT,
 ): Promise<net.Socket> {
-  const { address } = await egress.pin(server.host, server.port);
-  signal.throwIfAborted();
-  const socket = net.connect({ host: address, port: server.port });
-  await settle(socket, server, signal, (resolve) => socket.once("connect", resolve));
-  socket.setNoDelay(true);
-  socket.setKeepAlive(true, 60_000);
+  const socket = route.dial ? await route.dial(server, signal) : await dial(egress, server, signal);
   if (security === "none") return socket;
 
   const answer = await settle<number>(socket, server, signal, (resolve) => {
@@ -49,11 +40,21 @@ export async function openSocket(
     socket.write(SSL_REQUEST);
   });
   if (answer === 0x4e && security === "offered") return socket.resume();
-  if (answer === 0x53) return wrap(socket, server, security, signal);
+  if (answer === 0x53) return wrap(socket, server, security, signal, route);
   socket.destroy();
   if (answer === 0x4e)
     throw new TlsFailure("upstream", `${addressOf(server)} does not offer TLS, which sslMode asks for.`);
   throw new AppError("upstream", `${addressOf(server)} does not answer as a PostgreSQL server.`);
+}
+
+async function dial(egress: Egress, server: HostAndPort, signal: AbortSignal): Promise<net.Socket> {
+  const { address } = await egress.pin(server.host, server.port);
+  signal.throwIfAborted();
+  const socket = net.connect({ host: address, port: server.port });
+  await settle(socket, server, signal, (resolve) => socket.once("connect", resolve));
+  socket.setNoDelay(true);
+  socket.setKeepAlive(true, 60_000);
+  return socket;
 }
 
 /** Milliseconds that the server gets to take a cancel request. */
@@ -65,10 +66,11 @@ export async function cancelQuery(
   server: HostAndPort,
   security: Security,
   key: { pid: number | null; secret: number | null },
+  route: Route = DIRECT,
 ): Promise<void> {
   const signal = AbortSignal.timeout(CANCEL_TIMEOUT_MS);
   try {
-    const socket = await openSocket(egress, server, security, signal);
+    const socket = await openSocket(egress, server, security, signal, route);
     const request = Buffer.alloc(16);
     request.writeUInt32BE(16, 0);
     request.writeUInt32BE(80_877_102, 4); // the protocol's number for a cancel request
@@ -92,10 +94,12 @@ async function wrap(
   server: HostAndPort,
   security: Security,
   signal: AbortSignal,
+  route: Route,
 ): Promise<net.Socket> {
   const named = net.isIP(server.host) === 0;
   const secured = tls.connect({
     socket: raw,
+    ...route.tls,
     ...(named ? { servername: server.host } : {}),
     rejectUnauthorized: security === "verify-ca" || security === "verify-full",
     checkServerIdentity: (_, certificate) =>

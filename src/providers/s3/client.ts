@@ -68,6 +68,7 @@ async function sendOnce(link: S3Link, request: S3Request, signal: AbortSignal): 
     ...(request.long ? { timeoutMs: 0 } : {}),
     ...(request.long && request.method === "GET" ? { idleMs: QUIET_MS } : {}), // a copy is silent until it is made
     ...(request.isRaw ? { isRaw: true } : {}),
+    ...(link.config.sslRootCert === undefined ? {} : { authorities: link.config.sslRootCert }),
     maxRedirects: 0, // a redirect means another region, and a signature holds for one
   });
   if (response.status >= 200 && response.status < 300) return response;

@@ -16,7 +16,7 @@ export const s3 = defineProvider({
   description: "Files in a bucket of Amazon S3 or of a store that speaks its protocol.",
   config: S3Config,
   credentials: S3Credentials,
-  destination: ["endpointUrl", "bucket", "region"],
+  destination: ["endpointUrl", "bucket", "region", "sslRootCert"],
 
   async verify(link) {
     for await (const _ of listPages(link, rootOf(link.config), { maxKeys: 1 })) return;

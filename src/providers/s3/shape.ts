@@ -21,6 +21,14 @@ export const S3Config = t.Object(
         description: "The folder that is the connection's root; nothing outside is reached.",
       }),
     ),
+    sslRootCert: t.Optional(
+      t.String({
+        maxLength: 65_536,
+        pattern: "-----BEGIN CERTIFICATE-----[\\s\\S]+-----END CERTIFICATE-----",
+        contentMediaType: "application/x-pem-file",
+        description: "PEM of the authority that the store's certificate has to come from.",
+      }),
+    ),
     forcePathStyle: t.Optional(
       t.Boolean({
         description:

@@ -28,6 +28,7 @@ export const SftpCredentials = t.Object(
       t.String({
         maxLength: 32_768,
         format: "password",
+        contentMediaType: "application/x-pem-file",
         description: "In OpenSSH's or PEM form, whole, with its BEGIN and END lines.",
       }),
     ),

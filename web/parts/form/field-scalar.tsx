@@ -84,6 +84,21 @@ export function Scalar({
           );
         }
         const text = value === undefined || value === null ? "" : String(value);
+        if (drawn.as === "text" && drawn.isSecret && drawn.isLong) {
+          // an input of one line would take the line feeds out of a key
+          return (
+            <textarea
+              {...wiring}
+              rows={3}
+              className="field font-mono text-xs [-webkit-text-security:disc]"
+              autoComplete="off"
+              spellCheck={false}
+              placeholder={hint}
+              value={text}
+              onChange={(event) => onChange(event.target.value || undefined)}
+            />
+          );
+        }
         if (drawn.as === "text" && drawn.isLong) {
           return (
             <TemplateText

@@ -51,7 +51,9 @@ export function drawnAs(name: string, schema: Schema): Drawn {
         as: "text",
         isSecret: schema.format === "password" || schema.writeOnly === true,
         isLong:
-          LONG_NAMES.test(name) || (Number(schema.maxLength ?? 0) > LONG_TEXT && schema.format === undefined),
+          schema.contentMediaType !== undefined ||
+          LONG_NAMES.test(name) ||
+          (Number(schema.maxLength ?? 0) > LONG_TEXT && schema.format === undefined),
       };
     case "array":
       return drawnArray(asSchema(schema.items) ?? {});
