@@ -18,7 +18,7 @@ const COLUMNS: readonly Column<Connection>[] = [
   { title: "NAME", of: ({ name }) => name },
 ];
 
-/** `weir connections list|create|verify` */
+/** `weir connections list|create|verify|authorize` */
 export const connections = commandOf("connections", {
   list: verb({
     options: {
@@ -98,7 +98,28 @@ export const connections = commandOf("connections", {
       if (!flags.json) host.out(plain(`The connection ${body.name} works.`));
     },
   }),
+  authorize: verb({
+    words: "CONNECTION",
+    async run({ flags, words, host }) {
+      const api = apiOf({ flags, host });
+      const id = await connectionId(api, words[0] ?? "");
+      const { body, text } = await api.call("POST /api/v1/connections/{connection_id}/authorize", {
+        path: { connection_id: id },
+      });
+      if (flags.json) return printJson(host, text);
+      host.out(plain(body.authorizationUrl));
+      host.err(
+        plain(
+          `Open this address before ${instantText(body.expiresAt)}, in a browser that is signed in to Weir as you. The app there has to allow ${body.redirectUri}.`,
+        ),
+      );
+    },
+  }),
 });
+
+/** Keys in PEM, which nobody types, and their passphrases: --credentials takes them. */
+const isOfSeveralLines = (name: string, about: unknown): boolean =>
+  /passphrase$/i.test(name) || (isObject(about) && about.contentMediaType !== undefined);
 
 /** What lets one in, from the person at the terminal, so that it stands in no history of commands. */
 async function askCredentials(
@@ -111,6 +132,7 @@ async function askCredentials(
   const answers: JsonObject = {};
   for (const [name, about] of Object.entries(isObject(properties) ? properties : {})) {
     const isNeeded = Array.isArray(required) && required.includes(name);
+    if (!isNeeded && isOfSeveralLines(name, about)) continue;
     const isSecret = isObject(about) && about.format === "password";
     const answer = await ask(`${plain(name)}${isNeeded ? "" : " (may be empty)"}: `, isSecret);
     if (answer !== "" || isNeeded) answers[name] = answer;

@@ -95,16 +95,17 @@ ${SHARED}`,
 ${SHARED}`,
   },
   connections: {
-    line: "weir connections list|create|verify [FLAGS]",
-    gist: "list, create and try connections",
+    line: "weir connections list|create|verify|authorize [FLAGS]",
+    gist: "list, create, try and sign in for connections",
     verbs: {
       list: "weir connections list [--q TEXT] [--provider PROVIDER]... [--status STATUS]... [--limit N] [--offset N] [--json]",
       create:
         "weir connections create --name NAME (--provider PROVIDER | --template SLUG [--template-version N]) [--slug SLUG] [--config JSON] [--credentials JSON] [--json]",
       verify: "weir connections verify CONNECTION [--json]",
+      authorize: "weir connections authorize CONNECTION [--json]",
     },
     text: `CONNECTION is an id or a slug. JSON is the text itself, @FILE, or - for standard input. verify ends with exit
-code 1 where the other side can't be reached.
+code 1 where the other side can't be reached. authorize prints the address where a person signs in.
 
   --q TEXT           those with this in their name or slug
   --provider PROVIDER

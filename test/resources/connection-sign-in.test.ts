@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { openTerminal } from "../cli/terminal.ts";
 import { OAUTH_CLIENT, startOAuthApi } from "../peers/oauth-api.ts";
 import { startApp } from "../support/app.ts";
 import {
@@ -320,4 +321,17 @@ test("a template's parameters can't take the place of those that Weir writes", a
   );
   const refused = await weir.owner("POST", "/api/v1/templates", body);
   expect(faultsOf(refused)).toEqual(["body.definition.http.auth.extraParams.redirect_uri value_error"]);
+});
+
+test("the command line tells the address where a person signs in", async () => {
+  await using peer = await startOAuthApi();
+  const { id, slug } = await addSigned(weir, peer);
+  using shell = openTerminal(weir.origin, weir.token);
+  const { code, out, err } = await shell.run("connections", "authorize", slug);
+  expect([code, err]).toEqual([0, expect.stringContaining("/api/v1/connections/oauth/callback")]);
+  const surfer = await ownerSurfer(weir);
+  await surfer.go(out.trim(), null, {
+    turn: (url) => (url.pathname.startsWith("/connections/") ? null : url),
+  });
+  expect(await shown(id)).toMatchObject({ status: "active" });
 });
