@@ -23,9 +23,17 @@ export interface NamedResource {
   incremental?: { cursorField: string; initialValue?: Json; lagSeconds?: number; endValue?: Json };
 }
 
+interface ListedTable {
+  schema: string;
+  table: string;
+  spec: string;
+  /** What an extract merges by; absent where it has to be looked for. */
+  primaryKey?: string[];
+}
+
 /** A provider whose data has tables. */
 export interface Tables {
-  tables(link: Link, includeSystem: boolean): Promise<{ schema: string; table: string; spec: string }[]>;
+  tables(link: Link, includeSystem: boolean): Promise<ListedTable[]>;
   /** In ordinal order; `dataType` is the source's own name of the type. Throws `not_found`. */
   columns(link: Link, schema: string, table: string): Promise<Column[]>;
   /**

@@ -51,6 +51,7 @@ test("a service is found by its name, connected by one form, and a list of it lo
   await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
   const { body: run } = await weir.owner("GET", `/api/v1/action-runs/${page.url().split("/").at(-1)}`);
   expect(run.result.tables).toMatchObject([{ table: "issues", rows: 8, cursor: { start: null } }]);
+  expect(run.definition.resources).toEqual([{ spec: "issues", writeDisposition: "merge" }]);
   expect(await troubles()).toEqual([]);
 }, 120_000);
 

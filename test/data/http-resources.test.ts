@@ -178,9 +178,8 @@ test("the resources of a template are listed as tables, with the columns and fir
   peer.orders.push(...many(5, order));
   const { id } = await open();
   const tables = ok(await data.owner("GET", `${CONNECTIONS}/${id}/schema/tables`)).tables;
-  expect(tables).toEqual(
-    ["orders", "found", "chosen"].map((name) => ({ schema: "http", table: name, spec: name })),
-  );
+  const listed = (name: string, more: object = {}) => ({ schema: "http", table: name, spec: name, ...more });
+  expect(tables).toEqual([listed("orders", { primaryKey: ["id"] }), listed("found"), listed("chosen")]);
   const query = "schema=http&table=orders";
   const { columns } = ok(await data.owner("GET", `${CONNECTIONS}/${id}/schema/columns?${query}`));
   expect(columns).toContainEqual({ name: "customer", dataType: "object", nullable: false });

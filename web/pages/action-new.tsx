@@ -42,6 +42,7 @@ export default function NewAction() {
                 kind={kind}
                 connectionId={search.get("connection")}
                 spec={spec}
+                isMerged={search.get("write") === "merge"}
                 source={source.data ?? null}
               />
             ) : (
@@ -78,6 +79,8 @@ interface Props {
   connectionId: string | null;
   /** A table or file that an extract is to read. */
   spec: string | null;
+  /** Rows of `spec` replace those with the same key. */
+  isMerged: boolean;
   /** The connection that `spec` is of. */
   source: Connection | null;
 }
@@ -85,13 +88,13 @@ interface Props {
 /** A dataset may be called so: lower-case letters, digits and `_`, a letter first. */
 const datasetOf = ({ slug }: Connection) => slug.replaceAll("-", "_").replace(/^[^a-z]+/, "");
 
-function NewOf({ kind, connectionId: given, spec, source }: Props) {
+function NewOf({ kind, connectionId: given, spec, isMerged, source }: Props) {
   const [, go] = useLocation();
   const [named, setNamed] = useState({ name: spec ? `Load ${spec}` : "", slug: "" });
   const [connectionId, setConnectionId] = useState(given ?? "");
   const [definition, setDefinition] = useState<Values>(() => ({
     ...startValue(kind.definitionSchema),
-    ...(spec ? { resources: [{ spec }] } : {}),
+    ...(spec ? { resources: [{ spec, ...(isMerged ? { writeDisposition: "merge" } : {}) }] } : {}),
     ...(spec && source ? { dataset: datasetOf(source) } : {}),
   }));
   const [problem, setProblem] = useState<string | null>(null);

@@ -57,7 +57,12 @@ export function httpTables(definition: HttpTemplate, http: HttpAccess): Tables {
   };
   return {
     tables: async () =>
-      (definition.http.resources ?? []).map(({ name }) => ({ schema: SCHEMA, table: name, spec: name })),
+      (definition.http.resources ?? []).map(({ name, primaryKey }) => ({
+        schema: SCHEMA,
+        table: name,
+        spec: name,
+        ...(primaryKey ? { primaryKey } : {}),
+      })),
     columns: async (link, schema, table) => (await first(link, schema, table, SEEN_ROWS)).columns,
     first,
   };

@@ -199,7 +199,16 @@ export type SelectionReport = Static<typeof SelectionReport>;
 
 export const TableQuery = object({ include_system: Type.Boolean({ default: false }) });
 export const TableList = object({
-  tables: Type.Array(object({ schema: Type.String(), table: Type.String(), spec: Type.String() })),
+  tables: Type.Array(
+    object({
+      schema: Type.String(),
+      table: Type.String(),
+      spec: Type.String(),
+      primaryKey: optional(
+        Type.Array(Type.String(), { description: "Of a template's resource: what extracts merge by" }),
+      ),
+    }),
+  ),
 });
 
 export const ColumnQuery = object({

@@ -1,8 +1,17 @@
 import { Link } from "wouter";
 
-/** To a new extract of one table or file. */
-export function LoadLink({ connectionId, spec }: { connectionId: string; spec: string }) {
+/** To a new extract of one table or file; one that has a key is merged, so that it can be loaded again and again. */
+export function LoadLink({
+  connectionId,
+  spec,
+  isKeyed = false,
+}: {
+  connectionId: string;
+  spec: string;
+  isKeyed?: boolean;
+}) {
   const search = new URLSearchParams({ kind: "dlt_extract", connection: connectionId, spec });
+  if (isKeyed) search.set("write", "merge");
   return (
     <Link
       href={`/actions/new?${search}`}

@@ -52,7 +52,7 @@ export function Tables({ connectionId, canLoad }: { connectionId: string; canLoa
           ) : (
             <>
               <ul>
-                {found.slice(0, SHOWN).map(({ schema, table, spec }) => (
+                {found.slice(0, SHOWN).map(({ schema, table, spec, primaryKey = [] }) => (
                   <RemoteTable
                     key={spec}
                     connectionId={connectionId}
@@ -60,6 +60,7 @@ export function Tables({ connectionId, canLoad }: { connectionId: string; canLoa
                     table={table}
                     spec={spec}
                     canLoad={canLoad && may}
+                    isKeyed={primaryKey.length > 0}
                   />
                 ))}
               </ul>
@@ -82,12 +83,14 @@ function RemoteTable({
   table,
   spec,
   canLoad,
+  isKeyed,
 }: {
   connectionId: string;
   schema: string;
   table: string;
   spec: string;
   canLoad: boolean;
+  isKeyed: boolean;
 }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -107,7 +110,7 @@ function RemoteTable({
           <span className="text-soft">{schema}.</span>
           <span className="-ml-2 truncate font-medium">{table}</span>
         </button>
-        {canLoad && <LoadLink connectionId={connectionId} spec={spec} />}
+        {canLoad && <LoadLink connectionId={connectionId} spec={spec} isKeyed={isKeyed} />}
         <CopyButton text={spec} label={`Copy ${spec}`} />
       </div>
       {isOpen && (
