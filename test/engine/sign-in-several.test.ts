@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { OAUTH_CLIENT, startOAuthApi } from "../peers/oauth-api.ts";
-import type { Client } from "../support/app.ts";
+import type { Answer, Client } from "../support/app.ts";
 import { published } from "../support/bundles.ts";
 import { signInTemplate } from "../support/connection-sign-ins.ts";
 import { connect } from "../support/connections.ts";
@@ -43,7 +43,8 @@ test("many runs in three processes renew an ended token once", async () => {
       (members[index % 3] ?? members[0])?.owner("POST", `/api/v1/actions/${action.id}/run`, {}),
     ),
   );
-  const ended = await Promise.all(started.map((reply) => runEnd(owner, reply?.body.id)));
+  const ended: Answer["body"][] = [];
+  for (const reply of started) ended.push(await runEnd(owner, reply?.body.id)); // each poll asks the server that all write to
   expect(ended.filter(({ status }) => status !== "completed")).toEqual([]);
   expect(peer.state.refreshes).toBe(1);
   expect((await owner("GET", `/api/v1/connections/${id}/sign-in`)).body.state).toBe("signed_in");
