@@ -22,8 +22,10 @@ export interface SignInTerms {
   pkce: boolean;
   /** Further parameters of the address that the person goes to. */
   extraParams: Readonly<Record<string, string>>;
-  /** Where the system's names differ from RFC 6749: the client's parameter, and the code's in the answer. */
-  names?: { client?: string; code?: string };
+  /** What the address shows in the place of `client_id`. */
+  shownClient?: { name: string; value: string };
+  /** The name of the code in the answer, where it is another than `code`. */
+  codeName?: string;
 }
 
 /** The token of a connection's sign-in; one renewal serves all runs and processes. */

@@ -13,9 +13,10 @@ export async function signInAddress(terms: SignInTerms, checks: Checks): Promise
   };
   if (terms.scopes.length > 0) set({ scope: terms.scopes.join(" ") });
   set(terms.extraParams);
+  const { name, value } = terms.shownClient ?? { name: "client_id", value: terms.clientId };
   set({
     response_type: "code",
-    [terms.names?.client ?? "client_id"]: terms.clientId,
+    [name]: value,
     redirect_uri: checks.redirectUri,
     state: checks.state,
     ...(await challengeFor(await import("openid-client"), checks)),
@@ -44,7 +45,7 @@ export async function redeemSignIn(
       "forbidden",
       `${new URL(terms.authorizeUrl).host} did not let Weir in (${safeCode(error)}).`,
     );
-  const code = answer.get(terms.names?.code ?? "code");
+  const code = answer.get(terms.codeName ?? "code");
   if (code === null || code === "")
     throw new AppError("bad_request", `${new URL(terms.authorizeUrl).host} sent no code back; begin again.`);
   const party = partyOf(terms, issuer);

@@ -331,7 +331,10 @@ export interface Provider {
   /** True where its data lies in this machine's data directory, which other processes on the store may not see. */
   readonly isLocal?: boolean;
   /** What the credentials lack although each of them is right; null where they do. */
-  lacks?(credentials: Readonly<Record<string, string>>): { field: string; message: string } | null;
+  lacks?(
+    credentials: Readonly<Record<string, string>>,
+    config: JsonObject,
+  ): { field: string; message: string } | null;
   /** How a person signs in for a connection with these settings; null where its credentials do without. */
   signIn?(settings: Pick<Link, "config" | "credentials">): SignInTerms | null;
   /** One real call. Throws `upstream` (or `egress_blocked`) with a sentence that tells what is wrong. */

@@ -34,20 +34,26 @@ export const sellerKeys = {
   refreshToken: "Atzr|refresh",
 };
 
+/** What Seller Central knows the app by. */
+export const SELLER_APP = "amzn1.sp.solution.3f1c2a9e-0000-4000-8000-000000000001";
+
 const US = "ATVPDKIKX0DER";
 
 /**
  * Amazon's Selling Partner API with Login with Amazon, over a real socket, written from developer-docs.amazon.com: both
  * versions of orders, FBA inventory, reports with their documents, page tokens, a bucket for each operation with its
- * header, roles, and errors in Amazon's way. `await using` ends it.
+ * header, roles, and errors in Amazon's way; Seller Central lets everybody in at once. `await using` ends it.
  */
 export async function startSeller() {
   const asked: SellerAsked[] = [];
   const tokens = new Set<string>();
+  const codes = new Map<string, string>();
   const state = {
     pageLimit: 100,
     issued: 0,
     isRevoked: false,
+    /** The app isn't published. */
+    isDraft: false,
     marketplaces: [US],
     /** Operations that the app has no role for, as the beginning of their path. */
     denied: [] as string[],
@@ -91,6 +97,7 @@ export async function startSeller() {
       const { status, code = "", message = "", details = "" } = instead;
       return void response.writeHead(status).end(instead.body ?? fault(code, message, details));
     }
+    if (seen.path === "/apps/authorize/consent") return consent(response, seen.query);
     if (seen.path === "/auth/o2/token") return reply(response, ...issue(seen.body));
     if (seen.path.startsWith("/document/")) return document(response, seen);
     const operation = seen.path.replace(/\/\d[\d-]*(?=\/orderItems)|(?<=\/(reports|documents)\/)[\w-]+$/, "");
@@ -115,6 +122,29 @@ export async function startSeller() {
     reply(response, ...serve(seen));
   }
 
+  /** Takes the app's own id alone, and `version=beta` for a draft. */
+  function consent(response: ServerResponse, query: URLSearchParams): void {
+    if (query.get("application_id") !== SELLER_APP || query.has("client_id"))
+      return reply(response, 400, fault("MD5101", "The application id is not valid.", ""));
+    if (state.isDraft !== (query.get("version") === "beta"))
+      return reply(response, 400, fault("MD1000", "The application is not published.", ""));
+    const back = new URL(query.get("redirect_uri") ?? "");
+    const code = crypto.randomUUID();
+    codes.set(code, back.href);
+    back.searchParams.set("state", query.get("state") ?? "");
+    back.searchParams.set("selling_partner_id", "A3SELLER");
+    back.searchParams.set("spapi_oauth_code", code);
+    response.writeHead(302, { location: back.href }).end();
+  }
+
+  /** Whether the form has a code, with its address, or a refresh token; a code is good once. */
+  function isGranted({ grant_type: type, code, redirect_uri: address, refresh_token: token }: Row): boolean {
+    if (type === "refresh_token") return token === sellerKeys.refreshToken && !state.isRevoked;
+    const expected = codes.get(String(code));
+    codes.delete(String(code));
+    return type === "authorization_code" && expected !== undefined && expected === address;
+  }
+
   function issue(form: Row): [number, string] {
     if (form.client_id !== sellerKeys.clientId || form.client_secret !== sellerKeys.clientSecret) {
       return [
@@ -122,11 +152,7 @@ export async function startSeller() {
         JSON.stringify({ error: "invalid_client", error_description: "Client authentication failed" }),
       ];
     }
-    if (
-      form.grant_type !== "refresh_token" ||
-      form.refresh_token !== sellerKeys.refreshToken ||
-      state.isRevoked
-    ) {
+    if (!isGranted(form)) {
       return [
         400,
         JSON.stringify({ error: "invalid_grant", error_description: "The request has an invalid grant" }),

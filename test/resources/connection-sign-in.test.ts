@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { openTerminal } from "../cli/terminal.ts";
+import { SELLER_APP, sellerKeys, startSeller } from "../peers/amazon-seller.ts";
 import { OAUTH_CLIENT, startOAuthApi } from "../peers/oauth-api.ts";
 import { startApp } from "../support/app.ts";
 import {
@@ -321,6 +322,52 @@ test("a template's parameters can't take the place of those that Weir writes", a
   );
   const refused = await weir.owner("POST", "/api/v1/templates", body);
   expect(faultsOf(refused)).toEqual(["body.definition.http.auth.extraParams.redirect_uri value_error"]);
+});
+
+describe("an Amazon seller", () => {
+  const { clientId, clientSecret, refreshToken } = sellerKeys;
+  const credentials = { clientId, clientSecret };
+
+  test("signs in at Seller Central, by the app's id, and its tokens are renewed", async () => {
+    await using seller = await startSeller();
+    seller.state.isDraft = true;
+    const config = { ...seller.config, applicationId: SELLER_APP, isDraftApp: true };
+    const made = { name: "Seller", provider: "amazon_seller", config, credentials };
+    const { id } = await connect(weir.owner, made);
+    const { landing } = await signInFor(weir, id);
+    expect(landing.url.pathname).toBe(`/connections/${id}`);
+    expect(await shown(id)).toMatchObject({ status: "active", verificationError: null });
+    const { query } = seller.asked.find(({ path }) => path === "/apps/authorize/consent") ?? {};
+    expect(query?.get("application_id")).toBe(SELLER_APP);
+    expect(query?.has("code_challenge")).toBe(false);
+
+    seller.expireTokens();
+    expect((await weir.owner("POST", `${CONNECTIONS}/${id}/verify`)).body.status).toBe("active");
+    const renewal = seller.asked.findLast(({ path }) => path === "/auth/o2/token");
+    expect(renewal?.body).toMatchObject({ grant_type: "refresh_token", refresh_token: refreshToken });
+
+    seller.expireTokens();
+    seller.state.isRevoked = true;
+    expect((await weir.owner("POST", `${CONNECTIONS}/${id}/verify`)).body).toMatchObject({
+      status: "error",
+      verificationError: expect.stringContaining("Sign in again"),
+    });
+  });
+
+  test("goes to the Seller Central of the first marketplace", async () => {
+    const config = { region: "eu", marketplaceIds: ["A1805IZSGTT6HS"], applicationId: SELLER_APP };
+    const { id } = await connect(weir.owner, { name: "NL", provider: "amazon_seller", config, credentials });
+    const { authorizationUrl } = (await authorize(weir, id)).body;
+    expect(authorizationUrl).toStartWith("https://sellercentral.amazon.nl/apps/authorize/consent?");
+  });
+
+  test("has an app's id or a refresh token", async () => {
+    const config = { region: "na", marketplaceIds: ["ATVPDKIKX0DER"] };
+    const body = { name: "Neither", provider: "amazon_seller", config, credentials };
+    const answer = await weir.owner("POST", CONNECTIONS, body);
+    expect(faultsOf(answer)).toEqual(["body.credentials.refreshToken missing"]);
+    expect(answer.text).toContain("applicationId in config");
+  });
 });
 
 test("the command line tells the address where a person signs in", async () => {

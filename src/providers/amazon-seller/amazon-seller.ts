@@ -7,7 +7,14 @@ import { extractInventory } from "./inventory.ts";
 import { extractOrderItems, extractOrders, rowsOf } from "./orders.ts";
 import { extractReport, extractReportList, reportType } from "./reports.ts";
 import { columnsOf, RESOURCES } from "./resources.ts";
-import { checkMarketplaces, SellerConfig, SellerCredentials, type SellerLink } from "./shape.ts";
+import {
+  checkMarketplaces,
+  NEEDED,
+  SellerConfig,
+  SellerCredentials,
+  type SellerLink,
+  signInOf,
+} from "./shape.ts";
 
 const SCHEMA = "amazon_seller";
 
@@ -20,6 +27,9 @@ export const amazonSeller = defineProvider({
   config: SellerConfig,
   credentials: SellerCredentials,
   destination: ["baseUrl", "tokenUrl", "region"],
+  lacks: ({ refreshToken }, { applicationId }) =>
+    refreshToken || applicationId ? null : { field: "refreshToken", message: `Give ${NEEDED}` },
+  signIn: signInOf,
 
   async verify(link) {
     checkMarketplaces(link.config);

@@ -7,7 +7,7 @@ import { postForToken } from "../api/oauth-token.ts";
 import { callApi, jsonOf, textOf, type Verdict } from "../api/send.ts";
 import { retryAfterMs, setQuota } from "../api/throttle.ts";
 import { faultOf, refusal } from "./failure.ts";
-import { baseOf, type SellerLink, tokenUrlOf } from "./shape.ts";
+import { baseOf, NEEDED, type SellerLink, tokenUrlOf } from "./shape.ts";
 
 export const SYSTEM = "Amazon's Selling Partner API";
 
@@ -47,23 +47,26 @@ const FAULTS = {
   unauthorized_client: WRONG_CLIENT,
 };
 
-/** A token for the seller's data; see `accessToken`. */
-export const sellerToken = (link: SellerLink, options: { refused?: string; isFresh?: boolean } = {}) =>
-  accessToken(
+/** A token for the seller's data; see `accessToken`. Throws `definition_invalid` where there is no way to one. */
+export async function sellerToken(
+  link: SellerLink,
+  options: { refused?: string; isFresh?: boolean } = {},
+): Promise<string> {
+  if (link.signIn) return link.signIn.token({ refused: options.refused });
+  const { clientId, clientSecret, refreshToken } = link.credentials;
+  if (!refreshToken) throw new AppError("definition_invalid", `Amazon needs one more: ${NEEDED}.`);
+  const form = {
+    grant_type: "refresh_token",
+    refresh_token: refreshToken,
+    client_id: clientId,
+    client_secret: clientSecret,
+  };
+  return accessToken(
     link,
-    () =>
-      postForToken(link, {
-        url: tokenUrlOf(link.config),
-        form: {
-          grant_type: "refresh_token",
-          refresh_token: link.credentials.refreshToken,
-          client_id: link.credentials.clientId,
-          client_secret: link.credentials.clientSecret,
-        },
-        faults: FAULTS,
-      }),
+    () => postForToken(link, { url: tokenUrlOf(link.config), form, faults: FAULTS }),
     options,
   );
+}
 
 /**
  * The JSON of one call. Waits for the operation's quota, tries again as `callApi` has it, and once with a new token

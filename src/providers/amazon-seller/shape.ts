@@ -1,5 +1,6 @@
 import { type Static, Type as t } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
+import type { SignInTerms } from "../../oauth/contract.ts";
 import type { Link } from "../contract.ts";
 
 const address = (description: string) =>
@@ -28,7 +29,19 @@ export const SellerConfig = t.Object(
         description: "Whether orders come with buyers and addresses; the app needs Amazon's roles for it.",
       }),
     ),
-    baseUrl: address("A proxy or sandbox in place of the region's own address."),
+    applicationId: t.Optional(
+      t.String({
+        maxLength: 255,
+        pattern: "^amzn1\\.sp\\.solution\\.[A-Za-z0-9-]+$",
+        description: "The app's id in Seller Central, for a sign-in; leave it out with a refreshToken.",
+      }),
+    ),
+    isDraftApp: t.Optional(
+      t.Boolean({ default: false, description: "Whether the app is still a draft in Seller Central." }),
+    ),
+    baseUrl: address(
+      "A proxy or sandbox in place of the region's own address; sellers then sign in at its path /apps/authorize/consent.",
+    ),
     tokenUrl: address("In place of https://api.amazon.com/auth/o2/token."),
   },
   { additionalProperties: false },
@@ -39,7 +52,14 @@ export const SellerCredentials = t.Object(
   {
     clientId: t.String({ minLength: 1, maxLength: 255 }),
     clientSecret: t.String({ minLength: 1, maxLength: 1_024, format: "password" }),
-    refreshToken: t.String({ minLength: 1, maxLength: 4_096, format: "password" }),
+    refreshToken: t.Optional(
+      t.String({
+        minLength: 1,
+        maxLength: 4_096,
+        format: "password",
+        description: "In place of a sign-in, where one is there already.",
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -52,16 +72,79 @@ export const tokenUrlOf = (config: SellerConfig): string =>
 export const baseOf = ({ baseUrl, region }: SellerConfig): string =>
   (baseUrl ?? `https://sellingpartnerapi-${region}.amazon.com`).replace(/\/+$/, "");
 
-const MARKETPLACES: Readonly<Record<SellerConfig["region"], string>> = {
-  na: "ATVPDKIKX0DER A2EUQ1WTGCTBG2 A1AM78C64UM0Y8 A2Q3Y263D00KWC",
-  eu: "A1F83G8C2ARO7P A1PA6795UKMFR9 A13V1IB3VIYZZH APJ6JRA9NG5V4 A1RKKUPIHCS9HS A1805IZSGTT6HS A2NODRKZP88ZB9 A1C3SOZRARQ6R3 AMEN7PMS3EDWL A28R8C7NBKEWEA A33AVAJ2PDY3EV A2VIGQ35RCS4UG A17E79C6D8DWNP ARBP9OOSHTCHU A21TJRUUN4KGV",
-  fe: "A1VC38T7YXB528 A39IBJ37TRP1C6 A19VAU5U5O7RUS",
+type Region = SellerConfig["region"];
+
+/** The region's marketplaces, and where Seller Central is for each. */
+const MARKETPLACES: Readonly<Record<Region, Readonly<Record<string, string>>>> = {
+  na: {
+    ATVPDKIKX0DER: "sellercentral.amazon.com",
+    A2EUQ1WTGCTBG2: "sellercentral.amazon.ca",
+    A1AM78C64UM0Y8: "sellercentral.amazon.com.mx",
+    A2Q3Y263D00KWC: "sellercentral.amazon.com.br",
+  },
+  eu: {
+    A1F83G8C2ARO7P: "sellercentral-europe.amazon.com",
+    A1PA6795UKMFR9: "sellercentral-europe.amazon.com",
+    A13V1IB3VIYZZH: "sellercentral-europe.amazon.com",
+    APJ6JRA9NG5V4: "sellercentral-europe.amazon.com",
+    A1RKKUPIHCS9HS: "sellercentral-europe.amazon.com",
+    A1805IZSGTT6HS: "sellercentral.amazon.nl",
+    A2NODRKZP88ZB9: "sellercentral.amazon.se",
+    A1C3SOZRARQ6R3: "sellercentral.amazon.pl",
+    AMEN7PMS3EDWL: "sellercentral.amazon.com.be",
+    A28R8C7NBKEWEA: "sellercentral.amazon.ie",
+    A33AVAJ2PDY3EV: "sellercentral.amazon.com.tr",
+    A2VIGQ35RCS4UG: "sellercentral.amazon.ae",
+    A17E79C6D8DWNP: "sellercentral.amazon.sa",
+    ARBP9OOSHTCHU: "sellercentral.amazon.eg",
+    AE08WJ6YKNBMC: "sellercentral.amazon.co.za",
+    A21TJRUUN4KGV: "sellercentral.amazon.in",
+  },
+  fe: {
+    A1VC38T7YXB528: "sellercentral.amazon.co.jp",
+    A39IBJ37TRP1C6: "sellercentral.amazon.com.au",
+    A19VAU5U5O7RUS: "sellercentral.amazon.sg",
+  },
 };
+
+/** Where sellers are let in whose marketplace has no Seller Central that is known here. */
+const CENTRAL: Readonly<Record<Region, string>> = {
+  na: "sellercentral.amazon.com",
+  eu: "sellercentral-europe.amazon.com",
+  fe: "sellercentral.amazon.co.jp",
+};
+
+/** What lets somebody in beside the app's own credentials. */
+export const NEEDED = "refreshToken, or applicationId in config, with which a seller signs in";
+
+/** How a seller signs in; null where a refresh token does without. */
+export function signInOf({
+  config,
+  credentials,
+}: Pick<SellerLink, "config" | "credentials">): SignInTerms | null {
+  const { region, marketplaceIds, applicationId, isDraftApp, baseUrl } = config;
+  const { clientId, clientSecret, refreshToken } = credentials;
+  if (refreshToken || applicationId === undefined) return null;
+  const [marketplace = ""] = marketplaceIds;
+  const central = `https://${MARKETPLACES[region][marketplace] ?? CENTRAL[region]}`;
+  return {
+    authorizeUrl: `${baseUrl === undefined ? central : baseOf(config)}/apps/authorize/consent`,
+    tokenUrl: tokenUrlOf(config),
+    clientId,
+    clientSecret,
+    tokenAuth: "body",
+    scopes: [],
+    pkce: false,
+    extraParams: isDraftApp ? { version: "beta" } : {},
+    shownClient: { name: "application_id", value: applicationId },
+    codeName: "spapi_oauth_code",
+  };
+}
 
 /** Throws `definition_invalid` for a marketplace that is known to belong to another region. */
 export function checkMarketplaces({ region, marketplaceIds }: SellerConfig): void {
-  for (const [other, ids] of Object.entries(MARKETPLACES)) {
-    const stray = other === region ? undefined : marketplaceIds.find((id) => ids.split(" ").includes(id));
+  for (const [other, known] of Object.entries(MARKETPLACES)) {
+    const stray = other === region ? undefined : marketplaceIds.find((id) => Object.hasOwn(known, id));
     if (stray !== undefined) {
       throw new AppError(
         "definition_invalid",

@@ -88,8 +88,10 @@ export function settingsFaults(taker: Taker, raw: JsonObject, loc: readonly stri
   if (!isGiven(raw, "config")) faults.push(...configFaults(taker, {}, [...loc, "config"]));
   else if (isObject(raw.config))
     faults.push(...configFaults(taker, merged({}, raw.config), [...loc, "config"]));
-  if (isObject(raw.credentials))
-    faults.push(...credentialsFaults(taker, raw.credentials, [...loc, "credentials"]));
+  if (isObject(raw.credentials)) {
+    const config = isObject(raw.config) ? raw.config : {};
+    faults.push(...credentialsFaults(taker, raw.credentials, config, [...loc, "credentials"]));
+  }
   return faults;
 }
 
@@ -105,7 +107,7 @@ async function templateFaults(ctx: Context, raw: JsonObject): Promise<Fault[]> {
     const taker = takerOf(row.definition as HttpTemplate);
     if (raw.credentials !== undefined) return settingsFaults(taker, raw);
     // a template that asks for none takes none
-    const lacks = credentialsFaults(taker, {}).length > 0;
+    const lacks = credentialsFaults(taker, {}, {}).length > 0;
     return [...settingsFaults(taker, raw), ...(lacks ? [MISSING_CREDENTIALS] : [])];
   }
   const whole = { ...reference, templateVersion: null };
@@ -169,11 +171,12 @@ function addressFaultOf(definition: HttpTemplate, config: JsonObject): string | 
 export function credentialsFaults(
   { provider, definition }: Taker,
   credentials: JsonObject,
+  config: JsonObject,
   loc: readonly string[] = ["body", "credentials"],
 ): Fault[] {
   if (!definition) {
     const { faults } = read(provider.credentials, credentials, loc);
-    const lack = faults.length === 0 ? provider.lacks?.(credentials as Record<string, string>) : null;
+    const lack = faults.length === 0 ? provider.lacks?.(credentials as Record<string, string>, config) : null;
     return lack ? [{ loc: [...loc, lack.field], msg: lack.message, type: "missing" }] : faults;
   }
   const { faults } = read(map(Type.String()), credentials, loc); // texts, as they are stored

@@ -58,7 +58,7 @@ function settingsChange(
   const credentials = patch.credentials === null ? {} : merged(known, patch.credentials ?? {});
   const faults: Fault[] = [];
   if (patch.config !== undefined) faults.push(...configFaults(taker, config));
-  if (patch.credentials !== undefined) faults.push(...credentialsFaults(taker, credentials));
+  if (patch.credentials !== undefined) faults.push(...credentialsFaults(taker, credentials, config));
   if (destinationOf(taker, config) !== destinationOf(takerFor(tx, before), before.config))
     faults.push(...ungiven(Object.keys(known), patch.credentials, "would go to another place than before"));
   else if (guardIn(taker, config) < guardIn(taker, before.config))
