@@ -18,6 +18,7 @@ import { artifactOperations } from "./resources/artifacts/routes.ts";
 import { automationOperations } from "./resources/automations/routes.ts";
 import { bundleOperations } from "./resources/bundles/routes.ts";
 import { catalogSignInOperations } from "./resources/catalog-sign-ins/routes.ts";
+import { catalogTemplateOperations } from "./resources/catalog-templates/routes.ts";
 import { chatOperations } from "./resources/chat/routes.ts";
 import { connectionSignInOperations } from "./resources/connection-sign-ins/routes.ts";
 import { connectionOperations } from "./resources/connections/routes.ts";
@@ -80,6 +81,7 @@ const described = [
   ...connectionOperations,
   ...apiCatalogOperations,
   ...catalogSignInOperations,
+  ...catalogTemplateOperations,
   ...connectionSignInOperations,
   ...mcpOperations,
   ...slackOperations,

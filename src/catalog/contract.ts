@@ -11,6 +11,34 @@ export type Transport = (typeof TRANSPORTS)[number];
 export const ENDPOINT_SOURCES = ["openapi", "curl", "har", "postman", "ai_generated"] as const;
 export type EndpointSource = (typeof ENDPOINT_SOURCES)[number];
 
+/** What a description does not tell of a list. */
+export interface Unresolved {
+  /** Of the resource, such as `endpoint.paginator`. */
+  field: string;
+  message: string;
+  /** What it may be. */
+  candidates: Json[];
+}
+
+/** How an extract reads the rows of an endpoint, as far as its description tells. */
+export interface Listing {
+  /** `endpoint` of a resource of `dlt_extract`. */
+  endpoint: JsonObject;
+  primaryKey: string[];
+  /** `incremental` of such a resource; null where all is read each time. */
+  incremental: JsonObject | null;
+  /** What somebody has to give a value for. */
+  asks: { name: string; location: "query" | "header"; description: string }[];
+  unresolved: Unresolved[];
+}
+
+/** Without these a list can't be read whole. */
+const NEEDED = ["endpoint.dataPath", "endpoint.paginator"];
+
+/** Whether all rows can be read by what is known. */
+export const isReadable = ({ unresolved }: Listing): boolean =>
+  unresolved.every(({ field }) => !NEEDED.includes(field));
+
 /**
  * One operation of an HTTP API. `{{input.x}}` stands in the texts of its templates; `{x}` in `path` is `input.x`.
  * What an optional input that is not given would fill is left out.
@@ -31,6 +59,8 @@ export interface EndpointDefinition {
   source: EndpointSource | null;
   /** True where a model found it, and its path stands nowhere in what the model had read. */
   unverified: boolean;
+  /** How its rows are read, where its description tells of a list; absent or null where none is known. */
+  listing?: Listing | null;
 }
 
 /** One tool of an MCP server, as it was last accepted. */
@@ -53,6 +83,8 @@ export interface AuthHint {
   name: string;
   location: "header" | "query" | "cookie";
   type: "api_key_header" | "api_key_query" | "api_key_cookie" | "bearer" | "basic" | "oauth2" | "openid";
+  /** Of `oauth2`: where a person signs in, or null where the client's own credentials do, and where tokens come from. */
+  flow?: { authorizeUrl: string | null; tokenUrl: string; scopes: string[] };
 }
 
 /** What was read from a description of an API. */

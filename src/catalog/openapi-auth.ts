@@ -62,13 +62,30 @@ function hintOf(key: string, scheme: JsonObject): AuthHint | null {
       const way = typeof scheme.scheme === "string" ? scheme.scheme.toLowerCase() : "";
       return { ...header, type: way === "basic" ? "basic" : "bearer" };
     }
-    case "oauth2":
-      return { ...header, type: "oauth2" };
+    case "oauth2": {
+      const flow = flowOf(scheme);
+      return { ...header, type: "oauth2", ...(flow ? { flow } : {}) };
+    }
     case "openIdConnect":
       return { ...header, type: "openid" };
     default:
       return null;
   }
+}
+
+/** Where tokens come from: by a person's sign-in where there is one, else by the client's own credentials. */
+function flowOf(scheme: JsonObject): AuthHint["flow"] | null {
+  const { flows, flow: old } = scheme;
+  const named = isObject(flows)
+    ? flows
+    : { [{ accessCode: "authorizationCode", application: "clientCredentials" }[String(old)] ?? ""]: scheme };
+  const code = named.authorizationCode;
+  const flow = isObject(code) ? code : named.clientCredentials;
+  if (!isObject(flow) || typeof flow.tokenUrl !== "string") return null;
+  const authorizeUrl = flow === code ? flow.authorizationUrl : null;
+  if (authorizeUrl !== null && typeof authorizeUrl !== "string") return null;
+  const scopes = Object.keys(isObject(flow.scopes) ? flow.scopes : {});
+  return { authorizeUrl, tokenUrl: flow.tokenUrl, scopes: scopes.slice(0, 100) };
 }
 
 function labelOf(key: string, { description }: JsonObject): string {

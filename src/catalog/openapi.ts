@@ -11,6 +11,7 @@ import {
   MAX_WARNINGS,
   type ReadApi,
 } from "./contract.ts";
+import { listingOf } from "./listing/listing.ts";
 import { endpointName, uniqueNames } from "./names.ts";
 import { readAuth } from "./openapi-auth.ts";
 import { readOldBody, readRequestBody } from "./openapi-body.ts";
@@ -152,6 +153,10 @@ function readOperation(reading: Reading, given: Given): EndpointDefinition {
       types.filter((type) => typeof type === "string"),
     );
   }
+  const listing =
+    method === "GET"
+      ? listingOf({ refs: reading.refs, operation, at: item, path: given.path, inputs })
+      : null;
   return {
     name,
     description: describe(operation),
@@ -164,6 +169,7 @@ function readOperation(reading: Reading, given: Given): EndpointDefinition {
     responseExtract: null,
     source: "openapi",
     unverified: false,
+    ...(listing ? { listing } : {}),
   };
 }
 

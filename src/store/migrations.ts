@@ -42,6 +42,7 @@ import noticeRecipients from "../../migrations/0053_notice_recipients.sql" with 
 import bulkSteps from "../../migrations/0054_bulk_steps.sql" with { type: "text" };
 import automationDrafts from "../../migrations/0055_automation_drafts.sql" with { type: "text" };
 import connectionSignIns from "../../migrations/0056_connection_sign_ins.sql" with { type: "text" };
+import catalogAuthHints from "../../migrations/0057_catalog_auth_hints.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -90,4 +91,5 @@ export const migrations: readonly Migration[] = [
   { name: "0054_bulk_steps", sql: bulkSteps },
   { name: "0055_automation_drafts", sql: automationDrafts },
   { name: "0056_connection_sign_ins", sql: connectionSignIns },
+  { name: "0057_catalog_auth_hints", sql: catalogAuthHints },
 ];

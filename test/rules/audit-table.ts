@@ -1110,6 +1110,16 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       body: { content: "curl https://x.example/a" },
     }),
   },
+  "POST /api/v1/api-catalog/{api_id}/connection-template": {
+    events: ["template.created template"],
+    about: replied(({ template }) => template.id),
+    call: async ({ weir }) => ({
+      path: api(
+        `api-catalog/${(await addHttp(weir.owner, httpApi("Audited lists"))).id}/connection-template`,
+      ),
+      body: {},
+    }),
+  },
   "POST /api/v1/api-catalog/{api_id}/refresh": {
     events: ["catalog.drifted catalog_entry by system"],
     about: unsaid,

@@ -14,6 +14,7 @@ import { When } from "../parts/base/time.tsx";
 import { ApiConnection } from "../parts/catalog/connection.tsx";
 import { ImportAgain, NewTools } from "../parts/catalog/import.tsx";
 import { CatalogItems } from "../parts/catalog/items.tsx";
+import { Lists } from "../parts/catalog/lists.tsx";
 import { SignInFacts, SignInWanted } from "../parts/catalog/sign-in.tsx";
 import { FormFrame, messagesBy } from "../parts/form/frame.tsx";
 import { Held } from "../parts/layout/detail.tsx";
@@ -31,6 +32,7 @@ function Whole({ api }: { api: CatalogEntry }) {
   const isHttp = api.type === "http";
   const tabs = useTab([
     ["items", isHttp ? "Endpoints" : "Tools"],
+    ...(isHttp ? ([["lists", "Lists"]] as const) : []),
     ...(isHttp && may ? ([["import", "Import again"]] as const) : []),
     ["settings", "Settings"],
   ]);
@@ -66,7 +68,9 @@ function Whole({ api }: { api: CatalogEntry }) {
       <SignInWanted api={api} />
       {refreshed && <NewTools api={api} found={refreshed} onDone={() => setRefreshed(null)} />}
       {tabs.bar}
-      {tabs.current === "import" ? (
+      {tabs.current === "lists" ? (
+        <Lists api={api} />
+      ) : tabs.current === "import" ? (
         <ImportAgain api={api} />
       ) : tabs.current === "settings" ? (
         <>

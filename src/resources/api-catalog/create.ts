@@ -39,7 +39,7 @@ type Own = Pick<ApiRow, "type" | "url" | "baseUrl" | "transport">;
 
 async function insertApi(
   tx: WriteContext,
-  input: Pick<HttpApiCreate, "name" | "description" | "connectionId" | "approvalRequired">,
+  input: Pick<HttpApiCreate, "name" | "description" | "connectionId" | "approvalRequired" | "authHints">,
   make: (ids: { apiId: string; organizationId: string }) => { row: Own; items: ItemRow[] },
 ): Promise<WholeApi> {
   await checkConnection(tx, input.connectionId);
@@ -60,6 +60,7 @@ async function insertApi(
     approvalRequired: input.approvalRequired ?? false,
     endpointCount: own.type === "http" ? given.length : 0,
     toolCount: own.type === "mcp" ? given.length : 0,
+    authHints: input.authHints ?? null,
   };
   const items = isAdmin(tx) ? given : await protectedBeside(tx, row, given);
   await tx.db.insert(apiCatalog).values(row);

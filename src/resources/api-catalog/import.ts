@@ -83,7 +83,7 @@ const routeKey = ({ method, path }: EndpointDefinition) => `${method} ${path.rep
 
 const routeOf = ({ name, method, path }: EndpointDefinition) => ({ name, method, path });
 
-/** In what a call sends, or in what is said of it. */
+/** In what a call sends, in what is said of it, or in how its rows are read. */
 function differs(own: EndpointDefinition, other: EndpointDefinition): boolean {
   const shown = ({
     description,
@@ -92,6 +92,7 @@ function differs(own: EndpointDefinition, other: EndpointDefinition): boolean {
     bodyTemplate,
     inputSchema,
     path,
+    listing = null,
   }: EndpointDefinition) =>
     canonicalJson({
       description,
@@ -100,6 +101,7 @@ function differs(own: EndpointDefinition, other: EndpointDefinition): boolean {
       bodyTemplate,
       inputSchema,
       path,
+      listing,
     } as unknown as Json);
   return shown(own) !== shown(other);
 }

@@ -27,6 +27,7 @@ export function endpointOf(input: EndpointInput, before: EndpointDefinition | nu
     responseExtract: kept(input.responseExtract, before?.responseExtract, null) || null,
     source: kept(input.source, before?.source, null),
     unverified: input.unverified ?? before?.unverified ?? false,
+    listing: kept(input.listing, before?.listing, null),
   };
 }
 

@@ -1,5 +1,5 @@
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import type { EndpointDefinition, ToolDefinition, Transport } from "../../catalog/contract.ts";
+import type { AuthHint, EndpointDefinition, ToolDefinition, Transport } from "../../catalog/contract.ts";
 import { json, owned } from "../../store/columns.ts";
 
 export const API_TYPES = ["http", "mcp"] as const;
@@ -36,6 +36,8 @@ export const apiCatalog = sqliteTable("api_catalog", {
   approvalRequired: integer({ mode: "boolean" }).notNull(),
   endpointCount: integer().notNull(),
   toolCount: integer().notNull(),
+  /** How an HTTP API says that it wants to know its callers; null where nobody knows. */
+  authHints: json<AuthHint[] | null>(),
 });
 export type ApiRow = typeof apiCatalog.$inferSelect;
 

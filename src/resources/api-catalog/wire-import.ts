@@ -13,7 +13,7 @@ import {
 import { CONTENT_TYPES } from "../../catalog/content.ts";
 import { TRANSPORTS } from "../../catalog/contract.ts";
 import { API_TYPES } from "./table.ts";
-import { CatalogEntry, DiscoveredTool, ImportedEndpoint } from "./wire.ts";
+import { AuthHint, CatalogEntry, DiscoveredTool, ImportedEndpoint } from "./wire.ts";
 
 const address = (description: string) =>
   optional(nullable(Type.String({ minLength: 1, maxLength: 2_048, description })));
@@ -27,13 +27,6 @@ export const DiscoveryRequest = object({
   connectionId: optional(nullable(uuid())),
 });
 export type DiscoveryRequest = Static<typeof DiscoveryRequest>;
-
-const AuthHint = object({
-  label: Type.String(),
-  name: Type.String(),
-  location: oneOf(["header", "query", "cookie"]),
-  type: oneOf(["api_key_header", "api_key_query", "api_key_cookie", "bearer", "basic", "oauth2", "openid"]),
-});
 
 const existingApi = nullable(
   object({ id: uuid(), name: Type.String() }, { description: "The entry of the catalog with this address" }),

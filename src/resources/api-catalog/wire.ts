@@ -28,6 +28,34 @@ const text = (maxLength: number, description?: string) =>
   Type.String({ maxLength, ...(description === undefined ? {} : { description }) });
 const given = <P extends TProperties>(properties: P) => properties;
 
+export const Unresolved = object({
+  field: text(200, "Of the resource, such as endpoint.paginator"),
+  message: text(2_000),
+  candidates: Type.Array(anything(), { maxItems: 1_000, description: "What it may be" }),
+});
+
+const Listing = object(
+  {
+    endpoint: jsonObject({ description: "As the endpoint of a dlt_extract's resource" }),
+    primaryKey: Type.Array(named(1000), { maxItems: 32 }),
+    incremental: nullable(jsonObject({ description: "As the incremental of such a resource" })),
+    asks: Type.Array(
+      object({
+        name: Type.String({ minLength: 1, maxLength: 255 }),
+        location: oneOf(["query", "header"]),
+        description: text(2_048),
+      }),
+      { maxItems: 1_000, description: "What somebody has to give a value for" },
+    ),
+    unresolved: Type.Array(Unresolved, {
+      maxItems: 100,
+      description: "What the description does not tell, which is never guessed",
+    }),
+  },
+  { description: "How an extract reads its rows, where its description tells that it gives a list" },
+);
+const listing = () => optional(nullable(Listing));
+
 const endpoint = given({
   description: nullable(Type.String()),
   headers: map(Type.String()),
@@ -37,6 +65,7 @@ const endpoint = given({
   responseExtract: nullable(Type.String()),
   source: nullable(oneOf(ENDPOINT_SOURCES)),
   unverified: Type.Boolean({ description: "A model found it, and its path stands nowhere in the text" }),
+  listing: listing(),
 });
 
 /** An endpoint as discovery and import give it; a create and a change take it as it is. */
@@ -151,6 +180,7 @@ const endpointInput = {
   responseExtract: optional(nullable(text(4_096, "JMESPath into the body of the reply"))),
   source: optional(nullable(oneOf(ENDPOINT_SOURCES))),
   unverified: optional(Type.Boolean()),
+  listing: listing(),
   ...itemFlags,
 };
 const path = Type.String({ minLength: 1, maxLength: 2_048, description: "{x} in it stands for input.x" });
@@ -193,6 +223,24 @@ export type ToolInput = Static<typeof ToolPatch>;
 
 const many = { minItems: 1, maxItems: MAX_ENDPOINTS };
 
+/** How an API says that it wants to know its callers. */
+export const AuthHint = object({
+  label: Type.String({ maxLength: 255 }),
+  name: Type.String({ maxLength: 255 }),
+  location: oneOf(["header", "query", "cookie"]),
+  type: oneOf(["api_key_header", "api_key_query", "api_key_cookie", "bearer", "basic", "oauth2", "openid"]),
+  flow: optional(
+    object(
+      {
+        authorizeUrl: nullable(Type.String({ maxLength: 2_048 })),
+        tokenUrl: Type.String({ maxLength: 2_048 }),
+        scopes: Type.Array(Type.String({ maxLength: 500 }), { maxItems: 100 }),
+      },
+      { description: "Of oauth2; authorizeUrl is null where the client's own credentials do" },
+    ),
+  ),
+});
+
 export const HttpApiCreate = object({
   name: named(),
   description: catalogDescription(),
@@ -200,6 +248,9 @@ export const HttpApiCreate = object({
   endpoints: Type.Array(EndpointCreate, many),
   connectionId: connectionId(),
   approvalRequired: approvalRequired(),
+  authHints: optional(
+    nullable(Type.Array(AuthHint, { maxItems: 100, description: "As discovery and import give them" })),
+  ),
 });
 export type HttpApiCreate = Static<typeof HttpApiCreate>;
 

@@ -10,6 +10,7 @@ import * as artifacts from "../artifacts/wire.ts";
 import * as automations from "../automations/wire.ts";
 import * as bundles from "../bundles/wire.ts";
 import * as catalogSignIns from "../catalog-sign-ins/wire.ts";
+import * as catalogTemplates from "../catalog-templates/wire.ts";
 import * as chat from "../chat/wire.ts";
 import * as connectionSignIns from "../connection-sign-ins/wire.ts";
 import * as connections from "../connections/wire.ts";
@@ -50,6 +51,7 @@ const WIRES: readonly object[] = [
   agents,
   apiCatalog,
   apiCatalogImport,
+  catalogTemplates,
   apiKeys,
   approvals,
   artifacts,

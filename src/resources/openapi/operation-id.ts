@@ -64,6 +64,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "PATCH /api/v1/api-catalog/{api_id}": "updateCatalogApi",
   "DELETE /api/v1/api-catalog/{api_id}": "deleteCatalogApi",
   "POST /api/v1/api-catalog/{api_id}/ai-import": "importIntoCatalogApi",
+  "POST /api/v1/api-catalog/{api_id}/connection-template": "createCatalogConnectionTemplate",
   "POST /api/v1/api-catalog/{api_id}/refresh": "refreshCatalogApi",
   "POST /api/v1/api-catalog/authorize": "authorizeMcpServer",
   "POST /api/v1/api-catalog/{api_id}/authorize": "authorizeCatalogApi",

@@ -58,7 +58,7 @@ export function FoundApi({ found, onBack }: Props) {
     };
     if (isHttp) {
       const endpoints = found.endpoints.filter((each) => picked.has(each.name));
-      addHttp.mutate({ body: { ...common, baseUrl: address, endpoints } });
+      addHttp.mutate({ body: { ...common, baseUrl: address, endpoints, authHints: found.authHints } });
     } else {
       const tools = found.tools.filter(({ upstreamName }) => picked.has(upstreamName));
       addServer.mutate({ body: { ...common, url: address, transport: found.transport ?? "http", tools } });

@@ -52,6 +52,7 @@ const shownOf = ({
   queryTemplate,
   bodyTemplate,
   inputSchema,
+  listing,
 }: Omit<CatalogEndpoint, "enabled" | "approvalRequired" | "modelName">) => ({
   method,
   path,
@@ -60,6 +61,7 @@ const shownOf = ({
   queryTemplate,
   bodyTemplate,
   inputSchema,
+  listing: listing ?? null,
 });
 
 function Changes({ api, found, onBack }: { api: CatalogEntry; found: Read; onBack: () => void }) {

@@ -1,0 +1,283 @@
+import { isObject, type JsonObject } from "../base/json.ts";
+import { read } from "../base/shape.ts";
+import type { HttpAuth, HttpTemplate } from "../providers/http-template/definition.ts";
+import { resourcesFaults, TemplateResource } from "../providers/http-template/resources.ts";
+import type { AuthHint, EndpointDefinition } from "./contract.ts";
+import { isReadable, type Listing, type Unresolved } from "./contract.ts";
+import { plainName, singular } from "./listing/words.ts";
+import { uniqueNames } from "./names.ts";
+
+/** What a template lacks, and where. */
+interface Gap extends Unresolved {
+  /** The endpoint's name in the catalog; null for what concerns all. */
+  endpoint: string | null;
+  /** The template's name of the resource; null where it has none. */
+  resource: string | null;
+}
+
+export interface Connector {
+  definition: HttpTemplate;
+  unresolved: Gap[];
+}
+
+/** As many as a template may have. */
+const MAX_RESOURCES = 200;
+
+interface Fields {
+  config: Record<string, JsonObject>;
+  required: Set<string>;
+  headers: Record<string, string>;
+}
+
+/**
+ * A connection template for an API: its lists as resources, as far as their descriptions tell how they are read whole.
+ * What can't be told is left out of the template and named. `authHints` is null where nobody knows.
+ */
+export function connectorOf(
+  baseUrl: string,
+  endpoints: readonly EndpointDefinition[],
+  authHints: readonly AuthHint[] | null,
+): Connector {
+  const unresolved: Gap[] = [];
+  const fields: Fields = { config: {}, required: new Set(), headers: {} };
+  const unique = uniqueNames(63);
+  const resources: TemplateResource[] = [];
+  const lists = endpoints.flatMap((endpoint) =>
+    endpoint.listing ? [{ endpoint, listing: endpoint.listing }] : [],
+  );
+  for (const { endpoint, listing } of lists) {
+    const isWhole = isReadable(listing);
+    const left = MAX_RESOURCES - resources.length;
+    const made =
+      isWhole && left > 0 ? resourceOf(unique(resourceName(endpoint)), endpoint, listing, fields) : null;
+    const [fault] = made ? faultsOf(made) : [];
+    const resource = made && !fault ? made.name : null;
+    if (made && !fault) resources.push(made);
+    for (const gap of listing.unresolved) unresolved.push({ endpoint: endpoint.name, resource, ...gap });
+    if (isWhole && resource === null)
+      unresolved.push(
+        leftOut(endpoint, fault?.path.join(".") ?? "http.resources", fault?.message ?? NO_ROOM),
+      );
+  }
+  if (lists.length === 0) unresolved.push(NO_LISTS);
+  const { auth, credentials, gaps } = authOf(authHints ?? []);
+  unresolved.push(...gaps);
+  const verify = verifyOf(endpoints);
+  if (verify === null) unresolved.push(NO_VERIFY);
+  const http: HttpTemplate["http"] = {
+    baseUrl,
+    auth,
+    ...(verify === null ? {} : { verify: { path: verify } }),
+    ...(Object.keys(fields.headers).length > 0 ? { headers: fields.headers } : {}),
+    ...(resources.length > 0 ? { resources } : {}),
+  };
+  const definition: HttpTemplate = {
+    http,
+    configSchema: schemaOf(fields.config, [...fields.required]),
+    credentialsSchema: schemaOf(credentials, Object.keys(credentials)),
+  };
+  return { definition, unresolved };
+}
+
+/** What an endpoint that came from outside may hold. */
+function faultsOf(resource: TemplateResource): { path: string[]; message: string }[] {
+  const { faults } = read(TemplateResource, resource, []);
+  return faults.length > 0
+    ? faults.map(({ loc, msg }) => ({ path: [...loc], message: msg }))
+    : resourcesFaults([resource]);
+}
+
+const schemaOf = (properties: Record<string, JsonObject>, required: string[]): JsonObject => ({
+  type: "object",
+  properties,
+  ...(required.length > 0 ? { required } : {}),
+  additionalProperties: false,
+});
+
+const whole = { endpoint: null, resource: null, candidates: [] };
+const NO_LISTS: Gap = {
+  ...whole,
+  field: "http.resources",
+  message:
+    "Nothing tells which endpoints give lists: only OpenAPI and Swagger say what replies hold. Import such a description, or write the resources.",
+};
+const NO_VERIFY: Gap = {
+  ...whole,
+  field: "http.verify",
+  message: "No GET endpoint can be called without arguments; name a path that only reads.",
+};
+const NO_ROOM = `A template has at most ${MAX_RESOURCES} resources; name this endpoint in endpoints to take it.`;
+const leftOut = ({ name }: EndpointDefinition, field: string, message: string): Gap => ({
+  ...whole,
+  endpoint: name,
+  field,
+  message,
+});
+
+/** `orders` for `listOrders`, `getOrders` or `get_orders`. */
+function resourceName({ name }: EndpointDefinition): string {
+  const plain = name
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")
+    .replace(/^_+|_+$/g, "");
+  const bare = plain.replace(
+    /^(?:list|get|fetch|retrieve|find|index)_(?:all_|list_of_)?|_(?:list|index)$/g,
+    "",
+  );
+  const named = bare === "" || bare === "all" ? plain : bare;
+  return (/^[a-z]/.test(named) ? named : `list_${named}`).slice(0, 63).replace(/_+$/, "") || "rows";
+}
+
+function resourceOf(
+  name: string,
+  { path, description, inputSchema }: EndpointDefinition,
+  listing: Listing,
+  fields: Fields,
+): TemplateResource {
+  const properties = isObject(inputSchema?.properties) ? inputSchema.properties : {};
+  const { primaryKey, incremental, asks } = listing;
+  const spec = path.replace(/\{([^{}/]+)\}/g, (_, argument: string, at: number) => {
+    const own = properties[argument];
+    return askFor(fields, configName(argument, path.slice(0, at)), textIn(own));
+  });
+  const params: Record<string, string> = {};
+  for (const ask of asks) {
+    if (ask.location === "query")
+      params[ask.name] = askFor(fields, `${name}_${plainWord(ask.name)}`, ask.description);
+    else fields.headers[ask.name] = askFor(fields, plainWord(ask.name), ask.description, true);
+  }
+  const { params: own } = listing.endpoint;
+  const all = { ...(isObject(own) ? own : {}), ...params };
+  const endpoint = { ...listing.endpoint, ...(Object.keys(all).length > 0 ? { params: all } : {}) };
+  const [title = ""] = (description ?? "").split("\n");
+  return {
+    name,
+    ...(title.trim() === "" ? {} : { title: title.trim().slice(0, 255).toWellFormed() }),
+    spec,
+    ...(Object.keys(endpoint).length > 0 ? { endpoint } : {}),
+    ...(primaryKey.length > 0 ? { primaryKey } : {}),
+    ...(incremental ? { incremental } : {}),
+  } as TemplateResource; // its shape is checked before it is kept
+}
+
+const textIn = (schema: unknown): string =>
+  isObject(schema) && typeof schema.description === "string" ? schema.description : "";
+
+/** Names that say nothing without what stands before them. */
+const BARE = /^(?:id|uuid|key|name|slug|code|sid|number|type|value|ref|identifier)$/;
+
+const plainWord = (name: string) =>
+  name
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")
+    .replace(/^_+|_+$/g, "")
+    .slice(0, 60) || "value";
+
+/** What the config calls an argument of a path: `user_id` for the `id` of `/users/{id}`. */
+function configName(argument: string, before: string): string {
+  const word = plainWord(argument);
+  if (!BARE.test(word)) return word;
+  const [above = ""] = before
+    .split("/")
+    .filter((part) => part !== "" && !part.includes("{"))
+    .slice(-1);
+  const owner = plainName(above) === "" ? "" : singular(above);
+  return owner === "" ? word : `${owner}_${word}`;
+}
+
+/** The template of a config field, which is added. */
+function askFor(fields: Fields, name: string, description: string, isRequired = false): string {
+  const field = /^[a-z_]/.test(name) ? name : `_${name}`;
+  const known = fields.config[field];
+  if (!known)
+    fields.config[field] = {
+      type: "string",
+      ...(description === "" ? {} : { description: description.slice(0, 500).toWellFormed() }),
+    };
+  if (isRequired) fields.required.add(field);
+  return `{{config.${field}}}`;
+}
+
+/** What shows that credentials work: something of the caller's own, else any list without arguments. */
+function verifyOf(endpoints: readonly EndpointDefinition[]): string | null {
+  const simple = endpoints.filter(
+    ({ method, path, inputSchema }) =>
+      method === "GET" &&
+      !path.includes("{") &&
+      !(Array.isArray(inputSchema?.required) && inputSchema.required.length > 0),
+  );
+  const own = simple.find(({ path }) =>
+    /\/(?:me|whoami|user|account|profile|self|users\/me|account\/me)$/i.test(path),
+  );
+  const listed = simple.find(({ listing }) => listing && isReadable(listing));
+  return (own ?? listed ?? null)?.path ?? null;
+}
+
+interface Auth {
+  auth: HttpAuth;
+  credentials: Record<string, JsonObject>;
+  gaps: Gap[];
+}
+
+const secret = (description: string): JsonObject => ({ type: "string", format: "password", description });
+
+function authOf(hints: readonly AuthHint[]): Auth {
+  const gap = (message: string): Gap => ({ ...whole, field: "http.auth", message });
+  const known = hints.flatMap((hint) => {
+    const auth = authBy(hint);
+    return auth ? [{ hint, auth }] : [];
+  });
+  const [first, ...others] = known;
+  if (!first) {
+    const named = hints.map(({ label, type }) => `${label} (${type})`).join(", ");
+    const why =
+      named === ""
+        ? "Nothing tells how the API knows its callers; choose a way, or leave none."
+        : `The API asks for ${named}, which a template can't say.`;
+    return { auth: { type: "none" }, credentials: {}, gaps: [gap(why)] };
+  }
+  const more = others.map(({ hint }) => `${hint.label} (${hint.type})`);
+  const gaps =
+    more.length === 0 ? [] : [gap(`The API takes ${more.join(", ")} too; ${first.hint.label} was chosen.`)];
+  return { ...first.auth, gaps: [...first.auth.gaps, ...gaps] };
+}
+
+function authBy({ type, name, label, flow }: AuthHint): Auth | null {
+  switch (type) {
+    case "bearer":
+      return { auth: { type: "bearer" }, credentials: { token: secret(label) }, gaps: [] };
+    case "basic": {
+      const credentials = { username: { type: "string" }, password: secret(label) };
+      return { auth: { type: "basic" }, credentials, gaps: [] };
+    }
+    case "api_key_header": {
+      const credentials = { apiKey: secret(`The whole value of the header ${name}`) };
+      return { auth: { type: "header", name, value: "{{credentials.apiKey}}" }, credentials, gaps: [] };
+    }
+    case "api_key_query": {
+      const credentials = { apiKey: secret(`The parameter ${name}`) };
+      return { auth: { type: "query", name, value: "{{credentials.apiKey}}" }, credentials, gaps: [] };
+    }
+    case "oauth2":
+      return flow ? oauthBy(flow) : null;
+    default:
+      return null;
+  }
+}
+
+function oauthBy({ authorizeUrl, tokenUrl, scopes }: NonNullable<AuthHint["flow"]>): Auth | null {
+  const isAddress = (text: string) => /^https?:\/\/[^\s?#@{}]+$/i.test(text);
+  if (!isAddress(tokenUrl) || (authorizeUrl !== null && !isAddress(authorizeUrl))) return null;
+  const credentials = {
+    clientId: { type: "string" },
+    clientSecret: secret("Of the app that you register there"),
+  };
+  const field = authorizeUrl === null ? "http.auth.scope" : "http.auth.scopes";
+  const message = "Nobody is asked for more than is needed: name the scopes of what is read.";
+  const gaps = scopes.length === 0 ? [] : [{ ...whole, field, message, candidates: scopes }];
+  if (authorizeUrl === null)
+    return { auth: { type: "oauth2_client_credentials", tokenUrl }, credentials, gaps };
+  return { auth: { type: "oauth2_authorization_code", authorizeUrl, tokenUrl }, credentials, gaps };
+}

@@ -1,0 +1,71 @@
+import type { Unresolved } from "../contract.ts";
+import { hasRole, type QueryParameter } from "./parameters.ts";
+import { isCount, isText, type View } from "./view.ts";
+import { plainName, singular } from "./words.ts";
+
+/** What tells rows apart: a field that is called an id and nothing else's. */
+export function findKey(item: View | null, segment: string): { primaryKey: string[] } | Unresolved {
+  const field = "primaryKey";
+  const fields = [...(item?.fields() ?? [])].filter(([, view]) => isText(view) || isCount(view));
+  if (item === null || item.fields().size === 0)
+    return { field, message: "It does not say what fields a row has; name the key's.", candidates: [] };
+  const own = singular(segment);
+  const sure = [
+    (plain: string) => plain === "id",
+    (plain: string) => plain === `${own}id`,
+    (plain: string) => plain === "uuid" || plain === "guid" || plain === "uid" || plain === `${own}uuid`,
+    (plain: string) => plain === "gid" || plain === "sid",
+  ];
+  for (const isKey of sure) {
+    const found = fields.filter(([name]) => isKey(plainName(name)));
+    const [[name] = []] = found;
+    if (name !== undefined && found.length === 1) return { primaryKey: [name] };
+  }
+  const candidates = fields
+    .map(([name]) => name)
+    .filter((name) => /(?:id|uuid|key|code|slug|number)$/i.test(name));
+  return {
+    field,
+    message: "It does not say which fields tell its rows apart; without them rows are appended, not merged.",
+    candidates,
+  };
+}
+
+const CHANGED =
+  /^(?:last)?(?:updated|modified|changed|update|modification)(?:at|date|on|time|datetime|timestamp|since)?(?:utc)?$/;
+const SINCE =
+  /^(?:last|filter|min)?(?:updated|modified|changed|update)(?:at|date|on|time|datetime)?(?:since|after|from|start|gte|gt|min|begin|ge)$|^(?:since|from|min|start)(?:last)?(?:updated|modified|changed|update)(?:at|date|on|time)?$|^if?modifiedsince$/;
+
+/** How the API is asked for what has changed: by one parameter and one field that both speak of changes. */
+export function findChanges(item: View | null, parameters: readonly QueryParameter[]) {
+  const fields = [...(item?.fields() ?? [])].filter(([name]) => CHANGED.test(plainName(name)));
+  const since = parameters.filter(
+    (each) => !hasRole(each, "page") && (SINCE.test(plainName(each.name)) || isSaidSince(each)),
+  );
+  const [field, ...otherFields] = fields;
+  const [parameter, ...otherParameters] = since;
+  if (!field || !parameter || otherFields.length > 0 || otherParameters.length > 0) return null;
+  const [cursorField, view] = field;
+  const format = formatOf(parameter);
+  if (format === null || !isText(view) !== format.startsWith("epoch")) return null;
+  // some give only what is later than the value
+  const incremental = { cursorField, lagSeconds: format === "date" ? 86_400 : 1 };
+  return { incremental, endpoint: { startParam: parameter.name, format } } as const;
+}
+
+/** A parameter that is called by another name, and described as one that asks for what has changed. */
+const isSaidSince = ({ name, description, schema }: QueryParameter) =>
+  /^(?:since|after|from)$/.test(plainName(name)) &&
+  schema.format === "date-time" &&
+  /\b(?:last )?(?:updated|modified|changed)\b[^.]{0,30}\b(?:after|since|at or after|on or after)\b/i.test(
+    description,
+  );
+
+function formatOf({ schema, description }: QueryParameter): "iso" | "date" | "epoch_s" | "epoch_ms" | null {
+  const types = [schema.type].flat();
+  if (types.includes("string"))
+    return schema.format === "date-time" ? "iso" : schema.format === "date" ? "date" : null;
+  if (!types.includes("integer")) return null;
+  if (/millisecond|\bms\b/i.test(description)) return "epoch_ms";
+  return /\bseconds\b|unix (?:time|epoch)/i.test(description) ? "epoch_s" : null;
+}

@@ -1,0 +1,300 @@
+import type { Json } from "../../base/json.ts";
+import type { Paginator } from "../../providers/http-template/endpoint.ts";
+import {
+  hasRole,
+  isPagedPath,
+  isTextual,
+  isWhole,
+  numberIn,
+  type QueryParameter,
+  speaksOfPages,
+} from "./parameters.ts";
+import type { RowsPath } from "./rows.ts";
+import { isCount, isFlag, isList, isRecord, isText, type View } from "./view.ts";
+import { CONTAINERS, FIELDS, plainName } from "./words.ts";
+
+/** How the pages of a list follow each other, with what the description leaves open. */
+export type FoundPaging =
+  | { kind: "known"; paginator: Paginator; totalPath: string | null; uses: string[] }
+  | { kind: "open"; message: string; candidates: Json[]; uses: string[] };
+
+interface Field {
+  names: readonly string[];
+  plain: string;
+  view: View;
+}
+
+/** What is known of one list. */
+export interface ListFacts {
+  reply: View;
+  rows: RowsPath;
+  parameters: readonly QueryParameter[];
+  /** What is said of the header `Link`; null where it is not named. */
+  linkHeader: string | null;
+  /** What is said of the operation. */
+  description: string;
+  path: string;
+}
+
+/** Tells how pages follow each other; `open` wherever the description allows more than one answer. */
+export function findPaging(facts: ListFacts): FoundPaging {
+  const { parameters } = facts;
+  const fields = fieldsBeside(facts);
+  const of = (role: Parameters<typeof hasRole>[1]) => parameters.filter((each) => hasRole(each, role));
+  const size = sizeOf(of("size"));
+  const paged = ["page", "offset", "cursor", "size", "other"] as const;
+  const uses = [...new Set(paged.flatMap((role) => of(role).map(({ name }) => name)))];
+  const more = fields.find(({ plain, view }) => FIELDS.more.has(plain) && isFlag(view));
+  const last = fields.find(({ plain, view }) => FIELDS.last.has(plain) && isFlag(view));
+  const hasNextPath = more ? pathOf(more.names) : last ? `!${pathOf(last.names)}` : null;
+  const ends = hasNextPath === null ? {} : { hasNextPath };
+  const totalPath = totalOf(fields);
+  const known = (paginator: Paginator): FoundPaging => ({ kind: "known", paginator, totalPath, uses });
+  const open = (message: string, candidates: Json[] = []): FoundPaging => ({
+    kind: "open",
+    message,
+    candidates,
+    uses,
+  });
+
+  if (isPagedPath(facts.path)) return open("The page is a part of its path, where no paginator reaches.");
+  if (facts.linkHeader !== null) {
+    if (uses.length > 0 || /next|pag/i.test(facts.linkHeader)) return known({ type: "link_header", ...size });
+    return open("It names the header Link, and not what that leads to.", [{ type: "link_header" }]);
+  }
+  const links = fields.filter(isLink);
+  const cursors = fields.filter((field) => isCursor(field) && !links.includes(field));
+  const page = pick(of("page").filter(isWhole));
+  const offset = pick(of("offset").filter(isWhole));
+  const asking = [...of("cursor"), ...of("page").filter((each) => !isWhole(each))];
+  const cursorParameters = asking.filter(
+    (each) => each !== page && each !== offset && (isTextual(each) || isWhole(each)),
+  );
+  const clear = cursorParameters.filter(({ name }) => !VAGUE.has(plainName(name)));
+  const isAnswered = ({ name }: QueryParameter) => cursors.some(({ plain }) => plain === plainName(name));
+  const others = cursorParameters.filter((each) => isTextual(each) || isAnswered(each));
+  const param = pick(clear.length > 0 ? clear : others) ?? pick(clear.filter(isAnswered));
+
+  if (param && cursors.length > 0) {
+    const field = matching(cursors, param);
+    if (field) {
+      const cursorPath = pathOf(field.names);
+      return known({ type: "cursor", cursorPath, cursorParam: param.name, ...ends, ...size });
+    }
+    const candidates = cursors.map(({ names }) => ({
+      type: "cursor",
+      cursorPath: pathOf(names),
+      cursorParam: param.name,
+    }));
+    return open(`Several fields may hold what ${param.name} asks the next page with.`, candidates);
+  }
+  const counter = page ?? offset;
+  const numbers = fields.filter(({ plain, view }) => NEXT_NUMBERS.has(plain) && isCount(view));
+  const [number] = numbers;
+  if (counter && number && numbers.length === 1)
+    return known({
+      type: "cursor",
+      cursorPath: pathOf(number.names),
+      cursorParam: counter.name,
+      ...ends,
+      ...size,
+    });
+  if (links.length > 0) {
+    const sure = pick(links.filter(isSureLink)) ?? null;
+    if (sure) return known({ type: "json_link", nextPath: pathOf(sure.names), ...ends, ...size });
+    return open(
+      "A field may hold the address of the next page; the description does not say that it is one.",
+      links.map(({ names }) => ({ type: "json_link", nextPath: pathOf(names) })),
+    );
+  }
+  if (param && isAfterRow(param, facts, hasNextPath !== null)) {
+    const cursorPath = pathOf([...facts.rows.names], "[-1].id");
+    return known({ type: "cursor", cursorPath, cursorParam: param.name, ...ends, ...size });
+  }
+  const startOffset = offset ? offsetOf(offset) : null;
+  if (offset && startOffset !== null)
+    return known({ type: "offset", offsetParam: offset.name, startOffset, ...ends, ...size });
+  if (page && !offset) {
+    const startPage = startOf(page);
+    const paginator: Paginator = { type: "page", pageParam: page.name, ...ends, ...size };
+    if (startPage !== null) return known({ ...paginator, startPage });
+    return open(`It does not say whether the first ${page.name} is 0 or 1.`, [
+      { ...paginator, startPage: 0 },
+      { ...paginator, startPage: 1 },
+    ]);
+  }
+  if (offset) {
+    const paginator: Paginator = { type: "offset", offsetParam: offset.name, ...ends, ...size };
+    return open(`It does not say what ${offset.name} counts, and from where.`, [
+      { ...paginator, startOffset: 0 },
+      { ...paginator, startOffset: 1 },
+      { type: "page", pageParam: offset.name, startPage: 0 },
+    ]);
+  }
+  if (param)
+    return open(`${param.name} asks for the next page, and no field of the reply holds what goes into it.`);
+  const paging = uses.length > 0 ? uses : parameters.filter(speaksOfPages).map(({ name }) => name);
+  if (paging.length > 0)
+    return open(`It takes ${paging.join(", ")}, and does not say how the next page is asked for.`);
+  const hint = more ?? last ?? cursors[0] ?? fields.find(isHint);
+  if (hint)
+    return open(`The field ${pathOf(hint.names)} speaks of pages, and no parameter asks for them.`, [
+      { type: "none" },
+    ]);
+  if (/\b(?:paginat|paged\b|next page|pages? of results)/i.test(facts.description))
+    return open("Its description speaks of pages, and no parameter asks for them.", [{ type: "none" }]);
+  return known({ type: "none" });
+}
+
+const isHint = ({ plain, view }: Field) =>
+  !isRecord(view) &&
+  !isList(view) &&
+  (FIELDS.hint.has(plain) || /^next|next$|hasmore|cursor|page(?!d)|paginat/.test(plain)) &&
+  plain !== "limit";
+
+/** Names that others mean something else by. */
+const VAGUE = new Set(["from", "since", "start", "offset", "next", "continue", "after", "marker", "lastid"]);
+const NEXT_NUMBERS = new Set(["nextpage", "nextoffset", "nextstart", "nextpagenumber", "nextstartindex"]);
+
+const pick = <T>(list: readonly T[]): T | null => (list.length === 1 ? (list[0] as T) : null);
+
+/** Fields of the reply beside its rows, with those of what holds such fields. */
+function fieldsBeside({ reply, rows }: ListFacts): Field[] {
+  const found: Field[] = [];
+  const walk = (view: View, names: readonly string[], depth: number) => {
+    for (const [name, field] of view.fields()) {
+      const path = [...names, name];
+      if (path.length === rows.names.length && path.every((each, at) => each === rows.names[at])) continue;
+      const plain = plainName(name);
+      found.push({ names: path, plain, view: field });
+      const isOnTheWay = rows.names.length > path.length && rows.names[path.length - 1] === name;
+      if (isRecord(field) && depth < 3 && (CONTAINERS.has(plain) || isOnTheWay)) walk(field, path, depth + 1);
+    }
+  };
+  if (isRecord(reply)) walk(reply, [], 0);
+  return found;
+}
+
+/** A field with the address of the next page, by its name and by where it stands. */
+function isLink({ names, plain, view }: Field): boolean {
+  if (!isText(view) && view.types.length > 0) return false;
+  const above = names.slice(0, -1).map(plainName);
+  const own = plain === "href" || plain === "url" || plain === "uri";
+  if (own) return above.at(-1) === "next";
+  if (!FIELDS.link.has(plain)) return false;
+  if (/(url|uri|href|link|path)$/.test(plain)) return true;
+  return hasAddress(view) || above.at(-1) === "links" || /\b(?:url|uri|link)\b/i.test(view.description);
+}
+
+const hasAddress = ({ format, example }: View) =>
+  /^(?:uri|url|uri-reference|iri)$/.test(format ?? "") || /^(?:https?:\/\/|\/\w)/.test(example ?? "");
+
+/** Nobody means anything else by it. */
+const isSureLink = (field: Field) =>
+  isText(field.view) &&
+  (hasAddress(field.view) ||
+    /next.*(url|uri|href|link)$|(url|uri|href|link).*next$/.test(joinedName(field)) ||
+    /\b(?:url|uri|link)\b/i.test(field.view.description));
+
+const joinedName = ({ names }: Field) => plainName(names.join(""));
+
+/** A field with what asks for the next page. */
+function isCursor({ names, plain, view }: Field): boolean {
+  if (!isText(view) && !isCount(view)) return false;
+  if (isText(view) && hasAddress(view)) return false;
+  if (!FIELDS.cursor.has(plain)) return false;
+  if (/previous|prev/.test(plainName(names.join("")))) return false;
+  if (plain === "next") return isText(view) || names.length === 1;
+  return !NEXT_NUMBERS.has(plain) || isText(view);
+}
+
+/** The one field that a parameter's value comes from. */
+function matching(fields: readonly Field[], { name }: QueryParameter): Field | null {
+  const plain = plainName(name);
+  const bare = plain.replace(/^page(?=.)/, "");
+  const exact = fields.filter(
+    (field) =>
+      field.plain === `next${plain}` || field.plain === `next${bare}` || field.plain === `${plain}next`,
+  );
+  const next = fields.filter(
+    ({ names, plain: own }) => own.includes("next") || names.some((each) => plainName(each) === "next"),
+  );
+  const same = fields.filter((field) => field.plain === plain || field.plain === bare);
+  return (
+    pick(exact) ??
+    (exact.length === 0 ? (pick(next) ?? (next.length === 0 ? (pick(same) ?? pick(fields)) : null)) : null)
+  );
+}
+
+/** Whether a parameter takes the id of the row before, as the description says. */
+function isAfterRow({ name, description }: QueryParameter, { rows }: ListFacts, hasMore: boolean): boolean {
+  const id = rows.item?.fields().get("id");
+  if (!id || !(isText(id) || isCount(id))) return false;
+  const plain = plainName(name).replace(/^page/, "");
+  if (plain === "startingafter") return hasMore || /\bid\b/i.test(description);
+  if (!/^(startafter|afterid|after|lastid)$/.test(plain)) return false;
+  return /\b(?:object |the )?ids?\b/i.test(description) && /\b(?:last|after)\b/i.test(description);
+}
+
+/** The number of the first page; null where nothing tells. */
+function startOf(parameter: QueryParameter): number | null {
+  const preset = numberIn(parameter, "default");
+  if (preset === 0 || preset === 1) return preset;
+  const minimum = numberIn(parameter, "minimum");
+  if (preset === null && minimum === 1) return 1;
+  const said = startSaid(parameter.description);
+  return preset === null ? said : null;
+}
+
+const ZERO =
+  /zero[- ]?(?:based|indexed)|\b0[- ](?:based|indexed)|(?:start(?:s|ing)?|begin(?:s|ning)?|index(?:ed)?) (?:at|from|with) (?:0|zero)\b|first page (?:is|=|has)[^.]{0,20}\b0\b|default(?:s| is|s to|: ?|=| value is| value:| page is)*\s*[`'"]?0\b/i;
+const ONE =
+  /one[- ]?(?:based|indexed)|\b1[- ](?:based|indexed)|(?:start(?:s|ing)?|begin(?:s|ning)?|index(?:ed)?) (?:at|from|with) (?:1|one)\b|first page (?:is|=|has)[^.]{0,20}\b1\b|default(?:s| is|s to|: ?|=| value is| value:| page is)*\s*[`'"]?1\b/i;
+
+function startSaid(text: string): number | null {
+  const [isZero, isOne] = [ZERO.test(text), ONE.test(text)];
+  return isZero === isOne ? null : isZero ? 0 : 1;
+}
+
+/** The offset of the first row; null where nothing tells, or where it may count pages. */
+function offsetOf(parameter: QueryParameter): number | null {
+  const { name, description } = parameter;
+  const plain = plainName(name);
+  const countsRows =
+    /(?:index|number|position|offset) of (?:the )?first (?:item|row|record|result|element|entry|object)/i.test(
+      description,
+    );
+  if (!countsRows && /\bpage (?:number|index|offset)|number of pages|which page/i.test(description))
+    return null;
+  const preset = numberIn(parameter, "default");
+  const minimum = numberIn(parameter, "minimum");
+  if (preset === 0 || preset === 1) return preset;
+  if (preset !== null) return null;
+  if (/^(page)?(offset|skip)$|^paginationoffset$/.test(plain)) return minimum === 1 ? null : 0;
+  if (minimum === 1) return 1;
+  return startSaid(description);
+}
+
+type Size = { sizeParam?: string; pageSize?: number };
+
+function sizeOf(parameters: readonly QueryParameter[]): Size {
+  const whole = parameters.filter((each) => isWhole(each) || isTextual(each));
+  const preferred = whole.filter(({ name }) => /page.*size|per.*page|limit|size/.test(plainName(name)));
+  const parameter = pick(whole) ?? pick(preferred);
+  if (!parameter) return {};
+  const maximum = numberIn(parameter, "maximum");
+  const own = parameter.isRequired ? numberIn(parameter, "default") : null;
+  const pageSize = maximum !== null && maximum > 0 && maximum <= 10_000 ? maximum : own;
+  return { sizeParam: parameter.name, ...(pageSize === null || pageSize < 1 ? {} : { pageSize }) };
+}
+
+const totalOf = (fields: readonly Field[]): string | null => {
+  const found = pick(fields.filter(({ plain, view }) => FIELDS.total.has(plain) && isCount(view)));
+  return found ? pathOf(found.names) : null;
+};
+
+/** Names as a path of JMESPath. */
+export function pathOf(names: readonly string[], end = ""): string {
+  const path = names.map((name) => (/^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name))).join(".");
+  return `${path}${end}`;
+}

@@ -1,0 +1,89 @@
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { type Inputs, STYLE } from "../openapi-inputs.ts";
+import { PARAMETERS, plainName } from "./words.ts";
+
+/** One parameter of the query, as the API calls it. */
+export interface QueryParameter {
+  name: string;
+  schema: JsonObject;
+  description: string;
+  isRequired: boolean;
+}
+
+/** The parameters of the query; those of an object that is spread stand alone, as in `page[size]`. */
+export function queryParameters(inputs: Inputs): QueryParameter[] {
+  return [...inputs.owners].flatMap(([owner, argument]) => {
+    const [, name] = /^query:(.*)$/s.exec(owner) ?? [];
+    const schema = inputs.properties[argument];
+    if (name === undefined || !isObject(schema)) return [];
+    const isRequired = inputs.required.includes(argument);
+    const isSpread = schema[STYLE] === "deepObject" && isObject(schema.properties);
+    if (!isSpread) return [parameter(name, schema, isRequired)];
+    const required = Array.isArray(schema.required) ? schema.required : [];
+    return Object.entries(schema.properties as JsonObject).map(([field, inner]) =>
+      parameter(`${name}[${field}]`, isObject(inner) ? inner : {}, isRequired && required.includes(field)),
+    );
+  });
+}
+
+const parameter = (name: string, schema: JsonObject, isRequired: boolean): QueryParameter => ({
+  name,
+  schema,
+  description: typeof schema.description === "string" ? schema.description : "",
+  isRequired,
+});
+
+export type Role = keyof typeof PARAMETERS;
+
+/** What a parameter's name says it is for; `page[size]` and `page_size` say the same. */
+export function hasRole(parameter: QueryParameter, role: Role): boolean {
+  const { name, schema } = parameter;
+  const plain = plainName(name);
+  if (role !== "other" && (isList(schema) || isTime(parameter, plain))) return false;
+  return PARAMETERS[role].has(plain) || (plain.startsWith("page") && PARAMETERS[role].has(plain.slice(4)));
+}
+
+/** Names that bounds of time go by too. */
+const AMBIGUOUS =
+  /^(?:from|since|start|after|before|last|next|startafter|startfrom|startat|sinceid|pagestart)$/;
+
+const isTime = ({ schema: { format }, description }: QueryParameter, plain: string): boolean =>
+  format === "date" ||
+  format === "date-time" ||
+  (AMBIGUOUS.test(plain) &&
+    /\b(?:dates?|time|timestamp|datetime|ISO ?8601|epoch|unix|day|month|year)\b/i.test(
+      description.replace(/at a time/gi, ""),
+    ));
+
+const isList = ({ type }: JsonObject) => [type].flat().some((each) => each === "array" || each === "object");
+
+/** True where a value of it is a whole number. */
+export const isWhole = ({ schema: { type } }: QueryParameter): boolean => {
+  const types = [type].flat().filter((each) => each !== "null");
+  return types.length === 1 && (types[0] === "integer" || types[0] === "number");
+};
+
+/** True where a value of it may be a text. */
+export const isTextual = ({ schema: { type } }: QueryParameter): boolean =>
+  type === undefined || [type].flat().includes("string");
+
+export const numberIn = ({ schema }: QueryParameter, key: "default" | "minimum" | "maximum") => {
+  const value = schema[key];
+  const number = typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : value;
+  return typeof number === "number" && Number.isSafeInteger(number) ? number : null;
+};
+
+const PAGED_NAME =
+  /page|limit|offset|cursor|^range$|(?:^|[$_-])skip$|marker|continu|(?:^|[_-])next|max.?results|per.?page|(?:^|[_-])(?:size|count|position|number|num|top|first|take)$|start.?(?:at|index|from|position|key|row)|(?:first|start|last|max|num|number|top|row|record|result|item)s?[_-]?(?:of[_-]?)?(?:rows?|records?|results?|items?|entries|count|index)/i;
+const PAGED_TEXT =
+  /\b(?:max(?:imum|\.)?|limit (?:on|for|of)|limits? the (?:number|amount)|number of|how many|at most|up to)\b[^.]{0,40}\b(?:results?|items?|records?|rows?|entries|elements|objects|hits|matches|to (?:return|fetch|retrieve))\b|\bpaginat|\bper page\b|\bnext page\b/i;
+
+/** Whether it speaks of pages, in whatever way. */
+export const speaksOfPages = ({ name, description, schema }: QueryParameter): boolean =>
+  PAGED_NAME.test(name) || (!isList(schema) && PAGED_TEXT.test(description));
+
+/** Whether a part of the path is the page, as in `/orders/page/{page}`. */
+export const isPagedPath = (path: string): boolean =>
+  /\{(?:page|page_?(?:number|num|no|size|index)|offset|limit|skip|start|count|cursor|per_?page|from|size)\}/i.test(
+    path,
+  );

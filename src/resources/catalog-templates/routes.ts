@@ -1,0 +1,31 @@
+import { object, uuid } from "../../base/shape.ts";
+import { operation } from "../../http/operation.ts";
+import { toTemplate } from "../templates/wire.ts";
+import { makeConnectionTemplate } from "./make.ts";
+import { ConnectionTemplateDraft, ConnectionTemplateRequest, exampleDraft } from "./wire.ts";
+
+export const catalogTemplateOperations = [
+  operation({
+    method: "POST",
+    path: "/api/v1/api-catalog/{api_id}/connection-template",
+    audience: "member",
+    tag: "API catalog",
+    summary: "Drafts a connection template whose resources are the API's lists",
+    description:
+      "Rows' paths, paginators, keys and cursors come from the description that the endpoints were imported from. A list " +
+      "that it does not tell enough of is no resource; `unresolved` names it, what is missing and what it may be.",
+    params: object({ api_id: uuid() }),
+    body: ConnectionTemplateRequest,
+    bodyOptional: true,
+    status: 201,
+    response: ConnectionTemplateDraft,
+    idempotent: true,
+    errors: [404, 409],
+    bodyExample: { slug: "orders-api" },
+    example: exampleDraft,
+    async handle({ ctx, params, body }) {
+      const { template, unresolved } = await makeConnectionTemplate(ctx, params.api_id, body);
+      return { template: toTemplate(template), unresolved };
+    },
+  }),
+];

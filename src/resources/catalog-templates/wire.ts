@@ -1,0 +1,55 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { nullable, object, optional, slug } from "../../base/shape.ts";
+import { Unresolved } from "../api-catalog/wire.ts";
+import { exampleTemplate, Template } from "../templates/wire.ts";
+
+export const ConnectionTemplateRequest = object({
+  slug: optional(slug()),
+  displayName: optional(
+    Type.String({ minLength: 1, maxLength: 255, description: "The API's name by default" }),
+  ),
+  endpoints: optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+      minItems: 1,
+      maxItems: 2_000,
+      uniqueItems: true,
+      description: "Names of the endpoints whose lists are taken; all of them by default",
+    }),
+  ),
+});
+export type ConnectionTemplateRequest = Static<typeof ConnectionTemplateRequest>;
+
+const Gap = Type.Composite(
+  [
+    object({
+      endpoint: nullable(
+        Type.String({ description: "Of the catalog; null for what concerns the whole API" }),
+      ),
+      resource: nullable(
+        Type.String({ description: "The template's resource; null where the endpoint has become none" }),
+      ),
+    }),
+    Unresolved,
+  ],
+  { additionalProperties: false },
+);
+
+export const ConnectionTemplateDraft = object({
+  template: Template,
+  unresolved: Type.Array(Gap, {
+    description: "What the description does not tell; nothing of it is guessed",
+  }),
+});
+
+export const exampleDraft: Static<typeof ConnectionTemplateDraft> = {
+  template: exampleTemplate,
+  unresolved: [
+    {
+      endpoint: "list_orders",
+      resource: null,
+      field: "endpoint.paginator",
+      message: "It takes limit, and does not say how the next page is asked for.",
+      candidates: [],
+    },
+  ],
+};

@@ -1,0 +1,162 @@
+import { useState } from "react";
+import { Link } from "wouter";
+import type { CatalogEndpoint, CatalogEntry, Reply } from "../../calls.ts";
+import { useChange, useMay } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Mono } from "../base/copy.tsx";
+import { Section } from "../base/page.tsx";
+import { counted } from "../base/time.tsx";
+
+type Draft = Reply<"POST /api/v1/api-catalog/{api_id}/connection-template">;
+type Listing = NonNullable<CatalogEndpoint["listing"]>;
+
+/** So many are drawn at once. */
+const AT_ONCE = 100;
+
+/** What keeps a list from being read whole; empty where nothing does. */
+const missingOf = ({ unresolved }: Listing): string[] =>
+  unresolved
+    .filter(({ field }) => field === "endpoint.dataPath" || field === "endpoint.paginator")
+    .map(({ message }) => message);
+
+const PAGES: Record<string, string> = {
+  none: "All at once",
+  link_header: "Link header",
+  json_link: "Next address",
+  cursor: "Cursor",
+  page: "Page number",
+  offset: "Offset",
+};
+
+/** The lists of an API, how their rows are read, and the way to a connection template of them. */
+export function Lists({ api }: { api: CatalogEntry }) {
+  const may = useMay("member");
+  const [draft, setDraft] = useState<Draft | null>(null);
+  const [shown, setShown] = useState(AT_ONCE);
+  const make = useChange("POST /api/v1/api-catalog/{api_id}/connection-template", {
+    touches: ["/templates"],
+    done: ({ template }) => `Drafted the template ${template.slug}`,
+    onDone: setDraft,
+  });
+  const lists = api.endpoints.flatMap(({ name, path, listing }) =>
+    listing ? [{ name, path, listing }] : [],
+  );
+  const whole = lists.filter(({ listing }) => missingOf(listing).length === 0).length;
+  return (
+    <>
+      {draft && <Made draft={draft} />}
+      <Section
+        title="Lists"
+        aside={
+          lists.length > 0 ? `${counted(whole)} of ${counted(lists.length)} can be read whole` : undefined
+        }
+      >
+        <p className="mb-3 max-w-2xl text-sm text-soft">
+          A connection template offers these lists to extracts by name. What the description does not tell is
+          left out and named, so that no load ends after its first page unnoticed.
+        </p>
+        {lists.length === 0 ? (
+          <p className="text-sm text-soft">
+            No description tells which endpoints give lists. Import an OpenAPI or Swagger document to find
+            them.
+          </p>
+        ) : (
+          <table className="w-full text-left text-sm">
+            <thead className="text-xs text-soft">
+              <tr>
+                {["Path", "Rows at", "Pages", "Key"].map((head) => (
+                  <th key={head} scope="col" className="py-1.5 pr-3 font-medium">
+                    {head}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {lists.slice(0, shown).map(({ name, path, listing }) => (
+                <Line key={name} path={path} listing={listing} />
+              ))}
+            </tbody>
+          </table>
+        )}
+        {lists.length > shown && (
+          <Button kind="quiet" onClick={() => setShown(shown + AT_ONCE)}>
+            {counted(lists.length - shown)} more
+          </Button>
+        )}
+        {may && (
+          <div className="mt-4">
+            <Button
+              kind="main"
+              busy={make.isPending}
+              onClick={() => make.mutate({ path: { api_id: api.id }, body: {} })}
+            >
+              Draft a connection template
+            </Button>
+          </div>
+        )}
+      </Section>
+    </>
+  );
+}
+
+function Line({ path, listing }: { path: string; listing: Listing }) {
+  const missing = missingOf(listing);
+  const { dataPath, paginator } = listing.endpoint as { dataPath?: string; paginator?: { type: string } };
+  return (
+    <tr className="border-t border-line align-top">
+      <th scope="row" className="py-1.5 pr-3 font-normal">
+        <Mono text={path} />
+      </th>
+      {missing.length > 0 ? (
+        <td colSpan={3} className="py-1.5 text-warn">
+          {missing.join(" ")}
+        </td>
+      ) : (
+        <>
+          <td className="py-1.5 pr-3">{dataPath ? <code>{dataPath}</code> : "The reply itself"}</td>
+          <td className="py-1.5 pr-3">{PAGES[paginator?.type ?? "none"]}</td>
+          <td className="py-1.5">
+            {listing.primaryKey.length > 0 ? <code>{listing.primaryKey.join(", ")}</code> : "Not told"}
+          </td>
+        </>
+      )}
+    </tr>
+  );
+}
+
+/** The template that was made, and what is left to say of it. */
+function Made({ draft: { template, unresolved } }: { draft: Draft }) {
+  const [shown, setShown] = useState(AT_ONCE);
+  return (
+    <Section title="The draft">
+      <p className="text-sm">
+        <Link href={`/templates/${template.id}`} className="text-accent hover:underline">
+          {template.displayName}
+        </Link>{" "}
+        is a draft. Publish it, then make a connection of it.
+      </p>
+      {unresolved.length > 0 && (
+        <>
+          <h3 className="mt-3 mb-1 text-sm font-medium">What the description does not tell</h3>
+          <ul className="list-disc pl-5 text-sm">
+            {unresolved.slice(0, shown).map(({ endpoint, field, message }) => (
+              <li key={`${endpoint} ${field}`}>
+                {endpoint && (
+                  <>
+                    <code>{endpoint}</code>:{" "}
+                  </>
+                )}
+                {message} <span className="text-soft">({field})</span>
+              </li>
+            ))}
+          </ul>
+          {unresolved.length > shown && (
+            <Button kind="quiet" onClick={() => setShown(shown + AT_ONCE)}>
+              {counted(unresolved.length - shown)} more
+            </Button>
+          )}
+        </>
+      )}
+    </Section>
+  );
+}
