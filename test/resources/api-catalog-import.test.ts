@@ -112,6 +112,9 @@ describe("discovering an HTTP API", () => {
         responseExtract: null,
         source: "openapi",
         unverified: false,
+        listing: expect.objectContaining({
+          unresolved: [expect.objectContaining({ field: "endpoint.dataPath", candidates: [] })],
+        }),
       });
       expect(create.bodyTemplate).toEqual({
         item: "{{input.item}}",

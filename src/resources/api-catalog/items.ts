@@ -15,6 +15,7 @@ export interface ItemOwner {
 
 /** An endpoint as it is given, over what it was before; of a new one method and path are there. */
 export function endpointOf(input: EndpointInput, before: EndpointDefinition | null): EndpointDefinition {
+  const listing = kept(input.listing, before?.listing, null);
   return {
     name: input.name,
     description: kept(input.description, before?.description, null),
@@ -27,7 +28,7 @@ export function endpointOf(input: EndpointInput, before: EndpointDefinition | nu
     responseExtract: kept(input.responseExtract, before?.responseExtract, null) || null,
     source: kept(input.source, before?.source, null),
     unverified: input.unverified ?? before?.unverified ?? false,
-    listing: kept(input.listing, before?.listing, null),
+    ...(listing ? { listing } : {}),
   };
 }
 
