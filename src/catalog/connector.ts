@@ -1,10 +1,15 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 import { read } from "../base/shape.ts";
-import type { HttpAuth, HttpTemplate } from "../providers/http-template/definition.ts";
+import { type HttpAuth, type HttpTemplate, MAX_RESOURCES } from "../providers/http-template/definition.ts";
 import { resourcesFaults, TemplateResource } from "../providers/http-template/resources.ts";
-import type { AuthHint, EndpointDefinition } from "./contract.ts";
-import { isReadable, type Listing, type Unresolved } from "./contract.ts";
-import { plainName, singular } from "./listing/words.ts";
+import {
+  type AuthHint,
+  type EndpointDefinition,
+  isReadable,
+  type Listing,
+  type Unresolved,
+} from "./contract.ts";
+import { plainName, singular, snake } from "./listing/words.ts";
 import { uniqueNames } from "./names.ts";
 
 /** What a template lacks, and where. */
@@ -20,18 +25,21 @@ export interface Connector {
   unresolved: Gap[];
 }
 
-/** As many as a template may have. */
-const MAX_RESOURCES = 200;
-
+/** What somebody has to fill in, and the headers of every request. */
 interface Fields {
   config: Record<string, JsonObject>;
-  required: Set<string>;
+  required: string[];
   headers: Record<string, string>;
+}
+
+interface Made {
+  resource: TemplateResource;
+  fields: Fields;
 }
 
 /**
  * A connection template for an API: its lists as resources, as far as their descriptions tell how they are read whole.
- * What can't be told is left out of the template and named. `authHints` is null where nobody knows.
+ * Leaves out what the descriptions don't say, and names it. `authHints` is null where nobody knows.
  */
 export function connectorOf(
   baseUrl: string,
@@ -39,7 +47,7 @@ export function connectorOf(
   authHints: readonly AuthHint[] | null,
 ): Connector {
   const unresolved: Gap[] = [];
-  const fields: Fields = { config: {}, required: new Set(), headers: {} };
+  const fields: Fields = { config: {}, required: [], headers: {} };
   const unique = uniqueNames(63);
   const resources: TemplateResource[] = [];
   const lists = endpoints.flatMap((endpoint) =>
@@ -47,12 +55,16 @@ export function connectorOf(
   );
   for (const { endpoint, listing } of lists) {
     const isWhole = isReadable(listing);
-    const left = MAX_RESOURCES - resources.length;
-    const made =
-      isWhole && left > 0 ? resourceOf(unique(resourceName(endpoint)), endpoint, listing, fields) : null;
-    const [fault] = made ? faultsOf(made) : [];
-    const resource = made && !fault ? made.name : null;
-    if (made && !fault) resources.push(made);
+    const isRoom = resources.length < MAX_RESOURCES;
+    const made = isWhole && isRoom ? resourceOf(unique(resourceName(endpoint)), endpoint, listing) : null;
+    const [fault] = made ? faultsOf(made.resource) : [];
+    const resource = made && !fault ? made.resource.name : null;
+    if (made && !fault) {
+      resources.push(made.resource);
+      for (const header of Object.keys(made.fields.headers))
+        if (!Object.hasOwn(fields.headers, header)) unresolved.push(sentAlways(endpoint, header));
+      add(fields, made.fields);
+    }
     for (const gap of listing.unresolved) unresolved.push({ endpoint: endpoint.name, resource, ...gap });
     if (isWhole && resource === null)
       unresolved.push(
@@ -73,7 +85,7 @@ export function connectorOf(
   };
   const definition: HttpTemplate = {
     http,
-    configSchema: schemaOf(fields.config, [...fields.required]),
+    configSchema: schemaOf(fields.config, fields.required),
     credentialsSchema: schemaOf(credentials, Object.keys(credentials)),
   };
   return { definition, unresolved };
@@ -93,6 +105,13 @@ const schemaOf = (properties: Record<string, JsonObject>, required: string[]): J
   ...(required.length > 0 ? { required } : {}),
   additionalProperties: false,
 });
+
+/** What was described first stays as it is. */
+function add(fields: Fields, { config, required, headers }: Fields) {
+  fields.config = { ...config, ...fields.config };
+  fields.required = [...new Set([...fields.required, ...required])];
+  fields.headers = { ...headers, ...fields.headers };
+}
 
 const whole = { endpoint: null, resource: null, candidates: [] };
 const NO_LISTS: Gap = {
@@ -114,13 +133,16 @@ const leftOut = ({ name }: EndpointDefinition, field: string, message: string): 
   message,
 });
 
+const sentAlways = ({ name }: EndpointDefinition, header: string): Gap => ({
+  ...whole,
+  endpoint: name,
+  field: "http.headers",
+  message: `It requires the header ${header}, so every request of the connection has it, and a connection needs its value.`,
+});
+
 /** `orders` for `listOrders`, `getOrders` or `get_orders`. */
 function resourceName({ name }: EndpointDefinition): string {
-  const plain = name
-    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "_")
-    .replace(/^_+|_+$/g, "");
+  const plain = snake(name);
   const bare = plain.replace(
     /^(?:list|get|fetch|retrieve|find|index)_(?:all_|list_of_)?|_(?:list|index)$/g,
     "",
@@ -133,8 +155,8 @@ function resourceOf(
   name: string,
   { path, description, inputSchema }: EndpointDefinition,
   listing: Listing,
-  fields: Fields,
-): TemplateResource {
+): Made {
+  const fields: Fields = { config: {}, required: [], headers: {} };
   const properties = isObject(inputSchema?.properties) ? inputSchema.properties : {};
   const { primaryKey, incremental, asks } = listing;
   const spec = path.replace(/\{([^{}/]+)\}/g, (_, argument: string, at: number) => {
@@ -151,7 +173,7 @@ function resourceOf(
   const all = { ...(isObject(own) ? own : {}), ...params };
   const endpoint = { ...listing.endpoint, ...(Object.keys(all).length > 0 ? { params: all } : {}) };
   const [title = ""] = (description ?? "").split("\n");
-  return {
+  const resource = {
     name,
     ...(title.trim() === "" ? {} : { title: title.trim().slice(0, 255).toWellFormed() }),
     spec,
@@ -159,6 +181,7 @@ function resourceOf(
     ...(primaryKey.length > 0 ? { primaryKey } : {}),
     ...(incremental ? { incremental } : {}),
   } as TemplateResource; // its shape is checked before it is kept
+  return { resource, fields };
 }
 
 const textIn = (schema: unknown): string =>
@@ -167,13 +190,7 @@ const textIn = (schema: unknown): string =>
 /** Names that say nothing without what stands before them. */
 const BARE = /^(?:id|uuid|key|name|slug|code|sid|number|type|value|ref|identifier)$/;
 
-const plainWord = (name: string) =>
-  name
-    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "_")
-    .replace(/^_+|_+$/g, "")
-    .slice(0, 60) || "value";
+const plainWord = (name: string) => snake(name).slice(0, 60) || "value";
 
 /** What the config calls an argument of a path: `user_id` for the `id` of `/users/{id}`. */
 function configName(argument: string, before: string): string {
@@ -196,7 +213,7 @@ function askFor(fields: Fields, name: string, description: string, isRequired = 
       type: "string",
       ...(description === "" ? {} : { description: description.slice(0, 500).toWellFormed() }),
     };
-  if (isRequired) fields.required.add(field);
+  if (isRequired) fields.required.push(field);
   return `{{config.${field}}}`;
 }
 

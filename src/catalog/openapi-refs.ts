@@ -19,8 +19,11 @@ export interface References {
   /** Null where it leads nowhere. */
   follow(ref: string, base: string): Part | null;
   root: Part;
-  /** Schemas of what is read at the moment: they are cut once `left` is used up, and from the start where they are to be short. */
-  limits: { left: number; isShort: boolean };
+  /**
+   * Schemas of what is read at the moment: they are cut once `left` is used up, and from the start where they are to be
+   * short. `looks` counts those of replies, over the whole description.
+   */
+  limits: { left: number; looks: number; isShort: boolean };
   /** Schemas that stand behind a reference, as they were written out before. */
   unfolded: Map<string, JsonObject>;
 }
@@ -67,7 +70,7 @@ export async function openReferences(
   }
   return {
     root: { value: document, base: root, key: root },
-    limits: { left: Number.POSITIVE_INFINITY, isShort: false },
+    limits: { left: Number.POSITIVE_INFINITY, looks: Number.POSITIVE_INFINITY, isShort: false },
     unfolded: new Map(),
     follow(ref, base) {
       const [, pointer = ""] = splitRef(ref);

@@ -74,6 +74,8 @@ export async function readOpenApi(
 /** Schemas that are read for one operation, and for all: counted, so that slow machines find what fast ones find. */
 const OPERATION_SCHEMAS = 50_000;
 const TOTAL_SCHEMAS = 1_000_000;
+/** Schemas of replies that are looked into for lists, over all operations. */
+const TOTAL_LOOKS = 500_000;
 /** Of all endpoints: more can't be given back to be added. From the half on their schemas are kept short. */
 const MAX_CHARACTERS = 8 * 1024 * 1024;
 
@@ -85,6 +87,7 @@ function readPaths(
 ): EndpointDefinition[] {
   const { limits } = reading.refs;
   let left = TOTAL_SCHEMAS;
+  limits.looks = TOTAL_LOOKS;
   let size = 0;
   const endpoints: EndpointDefinition[] = [];
   const unique = uniqueNames();
@@ -120,6 +123,10 @@ function readPaths(
       endpoints.push(endpoint);
       left -= most - limits.left;
       if (limits.left <= 0) warn("its schemas unfold to too many, and are cut.");
+      if (limits.looks <= 0)
+        reading.warn(
+          `Only the lists up to ${name} are described; the replies are too large to read them all.`,
+        );
     }
   }
   return endpoints;

@@ -7,7 +7,8 @@ import { findChanges, findKey } from "./keys.ts";
 import { findPaging, type ListFacts, pathOf } from "./paging.ts";
 import { hasRole, type QueryParameter, queryParameters, type Role } from "./parameters.ts";
 import { type Called, findRows } from "./rows.ts";
-import { openViews, type View, type Views, viewOf } from "./view.ts";
+import { MAX_NAME, openViews, type View, type Views, viewOf } from "./view.ts";
+import { snake } from "./words.ts";
 
 /** A GET operation of a description, its parameters read. */
 export interface ListOperation {
@@ -20,8 +21,9 @@ export interface ListOperation {
   inputs: Inputs;
 }
 
+/** Of names such as `list_orders`, `get_all_orders` and `orders_list`. */
 const SAYS_LIST =
-  /^(?:list|search|query|find|browse|enumerate|index|getall|all|fetchall|retrieveall|getlist|getmany|findall|readall|listall)(?![a-z])|(?:list|index|search|collection)$/i;
+  /^(?:list|search|query|find|browse|enumerate|index|all|getall|getlist|(?:get|fetch|retrieve|read)_(?:all|list|many))(?:_|$)|(?:^|_)(?:list|index|search|collection)$/;
 
 const LISTED = /^(?:get |retrieve |return |fetch )?(?:all|list|a list|lists|search|find|the list)\b/i;
 
@@ -29,12 +31,48 @@ const LISTED = /^(?:get |retrieve |return |fetch )?(?:all|list|a list|lists|sear
  * How the rows of an operation are read, as its description tells; null where it gives no list. What is not told for
  * sure stands in `unresolved`, and never in the rest.
  */
-export function listingOf({ refs, operation, at, path, inputs }: ListOperation): Listing | null {
-  const views = openViews(refs);
+export function listingOf(given: ListOperation): Listing | null {
+  const views = openViews(given.refs);
+  const parameters = queryParameters(given.inputs);
+  const called = calledOf(given.operation, given.path, parameters);
+  const listing = tell(views, given, parameters, called);
+  const isTooLong = parameters.some(({ name }) => name.length > MAX_NAME);
+  if (!views.isCut && !isTooLong) return listing && kept(listing);
+  return listing || isCalledList(called) ? unreadable(TOO_LARGE, []) : null;
+}
+
+const TOO_LARGE = "Its description is too large, or its names too long, to be read whole.";
+
+const isCalledList = ({ isPaged, saysList, endsWithParameter }: Called) =>
+  isPaged || (saysList && !endsWithParameter);
+
+const MAX_ASKS = 100;
+const MAX_CANDIDATES = 100;
+
+/** As the catalog keeps it: in few words, and with few candidates. */
+function kept({ asks, unresolved, ...listing }: Listing): Listing {
+  if (asks.length > MAX_ASKS) return unreadable(TOO_LARGE, []);
+  return {
+    ...listing,
+    asks: asks.map((ask) => ({ ...ask, description: clipped(ask.description, 500) })),
+    unresolved: unresolved.map(({ field, message, candidates }) => ({
+      field,
+      message: clipped(message, 1_000),
+      candidates: candidates.slice(0, MAX_CANDIDATES),
+    })),
+  };
+}
+
+const clipped = (text: string, length: number) => text.slice(0, length).toWellFormed();
+
+function tell(
+  views: Views,
+  { operation, at, path, inputs }: ListOperation,
+  parameters: readonly QueryParameter[],
+  called: Called,
+): Listing | null {
   const found = replyOf(views, operation, at.base);
-  const parameters = queryParameters(inputs);
-  const called = calledOf(operation, path, parameters);
-  if (!found) return called.isPaged || (called.saysList && !called.endsWithParameter) ? unknownReply() : null;
+  if (!found) return isCalledList(called) ? unknownReply() : null;
   const rows = findRows(found.reply, called);
   if (rows.kind === "none") return null;
   if (rows.kind === "several") {
@@ -96,6 +134,7 @@ function withHeaders(listing: Listing, inputs: Inputs): Listing {
     const [, name] = /^header:(.*)$/s.exec(owner) ?? [];
     const schema = inputs.properties[argument];
     if (name === undefined || !isObject(schema) || !inputs.required.includes(argument)) continue;
+    if (name.length > MAX_NAME) return unreadable(TOO_LARGE, []);
     const value = presetOf(schema);
     if (value === null) asks.push({ name, location: "header", description: described(schema) });
     else headers[name] = value;
@@ -176,12 +215,11 @@ function calledOf(operation: JsonObject, path: string, parameters: readonly Quer
   const description = typeof operation.description === "string" ? operation.description : "";
   const has = (role: Role) => parameters.some((each) => hasRole(each, role));
   const isCounted = has("page") || has("offset") || has("cursor");
-  const isSaid = (text: string) =>
-    SAYS_LIST.test(text.replace(/[^A-Za-z]/g, "")) || SAYS_LIST.test(text.split(/[^A-Za-z]/)[0] ?? "");
   return {
     segment,
     endsWithParameter: (parts.at(-1) ?? "").endsWith("}"),
-    saysList: isSaid(ownName) || LISTED.test(summary) || /^[^.\n]*\blist of\b/i.test(description),
+    saysList:
+      SAYS_LIST.test(snake(ownName)) || LISTED.test(summary) || /^[^.\n]*\blist of\b/i.test(description),
     isCounted,
     isPaged: isCounted || has("size"),
   };

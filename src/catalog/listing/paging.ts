@@ -136,6 +136,12 @@ export function findPaging(facts: ListFacts): FoundPaging {
   const paging = uses.length > 0 ? uses : parameters.filter(speaksOfPages).map(({ name }) => name);
   if (paging.length > 0)
     return open(`It takes ${paging.join(", ")}, and does not say how the next page is asked for.`);
+  const related = fields.find(isRelated);
+  if (related)
+    return open("Its links may lead to the next page; the description does not say so.", [
+      { type: "json_link", nextPath: pathOf(related.names, "[?rel=='next'].href | [0]") },
+      { type: "none" },
+    ]);
   const hint = more ?? last ?? cursors[0] ?? fields.find(isHint);
   if (hint)
     return open(`The field ${pathOf(hint.names)} speaks of pages, and no parameter asks for them.`, [
@@ -151,6 +157,13 @@ const isHint = ({ plain, view }: Field) =>
   !isList(view) &&
   (FIELDS.hint.has(plain) || /^next|next$|hasmore|cursor|page(?!d)|paginat/.test(plain)) &&
   plain !== "limit";
+
+/** A list of links, each with what it leads to. */
+function isRelated({ plain, view }: Field): boolean {
+  if (!isList(view) || !plain.endsWith("links")) return false;
+  const item = view.items()?.fields();
+  return item === undefined || item.size === 0 || (item.has("rel") && item.has("href"));
+}
 
 /** Names that others mean something else by. */
 const VAGUE = new Set(["from", "since", "start", "offset", "next", "continue", "after", "marker", "lastid"]);

@@ -20,12 +20,17 @@ const MAX_VIEWS = 4_000;
 /** References that lead on to others, and schemas that consist of others. */
 const MAX_STEPS = 12;
 
+/** Longer ones are no names. */
+export const MAX_NAME = 255;
+
 export interface Views {
   refs: References;
   left: number;
+  /** Whether something was not looked into, so that nothing is sure. */
+  isCut: boolean;
 }
 
-export const openViews = (refs: References): Views => ({ refs, left: MAX_VIEWS });
+export const openViews = (refs: References): Views => ({ refs, left: MAX_VIEWS, isCut: false });
 
 /** What a description says of values at one place; null where it says nothing, or leads nowhere. */
 export function viewOf(views: Views, schema: Json | undefined, base: string): View | null {
@@ -40,7 +45,14 @@ interface Part {
 
 /** The schemas that all hold for a value. */
 function partsOf(views: Views, schema: Json | undefined, base: string, steps: number): Part[] {
-  if (!isObject(schema) || steps > MAX_STEPS || views.left-- <= 0) return [];
+  if (!isObject(schema)) return [];
+  const { limits } = views.refs;
+  if (steps > MAX_STEPS || views.left <= 0 || limits.looks <= 0) {
+    views.isCut = true;
+    return [];
+  }
+  views.left--;
+  limits.looks--;
   if (typeof schema.$ref === "string") {
     const target = views.refs.follow(schema.$ref, base);
     return target ? partsOf(views, target.value, target.base, steps + 1) : [];
@@ -75,6 +87,7 @@ function joined(views: Views, parts: readonly Part[]): View {
     return null;
   };
   const text = (value: Json | undefined) => (typeof value === "string" ? value : undefined);
+  let fields: Map<string, View> | null = null;
   return {
     types: typesOf(parts, shapes),
     format: first(({ format }) => text(format)),
@@ -82,16 +95,9 @@ function joined(views: Views, parts: readonly Part[]): View {
     example: first(({ example, examples, default: preset }) =>
       [example, ...(Array.isArray(examples) ? examples : []), preset].map(text).find((each) => each),
     ),
-    fields() {
-      const named = new Map<string, Part[]>();
-      for (const { schema, base } of parts)
-        for (const [name, field] of Object.entries(isObject(schema.properties) ? schema.properties : {}))
-          named.set(name, [...(named.get(name) ?? []), ...partsOf(views, field, base, 0)]);
-      const found = new Map<string, View>();
-      for (const [name, own] of named) found.set(name, own.length === 0 ? NOTHING : joined(views, own));
-      for (const list of shapes)
-        for (const [name, view] of commonFields(list)) if (!found.has(name)) found.set(name, view);
-      return found;
+    fields: () => {
+      fields ??= fieldsOf(views, parts, shapes);
+      return fields;
     },
     items() {
       for (const { schema, base } of parts)
@@ -102,6 +108,24 @@ function joined(views: Views, parts: readonly Part[]): View {
         : null;
     },
   };
+}
+
+type Shapes = readonly (readonly (View | null)[])[];
+
+function fieldsOf(views: Views, parts: readonly Part[], shapes: Shapes): Map<string, View> {
+  const named = new Map<string, Part[]>();
+  for (const { schema, base } of parts)
+    for (const [name, field] of Object.entries(isObject(schema.properties) ? schema.properties : {})) {
+      const own = named.get(name) ?? [];
+      own.push(...partsOf(views, field, base, 0));
+      named.set(name, own);
+      if (name.length > MAX_NAME) views.isCut = true;
+    }
+  const found = new Map<string, View>();
+  for (const [name, own] of named) found.set(name, own.length === 0 ? NOTHING : joined(views, own));
+  for (const list of shapes)
+    for (const [name, view] of commonFields(list)) if (!found.has(name)) found.set(name, view);
+  return found;
 }
 
 const NOTHING: View = {
@@ -119,7 +143,7 @@ function commonFields(shapes: readonly (View | null)[]): Map<string, View> {
   return new Map([...(one ?? [])].filter(([name]) => others.every((fields) => fields.has(name))));
 }
 
-function typesOf(parts: readonly Part[], shapes: readonly (readonly (View | null)[])[]): string[] {
+function typesOf(parts: readonly Part[], shapes: Shapes): string[] {
   const said = parts.flatMap(({ schema }) => [schema.type].flat().filter((type) => typeof type === "string"));
   const types = said.length > 0 ? said : shapes.flat().flatMap((shape) => shape?.types ?? []);
   if (types.length === 0 && parts.some(({ schema }) => isObject(schema.properties))) types.push("object");

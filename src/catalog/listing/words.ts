@@ -1,6 +1,14 @@
 /** A name as it is compared: `starting_after`, `startingAfter` and `page[starting_after]` are alike in their end. */
 export const plainName = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
 
+/** `order_lines` for `orderLines` and `order-lines`. */
+export const snake = (name: string) =>
+  name
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")
+    .replace(/^_+|_+$/g, "");
+
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 
 /** Parameters by what they are for, as `plainName` has them. */

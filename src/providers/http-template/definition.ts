@@ -61,6 +61,9 @@ const Auth = Type.Union([
   }),
 ]);
 
+/** Resources of one template. */
+export const MAX_RESOURCES = 200;
+
 /**
  * What a connection template says of an HTTP API (docs/decisions/connections.md). `{{config.x}}` may stand in all texts,
  * `{{credentials.x}}` in those of `auth` but for addresses and names.
@@ -92,7 +95,10 @@ export const HttpTemplate = object({
       }),
     ),
     resources: optional(
-      Type.Array(TemplateResource, { maxItems: 200, description: "What extracts may name in their spec" }),
+      Type.Array(TemplateResource, {
+        maxItems: MAX_RESOURCES,
+        description: "What extracts may name in their spec",
+      }),
     ),
   }),
   configSchema: optional(jsonObject({ description: "JSON Schema of the connection's config" })),
