@@ -241,9 +241,14 @@ class LooseReader {
 
   async files(files: SourceFiles): Promise<void> {
     const { staging, options } = this;
+    let isSheetMeant = options.file.sheet === undefined;
     for await (const file of prepared(files, staging, options)) {
       options.signal.throwIfAborted();
       if (this.full) break;
+      if (!isSheetMeant && file.format !== "xlsx") {
+        isSheetMeant = true;
+        options.warn(`file.sheet has no effect on ${file.name}, which was read as ${file.format}.`);
+      }
       if ("open" in file) await this.#streamed(file);
       else await this.#copied(file);
       options.progress(this.root.rows);
