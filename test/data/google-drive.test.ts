@@ -1,6 +1,16 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  setDefaultTimeout,
+  test,
+} from "bun:test";
 import { driveUser, FOLDER, startDrive, type TestDrive } from "../peers/google-drive.ts";
 import { CONNECTIONS, connect, trailOf } from "../support/connections.ts";
+import { workbookOf } from "../support/workbook.ts";
 import { startData } from "./place.ts";
 
 setDefaultTimeout(120_000);
@@ -89,6 +99,97 @@ test("a drive is connected, verified, browsed, its files are read and queried", 
     { id: 3, amount: "31.0" },
     { id: 4, amount: "40.0" },
   ]);
+});
+
+describe("a Google Sheet", () => {
+  const SHEET = "application/vnd.google-apps.spreadsheet";
+  const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+  const cell = (at: string, value: string | number) =>
+    typeof value === "number"
+      ? `<c r="${at}"><v>${value}</v></c>`
+      : `<c r="${at}" t="inlineStr"><is><t>${value}</t></is></c>`;
+  const tab = (column: string, value: string | number) =>
+    `<row r="1">${cell("A1", "id")}${cell("B1", column)}</row><row r="2">${cell("A2", 1)}${cell("B2", value)}</row>`;
+  const exportsOf = (first: number, second: string) => ({
+    "text/csv": `id,amount\r\n1,${first.toFixed(1)}\r\n`, // as the cell shows it
+    [XLSX]: workbookOf({ sheets: { Orders: tab("amount", first), "Open costs": tab("what", second) } }),
+  });
+  const fill = () => {
+    drive.put({ id: "folder-1", name: "Sales", mimeType: FOLDER });
+    const inSales = { mimeType: SHEET, parents: ["folder-1"] };
+    drive.put({ id: "sheet-may", name: "May", ...inSales, exports: exportsOf(10.55, "rent") });
+    drive.put({ id: "sheet-june", name: "June", ...inSales, exports: exportsOf(20.25, "tools") });
+  };
+  const load = async (dataset: string, id: string, resource: object) => {
+    const resources = [{ name: "sales", writeDisposition: "replace", ...resource }];
+    return data.extract(id, { dataset, resources });
+  };
+  const rows = (table: string, column: string) =>
+    data.rows(`SELECT id, ${column} AS it FROM raw.${table} ORDER BY it`);
+
+  test("is read by its name with a table for each tab, of exact values, and by a pattern with others", async () => {
+    fill();
+    const id = await open("Tabs");
+    expect(await (await load("tabs", id, { spec: "Sales/May" })).result()).toMatchObject({
+      tables: [
+        { table: "sales", rows: 1 },
+        { table: "sales_open_costs", rows: 1 },
+      ],
+      warnings: [],
+    });
+    expect(await rows("tabs__sales", "amount")).toEqual([{ id: 1, it: "10.55" }]);
+    expect(await rows("tabs__sales_open_costs", "what")).toEqual([{ id: 1, it: "rent" }]);
+    await (await load("all_tabs", id, { spec: "Sales/*.gsheet" })).result();
+    expect(await rows("all_tabs__sales", "amount")).toHaveLength(2);
+    expect(await rows("all_tabs__sales_open_costs", "what")).toEqual([
+      { id: 1, it: "rent" },
+      { id: 1, it: "tools" },
+    ]);
+    const one = await load("one_tab", id, { spec: "Sales/May", file: { sheet: "Open costs" } });
+    expect(await one.result()).toMatchObject({ tables: [{ table: "sales", rows: 1 }] });
+    expect(await rows("one_tab__sales", "what")).toEqual([{ id: 1, it: "rent" }]);
+  });
+
+  test("stays the first tab as CSV where a name or pattern of before means it", async () => {
+    fill();
+    const id = await open("First tab");
+    for (const [at, spec] of ["Sales/May.csv", "Sales/M*", "Sales/M*.{csv,xlsx}"].entries()) {
+      const { tables, warnings } = await (await load(`first_${at}`, id, { spec })).result();
+      expect([tables.length, warnings]).toEqual([1, []]);
+      expect(await rows(`first_${at}__sales`, "amount")).toEqual([{ id: 1, it: "10.6" }]);
+    }
+    const named = await load("first_named", id, { spec: "Sales/May.csv", file: { sheet: "Open costs" } });
+    expect((await named.result()).warnings).toEqual([
+      "file.sheet has no effect on Sales/May.csv, which was read as csv.",
+    ]);
+    drive.put({
+      id: "real",
+      name: "May",
+      mimeType: "text/csv",
+      parents: ["folder-1"],
+      content: "id,amount\n7,7\n",
+    });
+    const real = await load("real", id, { spec: "Sales/May", file: { format: "csv" } });
+    await real.result();
+    expect(await rows("real__sales", "amount")).toEqual([{ id: 7, it: 7 }]);
+  });
+
+  test("that is larger than Google exports fails, and the error says what can be read", async () => {
+    fill();
+    drive.state.maxExportBytes = 500;
+    const id = await open("Large");
+    const run = await (await load("large", id, { spec: "Sales/May" })).run();
+    expect(run).toMatchObject({
+      status: "failed",
+      error: {
+        code: "upstream",
+        message: expect.stringContaining(
+          '"May" is larger than the 10 MB that Google exports. Split the Sheet, or read its first tab alone as "May.csv".',
+        ),
+      },
+    });
+    expect(await (await load("large", id, { spec: "Sales/May.csv" })).result()).toMatchObject({ rows: 1 });
+  });
 });
 
 test("a token is asked for once for verify, browsing and runs, and the trail has it", async () => {

@@ -8,7 +8,7 @@ export interface DriveEntry {
   parents?: string[];
   /** Bytes of a file; of a document of Google's what it is exported as, by MIME type. */
   content?: string | Uint8Array;
-  exports?: Record<string, string>;
+  exports?: Record<string, string | Uint8Array>;
   createdTime?: string;
   modifiedTime?: string;
   trashed?: boolean;
@@ -309,14 +309,14 @@ export async function startDrive() {
 
   const find = (id: string) => entries.get(id) ?? [...entries.values()].find((entry) => entry.id === id);
 
-  function exported(entry: DriveEntry, mimeType: string): [number, string] {
-    const text = entry.exports?.[mimeType];
-    if (text === undefined)
+  function exported(entry: DriveEntry, mimeType: string): [number, string | Uint8Array] {
+    const bytes = entry.exports?.[mimeType];
+    if (bytes === undefined)
       return [400, fault(400, "badRequest", "The requested conversion is not supported.")];
-    if (text.length > state.maxExportBytes) {
+    if (Buffer.byteLength(bytes) > state.maxExportBytes) {
       return [403, fault(403, "exportSizeLimitExceeded", "This file is too large to be exported.")];
     }
-    return [200, text];
+    return [200, bytes];
   }
 
   /** Of each thing its last change alone, as it is now; a page may be shorter than asked for, or empty. */

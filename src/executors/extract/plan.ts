@@ -104,7 +104,10 @@ export const tableName = ({ name, spec = "" }: ResourceDefinition): string =>
   asciiName(normaliseName(name ?? (FILES.test(spec) ? fileStem(spec) : tableStem(spec))));
 
 /** A path or pattern of files; a quoted name is always a table's. */
-const FILES = new RegExp(`^[^"]*(?:[/*?[{]|\\.(?:${FILE_ENDINGS.join("|")})(?:\\.\\w+)?$)`, "i");
+const FILES = new RegExp(
+  `^[^"]*(?:[/*?[{]|\\.(?:${[...FILE_ENDINGS, "gsheet"].join("|")})(?:\\.\\w+)?$)`,
+  "i",
+);
 const WILDCARDS = /\[[^\]]*\]|\{[^}]*\}|[*?]/g;
 
 /** A file's name without folders and ending; where that is all wildcards, the folder's. */

@@ -8,7 +8,16 @@ import { compileGlob } from "./glob.ts";
 export interface FileSource {
   /** All paths that start with `prefix`, in order of their UTF-8 bytes. */
   walk(prefix: string): AsyncIterable<string>;
-  open(path: string): Promise<ReadableStream<Uint8Array>>;
+  open(path: string, format: FileFormat): Promise<ReadableStream<Uint8Array>>;
+  /** Further names of a file that was walked past, where it can be read in several formats. */
+  others?(path: string): readonly OtherName[];
+}
+
+export interface OtherName {
+  path: string;
+  format: FileFormat;
+  /** Whether a pattern with wildcards passes over it. */
+  isPlain: boolean;
 }
 
 type SourceFiles = Extract<Extraction, { kind: "files" }>["files"];
@@ -21,15 +30,16 @@ export async function extractFiles(source: FileSource, request: ExtractRequest):
   const { spec } = request;
   const format = request.format ?? null;
   const glob = compileGlob(spec);
-  if (!glob.wild && (format ?? kindOf(glob.prefix).format) === null) {
-    throw new AppError(
-      "definition_invalid",
-      `The name ${JSON.stringify(spec)} does not end in ${ENDINGS}. Set file.format, or for a folder write ${spec}/*.csv or the like.`,
-    );
-  }
+  const isUntold = !glob.wild && (format ?? kindOf(glob.prefix).format) === null;
+  const untold = new AppError(
+    "definition_invalid",
+    `The name ${JSON.stringify(spec)} does not end in ${ENDINGS}. Set file.format, or for a folder write ${spec}/*.csv or the like.`,
+  );
+  if (isUntold && !source.others) throw untold;
   const matching = match(source, glob, format);
   const first = await matching.next();
   if (first.done) {
+    if (isUntold) throw untold;
     const { skipped } = first.value;
     throw new AppError(
       "not_found",
@@ -52,23 +62,29 @@ async function* match(
 ): AsyncGenerator<SourceFile, { skipped: number }> {
   let skipped = 0;
   for await (const path of source.walk(glob.prefix)) {
-    if (!glob.wild && path > glob.prefix) break;
-    if (!glob.matches(path)) continue;
-    const { format, compression } = kindOf(path);
-    const kind = given ?? format;
-    if (kind === null) {
-      skipped++;
+    if (!glob.wild && path > glob.prefix && !source.others) break;
+    if (glob.matches(path)) {
+      const { format, compression } = kindOf(path);
+      const kind = given ?? format;
+      if (kind === null) skipped++;
+      else yield { name: path, format: kind, open: opener(source, path, kind, compression) };
       continue;
     }
-    yield { name: path, format: kind, open: opener(source, path, compression) };
+    const other = source
+      .others?.(path)
+      .find(({ path: name, isPlain }) => !(isPlain && glob.wild) && glob.matches(name));
+    if (!other) continue;
+    const kind = given ?? other.format;
+    yield { name: other.path, format: kind, open: opener(source, path, kind, null) };
   }
   return { skipped };
 }
 
-const opener = (source: FileSource, path: string, compression: Compression | null) => async () => {
-  const bytes = await source.open(path);
-  return compression === null ? bytes : unpacked(bytes, path, compression);
-};
+const opener =
+  (source: FileSource, path: string, format: FileFormat, compression: Compression | null) => async () => {
+    const bytes = await source.open(path, format);
+    return compression === null ? bytes : unpacked(bytes, path, compression);
+  };
 
 async function* rest(first: SourceFile, more: AsyncGenerator<SourceFile>): AsyncGenerator<SourceFile> {
   yield first;

@@ -1,12 +1,21 @@
 import { AppError } from "../../base/errors.ts";
+import type { OtherName } from "../files/file-extract.ts";
 import { readChunks, toStream } from "../files/streams.ts";
 import { getDrive } from "./client.ts";
+import { isTooLarge } from "./failure.ts";
 import type { DriveFile } from "./files.ts";
 import type { DriveLink } from "./shape.ts";
 
 const GOOGLE = "application/vnd.google-apps.";
+const SHEET = `${GOOGLE}spreadsheet`;
 
-/** What Google's own documents are exported as. Of a sheet with several pages Google gives the first as CSV. */
+/** A Sheet with all of its tabs. Drive's own program for desktops gives Sheets this ending. */
+const WORKBOOK = {
+  ending: ".gsheet",
+  mimeType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+};
+
+/** What Google's own documents are exported as. As CSV, Google gives the first tab of a Sheet. */
 const EXPORTS: Readonly<Record<string, { ending: string; mimeType: string }>> = {
   spreadsheet: { ending: ".csv", mimeType: "text/csv" },
   document: {
@@ -36,6 +45,18 @@ export function exportedName({
   return name.toLowerCase().endsWith(ending) ? name : `${name}${ending}`;
 }
 
+/**
+ * Names that mean all tabs of a Sheet, beside the one that `exportedName` gives, which means its first tab: those of
+ * `path`, whose last part is that name or one made of it.
+ */
+export function workbookNames({ name, mimeType, target }: DriveFile, path: string): OtherName[] {
+  if ((target?.mimeType ?? mimeType) !== SHEET) return [];
+  const isBare = name.toLowerCase().endsWith(".csv"); // its own name is the one for the first tab
+  const own = isBare ? path : path.slice(0, -".csv".length);
+  const plain: OtherName = { path: own, format: "xlsx", isPlain: true };
+  return [...(isBare ? [] : [plain]), { ...plain, path: `${own}${WORKBOOK.ending}`, isPlain: false }];
+}
+
 /** A name without an ending that an export adds; null where it has none such. */
 export function withoutEnding(name: string): string | null {
   const found = Object.values(EXPORTS).find(({ ending }) => name.endsWith(ending));
@@ -43,16 +64,19 @@ export function withoutEnding(name: string): string | null {
 }
 
 /**
- * What is in a file, which is no shortcut; Google's own documents are exported. Throws `bad_request` for what has no
- * content; the stream throws `upstream` (retryable) where it gave other bytes than the file had when it was found.
+ * What is in a file, which is no shortcut; Google's own documents are exported, Sheets as workbooks where asked for.
+ * Throws `bad_request` for what has no content; the stream throws `upstream` (retryable) where it gave other bytes than
+ * the file had when it was found.
  */
 export async function openFile(
   link: DriveLink,
   { id, name, mimeType, md5 = null }: Pick<DriveFile, "id" | "name" | "mimeType"> & { md5?: string | null },
+  { asWorkbook = false }: { asWorkbook?: boolean } = {},
 ): Promise<ReadableStream<Uint8Array>> {
   const path = `/files/${encodeURIComponent(id)}`;
   const what = JSON.stringify(name);
-  const exported = exportOf(mimeType);
+  const isWorkbook = asWorkbook && mimeType === SHEET;
+  const exported = isWorkbook ? WORKBOOK : exportOf(mimeType);
   if (mimeType.startsWith(GOOGLE) && !exported) {
     throw new AppError(
       "bad_request",
@@ -65,10 +89,19 @@ export async function openFile(
         query: { mimeType: exported.mimeType },
         what,
         isHurried: false,
+      }).catch((error: unknown) => {
+        throw isWorkbook && isTooLarge(error) ? tooManyTabs(name, error) : error;
       })
     : await getDrive(link, { path, query: { alt: "media" }, what, isHurried: false });
   return md5 === null || exported ? body : toStream(checked(readChunks(body, link.signal), md5, what));
 }
+
+const tooManyTabs = (name: string, { message, details, cause }: AppError) =>
+  new AppError(
+    "upstream",
+    `${message} Split the Sheet, or read its first tab alone as ${JSON.stringify(`${name}.csv`)}.`,
+    { ...(details ? { details } : {}), cause },
+  );
 
 async function* checked(
   bytes: AsyncIterable<Uint8Array>,

@@ -72,7 +72,7 @@ export function refusal(fault: DriveFault, what: string): AppError {
     case "exportSizeLimitExceeded":
       return new AppError("upstream", `${what} is larger than the 10 MB that Google exports.`, {
         cause: fault,
-        details: { rule: "export_too_large" },
+        details: { rule: TOO_LARGE },
       });
     case "cannotDownloadFile":
     case "fileNotDownloadable":
@@ -87,6 +87,12 @@ export function refusal(fault: DriveFault, what: string): AppError {
   if (status === 403) return make(`These credentials may not read ${what}${message ? `: ${message}` : "."}`);
   return make(`Google Drive answered ${status}${reason ? ` (${reason})` : ""}.`);
 }
+
+const TOO_LARGE = "export_too_large";
+
+/** Whether it is what `refusal` makes of a document that is larger than Google exports. */
+export const isTooLarge = (error: unknown): error is AppError =>
+  error instanceof AppError && error.details?.rule === TOO_LARGE;
 
 export const noSuchItem = (what: string): AppError =>
   new AppError("not_found", `There is no file or folder ${what}.`);

@@ -1,5 +1,5 @@
-import type { FileSource } from "../files/file-extract.ts";
-import { exportedName, openFile } from "./export.ts";
+import type { FileSource, OtherName } from "../files/file-extract.ts";
+import { exportedName, openFile, workbookNames } from "./export.ts";
 import { noSuchItem } from "./failure.ts";
 import { type DriveFile, findFile, isFolder, listAll } from "./files.ts";
 import { recallOrWalk } from "./recall.ts";
@@ -11,22 +11,24 @@ const SLASH = "\uff0f";
 
 /** All files by the path of their names, in order of UTF-8 bytes, as an extract asks for them. */
 export function driveSource(link: DriveLink): FileSource {
-  const found = new Map<string, DriveFile>();
+  const found = new Map<string, Walked>();
   return {
     async *walk(prefix) {
-      const walked = recallOrWalk(link, `extract ${prefix}`, {
+      const walked = recallOrWalk(link, `source ${prefix}`, {
         start: () => findRoot(link, false),
         walk: (root, seen) => walkDrive(link, root, prefix, seen),
       });
-      for await (const { path, file } of walked) {
-        found.set(path, file);
-        yield path;
+      for await (const each of walked) {
+        found.set(each.path, each);
+        yield each.path;
       }
     },
-    async open(path) {
-      const file = found.get(path);
+    others: (path) => found.get(path)?.others ?? [],
+    async open(path, format) {
+      const file = found.get(path)?.file;
       if (!file) throw noSuchItem(JSON.stringify(path));
-      return openFile(link, file.target ? { ...file.target, name: file.name } : file);
+      const asWorkbook = format === "xlsx";
+      return openFile(link, file.target ? { ...file.target, name: file.name } : file, { asWorkbook });
     },
   };
 }
@@ -37,6 +39,8 @@ export interface Walked {
   path: string;
   /** A shortcut as itself, with its target named in it. */
   file: DriveFile;
+  /** Further names of a Sheet, which no other file of the folder has. */
+  others?: readonly OtherName[];
   /** Ids of the folders on the way to it, as they are listed and as shortcuts lead to them. */
   trail: readonly string[];
 }
@@ -70,13 +74,10 @@ async function* walkFolder(
   const { id: folderId, driveId } = folder;
   const files = await listAll(link, { folderId, driveId, withShared: seesShared(link, folderId) });
   for (const file of files) walk.seen(file);
-  const children = named(files).map(({ name, file }) => ({
-    file,
-    path: `${path}${name}${isFolder(file) ? "/" : ""}`,
-  }));
+  const children = childrenOf(files, path);
   children.sort((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)));
   for (const child of children) {
-    const { file } = child;
+    const { file, others } = child;
     const target = file.target?.id ?? file.id;
     if (isFolder(file)) {
       const isWanted = child.path.startsWith(prefix) || prefix.startsWith(child.path);
@@ -84,11 +85,24 @@ async function* walkFolder(
       const real = file.target ? await findFile(link, target, false) : file;
       if (real) walk.seen(real);
       if (real) yield* walkFolder(walk, real, child.path, [...trail, file.id, target]);
-    } else if (child.path.startsWith(prefix) && !yielded.has(target)) {
+    } else if ([child, ...others].some((each) => each.path.startsWith(prefix)) && !yielded.has(target)) {
       yielded.add(target);
-      yield { path: child.path, file, trail };
+      yield { path: child.path, file, trail, ...(others.length > 0 ? { others } : {}) };
     }
   }
+}
+
+/** What lies in a folder, by its path; a further name that is another file's own belongs to that one. */
+function childrenOf(files: readonly DriveFile[], above: string) {
+  const children = named(files).map(({ name, file }) => ({
+    file,
+    path: `${above}${name}${isFolder(file) ? "/" : ""}`,
+  }));
+  const taken = new Set(children.map(({ path }) => path));
+  return children.map(({ file, path }) => ({
+    ...{ file, path },
+    others: workbookNames(file, path).filter((other) => !taken.has(other.path)),
+  }));
 }
 
 /** Each file with a name of its own: of several that bear one name the oldest keeps it, the others bear their id too. */
