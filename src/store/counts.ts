@@ -10,7 +10,13 @@ const counts = sqliteTable(
   (t) => [primaryKey({ columns: [t.organizationId, t.noun] })],
 );
 
-export type CountedNoun = "connections" | "actions" | "action_runs" | "artifacts" | "automations";
+export type CountedNoun =
+  | "connections"
+  | "actions"
+  | "action_runs"
+  | "artifacts"
+  | "automations"
+  | "automation_runs";
 
 const byNoun = prepared((db: ReadDb) =>
   db

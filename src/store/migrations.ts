@@ -43,6 +43,7 @@ import bulkSteps from "../../migrations/0054_bulk_steps.sql" with { type: "text"
 import automationDrafts from "../../migrations/0055_automation_drafts.sql" with { type: "text" };
 import connectionSignIns from "../../migrations/0056_connection_sign_ins.sql" with { type: "text" };
 import catalogAuthHints from "../../migrations/0057_catalog_auth_hints.sql" with { type: "text" };
+import automationRunLists from "../../migrations/0060_automation_run_lists.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -92,4 +93,5 @@ export const migrations: readonly Migration[] = [
   { name: "0055_automation_drafts", sql: automationDrafts },
   { name: "0056_connection_sign_ins", sql: connectionSignIns },
   { name: "0057_catalog_auth_hints", sql: catalogAuthHints },
+  { name: "0060_automation_run_lists", sql: automationRunLists },
 ];

@@ -6,7 +6,9 @@ import { failuresOf } from "../../flows/item-failures.ts";
 import { runAutomation } from "../../flows/start.ts";
 import { operation } from "../../http/operation.ts";
 import { triggerOf } from "../../http/trigger.ts";
+import { isHidden } from "../runs/wire-private.ts";
 import { usersById } from "../users/people.ts";
+import { automationNames, listAllRuns } from "./all-runs.ts";
 import { creationFaults } from "./faults.ts";
 import { retryAutomationRun } from "./retry.ts";
 import { listAutomationRuns } from "./runs.ts";
@@ -27,6 +29,7 @@ import {
   toAutomation,
   toAutomationRun,
 } from "./wire.ts";
+import { AllRunsPage, AllRunsQuery, toListedRun } from "./wire-all-runs.ts";
 
 const tag = "Automations";
 const params = object({ automation_id: uuid() });
@@ -164,6 +167,29 @@ export const automationOperations = [
       const { limit, offset } = query;
       const runs = await mapInSlices(rows, (row) => toAutomationRun(ctx, row));
       return { runs, hasNext: offset + rows.length < total, limit, offset, total };
+    },
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/automation-runs",
+    audience: "viewer",
+    tag,
+    summary: "Lists the runs of all automations, newest first",
+    query: AllRunsQuery,
+    response: AllRunsPage,
+    async handle({ ctx, query }) {
+      const { rows, total } = await listAllRuns(ctx, query);
+      const { limit, offset } = query;
+      const names = await automationNames(
+        ctx,
+        rows.map((row) => row.automationId),
+      );
+      const users = await usersById(
+        ctx,
+        rows.map((row) => (isHidden(ctx, row) ? null : row.triggerSourceId)),
+      );
+      const runs = await mapInSlices(rows, (row) => toListedRun(ctx, row, names));
+      return { runs, hasNext: offset + rows.length < total, limit, offset, total, users };
     },
   }),
   operation({

@@ -8,6 +8,7 @@ import * as apiKeys from "../api-keys/wire.ts";
 import * as approvals from "../approvals/wire.ts";
 import * as artifacts from "../artifacts/wire.ts";
 import * as automations from "../automations/wire.ts";
+import * as allRuns from "../automations/wire-all-runs.ts";
 import * as bundles from "../bundles/wire.ts";
 import * as catalogSignIns from "../catalog-sign-ins/wire.ts";
 import * as catalogTemplates from "../catalog-templates/wire.ts";
@@ -56,6 +57,7 @@ const WIRES: readonly object[] = [
   approvals,
   artifacts,
   automations,
+  allRuns,
   bundles,
   catalogSignIns,
   chat,

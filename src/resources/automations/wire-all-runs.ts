@@ -1,0 +1,61 @@
+import { type Static, Type } from "@sinclair/typebox";
+import {
+  described,
+  instant,
+  nullable,
+  object,
+  offsetQuery,
+  oneOf,
+  optional,
+  uuid,
+} from "../../base/shape.ts";
+import { RUN_STATUSES, TRIGGER_METHODS } from "../runs/table.ts";
+import type { Viewer } from "../runs/wire-private.ts";
+import { People } from "../users/wire.ts";
+import type { AutomationRunRow } from "./table.ts";
+import { AutomationRun, toAutomationRun } from "./wire.ts";
+
+export const AllRunsQuery = object({
+  q: optional(
+    described(
+      "Text in the error's message, in the automation's name or slug, or in the run's id",
+      Type.String({ maxLength: 255 }),
+    ),
+  ),
+  automation_id: optional(uuid()),
+  statuses: optional(Type.Array(oneOf(RUN_STATUSES))),
+  trigger_method: optional(oneOf(TRIGGER_METHODS)),
+  step: optional(
+    described("The key of the step that the run failed at", Type.String({ minLength: 1, maxLength: 100 })),
+  ),
+  since: optional(instant()),
+  until: optional(instant()),
+  ...offsetQuery(50),
+});
+export type AllRunsQuery = Static<typeof AllRunsQuery>;
+
+const ListedRun = object({
+  ...AutomationRun.properties,
+  automationName: described(
+    "The automation's present name; null once nothing is left of it",
+    nullable(Type.String()),
+  ),
+});
+
+export const AllRunsPage = object({
+  runs: Type.Array(ListedRun),
+  hasNext: Type.Boolean(),
+  limit: Type.Integer(),
+  offset: Type.Integer(),
+  total: Type.Integer(),
+  users: People,
+});
+
+export const toListedRun = (
+  viewer: Viewer,
+  row: AutomationRunRow,
+  names: ReadonlyMap<string, string>,
+): Static<typeof ListedRun> => ({
+  ...toAutomationRun(viewer, row),
+  automationName: names.get(row.automationId) ?? null,
+});

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { eq } from "drizzle-orm";
+import { automationRuns } from "../../src/resources/automations/table.ts";
+import { startApp } from "../support/app.ts";
+import { join, neighbour } from "../support/people.ts";
+import {
+  AUTOMATION_RUNS,
+  AUTOMATIONS,
+  branch,
+  faultsOf,
+  flowToEnd,
+  makeAutomation,
+} from "../support/work.ts";
+
+const good = { key: "good", kind: "conditional_branch", definition: branch() };
+/** Fails with the name of the path that is missing. */
+const bad = (path: string) => ({
+  key: "load",
+  kind: "conditional_branch",
+  definition: branch("a", `payload.${path} == 1`),
+  dependsOn: ["good"],
+});
+
+let app: Awaited<ReturnType<typeof startApp>>;
+let orders: { id: string };
+let stock: { id: string };
+/** In the order in which they were started. */
+const runs: { id: string; status: string; createdAt: string; error: { message: string } | null }[] = [];
+
+beforeAll(async () => {
+  app = await startApp();
+  orders = await makeAutomation(app.owner, { steps: [good, bad("parcel")] }, { name: "Orders 100%" });
+  stock = await makeAutomation(app.owner, { steps: [good] }, { name: "Stock" });
+  for (const { id } of [orders, stock, orders, stock]) runs.push(await flowToEnd(app.owner, id));
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const list = async (query = "") => {
+  const { status, text, body } = await app.owner("GET", `${AUTOMATION_RUNS}?${query}`);
+  if (status !== 200) throw new Error(text);
+  return body;
+};
+/** The places in `runs` of those that a query finds, in its order. */
+const found = async (query: string) =>
+  (await list(query)).runs.map(({ id }: { id: string }) => runs.findIndex((run) => run.id === id));
+
+test("the runs of all automations stand in one list, newest first, with their automations' names", async () => {
+  expect(runs.map(({ status }) => status)).toEqual(["failed", "completed", "failed", "completed"]);
+  const page = await list("limit=3");
+  expect(Object.keys(page).sort()).toEqual(["hasNext", "limit", "offset", "runs", "total", "users"]);
+  expect(page).toMatchObject({
+    hasNext: true,
+    limit: 3,
+    offset: 0,
+    total: 4,
+    users: { [app.ids.userId]: { firstName: "Ada" } },
+  });
+  expect(page.runs.map(({ automationName }: { automationName: string }) => automationName)).toEqual([
+    "Stock",
+    "Orders 100%",
+    "Stock",
+  ]);
+  const { automationName: _, ...run } = page.runs[0];
+  expect(run).toEqual((await app.owner("GET", `${AUTOMATION_RUNS}/${run.id}`)).body);
+  expect(await found("limit=3&offset=3")).toEqual([0]);
+});
+
+test("it is filtered by automation, status, trigger, time and the step that failed", async () => {
+  expect(await found(`automation_id=${orders.id}`)).toEqual([2, 0]);
+  expect(await found("statuses=completed")).toEqual([3, 1]);
+  expect(await found("statuses=failed&statuses=cancelled")).toEqual([2, 0]);
+  expect((await list("statuses=completed&limit=1")).total).toBe(2);
+  expect((await list("statuses=failed&limit=1")).total).toBe(2);
+  expect(await found("trigger_method=api")).toEqual([3, 2, 1, 0]);
+  expect(await found("trigger_method=schedule")).toEqual([]);
+  expect(await found(`since=${runs[3]?.createdAt}`)).toEqual([3]);
+  expect(await found(`until=${runs[1]?.createdAt}`)).toEqual([0]);
+  expect(await found("step=load")).toEqual([2, 0]);
+  expect(await found("step=good")).toEqual([]);
+  expect(faultsOf(await app.owner("GET", `${AUTOMATION_RUNS}?statuses=lost&limit=101`))).toEqual([
+    "query.statuses.0 enum",
+    "query.limit less_than_equal",
+  ]);
+});
+
+test("q finds runs by the text of their error, their automation's name and their id", async () => {
+  expect(runs[0]?.error?.message).toContain("parcel");
+  expect(await found("q=PARCEL")).toEqual([2, 0]);
+  expect(await found("q=100%25")).toEqual([2, 0]);
+  expect(await found("q=stock")).toEqual([3, 1]);
+  expect(await found(`q=${runs[1]?.id}`)).toEqual([1]);
+  expect(await found("q=message")).toEqual([]);
+  // both by its name and by its error, and yet there once
+  await app.owner("PATCH", `${AUTOMATIONS}/${orders.id}`, { name: "Parcels" });
+  expect(await found("q=parcel&limit=1")).toEqual([2]);
+  expect(await found("q=parcel&limit=1&offset=1")).toEqual([0]);
+  expect(await list("q=parcel&limit=1")).toMatchObject({ total: 2, hasNext: true });
+  expect(await found(`q=parcel&automation_id=${stock.id}`)).toEqual([]);
+});
+
+test("a run keeps its automation's name when that is deleted", async () => {
+  const gone = await makeAutomation(app.owner, { steps: [good] }, { name: "Gone" });
+  const run = await flowToEnd(app.owner, gone.id);
+  await app.owner("DELETE", `${AUTOMATIONS}/${gone.id}`);
+  const [first] = (await list("limit=1")).runs;
+  expect([first.id, first.automationName]).toEqual([run.id, "Gone"]);
+});
+
+test("other organizations' runs are not in it, and other people's private ones are not searched", async () => {
+  const other = await neighbour(app);
+  expect((await other.call("GET", AUTOMATION_RUNS)).body).toMatchObject({ runs: [], total: 0 });
+  const viewer = await join(app, "viewer");
+  const ask = async (query: string) =>
+    (await viewer.call("GET", `${AUTOMATION_RUNS}?${query}`)).body.runs.map(({ id }: { id: string }) => id);
+  const id = runs[2]?.id ?? "";
+  expect(await ask("step=load")).toContain(id);
+  const makePrivate = (privateTo: string | null) =>
+    app.app.store.write(
+      async (db) =>
+        void (await db.update(automationRuns).set({ privateTo }).where(eq(automationRuns.id, id))),
+    );
+  await app.owner("PATCH", `${AUTOMATIONS}/${orders.id}`, { name: "Orders" });
+  await makePrivate(app.ids.userId);
+  expect(await ask("step=load")).not.toContain(id);
+  expect(await ask("q=parcel")).not.toContain(id);
+  expect(await ask("q=orders")).toContain(id);
+  expect(await found("q=parcel")).toContain(2);
+});
