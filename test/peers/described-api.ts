@@ -20,6 +20,8 @@ interface Reply {
   status?: number;
   headers?: Record<string, string>;
   value?: unknown;
+  /** HTML in place of a value. */
+  page?: string;
 }
 
 const START = Date.UTC(2026, 4, 1);
@@ -77,10 +79,14 @@ export class DescribedService {
   readonly faults: string[] = [];
   /** Requests by resource. */
   readonly asked = new Map<string, Asked[]>();
+  /** A person has to allow a sign-in, on a page. */
+  asksPerson = false;
   readonly #rows = new Map<string, Row[]>();
   readonly #codes = new Map<string, { challenge: string | null; redirectUri: string | null }>();
   readonly #tokens = new Set<string>();
   #refreshToken: string | null = null;
+  /** Tokens that were given out, for access and for renewal. */
+  readonly issued: string[] = [];
   #issued = 0;
   #answered = 0;
 
@@ -267,6 +273,10 @@ export class DescribedService {
       for (const [name, text] of Object.entries(auth.extraParams ?? {}))
         this.#expect(query.get(name), this.#fill(text), `the parameter ${name} of the sign-in`);
       this.#expect(query.get("scope"), auth.scopes?.join(" ") ?? null, "the scope");
+      if (this.asksPerson && !query.has("allowed")) {
+        const address = `${this.config.baseUrl}${path}?${query}&allowed=1`.replaceAll("&", "&amp;");
+        return { page: `<!doctype html><title>Service</title><a href="${address}">Allow</a>` };
+      }
       const redirectUri = query.get("redirect_uri");
       const code = `code-${++this.#issued}`;
       this.#codes.set(code, { challenge: query.get("code_challenge"), redirectUri });
@@ -306,6 +316,7 @@ export class DescribedService {
       return { status: 400, value: { error: "unsupported_grant_type" } };
     const token = `access-${++this.#issued}-${crypto.randomUUID()}`;
     this.#tokens.add(token);
+    this.issued.push(token, ...(this.#refreshToken === null ? [] : [this.#refreshToken]));
     const refresh = this.#refreshToken === null ? {} : { refresh_token: this.#refreshToken };
     return { value: { access_token: token, token_type: "Bearer", expires_in: 3600, ...refresh } };
   }
@@ -391,8 +402,9 @@ export async function startDescribed() {
       body: isForm ? new URLSearchParams(text) : text === "" ? null : JSON.parse(text),
     };
     const reply = (await services.get(name)?.answer(request)) ?? { status: 404 };
-    outgoing.writeHead(reply.status ?? 200, { "content-type": "application/json", ...reply.headers });
-    outgoing.end(reply.value === undefined ? "" : JSON.stringify(reply.value));
+    const contentType = reply.page === undefined ? "application/json" : "text/html";
+    outgoing.writeHead(reply.status ?? 200, { "content-type": contentType, ...reply.headers });
+    outgoing.end(reply.page ?? (reply.value === undefined ? "" : JSON.stringify(reply.value)));
   }
 
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
