@@ -62,9 +62,12 @@ export async function madePages(): Promise<Page[]> {
       title: "Templates, expressions and conditions",
       parts: { functions: functionTables() },
     },
-    { path: "commands.md", title: "Commands", parts: { commands: commands() } },
+    {
+      path: "commands.md",
+      title: "Commands",
+      parts: { overview: `\`\`\`text\n${overview()}\n\`\`\``, commands: commands() },
+    },
     { path: "api.md", title: "The API", parts: { operations: operationTable() } },
-    { path: "../README.md", title: "Weir", parts: { commands: `\`\`\`text\n${overview()}\n\`\`\`` } },
     {
       path: "README.md",
       title: "Weir's documents",

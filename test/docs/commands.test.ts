@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../support/postgres.ts";
@@ -24,7 +24,7 @@ describe("the commands of the documents", () => {
 
     const gated = doc.path === "README.md" ? test : deepTest;
     gated(
-      `of ${doc.path} do what they say, one after the other, in an empty folder`,
+      `of ${doc.path} do what they say, one after the other, in a folder with the examples`,
       async () => {
         await using folder = openFolder();
         const port = await freePort();
@@ -63,9 +63,10 @@ describe("the commands of the documents", () => {
   }
 });
 
-/** An empty folder, and one with `weir` in it. */
+/** A folder with the examples, and one with `weir` in it. */
 function openFolder() {
   const path = mkdtempSync(join(tmpdir(), "weir-docs-"));
+  cpSync(join(import.meta.dir, "..", "..", "examples"), join(path, "examples"), { recursive: true });
   const bin = mkdtempSync(join(tmpdir(), "weir-docs-bin-"));
   writeFileSync(join(bin, "weir"), `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`);
   chmodSync(join(bin, "weir"), 0o755);

@@ -18,10 +18,10 @@ describe("the documents", () => {
     expect(stale.map(({ path }) => path)).toEqual([]);
   });
 
-  test("name every setting in the README", () => {
+  test("name every setting", () => {
     const { config, secrets } = readConfig({}, {}, {});
-    const readme = docs.find(({ path }) => path === "README.md")?.text ?? "";
-    const names = new Set(readme.match(/[A-Z][A-Z0-9_]+/g));
+    const page = docs.find(({ path }) => path === "docs/configuration.md")?.text ?? "";
+    const names = new Set(page.match(/[A-Z][A-Z0-9_]+/g));
     const untold = describeConfig(config, secrets).filter(([name]) => !names.has(name));
     expect(untold).toEqual([]);
   });
