@@ -22,6 +22,8 @@ interface Oddities {
   /** Says who answers (RFC 9207). */
   issuer?: string;
   noRefresh?: boolean;
+  /** A refresh gives the access token that is there, with more time (Salesforce). */
+  keepsToken?: boolean;
 }
 
 export const OAUTH_CLIENT = { clientId: "weir:app+1", clientSecret: "a secret of:weir+and/its app" };
@@ -30,6 +32,7 @@ interface Grant {
   id: string;
   refreshToken: string | null;
   isRevoked: boolean;
+  accessToken?: string;
 }
 
 /**
@@ -54,6 +57,8 @@ export async function startOAuthApi(odd: Oddities = {}) {
     /** Instead of an answer of the token endpoint. */
     instead: null as { status: number; body: string } | null,
     denies: false,
+    /** Takes no access token at all. */
+    isShut: false,
     /** Hears of each refresh, right after its answer was sent. */
     answered: (() => undefined) as () => void,
     now: () => Date.now(),
@@ -75,7 +80,7 @@ export async function startOAuthApi(odd: Oddities = {}) {
       return token(request, new URLSearchParams(Buffer.concat(chunks).toString()), response);
     const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
     const held = tokens.get(bearer ?? "");
-    if (!held || held.grant.isRevoked || held.until <= state.now())
+    if (!held || state.isShut || held.grant.isRevoked || held.until <= state.now())
       return json(response, 401, { error: "expired" });
     if (url.pathname === "/api/items") return json(response, 200, [{ id: 1 }, { id: 2 }]);
     json(response, 200, { name: "Grace", scope: held.scope });
@@ -151,7 +156,8 @@ export async function startOAuthApi(odd: Oddities = {}) {
   }
 
   function issue(grant: Grant, scope: string, refreshToken: string | null) {
-    const access = next("access");
+    const access = (odd.keepsToken ? grant.accessToken : undefined) ?? next("access");
+    grant.accessToken = access;
     tokens.set(access, { grant, scope, until: state.now() + state.lifetimeSeconds * 1000 });
     const type = odd.tokenType === undefined ? "Bearer" : odd.tokenType;
     return {

@@ -128,6 +128,22 @@ describe("a sign-in for a connection", () => {
     expect(await ask(id)).toMatchObject({ status: "completed" });
   });
 
+  test("is renewed once where that gives the same token, whether it is taken then or not", async () => {
+    await using peer = await startOAuthApi({ keepsToken: true });
+    const { id } = await addSigned(weir, peer);
+    await signInFor(weir, id);
+    peer.endTokens();
+    expect(await ask(id)).toMatchObject({ status: "completed" });
+    peer.state.isShut = true;
+    const { refreshes } = peer.state;
+    expect((await ask(id)).status).toBe("failed");
+    expect(peer.state.refreshes - refreshes).toBeLessThanOrEqual(1);
+    expect((await weir.owner("POST", `${CONNECTIONS}/${id}/verify`)).body).toMatchObject({
+      verificationError: expect.stringContaining("401"),
+    });
+    expect(peer.state.refreshes - refreshes).toBeLessThanOrEqual(2);
+  });
+
   test("is renewed once for a hundred runs at the same time", async () => {
     await using peer = await startOAuthApi({ rotates: true });
     const { id } = await addSigned(weir, peer);

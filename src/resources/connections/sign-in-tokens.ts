@@ -64,8 +64,10 @@ export function signInTokensOf(
         const kept = await findSignIn(ctx, row.id);
         const tokens = kept?.settingsHash === settings.hash ? openTokens(ctx, kept) : null;
         if (kept === null || tokens === null) throw signInNeeded(row, kept, settings);
+        // some systems renew a token by giving it more time: another renewal would bring no other
+        if (isNew) return hold(kept, tokens.accessToken, true);
         const isGood = tokens.accessToken !== bad;
-        if (isGood && (isNew || !isEnding(ctx, kept))) return hold(kept, tokens.accessToken, isNew);
+        if (isGood && !isEnding(ctx, kept)) return hold(kept, tokens.accessToken, false);
         if (isGood && tokens.refreshToken === null && hasTime(ctx, kept)) return tokens.accessToken;
         await renew(ctx, { row, kept, settings, refreshToken: tokens.refreshToken, runId, signal });
       }
