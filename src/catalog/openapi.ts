@@ -111,8 +111,8 @@ function readPaths(
       const most = Math.min(OPERATION_SCHEMAS, left);
       limits.left = most;
       limits.isShort = size > MAX_CHARACTERS / 2;
-      const given = { name, method, path: prefix + bare(path), operation, item, consumes };
-      const endpoint = readOperation(own, given);
+      const given = { name, method, path: (prefix ?? "") + bare(path), operation, item, consumes };
+      const endpoint = readOperation(own, { ...given, isHere: prefix !== null });
       size += measure(endpoint as unknown as JsonObject, MAX_CHARACTERS);
       if (size > MAX_CHARACTERS) {
         reading.warn(
@@ -138,12 +138,13 @@ interface Given {
   path: string;
   operation: JsonObject;
   item: Part & { value: JsonObject };
+  isHere: boolean;
   /** Of a Swagger 2 document. */
   consumes: Json | undefined;
 }
 
 function readOperation(reading: Reading, given: Given): EndpointDefinition {
-  const { name, method, operation, item } = given;
+  const { name, method, operation, item, isHere } = given;
   const inputs = noInputs();
   const part = (value: Json | undefined): Part => ({ value: value ?? null, base: item.base, key: item.key });
   const bodies = readParameters(reading, inputs, [part(item.value.parameters), part(operation.parameters)]);
@@ -162,7 +163,7 @@ function readOperation(reading: Reading, given: Given): EndpointDefinition {
   }
   const listing =
     method === "GET"
-      ? listingOf({ refs: reading.refs, operation, at: item, path: given.path, inputs })
+      ? listingOf({ refs: reading.refs, operation, at: item, path: given.path, inputs, isHere })
       : null;
   return {
     name,
@@ -207,16 +208,16 @@ function describe({ summary, description }: JsonObject): string | null {
 const textOf = (value: Json | undefined) =>
   typeof value === "string" && value.trim() !== "" ? value.trim() : null;
 
-/** What stands before the path of an operation that has a server of its own. */
+/** What stands before the path of an operation that has a server of its own; null where that is another one. */
 function prefixOf(
   servers: Json,
   baseUrl: string | null,
   url: string | null,
   warn: (text: string) => void,
-): string {
+): string | null {
   const own = baseOf({ servers }, url, () => undefined);
   if (own === null || baseUrl === null || own === baseUrl) return "";
   if (own.startsWith(`${baseUrl}/`)) return own.slice(baseUrl.length);
   warn(`it is served at ${own}, not at ${joinPath(baseUrl, "")}; add it as an API of its own.`);
-  return "";
+  return null;
 }

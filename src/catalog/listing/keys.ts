@@ -16,8 +16,9 @@ export function findKey(item: View | null, segment: string): { primaryKey: strin
     (plain: string) => plain === "uuid" || plain === "guid" || plain === "uid" || plain === `${own}uuid`,
     (plain: string) => plain === "gid" || plain === "sid",
   ];
-  for (const isKey of sure) {
-    const found = fields.filter(([name]) => isKey(plainName(name)));
+  const isOfStates = STATES.test(plainName(segment)) && fields.some(([name]) => STATE.test(plainName(name)));
+  for (const isKey of isOfStates ? [] : sure) {
+    const found = fields.filter(([name, view]) => isKey(plainName(name)) && isOwn(name, view));
     const [[name] = []] = found;
     if (name !== undefined && found.length === 1) return { primaryKey: [name] };
   }
@@ -30,6 +31,14 @@ export function findKey(item: View | null, segment: string): { primaryKey: strin
     candidates,
   };
 }
+
+/** Lists in which one thing comes again and again. */
+const STATES = /^(?:versions?|revisions?|history|histories|changes|changelogs?|snapshots|audits?)$/;
+const STATE = /^(?:version|revision)(?:id|number|no)?$/;
+
+/** What systems also call users and groups by is a key where it is said to be one. */
+const isOwn = (name: string, { description }: View): boolean =>
+  !/^(?:uid|gid|sid)$/.test(plainName(name)) || /\bunique|\bidentif|\bIDs?\b/i.test(description);
 
 const CHANGED =
   /^(?:last)?(?:updated|modified|changed|update|modification)(?:at|date|on|time|datetime|timestamp|since)?(?:utc)?$/;

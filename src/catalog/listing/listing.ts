@@ -5,7 +5,7 @@ import type { Inputs } from "../openapi-inputs.ts";
 import type { Part, References } from "../openapi-refs.ts";
 import { findChanges, findKey } from "./keys.ts";
 import { findPaging, type ListFacts, pathOf } from "./paging.ts";
-import { hasRole, type QueryParameter, queryParameters, type Role } from "./parameters.ts";
+import { hasRole, headerParameters, type QueryParameter, queryParameters, type Role } from "./parameters.ts";
 import { type Called, findRows } from "./rows.ts";
 import { MAX_NAME, openViews, type View, type Views, viewOf } from "./view.ts";
 import { snake } from "./words.ts";
@@ -19,6 +19,8 @@ export interface ListOperation {
   /** As the description has it. */
   path: string;
   inputs: Inputs;
+  /** Whether it is served below the API's base address. */
+  isHere: boolean;
 }
 
 /** Of names such as `list_orders`, `get_all_orders` and `orders_list`. */
@@ -37,10 +39,12 @@ export function listingOf(given: ListOperation): Listing | null {
   const called = calledOf(given.operation, given.path, parameters);
   const listing = tell(views, given, parameters, called);
   const isTooLong = parameters.some(({ name }) => name.length > MAX_NAME);
+  if (listing && !given.isHere) return unreadable(ELSEWHERE, []);
   if (!views.isCut && !isTooLong) return listing && kept(listing);
   return listing || isCalledList(called) ? unreadable(TOO_LARGE, []) : null;
 }
 
+const ELSEWHERE = "It is served at another address than the API; add that as an API of its own.";
 const TOO_LARGE = "Its description is too large, or its names too long, to be read whole.";
 
 const isCalledList = ({ isPaged, saysList, endsWithParameter }: Called) =>
@@ -79,7 +83,8 @@ function tell(
     const candidates = rows.candidates.map(({ names }) => pathOf(names));
     return unreadable("It does not say which of the lists in a reply has the rows.", candidates);
   }
-  const facts = { rows: rows.rows, parameters, description: textOf(operation), path };
+  const headers = headerParameters(inputs);
+  const facts = { rows: rows.rows, parameters, headers, description: textOf(operation), path };
   const listing = read({ ...found, ...facts }, called);
   return withHeaders(listing, inputs);
 }
@@ -163,6 +168,7 @@ function presetOf({
 interface FoundReply {
   reply: View;
   linkHeader: string | null;
+  replyHeaders: string[];
 }
 
 /** What a reply of the status 200, or of the only other good one, holds. */
@@ -175,7 +181,8 @@ function replyOf(views: Views, operation: JsonObject, base: string): FoundReply 
   const json = isObject(content) ? jsonOf(content) : schema;
   const reply = viewOf(views, json, response.base);
   if (!reply) return null;
-  return { reply, linkHeader: linkHeaderOf(views, headers, response.base) };
+  const replyHeaders = isObject(headers) ? Object.keys(headers) : [];
+  return { reply, linkHeader: linkHeaderOf(views, headers, response.base), replyHeaders };
 }
 
 function jsonOf(content: JsonObject): Json | undefined {

@@ -1,11 +1,11 @@
 import type { Json } from "../../base/json.ts";
 import type { Paginator } from "../../providers/http-template/endpoint.ts";
+import { isSize, offsetOf, sizeOf, startOf } from "./counts.ts";
 import {
   hasRole,
   isPagedPath,
   isTextual,
   isWhole,
-  numberIn,
   type QueryParameter,
   speaksOfPages,
 } from "./parameters.ts";
@@ -29,8 +29,12 @@ export interface ListFacts {
   reply: View;
   rows: RowsPath;
   parameters: readonly QueryParameter[];
+  /** Optional parameters in headers. */
+  headers: readonly QueryParameter[];
   /** What is said of the header `Link`; null where it is not named. */
   linkHeader: string | null;
+  /** Names of the reply's headers. */
+  replyHeaders: readonly string[];
   /** What is said of the operation. */
   description: string;
   path: string;
@@ -43,7 +47,8 @@ export function findPaging(facts: ListFacts): FoundPaging {
   const of = (role: Parameters<typeof hasRole>[1]) => parameters.filter((each) => hasRole(each, role));
   const size = sizeOf(of("size"));
   const paged = ["page", "offset", "cursor", "size", "other"] as const;
-  const uses = [...new Set(paged.flatMap((role) => of(role).map(({ name }) => name)))];
+  const isUsed = (role: (typeof paged)[number]) => of(role).filter((each) => role !== "size" || isSize(each));
+  const uses = [...new Set(paged.flatMap((role) => isUsed(role).map(({ name }) => name)))];
   const more = fields.find(({ plain, view }) => FIELDS.more.has(plain) && isFlag(view));
   const last = fields.find(({ plain, view }) => FIELDS.last.has(plain) && isFlag(view));
   const hasNextPath = more ? pathOf(more.names) : last ? `!${pathOf(last.names)}` : null;
@@ -111,7 +116,7 @@ export function findPaging(facts: ListFacts): FoundPaging {
     const cursorPath = pathOf([...facts.rows.names], "[-1].id");
     return known({ type: "cursor", cursorPath, cursorParam: param.name, ...ends, ...size });
   }
-  const startOffset = offset ? offsetOf(offset) : null;
+  const startOffset = offset ? offsetOf(offset, parameters) : null;
   if (offset && startOffset !== null)
     return known({ type: "offset", offsetParam: offset.name, startOffset, ...ends, ...size });
   if (page && !offset) {
@@ -136,6 +141,20 @@ export function findPaging(facts: ListFacts): FoundPaging {
   const paging = uses.length > 0 ? uses : parameters.filter(speaksOfPages).map(({ name }) => name);
   if (paging.length > 0)
     return open(`It takes ${paging.join(", ")}, and does not say how the next page is asked for.`);
+  const header = facts.headers.find((each) => speaksOfPages(each) || /^range$/i.test(each.name));
+  if (header)
+    return open(`It takes the header ${header.name}, where no paginator reaches.`, [{ type: "none" }]);
+  const told = facts.replyHeaders.find((name) => PAGED_HEADER.test(name) && !/rate/i.test(name));
+  if (told !== undefined)
+    return open(`The header ${told} of its reply speaks of pages, and no parameter asks for them.`, [
+      { type: "none" },
+    ]);
+  const answered = fields.find((field) => goesOn(field, facts));
+  if (answered)
+    return open(`The field ${pathOf(answered.names)} may be what the next page is asked for with.`, [
+      { type: "cursor", cursorPath: pathOf(answered.names), cursorParam: answered.names.at(-1) ?? "" },
+      { type: "none" },
+    ]);
   const related = fields.find(isRelated);
   if (related)
     return open("Its links may lead to the next page; the description does not say so.", [
@@ -157,6 +176,16 @@ const isHint = ({ plain, view }: Field) =>
   !isList(view) &&
   (FIELDS.hint.has(plain) || /^next|next$|hasmore|cursor|page(?!d)|paginat/.test(plain)) &&
   plain !== "limit";
+
+const PAGED_HEADER = /pag(?:e|ination)|cursor|continu|next|content-?range|total-?(?:count|results|items)/i;
+
+/** A field that a parameter has the name of, where that speaks of where a list goes on. */
+const goesOn = ({ plain, view }: Field, { parameters }: ListFacts): boolean =>
+  (isText(view) || isCount(view)) &&
+  /token|until|since|checkpoint|mark|seq|sync|resume|scroll|position|older|newer|before|after|continu|key$/.test(
+    plain,
+  ) &&
+  parameters.some(({ name }) => plainName(name) === plain);
 
 /** A list of links, each with what it leads to. */
 function isRelated({ plain, view }: Field): boolean {
@@ -247,58 +276,6 @@ function isAfterRow({ name, description }: QueryParameter, { rows }: ListFacts, 
   if (plain === "startingafter") return hasMore || /\bid\b/i.test(description);
   if (!/^(startafter|afterid|after|lastid)$/.test(plain)) return false;
   return /\b(?:object |the )?ids?\b/i.test(description) && /\b(?:last|after)\b/i.test(description);
-}
-
-/** The number of the first page; null where nothing tells. */
-function startOf(parameter: QueryParameter): number | null {
-  const preset = numberIn(parameter, "default");
-  if (preset === 0 || preset === 1) return preset;
-  const minimum = numberIn(parameter, "minimum");
-  if (preset === null && minimum === 1) return 1;
-  const said = startSaid(parameter.description);
-  return preset === null ? said : null;
-}
-
-const ZERO =
-  /zero[- ]?(?:based|indexed)|\b0[- ](?:based|indexed)|(?:start(?:s|ing)?|begin(?:s|ning)?|index(?:ed)?) (?:at|from|with) (?:0|zero)\b|first page (?:is|=|has)[^.]{0,20}\b0\b|default(?:s| is|s to|: ?|=| value is| value:| page is)*\s*[`'"]?0\b/i;
-const ONE =
-  /one[- ]?(?:based|indexed)|\b1[- ](?:based|indexed)|(?:start(?:s|ing)?|begin(?:s|ning)?|index(?:ed)?) (?:at|from|with) (?:1|one)\b|first page (?:is|=|has)[^.]{0,20}\b1\b|default(?:s| is|s to|: ?|=| value is| value:| page is)*\s*[`'"]?1\b/i;
-
-function startSaid(text: string): number | null {
-  const [isZero, isOne] = [ZERO.test(text), ONE.test(text)];
-  return isZero === isOne ? null : isZero ? 0 : 1;
-}
-
-/** The offset of the first row; null where nothing tells, or where it may count pages. */
-function offsetOf(parameter: QueryParameter): number | null {
-  const { name, description } = parameter;
-  const plain = plainName(name);
-  const countsRows =
-    /(?:index|number|position|offset) of (?:the )?first (?:item|row|record|result|element|entry|object)/i.test(
-      description,
-    );
-  if (!countsRows && /\bpage (?:number|index|offset)|number of pages|which page/i.test(description))
-    return null;
-  const preset = numberIn(parameter, "default");
-  const minimum = numberIn(parameter, "minimum");
-  if (preset === 0 || preset === 1) return preset;
-  if (preset !== null) return null;
-  if (/^(page)?(offset|skip)$|^paginationoffset$/.test(plain)) return minimum === 1 ? null : 0;
-  if (minimum === 1) return 1;
-  return startSaid(description);
-}
-
-type Size = { sizeParam?: string; pageSize?: number };
-
-function sizeOf(parameters: readonly QueryParameter[]): Size {
-  const whole = parameters.filter((each) => isWhole(each) || isTextual(each));
-  const preferred = whole.filter(({ name }) => /page.*size|per.*page|limit|size/.test(plainName(name)));
-  const parameter = pick(whole) ?? pick(preferred);
-  if (!parameter) return {};
-  const maximum = numberIn(parameter, "maximum");
-  const own = parameter.isRequired ? numberIn(parameter, "default") : null;
-  const pageSize = maximum !== null && maximum > 0 && maximum <= 10_000 ? maximum : own;
-  return { sizeParam: parameter.name, ...(pageSize === null || pageSize < 1 ? {} : { pageSize }) };
 }
 
 const totalOf = (fields: readonly Field[]): string | null => {

@@ -26,6 +26,15 @@ export function queryParameters(inputs: Inputs): QueryParameter[] {
   });
 }
 
+/** The optional parameters that stand in headers. */
+export const headerParameters = (inputs: Inputs): QueryParameter[] =>
+  [...inputs.owners].flatMap(([owner, argument]) => {
+    const [, name] = /^header:(.*)$/s.exec(owner) ?? [];
+    const schema = inputs.properties[argument];
+    const isAsked = inputs.required.includes(argument);
+    return name === undefined || isAsked || !isObject(schema) ? [] : [parameter(name, schema, false)];
+  });
+
 const parameter = (name: string, schema: JsonObject, isRequired: boolean): QueryParameter => ({
   name,
   schema,
@@ -40,8 +49,13 @@ export function hasRole(parameter: QueryParameter, role: Role): boolean {
   const { name, schema } = parameter;
   const plain = plainName(name);
   if (role !== "other" && (isList(schema) || isTime(parameter, plain))) return false;
+  if (role === "page" && OF_A_DOCUMENT.test(parameter.description)) return false;
   return PARAMETERS[role].has(plain) || (plain.startsWith("page") && PARAMETERS[role].has(plain.slice(4)));
 }
+
+/** A page of what is read, and none of the list. */
+const OF_A_DOCUMENT =
+  /\b(?:on|of|in|from) (?:this|that|the given) page\b|\bpages? (?:of|in) (?:the|a) (?:document|book|file|pdf)\b/i;
 
 /** Names that bounds of time go by too. */
 const AMBIGUOUS =
@@ -78,12 +92,32 @@ const PAGED_NAME =
 const PAGED_TEXT =
   /\b(?:max(?:imum|\.)?|limit (?:on|for|of)|limits? the (?:number|amount)|number of|how many|at most|up to)\b[^.]{0,40}\b(?:results?|items?|records?|rows?|entries|elements|objects|hits|matches|to (?:return|fetch|retrieve))\b|\bpaginat|\bper page\b|\bnext page\b/i;
 
+/** Parts of a list that have numbers. */
+const NUMBERED =
+  /^(?:p|pg|pn|index|idx|chunk|batch|block|slice|segment|window|portion|part|round|seq|sequence)$/;
+/** Rows before or after one that is named. */
+const BOUND =
+  /^(?:before|after|older|newer|until|prev|previous|last|max|min|since|start|end|from)(?:than)?(?:seen)?(?:id|key)$|^(?:before|after|older|newer)(?:than)?$/;
+const NUMBERED_TEXT =
+  /\bpage (?:number|index|no\b|to (?:return|fetch|retrieve|get|show|load|start))|\b(?:which|number of the|index of the) page\b|\b(?:chunk|batch|window|slice|portion|block)s? of (?:the )?(?:results?|items?|records?|rows?|entries|elements|objects)\b/i;
+const BOUND_TEXT =
+  /\b(?:after|before|older than|newer than|greater than|less than|lower than|higher than|beyond|preceding|following)\b[^.]{0,20}\b(?:this|the (?:given|specified|provided|supplied|last))\b[^.]{0,25}\b(?:ids?|identifier|items?|records?|rows?|message|entry|post|sequence|number|key|token|element|object|position)\b/i;
+
 /** Whether it speaks of pages, in whatever way. */
-export const speaksOfPages = ({ name, description, schema }: QueryParameter): boolean =>
-  PAGED_NAME.test(name) || (!isList(schema) && PAGED_TEXT.test(description));
+export function speaksOfPages(parameter: QueryParameter): boolean {
+  const { name, description, schema } = parameter;
+  if (PAGED_NAME.test(name)) return true;
+  if (isList(schema)) return false;
+  const plain = plainName(name);
+  return (
+    [PAGED_TEXT, NUMBERED_TEXT, BOUND_TEXT].some((text) => text.test(description)) ||
+    (isWhole(parameter) && NUMBERED.test(plain)) ||
+    (BOUND.test(plain) && schema.format !== "date" && schema.format !== "date-time")
+  );
+}
 
 /** Whether a part of the path is the page, as in `/orders/page/{page}`. */
 export const isPagedPath = (path: string): boolean =>
-  /\{(?:page|page_?(?:number|num|no|size|index)|offset|limit|skip|start|count|cursor|per_?page|from|size)\}/i.test(
+  /\{(?:page|page_?(?:number|num|no|size|index)|offset|limit|skip|start|first|last|count|cursor|per_?page|from|size)\}|\/(?:page|offset|limit|skip|start|from)\/\{(?![^}]*(?:id|slug|name|title|key)\})[^}]+\}/i.test(
     path,
   );
