@@ -1,3 +1,4 @@
+import { headerFault } from "../base/http-message.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { read } from "../base/shape.ts";
 import { type HttpAuth, type HttpTemplate, MAX_RESOURCES } from "../providers/http-template/definition.ts";
@@ -50,8 +51,9 @@ export function connectorOf(
   const fields: Fields = { config: {}, required: [], headers: {} };
   const unique = uniqueNames(63);
   const resources: TemplateResource[] = [];
+  const { auth, credentials, gaps } = authOf(authHints ?? []);
   const lists = endpoints.flatMap((endpoint) =>
-    endpoint.listing ? [{ endpoint, listing: endpoint.listing }] : [],
+    endpoint.listing ? [{ endpoint, listing: withoutCarrier(endpoint.listing, auth) }] : [],
   );
   for (const { endpoint, listing } of lists) {
     const isWhole = isReadable(listing);
@@ -72,7 +74,6 @@ export function connectorOf(
       );
   }
   if (lists.length === 0) unresolved.push(NO_LISTS);
-  const { auth, credentials, gaps } = authOf(authHints ?? []);
   unresolved.push(...gaps);
   const verify = verifyOf(endpoints);
   if (verify === null) unresolved.push(NO_VERIFY);
@@ -89,6 +90,16 @@ export function connectorOf(
     credentialsSchema: schemaOf(credentials, Object.keys(credentials)),
   };
   return { definition, unresolved };
+}
+
+/** What carries the credentials is asked for by nothing else, though the description names it once more. */
+function withoutCarrier({ asks, ...listing }: Listing, auth: HttpAuth): Listing {
+  const { type } = auth;
+  const carrier = type === "header" || type === "query" ? (auth.name ?? "") : "";
+  const isCarrier = ({ name, location }: Listing["asks"][number]) =>
+    location === type &&
+    (type === "header" ? name.toLowerCase() === carrier.toLowerCase() : name === carrier);
+  return { ...listing, asks: asks.filter((ask) => !isCarrier(ask)) };
 }
 
 /** What an endpoint that came from outside may hold. */
@@ -270,10 +281,12 @@ function authBy({ type, name, label, flow }: AuthHint): Auth | null {
       return { auth: { type: "basic" }, credentials, gaps: [] };
     }
     case "api_key_header": {
+      if (headerFault(name) !== null) return null;
       const credentials = { apiKey: secret(`The whole value of the header ${name}`) };
       return { auth: { type: "header", name, value: "{{credentials.apiKey}}" }, credentials, gaps: [] };
     }
     case "api_key_query": {
+      if (name.includes("{{")) return null;
       const credentials = { apiKey: secret(`The parameter ${name}`) };
       return { auth: { type: "query", name, value: "{{credentials.apiKey}}" }, credentials, gaps: [] };
     }

@@ -112,7 +112,11 @@ function readPaths(
       limits.left = most;
       limits.isShort = size > MAX_CHARACTERS / 2;
       const given = { name, method, path: (prefix ?? "") + bare(path), operation, item, consumes };
-      const endpoint = readOperation(own, { ...given, isHere: prefix !== null });
+      const endpoint = readOperation(own, {
+        ...given,
+        elsewhere: prefix === null ? ELSEWHERE : null,
+        rawPath: path,
+      });
       size += measure(endpoint as unknown as JsonObject, MAX_CHARACTERS);
       if (size > MAX_CHARACTERS) {
         reading.warn(
@@ -138,13 +142,15 @@ interface Given {
   path: string;
   operation: JsonObject;
   item: Part & { value: JsonObject };
-  isHere: boolean;
+  /** Why it is not asked for at `path`; null where it is. */
+  elsewhere: string | null;
+  rawPath: string;
   /** Of a Swagger 2 document. */
   consumes: Json | undefined;
 }
 
 function readOperation(reading: Reading, given: Given): EndpointDefinition {
-  const { name, method, operation, item, isHere } = given;
+  const { name, method, operation, item } = given;
   const inputs = noInputs();
   const part = (value: Json | undefined): Part => ({ value: value ?? null, base: item.base, key: item.key });
   const bodies = readParameters(reading, inputs, [part(item.value.parameters), part(operation.parameters)]);
@@ -161,9 +167,10 @@ function readOperation(reading: Reading, given: Given): EndpointDefinition {
       types.filter((type) => typeof type === "string"),
     );
   }
+  const elsewhere = given.elsewhere ?? unnamedIn(given.rawPath, inputs);
   const listing =
     method === "GET"
-      ? listingOf({ refs: reading.refs, operation, at: item, path: given.path, inputs, isHere })
+      ? listingOf({ refs: reading.refs, operation, at: item, path: given.path, inputs, elsewhere })
       : null;
   return {
     name,
@@ -179,6 +186,17 @@ function readOperation(reading: Reading, given: Given): EndpointDefinition {
     unverified: false,
     ...(listing ? { listing } : {}),
   };
+}
+
+const ELSEWHERE = "It is served at another address than the API; add that as an API of its own.";
+
+/** Why a path says more than its operation; null where it does not. */
+function unnamedIn(path: string, { owners }: Inputs): string | null {
+  const [, query = ""] = /\?([^#]*)/.exec(path) ?? [];
+  const unnamed = [...new URLSearchParams(query).keys()].filter((name) => !owners.has(`query:${name}`));
+  return unnamed.length === 0
+    ? null
+    : `Its path has parameters that it does not describe (${unnamed.join(", ").slice(0, 200)}).`;
 }
 
 /** Some write parameters or a # part behind a path, to tell apart what is one path; neither belongs to it. */

@@ -23,18 +23,23 @@ const get = (schema: object, parameters: object[] = []) => ({
   },
 });
 
-async function importOf(paths: object, schemas: object = {}) {
+async function importOf(
+  paths: object,
+  schemas: object = {},
+  { securitySchemes = {}, security = [] }: { securitySchemes?: object; security?: object[] } = {},
+) {
   const document = {
+    security,
     openapi: "3.1.0",
     info: { title: "Things", version: "1" },
     paths,
-    components: { schemas },
+    components: { schemas, securitySchemes },
   };
   const content = JSON.stringify(document);
   const body = { content, contentType: "openapi", baseUrl: "https://api.example.com" };
   const { status, body: read } = await weir.owner("POST", `${CATALOG}/ai-import`, body);
   expect(status).toBe(200);
-  return read as { endpoints: EndpointDefinition[]; warnings: string[] };
+  return read as { endpoints: EndpointDefinition[]; authHints: object[]; warnings: string[] };
 }
 
 const listingOf = async (schema: object, parameters: object[] = [], schemas: object = {}) => {
@@ -134,4 +139,68 @@ test("a header that one list requires is told, and a list that is left out asks 
   expect(configSchema.required).toEqual(["x_shop"]);
   const told = draft.unresolved.filter(({ field }: { field: string }) => field === "http.headers");
   expect(told.map(({ message }: { message: string }) => message).join()).toContain("X-Shop");
+});
+
+describe("a description can't keep a draft from being made", () => {
+  const draftOf = async (paths: object, securitySchemes: object = {}) => {
+    const security = Object.keys(securitySchemes).map((name) => ({ [name]: [] }));
+    const { endpoints, authHints } = await importOf(paths, {}, { securitySchemes, security });
+    const name = `Things ${crypto.randomUUID()}`;
+    const entry = { name, description: name, baseUrl: "https://api.example.com", endpoints, authHints };
+    const added = await weir.owner("POST", `${CATALOG}/http`, entry);
+    expect(added.status, added.text).toBe(201);
+    const draft = await weir.owner("POST", `${CATALOG}/${added.body.id}/connection-template`, {});
+    expect(draft.status, draft.text).toBe(201);
+    return draft.body.template.definition;
+  };
+
+  test("by a default with braces, which is asked for instead of filled in", async () => {
+    const required = (preset: string) => query("k", { required: true, schema: { ...text, default: preset } });
+    const { http } = await draftOf({
+      "/secret": get(rows, [required("{{credentials.apiKey}}")]),
+      "/computed": get(rows, [required("{{ 1 + 1 }}")]),
+      "/broken": get(rows, [required("a {{ b")]),
+      "/lines": get(rows, [
+        query("X-V", { in: "header", required: true, schema: { ...text, default: "a\r\nb" } }),
+      ]),
+    });
+    expect(JSON.stringify(http)).not.toMatch(/credentials\.apiKey|1 \+ 1|a \{\{ b|\\r/);
+    expect(http.resources).toHaveLength(4);
+    expect(http.resources[0].endpoint.params.k).toMatch(/^\{\{config\.\w+\}\}$/);
+  });
+
+  test("by a way to authorise that no request can carry", async () => {
+    const key = (more: object) => ({ key: { type: "apiKey", ...more } });
+    const one = await draftOf({ "/things": get(rows) }, key({ in: "header", name: "X-K\r\nX-E: 1" }));
+    expect(one.http.auth).toEqual({ type: "none" });
+    const other = await draftOf({ "/things": get(rows) }, key({ in: "query", name: "{{config.x}}" }));
+    expect(other.http.auth).toEqual({ type: "none" });
+  });
+
+  test("by naming what carries the credentials among its parameters, which is asked for once", async () => {
+    const header = query("X-Shop", { in: "header", required: true });
+    const one = await draftOf(
+      { "/things": get(rows, [header]) },
+      { key: { type: "apiKey", in: "header", name: "x-shop" } },
+    );
+    expect(one.configSchema.properties).toEqual({});
+    expect(one.http).toMatchObject({ auth: { type: "header", name: "x-shop" } });
+    const asked = query("shop", { required: true });
+    const other = await draftOf(
+      { "/things": get(rows, [asked]) },
+      { key: { type: "apiKey", in: "query", name: "shop" } },
+    );
+    expect(other.configSchema.properties).toEqual({});
+  });
+});
+
+test("a path with parameters that are not described is no list that is read without them", async () => {
+  const { endpoints } = await importOf({
+    "/named?kind=a": get(rows, [query("kind", { required: true, schema: { ...text, default: "a" } })]),
+    "/unnamed?kind=a": get(rows),
+  });
+  expect(endpoints.map(({ listing }) => listing?.unresolved[0]?.field)).toEqual([
+    undefined,
+    "endpoint.dataPath",
+  ]);
 });

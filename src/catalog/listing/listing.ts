@@ -19,8 +19,8 @@ export interface ListOperation {
   /** As the description has it. */
   path: string;
   inputs: Inputs;
-  /** Whether it is served below the API's base address. */
-  isHere: boolean;
+  /** Why it is not asked for at this path of the API; null where it is. */
+  elsewhere: string | null;
 }
 
 /** Of names such as `list_orders`, `get_all_orders` and `orders_list`. */
@@ -39,12 +39,11 @@ export function listingOf(given: ListOperation): Listing | null {
   const called = calledOf(given.operation, given.path, parameters);
   const listing = tell(views, given, parameters, called);
   const isTooLong = parameters.some(({ name }) => name.length > MAX_NAME);
-  if (listing && !given.isHere) return unreadable(ELSEWHERE, []);
+  if (listing && given.elsewhere !== null) return unreadable(given.elsewhere, []);
   if (!views.isCut && !isTooLong) return listing && kept(listing);
   return listing || isCalledList(called) ? unreadable(TOO_LARGE, []) : null;
 }
 
-const ELSEWHERE = "It is served at another address than the API; add that as an API of its own.";
 const TOO_LARGE = "Its description is too large, or its names too long, to be read whole.";
 
 const isCalledList = ({ isPaged, saysList, endsWithParameter }: Called) =>
@@ -162,6 +161,8 @@ function presetOf({
 }: JsonObject): string | number | boolean | null {
   const [only, ...others] = Array.isArray(values) ? values : [];
   const value = fixed ?? preset ?? (others.length === 0 ? only : undefined);
+  // a template is filled in, and a control character can't be sent
+  if (typeof value === "string" && /\{\{|\p{Cc}/u.test(value)) return null;
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : null;
 }
 
