@@ -6,6 +6,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GROUPS } from "../src/base/expression/functions/table.ts";
+import { capitalized } from "../src/base/plural.ts";
 import { overview } from "../src/cli/help.ts";
 import { type Usage, usage } from "../src/cli/usage.ts";
 import { executors } from "../src/executors/registry.ts";
@@ -126,7 +127,7 @@ function commands(): string {
     .map(([name, { gist, line, verbs = {}, text }]) => {
       const calls = Object.values(verbs);
       const lines = calls.length > 0 ? calls : [line];
-      return `## weir ${name}\n\nTo ${gist}.\n\n\`\`\`text\n${lines.join("\n")}\n\n${text}\n\`\`\``;
+      return `## weir ${name}\n\n${capitalized(gist)}.\n\n\`\`\`text\n${lines.join("\n")}\n\n${text}\n\`\`\``;
     })
     .join("\n\n");
 }

@@ -126,7 +126,8 @@ async function main(): Promise<number | null> {
   const wantsHelp = rest.includes("--help") || rest.includes("-h");
   const load = Object.hasOwn(commands, asked) ? commands[wantsHelp ? "help" : asked] : undefined;
   if (!load) {
-    process.stderr.write(`weir: there is no command ${name}. Try: weir help\n`);
+    const { unknownCommand } = await import("./cli/help.ts");
+    process.stderr.write(`weir: ${unknownCommand(name)}\n`);
     return 2;
   }
   // What a command waits for, such as a child that is let go, may keep no process going: it would end with 0 midway.

@@ -22,7 +22,7 @@ export function serverOf({ person }: Host, named: string | undefined): string {
   const text = named ?? person.server ?? openCredentials(person).server() ?? "http://127.0.0.1:8484";
   const url = URL.parse(text);
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "") {
-    throw new UsageError(`The server ${text} is no address; one looks like https://weir.example.com.`);
+    throw new UsageError(`Invalid server URL: ${text}. Use a URL such as https://weir.example.com.`);
   }
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
@@ -42,7 +42,7 @@ export function signedIn(
 ): { server: string; token: string; client: Client } {
   const server = serverOf(host, named);
   const token = openCredentials(host.person).tokenFor(server);
-  if (token === null) throw new NotSignedIn(`You are not signed in to ${server}. Try: weir login`);
+  if (token === null) throw new NotSignedIn(`Not signed in to ${server}. Run "weir login".`);
   return { server, token, client: openClient(server, { token, userAgent: agentOf(host), organization }) };
 }
 
@@ -52,7 +52,7 @@ export async function whileSignedIn<T>(server: string, work: Promise<T>): Promis
     return await work;
   } catch (error) {
     if (!(error instanceof AppError && error.code === "unauthenticated")) throw error;
-    throw new NotSignedIn(`${server} does not take your token any more: ${error.message} Try: weir login`);
+    throw new NotSignedIn(`${server} rejected your token: ${error.message} Run "weir login".`);
   }
 }
 

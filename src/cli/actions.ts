@@ -60,8 +60,8 @@ export const actions = commandOf("actions", {
       definition: { type: "string" },
     },
     async run({ flags, host }) {
-      const kind = needed("--kind", flags.kind, "what the action does, such as http_request");
-      const name = needed("--name", flags.name, "what people call it");
+      const kind = needed("--kind", flags.kind, "kind of the action, such as http_request");
+      const name = needed("--name", flags.name, "name of the action");
       const definition = await jsonInput(host, "--definition", flags.definition);
       const api = apiOf({ flags, host });
       const { body, text } = await api.call("POST /api/v1/actions", {
@@ -93,9 +93,7 @@ export const actions = commandOf("actions", {
       const isJson = flags.json === true;
       if (!flags.follow && !flags.wait) {
         if (isJson) return printJson(host, started.text);
-        return host.out(
-          `The run ${started.body.id} is in line. See it with: weir runs get ${started.body.id}`,
-        );
+        return host.out(`Run ${started.body.id} queued. To see it: weir runs get ${started.body.id}`);
       }
       const onLog = flags.follow
         ? (...[line, text]: Parameters<NonNullable<Parameters<typeof followRun>[2]>>) =>

@@ -17,11 +17,12 @@ export const api = singleCommand(
       const method = (words[0] ?? "").toUpperCase();
       const path = words[1] ?? "";
       if (!METHODS.some((known) => known === method))
-        throw new UsageError(`The method ${words[0]} is not known; it is ${listed(METHODS)}.`);
-      if (!path.startsWith("/")) throw new UsageError(`The path ${path} begins with no /.`);
-      if (method === "GET" && flags.data !== undefined) throw new UsageError("GET takes no --data.");
+        throw new UsageError(`Invalid method: ${words[0]}. Use ${listed(METHODS)}.`);
+      if (!path.startsWith("/")) throw new UsageError(`Invalid path: ${path}. It must start with a slash.`);
+      if (method === "GET" && flags.data !== undefined)
+        throw new UsageError("GET requests can't have --data.");
       const body = flags.data === undefined ? undefined : await textInput(host, "--data", flags.data);
-      if (body !== undefined && !isJson(body)) throw new UsageError("--data takes JSON.");
+      if (body !== undefined && !isJson(body)) throw new UsageError("--data requires JSON.");
       const reply = await apiOf({ flags, host }).open(method, path, {
         headers: { "content-type": "application/json" },
         ...(body === undefined ? {} : { body }),

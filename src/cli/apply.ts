@@ -24,7 +24,7 @@ export const apply = singleCommand(
       const { flags, host } = input;
       const files = await readFiles(
         host,
-        needed("-f", flags.file, "a file, a folder, or - for standard input"),
+        needed("-f", flags.file, "a file, a directory, or - for standard input"),
       );
       const api = apiOf(input);
       const state = await readState(api);
@@ -43,7 +43,7 @@ export const apply = singleCommand(
 function refuseFaults({ faults }: Plan): void {
   if (faults.length === 0) return;
   const shown = faults.slice(0, MAX_FAULTS).map((fault) => plain(fault));
-  const rest = faults.length > MAX_FAULTS ? [`… and ${faults.length - MAX_FAULTS} more.`] : [];
+  const rest = faults.length > MAX_FAULTS ? [`…and ${faults.length - MAX_FAULTS} more.`] : [];
   throw new AppError("invalid", [...shown, ...rest, "Nothing was changed."].join("\n"));
 }
 
@@ -56,7 +56,7 @@ function show(host: Host, { steps, notes, unchanged }: Plan, isDry: boolean): vo
       host.out(
         plain(
           step.operation === "send"
-            ? `    ${field}: given`
+            ? `    ${field}: set again`
             : `    ${field}: ${shortText(from)} → ${shortText(to)}`,
         ),
       );
@@ -67,18 +67,18 @@ function show(host: Host, { steps, notes, unchanged }: Plan, isDry: boolean): vo
   const sent = count("send");
   const parts = [
     `${count("create")} to create`,
-    `${count("change")} to change`,
+    `${count("change")} to update`,
     `${count("delete")} to delete`,
-    ...(sent > 0 ? [`${sent} whose secrets are given again`] : []),
-    `${unchanged} as they should be`,
+    ...(sent > 0 ? [`${sent} with secrets to set again`] : []),
+    `${unchanged} unchanged`,
   ];
-  host.out(`${isDry ? "Only a look: " : ""}${parts.join(", ")}.`);
+  host.out(`${isDry ? "Dry run: " : ""}${parts.join(", ")}.`);
 }
 
 function showEnd(host: Host, { steps }: Plan, secrets: Secrets): void {
   for (const [slug, secret] of Object.entries(secrets))
-    host.out(`The secret of the webhook ${slug}, shown this once: ${secret}`);
-  host.out(steps.length === 0 ? "Nothing to do." : "Done.");
+    host.out(`Signing secret of ${slug} (not shown again): ${secret}`);
+  host.out(steps.length === 0 ? "No changes." : "Configuration applied.");
 }
 
 const toldPlan = ({ steps, notes, unchanged }: Plan, applied: boolean, secrets: Secrets) => ({

@@ -14,7 +14,10 @@ interface Approval {
 
 const COLUMNS: readonly Column<Approval>[] = [
   { title: "ID", of: ({ id }) => id, isWhole: true },
-  { title: "ASKS FOR", of: ({ decisionType }) => (decisionType === "form_input" ? "a form" : "yes or no") },
+  {
+    title: "RESPONSE",
+    of: ({ decisionType }) => (decisionType === "form_input" ? "form" : "approve or reject"),
+  },
   { title: "STATUS", of: ({ status }) => status },
   { title: "REQUESTED", of: ({ requestedAt }) => instantText(requestedAt) },
   { title: "AUTOMATION", of: ({ automationName }) => automationName },
@@ -49,7 +52,7 @@ function decide(decision: "approve" | "reject", done: string): Verb {
         { formResponse, rejectionReason: flags.reason },
       );
       if (flags.json) return printJson(host, text);
-      host.out(plain(`${body.title} is ${done}.`));
+      host.out(plain(`"${body.title}" ${done}.`));
     },
   });
 }

@@ -56,7 +56,7 @@ export const automations = commandOf("automations", {
       if (!flags.wait && !flags.follow) {
         if (isJson) return printJson(host, started.text);
         const path = `/api/v1/automation-runs/${started.body.id}`;
-        return host.out(`The automation run ${started.body.id} has begun. See it with: weir api GET ${path}`);
+        return host.out(`Automation run ${started.body.id} started. To see it: weir api GET ${path}`);
       }
       const ended = await awaitAutomationRun({ api, host }, started.body.id);
       if (isJson) printJson(host, ended.text);
@@ -87,5 +87,5 @@ async function setStatus({ flags, words, host }: CommandInput, status: "active" 
     body: { status },
   });
   if (flags.json) return printJson(host, text);
-  host.out(plain(`${body.name} is ${body.status}.`));
+  host.out(plain(`Automation ${body.name} is ${body.status}.`));
 }

@@ -25,7 +25,7 @@ export async function openBackupTarget(
 ): Promise<BackupTarget> {
   const { away, name } = opened(parts, url, signal);
   if ((await away.names()).includes(name)) {
-    throw new AppError("conflict", `There is a file ${url} already; name another.`);
+    throw new AppError("conflict", `${url} already exists. Choose another filename.`);
   }
   return { store: (path) => away.put(path, name) };
 }
@@ -44,11 +44,11 @@ export async function withFile<T>(
   await mkdir(room, { recursive: true });
   const folder = await mkdtemp(join(room, "weir-backup-"));
   try {
-    host.status("Fetching …");
+    host.status("Downloading…");
     const copy = join(folder, name);
     await away.fetch(name, copy).catch((error: unknown) => {
       if (error instanceof AppError && error.code === "not_found")
-        throw new AppError("not_found", `There is no file ${path}.`);
+        throw new AppError("not_found", `File ${path} not found.`);
       throw error;
     });
     return await work(copy).catch((error: unknown) => {
@@ -63,7 +63,7 @@ export async function withFile<T>(
 function opened({ config, secrets }: Parts, url: string, signal: AbortSignal): { away: Away; name: string } {
   const [, folder, name] = /^(s3:\/\/[^/]+(?:\/.+)?)\/([^/]+)$/.exec(url) ?? [];
   if (!folder || !name || name === "." || name === "..")
-    throw new UsageError("A backup in a bucket is named s3://BUCKET/FILE or s3://BUCKET/PREFIX/FILE.");
+    throw new UsageError("Invalid bucket URL. Use s3://BUCKET/FILE or s3://BUCKET/PREFIX/FILE.");
   const egress = {
     allow: config.egressAllow,
     ca: readAuthorities(config),

@@ -26,7 +26,7 @@ export const backup = (args: readonly string[], host: Host) =>
       },
     });
     const isCheck = positionals[0] === "verify" && positionals.length === 2;
-    if (!isCheck && positionals.length !== 1) throw new UsageError("Say which file: weir backup FILE.");
+    if (!isCheck && positionals.length !== 1) throw new UsageError("Missing argument: FILE.");
     const parts = await host.parts({ data: flags.data });
     if (isCheck)
       return withFile(host, parts, { path: positionals[1] ?? "", room: tmpdir() }, async (file) =>
@@ -44,7 +44,7 @@ export const backup = (args: readonly string[], host: Host) =>
     const { dataFolder, databaseUrl, lakeUrl } = parts.config;
     if (databaseUrl !== null) {
       throw new ConfigError(
-        "The database lies on a libSQL server (WEIR_DATABASE_URL): back it up there, with its own tools.",
+        "This installation uses a libSQL server (WEIR_DATABASE_URL). Back it up with that server's tools.",
       );
     }
     const passphrase = await passphraseFor(host, parts, flags["passphrase-file"], null);
@@ -52,7 +52,7 @@ export const backup = (args: readonly string[], host: Host) =>
     host.onStop(() => stop.abort());
     const to = positionals[0] ?? "";
     const away = isAway(to) ? await openBackupTarget(parts, to, stop.signal) : null;
-    host.status("Copying …");
+    host.status("Backing up…");
     const made = await makeBackup({
       dataFolder,
       to: away ? join(dataFolder, "backups", `.work-sent-${systemIds.uuid()}`) : to,
@@ -68,12 +68,16 @@ export const backup = (args: readonly string[], host: Host) =>
     const path = away ? to : made.path;
     if (flags.json) return host.out(JSON.stringify({ ...summaryOf(path, manifest), bytes: made.bytes }));
     host.out(
-      `${path}: ${sizeText(made.bytes)}, ${manifest.parts.length} files, ${passphrase === null ? "" : "encrypted, "}read again and good.`,
+      `${path}: ${sizeText(made.bytes)}, ${manifest.parts.length} files, ${passphrase === null ? "" : "encrypted, "}verified.`,
     );
     if (!manifest.hasKey && manifest.keyId !== null)
-      host.out(`The secret key (${manifest.keyId}) is not in it: keep ${dataFolder}/secret.key elsewhere.`);
+      host.out(
+        `The master key (${manifest.keyId}) is not included. Keep a copy of ${dataFolder}/secret.key elsewhere.`,
+      );
     if (manifest.lakeUrl !== null)
-      host.out(`The lake's files stay in ${manifest.lakeUrl}; keep versions of them there.`);
+      host.out(
+        `The lake's files are not included. They stay in ${manifest.lakeUrl}; enable versioning there.`,
+      );
     for (const name of manifest.leftOut) host.err(`Left out: ${name}`);
   });
 
@@ -82,12 +86,13 @@ async function verify(
   { file, path, passphrase }: { file: string; path: string; passphrase: string | null },
   flags: { data?: string | undefined; "include-key"?: boolean | undefined; json?: boolean | undefined },
 ): Promise<void> {
-  if (flags["include-key"]) throw new UsageError("--include-key is for making a backup.");
+  if (flags["include-key"]) throw new UsageError("--include-key can't be used with verify.");
   const manifest = await verifyBackup(file, { passphrase });
   if (flags.json) return host.out(JSON.stringify({ valid: true, ...summaryOf(path, manifest) }));
-  host.out(`${path} is good: Weir ${manifest.version}, of ${manifest.createdAt}.`);
-  for (const { slug, events } of manifest.organizations) host.out(`${slug}: ${events} events, trail valid`);
-  host.out(manifest.hasKey ? "Its secret key is in it." : `It needs the secret key ${manifest.keyId}.`);
+  host.out(`${path} is valid. Made by Weir ${manifest.version} on ${manifest.createdAt}.`);
+  for (const { slug, events } of manifest.organizations)
+    host.out(`${slug}: ${events} events, audit log valid`);
+  host.out(manifest.hasKey ? "The master key is included." : `Requires the master key ${manifest.keyId}.`);
 }
 
 /** A manifest without its list of parts. */

@@ -110,7 +110,10 @@ export type Client = ReturnType<typeof openClient>;
 async function answerOf(reply: EgressResponse): Promise<Answer> {
   const { bytes, truncated } = await reply.bytes(MAX_REPLY_BYTES);
   if (truncated)
-    throw new AppError("response_too_large", `The answer is larger than ${MAX_REPLY_BYTES / 1024 ** 2} MiB.`);
+    throw new AppError(
+      "response_too_large",
+      `The response is larger than ${MAX_REPLY_BYTES / 1024 ** 2} MiB.`,
+    );
   const text = new TextDecoder().decode(bytes);
   const isJson = reply.headers.get("content-type")?.includes("json") === true;
   const body = text === "" ? null : isJson ? parseJson(text) : text;
@@ -125,7 +128,7 @@ export function failureOf(method: string, path: string, answer: Answer): AppErro
   if (answer.status === 401) return new AppError("unauthenticated", reasonOf(answer));
   return new AppError(
     "unexpected_status",
-    `${method} ${plain(path)} was answered ${answer.status}: ${reasonOf(answer)}`,
+    `${method} ${plain(path)} returned ${answer.status}: ${reasonOf(answer)}`,
     { retryable: PASSING.has(answer.status) },
   );
 }
@@ -133,7 +136,7 @@ export function failureOf(method: string, path: string, answer: Answer): AppErro
 /** What an answer says went wrong, at most a few lines of it. */
 export function reasonOf({ status, headers, body }: Answer): string {
   const target = status >= 300 && status < 400 ? headers.get("location") : null;
-  if (target !== null) return `it leads to ${plain(target)}; give that address instead.`;
+  if (target !== null) return `redirects to ${plain(target)}. Use that URL instead.`;
   const detail = isObject(body) ? (body.detail ?? body.error_description) : body;
   const text = Array.isArray(detail) ? detail.map(faultText).join("; ") : detail;
   return plain(typeof text === "string" ? text : JSON.stringify(text ?? null)).slice(0, 1000);

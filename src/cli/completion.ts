@@ -8,7 +8,7 @@ export const completion = (args: readonly string[], host: Host) =>
     const { positionals } = readArgs({ args: [...args], allowPositionals: true, options: {} });
     const [shell = "", ...more] = positionals;
     if (!isShell(shell) || more.length > 0)
-      throw new UsageError(`Name one shell: ${listed(Object.keys(SHELLS))}.`);
+      throw new UsageError(`Specify one shell: ${listed(Object.keys(SHELLS))}.`);
     host.out(SHELLS[shell](Object.entries(usage).map(([name, about]) => wordsOf(name, about))).trimEnd());
   });
 

@@ -17,7 +17,7 @@ export const config = (args: readonly string[], host: Host) =>
     });
     const [verb, ...more] = positionals;
     if (more.length > 0 || (verb !== undefined && verb !== "accept"))
-      throw new UsageError("Say weir config, or weir config accept.");
+      throw new UsageError('Unexpected argument. Use "weir config" or "weir config accept".');
     const parts = await host.parts({ data: flags.data });
     if (verb === "accept") return accept(host, parts, flags.json === true);
     const described = describeConfig(parts.config, parts.secrets);
@@ -40,5 +40,5 @@ async function accept(host: Host, parts: Parts, isJson: boolean): Promise<void> 
   host.out(`database  ${database ?? "weir.db in the data directory"}`);
   host.out(`lake      ${lake ?? "lake in the data directory"}${lakeEndpoint ? ` (${lakeEndpoint})` : ""}`);
   host.out(`key       ${keyId}`);
-  host.out("Accepted. To check that everything is there, run weir doctor.");
+  host.out('Accepted. Run "weir doctor" to check that everything is there.');
 }

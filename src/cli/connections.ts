@@ -53,12 +53,12 @@ export const connections = commandOf("connections", {
       credentials: { type: "string" },
     },
     async run({ flags, host }) {
-      const name = needed("--name", flags.name, "what people call it");
+      const name = needed("--name", flags.name, "name of the connection");
       const { provider, template } = flags;
       if ((provider === undefined) === (template === undefined))
-        throw new UsageError("Give either --provider or --template: what the connection leads to.");
+        throw new UsageError("Set either --provider or --template.");
       if (flags.config === "-" && flags.credentials === "-")
-        throw new UsageError("Only one of --config and --credentials can come from standard input.");
+        throw new UsageError("Only one of --config and --credentials can be read from standard input.");
       const templateVersion = numberInput("--template-version", flags["template-version"]);
       const config = await jsonInput(host, "--config", flags.config);
       const given = await jsonInput(host, "--credentials", flags.credentials);
@@ -92,10 +92,10 @@ export const connections = commandOf("connections", {
       if (body.status !== "active") {
         throw new AppError(
           "upstream",
-          plain(`The connection ${body.name} does not work: ${body.verificationError ?? body.status}`),
+          plain(`Connection ${body.name} failed verification: ${body.verificationError ?? body.status}`),
         );
       }
-      if (!flags.json) host.out(plain(`The connection ${body.name} works.`));
+      if (!flags.json) host.out(plain(`Connection ${body.name} verified.`));
     },
   }),
   authorize: verb({
@@ -110,7 +110,7 @@ export const connections = commandOf("connections", {
       host.out(plain(body.authorizationUrl));
       host.err(
         plain(
-          `Open this address before ${instantText(body.expiresAt)}, in a browser that is signed in to Weir as you. The app there has to allow ${body.redirectUri}.`,
+          `Open this URL before ${instantText(body.expiresAt)}, in a browser where you are signed in to Weir. The app's allowed redirect URIs must include ${body.redirectUri}.`,
         ),
       );
     },

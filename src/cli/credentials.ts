@@ -61,7 +61,7 @@ export function openCredentials({ configFolder }: Person) {
       writeFileSync(fresh, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600, flag: "wx" });
       renameSync(fresh, file);
     } catch (cause) {
-      throw new ConfigError(`The token can't be kept in ${file}: ${reason(cause)}.`, { cause });
+      throw new ConfigError(`Couldn't save the token in ${file}: ${reason(cause)}.`, { cause });
     }
   }
 
@@ -85,10 +85,10 @@ function parse(file: string): Record<string, unknown> {
     const kept: unknown = JSON.parse(readFileSync(file, "utf8"));
     if (isObject(kept)) return kept;
   } catch (cause) {
-    throw new ConfigError(`${file} can't be read: ${reason(cause)}. Delete it and sign in again.`, { cause });
+    throw new ConfigError(`Couldn't read ${file}: ${reason(cause)}. Delete it and sign in again.`, { cause });
   }
-  throw new ConfigError(`${file} holds no credentials. Delete it and sign in again.`);
+  throw new ConfigError(`${file} contains no credentials. Delete it and sign in again.`);
 }
 
 const reason = (cause: unknown) =>
-  cause instanceof Error && "code" in cause ? String(cause.code) : "it is damaged";
+  cause instanceof Error && "code" in cause ? String(cause.code) : "the file is damaged";

@@ -83,14 +83,14 @@ async function perform({ host, parts, receiver, stage, once, isKept }: Performan
   const running = await startServer(parts);
   try {
     const { dataFolder } = parts.config;
-    const kept = isKept ? `${dataFolder}, which is kept` : "a temporary folder, deleted when the demo ends";
-    stage.print("Weir's main job on a sample shop. Nothing leaves this machine.\n");
+    const kept = isKept ? `${dataFolder} (kept)` : "a temporary directory, deleted when the demo ends";
+    stage.print("Weir demo: a sample shop, end to end. Nothing leaves this machine.\n");
     stage.line("server", running.origin);
     stage.line("data", kept);
-    stage.line("receiver", `${receiver.origin}, in the place of a system outside`);
+    stage.line("receiver", `${receiver.origin} (simulates an external system)`);
     stage.line(
       "",
-      `Weir connects to no private address; WEIR_EGRESS_ALLOW=${receiver.address} lets it reach this one.`,
+      `Private addresses are blocked by default; WEIR_EGRESS_ALLOW=${receiver.address} allows this one.`,
     );
     stage.print();
     stage.record("server", {
@@ -115,8 +115,8 @@ async function perform({ host, parts, receiver, stage, once, isKept }: Performan
     if (result === null) return false;
     const seconds = stage.secondsSoFar();
     stage.record("done", { seconds });
-    stage.print(stage.good(`Every step did what it should, in ${seconds.toFixed(1)} s.`));
-    if (isKept) stage.print(`Run it again with --data ${dataFolder}: it goes on from here.`);
+    stage.print(stage.good(`All steps passed in ${seconds.toFixed(1)} s.`));
+    if (isKept) stage.print(`To continue from here, run it again with --data ${dataFolder}.`);
     if (!once) {
       invite(stage, running.origin, owner, result);
       await stopped;
@@ -143,24 +143,23 @@ function invite(stage: Stage, origin: string, owner: Owner, result: DemoResult):
   stage.record("serving", { origin, email: EMAIL, password: owner.password, token: owner.token, ...result });
   const get = (label: string, path: string) =>
     stage.line(label, `curl -H "Authorization: Bearer $TOKEN" "${origin}${path}"`);
-  stage.print("\nThe server goes on until Ctrl-C. Open it in a browser and sign in:\n");
-  const password =
-    owner.password ?? "the one that the first demo on this data printed; weir reset-password sets another";
+  stage.print("\nThe server is still running (Ctrl-C to stop). Open it in a browser and sign in:\n");
+  const password = owner.password ?? 'printed by the first demo run (reset it with "weir reset-password")';
   stage.line("home", origin);
-  stage.line("e-mail", EMAIL);
+  stage.line("email", EMAIL);
   stage.line("password", password);
   stage.line("run", `${origin}/automation-runs/${automationRunId}`);
   stage.line("dashboard", `${origin}/artifacts/${artifactId}`);
   stage.line("automation", `${origin}/automations/${automationId}`);
   stage.line("approvals", `${origin}/approvals`);
-  stage.line("the story", `${origin}/events?correlationId=${correlationId}`);
+  stage.line("events", `${origin}/events?correlationId=${correlationId}`);
   stage.line("API", `${origin}/docs`);
-  stage.print("\nOr look around with a token of the owner, good for a day:\n");
+  stage.print("\nOr call the API with the owner's token (valid for 24 hours):\n");
   stage.print(`    TOKEN=${owner.token}\n`);
   get("datasets", "/api/v1/datasets");
   get("rows", "/api/v1/datasets/marts/daily_revenue/preview?limit=5");
   get("run", `/api/v1/automation-runs/${automationRunId}`);
-  get("its steps", `/api/v1/action-runs?automation_run_id=${automationRunId}`);
+  get("steps", `/api/v1/action-runs?automation_run_id=${automationRunId}`);
   get("automation", `/api/v1/automations/${automationId}`);
-  get("trail", `/api/v1/events?correlationId=${correlationId}&order=asc`);
+  get("audit log", `/api/v1/events?correlationId=${correlationId}&order=asc`);
 }

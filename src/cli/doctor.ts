@@ -24,11 +24,11 @@ import { checkTrails, checkTriggers } from "./doctor/trail.ts";
 import { carryOut, type Host, readArgs } from "./host.ts";
 import { usage } from "./usage.ts";
 
-const LOOK_AGAIN = "Look at the server's log, then call doctor as the user that the server runs as.";
-const AS_THE_SERVER = "Call doctor with the settings that the server runs with.";
-const BACKUPS = "Look whether the folder backups in the data directory is there and can be read.";
-const BACKUPS_AWAY = "Look at WEIR_BACKUP_URL and its keys, and whether this machine reaches the bucket.";
-const RESTORE = "Stop the server, and put the last good backup back with weir restore.";
+const LOOK_AGAIN = "Check the server log, then run doctor as the same user as the server.";
+const AS_THE_SERVER = "Run doctor with the same settings as the server.";
+const BACKUPS = "Check that backups/ in the data directory exists and is readable.";
+const BACKUPS_AWAY = "Check WEIR_BACKUP_URL and its keys, and that this machine can reach the bucket.";
+const RESTORE = 'Stop the server and restore the latest backup with "weir restore".';
 
 /** `weir doctor`: looks at everything that an installation needs, and changes nothing; exit code 1 when something is wrong. */
 export async function doctor(args: readonly string[], host: Host): Promise<number> {
@@ -69,8 +69,9 @@ async function examine({ config, secrets, self }: Parts): Promise<Finding[]> {
   if (config.tlsCert !== null)
     findings.push(await looking("tls", LOOK_AGAIN, () => checkTls(config, systemClock)));
   if (!existsSync(dataFolder)) {
-    const remedy = "Say with --data where Weir's state lies, or make it with weir init or weir serve.";
-    return [...findings, wrong("data", `There is no data directory ${dataFolder}.`, remedy)];
+    const remedy =
+      'Set --data to an existing data directory, or create one with "weir init" or "weir serve".';
+    return [...findings, wrong("data", `Data directory ${dataFolder} not found.`, remedy)];
   }
   findings.push(
     await looking("permissions", LOOK_AGAIN, () => checkPermissions(dataFolder)),
@@ -79,8 +80,8 @@ async function examine({ config, secrets, self }: Parts): Promise<Finding[]> {
   if (databaseUrl !== null) return [...findings, ...(await examineServer({ config, secrets }))];
   const file = join(dataFolder, "weir.db");
   if (!existsSync(file)) {
-    const remedy = "Start it once with weir serve, or put a backup there with weir restore.";
-    return [...findings, wrong("database", `There is no database in ${dataFolder}.`, remedy)];
+    const remedy = 'Start the server once with "weir serve", or restore a backup with "weir restore".';
+    return [...findings, wrong("database", `No database in ${dataFolder}.`, remedy)];
   }
   findings.push(checkWal(dataFolder)); // before it is opened, which may move it
   return [...findings, ...(await examineDatabase({ config, secrets }, file))];
@@ -89,7 +90,7 @@ async function examine({ config, secrets, self }: Parts): Promise<Finding[]> {
 type Settings = Pick<Parts, "config" | "secrets">;
 
 const REACH =
-  "Look at WEIR_DATABASE_URL and WEIR_DATABASE_TOKEN, and whether this machine reaches the libSQL server.";
+  "Check WEIR_DATABASE_URL and WEIR_DATABASE_TOKEN, and that this machine can reach the libSQL server.";
 
 /** The database on a libSQL server: how it is reached, who else is at work on it, and what its rows say. */
 async function examineServer(settings: Settings): Promise<Finding[]> {
@@ -168,29 +169,29 @@ async function examineBackups(db: ReadDb, settings: Settings, isServed: boolean)
 }
 
 const BUCKET =
-  "Look at WEIR_LAKE_URL, its endpoint, region and keys, and whether this machine reaches the bucket.";
+  "Check WEIR_LAKE_URL, its endpoint, region and keys, and that this machine can reach the bucket.";
 
 async function examineDatabase(settings: Settings, file: string): Promise<Finding[]> {
   const isServed = isLocked(settings.config.dataFolder);
   const findings = [
     fine(
       "server",
-      isServed ? "A server runs on the data directory." : "No server runs on the data directory.",
+      isServed ? "A server is using the data directory." : "No server is using the data directory.",
     ),
   ];
   const opened = await looking("database", RESTORE, () =>
     withDatabase(file, async (db) => {
       findings.push(await looking("integrity", RESTORE, () => checkIntegrity(db)));
-      if (findings.some(({ ok }) => !ok)) return fine("database", "It can be opened.");
+      if (findings.some(({ ok }) => !ok)) return fine("database", "The database can be opened.");
       const { isCurrent, ...schema } = await checkSchema(db);
       findings.push(schema);
-      if (!isCurrent) return fine("database", "It can be opened.");
+      if (!isCurrent) return fine("database", "The database can be opened.");
       findings.push(
         ...(await examineRows(db, settings, systemClock, isServed)),
         ...(await examineLake(db, settings)),
         ...(await examineBackups(db, settings, isServed)),
       );
-      return fine("database", "It can be opened.");
+      return fine("database", "The database can be opened.");
     }),
   );
   return opened.ok ? findings : [...findings, opened];

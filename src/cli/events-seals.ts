@@ -26,7 +26,7 @@ export function readSeals(path: string): StoredSeal[] {
   try {
     text = readFileSync(path, "utf8");
   } catch (cause) {
-    throw new AppError("not_found", `The file ${path} can't be read. Name one with seals.`, { cause });
+    throw new AppError("not_found", `Couldn't read ${path}. Set --against to a file with seals.`, { cause });
   }
   const found: StoredSeal[] = [];
   for (const value of valuesIn(text, path)) {
@@ -44,7 +44,7 @@ export function readSeals(path: string): StoredSeal[] {
 const foreign = (path: string) =>
   new AppError(
     "invalid_state",
-    `${path} holds no seals. Give JSON or JSON lines as GET /api/v1/events/seals returns them.`,
+    `${path} contains no seals. Use JSON or JSON Lines as returned by GET /api/v1/events/seals.`,
   );
 
 /** The one JSON value of a text, or those of its lines. */

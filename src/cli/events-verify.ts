@@ -61,7 +61,7 @@ function verifierOf({ config, secrets }: Parts): Verifier {
   const own = isFromFile ? keyInFile(dataFolder) : parseMasterKey(secrets.secretKey ?? "");
   const other = isFromFile ? nextMasterKey(dataFolder) : previousMasterKey(secrets.secretKeyPrevious);
   if (own === null)
-    throw new ConfigError(`There is no secret.key in ${dataFolder}. Put it back, or set WEIR_SECRET_KEY.`);
+    throw new ConfigError(`No secret.key in ${dataFolder}. Restore it, or set WEIR_SECRET_KEY.`);
   return openSecretBox(own, systemIds, { former: other ? [other] : [] });
 }
 

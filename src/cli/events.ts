@@ -19,9 +19,9 @@ const MOST_FIRST = 200;
 type Verification = Reply<"GET /api/v1/events/verify">;
 
 const REASONS = {
-  truncated: "its newest events are missing",
+  truncated: "the latest events are missing",
   rewritten: "events were changed or removed",
-  rolled_back: "an older copy was put back",
+  rolled_back: "an older copy was restored",
 };
 
 /** `weir events tail|verify` */
@@ -30,7 +30,7 @@ export const events = commandOf("events", {
     options: { type: { type: "string" }, correlation: { type: "string" }, limit: { type: "string" } },
     async run({ flags, host }) {
       const first = numberInput("--limit", flags.limit) ?? SHOWN_FIRST;
-      if (first > MOST_FIRST) throw new UsageError(`--limit takes ${MOST_FIRST} at most.`);
+      if (first > MOST_FIRST) throw new UsageError(`Invalid --limit. The maximum is ${MOST_FIRST}.`);
       const filter = { type: flags.type, correlationId: flags.correlation };
       await tailEvents(apiOf({ flags, host }), host, { filter, first, isJson: flags.json === true });
     },
@@ -39,9 +39,9 @@ export const events = commandOf("events", {
     options: { data: { type: "string" }, against: { type: "string" } },
     async run({ flags, host }) {
       if (flags.server !== undefined && flags.data !== undefined)
-        throw new UsageError("Give either --server or --data: whose trail is checked.");
+        throw new UsageError("Set either --server or --data.");
       if (flags.server === undefined && flags.org !== undefined)
-        throw new UsageError("--org goes with --server; without one every organization is checked.");
+        throw new UsageError("--org requires --server. With --data, every organization is verified.");
       const isThere = flags.server !== undefined || (flags.data === undefined && (await isElsewhere(host)));
       const kept = flags.against === undefined ? [] : readSeals(flags.against);
       const found = isThere ? await there(flags, host, kept) : await here(flags, host, kept);
@@ -90,6 +90,6 @@ const faultOf = ({ reason, firstBadId }: Verification) =>
 function chainText(name: string, found: Verification): string {
   const redacted = found.redacted ? `, ${found.redacted} of them redacted` : "";
   return plain(
-    `${name}: ${found.valid ? "valid" : faultOf(found)}, ${found.checked} events checked${redacted}`,
+    `${name}: ${found.valid ? "valid" : faultOf(found)}, ${found.checked} events verified${redacted}`,
   );
 }

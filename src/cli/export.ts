@@ -41,7 +41,7 @@ function put(path: string, text: string): void {
     writeFileSync(`${target}.part`, text);
     renameSync(`${target}.part`, target);
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "it is no file";
-    throw new ConfigError(`${path} can't be written (${code}).`, { cause });
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
+    throw new ConfigError(`Couldn't write ${path} (${code}).`, { cause });
   }
 }

@@ -1,6 +1,7 @@
 import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type JsonObject, parseJson } from "../base/json.ts";
+import { capitalized } from "../base/plural.ts";
 import type { Reply } from "../calls.ts";
 import { plain } from "./client.ts";
 import type { Host } from "./host.ts";
@@ -118,7 +119,7 @@ export function progressText(status: string, progress: JsonObject): string {
       : `${current}${total ? ` of ${total}` : ""} ${unit ?? ""}`;
   const parts = [
     status,
-    typeof percent === "number" ? `${bar(percent)} ${Math.round(percent)} %` : null,
+    typeof percent === "number" ? `${bar(percent)} ${Math.round(percent)}%` : null,
     phase,
     amount,
     message,
@@ -142,13 +143,15 @@ function bar(percent: number): string {
 export function reportEnd(host: Host, noun: string, run: Run | AutomationRun, isSilent: boolean): void {
   if (run.status !== "completed") {
     const end = run.status === "failed" ? `failed: ${errorText(run.error)}` : `was ${run.status}.`;
-    throw new AppError("unexpected_status", `The ${noun} ${run.id} ${end}`);
+    throw new AppError("unexpected_status", `${capitalized(noun)} ${run.id} ${end}`);
   }
   if (isSilent) return;
   for (const { step, message } of ("warnings" in run && run.warnings) || [])
     host.err(plain(`Warning: step ${step}: ${message}`));
   const seconds = "durationSeconds" in run ? run.durationSeconds : null;
-  host.out(`The ${noun} ${run.id} has completed${seconds === null ? "" : ` in ${secondsText(seconds)}`}.`);
+  host.out(
+    `${capitalized(noun)} ${run.id} completed${seconds === null ? "" : ` in ${secondsText(seconds)}`}.`,
+  );
   if (run.result !== null) host.out(plain(JSON.stringify(run.result, null, 2)));
 }
 

@@ -3,6 +3,37 @@ import { usage, usageOf } from "./usage.ts";
 
 const COMMAND_WIDTH = 16;
 
+/** Sections of the overview, in order. A command that no section names is listed last. */
+const SECTIONS: Readonly<Record<string, readonly (keyof typeof usage)[]>> = {
+  "Get started": ["demo", "init", "serve"],
+  "Use a server": [
+    "login",
+    "logout",
+    "whoami",
+    "status",
+    "actions",
+    "runs",
+    "automations",
+    "approvals",
+    "connections",
+    "query",
+    "events",
+    "webhooks",
+    "api",
+  ],
+  "Configuration as files": ["export", "apply"],
+  "Operate a server": [
+    "config",
+    "doctor",
+    "backup",
+    "restore",
+    "upgrade",
+    "organization",
+    "keys",
+    "reset-password",
+  ],
+};
+
 /** `weir help`: all commands, or one of them with its flags. */
 export const help = (args: readonly string[], host: Host) =>
   carryOut(host, usage.help.line, async () => {
@@ -10,7 +41,7 @@ export const help = (args: readonly string[], host: Host) =>
     const [command, ...more] = positionals;
     if (command === undefined) return host.out(overview());
     const about = usageOf(command);
-    if (!about || more.length > 0) throw new UsageError(`There is no command ${positionals.join(" ")}.`);
+    if (!about || more.length > 0) throw new UsageError(unknownCommand(positionals.join(" ")));
     const verbs = Object.values(about.verbs ?? {});
     host.out(
       [
@@ -23,16 +54,25 @@ export const help = (args: readonly string[], host: Host) =>
     );
   });
 
-/** All commands, a line each; the README has it too. */
+export const unknownCommand = (name: string): string =>
+  `Unknown command: ${name}. Run "weir help" for a list.`;
+
+/** Lists all commands by section; the README includes it. */
 export function overview(): string {
-  const lines = Object.entries(usage).map(([name, { gist }]) => `  ${name.padEnd(COMMAND_WIDTH)}${gist}`);
+  const listed = Object.values(SECTIONS).flat();
+  const rest = (Object.keys(usage) as (keyof typeof usage)[]).filter((name) => !listed.includes(name));
+  const sections = Object.entries({ ...SECTIONS, More: rest });
   return [
-    "Weir: automation and data integration in one file.",
+    "Weir is a self-hosted automation and data integration server.",
     "",
-    "Usage: weir COMMAND [FLAGS]",
+    "Usage: weir COMMAND [ARGS] [FLAGS]",
     "",
-    ...lines,
-    "",
-    "weir help COMMAND tells more. Exit codes: 0 done, 1 failed, 2 called wrongly, 3 not signed in.",
+    ...sections.flatMap(([title, names]) => [
+      title,
+      ...names.map((name) => `  ${name.padEnd(COMMAND_WIDTH)}${usage[name].gist}`),
+      "",
+    ]),
+    'Run "weir help COMMAND" for details and examples.',
+    "Exit codes: 0 success, 1 failure, 2 usage error, 3 not signed in.",
   ].join("\n");
 }

@@ -38,17 +38,17 @@ export interface Host {
   status(text: string): void;
 }
 
-/** Words after the command that are not what it takes; ends with exit code 2. */
+/** Invalid arguments; ends with exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** There is no token for the server, or none that it takes; ends with exit code 3. */
+/** No token for the server, or one that it rejects; ends with exit code 3. */
 export class NotSignedIn extends Error {
   override readonly name = "NotSignedIn";
 }
 
-/** Reads a command's words. Throws `UsageError`. */
+/** Parses a command's arguments. Throws `UsageError`. */
 export function readArgs<const T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
   try {
     return parseArgs(config);
@@ -59,13 +59,13 @@ export function readArgs<const T extends ParseArgsConfig>(config: T): ReturnType
   }
 }
 
-/** What the system refused, such as a file in a folder that can't be written, is no bug; null for anything else. */
+/** Returns the message of an operating system error, such as a read-only folder; null for any other error. */
 function refusalIn(error: unknown): string | null {
   if (!(error instanceof Error) || !("syscall" in error && "code" in error)) return null;
-  return /^E[A-Z]+$/.test(String(error.code)) ? `The system refused it: ${error.message}.` : null;
+  return /^E[A-Z]+$/.test(String(error.code)) ? `System error: ${error.message}.` : null;
 }
 
-/** Carries out a command: 0, or 1, 2 or 3 after one sentence on stderr. Bugs are thrown on. */
+/** Runs a command. Returns its exit code, after printing the error to stderr. Rethrows bugs. */
 export async function carryOut(host: Host, usage: string, work: () => Promise<void>): Promise<0 | 1 | 2 | 3> {
   try {
     await work();
@@ -85,7 +85,7 @@ export async function carryOut(host: Host, usage: string, work: () => Promise<vo
   }
 }
 
-/** Opens the data directory without a server, for as long as `work` takes. Only then is the server's code loaded. */
+/** Opens the data directory without a server while `work` runs. Loads the server's code only then. */
 export async function withApp<T>(
   parts: Parts,
   work: (app: Opened["app"]) => Promise<T>,
@@ -110,7 +110,7 @@ export async function withData<T>(
   if (!options?.accepted) checkInstallation(parts); // before a database elsewhere is taken for one that is missing
   const { dataFolder, databaseUrl } = parts.config;
   if (databaseUrl === null && !existsSync(join(dataFolder, "weir.db"))) {
-    throw new AppError("not_found", `There is no database in ${dataFolder}; say with --data where it lies.`);
+    throw new AppError("not_found", `No database in ${dataFolder}. Set --data to the data directory.`);
   }
   return withApp(parts, work, options);
 }

@@ -32,16 +32,16 @@ export const init = (args: readonly string[], host: Host) =>
       },
     });
     const { email, org } = flags;
-    if (!email) throw new UsageError("--email is missing: the address that the owner signs in with.");
-    if (!org) throw new UsageError("--org is missing: the name of the organization.");
+    if (!email) throw new UsageError("Missing flag: --email, the email address of the owner.");
+    if (!org) throw new UsageError("Missing flag: --org, the name of the organization.");
     if (!flags["password-stdin"]) {
-      throw new UsageError("--password-stdin is missing: the password is read from standard input.");
+      throw new UsageError("Missing flag: --password-stdin. The password is read from standard input.");
     }
     const owner = checkFirstOwner({ email, password: await readSecret(host), organizationName: org });
     const made = await withApp(await host.parts({ data: flags.data }), (app) => initialize(app, owner));
     if (flags.json) return host.out(JSON.stringify(made));
-    host.out(`${email} owns ${org} (${made.organizationSlug}).`);
-    host.out(`Access token, shown this once: ${made.token}`);
+    host.out(`Created organization ${org} (${made.organizationSlug}) with owner ${email}.`);
+    host.out(`Access token (not shown again): ${made.token}`);
   });
 
 async function initialize(app: App, owner: FirstOwner): Promise<Initialized> {

@@ -12,12 +12,12 @@ export async function textInput(host: Host, flag: string, word: string): Promise
   try {
     return readFileSync(word.slice(1), "utf8");
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "it is no file";
-    throw new UsageError(`${flag}: ${word.slice(1)} can't be read (${code}).`, { cause });
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
+    throw new UsageError(`${flag}: couldn't read ${word.slice(1)} (${code}).`, { cause });
   }
 }
 
-/** JSON that a flag is given; undefined for a flag that is absent. Throws `UsageError` for what is none. */
+/** Reads a flag's JSON; undefined if the flag is omitted. Throws `UsageError` for invalid JSON. */
 export async function jsonInput(
   host: Host,
   flag: string,
@@ -28,23 +28,20 @@ export async function jsonInput(
   try {
     return JSON.parse(text) as Json;
   } catch (cause) {
-    throw new UsageError(
-      `${flag} takes JSON, @ and the name of a file that holds some, or - for standard input.`,
-      { cause },
-    );
+    throw new UsageError(`${flag} requires literal JSON, @FILE, or - for standard input.`, { cause });
   }
 }
 
-/** A whole number that a flag is given. */
+/** Reads a flag's whole number. */
 export function numberInput(flag: string, word: string | undefined): number | undefined {
   if (word === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(word)) throw new UsageError(`${flag} takes a whole number.`);
+  if (!/^\d{1,9}$/.test(word)) throw new UsageError(`${flag} requires a whole number.`);
   return Number(word);
 }
 
-/** What a flag must be given. */
+/** Returns a required flag's value. Throws `UsageError` if it is omitted. */
 export function needed(flag: string, word: string | undefined, meaning: string): string {
-  if (word === undefined || word === "") throw new UsageError(`${flag} is missing: ${meaning}.`);
+  if (word === undefined || word === "") throw new UsageError(`Missing flag: ${flag}, ${meaning}.`);
   return word;
 }
 
@@ -79,6 +76,6 @@ export async function automationId(api: Api, word: string): Promise<string> {
     });
     const found = body.automations.find(({ slug }) => slug === word);
     if (found) return found.id;
-    if (!body.hasNext) throw new AppError("not_found", `There is no automation ${plain(word)}.`);
+    if (!body.hasNext) throw new AppError("not_found", `Automation ${plain(word)} not found.`);
   }
 }

@@ -7,6 +7,7 @@ import { askForNextKey, FolderLocked, keyInFile, nextMasterKey } from "../folder
 import { checkInstallation } from "../installation.ts";
 import { carryOut, type Host, readArgs, UsageError, withApp } from "./host.ts";
 import { usage } from "./usage.ts";
+import { missingSubcommand } from "./verbs.ts";
 
 /** How often it is looked whether a server has done it, and whether there still is one. */
 const POLL_MS = 100;
@@ -24,11 +25,11 @@ export const keys = (args: readonly string[], host: Host) =>
       options: { data: { type: "string" }, json: { type: "boolean" } },
     });
     if (positionals.length !== 1 || positionals[0] !== "rotate")
-      throw new UsageError("Say what to do with the keys: rotate.");
+      throw new UsageError(missingSubcommand("keys", ["rotate"]));
     const keyId = await rotate(host, flags.data);
     if (flags.json) return host.out(JSON.stringify({ keyId }));
-    host.out(`The master key is new (${keyId}), and every secret is sealed with it.`);
-    host.out("Backups from before need the old key, which is gone: make a new one.");
+    host.out(`Master key rotated (${keyId}). All secrets were re-encrypted.`);
+    host.out("Existing backups need the old key, which no longer exists. Make a new backup.");
   });
 
 async function rotate(host: Host, data: string | undefined): Promise<string> {
@@ -37,13 +38,11 @@ async function rotate(host: Host, data: string | undefined): Promise<string> {
   const { dataFolder, databaseUrl } = parts.config;
   if (parts.secrets.secretKey !== null || databaseUrl !== null) {
     throw new ConfigError(
-      "The master key comes from the environment: restart every server with WEIR_SECRET_KEY set to a new key (openssl rand -base64 32) and WEIR_SECRET_KEY_PREVIOUS to the one before; they seal everything again.",
+      "The master key is set in the environment. Restart every server with a new key in WEIR_SECRET_KEY (openssl rand -base64 32) and the current one in WEIR_SECRET_KEY_PREVIOUS. The servers then re-encrypt all secrets.",
     );
   }
   if (keyInFile(dataFolder) === null) {
-    throw new ConfigError(
-      `There is no secret.key in ${dataFolder}; say with --data where Weir's state lies.`,
-    );
+    throw new ConfigError(`No secret.key in ${dataFolder}. Set --data to the data directory.`);
   }
   let asked: string | null = null;
   for (;;) {
@@ -58,7 +57,7 @@ async function rotate(host: Host, data: string | undefined): Promise<string> {
     }
     asked ??= keyIdOf(askForNextKey(dataFolder, systemIds));
     for (let poll = 0; poll < POLLS_A_ROUND && nextMasterKey(dataFolder) !== null; poll++) {
-      host.status("The server seals every secret again …");
+      host.status("Re-encrypting secrets…");
       await systemClock.sleep(POLL_MS);
     }
     host.status("");
@@ -70,5 +69,5 @@ async function rotate(host: Host, data: string | undefined): Promise<string> {
 function replyTo(dataFolder: string, asked: string): string {
   const key = keyInFile(dataFolder);
   if (key !== null && keyIdOf(key) === asked) return asked;
-  throw new ConfigError("The server did not take the new master key; its log says why.");
+  throw new ConfigError("The server didn't accept the new master key. See the server log.");
 }

@@ -20,7 +20,7 @@ export const licenses = (args: readonly string[], host: Host) =>
     if (carried === null)
       throw new AppError(
         "not_available",
-        "This weir runs from its source; each package there has its own license.",
+        "Weir is running from source. Each package has its own license file.",
       );
     if (flags.json)
       return host.out(

@@ -24,7 +24,7 @@ export function openListener(app: App): Listener {
       reusePort: false, // else two servers on one port would take each other's requests
       ...(tls ? { tls: { cert: tls.cert, key: tls.key, ciphers: TLS_CIPHERS } } : {}),
     });
-    if (!current) throw new Error("There is no server.");
+    if (!current) throw new Error("The server isn't listening.");
     return current;
   };
   const sockets = new Set([told(host, wanted, () => listen(wanted))]);
@@ -42,9 +42,9 @@ export function openListener(app: App): Listener {
     },
     (isOpen) =>
       isOpen
-        ? app.log.write("info", "new connections are accepted again")
-        : app.log.write("error", "new connections are refused: no file descriptor is left", {
-            remedy: "raise the limit of open files (ulimit -n, LimitNOFILE=)",
+        ? app.log.write("info", "accepting connections again")
+        : app.log.write("error", "refusing connections: out of file descriptors", {
+            remedy: "raise the open file limit (ulimit -n, LimitNOFILE=)",
           }),
   );
   return {
@@ -66,7 +66,7 @@ function told<T>(host: string, port: number, listen: () => T): T {
     const code =
       error instanceof Error ? String((error as { code?: unknown }).code ?? error.message) : String(error);
     throw new ConfigError(
-      `Weir can't listen on ${host}:${port}: ${code === "EADDRINUSE" ? "another program has the port" : code}. Give another with --port.`,
+      `Couldn't listen on ${host}:${port}: ${code === "EADDRINUSE" ? "the port is in use" : code}. Set another port with --port.`,
     );
   }
 }

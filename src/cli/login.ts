@@ -6,6 +6,7 @@ import { type Answer, type Client, openClient, plain, reasonOf } from "./client.
 import { openCredentials } from "./credentials.ts";
 import { carryOut, type Host, readArgs, readSecret, UsageError } from "./host.ts";
 import { usage } from "./usage.ts";
+import { unexpectedArgument } from "./verbs.ts";
 
 /** RFC 8628, section 3.4. */
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
@@ -24,7 +25,7 @@ export const login = (args: readonly string[], host: Host) =>
       options: { server: { type: "string" }, token: { type: "boolean" }, json: { type: "boolean" } },
     });
     if (positionals.length > (flags.token ? 1 : 0))
-      throw new UsageError(`There is nothing that login does with ${positionals.at(-1)}.`);
+      throw new UsageError(unexpectedArgument(positionals.at(-1) ?? ""));
     const server = serverOf(host, flags.server);
     const userAgent = agentOf(host);
     const token = flags.token
@@ -37,7 +38,7 @@ export const login = (args: readonly string[], host: Host) =>
 
 async function givenToken(host: Host, word: string | undefined): Promise<string> {
   const token = (word ?? (await readSecret(host))).trim();
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new UsageError("There is no token on standard input.");
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new UsageError("No token on standard input.");
   return token;
 }
 
@@ -47,7 +48,7 @@ async function tokenByDevice(host: Host, client: Client, isJson: boolean): Promi
   const codes = isObject(asked.body) ? asked.body : {};
   const deviceCode = codes.device_code;
   if (asked.status !== 200 || typeof deviceCode !== "string") {
-    throw new AppError("unexpected_status", `No code was given: ${reasonOf(asked)}`);
+    throw new AppError("unexpected_status", `Couldn't start the sign-in: ${reasonOf(asked)}`);
   }
   const shown = {
     verificationUri: plain(codes.verification_uri),
@@ -57,10 +58,9 @@ async function tokenByDevice(host: Host, client: Client, isJson: boolean): Promi
   };
   if (isJson) host.out(JSON.stringify(shown));
   else {
-    host.out(`Open ${shown.verificationUri}`);
-    host.out(`and enter the code ${shown.userCode}`);
+    host.out(`Open ${shown.verificationUri} in a browser and enter the code ${shown.userCode}.`);
   }
-  host.status("Waiting for you …");
+  host.status("Waiting for approval…");
   try {
     const interval = Number(codes.interval) || INTERVAL_SECONDS;
     return await poll(client, deviceCode, { interval, expiresIn: shown.expiresIn });
@@ -88,9 +88,9 @@ async function poll(
       seconds += INTERVAL_SECONDS;
       continue;
     }
-    throw new AppError("unexpected_status", `You are not signed in: ${reasonOf(answer)}`);
+    throw new AppError("unexpected_status", `Sign-in failed: ${reasonOf(answer)}`);
   }
-  throw new AppError("timeout", "You are not signed in: the code has run out. Try again: weir login");
+  throw new AppError("timeout", 'The code expired. Run "weir login" to try again.');
 }
 
 /** Null where the server could not be reached at this moment: it may start anew while the person looks for their browser. */

@@ -17,7 +17,7 @@ export const logout = (args: readonly string[], host: Host) =>
     const isEnded = await endSession(client);
     if (flags.json) return host.out(JSON.stringify({ server, sessionEnded: isEnded }));
     host.out(`Signed out of ${server}.`);
-    if (!isEnded) host.out("The access token itself stays good until it expires or you revoke it.");
+    if (!isEnded) host.out("The access token is still valid until it expires or is revoked.");
   });
 
 /** True where there is no session any more; false for an access token, which is no session. */
@@ -25,10 +25,14 @@ async function endSession(client: Client): Promise<boolean> {
   const { status } = await client.reply("POST", "/api/v1/auth/logout").catch(goesOn);
   if (status === 204 || status === 401) return true;
   if (status === 409) return false;
-  return goesOn(new AppError("unexpected_status", `The server answered ${status}.`));
+  return goesOn(new AppError("unexpected_status", `The server returned ${status}.`));
 }
 
 function goesOn(cause: unknown): never {
   const reason = cause instanceof AppError ? ` ${cause.message}` : "";
-  throw new AppError("upstream", `The token is forgotten here, but its session goes on.${reason}`, { cause });
+  throw new AppError(
+    "upstream",
+    `The saved token was deleted, but the session on the server is still active.${reason}`,
+    { cause },
+  );
 }

@@ -14,9 +14,9 @@ export const organization = commandOf("organization", {
     async run({ flags, host }) {
       const { output } = flags;
       if (output === undefined)
-        throw new UsageError("Name the new file with --output, or - for standard output.");
+        throw new UsageError("Missing flag: --output, the new file, or - for standard output.");
       if (output !== "-" && existsSync(output)) {
-        throw new AppError("conflict", `There is a file ${output} already. Name another.`);
+        throw new AppError("conflict", `${output} already exists. Choose another filename.`);
       }
       const reply = await apiOf({ flags, host }).open("GET", "/api/v1/organizations/current/export");
       if (output === "-") return void (await passOn(reply.body, (bytes) => host.write(bytes)));
@@ -58,7 +58,7 @@ async function passOn(
   if (end.length < END_BYTES || end.some((byte) => byte !== 0))
     throw new AppError(
       "upstream",
-      "The archive is cut off: the server broke it off. Its log says why. Try again.",
+      "The archive is incomplete: the server stopped sending it. See the server log, then try again.",
     );
   return bytes;
 }

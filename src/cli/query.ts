@@ -62,6 +62,6 @@ type Row = Reply<"POST /api/v1/query">["rows"][number];
 
 function formatOf(flags: { json?: boolean; csv?: boolean; jsonl?: boolean }) {
   const formats = (["json", "csv", "jsonl"] as const).filter((name) => flags[name]);
-  if (formats.length > 1) throw new UsageError("Give only one of --json, --csv and --jsonl.");
+  if (formats.length > 1) throw new UsageError("Use only one of --json, --csv and --jsonl.");
   return formats[0] ?? "table";
 }

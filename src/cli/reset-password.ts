@@ -1,6 +1,7 @@
 import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { systemIds } from "../base/ids.ts";
+import { plural } from "../base/plural.ts";
 import { makeToken } from "../crypto/tokens.ts";
 import { FolderLocked } from "../folder.ts";
 import { askForReset, dropReset, type Reset, type ResetReply, takeResetReply } from "../reset-requests.ts";
@@ -32,8 +33,7 @@ export const resetPassword = (args: readonly string[], host: Host) =>
       },
     });
     const [email, ...more] = positionals;
-    if (!email || more.length > 0)
-      throw new UsageError("One e-mail address is needed: whose password is reset.");
+    if (!email || more.length > 0) throw new UsageError("Missing argument: EMAIL.");
     const made = flags["password-stdin"] ? null : makeToken("", systemIds);
     const passwordHash = await hashForReset(made ?? (await readSecret(host)));
     const endSecondFactor = flags["without-second-factor"] === true;
@@ -49,15 +49,13 @@ export const resetPassword = (args: readonly string[], host: Host) =>
         }),
       );
     host.out(
-      `The password of ${email} is reset. ${many(ended.sessions, "session")} and ${many(ended.tokens, "access token")} ended.`,
+      `Password of ${email} reset. Revoked ${plural(ended.sessions, { one: "session", other: "sessions" })} and ${plural(ended.tokens, { one: "access token", other: "access tokens" })}.`,
     );
     if (ended.secondFactor === "kept")
-      host.out("The second factor stays on; --without-second-factor turns it off too.");
+      host.out("The second factor is still on. To turn it off, use --without-second-factor.");
     if (ended.secondFactor === "ended") host.out("The second factor is off.");
-    if (made) host.out(`New password, shown this once: ${made}`);
+    if (made) host.out(`New password (not shown again): ${made}`);
   });
-
-const many = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 async function reset(host: Host, data: string | undefined, wanted: Reset): Promise<Ended> {
   const parts = await host.parts({ data });
@@ -80,6 +78,6 @@ async function reset(host: Host, data: string | undefined, wanted: Reset): Promi
   }
   throw new AppError(
     "unavailable",
-    "The server on this data directory did not answer in 30 seconds; its log may say why. Stop it and try again.",
+    "The server using this data directory didn't respond within 30 seconds. Check its log, stop it and try again.",
   );
 }

@@ -24,17 +24,17 @@ export const restore = (args: readonly string[], host: Host) =>
       },
     });
     const [path, ...more] = positionals;
-    if (path === undefined || more.length > 0) throw new UsageError("Say which file: weir restore FILE.");
+    if (path === undefined || more.length > 0) throw new UsageError("Missing argument: FILE.");
     const parts = await host.parts({ data: flags.data });
     const { config, secrets } = parts;
     checkLocations(config);
     if (config.databaseUrl !== null) {
       throw new ConfigError(
-        "The database lies on a libSQL server (WEIR_DATABASE_URL): restore it there, with its own tools.",
+        "This installation uses a libSQL server (WEIR_DATABASE_URL). Restore it with that server's tools.",
       );
     }
     const { dataFolder, lakeUrl, lakeEndpoint } = config;
-    host.status("Unpacking …");
+    host.status("Restoring…");
     const key = keyGiven(flags["key-file"], secrets.secretKey);
     const { manifest, kept } = await withFile(
       host,
@@ -54,8 +54,8 @@ export const restore = (args: readonly string[], host: Host) =>
     ).finally(() => host.status(""));
     if (flags.json)
       return host.out(JSON.stringify({ ...summaryOf(path, manifest), dataFolder, previousFolder: kept }));
-    host.out(`${dataFolder} is as it was at ${manifest.createdAt}; every audit trail is valid.`);
-    if (kept !== null) host.out(`What was there before is in ${kept}.`);
+    host.out(`Restored ${dataFolder} from ${manifest.createdAt}. All audit logs verified.`);
+    if (kept !== null) host.out(`The previous data was moved to ${kept}.`);
     const wrong = wrongLocation(config);
     if (wrong !== null) host.err(wrong);
   });
@@ -70,13 +70,13 @@ function readKeyFile(file: string): string {
   try {
     return readFileSync(file, "utf8").trim();
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "it is no file";
-    throw new ConfigError(`The key file ${file} can't be read (${code}).`, { cause });
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
+    throw new ConfigError(`Couldn't read the key file ${file} (${code}).`, { cause });
   }
 }
 
 function decoded(text: string, source: string): Uint8Array {
   const key = new Uint8Array(Buffer.from(text, "base64"));
   if (key.length === 32) return key;
-  throw new ConfigError(`${source} should hold 32 bytes in base64, as secret.key does.`);
+  throw new ConfigError(`${source} must contain 32 base64-encoded bytes, as in secret.key.`);
 }

@@ -101,7 +101,7 @@ export const runs = commandOf("runs", {
         at(words),
       );
       if (flags.json) return printJson(host, text);
-      host.out(`The run ${body.id} is ${body.status}.`);
+      host.out(`Run ${body.id} is ${body.status}.`);
     },
   }),
 });

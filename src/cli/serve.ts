@@ -47,7 +47,7 @@ export async function startServer(parts: Parts): Promise<Running> {
   }
   opened.listensOn({ host: config.host, port: http.port });
   const engine = await startEngine(app);
-  log.write("info", `Weir ${version} listens on ${app.baseUrl()}`, { data: config.dataFolder });
+  log.write("info", `Weir ${version} listening on ${app.baseUrl()}`, { data: config.dataFolder });
   const token = await ensureSetupToken(app);
   if (token !== null) log.write("info", `Set up: ${app.baseUrl()}/setup?token=${token}`);
 
@@ -55,7 +55,7 @@ export async function startServer(parts: Parts): Promise<Running> {
     app,
     origin: app.baseUrl(),
     async stop() {
-      log.write("info", "Weir is stopping; running work gets its time to finish", {
+      log.write("info", "shutting down; waiting for running work", {
         seconds: config.shutdownGraceSeconds,
       });
       opened.tell("stopping");
@@ -64,7 +64,7 @@ export async function startServer(parts: Parts): Promise<Running> {
       await answered(app, () => http.pendingRequests);
       await http.stop();
       await opened.close();
-      log.write("info", "Weir has stopped");
+      log.write("info", "server stopped");
     },
   };
 }

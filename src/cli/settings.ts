@@ -35,12 +35,12 @@ function parse(path: string): object {
   try {
     return Bun.TOML.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    throw new ConfigError(`${path} can't be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new ConfigError(`Couldn't read ${path}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
 function asText(path: string, key: string, value: unknown): string {
   if (Array.isArray(value)) return value.map(String).join(",");
   if (["string", "number", "boolean"].includes(typeof value)) return String(value);
-  throw new ConfigError(`${path}: ${key} takes a text, a number or a list.`);
+  throw new ConfigError(`${path}: ${key} must be a string, a number or a list.`);
 }

@@ -101,18 +101,20 @@ export const instantText = (instant: unknown): string =>
 export const secondsText = (seconds: unknown): string =>
   typeof seconds === "number" ? `${seconds < 10 ? seconds.toFixed(2) : Math.round(seconds)} s` : "";
 
-/** What an error of a run says. */
+/** Returns the message of a run's error. */
 export function errorText(error: Json | undefined): string {
-  if (!isObject(error)) return "it does not say why";
+  if (!isObject(error)) return "no reason given";
   return plain(typeof error.code === "string" ? `${error.message} (${error.code})` : error.message);
 }
 
-/** Tells on a terminal that a list goes on. */
+/** Reports on a terminal that a list has more pages. */
 export function reportMore(
   host: Host,
   page: { hasNext: boolean; offset: number; total: number },
   shown: number,
 ): void {
   if (page.hasNext && host.isTerminal)
-    host.err(`${page.offset + shown} of ${page.total}; go on with --offset ${page.offset + shown}.`);
+    host.err(
+      `Showing ${page.offset + 1}–${page.offset + shown} of ${page.total}. Next page: --offset ${page.offset + shown}`,
+    );
 }

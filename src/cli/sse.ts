@@ -18,7 +18,7 @@ export async function openStream(
 ): Promise<AsyncGenerator<SseEvent>> {
   const silent = new AbortController();
   const lost = () =>
-    silent.abort(new AppError("timeout", `${api.server} has gone silent.`, { retryable: true }));
+    silent.abort(new AppError("timeout", `${api.server} stopped responding.`, { retryable: true }));
   let timer = setTimeout(lost, SILENCE_MS);
   const heard = () => {
     clearTimeout(timer);
@@ -72,7 +72,7 @@ export function openPatience(
       awaySince ??= systemClock.monotonic();
       const isOver = !isEndless && systemClock.monotonic() - awaySince > PATIENCE_MS;
       if (error !== null && (!isPassing || isOver)) throw error;
-      if (isPassing) host.status(`${error.message} Trying again …`);
+      if (isPassing) host.status(`${error.message} Retrying…`);
       await systemClock.sleep(waitMs, signal);
       waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
     },

@@ -58,7 +58,7 @@ export const status = singleCommand(
           health: health.text,
           "signed in": account.email,
           organization: organizationSlug === null ? null : `${organizationSlug}, as ${role}`,
-          model: model ?? "none is configured, so agents can't answer",
+          model: model ?? "none configured (agents unavailable)",
           attention: attentionText(attention),
         });
       }
@@ -92,7 +92,7 @@ async function healthOf(client: Client): Promise<Health> {
 }
 
 function refuseBad(server: string, { status, text }: Health): void {
-  if (status !== "ok") throw new AppError("unavailable", `${server} can't work as it should: ${text}`);
+  if (status !== "ok") throw new AppError("unavailable", `${server} is unhealthy: ${text}`);
 }
 
 async function survey(server: string, client: Client) {
@@ -116,9 +116,9 @@ async function survey(server: string, client: Client) {
 
 function attentionText({ failedRuns, pendingApprovals, brokenConnections, deadLetters }: Attention): string {
   const matters: [count: number, one: string, many: string][] = [
-    [failedRuns, "run failed in the last day", "runs failed in the last day"],
-    [pendingApprovals, "approval waits", "approvals wait"],
-    [brokenConnections, "connection does not work", "connections do not work"],
+    [failedRuns, "run failed in the last 24 hours", "runs failed in the last 24 hours"],
+    [pendingApprovals, "pending approval", "pending approvals"],
+    [brokenConnections, "failing connection", "failing connections"],
     [deadLetters, "dead letter", "dead letters"],
   ];
   const texts = matters

@@ -20,7 +20,7 @@ export function openOutput() {
         if (code === "EPIPE") hasReader = false;
         // A pipe that another program has made so is full: its reader gets time.
         else if (code === "EAGAIN") Bun.sleepSync(WAIT_MS);
-        else throw new AppError("disk_full", `The output can't be written (${code}).`, { cause });
+        else throw new AppError("disk_full", `Couldn't write the output (${code}).`, { cause });
       }
     }
   }
@@ -46,7 +46,7 @@ export async function askPerson(question: string, isHidden: boolean): Promise<st
   try {
     return await new Promise<string>((resolve, reject) => {
       lines.once("line", resolve);
-      const stop = () => reject(new AppError("cancelled", "Nothing was done."));
+      const stop = () => reject(new AppError("cancelled", "Cancelled. Nothing was changed."));
       lines.once("SIGINT", stop);
       lines.once("close", stop);
     });

@@ -26,10 +26,10 @@ export function readTls({ tlsCert, tlsKey }: Config): Tls | null {
   if (tlsCert === null || tlsKey === null) return null;
   const [cert, key] = [readPem("WEIR_TLS_CERT", tlsCert), readPem("WEIR_TLS_KEY", tlsKey)];
   const certificate = parsed("WEIR_TLS_CERT", tlsCert, "certificate", () => new X509Certificate(cert));
-  const own = parsed("WEIR_TLS_KEY", tlsKey, "private key without a password", () => createPrivateKey(key));
+  const own = parsed("WEIR_TLS_KEY", tlsKey, "unencrypted private key", () => createPrivateKey(key));
   if (!certificate.checkPrivateKey(own)) {
     throw new ConfigError(
-      `The key in ${tlsKey} (WEIR_TLS_KEY) is not that of the certificate in ${tlsCert} (WEIR_TLS_CERT).`,
+      `The key in ${tlsKey} (WEIR_TLS_KEY) doesn't match the certificate in ${tlsCert} (WEIR_TLS_CERT).`,
     );
   }
   return { cert, key, validTo: certificate.validToDate.toISOString() };
@@ -40,7 +40,7 @@ function readPem(name: string, path: string): string {
     return readFileSync(path, "utf8");
   } catch (error) {
     const code = (error as { code?: unknown }).code ?? error;
-    throw new ConfigError(`${name}: ${path} can't be read (${code}).`);
+    throw new ConfigError(`${name}: couldn't read ${path} (${code}).`);
   }
 }
 
@@ -48,6 +48,6 @@ function parsed<T>(name: string, path: string, what: string, parse: () => T): T 
   try {
     return parse();
   } catch (cause) {
-    throw new ConfigError(`${name}: ${path} holds no ${what} in PEM.`, { cause });
+    throw new ConfigError(`${name}: ${path} contains no ${what} in PEM format.`, { cause });
   }
 }

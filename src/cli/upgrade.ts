@@ -23,19 +23,20 @@ export const upgrade = (args: readonly string[], host: Host) =>
   carryOut(host, usage.upgrade.line, async () => {
     const { values: flags } = readArgs({ args: [...args], options: OPTIONS });
     const { file, rollback = false, json } = flags;
-    if (rollback === (file !== undefined)) throw new UsageError("Say --file FILE or --rollback.");
+    if (rollback === (file !== undefined)) throw new UsageError("Missing flag: --file FILE or --rollback.");
     if (rollback && (flags.signature ?? flags["public-key"] ?? flags["allow-older"]) !== undefined)
-      throw new UsageError(
-        "--rollback takes nothing but --json: the file of before is on this machine already.",
-      );
+      throw new UsageError("--rollback can only be combined with --json.");
     const program = ownProgram(host.self);
     const done = await asSentence(program, () =>
       file === undefined ? rollBack(program) : install(program, { ...flags, file }, host),
     );
     if (json) return host.out(JSON.stringify(done));
-    if (!done.changed) return host.out(`${program} is that file already; nothing was changed.`);
-    host.out(`${program} is weir ${done.version} now; ${done.previousVersion} is kept in ${done.previous}.`);
-    host.out("Restart each server that runs it: until then it is the old one.");
+    if (!done.changed) return host.out(`${program} is already this version. Nothing was changed.`);
+    host.out(
+      `${rollback ? "Rolled back" : "Upgraded"} ${program} from ${done.previousVersion} to ${done.version}.`,
+    );
+    host.out(`Previous version: ${done.previous}`);
+    host.out("Restart running servers to use the new version.");
   });
 
 /** What became of the program. */
@@ -62,18 +63,18 @@ async function install(program: string, options: Asked, host: Host): Promise<Don
   const { file } = options;
   const key = keyFor(options["public-key"]);
   const path = options.signature ?? `${file}.sig`;
-  if (!existsSync(file)) throw new AppError("not_found", `There is no file ${file}.`);
+  if (!existsSync(file)) throw new AppError("not_found", `File ${file} not found.`);
   if (!existsSync(path))
-    throw new AppError("not_found", `There is no signature ${path}; name it with --signature FILE.`);
+    throw new AppError("not_found", `Signature ${path} not found. Set it with --signature FILE.`);
   const release = readSignature(readFileSync(path, "utf8"), path);
   const keyId = keyIdOf(key);
   if (!isSignedBy(release, key)) {
     throw new AppError(
       "forbidden",
-      `${path} is not signed with the release key ${keyId}: the file is not from who made this weir, or was changed.`,
+      `Invalid signature: ${path} wasn't signed with release key ${keyId}, or was modified.`,
     );
   }
-  host.status("Checking …");
+  host.status("Verifying…");
   const staged = stage(file, program, systemClock.now());
   try {
     refuseOther(file, release, staged);
@@ -100,7 +101,7 @@ async function rollBack(program: string): Promise<Done> {
   const previous = requirePrevious(program);
   const about = await aboutProgram(previous);
   if (hashOf(previous) === hashOf(program))
-    throw new AppError("invalid_state", `${previous} is the file in use: there is nothing to go back to.`);
+    throw new AppError("invalid_state", `Nothing to roll back to: ${previous} is the version in use.`);
   swapBack(program);
   return {
     ...pathsOf(program),
@@ -118,18 +119,18 @@ const pathsOf = (program: string) => ({ program, previous: previousOf(program) }
 /** The file that this process runs from, whatever link led to it. */
 function ownProgram([program, ...more]: readonly string[]): string {
   if (program !== undefined && more.length === 0) return realpathSync(program);
-  throw new AppError("not_available", "This weir runs from its source: bring that up to date instead.");
+  throw new AppError("not_available", "Weir is running from source. Update the source instead.");
 }
 
 function keyFor(keyFile: string | undefined) {
   if (keyFile !== undefined) {
-    if (!existsSync(keyFile)) throw new AppError("not_found", `There is no file ${keyFile}.`);
+    if (!existsSync(keyFile)) throw new AppError("not_found", `File ${keyFile} not found.`);
     return readPublicKey(readFileSync(keyFile, "utf8"), keyFile);
   }
-  if (releaseKey !== null) return readPublicKey(releaseKey, "This weir");
+  if (releaseKey !== null) return readPublicKey(releaseKey, "The built-in release key");
   throw new AppError(
     "not_available",
-    "This weir was built without a release key and can't tell who made a file. Give the key with --public-key FILE.",
+    "This executable has no built-in release key, so it can't verify releases. Set the key with --public-key FILE.",
   );
 }
 
@@ -137,14 +138,14 @@ function refuseOther(file: string, release: SignedRelease, staged: Staged): void
   if (staged.sha256 !== release.sha256 || staged.bytes !== release.bytes) {
     throw new AppError(
       "invalid_state",
-      `${file} is not the file that was signed: its SHA-256 is ${staged.sha256}, the signature is of ${release.sha256}.`,
+      `${file} is not the signed file: its SHA-256 is ${staged.sha256}, but the signature is for ${release.sha256}.`,
     );
   }
   const platform = platformOf(staged.path);
   if (platform !== ownPlatform() || release.platform !== platform) {
     throw new AppError(
       "invalid_state",
-      `${file} is ${platform === null ? "no program" : `for ${platform}`}; this machine is ${ownPlatform()}.`,
+      `${file} is ${platform === null ? "not an executable" : `built for ${platform}`}. This machine is ${ownPlatform()}.`,
     );
   }
 }
@@ -153,7 +154,7 @@ function refuseOlder(file: string, offered: string): void {
   if (Bun.semver.order(offered, version) >= 0) return;
   throw new AppError(
     "invalid_state",
-    `${file} is weir ${offered}, older than this one, ${version}, whose database it may refuse. Say --allow-older to take it.`,
+    `${file} is version ${offered}, older than the current ${version}. It may not be able to open the database. To install it anyway, use --allow-older.`,
   );
 }
 
@@ -163,7 +164,7 @@ async function trial(file: string, path: string, release: SignedRelease): Promis
   if (about.version === release.version) return about;
   throw new AppError(
     "invalid_state",
-    `${file} says that it is ${about.version}, and is signed as ${release.version}.`,
+    `${file} reports version ${about.version}, but is signed as ${release.version}.`,
   );
 }
 
@@ -174,16 +175,13 @@ async function asSentence<T>(program: string, work: () => Promise<T>): Promise<T
   } catch (error) {
     if (error instanceof AppError || !(error instanceof Error) || !("code" in error)) throw error;
     if (error.code === "ENOSPC") {
-      throw new AppError(
-        "disk_full",
-        `The disk of ${program} has no room for a second weir; nothing was changed.`,
-      );
+      throw new AppError("disk_full", `Not enough disk space next to ${program}. Nothing was changed.`);
     }
     if (!/^E[A-Z]+$/.test(String(error.code))) throw error;
     const hint = ["EACCES", "EPERM", "EROFS"].includes(String(error.code))
-      ? " Call it as the owner of that folder."
+      ? " Run the command as the owner of that directory."
       : "";
-    throw new AppError("unavailable", `${program} was not changed: ${error.message}.${hint}`, {
+    throw new AppError("unavailable", `Couldn't change ${program}: ${error.message}.${hint}`, {
       cause: error,
     });
   }

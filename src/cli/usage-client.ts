@@ -1,21 +1,21 @@
 import type { Usage } from "./usage.ts";
 
-const SHARED = `  --server URL       WEIR_SERVER or WEIR_BASE_URL by default, then the last one, then http://127.0.0.1:8484
-  --org ORG          id or slug of the organization to act in; the token's own by default
-  --json             the API's JSON, as it is`;
+const SHARED = `  --server URL       server URL (default: $WEIR_SERVER, $WEIR_BASE_URL, the last server used, or
+                     http://127.0.0.1:8484)
+  --org ORG          organization to act in, by ID or slug (default: the token's organization)
+  --json             print the raw API response`;
 
-const PAGES = `  --limit N          how many at most; --offset N: after how many`;
+const PAGES = `  --limit N          maximum number of results; use --offset N to skip results`;
 
-/** The commands that ask a server for something. */
+/** Usage of the commands that send requests to a server. */
 export const clientUsage = {
   status: {
     line: "weir status [--server URL] [--org ORG] [--json]",
-    gist: "tell whether the server works, and what needs attention",
-    text: `Shows version, health, who is signed in, and what needs attention: runs that failed in the last day, approvals
-that wait, connections that do not work, dead letters. Exit code 1 when the server can't be reached or can't work as it
-should.
+    gist: "show server health and what needs attention",
+    text: `Shows the version, health, current user, and what needs attention: runs that failed in the last 24 hours, pending
+approvals, failing connections and dead letters. Exit code 1 if the server is unreachable or unhealthy.
 
-${SHARED.replace("the API's JSON, as it is", "one object of all this")}`,
+${SHARED.replace("print the raw API response", "print all of this as one object")}`,
   },
   actions: {
     line: "weir actions list|get|create|run [FLAGS]",
@@ -27,36 +27,38 @@ ${SHARED.replace("the API's JSON, as it is", "one object of all this")}`,
         "weir actions create --kind KIND --name NAME [--slug SLUG] [--connection CONNECTION] [--template TEMPLATE] [--definition JSON] [--json]",
       run: "weir actions run ACTION [--overrides JSON] [--follow] [--wait] [--json]",
     },
-    text: `ACTION, CONNECTION and TEMPLATE are ids or slugs. JSON is the text itself, @FILE, or - for standard input.
+    text: `ACTION, CONNECTION and TEMPLATE are IDs or slugs. JSON is literal JSON, @FILE, or - for standard input.
 
-  --q TEXT           those with this in their name or slug
-  --kind KIND        such as http_request; more than once for several. So is --status
+  --q TEXT           filter by name or slug
+  --kind KIND        filter by kind, such as http_request; repeatable
+  --status STATUS    filter by status; repeatable
 ${PAGES}
-  --definition JSON  what the action does; a draft without it
-  --overrides JSON   a merge patch over the definition, for this run alone
-  --wait             wait for the run to end; exit code 1 when it fails or is cancelled
-  --follow           the same, and print its log as it comes
+  --definition JSON  action definition (default: empty draft)
+  --overrides JSON   JSON merge patch applied to the definition for this run only
+  --wait             wait for the run to finish; exit code 1 if it fails or is cancelled
+  --follow           like --wait, and stream the log
 ${SHARED}`,
   },
   runs: {
     line: "weir runs list|get|logs|cancel [FLAGS]",
-    gist: "look into runs of actions, and cancel them",
+    gist: "list, show, follow and cancel action runs",
     verbs: {
-      list: "weir runs list [--action ACTION] [--kind KIND]... [--status STATUS]... [--automation-run ID] [--trigger METHOD] [--since INSTANT] [--until INSTANT] [--limit N] [--offset N] [--json]",
+      list: "weir runs list [--action ACTION] [--kind KIND]... [--status STATUS]... [--automation-run ID] [--trigger METHOD] [--since TIME] [--until TIME] [--limit N] [--offset N] [--json]",
       get: "weir runs get RUN [--json]",
       logs: "weir runs logs RUN [--follow] [--json]",
       cancel: "weir runs cancel RUN [--json]",
     },
-    text: `RUN is the id of a run, ACTION the id or slug of an action.
+    text: `RUN is the ID of a run. ACTION is the ID or slug of an action.
 
-  --status STATUS    pending, running, waiting, completed, failed or cancelled; more than once for several
-  --kind KIND        such as http_request; more than once for several
+  --status STATUS    pending, running, waiting, completed, failed or cancelled; repeatable
+  --kind KIND        filter by kind, such as http_request; repeatable
   --automation-run ID
-                     those of one run of an automation
-  --trigger METHOD   such as schedule or webhook
-  --since INSTANT    created at this instant or later, such as 2026-01-31T08:00:00Z; --until: or earlier
+                     runs of one automation run
+  --trigger METHOD   filter by trigger, such as schedule or webhook
+  --since TIME       created at or after this time, such as 2026-01-31T08:00:00Z
+  --until TIME       created at or before this time
 ${PAGES}
-  --follow           go on with the log until the run ends, also over a restart of the server
+  --follow           stream the log until the run finishes; survives server restarts
 ${SHARED}`,
   },
   automations: {
@@ -68,35 +70,35 @@ ${SHARED}`,
       enable: "weir automations enable AUTOMATION [--json]",
       disable: "weir automations disable AUTOMATION [--json]",
     },
-    text: `AUTOMATION is an id or a slug. JSON is the text itself, @FILE, or - for standard input.
+    text: `AUTOMATION is an ID or slug. JSON is literal JSON, @FILE, or - for standard input.
 
-  --q TEXT           those with this in their name or slug
+  --q TEXT           filter by name or slug
   --trigger TYPE     manual, webhook, schedule or event
   --status STATUS    active or disabled
 ${PAGES}
-  --input JSON       what the steps see as {{input}}
-  --wait             wait for the run to end; exit code 1 when it fails or is cancelled
-  --follow           the same, as for a run of an action
+  --input JSON       input of the run, available to steps as {{input}}
+  --wait             wait for the run to finish; exit code 1 if it fails or is cancelled
+  --follow           like --wait, and stream the progress of its steps
 ${SHARED}`,
   },
   approvals: {
     line: "weir approvals list|approve|reject [FLAGS]",
-    gist: "list what waits for a decision, and decide",
+    gist: "list, approve and reject approvals",
     verbs: {
       list: "weir approvals list [--status STATUS] [--json]",
       approve: "weir approvals approve APPROVAL [--form JSON] [--reason TEXT] [--json]",
       reject: "weir approvals reject APPROVAL [--reason TEXT] [--form JSON] [--json]",
     },
-    text: `APPROVAL is the id of an approval. JSON is the text itself, @FILE, or - for standard input.
+    text: `APPROVAL is the ID of an approval. JSON is literal JSON, @FILE, or - for standard input.
 
-  --status STATUS    pending, which is the default, or decided
-  --reason TEXT      why; kept with a rejection
-  --form JSON        what the form asks for, filled in
+  --status STATUS    pending or decided (default: pending)
+  --reason TEXT      reason for a rejection
+  --form JSON        form response
 ${SHARED}`,
   },
   connections: {
     line: "weir connections list|create|verify|authorize [FLAGS]",
-    gist: "list, create, try and sign in for connections",
+    gist: "list, create, verify and authorize connections",
     verbs: {
       list: "weir connections list [--q TEXT] [--provider PROVIDER]... [--status STATUS]... [--limit N] [--offset N] [--json]",
       create:
@@ -104,96 +106,98 @@ ${SHARED}`,
       verify: "weir connections verify CONNECTION [--json]",
       authorize: "weir connections authorize CONNECTION [--json]",
     },
-    text: `CONNECTION is an id or a slug. JSON is the text itself, @FILE, or - for standard input. verify ends with exit
-code 1 where the other side can't be reached. authorize prints the address where a person signs in.
+    text: `CONNECTION is an ID or slug. JSON is literal JSON, @FILE, or - for standard input. verify exits with code 1 if the
+connection fails. authorize prints the URL where you sign in.
 
-  --q TEXT           those with this in their name or slug
+  --q TEXT           filter by name or slug
   --provider PROVIDER
-                     such as postgres; in a list more than once for several. So is --status
+                     provider, such as postgres; repeatable with list
+  --status STATUS    filter by status; repeatable
 ${PAGES}
-  --config JSON      where the other side is
+  --template SLUG    connection template, and --template-version N its version
+  --config JSON      connection settings, such as host and database
   --credentials JSON
-                     what it lets one in with; asked for on a terminal where it is absent
+                     credentials; prompts for them on a terminal if omitted
 ${SHARED}`,
   },
   query: {
     line: "weir query SQL|- [--parameters JSON] [--limit N] [--csv|--jsonl] [--server URL] [--org ORG] [--json]",
-    gist: "run SQL over the lake",
-    text: `Tables are named layer.dataset__table. The SQL - is read from standard input. If there are more rows than are shown,
-standard error says so; in a pipe, without --limit, the exit code is then 1.
+    gist: "run SQL on the lake",
+    text: `Tables are named layer.dataset__table. Use - to read the SQL from standard input. If rows are left out, standard error
+reports it; in a pipe without --limit, the exit code is then 1.
 
-  --parameters JSON  values for $name in the SQL; the text itself, @FILE, or - for standard input
+  --parameters JSON  values for $name in the SQL: literal JSON, @FILE, or - for standard input
   --limit N          maximum number of rows (default: all with --csv and --jsonl, 1,000 on a terminal, else 10,000)
-  --csv              CSV, with the names of the columns first
+  --csv              CSV with a header row
   --jsonl            JSON Lines, one row per line
 ${SHARED}`,
   },
   events: {
     line: "weir events tail|verify [FLAGS]",
-    gist: "follow the audit trail, and check it",
+    gist: "follow and verify the audit log",
     verbs: {
       tail: "weir events tail [--type TYPE] [--correlation ID] [--limit N] [--server URL] [--org ORG] [--json]",
       verify: "weir events verify [--data DIR | --server URL [--org ORG]] [--against FILE] [--json]",
     },
-    text: `tail prints the last events and then those that come, until Ctrl-C, also over a restart of the server. verify
-recomputes the chain of hashes of every organization of the data directory, also while a server runs on it. With
---server, or where this machine has no data directory and you are signed in, the server does. Exit code 1 when it does
-not hold: the newest events are missing (truncated), events were changed or removed (rewritten), or an older copy of
-the database was put back (rolled_back).
+    text: `tail prints the latest events and then new ones until Ctrl-C; it survives server restarts. verify recomputes the hash
+chain of every organization in the data directory; the server can keep running. With --server, or without a data
+directory on this machine, the server verifies your organization instead. Exit code 1 if verification fails: the latest
+events are missing (truncated), events were changed or removed (rewritten), or an older copy of the database was
+restored (rolled_back).
 
-  --against FILE     seals that you keep elsewhere, as GET /api/v1/events/seals returns them: JSON or JSON lines
-  --type TYPE        such as action.failed, or action.* for all of a kind
-  --correlation ID   those of one chain
-  --limit N          how many to show first; 10 by default, at most 200
-  --data DIR         where all state lies; ./weir-data by default, or WEIR_DATA
-${SHARED.replace("the API's JSON, as it is", "each event as JSON; of verify {valid, checked, firstBadId, reason, redacted}")}`,
+  --against FILE     seals that you store elsewhere, as GET /api/v1/events/seals returns them: JSON or JSON Lines
+  --type TYPE        filter by type, such as action.failed, or action.* for all types with that prefix
+  --correlation ID   events with this correlation ID
+  --limit N          number of events to show first (default: 10, maximum: 200)
+  --data DIR         data directory (default: $WEIR_DATA, or ./weir-data)
+${SHARED.replace("print the raw API response", "print each event as JSON; for verify {valid, checked, firstBadId, reason, redacted}")}`,
   },
   organization: {
     line: "weir organization export -o FILE|- [--server URL] [--org ORG] [--json]",
-    gist: "export all of an organization as an archive",
+    gist: "export an organization's data as an archive",
     verbs: {
       export: "weir organization export -o FILE|- [--server URL] [--org ORG] [--json]",
     },
-    text: `Writes a tar archive of all that the organization has: JSON Lines by noun, the lake's Parquet files, artifacts and
-files, without credentials and without others' chats. Its last file, manifest.json, lists all files with their SHA-256.
-Only an owner exports; for the configuration alone, as YAML, see weir export.
+    text: `Writes all data of the organization to a tar archive: resources as JSON Lines, the lake's Parquet files, artifacts and
+files. Credentials and other users' chats are not included. The last file, manifest.json, lists all files with their
+SHA-256. Requires the owner role. To export only the configuration, as YAML, use "weir export".
 
-  -o, --output FILE  the new file; - for standard output
-${SHARED.replace("the API's JSON, as it is", "{output, bytes}")}`,
+  -o, --output FILE  new file to write, or - for standard output
+${SHARED.replace("print the raw API response", "{output, bytes}")}`,
   },
   webhooks: {
     line: "weir webhooks dead-letters|replay [FLAGS]",
-    gist: "list deliveries that failed for good, and make them once more",
+    gist: "list and replay dead letters",
     verbs: {
       "dead-letters":
         "weir webhooks dead-letters [--source SOURCE] [--automation AUTOMATION] [--webhook ID] [--limit N] [--cursor CURSOR] [--json]",
       replay: "weir webhooks replay DEAD_LETTER... | --automation AUTOMATION | --webhook ID [--json]",
     },
-    text: `DEAD_LETTER is the id of a dead letter, AUTOMATION an id or a slug.
+    text: `DEAD_LETTER is the ID of a dead letter. AUTOMATION is an ID or slug.
 
   --source SOURCE    inbound or outbound
   --automation AUTOMATION
-                     those of one automation; replay makes all of them once more
-  --webhook ID       those of one subscription; replay makes all of them once more
-  --limit N          how many at most; --cursor CURSOR: after which
+                     dead letters of one automation; replay replays all of them
+  --webhook ID       dead letters of one outgoing webhook; replay replays all of them
+  --limit N          maximum number of results; use --cursor CURSOR for the next page
 ${SHARED}`,
   },
   openapi: {
     line: "weir openapi [--json]",
     gist: "print the OpenAPI document",
-    text: "Prints what a server of this version serves at /openapi.json. Needs no server.",
+    text: "Prints the document that this version serves at /openapi.json. Needs no server.",
   },
   api: {
     line: "weir api METHOD PATH [--data JSON] [--server URL] [--org ORG] [--json]",
-    gist: "make any request of the API",
-    text: `Prints the body of the answer as it is; exit code 1 where the answer is no success.
+    gist: "send a request to the API",
+    text: `Prints the response body unchanged. Exit code 1 if the response status isn't 2xx.
 
-  --data JSON        the body: the text itself, @FILE, or - for standard input
+  --data JSON        request body: literal JSON, @FILE, or - for standard input
 ${SHARED}`,
   },
   completion: {
     line: "weir completion bash|zsh|fish",
-    gist: "print a script that completes words",
+    gist: "print a shell completion script",
     text: `For bash: source <(weir completion bash)
 For zsh:  source <(weir completion zsh)
 For fish: weir completion fish | source`,

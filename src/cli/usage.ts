@@ -1,79 +1,80 @@
 import { clientUsage } from "./usage-client.ts";
 import { upkeepUsage } from "./usage-upkeep.ts";
 
-/** How each command is called, and what its words mean. */
+/** Usage text of a command. */
 export interface Usage {
   line: string;
-  /** What it does, in one line of the overview. */
+  /** What the command does: an imperative phrase in lower case, shown in the overview. */
   gist: string;
-  /** How each of its verbs is called, by the verb. */
+  /** Usage line of each subcommand, by its name. */
   verbs?: Readonly<Record<string, string>>;
-  /** More, for `weir help COMMAND`. */
+  /** Details and flags, for `weir help COMMAND`. */
   text: string;
 }
 
-const DATA = "  --data DIR         where all state lies; ./weir-data by default, or WEIR_DATA";
+const DATA = "  --data DIR         data directory (default: $WEIR_DATA, or ./weir-data)";
 
-const SERVER =
-  "  --server URL       WEIR_SERVER or WEIR_BASE_URL by default, then the last one, then http://127.0.0.1:8484";
+const SERVER = `  --server URL       server URL (default: $WEIR_SERVER, $WEIR_BASE_URL, the last server used, or
+                     http://127.0.0.1:8484)`;
 
 export const usage = {
   serve: {
     line: "weir serve [--data DIR] [--host HOST] [--port PORT]",
     gist: "run the server",
-    text: `Runs until it gets SIGTERM or Ctrl-C, and then lets running work finish (WEIR_SHUTDOWN_GRACE seconds, 30);
-what is not done by then goes on after the next start. A second SIGTERM or Ctrl-C ends it at once.
-The first start prints a link to set up the owner with; weir init does the same without a browser.
+    text: `Runs until it receives SIGTERM or Ctrl-C. Running work then has WEIR_SHUTDOWN_GRACE seconds (default: 30) to finish;
+unfinished runs resume after the next start. A second SIGTERM or Ctrl-C stops the server immediately.
+The first start prints a setup link for creating the owner. Use "weir init" to do that without a browser.
 
 ${DATA}
-  --host HOST        the address to listen on; 127.0.0.1 by default
-  --port PORT        8484 by default; 0 takes a free one
+  --host HOST        address to listen on (default: 127.0.0.1)
+  --port PORT        port to listen on; 0 selects a free port (default: 8484)
 
-Settings come from these flags, then WEIR_* variables, then weir.toml in the data directory; weir config shows them.`,
+Flags override WEIR_* variables, which override weir.toml in the data directory. Run "weir config" to see the settings
+in effect.`,
   },
   demo: {
     line: "weir demo [--once] [--json] [--data DIR] [--port PORT]",
-    gist: "see the main job on a sample shop",
-    text: `Starts a server on a sample workspace, needs no network, and shows a signed webhook set off an extract, a SQL
-transform, a branch and an HTTP call to a small receiver of its own. Goes on serving until Ctrl-C.
+    gist: "run a guided demo with sample data",
+    text: `Starts a server with a sample workspace and runs an automation: a signed webhook starts an extract, a SQL transform, a
+branch and an HTTP call to a local receiver. Needs no network. The server keeps running until Ctrl-C.
 
-  --once             end after the show; exit code 0 only when every step did what it should
-  --json             one line of JSON for each step
-  --data DIR         keep the workspace there; run again, the demo goes on from it. Else a temporary folder
-  --port PORT        a free one by default`,
+  --once             exit when the demo finishes; exit code 1 if a step fails
+  --json             print one line of JSON per step
+  --data DIR         keep the demo's data in DIR and continue from it next time (default: a temporary directory)
+  --port PORT        port to listen on (default: a free port)`,
   },
   init: {
     line: "weir init --email EMAIL --password-stdin --org NAME [--data DIR] [--json]",
-    gist: "make the owner without a browser",
-    text: `Makes the first owner and organization while no server runs, and prints an access token, this once. Refused
-when there is an owner already.
+    gist: "create the first owner without a browser",
+    text: `Creates the first owner and organization and prints an access token once. The server must not be running. Fails if an
+owner already exists.
 
-  --email EMAIL      what the owner signs in with
-  --password-stdin   read the password from standard input; at least 12 characters
-  --org NAME         the organization's name
+  --email EMAIL      email address of the owner
+  --password-stdin   read the password from standard input (at least 12 characters)
+  --org NAME         name of the organization
 ${DATA}
   --json             {userId, organizationId, organizationSlug, token}`,
   },
   "reset-password": {
     line: "weir reset-password EMAIL [--password-stdin] [--without-second-factor] [--data DIR] [--json]",
-    gist: "set a new password",
-    text: `Sets a new password and ends the person's sessions, access tokens and device codes, also beside a running server.
-Prints the password unless it comes from standard input.
+    gist: "reset a user's password",
+    text: `Sets a new password and revokes the user's sessions, access tokens and device codes. The server can keep running.
+Prints the new password unless it was read from standard input.
 
   --password-stdin          read the new password from standard input
-  --without-second-factor   turn the second factor off too, which stays otherwise
+  --without-second-factor   also turn off the second factor
 ${DATA}
   --json                    {email, sessionsEnded, tokensEnded, secondFactor, password}`,
   },
   keys: {
     line: "weir keys rotate [--data DIR] [--json]",
-    gist: "change the master key",
-    text: `Makes a new secret.key and seals every stored secret again, also while a server runs. When it is killed at
-any point, the next start goes on with it. Cursors of lists from before ask for a new start; backups from before
-need the old key.
+    gist: "rotate the master key",
+    text: `Generates a new secret.key and re-encrypts all stored secrets. Safe to run while the server is running; an interrupted
+rotation resumes on the next start. Page cursors issued before the rotation expire. Existing backups still need the old
+key.
 
-With WEIR_SECRET_KEY, restart with the new key there and the old one in WEIR_SECRET_KEY_PREVIOUS instead, until the
-log says that the master key has changed.
+If you use WEIR_SECRET_KEY, restart the server with the new key in WEIR_SECRET_KEY and the old one in
+WEIR_SECRET_KEY_PREVIOUS instead. Remove the old one when the log reports that the master key was rotated.
 
 ${DATA}
   --json             {keyId}`,
@@ -81,25 +82,25 @@ ${DATA}
   login: {
     line: "weir login [--server URL] [--token] [--json]",
     gist: "sign in to a server",
-    text: `Shows an address and a code, and waits until you have opened the one in a browser and entered the other. The
-token is kept in your config directory (XDG_CONFIG_HOME, else ~/.config), where only you can read it.
+    text: `Prints a URL and a code, then waits until you have entered the code at that URL in a browser. The token is saved in your
+config directory ($XDG_CONFIG_HOME, or ~/.config), readable only by you.
 
 ${SERVER}
   --token            read an access token from standard input instead
-  --json             the address and the code, then who you are, one line of JSON each`,
+  --json             print the URL and the code, then your account, one line of JSON each`,
   },
   logout: {
     line: "weir logout [--server URL] [--json]",
-    gist: "sign out, and forget the token",
-    text: `Ends the session on the server as well. An access token given to weir login --token stays good.
+    gist: "sign out and delete the saved token",
+    text: `Also ends the session on the server. Access tokens passed with "weir login --token" are not revoked.
 
 ${SERVER}
   --json             {server, sessionEnded}`,
   },
   whoami: {
     line: "weir whoami [--server URL] [--json]",
-    gist: "tell who is signed in",
-    text: `Exit code 3 when nobody is.
+    gist: "show the current user",
+    text: `Exit code 3 if you aren't signed in.
 
 ${SERVER}
   --json             {server, userId, email, firstName, lastName, organizationId, organizationSlug, role}`,
@@ -108,15 +109,15 @@ ${SERVER}
   ...upkeepUsage,
   config: {
     line: "weir config [accept] [--data DIR] [--json]",
-    gist: "print the settings, secrets masked",
-    text: `Prints every setting as a server would use it. Exit code 1 if the data directory depends on another database,
-lake or key than the settings name.
+    gist: "print the effective configuration",
+    text: `Prints every setting as the server would use it, with secrets masked. Exit code 1 if the settings name a different
+database, lake or key than the data directory was last used with.
 
-accept changes what the data directory depends on to what the settings name, after you moved the database or the lake.
-It needs the right key, and no server may run on the data directory.
+accept records the database and lake that the settings name, after you moved either of them. It requires the right key,
+and no server may be using the data directory.
 
 ${DATA}
-  --json             one object, each setting as a text by its name; with accept {database, lake, lakeEndpoint, keyId}`,
+  --json             an object with each setting as a string; with accept {database, lake, lakeEndpoint, keyId}`,
   },
   version: {
     line: "weir version [--json]",
@@ -125,15 +126,15 @@ ${DATA}
   },
   licenses: {
     line: "weir licenses [--json]",
-    gist: "print the licenses of all that is in this file",
-    text: `Prints the license text of each package that the executable carries.
+    gist: "print third-party licenses",
+    text: `Prints the license text of each package included in the executable.
 
   --json             [{name, version, license}]`,
   },
   help: {
     line: "weir help [COMMAND]",
-    gist: "tell how a command is called",
-    text: "The same as weir COMMAND --help.",
+    gist: "show help for a command",
+    text: 'Same as "weir COMMAND --help".',
   },
 } as const satisfies Readonly<Record<string, Usage>>;
 

@@ -7,7 +7,7 @@ import { type Usage, usageOf } from "./usage.ts";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
 
-/** What every command takes that is a client of a server. */
+/** Flags of every command that sends requests to a server. */
 const SHARED = {
   server: { type: "string" },
   org: { type: "string" },
@@ -19,17 +19,17 @@ type Flags<O extends Options> = {
   [K in keyof O]?: O[K]["multiple"] extends true ? Value<O[K]>[] : Value<O[K]>;
 };
 
-/** What somebody asked of a command. */
+/** Parsed arguments of a command. */
 export interface CommandInput<O extends Options = typeof SHARED> {
   flags: Flags<O & typeof SHARED>;
-  /** The words after the verb; as many as the verb takes. */
+  /** The positional arguments after the subcommand. */
   words: readonly string[];
   host: Host;
 }
 
-/** One thing that a command does. */
+/** A subcommand. */
 export interface Verb {
-  /** What it takes beside its flags, such as `ACTION`; `[X]` may be absent, `X...` may be many. */
+  /** Its positional arguments, such as `ACTION`; `[X]` is optional, `X...` can be repeated. */
   words: string;
   options: Options;
   run(input: CommandInput<Options>): Promise<void>;
@@ -45,7 +45,7 @@ export const verb = <const O extends Options = Record<never, never>>(described: 
   run: described.run as Verb["run"],
 });
 
-/** `weir NOUN VERB …`: the command that these verbs make. */
+/** Builds the command `weir NOUN VERB …` from its subcommands. */
 export function commandOf(noun: string, verbs: Readonly<Record<string, Verb>>) {
   const usage = usageOf(noun);
   return (args: readonly string[], host: Host): Promise<number> => {
@@ -53,17 +53,17 @@ export function commandOf(noun: string, verbs: Readonly<Record<string, Verb>>) {
     const line = (name !== null && usage?.verbs?.[name]) || (usage?.line ?? noun);
     return carryOut(host, line, async () => {
       const found = name === null ? undefined : verbs[name];
-      if (!found) throw new UsageError(`Say what to do with ${noun}: ${listed(Object.keys(verbs))}.`);
+      if (!found) throw new UsageError(missingSubcommand(noun, Object.keys(verbs)));
       await runVerb(found, args, host, true);
     });
   };
 }
 
-/** `weir NAME …`, which does one thing. */
+/** Builds the command `weir NAME …`, which has no subcommands. */
 export const singleCommand = (usage: Usage, only: Verb) => (args: readonly string[], host: Host) =>
   carryOut(host, usage.line, () => runVerb(only, args, host, false));
 
-/** The first word that is no flag, nor what a flag is given. Null where it is no verb. */
+/** Returns the first word that isn't a flag or a flag's value; null if it isn't a subcommand. */
 function verbIn(args: readonly string[], verbs: Readonly<Record<string, Verb>>): string | null {
   const takesValue = (word: string) =>
     Object.values(verbs).some(({ options }) => options[word.slice(2)]?.type === "string");
@@ -82,29 +82,35 @@ async function runVerb(found: Verb, args: readonly string[], host: Host, isNamed
   await found.run({ flags: read.values as Flags<Options>, words, host } as CommandInput<Options>);
 }
 
-/** Throws `UsageError` where there are fewer or more words than a verb takes. */
+/** Throws `UsageError` if there are too few or too many arguments. */
 function checkWords(taken: string, words: readonly string[]): void {
   const names = taken === "" ? [] : taken.split(" ");
   const missing = names[words.length];
-  if (missing !== undefined && !missing.startsWith("[")) throw new UsageError(`${missing} is missing.`);
+  if (missing !== undefined && !missing.startsWith("["))
+    throw new UsageError(`Missing argument: ${missing}.`);
   const extra = words[names.length];
   if (extra !== undefined && names.at(-1)?.includes("...") !== true)
-    throw new UsageError(`There is nothing to do with ${extra}.`);
+    throw new UsageError(unexpectedArgument(extra));
 }
+
+export const missingSubcommand = (command: string, verbs: readonly string[]): string =>
+  `Missing subcommand for "weir ${command}". Use ${listed(verbs)}.`;
+
+export const unexpectedArgument = (word: string): string => `Unexpected argument: ${word}.`;
 
 export const listed = (names: readonly string[]) =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 
-/** A reply and the very text that it came as. */
+/** A parsed response body and its raw text. */
 export interface TextReply<T> {
   body: T;
   text: string;
 }
 
-/** Asks a server on behalf of whoever is signed in to it. */
+/** Sends requests to a server as the user who is signed in to it. */
 export interface Api {
   server: string;
-  /** What people type is sent as it is: the server says what is wrong with it. `isLong`: it takes as long as it takes. */
+  /** Sends values unchecked: the server reports what is wrong with them. `isLong` turns the timeout off. */
   call<K extends Call>(address: K, input: Typed<K> & { isLong?: boolean }): Promise<TextReply<Reply<K>>>;
   get<T>(path: string, query?: Query): Promise<TextReply<T>>;
   send<T>(method: string, path: string, body?: unknown): Promise<TextReply<T>>;
@@ -113,12 +119,12 @@ export interface Api {
 
 type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-/** What a call is given, names checked and values not. */
+/** Input of a call whose names are checked and whose values aren't. */
 type Typed<K extends Call> = {
   [Part in keyof CallInput<K>]: { [Name in keyof CallInput<K>[Part]]?: unknown };
 };
 
-/** Throws `NotSignedIn`, also later, where the token is not taken any more. */
+/** Throws `NotSignedIn`, also later if the server rejects the token. */
 export function apiOf({ flags, host }: Pick<CommandInput, "flags" | "host">): Api {
   const { server, client } = signedIn(host, flags.server, flags.org);
   return {
@@ -145,7 +151,7 @@ interface Parts {
   isLong?: boolean;
 }
 
-/** `?…` with what is given; lists are repeated. */
+/** Returns `?…` with the defined values; lists become repeated parameters. */
 export function queryText(query: Query): string {
   const fields = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

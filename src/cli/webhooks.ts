@@ -1,4 +1,5 @@
 import { AppError } from "../base/errors.ts";
+import { plural } from "../base/plural.ts";
 import type { Reply } from "../calls.ts";
 import { UsageError } from "./host.ts";
 import { automationId, numberInput } from "./input.ts";
@@ -42,7 +43,7 @@ export const webhooks = commandOf("webhooks", {
       if (flags.json) return printJson(host, text);
       printTable(host, body.items, COLUMNS);
       if (body.nextCursor !== undefined && host.isTerminal)
-        host.err(`Go on with --cursor ${body.nextCursor}`);
+        host.err(`Next page: --cursor ${body.nextCursor}`);
     },
   }),
   replay: verb({
@@ -51,7 +52,7 @@ export const webhooks = commandOf("webhooks", {
     async run({ flags, words: ids, host }) {
       const ways = [ids[0], flags.automation, flags.webhook].filter((way) => way !== undefined);
       if (ways.length !== 1)
-        throw new UsageError("Say what to replay: ids of dead letters, --automation or --webhook.");
+        throw new UsageError("Specify what to replay: IDs of dead letters, --automation or --webhook.");
       const api = apiOf({ flags, host });
       const { body, text } = await api.call("POST /api/v1/dead-letters/replay", {
         body: {
@@ -62,15 +63,12 @@ export const webhooks = commandOf("webhooks", {
         },
       });
       if (flags.json) printJson(host, text);
-      else
-        host.out(
-          `${body.replayed} ${body.replayed === 1 ? "delivery is" : "deliveries are"} made once more.`,
-        );
+      else host.out(`${plural(body.replayed, { one: "dead letter", other: "dead letters" })} replayed.`);
       const left = new Set(ids).size - body.replayed;
       if (left > 0) {
         throw new AppError(
           "invalid_state",
-          `${left} of the dead letters ${left === 1 ? "is" : "are"} not there, or not dead any more.`,
+          `${plural(left, { one: "dead letter wasn't", other: "dead letters weren't" })} found, or already replayed.`,
         );
       }
     },

@@ -67,7 +67,7 @@ describe("the executable in an empty folder", () => {
     }
     expect(await machine.run(["dance"])).toMatchObject({
       code: 2,
-      err: "weir: there is no command dance. Try: weir help\n",
+      err: 'weir: Unknown command: dance. Run "weir help" for a list.\n',
     });
     expect(readdirSync(machine.here)).toEqual([]);
   });

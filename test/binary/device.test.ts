@@ -17,7 +17,7 @@ deepTest(
     expect(await machine.run(["whoami", ...there], { env })).toMatchObject({
       code: 3,
       out: "",
-      err: `You are not signed in to ${server.origin}. Try: weir login\n`,
+      err: `Not signed in to ${server.origin}. Run "weir login".\n`,
     });
 
     const login = machine.start(["login", ...there], { env, listen: "stdout" });

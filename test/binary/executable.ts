@@ -216,7 +216,7 @@ export function bareMachine() {
     /** `weir serve` on a free port, once it answers. */
     async serve(options: RunOptions & { token?: string } = {}) {
       const server = start(["serve", "--port", "0"], options);
-      const origin = await server.line((line) => / listens on (http:[^"]+)"/.exec(line)?.[1] ?? null);
+      const origin = await server.line((line) => / listening on (http:[^"]+)"/.exec(line)?.[1] ?? null);
       return {
         ...server,
         origin,

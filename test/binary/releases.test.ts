@@ -51,7 +51,7 @@ test("the executable prints the license of all that it carries", async () => {
 test("from source there are no licenses to print", () => {
   const child = Bun.spawnSync([process.execPath, "src/main.ts", "licenses"], { cwd: ROOT });
   expect(child.exitCode).toBe(1);
-  expect(child.stderr.toString()).toContain("runs from its source");
+  expect(child.stderr.toString()).toContain("running from source");
 });
 
 test.skipIf(!isLinux)("the executable asks for no newer C library than the documents promise", async () => {

@@ -66,7 +66,7 @@ describe("weir serve", () => {
     expect(second.err).toMatch(
       /^Another weir is running on \/\S+\. Stop it first, or give another directory with --data\.\n$/,
     );
-    const valid = { code: 0, out: expect.stringMatching(/^acme: valid, \d+ events checked\n$/) };
+    const valid = { code: 0, out: expect.stringMatching(/^acme: valid, \d+ events verified\n$/) };
     expect(await machine.run(["events", "verify"])).toMatchObject(valid); // it only reads
     expect(await first.end()).toBe(0);
     expect(await machine.run(["events", "verify"])).toMatchObject(valid);
@@ -82,7 +82,7 @@ describe("weir serve", () => {
     const server = await machine.serve({ token });
     expect((await server.call("POST", "/api/v1/query", { sql: "SELECT 1 AS n" })).status).toBe(200);
     expect(await server.end("SIGTERM")).toBe(0);
-    await server.line((line) => (line.includes("Weir has stopped") ? line : null));
+    await server.line((line) => (line.includes("server stopped") ? line : null));
     expect(readdirSync(join(machine.here, "weir-data"))).not.toContain("weir.db-wal");
   }, 120_000);
 
@@ -101,7 +101,7 @@ describe("weir serve", () => {
     other.stop(true);
     expect(code).toBe(1);
     expect(err).toBe(
-      `Weir can't listen on 127.0.0.1:${other.port}: another program has the port. Give another with --port.\n`,
+      `Couldn't listen on 127.0.0.1:${other.port}: the port is in use. Set another port with --port.\n`,
     );
   });
 
@@ -122,7 +122,7 @@ describe("weir serve", () => {
     const port = String(await freePort());
     const site = `http://127.0.0.1:${port}/weir`;
     const server = machine.start(["serve", "--port", port], { env: { WEIR_BASE_URL: site } });
-    await server.line((line) => (line.includes(` listens on ${site}`) ? line : null));
+    await server.line((line) => (line.includes(` listening on ${site}`) ? line : null));
     const html = await (await fetch(site)).text();
     expect(html).toContain('data-base="/weir"');
     const files = [...html.matchAll(/(?:src|href)="(\/weir\/assets\/[^"]+\.(?:js|css))"/g)];

@@ -88,7 +88,7 @@ test("an executable takes a signed release while its server runs, and goes back"
   const own = await versionNow();
 
   const refused = await call("--file", next.program);
-  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("built without a release key")]);
+  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("no built-in release key")]);
   expect(await versionNow()).toBe(own);
   const taken = await call("--file", next.program, "--public-key", `${next.key}.pub`, "--json");
   expect(taken.err).toBe("");

@@ -224,7 +224,7 @@ describe("weir export and weir apply", () => {
     const lacking = await to.apply("-f", file);
     expect([lacking.code, lacking.out]).toEqual([1, ""]);
     expect(lacking.err).toContain(
-      "SHOP_TOKEN is not set; credentials.token of the new connection shop comes from it.",
+      "SHOP_TOKEN isn't set. It is required for credentials.token of the new connection shop.",
     );
     expect(lacking.err).toContain("Nothing was changed.");
 
@@ -272,7 +272,7 @@ describe("weir export and weir apply", () => {
     const without = await to.apply("-f", file, "--prune", "--json");
     expect(without.json).toMatchObject({ plan: [], unchanged: 13, applied: true });
     expect(await trailOf(two)).toBe(settled);
-    expect((await to.apply("-f", file)).out).toEndWith("as they should be.\nNothing to do.");
+    expect((await to.apply("-f", file)).out).toEndWith("unchanged.\nNo changes.");
   });
 
   test("change what differs, show it first without secrets, and delete only when asked", async () => {
@@ -319,11 +319,11 @@ describe("weir export and weir apply", () => {
     ]);
     shell.env.SHOP_TOKEN = "another-secret";
     const shown = await shell.apply("-f", dir, "--dry-run");
-    expect(shown.out).toContain("    credentials.token: given");
+    expect(shown.out).toContain("    credentials.token: set again");
     expect(shown.out).toContain("    disabled: true → false");
     expect(shown.out).not.toContain('secret"');
     expect(shown.out).toEndWith(
-      "Only a look: 0 to create, 6 to change, 0 to delete, 1 whose secrets are given again, 6 as they should be.",
+      "Dry run: 0 to create, 6 to update, 0 to delete, 1 with secrets to set again, 6 unchanged.",
     );
     delete shell.env.SHOP_TOKEN;
 
@@ -363,8 +363,8 @@ actions:
   - { slug: wrong, name: Wrong, kind: http_request, definition: { url: 5 } }
 `);
     expect(failed.code).toBe(1);
-    expect(failed.err).toContain("action wrong: POST /api/v1/actions was answered 422");
-    expect(failed.err).toContain("What was done before was taken back (2).");
+    expect(failed.err).toContain("action wrong: POST /api/v1/actions returned 422");
+    expect(failed.err).toContain("Earlier changes were rolled back (2).");
     expect((await shell.export()).out).toBe(before);
   });
 
@@ -412,12 +412,12 @@ apis:
     expect([code, out]).toEqual([1, ""]);
     const lines = err.split("\n");
     for (const expected of [
-      "2: There is no section connectons",
-      "9: A connection has no field colour; it has name, provider",
-      "11: name of connection files takes a text.",
-      `23: \${what is this} names no variable and no reference`,
-      "24: An action needs its slug.",
-      "31: There is no field verb in endpoints",
+      "2: Unknown section connectons",
+      "9: Unknown field colour of connection. Use name, provider",
+      "11: name of connection files must be a string.",
+      `23: \${what is this} is not a valid variable or reference`,
+      "24: An action requires slug.",
+      "31: Unknown field verb in endpoints",
     ])
       expect(lines).toContainEqual(expect.stringContaining(`wrong.yaml:${expected}`));
     expect(lines.at(-1)).toBe("Nothing was changed.");
@@ -430,25 +430,23 @@ actions:
   - { slug: calls, name: Calls, kind: call_agent, connection: nowhere, definition: { agent: "\${agent:nobody}" } }
 `);
     for (const expected of [
-      "standard input:4: connection files stands in standard input:3 too.",
-      "standard input:3: ROOT is not set; config.root of the new connection files comes from it.",
-      'standard input:6: kind of action here can\'t be changed from "conditional_branch" to "http_request"',
-      "standard input:7: There is no connection nowhere.",
-      "standard input:7: There is no agent nobody.",
+      "standard input:4: Duplicate connection files, also defined in standard input:3.",
+      "standard input:3: ROOT isn't set. It is required for config.root of the new connection files.",
+      'standard input:6: Can\'t change kind of action here from "conditional_branch" to "http_request"',
+      "standard input:7: Connection nowhere not found.",
+      "standard input:7: Agent nobody not found.",
     ])
       expect(second.err).toContain(expected);
     for (const [bad, sentence] of [
       ["weir: 1\nactions: [\n", "standard input:"],
-      ["weir: 2\n", "should begin with weir: 1"],
-      ["- a\n", "A file holds sections"],
-      ["weir: 1\nactions: 5\n", "actions is a list."],
+      ["weir: 2\n", "must start with weir: 1"],
+      ["- a\n", "A file must contain sections"],
+      ["weir: 1\nactions: 5\n", "actions must be a list."],
     ] as const) {
       const refused = await shell.give(bad);
       expect([bad, refused.code, refused.err]).toEqual([bad, 1, expect.stringContaining(sentence)]);
     }
-    expect((await shell.apply("-f", join(here.path, "nowhere.yaml"))).err).toContain(
-      "can't be read (ENOENT)",
-    );
+    expect((await shell.apply("-f", join(here.path, "nowhere.yaml"))).err).toContain("Couldn't read ");
     expect((await shell.apply()).code).toBe(2);
     expect((await shell.apply("-f", file, "extra")).code).toBe(2);
     expect((await shell.export("extra")).code).toBe(2);
@@ -492,7 +490,7 @@ automations:
     const { body } = await app.owner("GET", "/api/v1/automations");
     const { id, updatedAt } = body.automations[0];
     const again = await shell.give(exported);
-    expect([again.code, again.out]).toEqual([0, expect.stringContaining("Nothing to do.")]);
+    expect([again.code, again.out]).toEqual([0, expect.stringContaining("No changes.")]);
     shell.env.NIGHTLY_ALERTS_NOTIFY_1_SLACK = address;
     const given = await shell.give(exported);
     expect([given.code, given.out + given.err]).toEqual([0, expect.not.stringContaining("aSecret")]);
@@ -520,7 +518,7 @@ automations:
     const wrong = await shell.give(text("{ type: bearer, token: in-the-wrong-place }"));
     expect([wrong.code, wrong.err]).toEqual([
       1,
-      expect.stringContaining("Give the token as the automation's secret, beside config."),
+      expect.stringContaining("Put the token in the automation's secret field, next to config."),
     ]);
     expect((await shell.give(text("{ type: bearer }"))).code).toBe(0);
     const sent = await fetch(`${app.origin}/webhooks/acme/shop`, {
@@ -549,8 +547,8 @@ automations:
 `;
     const { code, out } = await shell.give(text);
     expect(code).toBe(0);
-    expect(out).toMatch(/The secret of the webhook hook, shown this once: whsec_\S+\nDone\.$/);
-    expect((await shell.give(text)).out).toEndWith("Nothing to do.");
+    expect(out).toMatch(/Signing secret of hook \(not shown again\): whsec_\S+\nConfiguration applied\.$/);
+    expect((await shell.give(text)).out).toEndWith("No changes.");
     expect((await shell.export()).out).toContain(`secret: \${HOOK_SECRET}`);
   });
 

@@ -40,11 +40,11 @@ describe("a backup in a bucket", () => {
     expect(readdirSync(join(dataFolder, "backups"))).toEqual([]);
 
     const again = await weir(backup, name, "--data", dataFolder);
-    expect([again.code, again.err]).toEqual([1, `There is a file ${name} already; name another.`]);
+    expect([again.code, again.err]).toEqual([1, `${name} already exists. Choose another filename.`]);
     const checked = await weir(backup, "verify", name, "--json");
     expect(checked.json).toMatchObject({ valid: true, path: name });
     const lost = await weir(restore, "s3://backups/weir/second.tar.zst", "--data", join(here.path, "other"));
-    expect([lost.code, lost.err]).toEqual([1, "There is no file s3://backups/weir/second.tar.zst."]);
+    expect([lost.code, lost.err]).toEqual([1, "File s3://backups/weir/second.tar.zst not found."]);
     expect(existsSync(join(here.path, "other"))).toBe(false);
 
     await s3.put("backups", "weir/torn.tar.zst", "no backup at all");

@@ -414,7 +414,7 @@ describe("a file that is not what it should be", () => {
     expect(readdirSync(here.path).filter((name) => name.startsWith("data"))).toEqual(["data"]);
     const verified = await weir(backup, "verify", at("good"), "--json");
     expect([verified.code, verified.json.valid, verified.json.hasKey]).toEqual([0, true, true]);
-    expect((await weir(backup, "verify", at("good"))).out).toContain("trail valid");
+    expect((await weir(backup, "verify", at("good"))).out).toContain("audit log valid");
     await using app = await startApp({ dataFolder, owner: false, engine: false });
     expect((await app.app.store.db.select().from(events)).length).toBeGreaterThan(0);
   });

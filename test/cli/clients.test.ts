@@ -61,11 +61,11 @@ describe("every command that is a client", () => {
         name,
         ...args,
         3,
-        `You are not signed in to ${app.origin}. Try: weir login\n`,
+        `Not signed in to ${app.origin}. Run "weir login".\n`,
       ]);
       const refused = await stale.run(name, ...args);
       expect([name, ...args, refused.code, refused.out]).toEqual([name, ...args, 3, ""]);
-      expect(refused.err).toContain("does not take your token any more");
+      expect(refused.err).toContain("rejected your token");
     }
     for (const [name, ...args] of ALL) {
       const lost = await far.run(name, ...args);
@@ -223,11 +223,11 @@ describe("weir actions", () => {
     using shell = openTerminal(app.origin, app.token);
     const bad = await shell.run("actions", "create", "--kind", "dance", "--name", "x", "--slug", "No Slug");
     expect([bad.code, bad.out]).toEqual([1, ""]);
-    expect(bad.err).toMatch(/^POST \/api\/v1\/actions was answered 422: body\.kind: .+; body\.slug: .+\n$/);
+    expect(bad.err).toMatch(/^POST \/api\/v1\/actions returned 422: body\.kind: .+; body\.slug: .+\n$/);
     for (const word of ["nothing", NOBODY]) {
       const missing = await shell.run("actions", "get", word);
       expect([missing.code, missing.out]).toEqual([1, ""]);
-      expect(missing.err).toEndWith("was answered 404: There is no such action in this organization.\n");
+      expect(missing.err).toEndWith("returned 404: There is no such action in this organization.\n");
     }
   });
 
@@ -238,8 +238,7 @@ describe("weir actions", () => {
     const line = await shell.run("actions", "run", "sort", "--json");
     expect(line).toMatchObject({ code: 0, err: "" });
     expect(line.json).toMatchObject({ kind: "conditional_branch", triggerMethod: "api" });
-    const { id } = (await shell.run("actions", "run", "sort")).out.match(/run (?<id>\S+) is in line/)!
-      .groups!;
+    const { id } = (await shell.run("actions", "run", "sort")).out.match(/Run (?<id>\S+) queued/)!.groups!;
     await runEnd(app.owner, id!);
 
     const waited = await shell.run("actions", "run", "sort", "--wait", "--json");
@@ -247,7 +246,7 @@ describe("weir actions", () => {
     expect(waited.json).toMatchObject({ status: "completed", result: { branch: "a" } });
     const told = await shell.run("actions", "run", "sort", "--wait");
     expect(told).toMatchObject({ code: 0, err: "" });
-    expect(told.out).toMatch(/^The run \S+ has completed in [\d.]+ s\.\n\{\n {2}"branch": "a"\n\}\n$/);
+    expect(told.out).toMatch(/^Run \S+ completed in [\d.]+ s\.\n\{\n {2}"branch": "a"\n\}\n$/);
 
     const overrides = JSON.stringify({ branches: [{ key: "b", when: "true" }] });
     const other = await shell.run("actions", "run", "sort", "--wait", "--overrides", overrides, "--json");
@@ -257,14 +256,14 @@ describe("weir actions", () => {
     for (const flags of [["--wait"], ["--follow"], ["--wait", "--json"]]) {
       const failed = await shell.run("actions", "run", "sort", "--overrides", never, ...flags);
       expect([flags, failed.code]).toEqual([flags, 1]);
-      expect(failed.err).toMatch(/^The run \S+ failed: .+ \(no_branch\)\n$/);
+      expect(failed.err).toMatch(/^Run \S+ failed: .+ \(no_branch\)\n$/);
       if (flags.includes("--json")) expect(failed.json.status).toBe("failed");
     }
 
     await app.owner("PATCH", `/api/v1/actions/${line.json.actionId}`, { status: "disabled" });
     const refused = await shell.run("actions", "run", "sort");
     expect([refused.code, refused.out]).toEqual([1, ""]);
-    expect(refused.err).toContain("was answered 409");
+    expect(refused.err).toContain("returned 409");
   });
 });
 
@@ -314,10 +313,10 @@ describe("weir runs", () => {
     expect((await shell.run("runs", "get", run.id)).out).toContain("Waiting for approval\n");
 
     const cancelled = await shell.run("runs", "cancel", run.id);
-    expect(cancelled).toMatchObject({ code: 0, out: `The run ${run.id} is cancelled.\n`, err: "" });
+    expect(cancelled).toMatchObject({ code: 0, out: `Run ${run.id} is cancelled.\n`, err: "" });
     const again = await shell.run("runs", "cancel", run.id);
     expect([again.code, again.out]).toEqual([1, ""]);
-    expect(again.err).toContain("was answered 409");
+    expect(again.err).toContain("returned 409");
     const followed = await shell.run("runs", "logs", run.id, "--follow");
     expect(followed.code).toBe(0);
   });
@@ -418,7 +417,7 @@ describe("weir automations", () => {
     expect(waited.json.status).toBe("completed");
     const given = ["flow-of-others", "--wait", "--input"];
     const good = await shell.run("automations", "run", ...given, '{"good":true}');
-    expect(good.out).toMatch(/^STEP {2}STATUS\nsort {2}completed\nThe automation run \S+ has completed\.\n/);
+    expect(good.out).toMatch(/^STEP {2}STATUS\nsort {2}completed\nAutomation run \S+ completed\.\n/);
     const followed = await shell.run(
       "automations",
       "run",
@@ -427,17 +426,15 @@ describe("weir automations", () => {
       "--input",
       '{"good":true}',
     );
-    expect(followed.out).toMatch(
-      /^STEP {2}STATUS\nsort {2}completed\nThe automation run \S+ has completed\.\n/,
-    );
+    expect(followed.out).toMatch(/^STEP {2}STATUS\nsort {2}completed\nAutomation run \S+ completed\.\n/);
     const bad = await shell.run("automations", "run", ...given, '{"good":false}');
     expect(bad.code).toBe(1);
     expect(bad.out).toBe("STEP  STATUS\nsort  failed\n");
-    expect(bad.err).toMatch(/^The automation run \S+ failed: .+\n$/);
+    expect(bad.err).toMatch(/^Automation run \S+ failed: .+\n$/);
 
     expect(await shell.run("automations", "disable", "flow")).toMatchObject({
       code: 0,
-      out: "Flow is disabled.\n",
+      out: "Automation Flow is disabled.\n",
       err: "",
     });
     const refused = await shell.run("automations", "run", "flow");
@@ -448,7 +445,7 @@ describe("weir automations", () => {
     expect(enabled.json.status).toBe("active");
     for (const deed of ["run", "enable", "disable"]) {
       const missing = await shell.run("automations", deed, "nothing");
-      expect([missing.code, missing.out, missing.err]).toEqual([1, "", "There is no automation nothing.\n"]);
+      expect([missing.code, missing.out, missing.err]).toEqual([1, "", "Automation nothing not found.\n"]);
     }
   });
 });
@@ -463,9 +460,9 @@ describe("weir approvals", () => {
     const list = await app.owner("GET", "/api/v1/approvals");
     same(await shell.run("approvals", "list", "--json"), list.text);
     expect(cells(await shell.run("approvals", "list"))).toEqual([
-      ["ID", "ASKS FOR", "STATUS", "REQUESTED", "AUTOMATION", "TITLE"],
-      [plain.decision.id, "yes or no", "pending", expect.stringMatching(/^\d.+\dZ$/), "Ship it?"],
-      [form.decision.id, "a form", "pending", expect.stringMatching(/^\d.+\dZ$/), "How many?"],
+      ["ID", "RESPONSE", "STATUS", "REQUESTED", "AUTOMATION", "TITLE"],
+      [plain.decision.id, "approve or reject", "pending", expect.stringMatching(/^\d.+\dZ$/), "Ship it?"],
+      [form.decision.id, "form", "pending", expect.stringMatching(/^\d.+\dZ$/), "How many?"],
     ]);
 
     const wrong = await shell.run("approvals", "approve", form.decision.id, "--form", '{"n":"many"}');
@@ -476,7 +473,7 @@ describe("weir approvals", () => {
     expect((await runEnd(app.owner, form.run.id)).result).toMatchObject({ formResponse: { n: 3 } });
 
     const rejected = await shell.run("approvals", "reject", plain.decision.id, "--reason", "Too early");
-    expect(rejected).toMatchObject({ code: 0, out: "Ship it? is rejected.\n", err: "" });
+    expect(rejected).toMatchObject({ code: 0, out: '"Ship it?" rejected.\n', err: "" });
     const decision = await app.owner("GET", `/api/v1/decisions/${plain.decision.id}`);
     expect(decision.body).toMatchObject({ decisionValue: "rejected", rejectionReason: "Too early" });
     for (const deed of ["approve", "reject"]) {
@@ -499,7 +496,7 @@ describe("weir connections", () => {
     same(made, (await app.owner("GET", "/api/v1/connections/slug/files")).text);
     expect(await shell.run("connections", "verify", "files")).toMatchObject({
       code: 0,
-      out: "The connection Files works.\n",
+      out: "Connection Files verified.\n",
       err: "",
     });
     const config = JSON.stringify({ host: "127.0.0.1", port: 1, database: "shop" });
@@ -515,7 +512,7 @@ describe("weir connections", () => {
     ]);
     const bad = await shell.run("connections", "verify", "shop");
     expect([bad.code, bad.out]).toEqual([1, ""]);
-    expect(bad.err).toStartWith("The connection Shop does not work: ");
+    expect(bad.err).toStartWith("Connection Shop failed verification: ");
     expect((await shell.run("connections", "verify", "shop", "--json")).json).toMatchObject({
       status: "error",
     });
@@ -679,10 +676,10 @@ describe("weir status", () => {
         "health        ok",
         "signed in     ada@example.com",
         "organization  acme, as owner",
-        "model         none is configured, so agents can't answer",
-        "attention     1 run failed in the last day",
-        "              1 approval waits",
-        "              1 connection does not work\n",
+        "model         none configured (agents unavailable)",
+        "attention     1 run failed in the last 24 hours",
+        "              1 pending approval",
+        "              1 failing connection\n",
       ].join("\n"),
     );
     using nobody = openTerminal(app.origin);
@@ -708,7 +705,7 @@ describe("weir status", () => {
     const ended = await shell.run("status");
     expect(ended.code).toBe(1);
     expect(ended.out).toContain("health     degraded, disk: 12 MiB [2Jfree\n");
-    expect(ended.err).toBe(`${origin} can't work as it should: degraded, disk: 12 MiB [2Jfree\n`);
+    expect(ended.err).toBe(`${origin} is unhealthy: degraded, disk: 12 MiB [2Jfree\n`);
     await server.stop(true);
   });
 });

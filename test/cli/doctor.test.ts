@@ -83,10 +83,10 @@ describe("weir doctor", () => {
       expect(json.findings.map(({ check, ok, remedy }: Finding) => [check, ok, remedy])).toEqual(
         CHECKS.map((check) => [check, true, null]),
       );
-      expect(json.findings[6].message).toBe("A server runs on the data directory.");
+      expect(json.findings[6].message).toBe("A server is using the data directory.");
     }
     const { json } = await examine(dataFolder);
-    expect(json.findings[6].message).toBe("No server runs on the data directory.");
+    expect(json.findings[6].message).toBe("No server is using the data directory.");
     const { code, out } = await weir(doctor, "--data", dataFolder);
     expect(code).toBe(0);
     expect(out.split("\n").every((line) => line.startsWith("ok "))).toBe(true);
@@ -120,7 +120,7 @@ describe("weir doctor", () => {
   test("tells of a folder that is not there, and of one without a database", async () => {
     using here = folder();
     const absent = await examine(join(here.path, "nowhere"));
-    expect(absent.wrong.data?.message).toContain("There is no data directory");
+    expect(absent.wrong.data?.message).toStartWith("Data directory ");
     const empty = await examine(here.path);
     expect(empty.wrong.database?.remedy).toContain("weir serve");
     const remote = await examine(here.path, { WEIR_DATABASE_URL: "http://127.0.0.1:1" });
@@ -155,8 +155,8 @@ describe("weir doctor", () => {
     const facts = join(here.path, "installation.json");
     const known = readFileSync(facts);
     rmSync(facts); // as before the first start of this version
-    expect((await examine(here.path)).wrong.key?.message).toContain("There is no secret key");
-    expect((await examine(here.path, env)).wrong.key?.message).toContain("secrets are sealed with");
+    expect((await examine(here.path)).wrong.key?.message).toContain("The master key is missing");
+    expect((await examine(here.path, env)).wrong.key?.message).toContain("secrets are encrypted with");
     writeFileSync(facts, known, { mode: 0o600 });
     expect((await examine(here.path, { WEIR_SECRET_KEY: key.trim() })).wrong).toEqual({});
     writeFileSync(file, key, { mode: 0o600 });
@@ -269,7 +269,7 @@ describe("weir doctor", () => {
     expect(await found()).toEqual({
       check: "backups",
       ok: false,
-      message: `The newest scheduled backup in ${join(app.dataFolder, "backups")} is of ${at}, and there is to be one every 2 hours (WEIR_BACKUP_EVERY).`,
+      message: `The latest scheduled backup in ${join(app.dataFolder, "backups")} was made at ${at}. One is due every 2 hours (WEIR_BACKUP_EVERY).`,
       remedy: expect.stringContaining("weir backup FILE"),
     });
     backup(1);
@@ -283,13 +283,11 @@ describe("weir doctor", () => {
     await write(ctx, (tx) =>
       record(tx, "backup.failed", { type: "organization", id: app.ids.organizationId }, {}),
     );
-    expect((await found()).message).toContain("and one failed at ");
+    expect((await found()).message).toContain("A backup failed at ");
     backup(0);
     expect((await found()).ok).toBe(true);
     rmSync(join(app.dataFolder, "backups"), { recursive: true });
-    expect((await found()).remedy).toBe(
-      "Look whether the folder backups in the data directory is there and can be read.",
-    );
+    expect((await found()).remedy).toBe("Check that backups/ in the data directory exists and is readable.");
   });
 
   test("tells of files that are not in the lake", async () => {
@@ -300,7 +298,7 @@ describe("weir doctor", () => {
     expect(Object.keys(wrong)).toEqual(["lake"]);
     const lake = join(here.path, "lake");
     expect(wrong.lake?.message).toBe(
-      `1 of 1 files of the lake are not in ${lake}, or have another size: ${file}.`,
+      `1 of 1 lake files are missing from ${lake} or have a different size: ${file}.`,
     );
     expect(wrong.lake?.remedy).not.toContain("delete");
     mkdirSync(join(here.path, "lake", file, ".."), { recursive: true });
@@ -338,12 +336,12 @@ describe("weir doctor of a database on a libSQL server and a lake in a bucket", 
     const told = new Map<string, string>(
       json.findings.map(({ check, message }: Finding) => [check, message]),
     );
-    expect(told.get("database")).toMatch(/^The libSQL server answers in \d+ ms\.$/);
+    expect(told.get("database")).toMatch(/^The libSQL server responds in \d+ ms\.$/);
     expect(told.get("time")).toContain("agrees with this machine's");
     expect(told.get("server")).toContain(`process ${process.pid}`);
     expect(told.get("shared")).toContain("s3://lake/weir");
-    expect(told.get("bucket")).toContain("is this installation's");
-    expect(told.get("lake")).toStartWith("All 1 files of the lake are in s3://lake/weir");
+    expect(told.get("bucket")).toContain("belongs to this installation");
+    expect(told.get("lake")).toStartWith("All 1 lake files are in s3://lake/weir");
     expect(Object.keys(await bucket.all("lake")).some((key) => key.includes("doctor"))).toBe(false);
 
     await bucket.remove("lake", `weir/${file}`);

@@ -107,7 +107,7 @@ describe("weir reset-password", () => {
       cookie = ada.cookie();
     }
     expect(await shell.reset(["Ada@example.com", "--password-stdin"], "a new long password\n")).toBe(0);
-    expect(shell.out.at(-1)).toContain("1 session and 1 access token ended");
+    expect(shell.out.at(-1)).toContain("Revoked 1 session and 1 access token");
 
     await using app = await startApp({ dataFolder: shell.data, owner: false });
     expect((await app.anonymous("GET", "/api/v1/users/me", undefined, { cookie })).status).toBe(401);
@@ -123,7 +123,7 @@ describe("weir reset-password", () => {
     const ada = browser(app.origin);
     await ada.signIn();
     expect(await shell.reset(["ada@example.com", "--password-stdin"], "a new long password\n")).toBe(0);
-    expect(shell.out.at(-1)).toContain("1 session and 1 access token ended");
+    expect(shell.out.at(-1)).toContain("Revoked 1 session and 1 access token");
     expect((await ada.call("GET", "/api/v1/users/me")).status).toBe(401);
     expect((await browser(app.origin).signIn("ada@example.com", "a new long password")).status).toBe(200);
     expect(await shell.reset(["nobody@example.com"])).toBe(1);
@@ -149,7 +149,7 @@ describe("weir reset-password", () => {
       return [status, body.code];
     };
     expect(await reset()).toBe(0);
-    expect(shell.out.at(-1)).toContain("The second factor stays on");
+    expect(shell.out.at(-1)).toContain("The second factor is still on");
     expect(await signIn()).toEqual([401, "second_factor_required"]);
     expect(await reset("--without-second-factor")).toBe(0);
     expect(shell.out.at(-1)).toBe("The second factor is off.");

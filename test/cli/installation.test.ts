@@ -277,7 +277,7 @@ describe("a data directory of a version that kept no such facts", () => {
 
     const { code, out } = await shell()(doctor, "--data", path);
     expect(code).toBe(1);
-    expect(out).toContain(`2 of 2 files of the lake are not in ${join(path, "lake")}`);
+    expect(out).toContain(`2 of 2 lake files are missing from ${join(path, "lake")}`);
     expect(out).toContain("If the lake is in a bucket, set WEIR_LAKE_URL.");
     expect(out).not.toMatch(/delete|lost/i);
     const refused = await shell()(backup, join(here.path, "x.weir"), "--data", path);
@@ -356,7 +356,7 @@ describe("weir config accept", () => {
     expect([code, err]).toEqual([1, expect.stringContaining("is not the one")]);
     expect(readFileSync(join(path, "installation.json"), "utf8")).toBe(before);
     const empty = join(here.path, "empty");
-    expect((await shell()(config, "accept", "--data", empty)).err).toContain("There is no database");
+    expect((await shell()(config, "accept", "--data", empty)).err).toContain("No database in");
     expect(existsSync(empty)).toBe(false);
   });
 });

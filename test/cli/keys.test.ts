@@ -198,7 +198,7 @@ describe("a change of the master key", () => {
       await traffic;
       expect([code, err]).toEqual([0, ""]);
       const next = keyIdOf(keyIn(app.dataFolder));
-      expect(out).toStartWith(`The master key is new (${next})`);
+      expect(out).toStartWith(`Master key rotated (${next})`);
       expect(statuses.filter((status) => status >= 300)).toEqual([]);
       await until(app.owner, "/api/v1/meta", () => app.app.secrets.formerKeyIds.length === 0);
       expect(app.app.secrets.keyId).toBe(next);
@@ -339,7 +339,7 @@ describe("with the key in the environment", () => {
 
   test.each([
     [{ WEIR_SECRET_KEY: random() }, "WEIR_SECRET_KEY_PREVIOUS"],
-    [{}, "There is no secret.key"],
+    [{}, "No secret.key in"],
     [{ WEIR_SECRET_KEY_PREVIOUS: random() }, "without WEIR_SECRET_KEY"],
   ])("weir keys rotate is refused with a sentence (%#)", async (env, words) => {
     const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));

@@ -62,7 +62,7 @@ describe("weir login with a token", () => {
     using shell = terminal();
     expect(await shell.whoami("--server", app.origin)).toBe(3);
     expect(await shell.logout("--server", app.origin)).toBe(3);
-    expect(shell.err).toEqual(Array(2).fill(`You are not signed in to ${app.origin}. Try: weir login`));
+    expect(shell.err).toEqual(Array(2).fill(`Not signed in to ${app.origin}. Run "weir login".`));
 
     const account = {
       server: app.origin,
@@ -159,7 +159,7 @@ describe("weir login with a token", () => {
     for (const text of ["{", "[]"]) {
       writeFileSync(path(shell.file, "..", "..", "credentials.json"), text);
       expect(await broken.whoami()).toBe(1);
-      expect(broken.err.at(-1)).toMatch(/credentials\.json .+ Delete it and sign in again\.$/);
+      expect(broken.err.at(-1)).toMatch(/credentials\.json.+ Delete it and sign in again\.$/);
     }
   });
 });
@@ -184,7 +184,7 @@ test("weir login by a code ends well when the person lets it in, and with 1 when
   using shell = good.shell;
   using refused = bad.shell;
   expect([good.code, bad.code]).toEqual([0, 1]);
-  expect(refused.err).toEqual(["You are not signed in: The person has turned the client away."]);
+  expect(refused.err).toEqual(["Sign-in failed: The person has turned the client away."]);
   expect(existsSync(refused.file)).toBe(false);
   expect(shell.last()).toMatchObject({ email: "ada@example.com", organizationSlug: "acme" });
 
@@ -193,7 +193,7 @@ test("weir login by a code ends well when the person lets it in, and with 1 when
   expect(session).toMatchObject({ clientType: "cli", terminal: "xterm", revokedAt: null });
   await app.owner("DELETE", `/api/v1/sessions/${session!.id}`);
   expect(await shell.whoami()).toBe(3);
-  expect(shell.err.at(-1)).toEndWith("Try: weir login");
+  expect(shell.err.at(-1)).toEndWith('Run "weir login".');
   expect(await shell.logout("--json")).toBe(0);
   expect(shell.last().sessionEnded).toBe(true);
 }, 120_000);
@@ -207,7 +207,7 @@ test("weir login waits no longer than the code is good, whatever becomes of the 
   });
   using shell = terminal({ server: `http://127.0.0.1:${server.port}` });
   expect(await shell.login([])).toBe(1);
-  expect(shell.err.at(-1)).toContain("has run out");
+  expect(shell.err.at(-1)).toContain("The code expired");
   await server.stop(true);
 });
 

@@ -57,19 +57,19 @@ describe("weir webhooks", () => {
     const again = await shell.run("webhooks", "replay", ids[0], ids[1]);
     expect(again).toMatchObject({
       code: 1,
-      out: "1 delivery is made once more.\n",
-      err: "1 of the dead letters is not there, or not dead any more.\n",
+      out: "1 dead letter replayed.\n",
+      err: "1 dead letter wasn't found, or already replayed.\n",
     });
     expect(await shell.run("webhooks", "replay", "--automation", hook.slug)).toMatchObject({
       code: 0,
-      out: "1 delivery is made once more.\n",
+      out: "1 dead letter replayed.\n",
       err: "",
     });
     await until(app.owner, LETTERS, (body) =>
       body.items.every((item: { status: string }) => item.status === "replayed"),
     );
     expect((await shell.run("webhooks", "replay", "--webhook", NOBODY)).out).toBe(
-      "0 deliveries are made once more.\n",
+      "0 dead letters replayed.\n",
     );
     expect((await shell.run("webhooks", "dead-letters", "--source", "sideways")).code).toBe(1);
   });
@@ -88,7 +88,7 @@ describe("weir events verify --server", () => {
       err: "",
     });
     expect((await shell.run("events", ...words)).out).toBe(
-      `${app.origin}: valid, ${body.checked} events checked\n`,
+      `${app.origin}: valid, ${body.checked} events verified\n`,
     );
 
     using file = new Database(join(app.dataFolder, "weir.db"));
@@ -124,7 +124,7 @@ describe("weir events verify", () => {
     const env = { XDG_CONFIG_HOME: home.path, WEIR_DATA: join(home.path, "none"), WEIR_SERVER: app.origin };
     expect(await shell(env)(events, "verify")).toMatchObject({
       code: 1,
-      err: expect.stringContaining("There is no database in"),
+      err: expect.stringContaining("No database in"),
     });
     openCredentials({ configFolder: join(home.path, "weir"), server: null, terminal: null }).keep(
       app.origin,
@@ -133,7 +133,7 @@ describe("weir events verify", () => {
     const { text } = await app.owner("GET", "/api/v1/events/verify");
     expect(await shell(env)(events, "verify", "--json")).toMatchObject({ code: 0, out: text, err: "" });
     const named = await shell(env)(events, "verify", "--data", env.WEIR_DATA);
-    expect(named).toMatchObject({ code: 1, err: expect.stringContaining("There is no database in") });
+    expect(named).toMatchObject({ code: 1, err: expect.stringContaining("No database in") });
   });
 });
 
@@ -190,7 +190,7 @@ describe("weir api", () => {
     expect(await shell.run("api", "GET", path)).toMatchObject({
       code: 1,
       out: "",
-      err: `GET ${path} was answered 404: There is no such action in this organization.\n`,
+      err: `GET ${path} returned 404: There is no such action in this organization.\n`,
     });
     expect((await shell.run("api", "GET", "/metrics")).out).toContain("# HELP ");
   });
@@ -230,7 +230,7 @@ describe("a table", () => {
     expect(long.out.split("\n").map((line) => line.length)).toEqual([126, 126, 1006, 0]);
     for (const n of [1, 2]) await makeAction(app.owner, { name: `More ${n}` });
     const { err } = await shell.sit({ width: 100 }, "actions", "list", "--limit", "2");
-    expect(err).toBe("2 of 3; go on with --offset 2.\n");
+    expect(err).toBe("Showing 1–2 of 3. Next page: --offset 2\n");
     const last = await shell.sit({ width: 100 }, "actions", "list", "--offset", "2");
     expect(last.err).toBe("");
   });

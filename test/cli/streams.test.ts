@@ -70,7 +70,7 @@ describe("what follows a run", () => {
 
     await first[Symbol.asyncDispose]();
     await waiting.until(() =>
-      [waiting, flow, logs].every(({ state }) => state.told.some((text) => text.endsWith("Trying again …"))),
+      [waiting, flow, logs].every(({ state }) => state.told.some((text) => text.endsWith("Retrying…"))),
     );
     await using second = await house.next();
     const api = { owner: second.owner };
@@ -107,7 +107,7 @@ describe("what follows a run", () => {
     await makeAction(app.owner, { kind: "dlt_extract", name: "Load", connectionId, definition });
     const shown = await shell.run("actions", "run", "load", "--follow");
     expect(shown.code).toBe(0);
-    expect(shown.out).toMatch(/^\d{4}-\S+Z {2}info {3}.+\n(.+\n)*The run \S+ has completed in [\d.]+ s\.\n/);
+    expect(shown.out).toMatch(/^\d{4}-\S+Z {2}info {3}.+\n(.+\n)*Run \S+ completed in [\d.]+ s\.\n/);
     const lines = (await shell.run("actions", "run", "load", "--follow", "--json")).out
       .trimEnd()
       .split("\n")
@@ -135,15 +135,15 @@ describe("what follows a run", () => {
     const { runs } = (await app.owner("GET", RUNS)).body;
     for (const { id } of runs) await app.owner("POST", `${RUNS}/${id}/cancel`);
     expect(await waiting.ended).toMatchObject({ code: 1, out: "" });
-    expect((await waiting.ended).err).toMatch(/^The run \S+ was cancelled\.\n$/);
+    expect((await waiting.ended).err).toMatch(/^Run \S+ was cancelled\.\n$/);
     expect((await flow.ended).code).toBe(1);
-    expect((await flow.ended).err).toMatch(/^The automation run \S+ (was cancelled\.|failed: .+)\n$/);
+    expect((await flow.ended).err).toMatch(/^Automation run \S+ (was cancelled\.|failed: .+)\n$/);
   });
 
   test("shows how far a run is on one line, without what a terminal would obey", () => {
     const progress = { phase: "load", message: "two\u001b[2J\nlines", current: 5, total: 10, unit: "rows" };
     expect(progressText("Running", { ...progress, percent: 50 })).toBe(
-      "Running  [##########----------] 50 %  load  5 of 10 rows  two[2J lines",
+      "Running  [##########----------] 50%  load  5 of 10 rows  two[2J lines",
     );
     expect(progressText("Running", { phase: null, percent: null, current: 7, unit: null })).toBe(
       "Running  7",
@@ -173,7 +173,7 @@ describe("weir events tail", () => {
     await tail.until(() => tail.lines.length === 3 && blind.lines.length === 1);
 
     await first[Symbol.asyncDispose]();
-    await tail.until(() => tail.state.told.some((text) => text.endsWith("Trying again …")));
+    await tail.until(() => tail.state.told.some((text) => text.endsWith("Retrying…")));
     await using second = await house.next();
     const owner: typeof second.owner = (method, path, body) =>
       second.anonymous(method, path, body, { authorization: `Bearer ${first.token}` });

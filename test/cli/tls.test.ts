@@ -74,15 +74,19 @@ describe("a server with a certificate", () => {
     [
       "that is not there",
       { cert: "nowhere.pem", key: "key.pem" },
-      "WEIR_TLS_CERT: .*nowhere.pem can't be read",
+      "WEIR_TLS_CERT: .*couldn't read .*nowhere.pem",
     ],
-    ["that is none", { cert: "text.pem", key: "key.pem" }, "WEIR_TLS_CERT: .*text.pem holds no certificate"],
+    [
+      "that is none",
+      { cert: "text.pem", key: "key.pem" },
+      "WEIR_TLS_CERT: .*text.pem contains no certificate",
+    ],
     [
       "whose key is none",
       { cert: "cert.pem", key: "text.pem" },
-      "WEIR_TLS_KEY: .*text.pem holds no private key",
+      "WEIR_TLS_KEY: .*text.pem contains no unencrypted private key",
     ],
-    ["with another's key", { cert: "cert.pem", key: "other.pem" }, "is not that of the certificate"],
+    ["with another's key", { cert: "cert.pem", key: "other.pem" }, "doesn't match the certificate"],
   ] as [string, { cert: string; key?: string }, string][]) {
     test(`does not start with one ${what}, and says so`, async () => {
       const child = Bun.spawn(
@@ -110,7 +114,7 @@ describe("a server with a certificate", () => {
     expect(json.findings).toContainEqual({
       check: "tls",
       ok: true,
-      message: expect.stringContaining("good until 2126"),
+      message: expect.stringContaining("valid until 2126"),
       remedy: null,
     });
   });

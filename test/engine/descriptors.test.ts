@@ -58,7 +58,7 @@ test("where no descriptor is left connections are refused, and runs go on and re
     isRefused = socket === null;
     expect(sockets.length).toBeLessThan(2_000);
   }
-  expect(server.log.join("")).toContain("no file descriptor is left");
+  expect(server.log.join("")).toContain("out of file descriptors");
   expect(await begun.end()).toBe(201);
   for (const end = performance.now() + 20_000; receiver.got.length === 0 && performance.now() < end; )
     await Bun.sleep(20);

@@ -187,7 +187,7 @@ describe("an older copy that was put back", () => {
       writeFileSync(file, text);
       const { code, err } = await verify(weirs.dataFolder, "--against", file);
       expect(code).toBe(1);
-      expect(err).toContain("holds no seals");
+      expect(err).toContain("contains no seals");
     },
     30_000,
   );

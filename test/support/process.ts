@@ -122,7 +122,7 @@ async function addressIn(log: ReadableStream<Uint8Array>, kept: string[]): Promi
   const reading = (async () => {
     for await (const chunk of log) {
       kept.push(Buffer.from(chunk).toString("utf8"));
-      const [, address] = /listens on (https?:[^\s"]+)/.exec(kept.join("")) ?? [];
+      const [, address] = /listening on (https?:[^\s"]+)/.exec(kept.join("")) ?? [];
       if (address) found.resolve(address);
     }
     found.reject(new Error(`The server ended before it listened: ${kept.join("")}`));

@@ -55,12 +55,12 @@ export async function carryOutPlan(
     } else if (step.operation === "delete") {
       const { noun, id, key } = step.there;
       await requests.remove(noun, id, key);
-      lasting.push(`${what} is deleted`);
+      lasting.push(`${what} was deleted`);
     } else {
       const { there, wanted } = step;
       const id = await requests.change(there.noun, there.id, there.body, wanted.body);
       const sent = unseenIn(wanted.body);
-      if (sent.length > 0) lasting.push(`${sent.join(", ")} of ${what} may be new`);
+      if (sent.length > 0) lasting.push(`${sent.join(", ")} of ${what} may have been replaced`);
       if (step.operation === "change") undos.push(undoOf(what, step, id));
     }
   }
@@ -94,14 +94,14 @@ async function takeBack(undos: readonly Undo[], lasting: readonly string[]): Pro
       await take();
       taken++;
     } catch (error) {
-      left.push(`${what} stays as it is now (${error instanceof Error ? error.message : String(error)})`);
+      left.push(`${what} keeps its changes (${error instanceof Error ? error.message : String(error)})`);
     }
   }
   const done =
     taken > 0
-      ? `What was done before was taken back (${taken}).`
+      ? `Earlier changes were rolled back (${taken}).`
       : left.length === 0
         ? "Nothing was changed."
         : "";
-  return [done, ...left.map((one) => `Not taken back: ${one}.`)].filter(Boolean).join(" ");
+  return [done, ...left.map((one) => `Could not roll back: ${one}.`)].filter(Boolean).join(" ");
 }

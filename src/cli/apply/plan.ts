@@ -1,5 +1,6 @@
 import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { MASK } from "../../base/mask.ts";
+import { capitalized } from "../../base/plural.ts";
 import { HTTP_PROVIDER } from "../../providers/http-template/http-template.ts";
 import { KINDS, kindOf, UNSEEN } from "./kinds.ts";
 import { type Files, isUnseen, type Wanted } from "./read.ts";
@@ -36,7 +37,7 @@ export function makePlan(files: Files, state: State, isPruned: boolean): Plan {
     (state.find(noun, key) !== null && !gone.some((one) => one.noun === noun && one.key === key));
   for (const wanted of inOrder(files.wanted)) {
     for (const { noun, key } of referencesOf(wanted))
-      if (!isThere(noun, key)) plan.faults.push(`${wanted.at}: There is no ${noun} ${key}.`);
+      if (!isThere(noun, key)) plan.faults.push(`${wanted.at}: ${capitalized(noun)} ${key} not found.`);
     const there = state.find(wanted.noun, wanted.key);
     if (there === null) planCreation(wanted, state, plan);
     else planChange(wanted, there, plan);
@@ -60,12 +61,12 @@ function planCreation(given: Wanted, state: State, plan: Plan): void {
     ) {
       const { [String(name)]: _, ...rest } = credentials;
       wanted = { ...wanted, body: { ...wanted.body, credentials: rest } };
-      plan.notes.push(`${variable} is not set: ${what} is left out.`);
-    } else plan.faults.push(`${wanted.at}: ${variable} is not set; ${what} comes from it.`);
+      plan.notes.push(`${variable} isn't set. ${what} is omitted.`);
+    } else plan.faults.push(`${wanted.at}: ${variable} isn't set. It is required for ${what}.`);
   }
   if (wanted.noun === "connection" && wanted.body.provider === HTTP_PROVIDER && wanted.body.template === null)
     plan.faults.push(
-      `${wanted.at}: The connection ${wanted.key} is of the provider ${HTTP_PROVIDER}, and names no template; where a bundle made it, install that bundle first.`,
+      `${wanted.at}: Connection ${wanted.key} uses the provider ${HTTP_PROVIDER} and needs a template. If a bundle created it, install that bundle first.`,
     );
   plan.steps.push({ operation: "create", wanted, there: null, changes: [] });
 }
@@ -83,11 +84,11 @@ function planChange(wanted: Wanted, there: There, plan: Plan): void {
     if (field === "default" && to === false) continue; // another takes it, or none
     if (isFixed) {
       plan.faults.push(
-        `${wanted.at}: ${field} of ${name} can't be changed from ${shortText(from)} to ${shortText(to)}; delete it, or choose another ${kind.key}.`,
+        `${wanted.at}: Can't change ${field} of ${name} from ${shortText(from)} to ${shortText(to)}. Delete it first, or use another ${kind.key}.`,
       );
     }
     if (field === "status" && wanted.noun === "template" && !isStep(from, to))
-      plan.faults.push(`${wanted.at}: The template ${wanted.key} is ${from}, and can't become ${to}.`);
+      plan.faults.push(`${wanted.at}: Can't change template ${wanted.key} from ${from} to ${to}.`);
     changes.push(...differences(from, to, [field], filled.given));
   }
   const sent = unseenIn(filled.body);
@@ -116,8 +117,8 @@ function withKept(wanted: Wanted, there: There, plan: Plan): Wanted {
   for (const { variable, path } of wanted.unset) {
     const isKnown = isUnseen(path) ? there.hasUnseen : typeof valueAt(there.body, path) === "string";
     const field = path.join(".");
-    if (isKnown) plan.notes.push(`${variable} is not set: ${field} of ${noun} ${key} stays as it is.`);
-    else plan.faults.push(`${at}: ${variable} is not set, and ${noun} ${key} has no ${field} yet.`);
+    if (isKnown) plan.notes.push(`${variable} isn't set. ${field} of ${noun} ${key} is unchanged.`);
+    else plan.faults.push(`${at}: ${variable} isn't set, and ${noun} ${key} has no ${field} yet.`);
   }
   const body = mapTexts(wanted.body, (text, path) =>
     isUnset(path) ? (isUnseen(path) ? null : (valueAt(there.body, path) ?? text)) : text,

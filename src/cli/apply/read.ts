@@ -46,7 +46,7 @@ export async function readFiles(host: Host, path: string): Promise<Files> {
   const seen = new Map<string, string>();
   for (const { noun, key, at } of files.wanted) {
     const other = seen.get(`${noun}:${key}`);
-    if (other !== undefined) files.faults.push(`${at}: ${noun} ${key} stands in ${other} too.`);
+    if (other !== undefined) files.faults.push(`${at}: Duplicate ${noun} ${key}, also defined in ${other}.`);
     seen.set(`${noun}:${key}`, at);
   }
   return files;
@@ -57,15 +57,15 @@ function sourcesAt(path: string): Source[] {
     if (!existsSync(path) || !statSync(path).isDirectory())
       return [{ name: path, text: readFileSync(path, "utf8") }];
     const names = readdirSync(path).filter((name) => /\.ya?ml$/.test(name));
-    if (names.length === 0) throw new ConfigError(`There are no .yaml files in ${path}.`);
+    if (names.length === 0) throw new ConfigError(`No .yaml files in ${path}.`);
     return names.sort().map((name) => ({
       name: join(path, name),
       text: readFileSync(join(path, name), "utf8"),
     }));
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "it is no file";
-    throw new ConfigError(`${path} can't be read (${code}).`, { cause });
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
+    throw new ConfigError(`Couldn't read ${path} (${code}).`, { cause });
   }
 }
 
@@ -83,17 +83,14 @@ async function readSource(source: Source, files: Files, env: NonNullable<Host["e
   const fault = (path: Path, message: string) => {
     files.faults.push(`${at(lineOf(document, lines, path))}: ${message}`);
   };
-  if (!isObject(root)) return fault([], "A file holds sections, such as connections: and actions:.");
-  if (root.weir !== FORMAT) fault(["weir"], `The file should begin with weir: ${FORMAT}.`);
+  if (!isObject(root)) return fault([], "A file must contain sections, such as connections: and actions:.");
+  if (root.weir !== FORMAT) fault(["weir"], `The file must start with weir: ${FORMAT}.`);
   for (const [section, things] of Object.entries(root)) {
     if (section === "weir") continue;
     const kind = KINDS.find((one) => one.section === section);
     if (!kind)
-      fault(
-        [section],
-        `There is no section ${section}; there are ${KINDS.map((one) => one.section).join(", ")}.`,
-      );
-    else if (!Array.isArray(things ?? [])) fault([section], `${section} is a list.`);
+      fault([section], `Unknown section ${section}. Use ${KINDS.map((one) => one.section).join(", ")}.`);
+    else if (!Array.isArray(things ?? [])) fault([section], `${section} must be a list.`);
     else {
       files.nouns.add(kind.noun);
       for (const [index, thing] of ((things ?? []) as Json[]).entries()) {
@@ -131,9 +128,9 @@ function rangeIn(item: unknown): { key: unknown; start: number | undefined } {
 }
 
 const SHAPES = {
-  text: { fits: (value: Json) => typeof value === "string", says: "a text" },
+  text: { fits: (value: Json) => typeof value === "string", says: "a string" },
   flag: { fits: (value: Json) => typeof value === "boolean", says: "true or false" },
-  object: { fits: (value: Json) => isObject(value), says: "fields with values" },
+  object: { fits: (value: Json) => isObject(value), says: "an object" },
   list: { fits: (value: Json) => Array.isArray(value), says: "a list" },
 } as const;
 
@@ -144,7 +141,7 @@ function wantedOf(
   env: NonNullable<Host["env"]>,
 ): Omit<Wanted, "at"> | null {
   if (!isObject(thing)) {
-    fault([], `${aNoun(kind)} has fields, such as ${kind.key}.`);
+    fault([], `${aNoun(kind)} must be an object with fields such as ${kind.key}.`);
     return null;
   }
   const { [kind.key]: key, ...body } = thing;
@@ -153,17 +150,17 @@ function wantedOf(
     isWhole = false;
     fault(path, message);
   };
-  if (typeof key !== "string" || key === "") tell([kind.key], `${aNoun(kind)} needs its ${kind.key}.`);
+  if (typeof key !== "string" || key === "") tell([kind.key], `${aNoun(kind)} requires ${kind.key}.`);
   for (const [name, value] of Object.entries(body)) {
     const field = kind.fields[name];
     if (!field)
-      tell([name], `${aNoun(kind)} has no field ${name}; it has ${Object.keys(kind.fields).join(", ")}.`);
+      tell([name], `Unknown field ${name} of ${kind.noun}. Use ${Object.keys(kind.fields).join(", ")}.`);
     else if (value !== null && !SHAPES[field.type].fits(value))
-      tell([name], `${name} of ${kind.noun} ${key} takes ${SHAPES[field.type].says}.`);
+      tell([name], `${name} of ${kind.noun} ${key} must be ${SHAPES[field.type].says}.`);
   }
   for (const [name, { fallback }] of Object.entries(kind.fields))
     if (fallback === undefined && (body[name] ?? null) === null)
-      tell([name], `${aNoun(kind)} needs the field ${name}.`);
+      tell([name], `${aNoun(kind)} requires the field ${name}.`);
   tellProof(kind, body, tell);
   for (const name of ["endpoints", "tools"]) tellItems(kind, body, name, tell);
   if (!isWhole) return null;
@@ -173,13 +170,13 @@ function wantedOf(
     const found = placeholderIn(text);
     if (found === null || "noun" in found) {
       if (kind.noun === "connection" && found === null && /(^|[^$])\$\{[A-Za-z_]\w*\}/.test(text))
-        tell(path, `A placeholder stands for a whole value: put all of ${path.join(".")} into one variable.`);
+        tell(path, `A variable must be the whole value. Put all of ${path.join(".")} in one variable.`);
       return text;
     }
     if ("unknown" in found) {
       tell(
         path,
-        `\${${found.unknown}} names no variable and no reference; a text that is meant so begins with $$.`,
+        `\${${found.unknown}} is not a valid variable or reference. Write $$ for a literal dollar sign.`,
       );
       return text;
     }
@@ -199,7 +196,7 @@ function tellProof(kind: Kind, body: JsonObject, tell: (path: Path, message: str
     kind.noun === "automation" && isObject(body.config ?? null) ? (body.config as JsonObject) : {};
   const field = proofFieldOf(auth);
   if (field !== null && isObject(auth) && field in auth)
-    tell(["config", "auth", field], `Give the ${field} as the automation's secret, beside config.`);
+    tell(["config", "auth", field], `Put the ${field} in the automation's secret field, next to config.`);
 }
 
 function tellItems(
@@ -212,11 +209,11 @@ function tellItems(
   const items = body[field];
   if (kind.noun !== "api" || known === null || !Array.isArray(items)) return;
   for (const [index, item] of items.entries()) {
-    if (!isObject(item)) tell([field, index], `Each of ${field} has fields, such as name.`);
+    if (!isObject(item)) tell([field, index], `Items of ${field} must be objects with fields such as name.`);
     else
       for (const name of Object.keys(item))
         if (!known.includes(name))
-          tell([field, index, name], `There is no field ${name} in ${field}; there are ${known.join(", ")}.`);
+          tell([field, index, name], `Unknown field ${name} in ${field}. Use ${known.join(", ")}.`);
   }
 }
 

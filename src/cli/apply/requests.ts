@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { capitalized } from "../../base/plural.ts";
 import { proofFieldOf } from "../../base/sender-proof.ts";
 import type { Api } from "../verbs.ts";
 import type { Wanted } from "./read.ts";
@@ -27,7 +28,7 @@ export function openRequests(api: Api, things: readonly There[]) {
   const ids = new Map(things.map(({ noun, key, id }) => [`${noun}:${key}`, id]));
   const idOf = (noun: Noun, key: string): string => {
     const id = ids.get(`${noun}:${key}`);
-    if (id === undefined) throw new AppError("not_found", `There is no ${noun} ${key}.`);
+    if (id === undefined) throw new AppError("not_found", `${capitalized(noun)} ${key} not found.`);
     return id;
   };
   const raw = (value: Json | undefined): Json => decoded(value ?? null, idOf);

@@ -6,8 +6,7 @@ import { isSecretText, mapTexts, ordered, variableName } from "./text.ts";
 /** The version of these files. */
 export const FORMAT = 1;
 
-const ABOUT =
-  "# The configuration of a Weir, as `weir export` writes it; `weir apply -f` brings a server to it.\n";
+const ABOUT = "# Weir configuration, written by `weir export`. Apply it with `weir apply -f`.\n";
 
 /** A state as files hold it: by section, without ids and secrets. */
 export function sectionsOf(state: State): Record<string, JsonObject[]> {

@@ -25,11 +25,8 @@ const PATIENCE_MS = 120_000;
 export async function askAgent({ client, clock, model }: Show, scene: Scene): Promise<void> {
   scene.facts({ model });
   if (model === null) {
-    scene.tell(
-      "model",
-      "none is configured; with WEIR_LLM_BASE_URL and WEIR_LLM_MODEL, or ANTHROPIC_API_KEY,",
-    );
-    scene.tell("", "an agent answers a question from the shop's data here.");
+    scene.tell("model", "none configured. Set WEIR_LLM_BASE_URL and WEIR_LLM_MODEL, or ANTHROPIC_API_KEY,");
+    scene.tell("", "to have an agent answer a question about the shop's data.");
     return;
   }
   const { specs } = await client.get<Static<typeof AgentSpecPage>>("/api/v1/agents/specs?limit=100");
@@ -49,8 +46,8 @@ export async function askAgent({ client, clock, model }: Show, scene: Scene): Pr
   let run = await client.post<Static<typeof Run>>(`/api/v1/actions/${action.id}/run`);
   const until = clock.monotonic() + PATIENCE_MS;
   while (run.completedAt === null) {
-    expect(clock.monotonic() < until, "The agent did not answer in two minutes.");
-    scene.wait(`The agent is at work: ${run.displayStatus}`);
+    expect(clock.monotonic() < until, "The agent didn't answer within 2 minutes.");
+    scene.wait(`Agent: ${run.displayStatus}`);
     await clock.sleep(POLL_MS);
     run = await client.get<Static<typeof Run>>(`/api/v1/action-runs/${run.id}`);
   }
@@ -64,7 +61,7 @@ export async function askAgent({ client, clock, model }: Show, scene: Scene): Pr
       .replaceAll(/\s+/g, " ")
       .slice(0, 300),
   );
-  scene.tell("by", `${counted(calls, "call")} of its tools, run ${run.id}`);
+  scene.tell("by", `${counted(calls, "tool call")}, run ${run.id}`);
   scene.facts({ question: QUESTION, answer: result.text ?? null, toolCalls: calls, runId: run.id });
   expect(run.status === "completed", `The agent failed: ${String(run.error?.message ?? run.status)}`);
 }

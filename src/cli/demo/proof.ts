@@ -36,15 +36,15 @@ export async function showResult({ client }: Show, scene: Scene, truth: Truth): 
   const newest = rows[0];
   expect(
     Number(counts.rows[0]?.orders) === truth.orders,
-    `The lake has ${counts.rows[0]?.orders} orders, and the files ${truth.orders}.`,
+    `The lake has ${counts.rows[0]?.orders} orders, but the files have ${truth.orders}.`,
   );
   expect(
     Number(counts.rows[0]?.days) === truth.days,
-    `The lake has ${counts.rows[0]?.days} days, and the files ${truth.days}.`,
+    `The lake has ${counts.rows[0]?.days} days, but the files have ${truth.days}.`,
   );
   expect(
     String(newest?.day).startsWith(truth.newestDay) && Number(newest?.revenue) === truth.newestRevenue,
-    `The newest day is ${newest?.day} with ${newest?.revenue}; by the files it is ${truth.newestDay} with ${money(truth.newestRevenue)}.`,
+    `The latest day is ${newest?.day} with ${newest?.revenue}; in the files it is ${truth.newestDay} with ${money(truth.newestRevenue)}.`,
   );
 }
 
@@ -69,35 +69,32 @@ export async function forge(
   const detail = (reply.body as { detail?: string }).detail ?? "";
   scene.tell("answer", `${reply.status} ${detail}`);
   scene.facts({ status: reply.status, detail });
-  expect(reply.status === 401, `The forged webhook was answered ${reply.status}.`);
+  expect(reply.status === 401, `The forged webhook returned ${reply.status}.`);
   expect(
     (await deliveries()).items.length === before && receiver.take().length === 0,
-    "The forged webhook left something behind.",
+    "The forged webhook was stored or started a run.",
   );
-  scene.tell("", "Nothing was stored, nothing ran.");
+  scene.tell("", "Nothing was stored, and nothing ran.");
 }
 
 /** Shows the board that the run left, with where it lies. */
 export async function showBoard(show: Show, scene: Scene, { steps }: Ended): Promise<string> {
   const { client, origin } = show;
   const { artifactId, warnings = null } = steps.board?.result ?? {};
-  expect(typeof artifactId === "string", "The run left no flashboard.");
+  expect(typeof artifactId === "string", "The run created no dashboard.");
   const { title, content } = await client.get<Static<typeof Artifact>>(`/api/v1/artifacts/${artifactId}`);
   const board = content as unknown as {
     data: { panels: { title: string; rows: unknown[]; svg: string | null }[] };
   };
   for (const { title: name, rows, svg } of board.data.panels) {
-    scene.tell(
-      "panel",
-      `${name}: ${counted(rows.length, "row")}${svg === null ? ", as a table" : ", drawn"}`,
-    );
+    scene.tell("panel", `${name}: ${counted(rows.length, "row")}${svg === null ? ", table" : ", chart"}`);
   }
   const url = `${origin}/artifacts/${artifactId}`;
   scene.tell("open", url);
   scene.facts({ artifactId, title, panels: board.data.panels.map((panel) => panel.title), warnings, url });
   expect(
     board.data.panels.some(({ svg }) => svg !== null) && JSON.stringify(warnings) === "[]",
-    "The flashboard has nothing to show.",
+    "The dashboard has no chart.",
   );
   return artifactId;
 }
@@ -105,10 +102,10 @@ export async function showBoard(show: Show, scene: Scene, { steps }: Ended): Pro
 /** Shows what the run asked a person, and how that ended. */
 export async function showApproval(show: Show, scene: Scene, { approvalId, steps }: Ended): Promise<void> {
   const { client, origin } = show;
-  expect(approvalId !== null, "The busy day asked nobody.");
+  expect(approvalId !== null, "The busy day opened no approval.");
   const decision = await client.get<Static<typeof Decision>>(`/api/v1/decisions/${approvalId}`);
   scene.tell("asked", decision.title);
-  scene.tell("decided", `${decision.decisionValue}, by the owner; the run held no worker meanwhile`);
+  scene.tell("decided", `${decision.decisionValue}, by the owner; the run held no worker while it waited`);
   scene.tell("open", `${origin}/approvals`);
   scene.facts({
     approvalId,
@@ -147,17 +144,17 @@ export async function showAuditLog(
   const { valid, checked } = await client.get<Static<typeof Verification>>("/api/v1/events/verify");
   scene.tell(
     "chain",
-    `${counted(checked, "event")} of this workspace checked, ${valid ? "valid" : "broken"}`,
+    `${counted(checked, "event")} of this workspace verified, ${valid ? "valid" : "not valid"}`,
   );
   scene.facts({ correlationId, events: items.map(({ type }) => type), valid, checked });
   const types = items.map(({ type }) => type);
-  expect(valid, "The audit trail is broken.");
+  expect(valid, "The audit log is not valid.");
   expect(
     types.includes("automation.triggered") && types.includes("automation.completed"),
-    "The trail does not tell of the automation.",
+    "The audit log has no events of the automation.",
   );
   expect(
     types.filter((type) => type === "action.completed").length === completed,
-    `The trail does not tell of the ${completed} steps that were completed.`,
+    `The audit log doesn't have events of the ${completed} completed steps.`,
   );
 }

@@ -57,17 +57,14 @@ export async function openBundle({ client, receiver }: Show, scene: Scene): Prom
   const batch = Math.max(1, ...batches);
   scene.tell(
     "bundle",
-    earlier ? `${BUNDLE}, installed last time` : `${BUNDLE}, version ${made.version}, just installed`,
+    earlier ? `${BUNDLE}, already installed` : `${BUNDLE}, version ${made.version}, installed`,
   );
   scene.tell(
     "connection",
-    `Shop files, provider local_files, ${verified.status}${earlier ? ", from last time" : ""}`,
+    `Shop files, provider local_files, ${verified.status}${earlier ? ", already created" : ""}`,
   );
   const names = files.map(({ name, size }) => `${name} (${sizeOf(size)})`);
-  scene.tell(
-    "files",
-    names.length > 4 ? `${names.length}, the newest one ${ordersName(batch)}` : names.join(", "),
-  );
+  scene.tell("files", names.length > 4 ? `${names.length}, latest ${ordersName(batch)}` : names.join(", "));
   scene.facts({
     bundle: BUNDLE,
     connectionId: id,
@@ -104,7 +101,7 @@ async function installBundle(client: Client, receiver: Receiver): Promise<Made> 
 /** What an earlier install made: the automation's first step names the connection. */
 function madeBy({ id, config }: Static<typeof Automation>): Made {
   const [first] = stepsIn(config);
-  expect(typeof first?.connectionId === "string", "The automation Shop exported is not the demo's.");
+  expect(typeof first?.connectionId === "string", "The automation Shop exported wasn't created by the demo.");
   return { automationId: id, connectionId: first.connectionId, version: null };
 }
 
@@ -132,7 +129,7 @@ export async function openWebhook(
   const steps = stepsIn(installed.config).map((step) => sentTo(step, receiver.origin));
   const automation = await client.patch<Static<typeof Automation>>(at, { config: { secret, steps } });
   const url = automation.webhookUrl ?? "";
-  expect(url !== "" && automation.status === "active", "The automation is not ready for webhooks.");
+  expect(url !== "" && automation.status === "active", "The automation isn't ready for webhooks.");
   scene.tell("webhook", url);
   scene.tell("steps", "extract → transform → board, and check → route ─ big ──→ approve → alert");
   scene.tell("", "                                                     └ quiet → report");
@@ -160,7 +157,7 @@ export async function addOrders(
   const { inserted, updated } = newsOf(batch);
   scene.tell(
     "uploaded",
-    `${file.name} (${sizeOf(size)}): ${counted(inserted, "new order")}, ${updated} older ones that were given back`,
+    `${file.name} (${sizeOf(size)}): ${counted(inserted, "new order")}, ${updated} updated orders (returns)`,
   );
   scene.facts({ file: file.name, inserted, updated });
 }

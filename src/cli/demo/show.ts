@@ -21,10 +21,10 @@ export interface DemoResult {
 /** The main job before everybody's eyes. Throws `StepFailed` where something is not as it should be. */
 export async function playShow(show: Show): Promise<DemoResult> {
   const { stage } = show;
-  const before = await stage.act("bundle", "The quick-start bundle brings a shop with it", (scene) =>
+  const before = await stage.act("bundle", "Install the quick-start bundle", (scene) =>
     openBundle(show, scene),
   );
-  const endpoint = await stage.act("automation", "An automation waits for a signed webhook", (scene) =>
+  const endpoint = await stage.act("automation", "Activate an automation with a signed webhook", (scene) =>
     openWebhook(show, scene, before),
   );
 
@@ -38,35 +38,35 @@ export async function playShow(show: Show): Promise<DemoResult> {
     isNews: !before.isKnown,
   });
   if (first.approvalId !== null) {
-    await stage.act("approval", "A busy day is told of only when a person agrees", (scene) =>
+    await stage.act("approval", "Ask a person before sending the busy-day alert", (scene) =>
       showApproval(show, scene, first),
     );
   }
-  await stage.act("result", "SQL over what is in the lake now", (scene) =>
+  await stage.act("result", "Query the lake with SQL", (scene) =>
     showResult(show, scene, truthOf(before.batch)),
   );
-  await stage.act("forged", "Somebody sends a webhook with a wrong signature", (scene) =>
+  await stage.act("forged", "Reject a webhook with a wrong signature", (scene) =>
     forge(show, scene, endpoint),
   );
 
   const batch = before.batch + 1;
-  await stage.act("arrival", "A day later there are new orders", (scene) =>
+  await stage.act("arrival", "New orders arrive a day later", (scene) =>
     addOrders(show, scene, before.connectionId, batch),
   );
   const last = await webhook(show, endpoint, {
     step: "webhook-again",
-    title: "The same webhook again: only what is new is loaded",
+    title: "Same webhook again: only new rows are loaded",
     batch,
     isNews: true,
   });
-  await stage.act("result-again", "The same SQL again", (scene) => showResult(show, scene, truthOf(batch)));
-  const artifactId = await stage.act(
-    "flashboard",
-    "The run left a dashboard of what is in the lake",
-    (scene) => showBoard(show, scene, last),
+  await stage.act("result-again", "Run the same query again", (scene) =>
+    showResult(show, scene, truthOf(batch)),
   );
-  await stage.act("agent", "An agent is asked about the shop", (scene) => askAgent(show, scene));
-  await stage.act("audit", "Every step is in the audit trail, under one correlation id", (scene) =>
+  const artifactId = await stage.act("flashboard", "Open the dashboard that the run created", (scene) =>
+    showBoard(show, scene, last),
+  );
+  await stage.act("agent", "Ask an agent about the shop", (scene) => askAgent(show, scene));
+  await stage.act("audit", "Every step is in the audit log, under one correlation ID", (scene) =>
     showAuditLog(show, scene, last),
   );
   return {
@@ -103,25 +103,25 @@ async function webhook(
     for (const key of ["extract", "transform", "board", "check", "route", route]) {
       expect(
         ended.steps[key]?.status === "completed",
-        `The step ${key} is ${ended.steps[key]?.status}: ${ended.steps[key]?.error ?? "no error"}`,
+        `Step ${key} is ${ended.steps[key]?.status}: ${ended.steps[key]?.error ?? "no error"}`,
       );
     }
-    expect(ended.steps[skipped]?.status === "skipped", `The step ${skipped} should have been skipped.`);
+    expect(ended.steps[skipped]?.status === "skipped", `Step ${skipped} should have been skipped.`);
     expect(
       loaded.inserted === truth.orders - before,
-      `${loaded.inserted} orders were added, ${truth.orders - before} should have been.`,
+      `${loaded.inserted} orders were added, expected ${truth.orders - before}.`,
     );
     if (isNews)
       expect(
         loaded.updated === newsOf(batch).updated,
-        `${loaded.updated} orders were changed, ${newsOf(batch).updated} should have been.`,
+        `${loaded.updated} orders were updated, expected ${newsOf(batch).updated}.`,
       );
     expect(loaded.mode === (before === 0 ? "initial" : "incremental"), `The extract was ${loaded.mode}.`);
     const rows = loaded.inserted + loaded.updated;
     const how =
       before === 0
-        ? "everything, since it is the first load"
-        : `incremental: ${counted(rows, "new row")}, ${count(before)} known`;
+        ? "all rows (first load)"
+        : `incremental: ${counted(rows, "new row")}, ${count(before)} already loaded`;
     scene.tell("read", how);
     scene.facts({
       mode: loaded.mode,

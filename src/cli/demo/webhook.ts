@@ -55,7 +55,7 @@ export async function sendAndWait(desk: Desk, delivery: Delivery): Promise<Ended
   scene.facts({ status: reply.status, automationRunId, correlationId });
   expect(
     reply.status === 200 || reply.status === 202,
-    `The webhook was answered ${reply.status}: ${JSON.stringify(reply.body)}`,
+    `The webhook returned ${reply.status}: ${JSON.stringify(reply.body)}`,
   );
   await untilOver(desk, automationRunId);
   return { automationRunId, correlationId, steps: await stepsOf(client, automationRunId), approvalId };
@@ -95,7 +95,7 @@ async function untilOver({ client, clock, scene }: Desk, automationRunId: string
   for (;;) {
     const run = await client.get<Static<typeof AutomationRun>>(`/api/v1/automation-runs/${automationRunId}`);
     if (run.completedAt !== null) return;
-    expect(clock.monotonic() < until, "The automation run did not end.");
+    expect(clock.monotonic() < until, "The automation run didn't finish.");
     scene.wait(`Waiting for the run: ${run.displayStatus}`);
     await clock.sleep(POLL_MS);
   }
@@ -161,7 +161,7 @@ function noteOf(result: JsonObject): string {
   if (typeof result.decisionValue === "string") return `${result.decisionValue} by the owner`;
   if (Array.isArray(result.panels)) return counted(result.panels.length, "panel");
   if (typeof result.branch === "string") return `branch ${result.branch}`;
-  if (typeof result.status === "number") return `the receiver answered ${result.status}`;
+  if (typeof result.status === "number") return `the receiver returned ${result.status}`;
   const { output, rows } = result;
   if (typeof rows !== "number") return "";
   return isObject(output)

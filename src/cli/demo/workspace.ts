@@ -41,7 +41,7 @@ export async function takeOwner(app: App): Promise<Owner> {
   const home = user && (await findHome(app.store.db, user.id));
   if (!user || !home) {
     throw new ConfigError(
-      `${app.config.dataFolder} holds a workspace that is not the demo's; give another directory with --data.`,
+      `${app.config.dataFolder} contains data that wasn't created by the demo. Set --data to another directory.`,
     );
   }
   const ctx = contextFor(app, {

@@ -28,7 +28,11 @@ export async function checkBackups(
   if (backupPassphraseFile !== null) {
     const fault = passphraseFault(backupPassphraseFile);
     if (fault !== null)
-      return wrong("backups", fault, "Put the file back, and let the user that the server runs as read it.");
+      return wrong(
+        "backups",
+        fault,
+        "Restore the file, and make it readable for the user that the server runs as.",
+      );
   }
   const where = backupUrl ?? join(dataFolder, "backups");
   const newest = Math.max(...(await namesIn(settings, clock)).map((name) => backupInstant(name) ?? 0), 0);
@@ -40,16 +44,16 @@ export async function checkBackups(
   const since = newest || Date.parse(first?.at ?? clock.now().toISOString());
   const message =
     newest === 0
-      ? `There is no scheduled backup in ${where}`
-      : `The newest scheduled backup in ${where} is of ${new Date(newest).toISOString()}`;
+      ? `No scheduled backup in ${where}`
+      : `The latest scheduled backup in ${where} was made at ${new Date(newest).toISOString()}`;
   const failedAt = failure?.at ?? null;
   const isOverdue = isServed && clock.now().getTime() - since > backupEvery * HOUR_MS + GRACE_MS;
   if (failedAt !== null && Date.parse(failedAt) > newest)
-    return wrong("backups", `${message}, and one failed at ${failedAt}.`, remedyOf(backupUrl));
+    return wrong("backups", `${message}. A backup failed at ${failedAt}.`, remedyOf(backupUrl));
   if (isOverdue)
     return wrong(
       "backups",
-      `${message}, and there is to be one every ${backupEvery} hours (WEIR_BACKUP_EVERY).`,
+      `${message}. One is due every ${backupEvery} hours (WEIR_BACKUP_EVERY).`,
       remedyOf(backupUrl),
     );
   return fine("backups", `${message}.`);
@@ -66,9 +70,9 @@ function passphraseFault(file: string): string | null {
 }
 
 const remedyOf = (backupUrl: string | null) =>
-  `Look at the server's log for the loop "backups", ${
-    backupUrl === null ? "free room on the disk" : "look at the bucket and its keys"
-  }, restart the server if the setting is new, and make one at once with weir backup FILE.`;
+  `Check the server log for the loop "backups", and ${
+    backupUrl === null ? "free up disk space" : "check the bucket and its keys"
+  }. If the setting is new, restart the server. To make a backup now, run "weir backup FILE".`;
 
 async function namesIn({ config, secrets }: Pick<Parts, "config" | "secrets">, clock: Clock) {
   if (config.backupUrl === null) return readdir(join(config.dataFolder, "backups"));

@@ -25,11 +25,11 @@ const NAMED = 3;
 export async function checkIntegrity(db: ReadDb): Promise<Finding> {
   const rows = await db.all<{ integrity_check: string }>("PRAGMA integrity_check(10)");
   const faults = rows.map((row) => row.integrity_check).filter((text) => text !== "ok");
-  if (faults.length === 0) return fine("integrity", "The database file is whole.");
+  if (faults.length === 0) return fine("integrity", "The database file is intact.");
   return wrong(
     "integrity",
     `The database file is damaged: ${faults[0]}.`,
-    "Stop the server, and put the last good backup back with weir restore.",
+    'Stop the server and restore the latest backup with "weir restore".',
   );
 }
 
@@ -39,16 +39,16 @@ export async function checkSchema(db: ReadDb): Promise<Finding & { isCurrent: bo
   const known = migrations.map(({ name }) => name);
   const newer = applied.filter((name) => !known.includes(name));
   if (newer.length > 0) {
-    const message = `A newer version of Weir made this database (migrations: ${newer.join(", ")}).`;
-    const remedy = "Use that version, or restore a backup of this one.";
+    const message = `The database was created by a newer version of Weir (migrations: ${newer.join(", ")}).`;
+    const remedy = "Use that version, or restore a backup made by this one.";
     return { ...wrong("schema", message, remedy), isCurrent: false };
   }
   const missing = known.filter((name) => !applied.includes(name)).length;
   const last = applied.at(-1) ?? "none";
   const message =
     missing === 0
-      ? `The schema is ${last}.`
-      : `The schema is ${last}; the next start backs it up and adds ${missing} more.`;
+      ? `The schema version is ${last}.`
+      : `The schema version is ${last}. The next start backs up the database and applies ${missing} more migrations.`;
   return { ...fine("schema", message), isCurrent: missing === 0 };
 }
 
@@ -57,11 +57,12 @@ export async function checkKey(db: ReadDb, keys: readonly Uint8Array[], where: s
   const kept = new Map((await db.select().from(settings)).map(({ key, value }) => [key, value]));
   const [own, ...others] = keys;
   const needed = kept.get("key_id");
-  if (needed === undefined) return fine("key", "Nothing is sealed yet.");
-  const put = `Put the secret.key of this database back into ${where}, or set WEIR_SECRET_KEY.`;
-  if (own === undefined) return wrong("key", "There is no secret key, and secrets are sealed.", put);
+  if (needed === undefined) return fine("key", "No encrypted secrets yet.");
+  const put = `Restore the secret.key of this database to ${where}, or set WEIR_SECRET_KEY.`;
+  if (own === undefined)
+    return wrong("key", "The master key is missing, and the database contains encrypted secrets.", put);
   if (!keys.some((key) => keyIdOf(key) === needed)) {
-    return wrong("key", `The secret key is ${keyIdOf(own)}; secrets are sealed with ${needed}.`, put);
+    return wrong("key", `The master key is ${keyIdOf(own)}, but secrets are encrypted with ${needed}.`, put);
   }
   const box = openSecretBox(own, systemIds, { former: others });
   let opened = 0;
@@ -71,11 +72,11 @@ export async function checkKey(db: ReadDb, keys: readonly Uint8Array[], where: s
     opened += found.opened;
     if (found.closed > 0) closed.push(`${found.closed} in ${column.name}`);
   }
-  if (closed.length === 0) return fine("key", `The key opens the ${opened} secrets that were tried.`);
+  if (closed.length === 0) return fine("key", `The master key decrypts all ${opened} secrets checked.`);
   return wrong(
     "key",
-    `The key does not open every secret: ${closed.join(", ")}.`,
-    "They were sealed with another key, or altered: give these credentials again, or restore a backup.",
+    `The master key can't decrypt every secret: ${closed.join(", ")}.`,
+    "They were encrypted with another key, or altered. Enter these credentials again, or restore a backup.",
   );
 }
 
@@ -103,11 +104,11 @@ export async function checkEvents(db: ReadDb, clock: Clock): Promise<Finding> {
   const [newest] = await db.select({ at: sql<string | null>`max(${events.timestamp})` }).from(events);
   const at = newest?.at ?? null;
   if (at === null || Date.parse(at) <= clock.now().getTime() + MINUTE_MS)
-    return fine("events", "No event is of the future.");
+    return fine("events", "No events dated in the future.");
   return wrong(
     "events",
-    `The newest event is of ${at}, and it is ${timestamp(clock)} now.`,
-    "The clock was set back, or was wrong before: set it by NTP (timedatectl set-ntp true).",
+    `The latest event is dated ${at}, but the current time is ${timestamp(clock)}.`,
+    "The clock was set back, or was wrong before. Synchronize it with NTP (timedatectl set-ntp true).",
   );
 }
 
@@ -132,12 +133,12 @@ export async function checkQueue(db: ReadDb, clock: Clock, isServed: boolean): P
     ...(runs && runs.n > 0 ? [`${runs.n} runs have been due since ${runs.since}`] : []),
     ...(sent && sent.n > 0 ? [`${sent.n} deliveries have been due since ${sent.since}`] : []),
   ].join(", ");
-  if (late === "") return fine("queue", "Nothing that is due waits longer than 5 minutes.");
-  if (!isServed) return fine("queue", `${late}; no server runs, and the next start takes them up.`);
+  if (late === "") return fine("queue", "No run or delivery is more than 5 minutes late.");
+  if (!isServed) return fine("queue", `${late}. No server is running; the next start processes them.`);
   return wrong(
     "queue",
     `${late}.`,
-    "There is more work than this server does at once: raise WEIR_CONCURRENCY, or look at weir runs list --status running for what holds it up.",
+    'The queue is backed up. Raise WEIR_CONCURRENCY, or find long-running runs with "weir runs list --status running".',
   );
 }
 
@@ -150,11 +151,11 @@ export async function checkLake(db: ReadDb, lake: string): Promise<Finding> {
     const there = await lstat(join(lake, row.path)).catch(() => null); // one that can't be seen is told
     if (there?.size !== row.bytes) unseen.push(row.path);
   }
-  if (unseen.length === 0) return fine("lake", `All ${rows.length} files of the lake are there.`);
+  if (unseen.length === 0) return fine("lake", `All ${rows.length} lake files are present.`);
   const names = unseen.slice(0, NAMED).join(", ");
   return wrong(
     "lake",
-    `${unseen.length} of ${rows.length} files of the lake are not in ${lake}, or have another size: ${names}${unseen.length > NAMED ? ", …" : ""}.`,
-    "If the lake is in a bucket, set WEIR_LAKE_URL. Otherwise put the files back from a backup (weir restore).",
+    `${unseen.length} of ${rows.length} lake files are missing from ${lake} or have a different size: ${names}${unseen.length > NAMED ? ", …" : ""}.`,
+    "If the lake is in a bucket, set WEIR_LAKE_URL. Otherwise restore the files from a backup (weir restore).",
   );
 }

@@ -35,7 +35,7 @@ export function checkPermissions(folder: string): Finding {
   if ((statSync(folder).mode & OTHERS_WRITE) !== 0) open.push(".");
   if (open.length > 0 && process.platform !== "win32") {
     const names = open.map((name) => join(folder, name)).join(" ");
-    return wrong("permissions", `Others on this machine may use ${names}.`, `chmod go= ${names}`);
+    return wrong("permissions", `Other users of this machine can access ${names}.`, `chmod go= ${names}`);
   }
   for (const name of [".", "weir.db"]) {
     const path = join(folder, name);
@@ -44,35 +44,35 @@ export function checkPermissions(folder: string): Finding {
     } catch {
       return wrong(
         "permissions",
-        `${path} can't be written by you.`,
-        "Call doctor as the user that the server runs as, or give that user the folder with chown.",
+        `You can't write to ${path}.`,
+        "Run doctor as the same user as the server, or make that user the owner of the directory (chown).",
       );
     }
   }
-  return fine("permissions", `${folder} and the key are for their owner alone.`);
+  return fine("permissions", `${folder} and the key are accessible only to their owner.`);
 }
 
 export async function checkDisk(folder: string): Promise<Finding> {
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
   const needed = Math.max(MIN_FREE_BYTES, 2 * sizeOf(join(folder, "weir.db")));
-  const message = `${sizeText(free)} are free for ${folder}.`;
+  const message = `${sizeText(free)} free for ${folder}.`;
   if (free >= needed) return fine("disk", message);
   return wrong(
     "disk",
     message,
-    `Free some space, or move the folder to a larger disk: ${sizeText(needed)} let migrations and backups succeed.`,
+    `Free up disk space, or move the directory to a larger disk. Migrations and backups need ${sizeText(needed)}.`,
   );
 }
 
 export function checkWal(folder: string): Finding {
   const bytes = sizeOf(join(folder, "weir.db-wal"));
-  const message = `The write-ahead log has ${sizeText(bytes)}.`;
+  const message = `The write-ahead log is ${sizeText(bytes)}.`;
   if (bytes <= MAX_WAL_BYTES) return fine("wal", message);
   return wrong(
     "wal",
     message,
-    "Something reads the database for a long time, or a server was killed: end other programs that have weir.db open, then restart the server.",
+    "Another program keeps the database open, or a server was killed. Close other programs that use weir.db, then restart the server.",
   );
 }
 

@@ -24,18 +24,18 @@ export async function checkClock(clock: Clock): Promise<Finding> {
   if (passed <= 0 || Math.abs(drift) > JUMP_MS || year < LEAST_YEAR || year > MOST_YEAR) {
     return wrong(
       "clock",
-      `The clock says ${timestamp(clock)}, and moved by ${Math.round(drift)} ms while it was watched.`,
-      "Set it by NTP (timedatectl set-ntp true).",
+      `The clock shows ${timestamp(clock)} and drifted by ${Math.round(drift)} ms during the check.`,
+      "Synchronize it with NTP (timedatectl set-ntp true).",
     );
   }
   if (offsetOf("2026-01-15T12:00:00Z") === offsetOf("2026-07-15T12:00:00Z")) {
     return wrong(
       "clock",
-      "The time zones of this system know no summer time, so that schedules would run at the wrong hour.",
+      "The system's time zones have no daylight saving time, so schedules would run at the wrong hour.",
       "Install the system's time zone data (tzdata), or unset TZDIR and ICU_DATA.",
     );
   }
-  return fine("clock", `It is ${timestamp(clock)}; time zones are known.`);
+  return fine("clock", `The current time is ${timestamp(clock)}. Time zone data is available.`);
 }
 
 const WALL_NAMES: Readonly<Record<Wall["name"], string>> = {
@@ -61,7 +61,7 @@ export async function checkWalls(self: readonly string[]): Promise<Finding> {
   const standing = named(true).map(({ name }) => WALL_NAMES[name]);
   const missing = named(false).map(({ name, lacks }) => `${WALL_NAMES[name]}: ${lacks}`);
   const parts = [
-    standing.length > 0 ? `Processes for SQL, charts and files have ${standing.join(", ")}.` : "",
+    standing.length > 0 ? `Sandbox of processes for SQL, charts and files: ${standing.join(", ")}.` : "",
     missing.length > 0 ? `Not in effect: ${missing.join("; ")}.` : "",
   ];
   return fine("children", parts.filter(Boolean).join(" "));
@@ -79,12 +79,12 @@ export function checkTls(config: Config, clock: Clock): Finding {
     return wrong(
       "tls",
       days < 0
-        ? `The certificate ended at ${validTo}.`
-        : `The certificate ends at ${validTo}, in ${days} days.`,
-      "Renew it, put it in the place of WEIR_TLS_CERT, and restart the server.",
+        ? `The certificate expired on ${validTo}.`
+        : `The certificate expires on ${validTo}, in ${days} days.`,
+      "Renew it, replace the file in WEIR_TLS_CERT, and restart the server.",
     );
   }
-  return fine("tls", `The certificate is good until ${validTo}.`);
+  return fine("tls", `The certificate is valid until ${validTo}.`);
 }
 
 const offsetOf = (instant: string) =>
@@ -98,12 +98,12 @@ export function checkEgress(allow: readonly string[]): Finding {
   if (wide.length > 0) {
     return wrong(
       "egress",
-      `WEIR_EGRESS_ALLOW has ${wide.join(", ")}: anybody who may write an action reaches what this machine reaches, such as a cloud's credentials at ${METADATA[0]}.`,
-      "Name the hosts that are needed instead, such as db.internal:5432.",
+      `WEIR_EGRESS_ALLOW includes ${wide.join(", ")}. Anyone who can edit actions can reach it, including cloud metadata credentials at ${METADATA[0]}.`,
+      "List only the hosts you need, such as db.internal:5432.",
     );
   }
-  if (allow.length === 0) return fine("egress", "Calls reach public addresses alone.");
-  return fine("egress", `Of private addresses calls reach ${allow.join(", ")}.`);
+  if (allow.length === 0) return fine("egress", "Connections to private addresses are blocked.");
+  return fine("egress", `Private addresses allowed: ${allow.join(", ")}.`);
 }
 
 function isTooWide(entry: string): boolean {

@@ -21,7 +21,7 @@ const QUESTIONS = 5;
 const MAX_JOURNEY_MS = 100;
 /** Certificates, signatures and schedules bear so much. */
 const MAX_AHEAD_MS = 10_000;
-const BY_NTP = "Set the clocks of both machines by NTP (timedatectl set-ntp true).";
+const BY_NTP = "Synchronize the clocks of both machines with NTP (timedatectl set-ntp true).";
 const NAMED = 3;
 
 type Settings = { config: Config; secrets: Secrets };
@@ -38,14 +38,14 @@ export async function checkServer(db: ReadDb): Promise<Finding> {
   const times: number[] = [];
   for (let n = 0; n < QUESTIONS; n++) times.push((await askTime(db, systemClock)).tookMs);
   const tookMs = Math.ceil(times.sort((a, b) => a - b)[QUESTIONS >> 1] ?? 0);
-  const message = `The libSQL server answers in ${tookMs} ms.`;
+  const message = `The libSQL server responds in ${tookMs} ms.`;
   if (tookMs <= MAX_JOURNEY_MS) return fine("database", message);
-  return wrong("database", message, "Run Weir near its database: each write takes several such journeys.");
+  return wrong("database", message, "Run Weir close to its database. Each write needs several round trips.");
 }
 
 export async function checkTime(db: ReadDb): Promise<Finding> {
   const { aheadMs } = await askTime(db, systemClock);
-  const message = `The database's clock ${comparedText(aheadMs)} this machine's. Every process goes by the database's.`;
+  const message = `The database's clock ${comparedText(aheadMs)} this machine's. All processes use the database's clock.`;
   return Math.abs(aheadMs) <= MAX_AHEAD_MS ? fine("time", message) : wrong("time", message, BY_NTP);
 }
 
@@ -56,23 +56,20 @@ const comparedText = (ms: number) =>
 
 export async function checkWrites({ tryWrite }: { tryWrite(): Promise<void> }): Promise<Finding> {
   await tryWrite();
-  return fine("writes", "The database can be written.");
+  return fine("writes", "The database is writable.");
 }
 
 /** Which processes are at work, and what they share. */
 export function checkProcesses(all: readonly ProcessRow[], { config }: Settings): Finding[] {
   const names = all.map(({ host, pid, version }) => `${host} (process ${pid}, ${version})`).join(", ");
-  const server = fine(
-    "server",
-    all.length === 0 ? "No server is at work on the database." : `At work: ${names}.`,
-  );
+  const server = fine("server", all.length === 0 ? "No server is using the database." : `Running: ${names}.`);
   const file = join(config.dataFolder, "folder.id");
   const own = existsSync(file) ? readFileSync(file, "utf8").trim() : null;
   const isApart = new Set([...all.map(({ folderId }) => folderId), ...(own === null ? [] : [own])]).size > 1;
   if (config.lakeUrl !== null) {
     const files = isApart
-      ? "Not shared: files of local_files connections, which are refused while the processes have different data directories."
-      : "Files of local_files connections are shared with processes that have the same data directory.";
+      ? "Not shared: files of local_files connections. They are unavailable while the processes have different data directories."
+      : "Files of local_files connections are shared with processes that use the same data directory.";
     return [
       server,
       fine(
@@ -86,15 +83,15 @@ export function checkProcesses(all: readonly ProcessRow[], { config }: Settings)
       server,
       fine(
         "shared",
-        `Shared: the database. Datasets, large artifacts and files lie in ${config.dataFolder}: every further process needs the same directory, or all need WEIR_LAKE_URL. ${OWN}`,
+        `Shared: the database. Datasets, large artifacts and files are stored in ${config.dataFolder}. All processes need that directory, or WEIR_LAKE_URL. ${OWN}`,
       ),
     ];
   return [
     server,
     wrong(
       "shared",
-      "The processes have different data directories and no bucket: datasets, large artifacts and files are refused.",
-      "Set WEIR_LAKE_URL to a bucket for all of them, or give them all the same data directory.",
+      "The processes have different data directories and no bucket, so datasets, large artifacts and files are unavailable.",
+      "Set WEIR_LAKE_URL to the same bucket for all of them, or use one data directory for all.",
     ),
   ];
 }
@@ -126,9 +123,10 @@ function clockFindings(aheadMs: number | null): Finding[] {
 
 async function ownerFinding(db: ReadDb, { lakeUrl }: Config, owner: string | null): Promise<Finding> {
   const [row] = await db.select().from(settings).where(eq(settings.key, "installation_id"));
-  if (owner === null) return fine("bucket", `${lakeUrl} can be read and written, and belongs to nobody yet.`);
+  if (owner === null)
+    return fine("bucket", `${lakeUrl} is readable and writable, and doesn't belong to an installation yet.`);
   if (owner === row?.value)
-    return fine("bucket", `${lakeUrl} can be read and written, and is this installation's.`);
+    return fine("bucket", `${lakeUrl} is readable and writable, and belongs to this installation.`);
   return wrong(
     "bucket",
     `${lakeUrl} belongs to another installation of Weir.`,
@@ -146,14 +144,14 @@ async function filesFinding(
   const rows = await db.select({ path, bytes }).from(lakeFiles).where(isNull(lakeFiles.removedAt));
   const unseen = rows.filter((row) => sizes.get(row.path) !== row.bytes).map((row) => row.path);
   if (unseen.length === 0) {
-    const speed = `a small object is written and removed in ${Math.ceil(tookMs)} ms`;
-    return fine("lake", `All ${rows.length} files of the lake are in ${lakeUrl}; ${speed}.`);
+    const speed = `writing and deleting a small object takes ${Math.ceil(tookMs)} ms`;
+    return fine("lake", `All ${rows.length} lake files are in ${lakeUrl}; ${speed}.`);
   }
   const names = unseen.slice(0, NAMED).join(", ");
   return wrong(
     "lake",
-    `${unseen.length} of ${rows.length} files of the lake are not in ${lakeUrl}, or have another size: ${names}${unseen.length > NAMED ? ", …" : ""}.`,
-    "Check WEIR_LAKE_URL and WEIR_LAKE_ENDPOINT. If they are right, put the files back from the bucket's versions.",
+    `${unseen.length} of ${rows.length} lake files are missing from ${lakeUrl} or have a different size: ${names}${unseen.length > NAMED ? ", …" : ""}.`,
+    "Check WEIR_LAKE_URL and WEIR_LAKE_ENDPOINT. If they are correct, restore the files from the bucket's versions.",
   );
 }
 

@@ -10,9 +10,9 @@ import type { ReadDb } from "../../store/store.ts";
 import { type Finding, fine, wrong } from "./finding.ts";
 
 const REASONS = {
-  truncated: "its newest events are missing",
+  truncated: "the latest events are missing",
   rewritten: "events were changed or removed",
-  rolled_back: "an older copy was put back",
+  rolled_back: "an older copy was restored",
 };
 
 /** Whether the audit logs are as this installation wrote them; without a key, whether their chains hold. */
@@ -35,8 +35,8 @@ export async function checkTrails(
       "audit",
       `The audit log of ${slug} is not valid: ${REASONS[found.reason ?? "rewritten"]}${at}.`,
       found.reason === "rolled_back"
-        ? `If you put the copy back on purpose, delete ${HEAD_FILE} in the data directory. Next time use weir restore.`
-        : "Somebody changed the database by hand: compare it with a backup (weir backup verify) before you trust it.",
+        ? `If you restored the copy on purpose, delete ${HEAD_FILE} in the data directory. Next time use "weir restore".`
+        : "The database was changed outside Weir. Compare it with a backup (weir backup verify) before you trust it.",
     );
   }
   return fine("audit", `The audit logs are valid: ${checked} events.`);
@@ -49,6 +49,6 @@ export async function checkTriggers(db: ReadDb): Promise<Finding> {
   return wrong(
     "triggers",
     `Triggers that protect the audit log are missing: ${missing.join(", ")}.`,
-    "Restart the server, which makes them again, and find out who removed them.",
+    "Restart the server to recreate them, and find out who removed them.",
   );
 }

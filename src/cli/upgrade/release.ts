@@ -32,7 +32,7 @@ export const signedText = ({ version, platform, bytes, sha256 }: Release): Uint8
 export function readSignature(text: string, path: string): SignedRelease {
   const { value, faults } = read(SignedRelease, parsed(text), []);
   if (faults.length === 0) return value;
-  throw new AppError("invalid_state", `${path} is no signature of a Weir release.`);
+  throw new AppError("invalid_state", `${path} is not a signature of a Weir release.`);
 }
 
 function parsed(text: string): unknown {
@@ -54,11 +54,11 @@ export function readPublicKey(text: string, source: string): KeyObject {
       : createPublicKey({ key: Buffer.from(text.trim(), "base64"), format: "der", type: "spki" });
     if (key.asymmetricKeyType === "ed25519") return key;
   } catch (cause) {
-    throw new AppError("invalid_state", `${source} holds no public key.`, { cause });
+    throw new AppError("invalid_state", `${source} contains no public key.`, { cause });
   }
   throw new AppError(
     "invalid_state",
-    `${source} holds a key of another kind; releases are signed with ed25519.`,
+    `${source} contains a key of the wrong type. Releases are signed with Ed25519.`,
   );
 }
 

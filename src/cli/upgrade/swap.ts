@@ -156,5 +156,5 @@ function flush(folder: string): void {
 export function requirePrevious(program: string): string {
   const previous = previousOf(program);
   if (existsSync(previous)) return previous;
-  throw new AppError("not_found", `There is no ${previous} to go back to.`);
+  throw new AppError("not_found", `Nothing to roll back to: ${previous} not found.`);
 }

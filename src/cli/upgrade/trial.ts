@@ -13,7 +13,7 @@ export interface About {
 /** What `PROGRAM version --json` says. Throws `invalid_state` where it does not start here, or says something else. */
 export async function aboutProgram(path: string, shown = path): Promise<About> {
   const refuse = (why: string) =>
-    new AppError("invalid_state", `${shown} does not run on this machine: ${why}.`);
+    new AppError("invalid_state", `${shown} doesn't run on this machine: ${why}.`);
   const child = start(path, refuse);
   const [code, out, err] = await Promise.all([
     child.exited,
@@ -27,7 +27,7 @@ export async function aboutProgram(path: string, shown = path): Promise<About> {
     );
   }
   const about = aboutIn(out);
-  if (about === null) throw refuse("it does not tell its version as a weir does");
+  if (about === null) throw refuse("it didn't report a Weir version");
   return about;
 }
 
