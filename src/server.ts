@@ -46,6 +46,7 @@ import { organizationOperations } from "./resources/organizations/routes.ts";
 import { passwordResetPageOperations } from "./resources/password-reset/page.ts";
 import { passwordResetOperations } from "./resources/password-reset/routes.ts";
 import { personalDataOperations } from "./resources/personal-data/routes.ts";
+import { savedQueryOperations } from "./resources/queries/routes.ts";
 import { queryOperations } from "./resources/query/routes.ts";
 import { runOperations } from "./resources/runs/routes.ts";
 import { secondFactorOperations } from "./resources/second-factor/routes.ts";
@@ -103,6 +104,7 @@ const described = [
   ...artifactOperations,
   ...datasetOperations,
   ...queryOperations,
+  ...savedQueryOperations,
   ...syncOperations,
   ...eventOperations,
 ];

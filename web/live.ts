@@ -13,6 +13,7 @@ const CHANGED: Readonly<Record<EventNoun, readonly Address[]>> = {
   automation: ["/automations", "/automation-runs", "/webhook-deliveries"],
   decision: ["/approvals", "/decisions", "/action-runs", "/automation-runs"],
   dataset: ["/datasets"],
+  query: ["/queries"],
   bundle: ["/actions", "/automations", "/connections", "/datasets", "/templates", "/events"],
   template: ["/templates", "/bundles"],
   artifact: ["/artifacts"],

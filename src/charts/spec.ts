@@ -16,13 +16,16 @@ const MARKS = [
   ...["point", "rect", "rule", "square", "text", "tick", "trail"],
 ];
 
+/** Whether it says what a Vega-Lite specification has to say, however wrongly. */
+export const isSpec = (spec: JsonObject): boolean => VIEWS.some((name) => Object.hasOwn(spec, name));
+
 /** What a Vega-Lite specification may not hold, with the path to it; empty where it may be drawn. */
 export function specFaults(spec: JsonObject): { path: string[]; message: string }[] {
   if (JSON.stringify(spec).length > MAX_SPEC_CHARACTERS) {
     return [{ path: [], message: `A chart has at most ${MAX_SPEC_CHARACTERS} characters.` }];
   }
   const faults = forbidden(spec, []);
-  if (!VIEWS.some((name) => Object.hasOwn(spec, name))) {
+  if (!isSpec(spec)) {
     faults.push({
       path: ["mark"],
       message: "A chart needs a mark, such as bar, line or point, or views made of some.",

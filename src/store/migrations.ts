@@ -44,6 +44,7 @@ import automationDrafts from "../../migrations/0055_automation_drafts.sql" with 
 import connectionSignIns from "../../migrations/0056_connection_sign_ins.sql" with { type: "text" };
 import catalogAuthHints from "../../migrations/0057_catalog_auth_hints.sql" with { type: "text" };
 import automationRunLists from "../../migrations/0060_automation_run_lists.sql" with { type: "text" };
+import savedQueries from "../../migrations/0061_saved_queries.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -94,4 +95,5 @@ export const migrations: readonly Migration[] = [
   { name: "0056_connection_sign_ins", sql: connectionSignIns },
   { name: "0057_catalog_auth_hints", sql: catalogAuthHints },
   { name: "0060_automation_run_lists", sql: automationRunLists },
+  { name: "0061_saved_queries", sql: savedQueries },
 ];

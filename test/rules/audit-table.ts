@@ -231,6 +231,11 @@ const agent = (more = "") => ({ markdown: `---\nname: Agent ${++agents}${more}\n
 const makeAgent = async ({ weir }: World, more?: string): Promise<string> =>
   created(await weir.owner("POST", api("agents/specs"), agent(more))).id;
 
+const savedQuery = async ({ weir }: World): Promise<string> => {
+  const { id } = created(await weir.owner("POST", api("queries"), { name: "Q", sql: "SELECT 1 AS one" }));
+  return api(`queries/${id}`);
+};
+
 const makeThread = async (world: World, more?: string): Promise<string> => {
   const body = { agentSpecId: await makeAgent(world, more) };
   return created(await world.weir.owner("POST", api("chat/threads"), body)).id;
@@ -1193,5 +1198,22 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
     events: [],
     why: "It only looks.",
     call: () => ({ path: api("query"), body: { sql: "SELECT 1 AS one" } }),
+  },
+  "POST /api/v1/queries": {
+    events: ["query.created query"],
+    call: () => ({ path: api("queries"), body: { name: "Audited", sql: "SELECT 1 AS one" } }),
+  },
+  "PATCH /api/v1/queries/{query_id}": {
+    events: ["query.updated query"],
+    call: async (world) => ({ path: await savedQuery(world), body: { description: "Changed" } }),
+  },
+  "DELETE /api/v1/queries/{query_id}": {
+    events: ["query.deleted query"],
+    call: async (world) => ({ path: await savedQuery(world) }),
+  },
+  "POST /api/v1/queries/{query_id}/run": {
+    events: [],
+    why: "It only looks.",
+    call: async (world) => ({ path: `${await savedQuery(world)}/run` }),
   },
 };

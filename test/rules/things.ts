@@ -265,6 +265,10 @@ const THINGS: Readonly<Record<string, Make>> = {
   "/api/v1/datasets/{layer}": () => "raw",
   "/api/v1/datasets/{layer}/{dataset}": dataset,
   "/api/v1/agents/specs/{spec_id}": madeBy("/api/v1/agents/specs", spec),
+  "/api/v1/queries/{query_id}": madeBy("/api/v1/queries", () => ({
+    name: fresh("Query "),
+    sql: "SELECT 1 AS one",
+  })),
   "/api/v1/chat/threads/{thread_id}": thread,
   "/api/v1/approvals/{approval_id}": decision,
   "/api/v1/decisions/{decision_id}": decision,

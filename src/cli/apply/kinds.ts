@@ -108,6 +108,18 @@ export const KINDS: readonly Kind[] = [
       config: { type: "object" },
     },
   },
+  {
+    noun: "query",
+    section: "queries",
+    key: "slug",
+    fields: {
+      name: text(),
+      description: optional(),
+      sql: text(),
+      parameters: settings,
+      chart: { type: "object", fallback: null },
+    },
+  },
 ];
 
 export const kindOf = (noun: Noun): Kind => KINDS.find((kind) => kind.noun === noun) as Kind;
@@ -177,7 +189,18 @@ export function completed(kind: Kind, given: JsonObject): JsonObject {
   );
 }
 
+/** Parameters without a default need not say so. */
+const declared = (parameters: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(parameters).map(([name, one]) => {
+      if (!isObject(one) || (one.default ?? null) !== null) return [name, one];
+      const { default: _, ...rest } = one;
+      return [name, rest];
+    }),
+  );
+
 function completedItems(field: string, value: Json): Json {
+  if (field === "parameters" && isObject(value)) return declared(value);
   const fields = itemFields(field);
   if (fields === null || !Array.isArray(value)) return value;
   return value.map((item) =>

@@ -14,6 +14,7 @@ const PATHS: Readonly<Record<Noun, string>> = {
   agent: "/api/v1/agents/specs",
   action: "/api/v1/actions",
   automation: "/api/v1/automations",
+  query: "/api/v1/queries",
 };
 
 /** What making or changing a thing has led to. */
@@ -123,6 +124,10 @@ export function openRequests(api: Api, things: readonly There[]) {
         const secret = isObject(reply.config) ? reply.config.secret : null;
         return { id, secret: typeof body.secret !== "string" && typeof secret === "string" ? secret : null };
       }
+      case "query": {
+        const { id } = await post(at, { slug: key, ...pick(body, QUERY_FIELDS) });
+        return { id, ...none };
+      }
     }
   }
 
@@ -196,6 +201,9 @@ export function openRequests(api: Api, things: readonly There[]) {
         });
         return id;
       }
+      case "query":
+        await send("PATCH", path, changed(QUERY_FIELDS));
+        return id;
     }
   }
 
@@ -227,6 +235,7 @@ export function openRequests(api: Api, things: readonly There[]) {
 }
 
 const VERSIONS = 100;
+const QUERY_FIELDS = ["name", "description", "sql", "parameters", "chart"];
 
 /** A patch that leaves nothing of `before` but what is in `after`. */
 const replacing = (before: Json, after: Json): JsonObject => ({

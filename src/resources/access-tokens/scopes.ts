@@ -19,7 +19,12 @@ export function requireAllScopes(ctx: Pick<Context, "scopes">): void {
 type Described = { method: string; path: string; audience: string; byPeople?: boolean };
 
 /** Reads, though sent with POST. */
-const READS = ["/api/v1/query", "/api/v1/connections/{connection_id}/files/validate", "/mcp"];
+const READS = [
+  "/api/v1/query",
+  "/api/v1/queries/{query_id}/run",
+  "/api/v1/connections/{connection_id}/files/validate",
+  "/mcp",
+];
 
 /** Changes something, though sent with GET. */
 const CHANGES = ["/api/inbound/link-callback"];

@@ -24,6 +24,7 @@ export interface Entity {
     | "invitation"
     | "artifact"
     | "dataset"
+    | "query"
     | "template"
     | "bundle"
     | "catalog_entry"

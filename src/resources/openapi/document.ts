@@ -82,7 +82,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Invitations: "Links that let people into the organization.",
   Meta: "What this version has and can do.",
   Organizations: "Who works together, and with which role.",
-  Query: "SQL over the lake.",
+  Query: "SQL over the lake, at once or saved with parameters.",
   Templates: "Patterns of connections, actions and bundles, in versions: draft, published, deprecated.",
   Sessions: "Where somebody is signed in.",
   "Sign-in": "Setting up, signing in and out.",

@@ -33,6 +33,7 @@ import * as organizationTokens from "../organization-tokens/wire.ts";
 import * as organizations from "../organizations/wire.ts";
 import * as passwordReset from "../password-reset/wire.ts";
 import * as personalData from "../personal-data/wire.ts";
+import * as queries from "../queries/wire.ts";
 import * as query from "../query/wire.ts";
 import * as runs from "../runs/wire.ts";
 import * as secondFactor from "../second-factor/wire.ts";
@@ -79,6 +80,7 @@ const WIRES: readonly object[] = [
   openid,
   organizations,
   passwordReset,
+  queries,
   query,
   runs,
   sessions,

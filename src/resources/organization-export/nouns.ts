@@ -27,6 +27,7 @@ import { decisions } from "../decisions/table.ts";
 import { events, trailSeals } from "../events/table.ts";
 import { deliveryAttempts, webhookDeliveries } from "../inbound/table.ts";
 import { invitations } from "../invitations/table.ts";
+import { savedQueries } from "../queries/table.ts";
 import { actionRuns, runLogs } from "../runs/table.ts";
 import { slackLinks } from "../slack/table.ts";
 import { syncFiles, syncTables } from "../sync/table.ts";
@@ -94,6 +95,7 @@ export const NOUNS: readonly Noun[] = [
   { name: "automation-drafts", table: automationDrafts, mask: { config: "config" } },
   { name: "automation-layouts", table: automationLayouts },
   { name: "agents", table: agentSpecs },
+  { name: "queries", table: savedQueries },
   { name: "api-catalog", table: apiCatalog },
   { name: "api-catalog-items", table: apiCatalogItems },
   { name: "catalog-sign-ins", table: catalogSignIns, without: ["client", "leaseUntil"] },

@@ -10,6 +10,7 @@ const NOUNS: Readonly<Partial<Record<EventNoun, string>>> = {
   catalog: "API",
   chat_thread: "Chat",
   chat_turn: "Answer",
+  query: "Saved query",
 };
 
 /** Sentences that are not the noun with what was done to it. */

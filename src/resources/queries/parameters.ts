@@ -1,0 +1,64 @@
+import { Type } from "@sinclair/typebox";
+import { type Fault, InvalidInput } from "../../base/errors.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { read } from "../../base/shape.ts";
+import type { Parameter, ParameterType } from "./table.ts";
+
+const SHAPES = {
+  text: Type.String({ maxLength: 10_000 }),
+  number: Type.Union([
+    Type.Number(),
+    Type.String({ maxLength: 100, pattern: "^-?\\d+(\\.\\d+)?$" }), // more digits than a number of JSON keeps
+  ]),
+  integer: Type.Union([Type.Integer(), Type.String({ maxLength: 100, pattern: "^-?\\d+$" })]),
+  boolean: Type.Boolean(),
+  date: Type.String({ format: "date" }),
+  timestamp: Type.String({ format: "date-time" }),
+} as const satisfies Record<ParameterType, object>;
+
+/** What is wrong with a value of this type at `loc`; null is a value of every type. */
+const valueFaults = (type: ParameterType, value: Json, loc: readonly string[]): Fault[] =>
+  value === null ? [] : read(SHAPES[type], value, loc).faults;
+
+/** What is wrong with the defaults of parameters. */
+export const defaultFaults = (
+  parameters: Readonly<Record<string, { type: ParameterType; default?: Json }>>,
+  loc: readonly string[],
+): Fault[] =>
+  Object.entries(parameters).flatMap(([name, { type, default: value = null }]) =>
+    valueFaults(type, value, [...loc, name, "default"]),
+  );
+
+/**
+ * The value of each parameter: what is given, else its default. Throws `InvalidInput` for one that is missing, unknown
+ * or of another type.
+ */
+export function valuesFor(
+  parameters: Readonly<Record<string, Parameter>>,
+  given: JsonObject,
+  loc: readonly string[],
+): JsonObject {
+  const faults: Fault[] = Object.keys(given)
+    .filter((name) => !Object.hasOwn(parameters, name))
+    .map((name) => ({
+      loc: [...loc, name],
+      msg: `There is no such parameter; there are ${listed(Object.keys(parameters))}`,
+      type: "extra_forbidden",
+    }));
+  const values: JsonObject = {};
+  for (const [name, { type, default: fallback }] of Object.entries(parameters)) {
+    const value = given[name] ?? fallback;
+    if (value === null && !Object.hasOwn(given, name))
+      faults.push({
+        loc: [...loc, name],
+        msg: "This parameter has no default; give a value",
+        type: "missing",
+      });
+    faults.push(...valueFaults(type, value, [...loc, name]));
+    values[name] = value;
+  }
+  if (faults.length > 0) throw new InvalidInput(faults);
+  return values;
+}
+
+const listed = (names: readonly string[]) => (names.length === 0 ? "none" : names.join(", "));
