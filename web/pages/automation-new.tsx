@@ -36,7 +36,9 @@ export default function NewAutomation() {
     tellsErrors: false,
     done: ({ name }) => `Created ${name}`,
     onDone: (automation) =>
-      secretOf(automation) ? setMade(automation) : go(`/automations/${automation.id}`),
+      secretOf(automation) && !("secret" in draft.config)
+        ? setMade(automation)
+        : go(`/automations/${automation.id}`),
   });
   const messageFor = messagesBy(create.error);
   const last = useLastRun(null);
@@ -68,6 +70,7 @@ export default function NewAutomation() {
               onProblem={setProblem}
               faults={faultsOf(create.error)}
               last={last}
+              stored={null}
             />
           }
         >

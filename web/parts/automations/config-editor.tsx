@@ -8,6 +8,8 @@ import { Faults, SchemaForm, type Values } from "../form/form.tsx";
 import { FormOrJson } from "../form/or-json.tsx";
 import { propertiesOf } from "../form/schema.ts";
 import type { LastRun } from "./last-run.ts";
+import { isOfSender, SenderAuth } from "./sender-auth.tsx";
+import { SENDER_FIELDS } from "./sender-choices.ts";
 import { canDrawSteps } from "./steps-config.ts";
 import { StepsForm } from "./steps-form.tsx";
 import { MINOR_SETTINGS, settingsOf } from "./trigger-schemas.ts";
@@ -22,14 +24,18 @@ interface Props {
   faults: readonly Fault[];
   /** What editors and fields offer, and what stands beside the steps. */
   last: LastRun;
+  /** The config as it is stored with its secret; null where there is none yet. */
+  stored: Values | null;
 }
 
 const AT = ["body", "config"];
 
 /** Trigger, steps and conditions of an automation, by form or as JSON. */
-export function ConfigEditor({ trigger, config, onChange, onProblem, faults, last }: Props) {
+export function ConfigEditor({ trigger, config, onChange, onProblem, faults, last, stored }: Props) {
   const schema = settingsOf(trigger);
-  const known = [...propertiesOf(schema).map(([name]) => name), "steps", "action"];
+  const isWebhook = trigger === "webhook";
+  const own = propertiesOf(schema).map(([name]) => name);
+  const known = [...own, "steps", "action", ...(isWebhook ? [...SENDER_FIELDS, "secret"] : [])];
   const { schedule } = config as { schedule?: { cron?: unknown; timezone?: unknown } };
   const came = last.scope.payload ?? last.scope.input;
   return (
@@ -53,7 +59,12 @@ export function ConfigEditor({ trigger, config, onChange, onProblem, faults, las
                 onChange={onChange}
                 at={AT}
                 faults={faults.filter(
-                  ({ loc }) => loc[1] !== "config" || !["steps", "action"].includes(loc[2] ?? ""),
+                  (fault) =>
+                    fault.loc[1] !== "config" ||
+                    !(
+                      ["steps", "action"].includes(fault.loc[2] ?? "") ||
+                      (isWebhook && isOfSender(fault, config))
+                    ),
                 )}
                 minor={MINOR_SETTINGS}
               />
@@ -79,6 +90,7 @@ export function ConfigEditor({ trigger, config, onChange, onProblem, faults, las
                 </details>
               )}
             </Section>
+            {isWebhook && <SenderAuth config={config} onChange={onChange} faults={faults} stored={stored} />}
             <StepsForm
               config={config}
               onChange={onChange}

@@ -17,6 +17,14 @@ import { useLastRun } from "./last-run.ts";
 /** Fields that the server adds to a config and doesn't take back. */
 const withoutSecret = ({ secret: _, ...config }: Values): Values => config;
 
+/** `null` for each field that was taken out: what a change leaves out stays. */
+const cleared = (before: Values, config: Values): Values =>
+  Object.fromEntries(
+    Object.keys(before)
+      .filter((name) => !Object.hasOwn(config, name))
+      .map((name) => [name, null]),
+  );
+
 interface Props {
   automation: Automation;
   mayChange: boolean;
@@ -57,7 +65,9 @@ function Editor({ automation, onDirty }: Omit<Props, "mayChange">) {
   const body = {
     ...(name === automation.name ? {} : { name }),
     ...(description === (automation.description ?? "") ? {} : { description: description || null }),
-    ...(JSON.stringify(config) === JSON.stringify(before) ? {} : { config: config as never }),
+    ...(JSON.stringify(config) === JSON.stringify(before)
+      ? {}
+      : { config: { ...cleared(before, config), ...config } as never }),
   };
   const isChanged = Object.keys(body).length > 0 || problem !== null;
   useEffect(() => onDirty(isChanged), [isChanged, onDirty]);
@@ -78,6 +88,7 @@ function Editor({ automation, onDirty }: Omit<Props, "mayChange">) {
             onProblem={setProblem}
             faults={faultsOf(save.error)}
             last={last}
+            stored={automation.hasSecret ? before : null}
           />
           <KnownOf automation={automation} />
         </>

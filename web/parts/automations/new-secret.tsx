@@ -5,12 +5,16 @@ import { useChange } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
 import { ShownOnce } from "../base/shown-once.tsx";
+import { choiceOf } from "./sender-choices.ts";
 
 const SECRET_BYTES = 32;
 
-/** In the form of those that Weir makes itself. */
-const makeSecret = () =>
-  `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(SECRET_BYTES))))}`;
+/** In the form of those that Weir makes itself for this sender. */
+export function makeSecret(sender: string): string {
+  const bytes = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(SECRET_BYTES))));
+  const isPlain = sender === "telegram";
+  return `whsec_${isPlain ? bytes.replaceAll("+", "-").replaceAll("/", "_").replace("=", "") : bytes}`;
+}
 
 /** Puts another secret in the place of one that was lost, or that nobody was ever shown. */
 export function NewSecret({
@@ -27,7 +31,7 @@ export function NewSecret({
     onDone: () => setAsking(false),
   });
   const make = () => {
-    const secret = makeSecret();
+    const secret = makeSecret(choiceOf(automation.config));
     patch.mutate(
       { path: { automation_id: automation.id }, body: { config: { secret } as never } },
       {

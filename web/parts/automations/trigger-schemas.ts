@@ -5,7 +5,16 @@ type TriggerType = Automation["triggerType"];
 /** What a config holds beside its work, and beside what is edited elsewhere. */
 type Settings<T extends TriggerType> = Omit<
   TriggerConfigs[T],
-  "action" | "steps" | "input" | "secret" | "auth" | keyof Common
+  | "action"
+  | "steps"
+  | "input"
+  | "secret"
+  | "auth"
+  | "signaturePreset"
+  | "signatureHeader"
+  | "signatureAlgorithm"
+  | "requireTimestamp"
+  | keyof Common
 >;
 type Common = Pick<TriggerConfigs["manual"], "concurrency" | "expect" | "alerts" | "inputSchema">;
 type Alerts = NonNullable<Common["alerts"]>;
@@ -13,11 +22,11 @@ type Schedule = Settings<"schedule">["schedule"];
 type Webhook = Required<Settings<"webhook">>;
 
 /** A schema for each field of `T`: one that is missing or has another name is an error of types. */
-type Fields<T> = { [K in keyof T]-?: Schema };
+export type Fields<T> = { [K in keyof T]-?: Schema };
 type RequiredOf<T> = { [K in keyof T]-?: object extends Pick<T, K> ? never : K }[keyof T];
-type Each<V extends PropertyKey> = Readonly<Record<V, true>>;
+export type Each<V extends PropertyKey> = Readonly<Record<V, true>>;
 
-const text = (title: string, description?: string, more: object = {}): Schema => ({
+export const text = (title: string, description?: string, more: object = {}): Schema => ({
   type: "string",
   title,
   ...(description ? { description } : {}),
@@ -29,7 +38,7 @@ const whole = (title: string, description: string, more: object = {}): Schema =>
   description,
   ...more,
 });
-const choice = <V extends string>(title: string, values: Each<V>, more: object = {}): Schema => ({
+export const choice = <V extends string>(title: string, values: Each<V>, more: object = {}): Schema => ({
   title,
   enum: Object.keys(values),
   ...more,
@@ -104,38 +113,7 @@ const COMMON: Fields<Common> = {
 };
 
 const WEBHOOK: Fields<Webhook> = {
-  path: text(
-    "Path",
-    "The last part of the address that webhooks are sent to. The secret that they are signed with is made, and shown once.",
-  ),
-  signaturePreset: choice<Webhook["signaturePreset"]>(
-    "Sender",
-    {
-      github: true,
-      gitlab: true,
-      stripe: true,
-      shopify: true,
-      slack: true,
-      telegram: true,
-      svix: true,
-      standard: true,
-    },
-    {
-      description: "A sender with a way of its own, instead of header and algorithm",
-    },
-  ),
-  signatureHeader: text("Signature header", undefined, { default: "X-SVC-Signature" }),
-  signatureAlgorithm: choice<Webhook["signatureAlgorithm"]>(
-    "Algorithm",
-    { sha256: true, sha1: true, sha512: true },
-    { default: "sha256" },
-  ),
-  requireTimestamp: {
-    type: "boolean",
-    title: "Require a timestamp",
-    description: "Refuses a signature without the time of sending, which could be sent again at any time",
-    default: true,
-  },
+  path: text("Path", "The last part of the address that webhooks are sent to."),
   waitSeconds: {
     type: "number",
     title: "Wait",
@@ -250,9 +228,6 @@ const OWN: {
 export const MINOR_SETTINGS: readonly (keyof Common | keyof Webhook)[] = [
   "concurrency",
   "expect",
-  "signatureHeader",
-  "signatureAlgorithm",
-  "requireTimestamp",
   "waitSeconds",
   "debug",
   "allowedIps",

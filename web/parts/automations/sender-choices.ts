@@ -1,0 +1,149 @@
+import type { SENDER_PROOFS } from "../../../src/base/sender-proof.ts";
+import type { TriggerConfigs } from "../../../src/resources/automations/config-shapes.ts";
+import type { Schema } from "../../calls.ts";
+import type { Values } from "../form/form.tsx";
+import { choice, type Each, type Fields, text } from "./trigger-schemas.ts";
+
+type Webhook = Required<TriggerConfigs["webhook"]>;
+type Preset = Webhook["signaturePreset"];
+type Auth = Webhook["auth"];
+type AuthType = Auth["type"];
+type AuthOf<T extends AuthType> = Omit<Extract<Auth, { type: T }>, "type" | "token" | "password" | "value">;
+type OwnSignature = Pick<Webhook, "signatureHeader" | "signatureAlgorithm" | "requireTimestamp">;
+
+/** A secret that a sender has too. */
+interface Proof {
+  field: "secret" | (typeof SENDER_PROOFS)[keyof typeof SENDER_PROOFS];
+  title: string;
+  about: string;
+  /** The sender makes it: one from elsewhere would fit nothing. */
+  isTheirs: boolean;
+}
+
+/** A way for a sender to prove who it is. */
+interface Way {
+  name: string;
+  /** What is asked for beside the proof. */
+  fields: Schema;
+  /** Whether these fields are those of `auth`, not of the config itself. */
+  isAuth: boolean;
+  proof: Proof | null;
+}
+
+const fieldsOf = <T>(properties: Fields<T>, ...required: (keyof T & string)[]): Schema => ({
+  type: "object",
+  properties,
+  required,
+});
+const NONE = fieldsOf({});
+
+const secret = (about: string, isTheirs = false): Proof => ({
+  ...{ field: "secret", title: "Secret", about, isTheirs },
+});
+const MADE = "16 to 512 characters. Weir makes one if a new webhook has none.";
+
+const SIGNATURE = fieldsOf<OwnSignature>({
+  signatureHeader: text("Signature header", undefined, { default: "X-SVC-Signature" }),
+  signatureAlgorithm: choice<Webhook["signatureAlgorithm"]>(
+    "Algorithm",
+    { sha256: true, sha1: true, sha512: true },
+    { default: "sha256" },
+  ),
+  requireTimestamp: {
+    type: "boolean",
+    title: "Require a timestamp",
+    description: "Refuses a signature without the time of sending, which could be sent again at any time",
+    default: true,
+  },
+});
+
+const preset = (name: string, about: string, isTheirs = false): Way => ({
+  ...{ name, fields: NONE, isAuth: false, proof: secret(about, isTheirs) },
+});
+
+/** Services with a way of their own. */
+export const SERVICES: Readonly<Record<Preset, Way>> = {
+  github: preset("GitHub", "Enter the same secret in the repository's Settings → Webhooks."),
+  gitlab: preset("GitLab", "Enter it as the secret token in GitLab's Settings → Webhooks."),
+  shopify: preset("Shopify", "The app's client secret, or the one at Settings → Notifications.", true),
+  slack: preset("Slack", "The signing secret in the app's Basic Information.", true),
+  stripe: preset("Stripe", "The signing secret of the endpoint, which begins with whsec_.", true),
+  svix: preset("Svix", "The signing secret of the endpoint, which begins with whsec_.", true),
+  standard: preset("Standard Webhooks", "The signing secret of the endpoint, which begins with whsec_."),
+  telegram: preset("Telegram", "Pass it to setWebhook as secret_token. Letters, digits, _ and - only."),
+};
+
+/** Ways that any sender may take. */
+export const TYPES: Readonly<Record<AuthType, Way>> = {
+  signature: { name: "Signature", fields: SIGNATURE, isAuth: false, proof: secret(MADE) },
+  bearer: {
+    name: "Bearer token",
+    fields: fieldsOf<AuthOf<"bearer">>({}),
+    isAuth: true,
+    proof: {
+      ...secret("What follows Bearer in the Authorization header."),
+      ...{ field: "token", title: "Token" },
+    },
+  },
+  basic: {
+    name: "Username and password",
+    fields: fieldsOf<AuthOf<"basic">>({ username: text("Username") }, "username"),
+    isAuth: true,
+    proof: { ...secret("At least 8 characters."), ...{ field: "password", title: "Password" } },
+  },
+  header: {
+    name: "Secret header",
+    fields: fieldsOf<AuthOf<"header">>({ name: text("Header name") }, "name"),
+    isAuth: true,
+    proof: { ...secret("At least 8 characters."), ...{ field: "value", title: "Header value" } },
+  },
+  ed25519: {
+    name: "Ed25519 signature",
+    fields: fieldsOf<AuthOf<"ed25519">>(
+      {
+        publicKey: text("Public key", "32 bytes in hex or base64, or PEM", {
+          contentMediaType: "text/plain",
+        }),
+        signatureHeader: text("Signature header"),
+        timestampHeader: text("Timestamp header", "Empty if only the body is signed"),
+      },
+      "publicKey",
+      "signatureHeader",
+    ),
+    isAuth: true,
+    proof: null,
+  },
+};
+
+/** Fields of a config that say how a sender proves who it is. */
+const SENDER: Each<keyof OwnSignature | "signaturePreset" | "auth"> = {
+  signaturePreset: true,
+  auth: true,
+  signatureHeader: true,
+  signatureAlgorithm: true,
+  requireTimestamp: true,
+};
+export const SENDER_FIELDS: readonly string[] = Object.keys(SENDER);
+
+/** What a config has chosen. It may be a name that nothing here has. */
+export function choiceOf({ signaturePreset, auth }: Values): string {
+  if (typeof signaturePreset === "string") return signaturePreset;
+  const { type } = (typeof auth === "object" && auth !== null ? auth : {}) as { type?: unknown };
+  return typeof type === "string" ? type : "signature";
+}
+
+export const wayOf = (chosen: string): Way | undefined =>
+  Object.entries({ ...SERVICES, ...TYPES }).find(([id]) => id === chosen)?.[1];
+
+/** A config with another choice, all else as it is. `before` has what is taken up again where it made that choice. */
+export function withChoice(config: Values, chosen: string, before: Values): Values {
+  const dropped = [...SENDER_FIELDS, "secret"];
+  const kept = Object.entries(config).filter(([name]) => !dropped.includes(name));
+  const own = Object.entries(before).filter(([name]) => SENDER_FIELDS.includes(name));
+  const made = Object.hasOwn(SERVICES, chosen)
+    ? { signaturePreset: chosen }
+    : chosen === "signature"
+      ? {}
+      : { auth: { type: chosen } };
+  return { ...Object.fromEntries(kept), ...(choiceOf(before) === chosen ? Object.fromEntries(own) : made) };
+}
