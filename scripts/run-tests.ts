@@ -21,8 +21,8 @@ const TEST_TIMEOUT_MS = 120_000;
 const RUN_TIMEOUT_MS = 40 * 60_000;
 /** No test leaves the machine, whatever proxy the machine has. */
 const HERE = "127.0.0.1,localhost,::1";
-/** One more than there are cores: a test that waits leaves its core to others. */
-const WORKERS = availableParallelism() + 1;
+/** More than there are cores: a test that waits leaves its core to others. */
+export const WORKERS = availableParallelism() + 2;
 const EXECUTABLE = join(root, "dist/weir");
 /** Milliseconds that each file took. */
 const TIMES = "test/times.json";
@@ -81,9 +81,14 @@ function testFiles(words: readonly string[]): string[] {
 interface Way {
   workers: number;
   isRecorded?: boolean;
+  testTimeoutMs?: number;
+  runTimeoutMs?: number;
+  /** Set for the tests, beside what this process has. */
+  env?: Readonly<Record<string, string>>;
 }
 
-async function runTests(paths: readonly string[], { workers, isRecorded }: Way): Promise<Outcome> {
+export async function runTests(paths: readonly string[], way: Way): Promise<Outcome> {
+  const { workers, isRecorded, testTimeoutMs = TEST_TIMEOUT_MS, runTimeoutMs = RUN_TIMEOUT_MS, env } = way;
   const folder = mkdtempSync(join(tmpdir(), "weir-report-"));
   const report = join(folder, "junit.xml");
   const ground = mkdtempSync(join(tmpdir(), "weir-ground-"));
@@ -98,7 +103,7 @@ async function runTests(paths: readonly string[], { workers, isRecorded }: Way):
         "--no-isolate",
         // A server that a test started goes with it, however the run ends.
         "--no-orphans",
-        `--timeout=${TEST_TIMEOUT_MS}`,
+        `--timeout=${testTimeoutMs}`,
         `--timings=${TIMES}`,
         ...(isRecorded ? ["--update-timings"] : []),
         "--reporter=junit",
@@ -108,8 +113,15 @@ async function runTests(paths: readonly string[], { workers, isRecorded }: Way):
       {
         cwd: root,
         stdio: ["ignore", "inherit", "inherit"],
-        timeout: RUN_TIMEOUT_MS,
-        env: { ...process.env, NO_PROXY: HERE, no_proxy: HERE, [GROUND]: ground, [BUILT]: EXECUTABLE },
+        timeout: runTimeoutMs,
+        env: {
+          ...process.env,
+          ...env,
+          NO_PROXY: HERE,
+          no_proxy: HERE,
+          [GROUND]: ground,
+          [BUILT]: EXECUTABLE,
+        },
       },
     );
     const exitCode = await tests.exited;
@@ -134,7 +146,7 @@ async function runAgain(first: Outcome): Promise<Outcome> {
 }
 
 /** Whether a script of the project went well; what went wrong stands before this sentence. */
-async function holds(sentence: string, ...command: string[]): Promise<boolean> {
+export async function holds(sentence: string, ...command: string[]): Promise<boolean> {
   const script = Bun.spawn([process.execPath, ...command], {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit"],

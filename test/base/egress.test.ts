@@ -10,6 +10,7 @@ import { type EgressOptions, type EgressRequest, openEgress } from "../../src/ba
 import type { OwnService } from "../../src/base/egress-own.ts";
 import { AppError } from "../../src/base/errors.ts";
 import { freePort } from "../support/postgres.ts";
+import { deepTest } from "../support/scale.ts";
 
 const LOCAL = ["127.0.0.0/8"];
 const open = (options: Partial<EgressOptions & { ca: string }> = {}) =>
@@ -650,25 +651,28 @@ describe("time", () => {
     expect((await failure(unread.bytes(1_000_000))).code).toBe("timeout");
   });
 
-  test("runs out where nothing comes for too long, before the head and in the body, and not for what drips", async () => {
-    const idleMs = 300;
-    const asked = { timeoutMs: 0, idleMs };
-    const mute = await failure(open().fetch(`http://127.0.0.1:${await silent()}/`, asked));
-    const half = await raw(
-      (socket) => void socket.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
-    );
-    const response = await open().fetch(`http://127.0.0.1:${half}/`, asked);
-    const stalled = await failure(response.bytes(1_000));
-    for (const { code, retryable, message } of [mute, stalled]) {
-      expect([code, retryable]).toEqual(["timeout", true]);
-      expect(message).toEndWith(`sent nothing for ${idleMs} ms.`);
-    }
-    const few = await raw((socket) => {
-      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n");
-      for (let n = 1; n <= 8; n++) setTimeout(() => socket.write("x"), n * 60);
-    });
-    expect(await text(await open().fetch(`http://127.0.0.1:${few}/`, asked))).toBe("xxxxxxxx");
-  });
+  deepTest(
+    "runs out where nothing comes for too long, before the head and in the body, and not for what drips",
+    async () => {
+      const idleMs = 300;
+      const asked = { timeoutMs: 0, idleMs };
+      const mute = await failure(open().fetch(`http://127.0.0.1:${await silent()}/`, asked));
+      const half = await raw(
+        (socket) => void socket.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
+      );
+      const response = await open().fetch(`http://127.0.0.1:${half}/`, asked);
+      const stalled = await failure(response.bytes(1_000));
+      for (const { code, retryable, message } of [mute, stalled]) {
+        expect([code, retryable]).toEqual(["timeout", true]);
+        expect(message).toEndWith(`sent nothing for ${idleMs} ms.`);
+      }
+      const few = await raw((socket) => {
+        socket.write("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n");
+        for (let n = 1; n <= 8; n++) setTimeout(() => socket.write("x"), n * 60);
+      });
+      expect(await text(await open().fetch(`http://127.0.0.1:${few}/`, asked))).toBe("xxxxxxxx");
+    },
+  );
 
   test("runs out over redirects, not for each of them", async () => {
     const slow = serve(async () => {

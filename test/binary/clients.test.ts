@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { usage } from "../../src/cli/usage.ts";
+import { deepTest } from "../support/scale.ts";
 import { bareMachine } from "./executable.ts";
 
 const machine = bareMachine();
@@ -55,52 +56,56 @@ describe("the executable as a client", () => {
     expect(await weir("events", "verify", "--server", server.origin)).toMatchObject({ code: 0, err: "" });
   }, 120_000);
 
-  test("ends quietly when its reader goes, and loses nothing to one that is slow", async () => {
-    const program = join(import.meta.dir, "../../dist/weir");
-    const pipe = async (words: string, then: string) => {
-      const script = `set -o pipefail; '${program}' ${words} | ${then}`;
-      const child = Bun.spawn(["bash", "-c", script], {
-        env: { ...env, PATH: process.env.PATH, HOME: machine.here },
-        stdout: "pipe",
-        stderr: "pipe",
+  deepTest(
+    "ends quietly when its reader goes, and loses nothing to one that is slow",
+    async () => {
+      const program = join(import.meta.dir, "../../dist/weir");
+      const pipe = async (words: string, then: string) => {
+        const script = `set -o pipefail; '${program}' ${words} | ${then}`;
+        const child = Bun.spawn(["bash", "-c", script], {
+          env: { ...env, PATH: process.env.PATH, HOME: machine.here },
+          stdout: "pipe",
+          stderr: "pipe",
+        });
+        const [out, err] = await Promise.all([
+          new Response(child.stdout).text(),
+          new Response(child.stderr).text(),
+        ]);
+        return { code: await child.exited, out, err };
+      };
+      expect(await pipe("actions list", "head -1")).toMatchObject({
+        code: 0,
+        out: expect.stringMatching(/^ID +SLUG .+\n$/),
+        err: "",
       });
-      const [out, err] = await Promise.all([
-        new Response(child.stdout).text(),
-        new Response(child.stderr).text(),
-      ]);
-      return { code: await child.exited, out, err };
-    };
-    expect(await pipe("actions list", "head -1")).toMatchObject({
-      code: 0,
-      out: expect.stringMatching(/^ID +SLUG .+\n$/),
-      err: "",
-    });
-    const rows = "query 'SELECT i, repeat(chr(120), 99) AS x FROM range(200000) t(i)' --csv";
-    expect(await pipe(rows, "head -2")).toMatchObject({
-      code: 0,
-      out: `i,x\n0,${"x".repeat(99)}\n`,
-      err: "",
-    });
-    expect(await pipe(rows.replace("--csv", "--jsonl"), "head -1")).toMatchObject({
-      code: 0,
-      out: `{"i":0,"x":"${"x".repeat(99)}"}\n`,
-      err: "",
-    });
-    expect(await pipe(rows.replace("--csv", ""), "head -1")).toMatchObject({ code: 0, err: "" });
-    expect(await pipe(rows, "(sleep 0.3; wc -l)")).toMatchObject({
-      code: 0,
-      out: expect.stringMatching(/^ *200001\n$/),
-      err: "",
-    });
-    const document = await weir("openapi");
-    expect(document).toMatchObject({ code: 0, err: "" });
-    expect(document.out.length).toBeGreaterThan(200_000);
-    expect(await pipe("openapi", "(sleep 0.3; wc -c)")).toMatchObject({
-      code: 0,
-      out: expect.stringContaining(String(Buffer.byteLength(document.out))),
-      err: "",
-    });
-  }, 120_000);
+      const rows = "query 'SELECT i, repeat(chr(120), 99) AS x FROM range(200000) t(i)' --csv";
+      expect(await pipe(rows, "head -2")).toMatchObject({
+        code: 0,
+        out: `i,x\n0,${"x".repeat(99)}\n`,
+        err: "",
+      });
+      expect(await pipe(rows.replace("--csv", "--jsonl"), "head -1")).toMatchObject({
+        code: 0,
+        out: `{"i":0,"x":"${"x".repeat(99)}"}\n`,
+        err: "",
+      });
+      expect(await pipe(rows.replace("--csv", ""), "head -1")).toMatchObject({ code: 0, err: "" });
+      expect(await pipe(rows, "(sleep 0.3; wc -l)")).toMatchObject({
+        code: 0,
+        out: expect.stringMatching(/^ *200001\n$/),
+        err: "",
+      });
+      const document = await weir("openapi");
+      expect(document).toMatchObject({ code: 0, err: "" });
+      expect(document.out.length).toBeGreaterThan(200_000);
+      expect(await pipe("openapi", "(sleep 0.3; wc -c)")).toMatchObject({
+        code: 0,
+        out: expect.stringContaining(String(Buffer.byteLength(document.out))),
+        err: "",
+      });
+    },
+    120_000,
+  );
 
   test("follows events until Ctrl-C, which ends it with 0", async () => {
     const tail = machine.start(["events", "tail", "--type", "action.*", "--json"], { env, listen: "stdout" });

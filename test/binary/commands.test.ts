@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { version } from "../../package.json";
+import { deepTest } from "../support/scale.ts";
 import { bareMachine, unshared } from "./executable.ts";
 
 describe("the executable in an empty folder", () => {
@@ -98,7 +99,7 @@ describe("settings", () => {
     for (const secret of Object.values(env)) expect(out).not.toContain(secret);
   });
 
-  test("that are wrong stop the start with one sentence, and nothing is made", async () => {
+  deepTest("that are wrong stop the start with one sentence, and nothing is made", async () => {
     await using machine = bareMachine();
     for (const [name, value] of [
       ["WEIR_CONCURRENCY", "many"],

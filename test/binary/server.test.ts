@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import { stamped } from "../support/hook.ts";
 import { freePort } from "../support/postgres.ts";
+import { deepTest } from "../support/scale.ts";
 import { bareMachine, PASSWORD } from "./executable.ts";
 
 describe("weir serve", () => {
@@ -26,7 +27,7 @@ describe("weir serve", () => {
     expect(await server.end("SIGTERM")).toBe(0);
   });
 
-  test("prints a link to set it up with where nobody has", async () => {
+  deepTest("prints a link to set it up with where nobody has", async () => {
     await using machine = bareMachine();
     const server = machine.start(["serve", "--port", "0"]);
     const link = await server.line((line) => /Set up: (http:[^"]+)"/.exec(line)?.[1] ?? null);
@@ -76,15 +77,19 @@ describe("weir serve", () => {
     });
   });
 
-  test("closes everything when it is told to stop, also after SQL was asked", async () => {
-    await using machine = bareMachine();
-    const { token } = await machine.init();
-    const server = await machine.serve({ token });
-    expect((await server.call("POST", "/api/v1/query", { sql: "SELECT 1 AS n" })).status).toBe(200);
-    expect(await server.end("SIGTERM")).toBe(0);
-    await server.line((line) => (line.includes("server stopped") ? line : null));
-    expect(readdirSync(join(machine.here, "weir-data"))).not.toContain("weir.db-wal");
-  }, 120_000);
+  deepTest(
+    "closes everything when it is told to stop, also after SQL was asked",
+    async () => {
+      await using machine = bareMachine();
+      const { token } = await machine.init();
+      const server = await machine.serve({ token });
+      expect((await server.call("POST", "/api/v1/query", { sql: "SELECT 1 AS n" })).status).toBe(200);
+      expect(await server.end("SIGTERM")).toBe(0);
+      await server.line((line) => (line.includes("server stopped") ? line : null));
+      expect(readdirSync(join(machine.here, "weir-data"))).not.toContain("weir.db-wal");
+    },
+    120_000,
+  );
 
   test("is refused the port of another weir: neither takes the other's requests", async () => {
     await using one = bareMachine();

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { deepTest } from "../support/scale.ts";
 import { BUILD_LIMIT_MS, bareMachine, build, copyOfProject, executable, ROOT } from "./executable.ts";
 
 const NEXT = "9.0.0";
@@ -112,7 +113,7 @@ test("an executable takes a signed release while its server runs, and goes back"
   expect(readdirSync(machine.here).sort()).toEqual(["weir", "weir-data", "weir.previous"]);
 });
 
-test(
+deepTest(
   "the store's own thread is in the executable, and copies a database",
   async () => {
     await using machine = bareMachine();

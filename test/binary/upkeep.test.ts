@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { s3Keys, startS3 } from "../support/s3.ts";
-import { isDeep } from "../support/scale.ts";
+import { deepTest, isDeep } from "../support/scale.ts";
 import { bareMachine, unshared } from "./executable.ts";
 
 const CONNECTION = {
@@ -61,54 +61,67 @@ describe("the executable looks after an installation", () => {
     expect((await again.call("GET", "/api/v1/connections/slug/warehouse")).body.hasCredentials).toBe(true);
   }, 120_000);
 
-  test("stops with a sentence where it is not told of the bucket that the server keeps its lake in", async () => {
-    await using bucket = await startS3();
-    bucket.createBucket("lake");
-    await using machine = bareMachine();
-    const env = {
-      WEIR_LAKE_URL: "s3://lake/weir",
-      WEIR_LAKE_ENDPOINT: bucket.endpointUrl,
-      WEIR_LAKE_ACCESS_KEY_ID: s3Keys.accessKeyId,
-      WEIR_LAKE_SECRET_ACCESS_KEY: s3Keys.secretAccessKey,
-    };
-    await (await machine.serve({ env })).end();
-    for (const words of [["doctor"], ["doctor", "--json"], ["backup", "x.weir"], ["serve", "--port", "0"]]) {
-      const { code, err } = await machine.run(words);
-      expect([words, code, err.split("\n").length]).toEqual([words, 1, 2]);
-      expect(err).toContain("keeps its lake at s3://lake/weir, and WEIR_LAKE_URL is not set.");
-    }
-    expect((await machine.run(["doctor"], { env })).code).toBe(0);
-    const accepted = await machine.run(["config", "accept", "--json"]);
-    expect([accepted.code, accepted.lines()[0].lake]).toEqual([0, null]);
-    await (await machine.serve()).end();
-  }, 120_000);
+  deepTest(
+    "stops with a sentence where it is not told of the bucket that the server keeps its lake in",
+    async () => {
+      await using bucket = await startS3();
+      bucket.createBucket("lake");
+      await using machine = bareMachine();
+      const env = {
+        WEIR_LAKE_URL: "s3://lake/weir",
+        WEIR_LAKE_ENDPOINT: bucket.endpointUrl,
+        WEIR_LAKE_ACCESS_KEY_ID: s3Keys.accessKeyId,
+        WEIR_LAKE_SECRET_ACCESS_KEY: s3Keys.secretAccessKey,
+      };
+      await (await machine.serve({ env })).end();
+      for (const words of [
+        ["doctor"],
+        ["doctor", "--json"],
+        ["backup", "x.weir"],
+        ["serve", "--port", "0"],
+      ]) {
+        const { code, err } = await machine.run(words);
+        expect([words, code, err.split("\n").length]).toEqual([words, 1, 2]);
+        expect(err).toContain("keeps its lake at s3://lake/weir, and WEIR_LAKE_URL is not set.");
+      }
+      expect((await machine.run(["doctor"], { env })).code).toBe(0);
+      const accepted = await machine.run(["config", "accept", "--json"]);
+      expect([accepted.code, accepted.lines()[0].lake]).toEqual([0, null]);
+      await (await machine.serve()).end();
+    },
+    120_000,
+  );
 
-  test("exports and applies configuration, with secrets from its environment", async () => {
-    await using machine = bareMachine();
-    const { token } = await machine.init();
-    const server = await machine.serve({ token });
-    const env = { WEIR_SERVER: server.origin };
-    expect((await machine.run(["login", "--token"], { env, stdin: token })).code).toBe(0);
-    expect((await server.call("POST", "/api/v1/connections", CONNECTION)).status).toBe(201);
-    const written = await machine.run(["export"], { env });
-    expect([written.code, written.err]).toEqual([0, ""]);
-    expect(written.out).toContain(`password: \${WAREHOUSE_PASSWORD}`);
-    expect(written.out).not.toContain("password-of-ada");
-    const text = written.out
-      .replace("slug: warehouse", "slug: cellar")
-      .replace("name: Warehouse", "name: Cellar");
-    const given = { ...env, WAREHOUSE_PASSWORD: "of-ada", WAREHOUSE_USER: "ada" };
-    const lacking = await machine.run(["apply", "-f", "-"], { env, stdin: text });
-    expect(lacking).toMatchObject({ code: 1, out: "" });
-    expect(lacking.err).toContain("WAREHOUSE_USER is not set");
-    const applied = await machine.run(["apply", "-f", "-", "--json"], { env: given, stdin: text });
-    expect(applied.err).toBe("");
-    expect(applied.lines()[0].plan).toEqual([
-      { kind: "connection", slug: "cellar", operation: "create", changes: [] },
-    ]);
-    expect((await server.call("GET", "/api/v1/connections/slug/cellar")).body.hasCredentials).toBe(true);
-    expect((await machine.run(["export"])).code).toBe(0); // the server signed in to last
-  }, 120_000);
+  deepTest(
+    "exports and applies configuration, with secrets from its environment",
+    async () => {
+      await using machine = bareMachine();
+      const { token } = await machine.init();
+      const server = await machine.serve({ token });
+      const env = { WEIR_SERVER: server.origin };
+      expect((await machine.run(["login", "--token"], { env, stdin: token })).code).toBe(0);
+      expect((await server.call("POST", "/api/v1/connections", CONNECTION)).status).toBe(201);
+      const written = await machine.run(["export"], { env });
+      expect([written.code, written.err]).toEqual([0, ""]);
+      expect(written.out).toContain(`password: \${WAREHOUSE_PASSWORD}`);
+      expect(written.out).not.toContain("password-of-ada");
+      const text = written.out
+        .replace("slug: warehouse", "slug: cellar")
+        .replace("name: Warehouse", "name: Cellar");
+      const given = { ...env, WAREHOUSE_PASSWORD: "of-ada", WAREHOUSE_USER: "ada" };
+      const lacking = await machine.run(["apply", "-f", "-"], { env, stdin: text });
+      expect(lacking).toMatchObject({ code: 1, out: "" });
+      expect(lacking.err).toContain("WAREHOUSE_USER is not set");
+      const applied = await machine.run(["apply", "-f", "-", "--json"], { env: given, stdin: text });
+      expect(applied.err).toBe("");
+      expect(applied.lines()[0].plan).toEqual([
+        { kind: "connection", slug: "cellar", operation: "create", changes: [] },
+      ]);
+      expect((await server.call("GET", "/api/v1/connections/slug/cellar")).body.hasCredentials).toBe(true);
+      expect((await machine.run(["export"])).code).toBe(0); // the server signed in to last
+    },
+    120_000,
+  );
 
   const sealed = unshared(["--mount"], 'mount --bind "$1" /mnt && mount -o remount,ro,bind / && shift');
   test.skipIf(sealed === null || !isDeep)(

@@ -6,6 +6,7 @@ import { sessions } from "../../src/resources/sessions/table.ts";
 import { users } from "../../src/resources/users/table.ts";
 import { PASSWORD } from "../support/app.ts";
 import { fromBase32, join, neighbour } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import { created } from "../support/work.ts";
 
@@ -55,7 +56,7 @@ test("a person changes the password, and turns a second factor on and off", asyn
   await page.getByRole("button", { name: "Turn on" }).waitFor();
 });
 
-test("after an hour a new token asks who it is, and goes on from there", async () => {
+deepTest("after an hour a new token asks who it is, and goes on from there", async () => {
   const { page, go, weir } = seen;
   await go("/access");
   await weir.app.store.write(async (db) => {
@@ -80,7 +81,7 @@ test("after an hour a new token asks who it is, and goes on from there", async (
   await page.getByText("Revoked CI").waitFor();
 });
 
-test("a person joins another organization only by accepting it", async () => {
+deepTest("a person joins another organization only by accepting it", async () => {
   const { page, go, troubles, weir } = seen;
   const other = await neighbour(weir);
   await weir.app.store.write(

@@ -3,6 +3,7 @@ import { PASSWORD } from "../support/app.ts";
 import { httpApi } from "../support/catalog.ts";
 import { SPECS, THREADS } from "../support/chat.ts";
 import { openAs } from "../support/hands.ts";
+import { deepTest } from "../support/scale.ts";
 import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
 import { makeAction } from "../support/work.ts";
 
@@ -46,39 +47,42 @@ test("the first agent is written from the empty list: what is wrong is told by i
   });
 });
 
-test("tools are given by choice or completed as they are typed, and the text stays as it was written", async () => {
-  const { page, go, write, troubles, weir } = seen;
-  await makeAction(weir.owner, { name: "Pay back", slug: "pay-back" });
-  const [{ id }] = (await weir.owner("GET", SPECS)).body.specs;
-  await go(`/agents/${id}`);
-  await page.getByLabel("Give it a tool").selectOption("action:pay-back");
-  await page.getByText("action:pay-back is among its tools.").waitFor();
-  await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Saved", { exact: true }).waitFor();
-  const text = (await weir.owner("GET", `${SPECS}/${id}`)).body.markdown;
-  expect(text).toBe(BAD.replace("9", "0.5").replace("nothing:x", "action:pay-back"));
+deepTest(
+  "tools are given by choice or completed as they are typed, and the text stays as it was written",
+  async () => {
+    const { page, go, write, troubles, weir } = seen;
+    await makeAction(weir.owner, { name: "Pay back", slug: "pay-back" });
+    const [{ id }] = (await weir.owner("GET", SPECS)).body.specs;
+    await go(`/agents/${id}`);
+    await page.getByLabel("Give it a tool").selectOption("action:pay-back");
+    await page.getByText("action:pay-back is among its tools.").waitFor();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved", { exact: true }).waitFor();
+    const text = (await weir.owner("GET", `${SPECS}/${id}`)).body.markdown;
+    expect(text).toBe(BAD.replace("9", "0.5").replace("nothing:x", "action:pay-back"));
 
-  await write("Agent", "---\nname: Helper\ntools:\n  - que\n---\nx");
-  await page.getByRole("textbox", { name: "Agent", exact: true }).press("Control+Home");
-  for (let line = 0; line < 3; line++) await page.keyboard.press("ArrowDown");
-  await page.keyboard.press("End");
-  await page.keyboard.type("r");
-  await page.locator(".cm-tooltip-autocomplete").getByText("query", { exact: true }).waitFor();
-  await page.keyboard.press("Escape");
-  await page.keyboard.press("Backspace");
-  await page.keyboard.press("Backspace");
-  await page.keyboard.press("Backspace");
-  await page.keyboard.press("Backspace");
-  await page.keyboard.type("action:pay");
-  await page.locator(".cm-tooltip-autocomplete").getByText("action:pay-back", { exact: true }).waitFor();
-  expect(await troubles()).toEqual([]);
-  await page.keyboard.press("Escape");
-  await page.getByText("What may stand in it").click();
-  await page.getByText("automation:SLUG").waitFor();
-  expect(await troubles()).toEqual([]);
-});
+    await write("Agent", "---\nname: Helper\ntools:\n  - que\n---\nx");
+    await page.getByRole("textbox", { name: "Agent", exact: true }).press("Control+Home");
+    for (let line = 0; line < 3; line++) await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("End");
+    await page.keyboard.type("r");
+    await page.locator(".cm-tooltip-autocomplete").getByText("query", { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.type("action:pay");
+    await page.locator(".cm-tooltip-autocomplete").getByText("action:pay-back", { exact: true }).waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByText("What may stand in it").click();
+    await page.getByText("automation:SLUG").waitFor();
+    expect(await troubles()).toEqual([]);
+  },
+);
 
-test("one chats with it, and deleting it says what hangs on it", async () => {
+deepTest("one chats with it, and deleting it says what hangs on it", async () => {
   const { page, go, heading, troubles, weir } = seen;
   const [{ id }] = (await weir.owner("GET", SPECS)).body.specs;
   await makeAction(weir.owner, {
@@ -111,7 +115,7 @@ test("one chats with it, and deleting it says what hangs on it", async () => {
   expect(await troubles()).toEqual([]);
 });
 
-test("agents are found by the search, and readable in the dark and on a phone", async () => {
+deepTest("agents are found by the search, and readable in the dark and on a phone", async () => {
   const { page, go, heading, weir, alsoDarkAndNarrow } = seen;
   const [{ id }] = (await weir.owner("GET", SPECS)).body.specs;
   await go("/");
@@ -123,37 +127,41 @@ test("agents are found by the search, and readable in the dark and on a phone", 
   expect(await alsoDarkAndNarrow("/agents", "/agents/new", `/agents/${id}`)).toEqual([]);
 });
 
-test("who may only look sees agents and APIs as they are, and is told so where questions are asked", async () => {
-  const { weir } = seen;
-  const [{ id }] = (await weir.owner("GET", SPECS)).body.specs;
-  const { body: api } = await weir.owner("POST", "/api/v1/api-catalog/http", httpApi("Shop"));
-  const email = "vera@example.com";
-  const { body } = await weir.owner("POST", "/api/v1/organizations/invitations", {
-    email,
-    roleSlug: "viewer",
-  });
-  const address = new URL(body.inviteUrl);
-  const token = address.searchParams.get("token") ?? address.hash.replace(/^#(token=)?/, "");
-  const accepted = { token, password: PASSWORD, firstName: "Vera" };
-  expect((await weir.anonymous("POST", "/api/v1/auth/invitations/accept", accepted)).status).toBeLessThan(
-    300,
-  );
-  await using vera = await openAs(weir.origin, { email });
-  const { page, faults } = vera;
-  const open = (path: string) => page.goto(weir.origin + path);
-  await open(`/agents/${id}`);
-  await page.locator("pre").getByText("name:").waitFor();
-  await open("/agents/new");
-  await page.getByText("Members create agents").waitFor();
-  await open("/catalog/new");
-  await page.getByText("Members add APIs").waitFor();
-  await open(`/catalog/${api.id}`);
-  await page.getByRole("button", { name: /^list_orders/ }).click();
-  expect(await page.getByRole("checkbox", { name: /^Enabled/ }).isDisabled()).toBe(true);
-  expect(await page.getByText("Try it").count()).toBe(0);
-  await open("/chat");
-  await page.getByText("No chats yet").waitFor();
-  for (const name of [/^Ask/, "New chat", /^Delete/, /^Chat with/, "Save", "Disable"])
-    expect([name, await page.getByRole("button", { name }).count()]).toEqual([name, 0]);
-  expect(faults).toEqual([]);
-}, 120_000);
+deepTest(
+  "who may only look sees agents and APIs as they are, and is told so where questions are asked",
+  async () => {
+    const { weir } = seen;
+    const [{ id }] = (await weir.owner("GET", SPECS)).body.specs;
+    const { body: api } = await weir.owner("POST", "/api/v1/api-catalog/http", httpApi("Shop"));
+    const email = "vera@example.com";
+    const { body } = await weir.owner("POST", "/api/v1/organizations/invitations", {
+      email,
+      roleSlug: "viewer",
+    });
+    const address = new URL(body.inviteUrl);
+    const token = address.searchParams.get("token") ?? address.hash.replace(/^#(token=)?/, "");
+    const accepted = { token, password: PASSWORD, firstName: "Vera" };
+    expect((await weir.anonymous("POST", "/api/v1/auth/invitations/accept", accepted)).status).toBeLessThan(
+      300,
+    );
+    await using vera = await openAs(weir.origin, { email });
+    const { page, faults } = vera;
+    const open = (path: string) => page.goto(weir.origin + path);
+    await open(`/agents/${id}`);
+    await page.locator("pre").getByText("name:").waitFor();
+    await open("/agents/new");
+    await page.getByText("Members create agents").waitFor();
+    await open("/catalog/new");
+    await page.getByText("Members add APIs").waitFor();
+    await open(`/catalog/${api.id}`);
+    await page.getByRole("button", { name: /^list_orders/ }).click();
+    expect(await page.getByRole("checkbox", { name: /^Enabled/ }).isDisabled()).toBe(true);
+    expect(await page.getByText("Try it").count()).toBe(0);
+    await open("/chat");
+    await page.getByText("No chats yet").waitFor();
+    for (const name of [/^Ask/, "New chat", /^Delete/, /^Chat with/, "Save", "Disable"])
+      expect([name, await page.getByRole("button", { name }).count()]).toEqual([name, 0]);
+    expect(faults).toEqual([]);
+  },
+  120_000,
+);

@@ -122,57 +122,60 @@ describe("artifacts", () => {
     expect(seen.faults.filter((fault) => fault.startsWith("script:"))).toEqual([]);
   });
 
-  test("a flashboard is drawn panel by panel, says where its numbers come from, and is had as a page", async () => {
-    const { page, go, heading, troubles, weir } = seen;
-    const ctx = contextFor(weir.app, {
-      organizationId: weir.ids.organizationId,
-      role: "member",
-      actor: { type: "user", id: weir.ids.userId },
-      correlationId: "test-chain",
-    });
-    const select = "SELECT * FROM (VALUES ('tea', 3), ('coffee', 5)) t(product, sold)";
-    await loadTable(ctx, { layer: "marts", dataset: "sales", table: "sales", select });
-    const chart = {
-      mark: "bar",
-      encoding: { x: { field: "product", type: "nominal" }, y: { field: "sold", type: "quantitative" } },
-    };
-    const definition = {
-      title: MARKUP,
-      panels: [
-        { title: "By product", sql: "SELECT product, sold FROM marts.sales", chart, width: "half" },
-        { title: "As a table", sql: "SELECT * FROM marts.sales", width: "half" },
-        { title: "Empty", sql: "SELECT * FROM marts.sales WHERE sold > 9" },
-      ],
-    };
-    const action = await makeAction(weir.owner, { kind: "create_flashboard", name: "Board", definition });
-    expect((await runToEnd(weir.owner, action.id)).error).toBeNull();
-    await go("/dashboards");
-    const boards = page.getByRole("main").getByRole("listitem");
-    await boards.nth(1).waitFor();
-    expect(await boards.count()).toBe(2);
-    await boards.filter({ hasText: "Board · " }).waitFor();
-    const steps = [{ key: "board", actionId: action.id }];
-    const weekly = await makeAutomation(weir.owner, { steps }, { name: "Weekly report" });
-    expect((await flowToEnd(weir.owner, weekly.id)).status).toBe("completed");
-    await boards.filter({ hasText: "Weekly report · " }).waitFor();
-    expect(await troubles()).toEqual([]);
-    await boards.filter({ hasText: "Board · " }).getByRole("link").click();
-    await heading(MARKUP);
-    const picture = page.getByRole("img", { name: "By product" });
-    await picture.getByText("coffee").first().waitFor();
-    expect(await picture.locator("path").count()).toBeGreaterThan(2);
-    await page.getByRole("region", { name: "Rows of As a table" }).getByText("tea").waitFor();
-    await page.getByText("There is no data for this panel.").waitFor();
-    await page.getByText("Where this comes from").first().click();
-    await page.getByText("marts.sales, table sales: version 1, 2 rows").first().waitFor();
-    expect(await troubles()).toEqual([]);
-    const [saved] = await Promise.all([
-      page.waitForEvent("download"),
-      page.getByRole("link", { name: "Download" }).click(),
-    ]);
-    expect(readFileSync(await saved.path(), "utf8")).toStartWith("<!doctype html>");
-    expect(await seen.alsoDarkAndNarrow(new URL(page.url()).pathname)).toEqual([]);
-  });
+  deepTest(
+    "a flashboard is drawn panel by panel, says where its numbers come from, and is had as a page",
+    async () => {
+      const { page, go, heading, troubles, weir } = seen;
+      const ctx = contextFor(weir.app, {
+        organizationId: weir.ids.organizationId,
+        role: "member",
+        actor: { type: "user", id: weir.ids.userId },
+        correlationId: "test-chain",
+      });
+      const select = "SELECT * FROM (VALUES ('tea', 3), ('coffee', 5)) t(product, sold)";
+      await loadTable(ctx, { layer: "marts", dataset: "sales", table: "sales", select });
+      const chart = {
+        mark: "bar",
+        encoding: { x: { field: "product", type: "nominal" }, y: { field: "sold", type: "quantitative" } },
+      };
+      const definition = {
+        title: MARKUP,
+        panels: [
+          { title: "By product", sql: "SELECT product, sold FROM marts.sales", chart, width: "half" },
+          { title: "As a table", sql: "SELECT * FROM marts.sales", width: "half" },
+          { title: "Empty", sql: "SELECT * FROM marts.sales WHERE sold > 9" },
+        ],
+      };
+      const action = await makeAction(weir.owner, { kind: "create_flashboard", name: "Board", definition });
+      expect((await runToEnd(weir.owner, action.id)).error).toBeNull();
+      await go("/dashboards");
+      const boards = page.getByRole("main").getByRole("listitem");
+      await boards.nth(1).waitFor();
+      expect(await boards.count()).toBe(2);
+      await boards.filter({ hasText: "Board · " }).waitFor();
+      const steps = [{ key: "board", actionId: action.id }];
+      const weekly = await makeAutomation(weir.owner, { steps }, { name: "Weekly report" });
+      expect((await flowToEnd(weir.owner, weekly.id)).status).toBe("completed");
+      await boards.filter({ hasText: "Weekly report · " }).waitFor();
+      expect(await troubles()).toEqual([]);
+      await boards.filter({ hasText: "Board · " }).getByRole("link").click();
+      await heading(MARKUP);
+      const picture = page.getByRole("img", { name: "By product" });
+      await picture.getByText("coffee").first().waitFor();
+      expect(await picture.locator("path").count()).toBeGreaterThan(2);
+      await page.getByRole("region", { name: "Rows of As a table" }).getByText("tea").waitFor();
+      await page.getByText("There is no data for this panel.").waitFor();
+      await page.getByText("Where this comes from").first().click();
+      await page.getByText("marts.sales, table sales: version 1, 2 rows").first().waitFor();
+      expect(await troubles()).toEqual([]);
+      const [saved] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("link", { name: "Download" }).click(),
+      ]);
+      expect(readFileSync(await saved.path(), "utf8")).toStartWith("<!doctype html>");
+      expect(await seen.alsoDarkAndNarrow(new URL(page.url()).pathname)).toEqual([]);
+    },
+  );
 
   test("a drawing that somebody made up keeps its shapes and loses all else", async () => {
     const { page, go, troubles, weir } = seen;

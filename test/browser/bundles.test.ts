@@ -153,7 +153,7 @@ describe("templates", () => {
   });
 });
 
-test("connections and actions are made of published templates by their forms", async () => {
+deepTest("connections and actions are made of published templates by their forms", async () => {
   const { page, go, heading, troubles, weir } = seen;
   await using api = startReceiver();
   await go("/templates?status=published");

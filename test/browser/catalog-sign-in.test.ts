@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startGuarded } from "../peers/mcp-guarded.ts";
 import { CATALOG } from "../support/catalog.ts";
+import { deepTest } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 
 let seen: Seen;
@@ -47,25 +48,29 @@ test("a server that asks for a sign-in is signed in to on the way into the catal
   await heading("Guarded");
 }, 120_000);
 
-test("an entry shows how it is signed in to, is signed out of, and asks for it again", async () => {
-  const { page, go, weir } = seen;
-  const { items } = (await weir.owner("GET", CATALOG)).body;
-  const [{ id }] = items;
-  await go(`/catalog/${id}?tab=settings`);
-  await page.getByText("Signed in", { exact: true }).waitFor();
-  await page.getByText(peer.issuer).first().waitFor();
-  await page.getByRole("button", { name: "Sign out" }).click();
-  await page.getByText("Its tools can't be called until").waitFor();
-  await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
-  await page.getByText("None; the server has not asked for one").waitFor();
-  await weir.owner("POST", `${CATALOG}/${id}/refresh`);
-  await page.getByText("The server asks for a sign-in.").waitFor();
-  await page.getByRole("status").getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("button", { name: "Go on" }).click();
-  await page.getByRole("button", { name: "Go there" }).click();
-  await page.getByRole("button", { name: "Continue" }).click();
-  await page.getByRole("heading", { name: "Guarded", level: 1 }).waitFor();
-  await page.getByRole("button", { name: "Ask it for its tools" }).click();
-  await page.getByText("Its tools are as they were accepted").waitFor();
-  expect(await page.getByText("The server asks for a sign-in.").count()).toBe(0);
-}, 120_000);
+deepTest(
+  "an entry shows how it is signed in to, is signed out of, and asks for it again",
+  async () => {
+    const { page, go, weir } = seen;
+    const { items } = (await weir.owner("GET", CATALOG)).body;
+    const [{ id }] = items;
+    await go(`/catalog/${id}?tab=settings`);
+    await page.getByText("Signed in", { exact: true }).waitFor();
+    await page.getByText(peer.issuer).first().waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("Its tools can't be called until").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("None; the server has not asked for one").waitFor();
+    await weir.owner("POST", `${CATALOG}/${id}/refresh`);
+    await page.getByText("The server asks for a sign-in.").waitFor();
+    await page.getByRole("status").getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("button", { name: "Go there" }).click();
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("heading", { name: "Guarded", level: 1 }).waitFor();
+    await page.getByRole("button", { name: "Ask it for its tools" }).click();
+    await page.getByText("Its tools are as they were accepted").waitFor();
+    expect(await page.getByText("The server asks for a sign-in.").count()).toBe(0);
+  },
+  120_000,
+);

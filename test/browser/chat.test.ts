@@ -78,44 +78,49 @@ describe("an answer", () => {
     expect(await troubles()).toEqual([]);
   });
 
-  test("of a hostile model is text: nothing is fetched, nothing runs, links lead to the web and say where", async () => {
-    const { page, troubles } = seen;
-    const hostile = [
-      `${MARKUP} <script>window.wasRun=1</script> <iframe src="https://evil.example/frame"></iframe>`,
-      "![pixel](https://evil.example/pixel.png?secret=1) ![data](data:image/png;base64,AAAA)",
-      "[run](javascript:window.wasRun=1) [data](data:text/html,x) [coded](&#106;avascript:window.wasRun=1) [file](file:///etc/passwd)",
-      "[your bank](https://evil.example/login) [https://bank.example/evil.example](https://evil.example/x) <https://evil.example/auto> [relative](/api/v1/auth/logout)",
-      "[ref][a]\n\n[a]: https://evil.example/ref\n\n> > > deep\n\n<style>body{display:none}</style>",
-      ">".repeat(30_000),
-    ];
-    for (const text of hostile.slice(0, 5)) {
-      model.play([says(text)]);
+  deepTest(
+    "of a hostile model is text: nothing is fetched, nothing runs, links lead to the web and say where",
+    async () => {
+      const { page, troubles } = seen;
+      const hostile = [
+        `${MARKUP} <script>window.wasRun=1</script> <iframe src="https://evil.example/frame"></iframe>`,
+        "![pixel](https://evil.example/pixel.png?secret=1) ![data](data:image/png;base64,AAAA)",
+        "[run](javascript:window.wasRun=1) [data](data:text/html,x) [coded](&#106;avascript:window.wasRun=1) [file](file:///etc/passwd)",
+        "[your bank](https://evil.example/login) [https://bank.example/evil.example](https://evil.example/x) <https://evil.example/auto> [relative](/api/v1/auth/logout)",
+        "[ref][a]\n\n[a]: https://evil.example/ref\n\n> > > deep\n\n<style>body{display:none}</style>",
+        ">".repeat(30_000),
+      ];
+      for (const text of hostile.slice(0, 5)) {
+        model.play([says(text)]);
+        await openThread();
+        await askIt("Go on");
+        await page.getByRole("button", { name: "Answer again" }).waitFor();
+        const drawn = await page.evaluate(() => ({
+          wasRun: "wasRun" in window,
+          foreign: [
+            ...document.querySelectorAll("main :is(img, iframe, script, style, object, embed, video)"),
+          ].length,
+          links: [...document.querySelectorAll<HTMLAnchorElement>("article a")].map((link) => ({
+            href: link.href,
+            text: link.textContent ?? "",
+            rel: link.rel,
+          })),
+        }));
+        expect({ wasRun: drawn.wasRun, foreign: drawn.foreign }).toEqual({ wasRun: false, foreign: 0 });
+        for (const { href, text: words, rel } of drawn.links) {
+          expect(href).toMatch(/^https:\/\/evil\.example\//);
+          expect(words).toMatch(/\(evil\.example\)$|^https:\/\/evil\.example\//);
+          expect(rel).toContain("noopener");
+        }
+      }
+      model.play([says(hostile[5] ?? "")]);
       await openThread();
       await askIt("Go on");
       await page.getByRole("button", { name: "Answer again" }).waitFor();
-      const drawn = await page.evaluate(() => ({
-        wasRun: "wasRun" in window,
-        foreign: [...document.querySelectorAll("main :is(img, iframe, script, style, object, embed, video)")]
-          .length,
-        links: [...document.querySelectorAll<HTMLAnchorElement>("article a")].map((link) => ({
-          href: link.href,
-          text: link.textContent ?? "",
-          rel: link.rel,
-        })),
-      }));
-      expect({ wasRun: drawn.wasRun, foreign: drawn.foreign }).toEqual({ wasRun: false, foreign: 0 });
-      for (const { href, text: words, rel } of drawn.links) {
-        expect(href).toMatch(/^https:\/\/evil\.example\//);
-        expect(words).toMatch(/\(evil\.example\)$|^https:\/\/evil\.example\//);
-        expect(rel).toContain("noopener");
-      }
-    }
-    model.play([says(hostile[5] ?? "")]);
-    await openThread();
-    await askIt("Go on");
-    await page.getByRole("button", { name: "Answer again" }).waitFor();
-    expect(await troubles()).toEqual([]);
-  }, 120_000);
+      expect(await troubles()).toEqual([]);
+    },
+    120_000,
+  );
 
   test("goes on after a reload in its midst, and is there once", async () => {
     const { page, troubles } = seen;
@@ -170,43 +175,47 @@ describe("an answer", () => {
 });
 
 describe("a call that needs a yes", () => {
-  test("is shown with its exact arguments, made once it is approved, and not made once it is rejected", async () => {
-    const { page, weir, troubles } = seen;
-    const definition = { url: `${receiver.url}/refund/{{input.order}}`, method: "POST" };
-    await makeAction(weir.owner, { slug: "refund", kind: "http_request", definition });
-    model.play([calls("action_refund", { order: "A-17" }), says("Refunded."), says("Unused")]);
-    const { at } = await openThread(["action:refund"]);
-    await askIt("Refund A-17");
-    const asked = page.getByRole("region", { name: "Arguments to approve" });
-    await asked.getByText('"order": "A-17"').waitFor();
-    expect(receiver.got).toEqual([]);
-    expect(await troubles()).toEqual([]);
-    await page.reload();
-    await page.getByRole("button", { name: "Approve" }).click();
-    await page.getByText("Refunded.").waitFor();
-    expect(receiver.got.map(({ path }) => path)).toEqual(["/refund/A-17"]);
+  deepTest(
+    "is shown with its exact arguments, made once it is approved, and not made once it is rejected",
+    async () => {
+      const { page, weir, troubles } = seen;
+      const definition = { url: `${receiver.url}/refund/{{input.order}}`, method: "POST" };
+      await makeAction(weir.owner, { slug: "refund", kind: "http_request", definition });
+      model.play([calls("action_refund", { order: "A-17" }), says("Refunded."), says("Unused")]);
+      const { at } = await openThread(["action:refund"]);
+      await askIt("Refund A-17");
+      const asked = page.getByRole("region", { name: "Arguments to approve" });
+      await asked.getByText('"order": "A-17"').waitFor();
+      expect(receiver.got).toEqual([]);
+      expect(await troubles()).toEqual([]);
+      await page.reload();
+      await page.getByRole("button", { name: "Approve" }).click();
+      await page.getByText("Refunded.").waitFor();
+      expect(receiver.got.map(({ path }) => path)).toEqual(["/refund/A-17"]);
 
-    await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
-    model.play([calls("action_refund", { order: "B-18" }), says("Then not.")]);
-    await askIt("And B-18");
-    await page.getByLabel("Reason, if you reject it").fill("Too late");
-    await page.getByRole("button", { name: "Reject" }).click();
-    await page.getByText("Then not.").waitFor();
-    await page.getByText("Too late").waitFor();
-    await page.getByText("Rejected", { exact: true }).first().waitFor();
-    expect(receiver.got.length).toBe(1);
+      await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
+      model.play([calls("action_refund", { order: "B-18" }), says("Then not.")]);
+      await askIt("And B-18");
+      await page.getByLabel("Reason, if you reject it").fill("Too late");
+      await page.getByRole("button", { name: "Reject" }).click();
+      await page.getByText("Then not.").waitFor();
+      await page.getByText("Too late").waitFor();
+      await page.getByText("Rejected", { exact: true }).first().waitFor();
+      expect(receiver.got.length).toBe(1);
 
-    await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
-    model.play([calls("action_refund", { order: "C-19\u202e71-A" }), says("Never.")]);
-    await askIt("And C-19");
-    await asked.getByText('"C-19\\u202e71-A"').waitFor(); // what turns the writing round is seen
-    await page.getByRole("button", { name: "Stop" }).click();
-    await until(weir.owner, at, ({ lastTurnStatus }) => lastTurnStatus === "cancelled");
-    await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
-    expect(await page.getByRole("button", { name: "Approve" }).count()).toBe(0);
-    expect(receiver.got.length).toBe(1);
-    expect(await troubles()).toEqual([]);
-  }, 120_000);
+      await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
+      model.play([calls("action_refund", { order: "C-19\u202e71-A" }), says("Never.")]);
+      await askIt("And C-19");
+      await asked.getByText('"C-19\\u202e71-A"').waitFor(); // what turns the writing round is seen
+      await page.getByRole("button", { name: "Stop" }).click();
+      await until(weir.owner, at, ({ lastTurnStatus }) => lastTurnStatus === "cancelled");
+      await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
+      expect(await page.getByRole("button", { name: "Approve" }).count()).toBe(0);
+      expect(receiver.got.length).toBe(1);
+      expect(await troubles()).toEqual([]);
+    },
+    120_000,
+  );
 });
 
 test("a second question while an answer comes from elsewhere is refused, kept, and that answer shown", async () => {
@@ -258,52 +267,59 @@ deepTest(
   120_000,
 );
 
-test("without a model the page names what is to be set, and keeps the question", async () => {
-  await using bare = await openSeen();
-  const { page, go, weir, troubles } = bare;
-  await go("/chat");
-  await page.getByText("There is no agent to chat with yet").waitFor();
-  await page
-    .getByText(/No language model is configured, so no agent can answer.*WEIR_LLM_BASE_URL/)
-    .waitFor();
-  await go("/agents");
-  await page.getByText("No language model is configured").waitFor();
-  const { thread } = await makeThread({ app: weir });
-  await go(`/chat/${thread.id}`);
-  await page.getByLabel("Ask", { exact: true }).fill("Anybody there?");
-  await page.getByRole("button", { name: "Ask", exact: true }).click();
-  await page.getByText(/No language model is configured: set WEIR_LLM_BASE_URL/).waitFor();
-  expect(await page.getByLabel("Ask", { exact: true }).inputValue()).toBe("Anybody there?");
-  expect((await weir.owner("GET", `${THREADS}/${thread.id}/messages`)).body.items).toEqual([]);
-  expect(await troubles()).toEqual([]);
-}, 120_000);
+deepTest(
+  "without a model the page names what is to be set, and keeps the question",
+  async () => {
+    await using bare = await openSeen();
+    const { page, go, weir, troubles } = bare;
+    await go("/chat");
+    await page.getByText("There is no agent to chat with yet").waitFor();
+    await page
+      .getByText(/No language model is configured, so no agent can answer.*WEIR_LLM_BASE_URL/)
+      .waitFor();
+    await go("/agents");
+    await page.getByText("No language model is configured").waitFor();
+    const { thread } = await makeThread({ app: weir });
+    await go(`/chat/${thread.id}`);
+    await page.getByLabel("Ask", { exact: true }).fill("Anybody there?");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await page.getByText(/No language model is configured: set WEIR_LLM_BASE_URL/).waitFor();
+    expect(await page.getByLabel("Ask", { exact: true }).inputValue()).toBe("Anybody there?");
+    expect((await weir.owner("GET", `${THREADS}/${thread.id}/messages`)).body.items).toEqual([]);
+    expect(await troubles()).toEqual([]);
+  },
+  120_000,
+);
 
-test("what is written and not asked yet stays with its chat, until whoever wrote it signs out", async () => {
-  const { page, go } = seen;
-  const other = await openThread();
-  const { id } = await openThread();
-  const box = page.getByLabel("Ask", { exact: true });
-  await box.fill("Half of what I wanted");
-  await page.getByRole("link", { name: "Datasets" }).click();
-  await page.goBack();
-  await seen.heading("New chat");
-  expect(await box.inputValue()).toBe("Half of what I wanted");
-  await go(`/chat/${other.id}`);
-  expect(await box.inputValue()).toBe("");
-  await go(`/chat/${id}`);
-  expect(await box.inputValue()).toBe("Half of what I wanted");
-  model.play([says("Done")]);
-  await box.press("Enter");
-  await page.getByRole("button", { name: "Answer again" }).waitFor();
-  await box.fill("Private");
-  await page.getByRole("button", { name: /Ada Lovelace/ }).click();
-  await page.getByRole("menuitem", { name: "Sign out" }).click();
-  await page.getByLabel("Email").fill("ada@example.com");
-  expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
-  await page.getByLabel("Password").fill(PASSWORD);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("navigation", { name: "Areas" }).waitFor();
-});
+deepTest(
+  "what is written and not asked yet stays with its chat, until whoever wrote it signs out",
+  async () => {
+    const { page, go } = seen;
+    const other = await openThread();
+    const { id } = await openThread();
+    const box = page.getByLabel("Ask", { exact: true });
+    await box.fill("Half of what I wanted");
+    await page.getByRole("link", { name: "Datasets" }).click();
+    await page.goBack();
+    await seen.heading("New chat");
+    expect(await box.inputValue()).toBe("Half of what I wanted");
+    await go(`/chat/${other.id}`);
+    expect(await box.inputValue()).toBe("");
+    await go(`/chat/${id}`);
+    expect(await box.inputValue()).toBe("Half of what I wanted");
+    model.play([says("Done")]);
+    await box.press("Enter");
+    await page.getByRole("button", { name: "Answer again" }).waitFor();
+    await box.fill("Private");
+    await page.getByRole("button", { name: /Ada Lovelace/ }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.getByLabel("Email").fill("ada@example.com");
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("navigation", { name: "Areas" }).waitFor();
+  },
+);
 
 test("a session that ends takes no question away, and no API that is half described", async () => {
   const { page, go, weir } = seen;
@@ -327,7 +343,7 @@ test("a session that ends takes no question away, and no API that is half descri
   }
 });
 
-test("chats are begun with one of the agents, renamed, deleted one by one and together", async () => {
+deepTest("chats are begun with one of the agents, renamed, deleted one by one and together", async () => {
   const { page, go, heading, weir, troubles } = seen;
   await weir.owner("POST", `${THREADS}/bulk-delete`, { all: true });
   const { spec, id } = await openThread();
@@ -356,7 +372,7 @@ test("chats are begun with one of the agents, renamed, deleted one by one and to
   expect(await troubles()).toEqual([]);
 });
 
-test("chats are as readable in the dark and on a phone", async () => {
+deepTest("chats are as readable in the dark and on a phone", async () => {
   const { page, alsoDarkAndNarrow } = seen;
   const text = `# Title\n\n${"W".repeat(300)}\n\n| ${"a | ".repeat(20)}\n|${"---|".repeat(20)}\n| ${"1 | ".repeat(20)}\n\n\`\`\`\n${"x".repeat(400)}\n\`\`\``;
   model.play([calls("unknown", { long: "W".repeat(500) }), says(text)]);

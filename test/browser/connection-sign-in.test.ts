@@ -5,6 +5,7 @@ import { driveUser, FOLDER, startDrive } from "../peers/google-drive.ts";
 import { OAUTH_CLIENT, startOAuthApi } from "../peers/oauth-api.ts";
 import { ok, TEMPLATES } from "../support/bundles.ts";
 import { addSigned } from "../support/connection-sign-ins.ts";
+import { deepTest } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 
 let seen: Seen;
@@ -106,29 +107,33 @@ test("files of Drive are loaded after a sign-in by six clicks, and nobody sees a
   expect(run.result.tables).toMatchObject([{ table: "sales", rows: 2 }]);
 }, 120_000);
 
-test("a connection says that somebody has to sign in again, and leads there", async () => {
-  await using peer = await startOAuthApi({ grants: "items:read" });
-  const { id, name } = await addSigned(seen.weir, peer);
-  const { page, go } = seen;
-  await go(`/connections/${id}`);
-  await page.getByText("Sign in to use this connection.").waitFor();
-  await page.getByRole("status").getByRole("button", { name: "Sign in" }).click();
-  await page.getByText("The sign-in lacks rights: items:write.").waitFor();
-  await page.locator("h1 + span", { hasText: "Active" }).waitFor();
-  await page.locator("main").getByRole("link", { name: "Settings" }).click();
-  await page.getByText("Signed in", { exact: true }).waitFor();
-  expect(await troubles()).toEqual([]);
-  peer.revoke();
-  await page.getByRole("button", { name: "Verify" }).click();
-  await page.getByRole("status").getByText("Sign in again").first().waitFor();
-  await page.getByRole("status").getByRole("button", { name: "Sign in again" }).click();
-  await page.locator("h1 + span", { hasText: "Active" }).waitFor();
-  await page.locator("main").getByRole("link", { name: "Settings" }).click();
-  await page.getByRole("button", { name: "Sign out" }).click();
-  await page
-    .getByRole("dialog", { name: `Sign out of ${name}?` })
-    .getByRole("button", { name: "Sign out" })
-    .click();
-  await page.getByText("Needs sign-in").waitFor();
-  expect(await page.content()).not.toContain(OAUTH_CLIENT.clientSecret);
-}, 120_000);
+deepTest(
+  "a connection says that somebody has to sign in again, and leads there",
+  async () => {
+    await using peer = await startOAuthApi({ grants: "items:read" });
+    const { id, name } = await addSigned(seen.weir, peer);
+    const { page, go } = seen;
+    await go(`/connections/${id}`);
+    await page.getByText("Sign in to use this connection.").waitFor();
+    await page.getByRole("status").getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("The sign-in lacks rights: items:write.").waitFor();
+    await page.locator("h1 + span", { hasText: "Active" }).waitFor();
+    await page.locator("main").getByRole("link", { name: "Settings" }).click();
+    await page.getByText("Signed in", { exact: true }).waitFor();
+    expect(await troubles()).toEqual([]);
+    peer.revoke();
+    await page.getByRole("button", { name: "Verify" }).click();
+    await page.getByRole("status").getByText("Sign in again").first().waitFor();
+    await page.getByRole("status").getByRole("button", { name: "Sign in again" }).click();
+    await page.locator("h1 + span", { hasText: "Active" }).waitFor();
+    await page.locator("main").getByRole("link", { name: "Settings" }).click();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page
+      .getByRole("dialog", { name: `Sign out of ${name}?` })
+      .getByRole("button", { name: "Sign out" })
+      .click();
+    await page.getByText("Needs sign-in").waitFor();
+    expect(await page.content()).not.toContain(OAUTH_CLIENT.clientSecret);
+  },
+  120_000,
+);

@@ -4,6 +4,7 @@ import { services } from "../../src/resources/template-library/built-in/connecti
 import { DescribedService, startDescribed } from "../peers/described-api.ts";
 import { ok, published, TEMPLATES } from "../support/bundles.ts";
 import { CONNECTIONS } from "../support/connections.ts";
+import { deepTest } from "../support/scale.ts";
 import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
 
 let seen: Seen;
@@ -85,37 +86,41 @@ test("every service that ships is found by its name, with its mark, and asks for
   expect(seen.faults).toEqual([]);
 }, 120_000);
 
-test("one's own template stands among the services, and its connection is changed by the template's form", async () => {
-  const { page, go, heading, troubles, weir } = seen;
-  const text = { type: "string", title: "Base address" };
-  const own = {
-    slug: "ours",
-    displayName: MARKUP,
-    templateType: "connection",
-    definition: {
-      http: { baseUrl: "{{config.baseUrl}}", auth: { type: "none" } },
-      configSchema: { type: "object", properties: { baseUrl: text }, required: ["baseUrl"] },
-    },
-  };
-  await published(weir.owner, own);
-  await go("/connections/new");
-  await page.getByRole("button", { name: /onerror.*yours/ }).click();
-  await page.getByLabel("Base address").fill("http://127.0.0.1:9/");
-  await page.getByRole("button", { name: "Create and verify" }).click();
-  await heading(MARKUP);
-  await page.getByRole("alert").first().waitFor();
-  await page.getByLabel("Base address").fill("http://127.0.0.1:9/api");
-  await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Saved").first().waitFor();
-  const { connections } = ok(await weir.owner("GET", CONNECTIONS));
-  expect(connections).toContainEqual(
-    expect.objectContaining({ config: { baseUrl: "http://127.0.0.1:9/api" } }),
-  );
-  expect(await troubles()).toEqual([]);
-  expect(
-    await seen.alsoDarkAndNarrow("/connections/new", "/connections/new?template=github-sign-in"),
-  ).toEqual([]);
-}, 120_000);
+deepTest(
+  "one's own template stands among the services, and its connection is changed by the template's form",
+  async () => {
+    const { page, go, heading, troubles, weir } = seen;
+    const text = { type: "string", title: "Base address" };
+    const own = {
+      slug: "ours",
+      displayName: MARKUP,
+      templateType: "connection",
+      definition: {
+        http: { baseUrl: "{{config.baseUrl}}", auth: { type: "none" } },
+        configSchema: { type: "object", properties: { baseUrl: text }, required: ["baseUrl"] },
+      },
+    };
+    await published(weir.owner, own);
+    await go("/connections/new");
+    await page.getByRole("button", { name: /onerror.*yours/ }).click();
+    await page.getByLabel("Base address").fill("http://127.0.0.1:9/");
+    await page.getByRole("button", { name: "Create and verify" }).click();
+    await heading(MARKUP);
+    await page.getByRole("alert").first().waitFor();
+    await page.getByLabel("Base address").fill("http://127.0.0.1:9/api");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved").first().waitFor();
+    const { connections } = ok(await weir.owner("GET", CONNECTIONS));
+    expect(connections).toContainEqual(
+      expect.objectContaining({ config: { baseUrl: "http://127.0.0.1:9/api" } }),
+    );
+    expect(await troubles()).toEqual([]);
+    expect(
+      await seen.alsoDarkAndNarrow("/connections/new", "/connections/new?template=github-sign-in"),
+    ).toEqual([]);
+  },
+  120_000,
+);
 
 test("an address of a template that is not there says so", async () => {
   await seen.go("/connections/new?template=no-such");

@@ -3,6 +3,7 @@ import { ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
 import { PASSWORD, startApp } from "../support/app.ts";
 import { openBrowser } from "../support/chromium.ts";
 import { eventually } from "../support/outbound.ts";
+import { deepTest } from "../support/scale.ts";
 
 let browser: Awaited<ReturnType<typeof openBrowser>>;
 beforeAll(async () => {
@@ -71,7 +72,7 @@ describe("the first five minutes", () => {
 });
 
 describe("the way in", () => {
-  test("who is not signed in comes back, after signing in, to where they wanted to go", async () => {
+  deepTest("who is not signed in comes back, after signing in, to where they wanted to go", async () => {
     await using weir = await startApp({ engine: false });
     const { page, faults } = await browser.open(weir.origin);
     await page.goto(`${weir.origin}/runs?status=failed`);
@@ -84,7 +85,7 @@ describe("the way in", () => {
     expect(faults).toEqual([]);
   });
 
-  test("a session that ends in mid-work asks for the password, and keeps what was typed", async () => {
+  deepTest("a session that ends in mid-work asks for the password, and keeps what was typed", async () => {
     await using weir = await startApp({ engine: false });
     const { page } = await browser.open(weir.origin);
     await page.goto(weir.origin);

@@ -5,6 +5,7 @@ import { organizations } from "../../src/resources/organizations/table.ts";
 import { PASSWORD } from "../support/app.ts";
 import { openAs } from "../support/hands.ts";
 import { join, neighbour } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import { created } from "../support/work.ts";
 
@@ -80,7 +81,7 @@ test("a removed organization says on which day it is erased, and is restored fro
   );
 });
 
-test("somebody else is told that the page isn't theirs, until an operator makes them one", async () => {
+deepTest("somebody else is told that the page isn't theirs, until an operator makes them one", async () => {
   const { page, go, troubles, weir } = seen;
   const email = "grace@example.com";
   const { inviteUrl } = created(await weir.owner("POST", "/api/v1/organizations/invitations", { email }));
@@ -162,7 +163,7 @@ test("health says what was tried, and which check fails", async () => {
   }
 });
 
-test("the place is as readable in the dark and on a phone", async () => {
+deepTest("the place is as readable in the dark and on a phone", async () => {
   const { organizationId } = seen.weir.ids;
   expect(
     await seen.alsoDarkAndNarrow(

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { APPROVALS, ask } from "../support/decisions.ts";
+import { deepTest } from "../support/scale.ts";
 import { openSeen } from "../support/seen.ts";
 import { AUTOMATIONS, branch, created, flowToEnd, makeAutomation, until } from "../support/work.ts";
 
@@ -28,66 +29,78 @@ test("an approval's link opens the one question, and says later who decided it",
   expect((await weir.owner("GET", APPROVALS)).body.total).toBe(1);
 }, 120_000);
 
-test("an automation says who was told, and that nothing is mailed without a mail server", async () => {
-  await using seen = await openSeen();
-  const { page, go, troubles, weir } = seen;
-  const { id } = await makeAutomation(weir.owner, {
-    action: { kind: "conditional_branch", definition: branch("a", "false") },
-    alerts: { onFailure: true, notify: [{ email: "ops@example.com" }] },
-  });
-  await flowToEnd(weir.owner, id);
-  await until(weir.owner, "/api/v1/notices", ({ items }) => items[0]?.status === "unsent");
-  await go(`/automations/${id}?tab=notices`);
-  await page.getByRole("status").getByText("No mail server is set").waitFor();
-  await page.getByRole("cell", { name: /ops@example.com/ }).waitFor();
-  await page.getByText("Not sent").waitFor();
-  expect(await troubles()).toEqual([]);
-  expect(await seen.alsoDarkAndNarrow(`/automations/${id}?tab=notices`)).toEqual([]);
-  await go("/access?tab=notices");
-  await page.getByText("Nothing is mailed.").waitFor();
-  await page.getByLabel("Approvals").selectOption("assigned");
-  await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Saved", { exact: true }).waitFor();
-  expect((await weir.owner("GET", "/api/v1/users/me/notices")).body.approvals).toBe("assigned");
-  expect(await troubles()).toEqual([]);
-}, 120_000);
+deepTest(
+  "an automation says who was told, and that nothing is mailed without a mail server",
+  async () => {
+    await using seen = await openSeen();
+    const { page, go, troubles, weir } = seen;
+    const { id } = await makeAutomation(weir.owner, {
+      action: { kind: "conditional_branch", definition: branch("a", "false") },
+      alerts: { onFailure: true, notify: [{ email: "ops@example.com" }] },
+    });
+    await flowToEnd(weir.owner, id);
+    await until(weir.owner, "/api/v1/notices", ({ items }) => items[0]?.status === "unsent");
+    await go(`/automations/${id}?tab=notices`);
+    await page.getByRole("status").getByText("No mail server is set").waitFor();
+    await page.getByRole("cell", { name: /ops@example.com/ }).waitFor();
+    await page.getByText("Not sent").waitFor();
+    expect(await troubles()).toEqual([]);
+    expect(await seen.alsoDarkAndNarrow(`/automations/${id}?tab=notices`)).toEqual([]);
+    await go("/access?tab=notices");
+    await page.getByText("Nothing is mailed.").waitFor();
+    await page.getByLabel("Approvals").selectOption("assigned");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved", { exact: true }).waitFor();
+    expect((await weir.owner("GET", "/api/v1/users/me/notices")).body.approvals).toBe("assigned");
+    expect(await troubles()).toEqual([]);
+  },
+  120_000,
+);
 
-test("a link opens in its organization, in that tab alone, if the person belongs to it", async () => {
-  await using seen = await openSeen();
-  const { page, go, troubles, weir } = seen;
-  const { decision } = await ask(weir, { title: "Ship it?" });
-  const other = created(await weir.owner("POST", "/api/v1/organizations", { name: "Second" }));
-  await page.evaluate((id) => {
-    sessionStorage.setItem("weir.organization", id);
-    localStorage.setItem("weir.organization", id);
-  }, other.id);
-  await go(`/approvals/${decision.id}?organization=${weir.ids.organizationId}`);
-  await page.getByRole("heading", { name: "Ship it?" }).waitFor();
-  expect(new URL(page.url()).search).toBe("");
-  expect(await page.evaluate(() => localStorage.getItem("weir.organization"))).toBe(other.id);
-  await go(`/approvals?organization=${decision.id}`);
-  await page.getByRole("heading", { name: "Ship it?" }).waitFor();
-  expect(await troubles()).toEqual([]);
-}, 120_000);
+deepTest(
+  "a link opens in its organization, in that tab alone, if the person belongs to it",
+  async () => {
+    await using seen = await openSeen();
+    const { page, go, troubles, weir } = seen;
+    const { decision } = await ask(weir, { title: "Ship it?" });
+    const other = created(await weir.owner("POST", "/api/v1/organizations", { name: "Second" }));
+    await page.evaluate((id) => {
+      sessionStorage.setItem("weir.organization", id);
+      localStorage.setItem("weir.organization", id);
+    }, other.id);
+    await go(`/approvals/${decision.id}?organization=${weir.ids.organizationId}`);
+    await page.getByRole("heading", { name: "Ship it?" }).waitFor();
+    expect(new URL(page.url()).search).toBe("");
+    expect(await page.evaluate(() => localStorage.getItem("weir.organization"))).toBe(other.id);
+    await go(`/approvals?organization=${decision.id}`);
+    await page.getByRole("heading", { name: "Ship it?" }).waitFor();
+    expect(await troubles()).toEqual([]);
+  },
+  120_000,
+);
 
-test("alerts are set by the form of the editor", async () => {
-  await using seen = await openSeen();
-  const { page, go, troubles, weir } = seen;
-  const { id } = await makeAutomation(weir.owner, {
-    action: { kind: "conditional_branch", definition: branch() },
-    alerts: { onFailure: true, notify: [{ email: "ops@example.com" }] },
-  });
-  await go(`/automations/${id}?tab=edit`);
-  const late = page.getByLabel("Late after");
-  if (!(await late.isVisible()))
-    await page.locator("summary").filter({ hasText: "More settings" }).first().click();
-  await late.fill("90000");
-  await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Saved", { exact: true }).waitFor();
-  expect((await weir.owner("GET", `${AUTOMATIONS}/${id}`)).body.config.alerts).toEqual({
-    onFailure: true,
-    lateAfterSeconds: 90_000,
-    notify: [{ email: "ops@example.com" }],
-  });
-  expect(await troubles()).toEqual([]);
-}, 120_000);
+deepTest(
+  "alerts are set by the form of the editor",
+  async () => {
+    await using seen = await openSeen();
+    const { page, go, troubles, weir } = seen;
+    const { id } = await makeAutomation(weir.owner, {
+      action: { kind: "conditional_branch", definition: branch() },
+      alerts: { onFailure: true, notify: [{ email: "ops@example.com" }] },
+    });
+    await go(`/automations/${id}?tab=edit`);
+    const late = page.getByLabel("Late after");
+    if (!(await late.isVisible()))
+      await page.locator("summary").filter({ hasText: "More settings" }).first().click();
+    await late.fill("90000");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved", { exact: true }).waitFor();
+    expect((await weir.owner("GET", `${AUTOMATIONS}/${id}`)).body.config.alerts).toEqual({
+      onFailure: true,
+      lateAfterSeconds: 90_000,
+      notify: [{ email: "ops@example.com" }],
+    });
+    expect(await troubles()).toEqual([]);
+  },
+  120_000,
+);

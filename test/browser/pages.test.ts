@@ -5,6 +5,7 @@ import { PASSWORD, startApp } from "../support/app.ts";
 import { openBrowser } from "../support/chromium.ts";
 import { gate } from "../support/decisions.ts";
 import { pressTogether } from "../support/hands.ts";
+import { deepTest } from "../support/scale.ts";
 import { AUTOMATIONS, automationRunEnd, created, makeAutomation } from "../support/work.ts";
 
 const SECRET = "a secret of sixteen characters";
@@ -229,7 +230,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.getByText("Error", { exact: true }).waitFor();
   });
 
-  test("a webhook is signed and sent from the page, and its run is drawn step by step", async () => {
+  deepTest("a webhook is signed and sent from the page, and its run is drawn step by step", async () => {
     await go(`/automations/${made.automation}?tab=webhook`);
     await page.getByLabel("Secret").fill(SECRET);
     await page.getByRole("button", { name: "Sign and send" }).click();
@@ -246,7 +247,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
   });
 
-  test("an automation is built of actions, disabled and enabled", async () => {
+  deepTest("an automation is built of actions, disabled and enabled", async () => {
     await go("/automations/new");
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("Every morning");
     await page.getByLabel("Trigger").selectOption("schedule");
@@ -371,7 +372,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.getByRole("heading", { name: "What one cause led to" }).waitFor();
   });
 
-  test("Ctrl-K finds by name and by id, and letters lead to areas", async () => {
+  deepTest("Ctrl-K finds by name and by id, and letters lead to areas", async () => {
     await go("/");
     await heading("Hello, Ada");
     await page.keyboard.press("Control+k");
@@ -390,7 +391,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await heading("Load orders");
   });
 
-  test("dark is as readable as light, and stays chosen", async () => {
+  deepTest("dark is as readable as light, and stays chosen", async () => {
     await go("/runs");
     await page.getByRole("button", { name: /Ada Lovelace/ }).click();
     await page.getByRole("menuitem", { name: "Dark" }).click();
@@ -404,7 +405,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.evaluate(() => localStorage.setItem("weir.theme", "light"));
   });
 
-  test("on a phone nothing but tables and graphs is wider than the screen", async () => {
+  deepTest("on a phone nothing but tables and graphs is wider than the screen", async () => {
     await page.setViewportSize({ width: 360, height: 740 });
     for (const path of ["/", "/runs", `/actions/${made.load}`, `/automations/${made.automation}`]) {
       await go(path);

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { PASSWORD, startApp } from "../support/app.ts";
 import { openBrowser } from "../support/chromium.ts";
 import { turnOnSecondFactor } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 
 test("the set-up page of a Weir that is set up says so, and leads to sign-in", async () => {
   await using app = await startApp({ engine: false });
@@ -51,24 +52,28 @@ test("the sign-in page leads to places of this Weir alone", async () => {
   }
 }, 120_000);
 
-test("the sign-in page asks for the second factor after the password", async () => {
-  await using app = await startApp({ engine: false });
-  const { recoveryCodes } = await turnOnSecondFactor(app);
-  const browser = await openBrowser();
-  try {
-    const { page } = await browser.open(app.origin);
-    await page.goto(`${app.origin}/login?return_to=%2Fhealth`);
-    const code = page.getByLabel("Code of your authenticator app, or a recovery code");
-    await page.locator("#password").waitFor();
-    expect(await code.isVisible()).toBe(false);
-    await page.fill("#password [name=email]", "ada@example.com");
-    await page.fill("#password [name=password]", PASSWORD);
-    await page.click("#password button");
-    await code.waitFor();
-    await code.fill(recoveryCodes[0] ?? "");
-    await page.click("#password button");
-    await page.waitForURL(`${app.origin}/health`);
-  } finally {
-    await browser.close();
-  }
-}, 120_000);
+deepTest(
+  "the sign-in page asks for the second factor after the password",
+  async () => {
+    await using app = await startApp({ engine: false });
+    const { recoveryCodes } = await turnOnSecondFactor(app);
+    const browser = await openBrowser();
+    try {
+      const { page } = await browser.open(app.origin);
+      await page.goto(`${app.origin}/login?return_to=%2Fhealth`);
+      const code = page.getByLabel("Code of your authenticator app, or a recovery code");
+      await page.locator("#password").waitFor();
+      expect(await code.isVisible()).toBe(false);
+      await page.fill("#password [name=email]", "ada@example.com");
+      await page.fill("#password [name=password]", PASSWORD);
+      await page.click("#password button");
+      await code.waitFor();
+      await code.fill(recoveryCodes[0] ?? "");
+      await page.click("#password button");
+      await page.waitForURL(`${app.origin}/health`);
+    } finally {
+      await browser.close();
+    }
+  },
+  120_000,
+);

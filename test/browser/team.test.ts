@@ -102,7 +102,7 @@ describe("the team", () => {
 });
 
 describe("access", () => {
-  test("a token is made, works, is shown once, and is worth nothing once it is revoked", async () => {
+  deepTest("a token is made, works, is shown once, and is worth nothing once it is revoked", async () => {
     const { page, go, heading, troubles, weir } = seen;
     await go("/access");
     await heading("Access");

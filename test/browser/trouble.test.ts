@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { PASSWORD, startApp } from "../support/app.ts";
 import { ask } from "../support/decisions.ts";
 import { openAs, startLine } from "../support/hands.ts";
+import { deepTest } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import { makeAction, makeAutomation } from "../support/work.ts";
 
@@ -66,65 +67,73 @@ test("a page whose code could not be fetched comes by itself once the server ans
   await page.getByRole("heading", { name: "Begun too early" }).waitFor();
 });
 
-test("a server that goes away and comes back: the page says so, keeps what was typed, and shows what happened meanwhile", async () => {
-  await using weir = await startApp();
-  await using line = await startLine(Number(new URL(weir.origin).port));
-  await using ada = await openAs(line.origin);
-  const { page } = ada;
-  await page.goto(`${line.origin}/actions/new?kind=conditional_branch`);
-  await page.locator("aside [title^='Live']").waitFor();
-  await page.getByRole("textbox", { name: "Name", exact: true }).fill("Written in the dark");
-  line.cut();
-  await page.locator("aside").getByText("Offline").waitFor();
-  await page.getByRole("button", { name: "Create the action" }).click();
-  await page.getByRole("alert").getByText("Weir could not be reached.").waitFor();
-  await makeAction(weir.owner, { name: "Made meanwhile" });
-  line.mend();
-  await page.locator("aside [title^='Live']").waitFor();
-  await page.getByRole("button", { name: "Create the action" }).click();
-  await page.getByRole("heading", { name: "Written in the dark" }).waitFor();
-  await page.getByRole("link", { name: "Actions", exact: true }).first().click();
-  await page.getByText("Made meanwhile").waitFor();
+deepTest(
+  "a server that goes away and comes back: the page says so, keeps what was typed, and shows what happened meanwhile",
+  async () => {
+    await using weir = await startApp();
+    await using line = await startLine(Number(new URL(weir.origin).port));
+    await using ada = await openAs(line.origin);
+    const { page } = ada;
+    await page.goto(`${line.origin}/actions/new?kind=conditional_branch`);
+    await page.locator("aside [title^='Live']").waitFor();
+    await page.getByRole("textbox", { name: "Name", exact: true }).fill("Written in the dark");
+    line.cut();
+    await page.locator("aside").getByText("Offline").waitFor();
+    await page.getByRole("button", { name: "Create the action" }).click();
+    await page.getByRole("alert").getByText("Weir could not be reached.").waitFor();
+    await makeAction(weir.owner, { name: "Made meanwhile" });
+    line.mend();
+    await page.locator("aside [title^='Live']").waitFor();
+    await page.getByRole("button", { name: "Create the action" }).click();
+    await page.getByRole("heading", { name: "Written in the dark" }).waitFor();
+    await page.getByRole("link", { name: "Actions", exact: true }).first().click();
+    await page.getByText("Made meanwhile").waitFor();
 
-  // A page that was open all the while is renewed by itself.
-  line.cut();
-  await page.locator("aside").getByText("Offline").waitFor();
-  await makeAction(weir.owner, { name: "Made in the second night" });
-  line.mend();
-  await page.getByText("Made in the second night").waitFor();
-}, 120_000);
+    // A page that was open all the while is renewed by itself.
+    line.cut();
+    await page.locator("aside").getByText("Offline").waitFor();
+    await makeAction(weir.owner, { name: "Made in the second night" });
+    line.mend();
+    await page.getByText("Made in the second night").waitFor();
+  },
+  120_000,
+);
 
-test("who may only look is told so where editors work, and sees what there is", async () => {
-  const { weir } = seen;
-  const email = "vera@example.com";
-  const { body } = await weir.owner("POST", "/api/v1/organizations/invitations", {
-    email,
-    roleSlug: "viewer",
-  });
-  const token = new URL(body.inviteUrl).searchParams.get("token") ?? new URL(body.inviteUrl).hash.slice(1);
-  const accepted = await weir.anonymous("POST", "/api/v1/auth/invitations/accept", {
-    token: token.replace(/^token=/, ""),
-    password: PASSWORD,
-    firstName: "Vera",
-  });
-  expect(accepted.status).toBeLessThan(300);
-  await using vera = await openAs(weir.origin, { email });
-  const { page, faults } = vera;
-  for (const noun of ["actions", "connections", "automations"]) {
-    await page.goto(`${weir.origin}/${noun}/new`);
-    await page.getByText(`Members create ${noun}`).waitFor();
-    expect(await page.getByRole("button", { name: /^Create/ }).count()).toBe(0);
-  }
-  await page.goto(`${weir.origin}/automations/${made.flow}?tab=edit`);
-  await page.getByRole("button", { name: /^a/ }).waitFor();
-  await page.goto(`${weir.origin}/actions/${made.action}`);
-  await page.getByText("branches").first().waitFor();
-  await page.goto(`${weir.origin}/connections/${made.connection}?tab=settings`);
-  await page.getByRole("heading", { name: "Config" }).waitFor();
-  for (const name of ["Save", "Run", "Delete", "Disable", "Enable", "Verify"])
-    expect([name, await page.getByRole("button", { name, exact: true }).count()]).toEqual([name, 0]);
-  expect(faults).toEqual([]);
-}, 120_000);
+deepTest(
+  "who may only look is told so where editors work, and sees what there is",
+  async () => {
+    const { weir } = seen;
+    const email = "vera@example.com";
+    const { body } = await weir.owner("POST", "/api/v1/organizations/invitations", {
+      email,
+      roleSlug: "viewer",
+    });
+    const token = new URL(body.inviteUrl).searchParams.get("token") ?? new URL(body.inviteUrl).hash.slice(1);
+    const accepted = await weir.anonymous("POST", "/api/v1/auth/invitations/accept", {
+      token: token.replace(/^token=/, ""),
+      password: PASSWORD,
+      firstName: "Vera",
+    });
+    expect(accepted.status).toBeLessThan(300);
+    await using vera = await openAs(weir.origin, { email });
+    const { page, faults } = vera;
+    for (const noun of ["actions", "connections", "automations"]) {
+      await page.goto(`${weir.origin}/${noun}/new`);
+      await page.getByText(`Members create ${noun}`).waitFor();
+      expect(await page.getByRole("button", { name: /^Create/ }).count()).toBe(0);
+    }
+    await page.goto(`${weir.origin}/automations/${made.flow}?tab=edit`);
+    await page.getByRole("button", { name: /^a/ }).waitFor();
+    await page.goto(`${weir.origin}/actions/${made.action}`);
+    await page.getByText("branches").first().waitFor();
+    await page.goto(`${weir.origin}/connections/${made.connection}?tab=settings`);
+    await page.getByRole("heading", { name: "Config" }).waitFor();
+    for (const name of ["Save", "Run", "Delete", "Disable", "Enable", "Verify"])
+      expect([name, await page.getByRole("button", { name, exact: true }).count()]).toEqual([name, 0]);
+    expect(faults).toEqual([]);
+  },
+  120_000,
+);
 
 test("a schema that no form can draw is written as JSON, in the place of the field", async () => {
   const { page, go, weir, troubles } = seen;

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { makeHook, send } from "../support/hook.ts";
+import { deepTest } from "../support/scale.ts";
 import { openSeen } from "../support/seen.ts";
 import { RUNS, until } from "../support/work.ts";
 
@@ -32,24 +33,28 @@ test("a run says whose it is though it failed, and an automation's run what its 
   await page.waitForURL(/\/deliveries\//);
 }, 120_000);
 
-test("a webhook's secret that nobody has is made anew, and the tester signs with it", async () => {
-  await using seen = await openSeen();
-  const { page, go, troubles, weir } = seen;
-  const steps = [
-    { key: "a", kind: "conditional_branch", definition: { branches: [{ key: "yes", when: "true" }] } },
-  ];
-  const { id } = await makeHook(weir, { steps });
-  await go(`/automations/${id}?tab=webhook`);
-  await page.getByRole("button", { name: "New secret" }).click();
-  await page.getByText("Whoever signs with the one there is now").waitFor();
-  expect(await troubles()).toEqual([]);
-  await page.getByRole("button", { name: "Make it" }).click();
-  const secret = await page.getByRole("dialog", { name: "Keep the secret" }).locator("code").textContent();
-  expect(secret).toMatch(/^whsec_.{44}$/);
-  await page.getByRole("button", { name: "I have it" }).click();
-  expect(await page.getByLabel("Secret").inputValue()).toBe(secret ?? "");
-  await page.getByRole("button", { name: "Sign and send" }).click();
-  await page.getByRole("table", { name: "Deliveries" }).getByText("Processed").waitFor();
-  expect((await send(weir, "{}")).status).toBe(401);
-  expect(await seen.alsoDarkAndNarrow(`/automations/${id}?tab=webhook`)).toEqual([]);
-}, 120_000);
+deepTest(
+  "a webhook's secret that nobody has is made anew, and the tester signs with it",
+  async () => {
+    await using seen = await openSeen();
+    const { page, go, troubles, weir } = seen;
+    const steps = [
+      { key: "a", kind: "conditional_branch", definition: { branches: [{ key: "yes", when: "true" }] } },
+    ];
+    const { id } = await makeHook(weir, { steps });
+    await go(`/automations/${id}?tab=webhook`);
+    await page.getByRole("button", { name: "New secret" }).click();
+    await page.getByText("Whoever signs with the one there is now").waitFor();
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("button", { name: "Make it" }).click();
+    const secret = await page.getByRole("dialog", { name: "Keep the secret" }).locator("code").textContent();
+    expect(secret).toMatch(/^whsec_.{44}$/);
+    await page.getByRole("button", { name: "I have it" }).click();
+    expect(await page.getByLabel("Secret").inputValue()).toBe(secret ?? "");
+    await page.getByRole("button", { name: "Sign and send" }).click();
+    await page.getByRole("table", { name: "Deliveries" }).getByText("Processed").waitFor();
+    expect((await send(weir, "{}")).status).toBe(401);
+    expect(await seen.alsoDarkAndNarrow(`/automations/${id}?tab=webhook`)).toEqual([]);
+  },
+  120_000,
+);

@@ -71,62 +71,68 @@ describe("webhooks out", () => {
     await page.getByRole("row", { name: /webhook\.tested a test Delivered 200/ }).waitFor();
   });
 
-  test("events come in by themselves, a delivery is opened and sent again, and found by its status", async () => {
-    const { page, go, troubles, weir } = seen;
-    const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
-    await go(`/webhooks/${hook.id}`);
-    await page.getByRole("row", { name: /webhook\.tested/ }).waitFor();
-    await happen(weir);
-    await page.getByRole("link", { name: "connection.created" }).click();
-    const delivery = page.getByRole("dialog", { name: "connection.created" });
-    await delivery.getByText("Delivered").waitFor();
-    const id = new URL(page.url()).searchParams.get("delivery");
-    await delivery.getByRole("button", { name: "Deliver again" }).click();
-    await delivery.getByRole("link", { name: "the first delivery" }).click();
-    await page.waitForURL(`**/webhooks/${hook.id}?delivery=${id}`);
-    expect(await troubles()).toEqual([]);
-    await page.keyboard.press("Escape");
-    await page.getByRole("link", { name: "connection.created sent once more" }).waitFor();
-    await page.getByLabel("Status").selectOption("dead_letter");
-    await page.getByText("No delivery has this status").waitFor();
-  });
+  deepTest(
+    "events come in by themselves, a delivery is opened and sent again, and found by its status",
+    async () => {
+      const { page, go, troubles, weir } = seen;
+      const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
+      await go(`/webhooks/${hook.id}`);
+      await page.getByRole("row", { name: /webhook\.tested/ }).waitFor();
+      await happen(weir);
+      await page.getByRole("link", { name: "connection.created" }).click();
+      const delivery = page.getByRole("dialog", { name: "connection.created" });
+      await delivery.getByText("Delivered").waitFor();
+      const id = new URL(page.url()).searchParams.get("delivery");
+      await delivery.getByRole("button", { name: "Deliver again" }).click();
+      await delivery.getByRole("link", { name: "the first delivery" }).click();
+      await page.waitForURL(`**/webhooks/${hook.id}?delivery=${id}`);
+      expect(await troubles()).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.getByRole("link", { name: "connection.created sent once more" }).waitFor();
+      await page.getByLabel("Status").selectOption("dead_letter");
+      await page.getByText("No delivery has this status").waitFor();
+    },
+  );
 
-  test("disabled it says that events are held; its settings change; its secret is made anew", async () => {
-    const { page, go, troubles, weir } = seen;
-    const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
-    await go(`/webhooks/${hook.id}?tab=settings`);
-    await page.getByRole("button", { name: "Disable" }).click();
-    await page.getByText("Events are held meanwhile").waitFor();
-    expect(await troubles()).toEqual([]);
-    await page.getByRole("button", { name: "Enable" }).click();
-    await page.getByText("Active", { exact: true }).waitFor();
-    await page.getByLabel("Address").fill("http://");
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.locator("[aria-invalid=true]").waitFor();
-    await page.getByLabel("Address").fill(`${receiver.url}/elsewhere`);
-    await page.getByLabel("Everything that happens").check();
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved", { exact: true }).waitFor();
-    expect((await weir.owner("GET", `${WEBHOOKS}/${hook.id}`)).body).toMatchObject({
-      url: `${receiver.url}/elsewhere`,
-      events: ["*"],
-    });
-    await page.getByRole("button", { name: "Rotate" }).click();
-    await page
-      .getByRole("dialog")
-      .getByText(/X-SVC-Signature-Previous/)
-      .waitFor();
-    await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
-    await page
-      .getByRole("dialog", { name: "Keep the new secret" })
-      .getByText(/^whsec_/)
-      .waitFor();
-    expect(await troubles()).toEqual([]);
-  });
+  deepTest(
+    "disabled it says that events are held; its settings change; its secret is made anew",
+    async () => {
+      const { page, go, troubles, weir } = seen;
+      const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
+      await go(`/webhooks/${hook.id}?tab=settings`);
+      await page.getByRole("button", { name: "Disable" }).click();
+      await page.getByText("Events are held meanwhile").waitFor();
+      expect(await troubles()).toEqual([]);
+      await page.getByRole("button", { name: "Enable" }).click();
+      await page.getByText("Active", { exact: true }).waitFor();
+      await page.getByLabel("Address").fill("http://");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.locator("[aria-invalid=true]").waitFor();
+      await page.getByLabel("Address").fill(`${receiver.url}/elsewhere`);
+      await page.getByLabel("Everything that happens").check();
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("Saved", { exact: true }).waitFor();
+      expect((await weir.owner("GET", `${WEBHOOKS}/${hook.id}`)).body).toMatchObject({
+        url: `${receiver.url}/elsewhere`,
+        events: ["*"],
+      });
+      await page.getByRole("button", { name: "Rotate" }).click();
+      await page
+        .getByRole("dialog")
+        .getByText(/X-SVC-Signature-Previous/)
+        .waitFor();
+      await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
+      await page
+        .getByRole("dialog", { name: "Keep the new secret" })
+        .getByText(/^whsec_/)
+        .waitFor();
+      expect(await troubles()).toEqual([]);
+    },
+  );
 });
 
 describe("what failed for good", () => {
-  test("waits among the dead letters, in and out, and is replayed there", async () => {
+  deepTest("waits among the dead letters, in and out, and is replayed there", async () => {
     const { page, go, heading, troubles, weir } = seen;
     const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
     await weir.owner("PATCH", `${WEBHOOKS}/${hook.id}`, { events: ["connection.created"] });

@@ -11,6 +11,7 @@ import { openCredentials as openSealed } from "../../src/resources/connections/c
 import { connections } from "../../src/resources/connections/table.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { startApp } from "../support/app.ts";
+import { deepTest } from "../support/scale.ts";
 import { folder } from "../support/shell.ts";
 import { branch, created, makeAction, makeAutomation, makeOldAction } from "../support/work.ts";
 
@@ -284,7 +285,7 @@ describe("weir export and weir apply", () => {
     expect((await to.apply("-f", file)).out).toEndWith("unchanged.\nNo changes.");
   });
 
-  test("change what differs, show it first without secrets, and delete only when asked", async () => {
+  deepTest("change what differs, show it first without secrets, and delete only when asked", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });
     await fill(app);

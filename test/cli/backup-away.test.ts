@@ -8,6 +8,7 @@ import { backups } from "../../src/engine/backups.ts";
 import { actions } from "../../src/resources/actions/table.ts";
 import { startApp } from "../support/app.ts";
 import { s3Keys, startS3, type TestS3 } from "../support/s3.ts";
+import { deepTest } from "../support/scale.ts";
 import { folder, shell } from "../support/shell.ts";
 
 const keysOf = async (s3: TestS3) => Object.keys(await s3.all("backups")).sort();
@@ -72,34 +73,38 @@ describe("a backup in a bucket", () => {
     expect([absent.code, absent.err]).toEqual([1, expect.stringContaining("s3://nowhere can't be used")]);
   }, 120_000);
 
-  test("is made every so many hours, and the newest few stay there alone", async () => {
-    await using s3 = await startS3();
-    s3.createBucket("backups");
-    await using app = await startApp({
-      engine: false,
-      env: {
-        ...settings(s3.endpointUrl),
-        WEIR_BACKUP_URL: "s3://backups/nightly",
-        WEIR_BACKUP_EVERY: "2",
-        WEIR_BACKUP_KEEP: "2",
-      },
-    });
-    const loop = backups(app.app);
-    for (let made = 1; made <= 3; made++) {
-      await loop.tick(never);
-      await loop.tick(never); // not due again
-      expect(await keysOf(s3)).toHaveLength(Math.min(made, 2));
-      app.clock.turn(2 * HOUR_MS);
-    }
-    app.clock.turn(-2 * HOUR_MS + 1);
-    await backups(app.app).tick(never); // as after a restart
-    const names = await keysOf(s3);
-    expect(names).toHaveLength(2);
-    expect(names[0]).toMatch(/^nightly\/weir-\d{4}-.*\.tar\.zst$/);
-    expect(readdirSync(join(app.dataFolder, "backups"))).toEqual([]);
-    const last = await shell(settings(s3.endpointUrl))(backup, "verify", `s3://backups/${names[1]}`);
-    expect(last.code).toBe(0);
-  }, 120_000);
+  deepTest(
+    "is made every so many hours, and the newest few stay there alone",
+    async () => {
+      await using s3 = await startS3();
+      s3.createBucket("backups");
+      await using app = await startApp({
+        engine: false,
+        env: {
+          ...settings(s3.endpointUrl),
+          WEIR_BACKUP_URL: "s3://backups/nightly",
+          WEIR_BACKUP_EVERY: "2",
+          WEIR_BACKUP_KEEP: "2",
+        },
+      });
+      const loop = backups(app.app);
+      for (let made = 1; made <= 3; made++) {
+        await loop.tick(never);
+        await loop.tick(never); // not due again
+        expect(await keysOf(s3)).toHaveLength(Math.min(made, 2));
+        app.clock.turn(2 * HOUR_MS);
+      }
+      app.clock.turn(-2 * HOUR_MS + 1);
+      await backups(app.app).tick(never); // as after a restart
+      const names = await keysOf(s3);
+      expect(names).toHaveLength(2);
+      expect(names[0]).toMatch(/^nightly\/weir-\d{4}-.*\.tar\.zst$/);
+      expect(readdirSync(join(app.dataFolder, "backups"))).toEqual([]);
+      const last = await shell(settings(s3.endpointUrl))(backup, "verify", `s3://backups/${names[1]}`);
+      expect(last.code).toBe(0);
+    },
+    120_000,
+  );
 
   test("is asked for with the hours from one to the next, since else none would be made", () => {
     const env = { ...settings("http://127.0.0.1:1"), WEIR_BACKUP_URL: "s3://backups/nightly" };

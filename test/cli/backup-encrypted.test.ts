@@ -73,15 +73,19 @@ describe("an encrypted backup", () => {
     60_000,
   );
 
-  test("that was altered is damaged", async () => {
-    using here = folder();
-    const { file, right } = await encrypted(here.path);
-    const handle = openSync(file, "r+");
-    writeSync(handle, Buffer.from([0, 1, 2, 3]), 0, 4, Math.floor(statSync(file).size / 2));
-    closeSync(handle);
-    const { code, err } = await weir(backup, "verify", file, "--passphrase-file", right);
-    expect([code, err]).toEqual([1, expect.stringContaining("is damaged or not whole")]);
-  }, 60_000);
+  deepTest(
+    "that was altered is damaged",
+    async () => {
+      using here = folder();
+      const { file, right } = await encrypted(here.path);
+      const handle = openSync(file, "r+");
+      writeSync(handle, Buffer.from([0, 1, 2, 3]), 0, 4, Math.floor(statSync(file).size / 2));
+      closeSync(handle);
+      const { code, err } = await weir(backup, "verify", file, "--passphrase-file", right);
+      expect([code, err]).toEqual([1, expect.stringContaining("is damaged or not whole")]);
+    },
+    60_000,
+  );
 });
 
 deepTest(

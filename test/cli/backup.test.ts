@@ -22,6 +22,7 @@ import { events } from "../../src/resources/events/table.ts";
 import { client, startApp } from "../support/app.ts";
 import { ask, DECISIONS } from "../support/decisions.ts";
 import { loadTable } from "../support/lake.ts";
+import { deepTest } from "../support/scale.ts";
 import { folder, shell } from "../support/shell.ts";
 import { created, makeAction, runEnd, runToEnd } from "../support/work.ts";
 
@@ -333,7 +334,7 @@ describe("weir backup", () => {
 });
 
 describe("a file that is not what it should be", () => {
-  test("is refused by verify and by restore, and nothing changes", async () => {
+  deepTest("is refused by verify and by restore, and nothing changes", async () => {
     using here = folder();
     const dataFolder = join(here.path, "data");
     const at = (name: string) => join(here.path, name);

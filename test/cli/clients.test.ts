@@ -5,6 +5,7 @@ import { join as path } from "node:path";
 import { startApp } from "../support/app.ts";
 import { ask } from "../support/decisions.ts";
 import { join, neighbour } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { branch, makeAction, makeAutomation, NOBODY, RUNS, runEnd } from "../support/work.ts";
 import { type Ended, type Name, openTerminal } from "./terminal.ts";
 
@@ -546,7 +547,7 @@ describe("weir connections", () => {
 });
 
 describe("weir query", () => {
-  test("gives rows as a table, as JSON and as CSV, from a word and from standard input", async () => {
+  deepTest("gives rows as a table, as JSON and as CSV, from a word and from standard input", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     const sql = "SELECT 1 AS n, 'a  b' AS text UNION ALL SELECT 22, 'x,\"y\"' ORDER BY n";
@@ -599,7 +600,7 @@ describe("weir query of more rows than one reply has", () => {
     ]);
   });
 
-  test("ends with 1 and a sentence beyond that, unless it was told how many", async () => {
+  deepTest("ends with 1 and a sentence beyond that, unless it was told how many", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     for (const flags of [[], ["--json"]]) {
@@ -619,7 +620,7 @@ describe("weir query of more rows than one reply has", () => {
     expect([gone.code, gone.err]).toEqual([0, ""]);
   });
 
-  test("streams all of them with --csv and --jsonl", async () => {
+  deepTest("streams all of them with --csv and --jsonl", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     const lines = await shell.run("query", rows(25_000), "--jsonl");

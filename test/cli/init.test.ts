@@ -11,6 +11,7 @@ import { readConfig } from "../../src/config.ts";
 import { sessions } from "../../src/resources/sessions/table.ts";
 import { client, PASSWORD, startApp } from "../support/app.ts";
 import { browser, turnOnSecondFactor } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 
 /** A terminal in memory over a data directory of its own, which goes when it is disposed of. */
 function terminal() {
@@ -116,7 +117,7 @@ describe("weir reset-password", () => {
     expect(await app.app.store.db.$count(sessions)).toBe(2);
   });
 
-  test("works beside a running server, which ends the person's ways in at once", async () => {
+  deepTest("works beside a running server, which ends the person's ways in at once", async () => {
     using shell = terminal();
     await shell.init(first);
     await using app = await startApp({ dataFolder: shell.data, owner: false });
@@ -131,7 +132,7 @@ describe("weir reset-password", () => {
     expect(readdirSync(join(shell.data, "resets"))).toEqual([]);
   });
 
-  test("leaves the second factor on and says so, unless it is to go too", async () => {
+  deepTest("leaves the second factor on and says so, unless it is to go too", async () => {
     using shell = terminal();
     await shell.init(first);
     {

@@ -149,7 +149,7 @@ describe("a data directory whose lake is in a bucket", () => {
   });
 });
 
-test("a data directory with its own lake is opened by no command that is told of a bucket", async () => {
+deepTest("a data directory with its own lake is opened by no command that is told of a bucket", async () => {
   using here = folder();
   const path = join(here.path, "data");
   await serveOnce(path);
@@ -163,7 +163,7 @@ test("a data directory with its own lake is opened by no command that is told of
 });
 
 describe("a database on a server", () => {
-  test("is the only one that its data directory is opened with, and no other is made", async () => {
+  deepTest("is the only one that its data directory is opened with, and no other is made", async () => {
     await using database = startHrana();
     using here = folder();
     const path = join(here.path, "data");
@@ -233,7 +233,7 @@ describe("the master key", () => {
   });
 });
 
-test("what a data directory depends on is kept for its owner alone, without a secret", async () => {
+deepTest("what a data directory depends on is kept for its owner alone, without a secret", async () => {
   using here = folder();
   const path = join(here.path, "data");
   const env: Env = { ...inBucket(), WEIR_SECRET_KEY: key(3) };
@@ -362,7 +362,7 @@ describe("weir config accept", () => {
 });
 
 describe("weir restore", () => {
-  test("leaves a data directory that depends on what the backup depended on", async () => {
+  deepTest("leaves a data directory that depends on what the backup depended on", async () => {
     using here = folder();
     const [first, second] = [join(here.path, "first"), join(here.path, "second")];
     const env: Env = { ...inBucket(), WEIR_SECRET_KEY: key(4) };
@@ -433,7 +433,7 @@ describe("a restore that is killed", () => {
     },
   );
 
-  test("between its last two steps makes no start begin with nothing", async () => {
+  deepTest("between its last two steps makes no start begin with nothing", async () => {
     using here = folder();
     const path = join(here.path, "data");
     await serveOnce(path);

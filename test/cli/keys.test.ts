@@ -291,35 +291,39 @@ describe("a change of the master key", () => {
 });
 
 describe("with the key in the environment", () => {
-  test("the previous one opens what it sealed until all is sealed with the new one", async () => {
-    const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
-    const [one, two] = [random(), random()];
-    try {
-      {
-        await using app = await startApp({ dataFolder, engine: false, env: { WEIR_SECRET_KEY: one } });
-        await fill(app, 3);
+  deepTest(
+    "the previous one opens what it sealed until all is sealed with the new one",
+    async () => {
+      const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
+      const [one, two] = [random(), random()];
+      try {
+        {
+          await using app = await startApp({ dataFolder, engine: false, env: { WEIR_SECRET_KEY: one } });
+          await fill(app, 3);
+        }
+        await expect(openAgain(dataFolder, { WEIR_SECRET_KEY: two })).rejects.toThrow(
+          "WEIR_SECRET_KEY is the key",
+        );
+        const both = { WEIR_SECRET_KEY: two, WEIR_SECRET_KEY_PREVIOUS: one };
+        {
+          await using app = await startApp({ dataFolder, owner: false, env: both });
+          expect((await send(app, "{}")).status).toBe(200);
+          for (let n = 0; app.app.secrets.formerKeyIds.length > 0 && n < 500; n++) await Bun.sleep(20);
+          expect(app.logged.join()).toContain("The master key has changed");
+        }
+        expect(Object.keys(sealedIn(dataFolder))).toEqual([keyIdOf(Buffer.from(two, "base64"))]);
+        await expect(openAgain(dataFolder, { WEIR_SECRET_KEY: one })).rejects.toThrow(
+          "WEIR_SECRET_KEY is the key",
+        );
+        const again = await openAgain(dataFolder, { WEIR_SECRET_KEY: two });
+        expect(await passwordsIn(again)).toEqual([0, 1, 2].map(password));
+        await again.close();
+      } finally {
+        rmSync(dataFolder, { recursive: true, force: true });
       }
-      await expect(openAgain(dataFolder, { WEIR_SECRET_KEY: two })).rejects.toThrow(
-        "WEIR_SECRET_KEY is the key",
-      );
-      const both = { WEIR_SECRET_KEY: two, WEIR_SECRET_KEY_PREVIOUS: one };
-      {
-        await using app = await startApp({ dataFolder, owner: false, env: both });
-        expect((await send(app, "{}")).status).toBe(200);
-        for (let n = 0; app.app.secrets.formerKeyIds.length > 0 && n < 500; n++) await Bun.sleep(20);
-        expect(app.logged.join()).toContain("The master key has changed");
-      }
-      expect(Object.keys(sealedIn(dataFolder))).toEqual([keyIdOf(Buffer.from(two, "base64"))]);
-      await expect(openAgain(dataFolder, { WEIR_SECRET_KEY: one })).rejects.toThrow(
-        "WEIR_SECRET_KEY is the key",
-      );
-      const again = await openAgain(dataFolder, { WEIR_SECRET_KEY: two });
-      expect(await passwordsIn(again)).toEqual([0, 1, 2].map(password));
-      await again.close();
-    } finally {
-      rmSync(dataFolder, { recursive: true, force: true });
-    }
-  }, 120_000);
+    },
+    120_000,
+  );
 
   test("a new key that something is sealed with already can't be left out again", async () => {
     const dataFolder = mkdtempSync(join(tmpdir(), "weir-keys-"));
@@ -352,16 +356,20 @@ describe("with the key in the environment", () => {
     }
   });
 
-  test("a server whose key is not the file's does not take the new one", async () => {
-    await using app = await startApp({ env: { WEIR_SECRET_KEY: random() } });
-    writeFileSync(join(app.dataFolder, "secret.key"), `${random()}\n`, { mode: 0o600 });
-    const { code, err } = await weirKeys(app.dataFolder);
-    expect(code).toBe(1);
-    expect(err).toContain("secret.key holds the key");
-    askForNextKey(app.dataFolder, systemIds); // as an older version asks
-    await until(app.owner, "/api/v1/meta", () => !existsSync(join(app.dataFolder, "secret.key.next")));
-    expect(app.logged.join()).toContain("does not come from secret.key");
-  }, 120_000);
+  deepTest(
+    "a server whose key is not the file's does not take the new one",
+    async () => {
+      await using app = await startApp({ env: { WEIR_SECRET_KEY: random() } });
+      writeFileSync(join(app.dataFolder, "secret.key"), `${random()}\n`, { mode: 0o600 });
+      const { code, err } = await weirKeys(app.dataFolder);
+      expect(code).toBe(1);
+      expect(err).toContain("secret.key holds the key");
+      askForNextKey(app.dataFolder, systemIds); // as an older version asks
+      await until(app.owner, "/api/v1/meta", () => !existsSync(join(app.dataFolder, "secret.key.next")));
+      expect(app.logged.join()).toContain("does not come from secret.key");
+    },
+    120_000,
+  );
 });
 
 test.skipIf(process.getuid?.() !== 0)(

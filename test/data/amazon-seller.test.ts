@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { sellerKeys, sellerOrder, startSeller } from "../peers/amazon-seller.ts";
 import { CONNECTIONS, connect } from "../support/connections.ts";
+import { deepTest } from "../support/scale.ts";
 import { startData } from "./place.ts";
 
 setDefaultTimeout(120_000);
@@ -73,7 +74,7 @@ test("a seller is connected, verified, read by what changed, and queried", async
   ]);
 });
 
-test("a report is made, read with its zeros, and a quota on the way only takes time", async () => {
+deepTest("a report is made, read with its zeros, and a quota on the way only takes time", async () => {
   const type = "GET_MERCHANT_LISTINGS_ALL_DATA";
   seller.reports.set(type, {
     status: "DONE",

@@ -4,6 +4,7 @@ import { sweeper } from "../../src/engine/sweeper.ts";
 import { startApp } from "../support/app.ts";
 import { startInstallation } from "../support/process.ts";
 import { s3Keys, startS3, type TestS3 } from "../support/s3.ts";
+import { deepTest } from "../support/scale.ts";
 import { created, until } from "../support/work.ts";
 import { connectFolder, dataOf, startData } from "./place.ts";
 
@@ -54,51 +55,56 @@ test("extract, transform, query and delete on a bucket; nothing stays behind", a
   expect(await Array.fromAsync(lake.list(future))).toEqual([]);
 });
 
-test("a kill between upload and commit leaves nothing that anybody sees, and the leftovers are swept", async () => {
-  await using installation = await startInstallation(settings("killed"));
-  let server = await installation.serve();
-  const data = dataOf(server.owner);
-  const folder = await connectFolder(server.owner);
-  await data.upload(folder, "/orders.jsonl", rowsOf(0, 50));
-  const extract = await data.extract(folder, {
-    dataset: "shop",
-    resources: [{ name: "orders", spec: "orders.jsonl" }],
-  });
-  let isKilled = false;
-  const uploaded = Promise.withResolvers<void>();
-  s3.interfere((seen) => {
-    if (isFile(seen) && !isKilled) {
-      isKilled = true;
-      void server.end("SIGKILL").then(() => uploaded.resolve());
-    }
-    return null;
-  });
-  const run = await extract.start();
-  await uploaded.promise;
-  s3.interfere(() => null);
-  server = await installation.serve();
-  await dataOf(server.owner).good(run.id);
-  expect(await dataOf(server.owner).rows("SELECT count(*) AS n FROM raw.shop__orders")).toEqual([{ n: 50 }]);
-  await server.end("SIGTERM");
+deepTest(
+  "a kill between upload and commit leaves nothing that anybody sees, and the leftovers are swept",
+  async () => {
+    await using installation = await startInstallation(settings("killed"));
+    let server = await installation.serve();
+    const data = dataOf(server.owner);
+    const folder = await connectFolder(server.owner);
+    await data.upload(folder, "/orders.jsonl", rowsOf(0, 50));
+    const extract = await data.extract(folder, {
+      dataset: "shop",
+      resources: [{ name: "orders", spec: "orders.jsonl" }],
+    });
+    let isKilled = false;
+    const uploaded = Promise.withResolvers<void>();
+    s3.interfere((seen) => {
+      if (isFile(seen) && !isKilled) {
+        isKilled = true;
+        void server.end("SIGKILL").then(() => uploaded.resolve());
+      }
+      return null;
+    });
+    const run = await extract.start();
+    await uploaded.promise;
+    s3.interfere(() => null);
+    server = await installation.serve();
+    await dataOf(server.owner).good(run.id);
+    expect(await dataOf(server.owner).rows("SELECT count(*) AS n FROM raw.shop__orders")).toEqual([
+      { n: 50 },
+    ]);
+    await server.end("SIGTERM");
 
-  await using again = await startApp({
-    dataFolder: installation.dataFolder,
-    owner: false,
-    engine: false,
-    env: settings("killed"),
-  });
-  const future = new Date("2999-01-01T00:00:00Z");
-  const left = (await Array.fromAsync(again.app.lake.list(future))).filter(
-    (path) => !path.startsWith(".work/"),
-  );
-  expect(left).toHaveLength(2);
-  again.clock.turn(2 * 60 * 60 * 1000);
-  const sweep = sweeper(again.app);
-  while ((await sweep.tick(new AbortController().signal)) === "more");
-  expect(await Array.fromAsync(again.app.lake.list(future))).toHaveLength(1);
-});
+    await using again = await startApp({
+      dataFolder: installation.dataFolder,
+      owner: false,
+      engine: false,
+      env: settings("killed"),
+    });
+    const future = new Date("2999-01-01T00:00:00Z");
+    const left = (await Array.fromAsync(again.app.lake.list(future))).filter(
+      (path) => !path.startsWith(".work/"),
+    );
+    expect(left).toHaveLength(2);
+    again.clock.turn(2 * 60 * 60 * 1000);
+    const sweep = sweeper(again.app);
+    while ((await sweep.tick(new AbortController().signal)) === "more");
+    expect(await Array.fromAsync(again.app.lake.list(future))).toHaveLength(1);
+  },
+);
 
-test("while the bucket fails, runs are tried again and queries are told to wait", async () => {
+deepTest("while the bucket fails, runs are tried again and queries are told to wait", async () => {
   await using data = await startData({ env: settings("failing"), hurry: 50 });
   const folder = await connectFolder(data.owner);
   await data.upload(folder, "/orders.jsonl", rowsOf(0, 10));
@@ -150,7 +156,7 @@ async function startFailure(env: Record<string, string>): Promise<string> {
   );
 }
 
-test("a bucket that can't be used stops the start with a sentence", async () => {
+deepTest("a bucket that can't be used stops the start with a sentence", async () => {
   const bad = { ...settings("bad"), WEIR_LAKE_URL: "s3://nowhere/x" };
   expect(await startFailure(bad)).toBe(
     "ConfigError: WEIR_LAKE_URL: The lake's bucket nowhere can't be used: There is no bucket nowhere at this address.",

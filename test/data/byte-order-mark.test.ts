@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { deepTest } from "../support/scale.ts";
 import { connectFolder, startData } from "./place.ts";
 
 setDefaultTimeout(120_000);
@@ -29,7 +30,7 @@ test("a query gives values that begin with U+FEFF, alone and inside others", asy
   expect(await data.rows(`SELECT '{"k":"\ufeffx"}'::JSON AS json`)).toEqual([{ json: { k: "\ufeffx" } }]);
 });
 
-test("an extract, a preview, a transform and its results keep them", async () => {
+deepTest("an extract, a preview, a transform and its results keep them", async () => {
   const folder = await connectFolder(data.owner);
   const rows = VALUES.map((name, id) => ({ id, name }));
   await data.upload(folder, "/names.jsonl", rows.map((row) => JSON.stringify(row)).join("\n"));

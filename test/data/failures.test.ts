@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { CONNECTIONS, connect } from "../support/connections.ts";
 import { freePort, startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { s3Keys, startS3, type TestS3 } from "../support/s3.ts";
+import { deepTest } from "../support/scale.ts";
 import { RUNS, runEnd } from "../support/work.ts";
 import { connectPostgres, startData } from "./place.ts";
 
@@ -68,7 +69,7 @@ test("a connection that does not work fails the run with what is wrong with it",
   }
 });
 
-test("a bucket that is not there, or keys that are wrong, fail the run with their names", async () => {
+deepTest("a bucket that is not there, or keys that are wrong, fail the run with their names", async () => {
   const bucket = (name: string, config: object, credentials: object = s3Keys) =>
     connect(data.owner, {
       name,
@@ -129,27 +130,30 @@ const lakeFiles = () =>
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name));
 
-test("an extract that is cancelled or out of time stops, at its source too, and leaves nothing", async () => {
-  await pg.sql.unsafe(
-    "create view slow as select i as id, pg_sleep(0.01)::text as nap from generate_series(1, 100000) i",
-  );
-  const shop = await connectPostgres(data.owner, pg);
-  const extract = await data.extract(shop, { dataset: "slow", resources: [{ name: "slow" }] });
-  const run = await extract.start();
-  const busy = () =>
-    pg.sql.unsafe(
-      "select count(*)::int as n from pg_stat_activity where query like 'COPY%slow%' and state = 'active'",
+deepTest(
+  "an extract that is cancelled or out of time stops, at its source too, and leaves nothing",
+  async () => {
+    await pg.sql.unsafe(
+      "create view slow as select i as id, pg_sleep(0.01)::text as nap from generate_series(1, 100000) i",
     );
-  while ((await busy())[0]?.n !== 1) await Bun.sleep(20);
-  await data.owner("POST", `${RUNS}/${run.id}/cancel`);
-  expect(await runEnd(data.owner, run.id)).toMatchObject({ status: "cancelled", result: null });
-  while ((await busy())[0]?.n !== 0) await Bun.sleep(20);
-  const late = await extract.run({ timeoutSeconds: 1 });
-  expect(late).toMatchObject({ status: "failed", error: { code: "timeout", retryable: true } });
-  expect(await data.sums("raw", "slow")).toBeNull();
-  expect(await extract.state()).toEqual({});
-  while (lakeFiles().some((path) => /slow|\.work/.test(path))) await Bun.sleep(20); // tidied after the run is told
-});
+    const shop = await connectPostgres(data.owner, pg);
+    const extract = await data.extract(shop, { dataset: "slow", resources: [{ name: "slow" }] });
+    const run = await extract.start();
+    const busy = () =>
+      pg.sql.unsafe(
+        "select count(*)::int as n from pg_stat_activity where query like 'COPY%slow%' and state = 'active'",
+      );
+    while ((await busy())[0]?.n !== 1) await Bun.sleep(20);
+    await data.owner("POST", `${RUNS}/${run.id}/cancel`);
+    expect(await runEnd(data.owner, run.id)).toMatchObject({ status: "cancelled", result: null });
+    while ((await busy())[0]?.n !== 0) await Bun.sleep(20);
+    const late = await extract.run({ timeoutSeconds: 1 });
+    expect(late).toMatchObject({ status: "failed", error: { code: "timeout", retryable: true } });
+    expect(await data.sums("raw", "slow")).toBeNull();
+    expect(await extract.state()).toEqual({});
+    while (lakeFiles().some((path) => /slow|\.work/.test(path))) await Bun.sleep(20); // tidied after the run is told
+  },
+);
 
 test("a source that falls silent or breaks off in the middle fails the run, which may be tried again", async () => {
   let broken = 0;

@@ -62,7 +62,7 @@ test("a glob takes all formats of a folder, packed ones too, each under the colu
   expect(none).toMatchObject({ status: "failed", error: { code: "not_found", retryable: false } });
 });
 
-test("files of a bucket come with nested JSON in child tables, and incrementally", async () => {
+deepTest("files of a bucket come with nested JSON in child tables, and incrementally", async () => {
   s3.createBucket("sales");
   const line = (id: number, at: string, tags: string[]) =>
     `${JSON.stringify({ id, updated_at: at, customer: { name: `c${id}`, address: { city: "Bern" } }, lines: tags.map((sku, n) => ({ sku, n, parts: [n, n + 1] })) })}\n`;

@@ -4,6 +4,7 @@ import type { Answer } from "../support/app.ts";
 import { ok, published, TEMPLATES } from "../support/bundles.ts";
 import { CONNECTIONS, connect } from "../support/connections.ts";
 import { definitionOf, many, order, SINCE, WAYS } from "../support/json-api.ts";
+import { deepTest } from "../support/scale.ts";
 import { ACTIONS, makeAction } from "../support/work.ts";
 import { startData } from "./place.ts";
 
@@ -223,7 +224,7 @@ test("a connection is verified by a POST with a body, and an error that comes wi
   }
 });
 
-test("requests of all runs of a connection keep to the template's pace", async () => {
+deepTest("requests of all runs of a connection keep to the template's pace", async () => {
   peer.orders.push(...many(6, order));
   const { id, dataset } = await open({ requestsPerMinute: 6, resources: RESOURCES });
   const endpoint = { ...WAYS["/cursors"], params: { per_page: 2 } };

@@ -281,32 +281,35 @@ deepTest(
   },
 );
 
-test("a run that waits for a limit says until when; a cancelled one stops asking and leaves nothing", async () => {
-  peer.orders.push(...many(95, order));
-  let isHeld = true;
-  peer.state.instead = () => (isHeld ? { status: 429, headers: { "retry-after": "20" } } : null);
-  const { id, dataset } = await open();
-  const extract = await data.extract(id, {
-    dataset,
-    resources: [{ name: "orders", spec: "/linked", endpoint: WAYS["/linked"] }],
-  });
-  const run = await extract.start();
-  const told = await until(data.owner, `${RUNS}/${run.id}`, ({ progress }) =>
-    /rate limit/.test(progress?.message),
-  );
-  expect(told.progress.message).toMatch(/^Reading orders; its rate limit lets it go on at 20\d\d-.*Z$/);
-  isHeld = false;
-  expect(await runEnd(data.owner, run.id)).toMatchObject({ status: "completed", result: { warnings: [] } });
+deepTest(
+  "a run that waits for a limit says until when; a cancelled one stops asking and leaves nothing",
+  async () => {
+    peer.orders.push(...many(95, order));
+    let isHeld = true;
+    peer.state.instead = () => (isHeld ? { status: 429, headers: { "retry-after": "20" } } : null);
+    const { id, dataset } = await open();
+    const extract = await data.extract(id, {
+      dataset,
+      resources: [{ name: "orders", spec: "/linked", endpoint: WAYS["/linked"] }],
+    });
+    const run = await extract.start();
+    const told = await until(data.owner, `${RUNS}/${run.id}`, ({ progress }) =>
+      /rate limit/.test(progress?.message),
+    );
+    expect(told.progress.message).toMatch(/^Reading orders; its rate limit lets it go on at 20\d\d-.*Z$/);
+    isHeld = false;
+    expect(await runEnd(data.owner, run.id)).toMatchObject({ status: "completed", result: { warnings: [] } });
 
-  peer.asked.length = 0;
-  peer.state.instead = ({ parameters }) => (parameters.has("cursor") ? "silence" : null);
-  const next = await extract.start({ dataset: `${dataset}b` });
-  while (peer.asked.length < 2) await Bun.sleep(10);
-  await data.owner("POST", `${RUNS}/${next.id}/cancel`);
-  expect(await runEnd(data.owner, next.id)).toMatchObject({ status: "cancelled", result: null });
-  expect(peer.asked).toHaveLength(2);
-  expect(await data.sums("raw", `${dataset}b`, "orders")).toBeNull();
-});
+    peer.asked.length = 0;
+    peer.state.instead = ({ parameters }) => (parameters.has("cursor") ? "silence" : null);
+    const next = await extract.start({ dataset: `${dataset}b` });
+    while (peer.asked.length < 2) await Bun.sleep(10);
+    await data.owner("POST", `${RUNS}/${next.id}/cancel`);
+    expect(await runEnd(data.owner, next.id)).toMatchObject({ status: "cancelled", result: null });
+    expect(peer.asked).toHaveLength(2);
+    expect(await data.sums("raw", `${dataset}b`, "orders")).toBeNull();
+  },
+);
 
 deepTest(
   "a list without end, a reply that is no JSON, and rows that are not there empty no table",
@@ -511,36 +514,40 @@ test("an address that nobody may go to is refused by the gate", async () => {
   templates.clear();
 });
 
-test("killed in the middle of its pages, an extract goes on after the restart, and each row comes once", async () => {
-  peer.orders.push(...many(300, order));
-  await using installation = await startInstallation();
-  let server = await installation.serve();
-  const { id, dataset } = await open("oauth2_client_credentials", server.owner);
-  const resource = {
-    name: "orders",
-    spec: "/cursors",
-    primaryKey: ["id"],
-    incremental: { cursorField: "updated_at" },
-    endpoint: { ...WAYS["/cursors"], incremental: SINCE },
-  };
-  const extract = await dataOf(server.owner).extract(id, { dataset, resources: [resource] });
-  for (const [round, rows] of [300, 340].entries()) {
-    let isHeld = true;
-    peer.state.instead = ({ parameters }) =>
-      isHeld && (parameters.has("cursor") || round === 1) ? "silence" : null;
-    const before = peer.asked.length;
-    const run = (await server.owner("POST", `${ACTIONS}/${extract.id}/run`)).body;
-    while (peer.asked.length < before + 2 - round) await Bun.sleep(10);
-    await server.end("SIGKILL");
-    isHeld = false;
-    server = await installation.serve();
-    const found = dataOf(server.owner);
-    await found.good(run.id);
-    expect(await found.rows(`select count(*) n, count(distinct id) ids from raw.${dataset}__orders`)).toEqual(
-      [{ n: rows, ids: rows }],
-    );
-    peer.orders.push(...many(40, (n) => order(300 + n)));
-  }
-  expect((await server.owner("GET", TEMPLATES)).status).toBe(200);
-  templates.clear();
-}, 120_000);
+deepTest(
+  "killed in the middle of its pages, an extract goes on after the restart, and each row comes once",
+  async () => {
+    peer.orders.push(...many(300, order));
+    await using installation = await startInstallation();
+    let server = await installation.serve();
+    const { id, dataset } = await open("oauth2_client_credentials", server.owner);
+    const resource = {
+      name: "orders",
+      spec: "/cursors",
+      primaryKey: ["id"],
+      incremental: { cursorField: "updated_at" },
+      endpoint: { ...WAYS["/cursors"], incremental: SINCE },
+    };
+    const extract = await dataOf(server.owner).extract(id, { dataset, resources: [resource] });
+    for (const [round, rows] of [300, 340].entries()) {
+      let isHeld = true;
+      peer.state.instead = ({ parameters }) =>
+        isHeld && (parameters.has("cursor") || round === 1) ? "silence" : null;
+      const before = peer.asked.length;
+      const run = (await server.owner("POST", `${ACTIONS}/${extract.id}/run`)).body;
+      while (peer.asked.length < before + 2 - round) await Bun.sleep(10);
+      await server.end("SIGKILL");
+      isHeld = false;
+      server = await installation.serve();
+      const found = dataOf(server.owner);
+      await found.good(run.id);
+      expect(
+        await found.rows(`select count(*) n, count(distinct id) ids from raw.${dataset}__orders`),
+      ).toEqual([{ n: rows, ids: rows }]);
+      peer.orders.push(...many(40, (n) => order(300 + n)));
+    }
+    expect((await server.owner("GET", TEMPLATES)).status).toBe(200);
+    templates.clear();
+  },
+  120_000,
+);

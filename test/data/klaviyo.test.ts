@@ -90,41 +90,44 @@ test("what is wrong with a connection is told when it is verified", async () => 
   expect((await verify({})).verificationError).toContain("again in 20 s");
 });
 
-test("events since the last load come alone, those of the boundary once; changed profiles replace theirs", async () => {
-  peer.store.events = many(20, event);
-  peer.store.profiles = many(20, profile);
-  const { id, dataset } = await open();
-  const extract = await data.extract(id, {
-    dataset,
-    resources: [
-      { name: "events", primaryKey: ["id"], incremental: { cursorField: "datetime" } },
-      {
-        name: "profiles",
-        primaryKey: ["id"],
-        writeDisposition: "merge",
-        incremental: { cursorField: "updated" },
-      },
-    ],
-  });
-  expect(await extract.result()).toMatchObject({ mode: "initial", warnings: [] });
-  const again = await extract.result();
-  expect(main(again, "events")).toMatchObject({ rowsRead: 1, rows: 0, deduplicated: 1 });
-  expect(main(again, "profiles")).toMatchObject({ rowsRead: 1, rows: 0, deduplicated: 1 });
+deepTest(
+  "events since the last load come alone, those of the boundary once; changed profiles replace theirs",
+  async () => {
+    peer.store.events = many(20, event);
+    peer.store.profiles = many(20, profile);
+    const { id, dataset } = await open();
+    const extract = await data.extract(id, {
+      dataset,
+      resources: [
+        { name: "events", primaryKey: ["id"], incremental: { cursorField: "datetime" } },
+        {
+          name: "profiles",
+          primaryKey: ["id"],
+          writeDisposition: "merge",
+          incremental: { cursorField: "updated" },
+        },
+      ],
+    });
+    expect(await extract.result()).toMatchObject({ mode: "initial", warnings: [] });
+    const again = await extract.result();
+    expect(main(again, "events")).toMatchObject({ rowsRead: 1, rows: 0, deduplicated: 1 });
+    expect(main(again, "profiles")).toMatchObject({ rowsRead: 1, rows: 0, deduplicated: 1 });
 
-  peer.store.events.push(event(21, { datetime: instant(20) }), event(22));
-  Object.assign(peer.store.profiles[4]?.attributes ?? {}, { updated: instant(30), first_name: "New" });
-  const third = await extract.result();
-  expect(main(third, "events")).toMatchObject({ rowsRead: 3, rows: 2, deduplicated: 1 });
-  expect(main(third, "profiles")).toMatchObject({ rowsRead: 2, inserted: 0, updated: 1, deduplicated: 1 });
-  expect(await data.rows(`select count(*) n, count(distinct id) ids from raw.${dataset}__events`)).toEqual([
-    { n: 22, ids: 22 },
-  ]);
-  expect(
-    await data.rows(
-      `select count(*) n, max(first_name) filter (id = 'P000005') as name from raw.${dataset}__profiles`,
-    ),
-  ).toEqual([{ n: 20, name: "New" }]);
-});
+    peer.store.events.push(event(21, { datetime: instant(20) }), event(22));
+    Object.assign(peer.store.profiles[4]?.attributes ?? {}, { updated: instant(30), first_name: "New" });
+    const third = await extract.result();
+    expect(main(third, "events")).toMatchObject({ rowsRead: 3, rows: 2, deduplicated: 1 });
+    expect(main(third, "profiles")).toMatchObject({ rowsRead: 2, inserted: 0, updated: 1, deduplicated: 1 });
+    expect(await data.rows(`select count(*) n, count(distinct id) ids from raw.${dataset}__events`)).toEqual([
+      { n: 22, ids: 22 },
+    ]);
+    expect(
+      await data.rows(
+        `select count(*) n, max(first_name) filter (id = 'P000005') as name from raw.${dataset}__profiles`,
+      ),
+    ).toEqual([{ n: 20, name: "New" }]);
+  },
+);
 
 test("a backfill takes its range and leaves the cursor", async () => {
   peer.store.events = many(30, event);
@@ -193,7 +196,7 @@ test("a run that waits for a limit says until when", async () => {
   expect(await runEnd(data.owner, run.id)).toMatchObject({ status: "completed", result: { warnings: [] } });
 });
 
-test("a failure that lasts fails the run, leaves nothing, and the next try takes all", async () => {
+deepTest("a failure that lasts fails the run, leaves nothing, and the next try takes all", async () => {
   peer.store.profiles = many(130, profile);
   let broken = true;
   peer.state.instead = ({ parameters }) =>

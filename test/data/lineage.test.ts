@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readsOf } from "../../src/lake/reads.ts";
 import { join as enrol } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { ACTIONS, created, makeAction, runEnd } from "../support/work.ts";
 import { connectFolder, startData } from "./place.ts";
 
@@ -89,7 +90,7 @@ test("a dataset tells which runs wrote it and of what, and which read it", async
   expect(uploaded).toMatchObject({ kind: "upload", actionRunId: null, actionId: null, sources: [] });
 });
 
-test("a run that fails leaves no trace in it, and the list keeps to its limit", async () => {
+deepTest("a run that fails leaves no trace in it, and the list keeps to its limit", async () => {
   await data.owner("PUT", "/api/v1/datasets/raw/kept/upload?format=csv", "a\n1\n", {
     "content-type": "text/csv",
   });
@@ -132,7 +133,7 @@ test("only tables that stand in the SQL count, not what texts and comments say",
   ]);
 });
 
-test("a dashboard tells what its panels read", async () => {
+deepTest("a dashboard tells what its panels read", async () => {
   for (const name of ["shown", "hidden"])
     await data.owner("PUT", `/api/v1/datasets/raw/${name}/upload?format=csv`, "a\n1\n", {
       "content-type": "text/csv",

@@ -223,39 +223,45 @@ test("a condition takes its values as parameters, and columns choose what comes"
   expect(await pg.sql.unsafe("select count(*)::int as n from chosen")).toMatchObject([{ n: 9 }]);
 });
 
-test("names with quotes, blanks and signs of other scripts are harmless, and empty tables have their columns", async () => {
-  await pg.sql.unsafe(
-    `create schema "my ""odd"" schema"; create table "my ""odd"" schema"."a""b; drop table x" ("Order Total ($)" int, "x""y" text, "größe" int, "select" int, "_dlt_id" text, "ORDER total" int)`,
-  );
-  await pg.sql.unsafe(
-    `insert into "my ""odd"" schema"."a""b; drop table x" values (1, 'v', 3, 4, 'mine', 6)`,
-  );
-  const tables = await data.owner("GET", `/api/v1/connections/${shop}/schema/tables`);
-  const odd = tables.body.tables.find((each: { table: string }) => each.table.startsWith('a"b'));
-  expect(odd).toBeDefined();
-  const extract = await data.extract(shop, { dataset: "odd", resources: [{ name: "odd", spec: odd.spec }] });
-  const result = await extract.result();
-  expect(result).toMatchObject({ rows: 1 });
-  const [row] = await data.rows("select * from raw.odd");
-  expect(row).toMatchObject({ order_total: 1, x_y: "v", select: 4 });
-  expect(Object.values(row)).toEqual(expect.arrayContaining([1, "v", 3, 4, "mine", 6]));
-  expect(row._dlt_id).not.toBe("mine");
-  const named = await data.extract(shop, { dataset: "odd_two", resources: [{ spec: odd.spec }] });
-  expect(await named.result()).toMatchObject({ rows: 1 });
+deepTest(
+  "names with quotes, blanks and signs of other scripts are harmless, and empty tables have their columns",
+  async () => {
+    await pg.sql.unsafe(
+      `create schema "my ""odd"" schema"; create table "my ""odd"" schema"."a""b; drop table x" ("Order Total ($)" int, "x""y" text, "größe" int, "select" int, "_dlt_id" text, "ORDER total" int)`,
+    );
+    await pg.sql.unsafe(
+      `insert into "my ""odd"" schema"."a""b; drop table x" values (1, 'v', 3, 4, 'mine', 6)`,
+    );
+    const tables = await data.owner("GET", `/api/v1/connections/${shop}/schema/tables`);
+    const odd = tables.body.tables.find((each: { table: string }) => each.table.startsWith('a"b'));
+    expect(odd).toBeDefined();
+    const extract = await data.extract(shop, {
+      dataset: "odd",
+      resources: [{ name: "odd", spec: odd.spec }],
+    });
+    const result = await extract.result();
+    expect(result).toMatchObject({ rows: 1 });
+    const [row] = await data.rows("select * from raw.odd");
+    expect(row).toMatchObject({ order_total: 1, x_y: "v", select: 4 });
+    expect(Object.values(row)).toEqual(expect.arrayContaining([1, "v", 3, 4, "mine", 6]));
+    expect(row._dlt_id).not.toBe("mine");
+    const named = await data.extract(shop, { dataset: "odd_two", resources: [{ spec: odd.spec }] });
+    expect(await named.result()).toMatchObject({ rows: 1 });
 
-  await pg.sql.unsafe("create table nothing (id int not null, at timestamptz)");
-  const empty = await data.extract(shop, {
-    dataset: "nothing",
-    resources: [{ name: "nothing", incremental: { cursorField: "at" } }],
-  });
-  expect(await empty.result()).toMatchObject({ mode: "initial", rows: 0, warnings: [] });
-  expect(await data.rows('select id, "at" from raw.nothing')).toEqual([]);
-  expect(await data.sums("raw", "nothing")).toMatchObject({ rows: 0, files: 0 });
-  await pg.sql.unsafe("insert into nothing values (1, null), (2, '2026-01-01Z')");
-  const filled = await empty.result();
-  expect(filled).toMatchObject({ rows: 2 });
-  expect(filled.warnings).toHaveLength(1);
-});
+    await pg.sql.unsafe("create table nothing (id int not null, at timestamptz)");
+    const empty = await data.extract(shop, {
+      dataset: "nothing",
+      resources: [{ name: "nothing", incremental: { cursorField: "at" } }],
+    });
+    expect(await empty.result()).toMatchObject({ mode: "initial", rows: 0, warnings: [] });
+    expect(await data.rows('select id, "at" from raw.nothing')).toEqual([]);
+    expect(await data.sums("raw", "nothing")).toMatchObject({ rows: 0, files: 0 });
+    await pg.sql.unsafe("insert into nothing values (1, null), (2, '2026-01-01Z')");
+    const filled = await empty.result();
+    expect(filled).toMatchObject({ rows: 2 });
+    expect(filled.warnings).toHaveLength(1);
+  },
+);
 
 test("values of all common types come as they are", async () => {
   await pg.sql.unsafe(`
@@ -297,7 +303,7 @@ test("values of all common types come as they are", async () => {
   ).toEqual([{ s: "12345.66", a: 1, j: "1", z: "2025-12-31T22:00:00.000Z" }]);
 });
 
-test("a dry run shows and writes nothing; maxRows goes on where it stopped", async () => {
+deepTest("a dry run shows and writes nothing; maxRows goes on where it stopped", async () => {
   await pg.sql.unsafe("create table many as select i as id from generate_series(1, 1000) i");
   const extract = await data.extract(shop, {
     dataset: "many",

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { deepTest } from "../support/scale.ts";
 import { connectPostgres, startData } from "./place.ts";
 
 setDefaultTimeout(120_000);
@@ -54,7 +55,7 @@ test("new columns, wider types and types that do not fit are taken in, and told"
   expect((await extract.result()).tables[0].schemaChanges).toEqual([]);
 });
 
-test("a merge and a replace also grow the columns", async () => {
+deepTest("a merge and a replace also grow the columns", async () => {
   await pg.sql.unsafe("create table merged (id int, n int); insert into merged values (1, 1), (2, 2)");
   const merge = await data.extract(shop, {
     dataset: "merged",
@@ -86,7 +87,7 @@ test("a merge and a replace also grow the columns", async () => {
   ]);
 });
 
-test("the contract freezes, leaves out rows, or leaves out values", async () => {
+deepTest("the contract freezes, leaves out rows, or leaves out values", async () => {
   await pg.sql.unsafe("create table bound (id int, v int); insert into bound values (1, 1)");
   const made = async (schemaContract: string, dataset: string) => {
     const extract = await data.extract(shop, { dataset, schemaContract, resources: [{ name: "bound" }] });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { avroOf } from "../support/avro.ts";
+import { deepTest } from "../support/scale.ts";
 import { workbookOf } from "../support/workbook.ts";
 import { connectFolder, startData } from "./place.ts";
 
@@ -49,7 +50,7 @@ test("each sheet of a workbook is a table with the types of its cells, and one c
   expect(one).toMatchObject({ status: "completed", result: { tables: [{ table: "one", rows: 2 }] } });
 });
 
-test("columns whose names are doubled, missing or taken all arrive, also far to the right", async () => {
+deepTest("columns whose names are doubled, missing or taken all arrive, also far to the right", async () => {
   const folder = await connectFolder(data.owner, "/heads");
   const at = (place: string, value: string) => `<c r="${place}" t="inlineStr"><is><t>${value}</t></is></c>`;
   const heads = ["A", "C", "D", "E", "AB"].map((place, index) =>

@@ -119,41 +119,47 @@ test("what is wrong with a connection is told when it is verified", async () => 
   expect((await verify({})).verificationError).toContain("again in 20 s");
 });
 
-test("what changed since comes alone, rows of the boundary once, and a merge leaves one row for each", async () => {
-  peer.store.orders = many(30, (n) => order(n));
-  const { id, dataset } = await open();
-  const incremental = { cursorField: "updated_at" };
-  const resources = [
-    { name: "orders", primaryKey: ["id"], writeDisposition: "merge", incremental },
-    { name: "log", spec: "orders", primaryKey: ["id"], incremental },
-  ];
-  const extract = await data.extract(id, { dataset, resources });
-  expect(await extract.result()).toMatchObject({ mode: "initial", warnings: [] });
-  expect((await extract.state()).orders).toMatchObject({ cursorField: "updated_at", lastValue: minute(30) });
+deepTest(
+  "what changed since comes alone, rows of the boundary once, and a merge leaves one row for each",
+  async () => {
+    peer.store.orders = many(30, (n) => order(n));
+    const { id, dataset } = await open();
+    const incremental = { cursorField: "updated_at" };
+    const resources = [
+      { name: "orders", primaryKey: ["id"], writeDisposition: "merge", incremental },
+      { name: "log", spec: "orders", primaryKey: ["id"], incremental },
+    ];
+    const extract = await data.extract(id, { dataset, resources });
+    expect(await extract.result()).toMatchObject({ mode: "initial", warnings: [] });
+    expect((await extract.state()).orders).toMatchObject({
+      cursorField: "updated_at",
+      lastValue: minute(30),
+    });
 
-  const again = await extract.result();
-  expect(again.mode).toBe("incremental");
-  const main = (result: { tables: { table: string }[] }) =>
-    result.tables.find(({ table }) => table === "orders");
-  expect(main(again)).toMatchObject({ rowsRead: 1, rows: 0, deduplicated: 1 });
+    const again = await extract.result();
+    expect(again.mode).toBe("incremental");
+    const main = (result: { tables: { table: string }[] }) =>
+      result.tables.find(({ table }) => table === "orders");
+    expect(main(again)).toMatchObject({ rowsRead: 1, rows: 0, deduplicated: 1 });
 
-  const [, second] = peer.store.orders;
-  Object.assign(second ?? {}, {
-    updatedAt: minute(40),
-    totalPriceSet: money("99.99"),
-    lineItems: [lineItem(1), lineItem(2)],
-  });
-  peer.store.orders.push(order(31, { updatedAt: minute(30) }), order(32, { updatedAt: minute(40) }));
-  const third = await extract.result();
-  expect(main(third)).toMatchObject({ rowsRead: 4, inserted: 2, updated: 1, deduplicated: 1 });
-  expect(await stock(dataset)).toEqual(many(32, (n) => ({ id: n, total: n === 2 ? "99.99" : `${n}.10` })));
-  expect(await data.rows(`select count(*) n, count(distinct id) ids from raw.${dataset}__log`)).toEqual([
-    { n: 33, ids: 32 },
-  ]);
-  const lines = `select l.id from raw.${dataset}__orders__line_items l join raw.${dataset}__orders o
+    const [, second] = peer.store.orders;
+    Object.assign(second ?? {}, {
+      updatedAt: minute(40),
+      totalPriceSet: money("99.99"),
+      lineItems: [lineItem(1), lineItem(2)],
+    });
+    peer.store.orders.push(order(31, { updatedAt: minute(30) }), order(32, { updatedAt: minute(40) }));
+    const third = await extract.result();
+    expect(main(third)).toMatchObject({ rowsRead: 4, inserted: 2, updated: 1, deduplicated: 1 });
+    expect(await stock(dataset)).toEqual(many(32, (n) => ({ id: n, total: n === 2 ? "99.99" : `${n}.10` })));
+    expect(await data.rows(`select count(*) n, count(distinct id) ids from raw.${dataset}__log`)).toEqual([
+      { n: 33, ids: 32 },
+    ]);
+    const lines = `select l.id from raw.${dataset}__orders__line_items l join raw.${dataset}__orders o
     on l._dlt_parent_id = o._dlt_id where o.id = 2 order by l.id`;
-  expect(await data.rows(lines)).toEqual([{ id: 1 }, { id: 2 }]);
-});
+    expect(await data.rows(lines)).toEqual([{ id: 1 }, { id: 2 }]);
+  },
+);
 
 deepTest(
   "repeated rows, expired cursors, throttling and failures on the way change nothing of what arrives",
@@ -192,7 +198,7 @@ deepTest(
   },
 );
 
-test("a failure that lasts fails the run, leaves nothing, and the next try takes all", async () => {
+deepTest("a failure that lasts fails the run, leaves nothing, and the next try takes all", async () => {
   peer.store.orders = many(60, (n) => order(n));
   let broken = true;
   peer.state.instead = ({ name, variables }) =>

@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { flowToEnd, makeAutomation, RUNS } from "../support/work.ts";
 import { startData } from "./place.ts";
 
@@ -78,20 +79,26 @@ test("templates of later steps see the whole of a result that is kept as an arti
   expect(step("gone").error).toMatchObject({ code: "template_error" });
 });
 
-test("a template in SQL is a parameter too where it reads a result too long to be parsed by the server", async () => {
-  const text = "it's; drop table x --";
-  const items = Array.from({ length: 12_000 }, (_, id) => ({ id, text: id === 0 ? text : "x".repeat(100) }));
-  await using receiver = startReceiver(() => Response.json({ items }));
-  await using data = await startData();
-  const sql =
-    "select {{steps.large.result.body.items[0].text}} as a, '<{{steps.large.result.body.items[0].text}}>' as b";
-  const flow = await makeAutomation(data.owner, {
-    steps: [
-      { key: "large", kind: "http_request", definition: { url: receiver.url } },
-      { key: "rows", kind: "duckdb_transform", dependsOn: ["large"], definition: { sql } },
-    ],
-  });
-  const run = await flowToEnd(data.owner, flow.id);
-  expect([run.status, run.error]).toEqual(["completed", null]);
-  expect(run.result.rows.items).toEqual([{ a: text, b: `<${text}>` }]);
-});
+deepTest(
+  "a template in SQL is a parameter too where it reads a result too long to be parsed by the server",
+  async () => {
+    const text = "it's; drop table x --";
+    const items = Array.from({ length: 12_000 }, (_, id) => ({
+      id,
+      text: id === 0 ? text : "x".repeat(100),
+    }));
+    await using receiver = startReceiver(() => Response.json({ items }));
+    await using data = await startData();
+    const sql =
+      "select {{steps.large.result.body.items[0].text}} as a, '<{{steps.large.result.body.items[0].text}}>' as b";
+    const flow = await makeAutomation(data.owner, {
+      steps: [
+        { key: "large", kind: "http_request", definition: { url: receiver.url } },
+        { key: "rows", kind: "duckdb_transform", dependsOn: ["large"], definition: { sql } },
+      ],
+    });
+    const run = await flowToEnd(data.owner, flow.id);
+    expect([run.status, run.error]).toEqual(["completed", null]);
+    expect(run.result.rows.items).toEqual([{ a: text, b: `<${text}>` }]);
+  },
+);

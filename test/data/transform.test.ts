@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { ACTIONS, faultsOf, flowToEnd, makeAutomation, RUNS, runEnd, until } from "../support/work.ts";
 import { connectFolder, startData } from "./place.ts";
 
@@ -169,7 +170,7 @@ test("without output the rows are the result, whatever their size, and go on to 
   expect(large).toMatchObject({ status: "failed", error: { code: "result_too_large" } });
 });
 
-test("rows go into a file of the run, or of a connection, as every reader has them", async () => {
+deepTest("rows go into a file of the run, or of a connection, as every reader has them", async () => {
   const sql = "select id, total from raw.shop__orders order by id";
   const artifact = await data.end("duckdb_transform", {
     sql,
@@ -251,7 +252,7 @@ test("wrong and hostile SQL fails with DuckDB's words and leaves nothing", async
 const ENDLESS =
   "select count(*) as n from range(10000000000) a(i), range(1000) b(j) where hash(i * j) % 7 = 3";
 
-test("a long query ends when it is cancelled, and when its time is up", async () => {
+deepTest("a long query ends when it is cancelled, and when its time is up", async () => {
   const run = await data.begin("duckdb_transform", { sql: ENDLESS, output: output("endless") });
   await until(data.owner, `${RUNS}/${run.id}`, ({ status }) => status === "running");
   await Bun.sleep(300);
@@ -266,7 +267,7 @@ test("a long query ends when it is cancelled, and when its time is up", async ()
   expect(await data.sums("marts", "endless")).toBeNull();
 });
 
-test("two runs on one dataset at once both count", async () => {
+deepTest("two runs on one dataset at once both count", async () => {
   const append = {
     sql: "select i as id from range(1000) t(i)",
     output: output("both", { writeDisposition: "append" }),

@@ -4,6 +4,7 @@ import { shopApp, startShopify } from "../peers/shopify.ts";
 import { startApp } from "../support/app.ts";
 import { signInFor } from "../support/connection-sign-ins.ts";
 import { connect } from "../support/connections.ts";
+import { deepTest } from "../support/scale.ts";
 import { customer, shopConnection } from "../support/shopify.ts";
 import { makeAction, runToEnd } from "../support/work.ts";
 
@@ -45,7 +46,7 @@ test("a shop is read for three days by an app whose tokens last 24 hours", async
   expect(peer.issued()).toBe(4);
 });
 
-test("Drive is read for three days after one sign-in, with tokens of an hour", async () => {
+deepTest("Drive is read for three days after one sign-in, with tokens of an hour", async () => {
   await using drive = await startDrive();
   drive.put({ id: "reports", name: "Reports", mimeType: FOLDER });
   drive.put({ id: "s", name: "s.csv", mimeType: "text/csv", parents: ["reports"], content: "id\n1\n" });

@@ -3,7 +3,7 @@ import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import fc from "fast-check";
 import readExcelFile from "read-excel-file/node";
 import { numberFrom } from "../exact/canon.ts";
-import { scaled } from "../support/scale.ts";
+import { deepTest, scaled } from "../support/scale.ts";
 import { partOf } from "../support/zip.ts";
 import { connectFolder, startData } from "./place.ts";
 
@@ -210,7 +210,7 @@ describe("rows as a workbook", () => {
     return column === "at" && short.length === 10 ? `${short}T00:00:00` : short;
   };
 
-  test("come back through Weir's own reader, value by value", async () => {
+  deepTest("come back through Weir's own reader, value by value", async () => {
     let round = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(row, { minLength: 100, maxLength: 300 }), async (rows) => {
@@ -228,7 +228,7 @@ describe("rows as a workbook", () => {
   });
 });
 
-test("files of text and Parquet are compressed as they are asked to be", async () => {
+deepTest("files of text and Parquet are compressed as they are asked to be", async () => {
   const sql = "SELECT i AS id, 'é' AS text FROM range(40000) t(i) ORDER BY i";
   const plain = async (format: string, compression?: string) => {
     const output = {

@@ -6,6 +6,7 @@ import { contextFor } from "../../src/context.ts";
 import { backups } from "../../src/engine/backups.ts";
 import { startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
+import { deepTest } from "../support/scale.ts";
 import { shell } from "../support/shell.ts";
 
 const HOUR_MS = 3_600_000;
@@ -55,53 +56,57 @@ describe("scheduled backups", () => {
     expect(await ageIn(app)).toBeCloseTo(HOUR_MS / 1000, -2);
   }, 120_000);
 
-  test("that fail are told in the log, in the health and once in each trail, and tried again", async () => {
-    await using app = await startApp({ engine: false, env: { WEIR_BACKUP_EVERY: "24" } });
-    const ctx = contextFor(app.app, {
-      organizationId: app.ids.organizationId,
-      role: "owner",
-      actor: { type: "system", id: "test" },
-      correlationId: "test-backups",
-    });
-    const select = "SELECT 1 AS id";
-    const path = await loadTable(ctx, { layer: "raw", dataset: "shop", table: "orders", select });
-    const file = join(app.dataFolder, "lake", path);
-    renameSync(file, `${file}.away`);
-    const loop = backups(app.app);
-    const told = async () => (await app.owner("GET", "/api/v1/events?type=backup.failed")).body.items;
-    await loop.tick(never);
-    expect(scheduled(app.dataFolder)).toEqual([]);
-    expect(app.logged.some((line) => line.includes("of the lake is not in"))).toBe(true);
-    const health = await app.owner("GET", "/api/v1/health?deep=true");
-    expect(health.status).toBe(503);
-    expect(health.body.checks.backups).toEqual({
-      ok: false,
-      detail: expect.stringMatching(/The last backup failed: The file \S+ of the lake is not in/),
-    });
-    expect((await app.anonymous("GET", "/api/v1/health?deep=true")).body).toEqual({ status: "degraded" });
+  deepTest(
+    "that fail are told in the log, in the health and once in each trail, and tried again",
+    async () => {
+      await using app = await startApp({ engine: false, env: { WEIR_BACKUP_EVERY: "24" } });
+      const ctx = contextFor(app.app, {
+        organizationId: app.ids.organizationId,
+        role: "owner",
+        actor: { type: "system", id: "test" },
+        correlationId: "test-backups",
+      });
+      const select = "SELECT 1 AS id";
+      const path = await loadTable(ctx, { layer: "raw", dataset: "shop", table: "orders", select });
+      const file = join(app.dataFolder, "lake", path);
+      renameSync(file, `${file}.away`);
+      const loop = backups(app.app);
+      const told = async () => (await app.owner("GET", "/api/v1/events?type=backup.failed")).body.items;
+      await loop.tick(never);
+      expect(scheduled(app.dataFolder)).toEqual([]);
+      expect(app.logged.some((line) => line.includes("of the lake is not in"))).toBe(true);
+      const health = await app.owner("GET", "/api/v1/health?deep=true");
+      expect(health.status).toBe(503);
+      expect(health.body.checks.backups).toEqual({
+        ok: false,
+        detail: expect.stringMatching(/The last backup failed: The file \S+ of the lake is not in/),
+      });
+      expect((await app.anonymous("GET", "/api/v1/health?deep=true")).body).toEqual({ status: "degraded" });
 
-    const logged = app.logged.length;
-    await loop.tick(never);
-    expect(app.logged.length).toBe(logged); // it waits an hour
-    app.clock.turn(HOUR_MS);
-    await loop.tick(never);
-    expect(app.logged.length).toBeGreaterThan(logged);
-    const [event, ...more] = await told();
-    expect([event.type, event.entity, event.data, more]).toEqual([
-      "backup.failed",
-      { type: "organization", id: app.ids.organizationId },
-      {},
-      [],
-    ]);
-    expect(event.actor).toMatchObject({ type: "system", id: "backups" });
+      const logged = app.logged.length;
+      await loop.tick(never);
+      expect(app.logged.length).toBe(logged); // it waits an hour
+      app.clock.turn(HOUR_MS);
+      await loop.tick(never);
+      expect(app.logged.length).toBeGreaterThan(logged);
+      const [event, ...more] = await told();
+      expect([event.type, event.entity, event.data, more]).toEqual([
+        "backup.failed",
+        { type: "organization", id: app.ids.organizationId },
+        {},
+        [],
+      ]);
+      expect(event.actor).toMatchObject({ type: "system", id: "backups" });
 
-    renameSync(`${file}.away`, file);
-    app.clock.turn(HOUR_MS);
-    await loop.tick(never);
-    expect(scheduled(app.dataFolder)).toHaveLength(1);
-    const well = await app.owner("GET", "/api/v1/health?deep=true");
-    expect([well.status, well.body.checks.backups]).toEqual([200, { ok: true }]);
-  }, 120_000);
+      renameSync(`${file}.away`, file);
+      app.clock.turn(HOUR_MS);
+      await loop.tick(never);
+      expect(scheduled(app.dataFolder)).toHaveLength(1);
+      const well = await app.owner("GET", "/api/v1/health?deep=true");
+      expect([well.status, well.body.checks.backups]).toEqual([200, { ok: true }]);
+    },
+    120_000,
+  );
 
   test("are off unless they are set", async () => {
     await using app = await startApp({ engine: false });

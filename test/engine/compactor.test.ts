@@ -10,6 +10,7 @@ import { commitLoad } from "../../src/resources/datasets/commit.ts";
 import { compactTable } from "../../src/resources/datasets/compact.ts";
 import { readTables } from "../../src/resources/datasets/tables.ts";
 import { startApp } from "../support/app.ts";
+import { deepTest } from "../support/scale.ts";
 import { failure } from "../support/sql.ts";
 
 type Running = Awaited<ReturnType<typeof startApp>>;
@@ -135,7 +136,7 @@ test("files that a load has taken out meanwhile are not put back by putting othe
   expect(await counted("gone")).toMatchObject({ n: 40 });
 });
 
-test("a table whose dataset is being written to is left until that load has ended", async () => {
+deepTest("a table whose dataset is being written to is left until that load has ended", async () => {
   while ((await tick()) === "more");
   await load("busy", 40);
   const locks = openLocks();

@@ -19,6 +19,7 @@ import {
 } from "../support/outbound.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { makeAction, until } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
@@ -68,7 +69,7 @@ describe("the schedule", () => {
     expect(await app.app.store.db.select().from(webhooks)).toMatchObject([{ id, status: "active" }]);
   });
 
-  test("keeps to what the receiver asks for, up to twice the step", async () => {
+  deepTest("keeps to what the receiver asks for, up to twice the step", async () => {
     let retryAfter = () => "";
     await using receiver = startReceiver(
       () => new Response(null, { status: 429, headers: { "retry-after": retryAfter() } }),
@@ -164,7 +165,7 @@ describe("a receiver", () => {
     expect(elsewhere.got).toEqual([]);
   });
 
-  test("that never answers, or begins and never ends, has failed after the time it has", async () => {
+  deepTest("that never answers, or begins and never ends, has failed after the time it has", async () => {
     await using hanging = startReceiver(() => new Promise(() => {}));
     const { row } = await tryOn(hanging.url, impatient);
     expect(row).toMatchObject({ status: "dead_letter", replyCode: null, error: { code: "timeout" } });
@@ -327,21 +328,25 @@ describe("a subscription with nothing but failures", () => {
   });
 });
 
-test("what happened before a subscription was for its type is not for it, not after a restart either", async () => {
-  await using receiver = startReceiver();
-  await using installation = await startInstallation();
-  let server = await installation.serve();
-  const { id } = await subscribe(server, receiver.url, { events: ["connection.deleted"] });
-  await happen(server);
-  await Bun.sleep(700); // longer than the deliverer rests
-  await server.owner("PATCH", `${WEBHOOKS}/${id}`, { events: ["connection.created"] });
-  await Bun.sleep(700);
-  await server.end("SIGKILL");
-  server = await installation.serve();
-  const after = await happen(server);
-  await eventually(() => receiver.got.length > 0);
-  expect(receiver.got.map(idOf)).toEqual([after]);
-}, 120_000);
+deepTest(
+  "what happened before a subscription was for its type is not for it, not after a restart either",
+  async () => {
+    await using receiver = startReceiver();
+    await using installation = await startInstallation();
+    let server = await installation.serve();
+    const { id } = await subscribe(server, receiver.url, { events: ["connection.deleted"] });
+    await happen(server);
+    await Bun.sleep(700); // longer than the deliverer rests
+    await server.owner("PATCH", `${WEBHOOKS}/${id}`, { events: ["connection.created"] });
+    await Bun.sleep(700);
+    await server.end("SIGKILL");
+    server = await installation.serve();
+    const after = await happen(server);
+    await eventually(() => receiver.got.length > 0);
+    expect(receiver.got.map(idOf)).toEqual([after]);
+  },
+  120_000,
+);
 
 describe("while a subscription is disabled", () => {
   test("what happens is held and delivered afterwards, once each, whatever happens meanwhile", async () => {
@@ -485,25 +490,29 @@ test("told to stop, the server puts back what it has not sent, and no try is cou
   for (const row of rows) expect(row).toMatchObject({ status: "pending", attempts: 0, takenBy: null });
 });
 
-test("of two processes on one store, one sends each delivery", async () => {
-  await using server = startHrana();
-  await using receiver = startReceiver();
-  const env = {
-    WEIR_DATABASE_URL: server.url,
-    WEIR_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),
-  };
-  await using one = await startApp({ env });
-  await using two = await startApp({ env, owner: false });
-  await subscribe(one, receiver.url, COMPLETED);
-  const told: string[] = [];
-  for (let n = 0; n < 12; n++) {
-    told.push(...(await tellOf(one, 5)));
-    await Bun.sleep(20);
-  }
-  await eventually(() => receiver.got.length >= told.length);
-  await eventually(() => isSettled(two));
-  expect(receiver.got.map(idOf).toSorted()).toEqual(told.toSorted());
-}, 120_000);
+deepTest(
+  "of two processes on one store, one sends each delivery",
+  async () => {
+    await using server = startHrana();
+    await using receiver = startReceiver();
+    const env = {
+      WEIR_DATABASE_URL: server.url,
+      WEIR_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),
+    };
+    await using one = await startApp({ env });
+    await using two = await startApp({ env, owner: false });
+    await subscribe(one, receiver.url, COMPLETED);
+    const told: string[] = [];
+    for (let n = 0; n < 12; n++) {
+      told.push(...(await tellOf(one, 5)));
+      await Bun.sleep(20);
+    }
+    await eventually(() => receiver.got.length >= told.length);
+    await eventually(() => isSettled(two));
+    expect(receiver.got.map(idOf).toSorted()).toEqual(told.toSorted());
+  },
+  120_000,
+);
 
 test("a reply that says its length and comes in chunks all the same is not read to its end", async () => {
   let sent = 0;

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { stamped } from "../support/hook.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { ACTIONS, AUTOMATIONS, created, makeAction, RUNS, runEnd, until } from "../support/work.ts";
 
 const DELIVERIES = "/api/v1/webhook-deliveries";
@@ -76,49 +77,55 @@ test("runs go on after kill -9, at most three times, and accepted webhooks are c
   expect((await server.owner("GET", `${RUNS}?statuses=running&statuses=pending`)).body.total).toBe(0);
 }, 120_000);
 
-test("a long list goes on after kill -9, wherever in it: no item is lost, and none comes twice that had ended", async () => {
-  const got = new Map<number, number>();
-  await using receiver = startReceiver(({ text }) => {
-    const { index } = JSON.parse(text) as { index: number };
-    got.set(index, (got.get(index) ?? 0) + 1);
-    return Response.json({ index });
-  });
-  await using installation = await startInstallation();
-  let server = await installation.serve();
-  const body = { index: "{{index}}", item: "{{item}}" };
-  const definition = { url: receiver.url, method: "POST", body, responseExtract: "index" };
-  const step = { key: "each", forEach: "{{input}}", maxParallel: 40, kind: "http_request", definition };
-  const flow = created(await server.owner("POST", AUTOMATIONS, { name: "Long", config: { steps: [step] } }));
-  const input = Array.from({ length: 990 }, (_, index) => `item ${index}`);
-  const { id } = created(await server.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input }));
-  // About where the next part of the list is laid out.
-  for (const reached of [10, 455, 490, 960]) {
-    while (got.size < reached) await Bun.sleep(10);
-    await server.end("SIGKILL");
-    server = await installation.serve();
-  }
-  const run = await until(
-    server.owner,
-    `/api/v1/automation-runs/${id}`,
-    ({ status }) => status !== "running",
-  );
-  expect(run).toMatchObject({
-    status: "completed",
-    steps: [{ items: { total: 990, completed: 990, failed: 0 } }],
-  });
-  expect(run.result.map(({ extracted }: { extracted: number }) => extracted)).toEqual(
-    input.map((_, index) => index),
-  );
-  let interrupts = 0;
-  for (let offset = 0; offset < 990; offset += 100) {
-    const page = (await server.owner("GET", `${RUNS}?automation_run_id=${id}&limit=100&offset=${offset}`))
-      .body;
-    expect(page.total).toBe(990);
-    for (const { interruptCount } of page.runs) interrupts += interruptCount;
-  }
-  const extra = [...got.values()].reduce((sum, times) => sum + times - 1, 0);
-  expect([got.size, extra <= interrupts]).toEqual([990, true]);
-}, 300_000);
+deepTest(
+  "a long list goes on after kill -9, wherever in it: no item is lost, and none comes twice that had ended",
+  async () => {
+    const got = new Map<number, number>();
+    await using receiver = startReceiver(({ text }) => {
+      const { index } = JSON.parse(text) as { index: number };
+      got.set(index, (got.get(index) ?? 0) + 1);
+      return Response.json({ index });
+    });
+    await using installation = await startInstallation();
+    let server = await installation.serve();
+    const body = { index: "{{index}}", item: "{{item}}" };
+    const definition = { url: receiver.url, method: "POST", body, responseExtract: "index" };
+    const step = { key: "each", forEach: "{{input}}", maxParallel: 40, kind: "http_request", definition };
+    const flow = created(
+      await server.owner("POST", AUTOMATIONS, { name: "Long", config: { steps: [step] } }),
+    );
+    const input = Array.from({ length: 990 }, (_, index) => `item ${index}`);
+    const { id } = created(await server.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input }));
+    // About where the next part of the list is laid out.
+    for (const reached of [10, 455, 490, 960]) {
+      while (got.size < reached) await Bun.sleep(10);
+      await server.end("SIGKILL");
+      server = await installation.serve();
+    }
+    const run = await until(
+      server.owner,
+      `/api/v1/automation-runs/${id}`,
+      ({ status }) => status !== "running",
+    );
+    expect(run).toMatchObject({
+      status: "completed",
+      steps: [{ items: { total: 990, completed: 990, failed: 0 } }],
+    });
+    expect(run.result.map(({ extracted }: { extracted: number }) => extracted)).toEqual(
+      input.map((_, index) => index),
+    );
+    let interrupts = 0;
+    for (let offset = 0; offset < 990; offset += 100) {
+      const page = (await server.owner("GET", `${RUNS}?automation_run_id=${id}&limit=100&offset=${offset}`))
+        .body;
+      expect(page.total).toBe(990);
+      for (const { interruptCount } of page.runs) interrupts += interruptCount;
+    }
+    const extra = [...got.values()].reduce((sum, times) => sum + times - 1, 0);
+    expect([got.size, extra <= interrupts]).toEqual([990, true]);
+  },
+  300_000,
+);
 
 test("told to stop, the server ends well, and what it did not finish goes on as if nothing had been", async () => {
   const open = Promise.withResolvers<void>();

@@ -6,6 +6,7 @@ import { eventually } from "../support/outbound.ts";
 import { neighbour } from "../support/people.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { startSeveral } from "../support/several.ts";
 import { branch, flowToEnd, makeAutomation, until } from "../support/work.ts";
 
@@ -102,7 +103,7 @@ test("a mail server that stalls delays neither runs nor posts, nor what other or
   for (const end of stalled) end();
 });
 
-test("a mail server that is down is tried again, and the log says each time why", async () => {
+deepTest("a mail server that is down is tried again, and the log says each time why", async () => {
   const closed = await startSmtp();
   await closed[Symbol.asyncDispose]();
   const egress = { allow: [], self: () => null };

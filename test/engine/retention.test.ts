@@ -7,6 +7,7 @@ import { gate, openDecision } from "../support/decisions.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { deliveriesOf, happen, newest, subscribe } from "../support/outbound.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import {
   ACTIONS,
   AUTOMATION_RUNS,
@@ -193,7 +194,7 @@ async function askRun(owner: Client, automationRunId: string): Promise<string> {
 }
 
 describe("runs of an automation", () => {
-  test("go with their steps and items, in small writes, and the latest one stays", async () => {
+  deepTest("go with their steps and items, in small writes, and the latest one stays", async () => {
     await using app = await startLong({ WEIR_RETENTION_DAYS: "2", WEIR_RETENTION_FAILED_DAYS: "4" });
     const { owner } = app;
     const flow = await makeAutomation(owner, { action: quick });

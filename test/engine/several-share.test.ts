@@ -129,7 +129,7 @@ describe("two processes with a database and a bucket in common", () => {
     expect((await me()).status).toBe(401);
   });
 
-  test("a dataset and a large artifact of one are read at the other, and deleted there", async () => {
+  deepTest("a dataset and a large artifact of one are read at the other, and deleted there", async () => {
     const select = "SELECT i AS id FROM range(10) t(i)";
     await loadTable(contextOf(one, one), { layer: "raw", dataset: "shop", table: "orders", select });
     const query = await there("POST", "/api/v1/query", { sql: "SELECT sum(id) AS s FROM raw.shop__orders" });
@@ -153,7 +153,7 @@ describe("two processes with a database and a bucket in common", () => {
     }
   });
 
-  test("an answer to Slack is sent by one of them", async () => {
+  deepTest("an answer to Slack is sent by one of them", async () => {
     await using receiver = startReceiver();
     const { app } = one;
     const rows = Array.from({ length: 12 }, () => {
@@ -236,7 +236,7 @@ describe("two processes with nothing but a database in common", () => {
 });
 
 describe("two processes with a database and a data directory in common", () => {
-  test("see the same files, datasets and artifacts, and each has its own scratch space", async () => {
+  deepTest("see the same files, datasets and artifacts, and each has its own scratch space", async () => {
     await using database = startHrana();
     const dataFolder = mkdtempSync(join(tmpdir(), "weir-together-"));
     try {

@@ -5,6 +5,7 @@ import { startKlaviyo, type TestKlaviyo } from "../peers/klaviyo.ts";
 import { connect } from "../support/connections.ts";
 import { klaviyoConnection, many, profile } from "../support/klaviyo.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { RUNS, runEnd, until } from "../support/work.ts";
 
 setDefaultTimeout(120_000);
@@ -133,7 +134,7 @@ describe("a run that waits for a limit of the other side", () => {
     expect((await runEnd(data.owner, run.id)).status).toBe("cancelled");
   });
 
-  test("comes back to a dataset that another run waits for meanwhile on the only slot", async () => {
+  deepTest("comes back to a dataset that another run waits for meanwhile on the only slot", async () => {
     peer.store.profiles = many(3, profile);
     let held = 1;
     peer.state.instead = () => (held-- > 0 ? { status: 429, headers: { "retry-after": "100" } } : null);

@@ -5,6 +5,7 @@ import { type Client, client } from "../support/app.ts";
 import { SECRET, sign } from "../support/hook.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import {
   ACTIONS,
   AUTOMATIONS,
@@ -127,7 +128,7 @@ describe("a server that is asked to stop", () => {
     LIMIT_MS,
   );
 
-  test(
+  deepTest(
     "puts back in line what is not done in its time; that costs no try and counts as no interrupt",
     async () => {
       await using weir = await startInstallation({ WEIR_SHUTDOWN_GRACE: "1" });

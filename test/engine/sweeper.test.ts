@@ -14,6 +14,7 @@ import { settings } from "../../src/store/settings.ts";
 import { startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
 import { browser } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { roomFor } from "../support/work.ts";
 
 type Running = Awaited<ReturnType<typeof startApp>>;
@@ -79,7 +80,7 @@ test("files that a commit took out go after ten minutes, and their rows with the
   expect(await weir.app.store.db.select().from(lakeFiles)).toHaveLength(1);
 });
 
-test("files that a commit took out stay for a run that began before", async () => {
+deepTest("files that a commit took out stay for a run that began before", async () => {
   await using weir = await startApp({ engine: false });
   const file = join(weir.dataFolder, "lake", await loadTable(contextOf(weir), table));
   const run = await startRun(weir);
@@ -93,7 +94,7 @@ test("files that a commit took out stay for a run that began before", async () =
   expect(existsSync(file)).toBe(false);
 });
 
-test("files that no row names go after an hour, those of a run under way stay", async () => {
+deepTest("files that no row names go after an hour, those of a run under way stay", async () => {
   await using weir = await startApp({ engine: false });
   const ctx = contextOf(weir);
   const committed = join(weir.dataFolder, "lake", await loadTable(ctx, table));
@@ -130,7 +131,7 @@ test("files that no row names go after an hour, those of a run under way stay", 
   expect(there([committed, ...underWay])).toEqual([true, false, false]);
 });
 
-test("DuckDB's library and the places of living SQL processes are left alone", async () => {
+deepTest("DuckDB's library and the places of living SQL processes are left alone", async () => {
   await using weir = await startApp({ engine: false });
   await weir.owner("POST", "/api/v1/query", { sql: "SELECT 1" });
   const cached = leave(weir, "scratch/cache/library.so");

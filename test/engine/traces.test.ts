@@ -113,55 +113,71 @@ describe("traces", () => {
     });
   }, 120_000);
 
-  test("go on from the caller's own, which is the correlation id then", async () => {
-    using collector = startCollector();
-    await using app = await startApp(traced(collector.url));
-    const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
-    const answer = await app.owner("GET", "/api/v1/meta", undefined, {
-      traceparent: `00-${trace}-00f067aa0ba902b7-01`,
-    });
-    expect(answer.headers.get("x-correlation-id")).toBe(trace);
-    expect(await collector.span("GET /api/v1/meta")).toMatchObject({
-      traceId: trace,
-      parentSpanId: "00f067aa0ba902b7",
-    });
-  }, 120_000);
+  deepTest(
+    "go on from the caller's own, which is the correlation id then",
+    async () => {
+      using collector = startCollector();
+      await using app = await startApp(traced(collector.url));
+      const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+      const answer = await app.owner("GET", "/api/v1/meta", undefined, {
+        traceparent: `00-${trace}-00f067aa0ba902b7-01`,
+      });
+      expect(answer.headers.get("x-correlation-id")).toBe(trace);
+      expect(await collector.span("GET /api/v1/meta")).toMatchObject({
+        traceId: trace,
+        parentSpanId: "00f067aa0ba902b7",
+      });
+    },
+    120_000,
+  );
 
-  test("go along with events that are delivered", async () => {
-    using collector = startCollector();
-    await using app = await startApp(traced(collector.url));
-    await app.owner("POST", "/api/v1/webhooks", {
-      url: `${collector.url}/target`,
-      events: ["action.created"],
-    });
-    const made = await app.owner("POST", "/api/v1/actions", { kind: "http_request", name: "Some" });
-    const trace = made.headers.get("x-correlation-id")?.replaceAll("-", "");
-    expect(await collector.span("POST")).toMatchObject({ traceId: trace, kind: 3 });
-  }, 120_000);
+  deepTest(
+    "go along with events that are delivered",
+    async () => {
+      using collector = startCollector();
+      await using app = await startApp(traced(collector.url));
+      await app.owner("POST", "/api/v1/webhooks", {
+        url: `${collector.url}/target`,
+        events: ["action.created"],
+      });
+      const made = await app.owner("POST", "/api/v1/actions", { kind: "http_request", name: "Some" });
+      const trace = made.headers.get("x-correlation-id")?.replaceAll("-", "");
+      expect(await collector.span("POST")).toMatchObject({ traceId: trace, kind: 3 });
+    },
+    120_000,
+  );
 
-  test("tell of what failed, and why", async () => {
-    using collector = startCollector();
-    await using app = await startApp(traced(collector.url));
-    const made = await app.owner("POST", "/api/v1/actions", {
-      kind: "http_request",
-      name: "Call nobody",
-      definition: { url: `${collector.url}/nobody` },
-    });
-    await app.owner("POST", `/api/v1/actions/${made.body.id}/run`);
-    expect(await collector.span("http_request")).toMatchObject({
-      status: { code: 2, message: expect.stringContaining("404") },
-    });
-  }, 120_000);
+  deepTest(
+    "tell of what failed, and why",
+    async () => {
+      using collector = startCollector();
+      await using app = await startApp(traced(collector.url));
+      const made = await app.owner("POST", "/api/v1/actions", {
+        kind: "http_request",
+        name: "Call nobody",
+        definition: { url: `${collector.url}/nobody` },
+      });
+      await app.owner("POST", `/api/v1/actions/${made.body.id}/run`);
+      expect(await collector.span("http_request")).toMatchObject({
+        status: { code: 2, message: expect.stringContaining("404") },
+      });
+    },
+    120_000,
+  );
 
-  test("that the collector does not take are told of in the log, and hold up nothing", async () => {
-    using collector = startCollector([503]);
-    await using app = await startApp(traced(collector.url));
-    await app.owner("GET", "/api/v1/meta");
-    while (collector.requests.length === 0) await Bun.sleep(20);
-    await app.owner("GET", "/api/v1/actions");
-    await collector.span("GET /api/v1/actions");
-    expect(collector.spans.map(({ name }) => name)).not.toContain("GET /api/v1/meta");
-  }, 120_000);
+  deepTest(
+    "that the collector does not take are told of in the log, and hold up nothing",
+    async () => {
+      using collector = startCollector([503]);
+      await using app = await startApp(traced(collector.url));
+      await app.owner("GET", "/api/v1/meta");
+      while (collector.requests.length === 0) await Bun.sleep(20);
+      await app.owner("GET", "/api/v1/actions");
+      await collector.span("GET /api/v1/actions");
+      expect(collector.spans.map(({ name }) => name)).not.toContain("GET /api/v1/meta");
+    },
+    120_000,
+  );
 
   deepTest(
     "hold up no stop where the collector takes them and never answers",

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { connectFolder, startData } from "../data/place.ts";
-import { scaled } from "../support/scale.ts";
+import { deepTest, scaled } from "../support/scale.ts";
 import { avroOf } from "./avro.ts";
 import type { Kind } from "./canon.ts";
 import { filesSource } from "./files-source.ts";
@@ -147,7 +147,7 @@ test("every value of every type arrives, or the run counts it", async () => {
   expect(await reportOf(data, source, makeTables(SORTS, TABLES))).toEqual([]);
 });
 
-test("a file that is cut anywhere fails, and says so", async () => {
+deepTest("a file that is cut anywhere fails, and says so", async () => {
   const folder = await connectFolder(data.owner, "/cut");
   const extract = await data.extract(folder, {
     dataset: "cut",

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { startData } from "../data/place.ts";
+import { deepTest } from "../support/scale.ts";
 import { csvOf } from "./csv.ts";
 import { CSV_SORTS, LATE_TEXTS } from "./csv-sorts.ts";
 import { filesSource } from "./files-source.ts";
@@ -22,7 +23,7 @@ test("every text of a CSV file arrives as what it says, or as itself", async () 
   expect(await reportOf(data, source, makeTables(CSV_SORTS, TABLES))).toEqual([]);
 });
 
-test("a text that is not like those of the rows before arrives too", async () => {
+deepTest("a text that is not like those of the rows before arrives too", async () => {
   const columns = LATE_TEXTS.map(([usual, last]) => ({
     column: { type: `${usual || "nothing"} and then ${last}`, kind: "written" as const, hostile: [] },
     usual: (row: number) => usual.replace("#", String(row)),
@@ -38,7 +39,7 @@ test("a text that is not like those of the rows before arrives too", async () =>
   expect(await reportOf(data, source, tables)).toEqual([]);
 });
 
-test("the types of columns do not hang on the order of rows", async () => {
+deepTest("the types of columns do not hang on the order of rows", async () => {
   const tables = makeTables(CSV_SORTS, Math.ceil(TABLES / 5), "o").map((table) => ({
     ...table,
     rows: Array.from({ length: 3000 }, () => table.rows[0] ?? table.columns.map(() => null)).concat(

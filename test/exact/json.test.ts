@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { startData } from "../data/place.ts";
+import { deepTest } from "../support/scale.ts";
 import { filesSource } from "./files-source.ts";
 import { reportOf } from "./harness.ts";
 import { jsonOf, linesOf } from "./json.ts";
@@ -26,7 +27,7 @@ describe.each([
     expect(await reportOf(data, await open(), makeTables(JSON_SORTS, Math.ceil(TABLES / 2)))).toEqual([]);
   });
 
-  test("a value that is not like those of the rows before arrives too", async () => {
+  deepTest("a value that is not like those of the rows before arrives too", async () => {
     const columns = LATE_JSON.map(([usual, last]) => ({
       column: { type: `${usual} and then ${last}`, kind: "raw" as const, hostile: [] },
       usual: (row: number) => usual.replace("#", String(row)),

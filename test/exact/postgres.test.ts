@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { startData } from "../data/place.ts";
 import type { TestPostgres } from "../support/postgres.ts";
+import { deepTest } from "../support/scale.ts";
 import { reportOf, type Source } from "./harness.ts";
 import { lateTable, makeTables } from "./make.ts";
 import { POSTGRES_SORTS, POSTGRES_TYPES } from "./postgres-sorts.ts";
@@ -26,7 +27,7 @@ test("every value of every type of PostgreSQL arrives, or the run counts it", as
   expect(await reportOf(data, source, makeTables(POSTGRES_SORTS, TABLES))).toEqual([]);
 });
 
-test("a value that is not like those of the rows before arrives too", async () => {
+deepTest("a value that is not like those of the rows before arrives too", async () => {
   const sortOf = (type: string) => POSTGRES_SORTS.find((sort) => sort.type === type)!;
   const late = (type: string, usual: string, last: string) => ({
     column: sortOf(type),

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { contextFor } from "../../src/context.ts";
 import { startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
+import { deepTest } from "../support/scale.ts";
 import { ACTIONS, makeAction, runToEnd } from "../support/work.ts";
 
 let weir: Awaited<ReturnType<typeof startApp>>;
@@ -86,17 +87,20 @@ describe("a flashboard", () => {
     expect(page.text).not.toMatch(/<script|https?:\/\/(?!www\.w3\.org)/);
   });
 
-  test("says of a panel without data that there is none, and of one that was cut that it was", async () => {
-    const run = await board([
-      { title: "None", sql: "SELECT product, sold FROM marts.sales WHERE sold > 100", chart: bars },
-      { ...sales, maxRows: 1 },
-    ]);
-    expect(run.result.warnings).toEqual(["Sales: only the first 1 rows.", "None: no rows."]);
-    expect(run.result.panels[0]).toMatchObject({ rows: 0, note: "There is no data for this panel." });
-    const { text } = await weir.owner("GET", `/api/v1/artifacts/${run.result.pageArtifactId}/content`);
-    expect(text).toContain("There is no data for this panel.");
-    expect(text).toContain("Only the first 1 rows are here.");
-  });
+  deepTest(
+    "says of a panel without data that there is none, and of one that was cut that it was",
+    async () => {
+      const run = await board([
+        { title: "None", sql: "SELECT product, sold FROM marts.sales WHERE sold > 100", chart: bars },
+        { ...sales, maxRows: 1 },
+      ]);
+      expect(run.result.warnings).toEqual(["Sales: only the first 1 rows.", "None: no rows."]);
+      expect(run.result.panels[0]).toMatchObject({ rows: 0, note: "There is no data for this panel." });
+      const { text } = await weir.owner("GET", `/api/v1/artifacts/${run.result.pageArtifactId}/content`);
+      expect(text).toContain("There is no data for this panel.");
+      expect(text).toContain("Only the first 1 rows are here.");
+    },
+  );
 
   test("binds what templates give as values", async () => {
     const run = await board([
@@ -120,7 +124,7 @@ describe("a flashboard", () => {
     });
   });
 
-  test("shows a table as a load left it, and says which load that was", async () => {
+  deepTest("shows a table as a load left it, and says which load that was", async () => {
     const write = (n: number) => ({
       sql: `SELECT ${n} AS n`,
       output: { layer: "marts", dataset: "counts", writeDisposition: n === 1 ? "append" : "replace" },

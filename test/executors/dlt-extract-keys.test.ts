@@ -78,42 +78,46 @@ describe("PostgreSQL", () => {
     ]);
   }, 120_000);
 
-  test("rows of loads before it get what stands for their key, and those that were one all along become one", async () => {
-    await using world = openWorld({ sql: duck.sql });
-    await pg.sql.unsafe(
-      `create table plain (k text primary key, n int); insert into plain select 'key ' || i, i from generate_series(1, 1200) i;
+  deepTest(
+    "rows of loads before it get what stands for their key, and those that were one all along become one",
+    async () => {
+      await using world = openWorld({ sql: duck.sql });
+      await pg.sql.unsafe(
+        `create table plain (k text primary key, n int); insert into plain select 'key ' || i, i from generate_series(1, 1200) i;
        create table old (k text collate ci primary key, n int); insert into old select * from plain`,
-    );
-    const resource = { name: "old", ...MERGE, incremental: { cursorField: "n" } };
-    await run(world, { ...resource, spec: "plain" });
-    await pg.sql.unsafe("update plain set k = 'KEY 7', n = 1207 where n = 7");
-    await run(world, { ...resource, spec: "plain" });
-    expect(await rowsOf(world, "old", "count(*)::INT AS n")).toEqual([{ n: 1201 }]);
-    await pg.sql.unsafe(
-      "update old set k = 'KEY 7', n = 1207 where n = 7; update old set k = 'KEY 8', n = 1208 where n = 8; delete from old where n = 9",
-    );
-    const { result } = await run(world, resource);
-    expect(result.tables[0]).toMatchObject({ inserted: 0, updated: 1, deleted: 1 });
-    expect(result.warnings).toEqual([
-      "1201 rows of old got their _dlt_key: rows are found by it now, since the source compares k by a collation.",
-      "1 rows of old were removed: another row has the same key in k, as the source compares it.",
-    ]);
-    expect(
-      await rowsOf(
-        world,
-        "old",
-        "count(*)::INT AS rows, count(DISTINCT lower(k))::INT AS keys, count(_dlt_key)::INT AS told",
-      ),
-    ).toEqual([{ rows: 1200, keys: 1200, told: 1200 }]);
-    expect(
-      await world.query("SELECT k, n FROM raw.shop__old WHERE n IN (7, 8, 9, 1207, 1208) ORDER BY n"),
-    ).toEqual([
-      { k: "key 9", n: 9 },
-      { k: "KEY 7", n: 1207 },
-      { k: "KEY 8", n: 1208 },
-    ]);
-    expect((await run(world, resource)).result.warnings).toEqual([]);
-  }, 120_000);
+      );
+      const resource = { name: "old", ...MERGE, incremental: { cursorField: "n" } };
+      await run(world, { ...resource, spec: "plain" });
+      await pg.sql.unsafe("update plain set k = 'KEY 7', n = 1207 where n = 7");
+      await run(world, { ...resource, spec: "plain" });
+      expect(await rowsOf(world, "old", "count(*)::INT AS n")).toEqual([{ n: 1201 }]);
+      await pg.sql.unsafe(
+        "update old set k = 'KEY 7', n = 1207 where n = 7; update old set k = 'KEY 8', n = 1208 where n = 8; delete from old where n = 9",
+      );
+      const { result } = await run(world, resource);
+      expect(result.tables[0]).toMatchObject({ inserted: 0, updated: 1, deleted: 1 });
+      expect(result.warnings).toEqual([
+        "1201 rows of old got their _dlt_key: rows are found by it now, since the source compares k by a collation.",
+        "1 rows of old were removed: another row has the same key in k, as the source compares it.",
+      ]);
+      expect(
+        await rowsOf(
+          world,
+          "old",
+          "count(*)::INT AS rows, count(DISTINCT lower(k))::INT AS keys, count(_dlt_key)::INT AS told",
+        ),
+      ).toEqual([{ rows: 1200, keys: 1200, told: 1200 }]);
+      expect(
+        await world.query("SELECT k, n FROM raw.shop__old WHERE n IN (7, 8, 9, 1207, 1208) ORDER BY n"),
+      ).toEqual([
+        { k: "key 9", n: 9 },
+        { k: "KEY 7", n: 1207 },
+        { k: "KEY 8", n: 1208 },
+      ]);
+      expect((await run(world, resource)).result.warnings).toEqual([]);
+    },
+    120_000,
+  );
 
   test("another collation of the source gives the rows of earlier loads another key", async () => {
     await using world = openWorld({ sql: duck.sql });
@@ -134,62 +138,70 @@ describe("PostgreSQL", () => {
     ]);
   }, 120_000);
 
-  test("a key of numbers that its decimal does not hold any more becomes text, and finds its rows", async () => {
-    await using world = openWorld({ sql: duck.sql });
-    await pg.sql.unsafe(
-      "create table wide (k numeric primary key, n int); insert into wide values (1.0, 1), (-2.50, 2), (1200, 3), (0.00, 4), (8, 5)",
-    );
-    const resource = {
-      name: "wide",
-      ...MERGE,
-      deletes: "hard",
-      incremental: { cursorField: "k" },
-    };
-    await run(world, resource);
-    expect(world.columns("wide").k).toBe("DECIMAL(38,2)");
-    const longest = `9${"0".repeat(44)}.5`;
-    await pg.sql.unsafe(
-      `delete from wide where n = 5; update wide set k = 1200.0, n = 6 where n = 3; insert into wide values (${longest}, 7)`,
-    );
-    const before = world.tables[0]?.files.map(({ id }) => id);
-    const frozen = await failure(run(world, resource, { schemaContract: { dataType: "freeze" } }));
-    expect(frozen).toMatchObject({ code: "schema_contract_violation" });
-    expect(frozen.message).toContain("column k of wide (widened from DECIMAL(38,2) to VARCHAR)");
-    const discarding = { schemaContract: { dataType: "discard_value" } };
-    expect((await failure(run(world, resource, discarding))).message).toContain('primary key "k" of wide');
-    expect(world.tables[0]?.files.map(({ id }) => id)).toEqual(before ?? []);
+  deepTest(
+    "a key of numbers that its decimal does not hold any more becomes text, and finds its rows",
+    async () => {
+      await using world = openWorld({ sql: duck.sql });
+      await pg.sql.unsafe(
+        "create table wide (k numeric primary key, n int); insert into wide values (1.0, 1), (-2.50, 2), (1200, 3), (0.00, 4), (8, 5)",
+      );
+      const resource = {
+        name: "wide",
+        ...MERGE,
+        deletes: "hard",
+        incremental: { cursorField: "k" },
+      };
+      await run(world, resource);
+      expect(world.columns("wide").k).toBe("DECIMAL(38,2)");
+      const longest = `9${"0".repeat(44)}.5`;
+      await pg.sql.unsafe(
+        `delete from wide where n = 5; update wide set k = 1200.0, n = 6 where n = 3; insert into wide values (${longest}, 7)`,
+      );
+      const before = world.tables[0]?.files.map(({ id }) => id);
+      const frozen = await failure(run(world, resource, { schemaContract: { dataType: "freeze" } }));
+      expect(frozen).toMatchObject({ code: "schema_contract_violation" });
+      expect(frozen.message).toContain("column k of wide (widened from DECIMAL(38,2) to VARCHAR)");
+      const discarding = { schemaContract: { dataType: "discard_value" } };
+      expect((await failure(run(world, resource, discarding))).message).toContain('primary key "k" of wide');
+      expect(world.tables[0]?.files.map(({ id }) => id)).toEqual(before ?? []);
 
-    const { result } = await run(world, resource);
-    expect(result.tables[0]).toMatchObject({
-      inserted: 1,
-      updated: 1,
-      deleted: 1,
-      schemaChanges: [
-        { table: "wide", column: "k", change: "widened", from: "DECIMAL(38,2)", to: "VARCHAR" },
-      ],
-    });
-    expect(result.warnings).toEqual([]);
-    await pg.sql.unsafe(
-      `update wide set k = k + 0.000, n = n + 10; insert into wide values (1${longest}, 8)`,
-    );
-    expect((await run(world, { ...resource, name: "wide2", spec: "wide" })).result.rows).toBe(6);
-    expect((await run(world, resource)).result.tables[0]).toMatchObject({
-      inserted: 1,
-      updated: 1,
-      schemaChanges: [],
-    });
-    expect(world.cursors.get("wide")?.lastValue).toBe(`1${longest}`);
-    const whole: JsonObject = { name: "wide", spec: "wide", ...MERGE };
-    expect((await run(world, whole)).result.tables[0]).toMatchObject({ inserted: 0, updated: 6, deleted: 0 });
-    expect(await rowsOf(world, "wide")).toEqual([
-      { k: "-2.5", n: 12 },
-      { k: "0", n: 14 },
-      { k: "1", n: 11 },
-      { k: "1200", n: 16 },
-      { k: `1${longest}`, n: 8 },
-      { k: longest, n: 17 },
-    ]);
-  }, 120_000);
+      const { result } = await run(world, resource);
+      expect(result.tables[0]).toMatchObject({
+        inserted: 1,
+        updated: 1,
+        deleted: 1,
+        schemaChanges: [
+          { table: "wide", column: "k", change: "widened", from: "DECIMAL(38,2)", to: "VARCHAR" },
+        ],
+      });
+      expect(result.warnings).toEqual([]);
+      await pg.sql.unsafe(
+        `update wide set k = k + 0.000, n = n + 10; insert into wide values (1${longest}, 8)`,
+      );
+      expect((await run(world, { ...resource, name: "wide2", spec: "wide" })).result.rows).toBe(6);
+      expect((await run(world, resource)).result.tables[0]).toMatchObject({
+        inserted: 1,
+        updated: 1,
+        schemaChanges: [],
+      });
+      expect(world.cursors.get("wide")?.lastValue).toBe(`1${longest}`);
+      const whole: JsonObject = { name: "wide", spec: "wide", ...MERGE };
+      expect((await run(world, whole)).result.tables[0]).toMatchObject({
+        inserted: 0,
+        updated: 6,
+        deleted: 0,
+      });
+      expect(await rowsOf(world, "wide")).toEqual([
+        { k: "-2.5", n: 12 },
+        { k: "0", n: 14 },
+        { k: "1", n: 11 },
+        { k: "1200", n: 16 },
+        { k: `1${longest}`, n: 8 },
+        { k: longest, n: 17 },
+      ]);
+    },
+    120_000,
+  );
 
   test("texts of numbers that earlier loads took with their zeros are found by the same number", async () => {
     await using world = openWorld({ sql: duck.sql });
@@ -215,62 +227,70 @@ describe("PostgreSQL", () => {
     ]);
   }, 120_000);
 
-  test("numbers of a key that became text stay one key when the source's column gets a scale", async () => {
-    await using world = openWorld({ sql: duck.sql });
-    await pg.sql.unsafe(
-      "create table scaled (k numeric primary key, n int); insert into scaled values (1, 1), (2.5, 2)",
-    );
-    const resource = { name: "scaled", ...MERGE, deletes: "hard" };
-    await run(world, resource);
-    await pg.sql.unsafe("insert into scaled values (0.00000000000000000000000000000000000000000001, 3)");
-    await run(world, resource);
-    expect(world.columns("scaled").k).toBe("VARCHAR");
-    await pg.sql.unsafe("delete from scaled where n = 3; alter table scaled alter k type numeric(12,4)");
-    expect((await run(world, resource)).result.tables[0]).toMatchObject({
-      inserted: 0,
-      updated: 2,
-      deleted: 1,
-    });
-    expect(await rowsOf(world, "scaled")).toEqual([
-      { k: "1", n: 1 },
-      { k: "2.5", n: 2 },
-    ]);
-  }, 120_000);
-
-  test("numbers that are to be text are one key however many zeros they have, and a cursor goes by them as numbers", async () => {
-    await using world = openWorld({ sql: duck.sql });
-    await pg.sql.unsafe(
-      "create table texts (k numeric primary key, id bigint, amount numeric, n int); insert into texts values (1.0, 8, 1.50, 1), (9, 9, 2.00, 2), ('NaN', 7, 'NaN', 3)",
-    );
-    const columns = ["k", "id", "amount"].map((name) => ({ name, type: "text" }));
-    const resource = { name: "texts", ...MERGE, columns };
-    for (const cursorField of ["k", "id", "amount"])
-      await run(world, {
-        ...resource,
-        name: `by_${cursorField}`,
-        spec: "texts",
-        incremental: { cursorField },
+  deepTest(
+    "numbers of a key that became text stay one key when the source's column gets a scale",
+    async () => {
+      await using world = openWorld({ sql: duck.sql });
+      await pg.sql.unsafe(
+        "create table scaled (k numeric primary key, n int); insert into scaled values (1, 1), (2.5, 2)",
+      );
+      const resource = { name: "scaled", ...MERGE, deletes: "hard" };
+      await run(world, resource);
+      await pg.sql.unsafe("insert into scaled values (0.00000000000000000000000000000000000000000001, 3)");
+      await run(world, resource);
+      expect(world.columns("scaled").k).toBe("VARCHAR");
+      await pg.sql.unsafe("delete from scaled where n = 3; alter table scaled alter k type numeric(12,4)");
+      expect((await run(world, resource)).result.tables[0]).toMatchObject({
+        inserted: 0,
+        updated: 2,
+        deleted: 1,
       });
-    await run(world, resource);
-    await pg.sql.unsafe(
-      "update texts set k = k + 0.000, n = n + 10; insert into texts values (10.00, 10, 10.0, 4), (11, 11, 11, 5)",
-    );
-    expect((await run(world, resource)).result.tables[0]).toMatchObject({ inserted: 2, updated: 3 });
-    expect(await rowsOf(world, "texts", "k, id, amount, n")).toEqual([
-      { k: "1", id: "8", amount: "1.50", n: 11 },
-      { k: "10", id: "10", amount: "10.0", n: 4 },
-      { k: "11", id: "11", amount: "11", n: 5 },
-      { k: "9", id: "9", amount: "2.00", n: 12 },
-      { k: "NaN", id: "7", amount: "NaN", n: 13 },
-    ]);
-    for (const cursorField of ["k", "id", "amount"]) {
-      const by = { ...resource, name: `by_${cursorField}`, spec: "texts", incremental: { cursorField } };
-      expect((await run(world, by)).result.tables[0]).toMatchObject({ inserted: 2 });
-      expect((await run(world, by)).result.tables[0]).toMatchObject({ inserted: 0 });
-      expect(world.cursors.get(`by_${cursorField}`)?.lastValue).toBe("11");
-      expect(await rowsOf(world, `by_${cursorField}`, "count(*)::INT AS n")).toEqual([{ n: 5 }]);
-    }
-  }, 120_000);
+      expect(await rowsOf(world, "scaled")).toEqual([
+        { k: "1", n: 1 },
+        { k: "2.5", n: 2 },
+      ]);
+    },
+    120_000,
+  );
+
+  deepTest(
+    "numbers that are to be text are one key however many zeros they have, and a cursor goes by them as numbers",
+    async () => {
+      await using world = openWorld({ sql: duck.sql });
+      await pg.sql.unsafe(
+        "create table texts (k numeric primary key, id bigint, amount numeric, n int); insert into texts values (1.0, 8, 1.50, 1), (9, 9, 2.00, 2), ('NaN', 7, 'NaN', 3)",
+      );
+      const columns = ["k", "id", "amount"].map((name) => ({ name, type: "text" }));
+      const resource = { name: "texts", ...MERGE, columns };
+      for (const cursorField of ["k", "id", "amount"])
+        await run(world, {
+          ...resource,
+          name: `by_${cursorField}`,
+          spec: "texts",
+          incremental: { cursorField },
+        });
+      await run(world, resource);
+      await pg.sql.unsafe(
+        "update texts set k = k + 0.000, n = n + 10; insert into texts values (10.00, 10, 10.0, 4), (11, 11, 11, 5)",
+      );
+      expect((await run(world, resource)).result.tables[0]).toMatchObject({ inserted: 2, updated: 3 });
+      expect(await rowsOf(world, "texts", "k, id, amount, n")).toEqual([
+        { k: "1", id: "8", amount: "1.50", n: 11 },
+        { k: "10", id: "10", amount: "10.0", n: 4 },
+        { k: "11", id: "11", amount: "11", n: 5 },
+        { k: "9", id: "9", amount: "2.00", n: 12 },
+        { k: "NaN", id: "7", amount: "NaN", n: 13 },
+      ]);
+      for (const cursorField of ["k", "id", "amount"]) {
+        const by = { ...resource, name: `by_${cursorField}`, spec: "texts", incremental: { cursorField } };
+        expect((await run(world, by)).result.tables[0]).toMatchObject({ inserted: 2 });
+        expect((await run(world, by)).result.tables[0]).toMatchObject({ inserted: 0 });
+        expect(world.cursors.get(`by_${cursorField}`)?.lastValue).toBe("11");
+        expect(await rowsOf(world, `by_${cursorField}`, "count(*)::INT AS n")).toEqual([{ n: 5 }]);
+      }
+    },
+    120_000,
+  );
 });
 
 describe.skipIf(!hasMariadb)("MariaDB", () => {

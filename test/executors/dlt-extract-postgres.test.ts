@@ -236,30 +236,34 @@ test("a table without columns has its rows", async () => {
   ]);
 }, 120_000);
 
-test("a cursor of texts, blanks, long numbers or infinite instants takes each row once, whatever the collation", async () => {
-  await using world = openWorld({ sql: duck.sql });
-  await pg.sql.unsafe(`
+deepTest(
+  "a cursor of texts, blanks, long numbers or infinite instants takes each row once, whatever the collation",
+  async () => {
+    await using world = openWorld({ sql: duck.sql });
+    await pg.sql.unsafe(`
     create table ordered (id int, code text collate "en-x-icu", fixed char(3), n numeric, at timestamptz);
     insert into ordered values (1, 'a', 'a', 12345678901234567890.1, '2026-01-01 00:00:00.000001Z'), (2, 'B', 'b', 12345678901234567890.25, '2026-01-01 00:00:00.000002Z'),
       (3, 'b', 'b', 9, 'infinity'), (4, 'A', 'c', -7.5, '-infinity'), (5, 'ä', 'c', 1e-30, null)`);
-  for (const cursorField of ["code", "fixed", "n", "at"]) {
-    const resource = {
-      name: `by_${cursorField}`,
-      spec: "ordered",
-      primaryKey: ["id"],
-      incremental: { cursorField },
-    };
-    // Rows without a cursor come first, and alone they do not say where to go on.
-    const maxRows = cursorField === "at" ? 4 : 2;
-    for (let load = 0; load < 3; load++) await run(world, resource, { maxRows });
-    expect((await run(world, resource)).result.rows).toBe(0);
-    expect(await world.query(`SELECT id FROM raw.shop__by_${cursorField} ORDER BY id`)).toEqual(
-      [1, 2, 3, 4, 5].map((id) => ({ id })),
-    );
-  }
-  expect(world.cursors.get("by_n")?.lastValue).toBe("12345678901234567890.25");
-  expect(world.cursors.get("by_at")?.lastValue).toBe("2026-01-01T00:00:00.000002Z");
-}, 120_000);
+    for (const cursorField of ["code", "fixed", "n", "at"]) {
+      const resource = {
+        name: `by_${cursorField}`,
+        spec: "ordered",
+        primaryKey: ["id"],
+        incremental: { cursorField },
+      };
+      // Rows without a cursor come first, and alone they do not say where to go on.
+      const maxRows = cursorField === "at" ? 4 : 2;
+      for (let load = 0; load < 3; load++) await run(world, resource, { maxRows });
+      expect((await run(world, resource)).result.rows).toBe(0);
+      expect(await world.query(`SELECT id FROM raw.shop__by_${cursorField} ORDER BY id`)).toEqual(
+        [1, 2, 3, 4, 5].map((id) => ({ id })),
+      );
+    }
+    expect(world.cursors.get("by_n")?.lastValue).toBe("12345678901234567890.25");
+    expect(world.cursors.get("by_at")?.lastValue).toBe("2026-01-01T00:00:00.000002Z");
+  },
+  120_000,
+);
 
 deepTest(
   "a merge by numbers of any length finds the row of an equal number",
@@ -283,44 +287,48 @@ deepTest(
   120_000,
 );
 
-test("rows that the source no longer has are marked and unmarked, or removed, and only their files are written anew", async () => {
-  await using world = openWorld({ sql: duck.sql });
-  await pg.sql.unsafe(
-    "create table stock (shop text, no numeric, rev int, note text); insert into stock select 's' || i % 2, i + 0.5, i, 'n' from generate_series(1, 10) i; insert into stock values (null, 1, 0, 'no key')",
-  );
-  const key = { spec: "stock", primaryKey: ["shop", "no"], incremental: { cursorField: "rev" } };
-  const soft = { ...key, name: "soft", writeDisposition: "merge", deletes: "soft" };
-  const hard = { ...key, name: "hard", deletes: "hard" };
-  for (const resource of [soft, hard]) {
-    expect((await run(world, resource)).result.tables[0]).toMatchObject({ inserted: 11, deleted: 0 });
-  }
-  await pg.sql.unsafe(
-    "delete from stock where rev in (3, 4); insert into stock values ('s1', 99, 11, 'late')",
-  );
-  const later = () => world.tables.map(({ files }) => files.map(({ id }) => id));
-  const [, hardFiles] = later();
-  expect((await run(world, soft)).result.tables[0]).toMatchObject({ inserted: 1, deleted: 2 });
-  expect((await run(world, hard)).result.tables[0]).toMatchObject({ inserted: 1, deleted: 2 });
-  expect(later()[1]).not.toContain(hardFiles?.[0]);
-  const marks =
-    "SELECT rev FROM raw.shop__soft WHERE \"_dlt_deleted_at\" = '2026-01-01T00:00:00Z' ORDER BY rev";
-  expect(await world.query(marks)).toEqual([{ rev: 3 }, { rev: 4 }]);
-  expect(
-    await world.query(
-      "SELECT count(*)::INT AS n, count(*) FILTER (rev IN (3, 4))::INT AS gone FROM raw.shop__hard",
-    ),
-  ).toEqual([{ n: 10, gone: 0 }]);
+deepTest(
+  "rows that the source no longer has are marked and unmarked, or removed, and only their files are written anew",
+  async () => {
+    await using world = openWorld({ sql: duck.sql });
+    await pg.sql.unsafe(
+      "create table stock (shop text, no numeric, rev int, note text); insert into stock select 's' || i % 2, i + 0.5, i, 'n' from generate_series(1, 10) i; insert into stock values (null, 1, 0, 'no key')",
+    );
+    const key = { spec: "stock", primaryKey: ["shop", "no"], incremental: { cursorField: "rev" } };
+    const soft = { ...key, name: "soft", writeDisposition: "merge", deletes: "soft" };
+    const hard = { ...key, name: "hard", deletes: "hard" };
+    for (const resource of [soft, hard]) {
+      expect((await run(world, resource)).result.tables[0]).toMatchObject({ inserted: 11, deleted: 0 });
+    }
+    await pg.sql.unsafe(
+      "delete from stock where rev in (3, 4); insert into stock values ('s1', 99, 11, 'late')",
+    );
+    const later = () => world.tables.map(({ files }) => files.map(({ id }) => id));
+    const [, hardFiles] = later();
+    expect((await run(world, soft)).result.tables[0]).toMatchObject({ inserted: 1, deleted: 2 });
+    expect((await run(world, hard)).result.tables[0]).toMatchObject({ inserted: 1, deleted: 2 });
+    expect(later()[1]).not.toContain(hardFiles?.[0]);
+    const marks =
+      "SELECT rev FROM raw.shop__soft WHERE \"_dlt_deleted_at\" = '2026-01-01T00:00:00Z' ORDER BY rev";
+    expect(await world.query(marks)).toEqual([{ rev: 3 }, { rev: 4 }]);
+    expect(
+      await world.query(
+        "SELECT count(*)::INT AS n, count(*) FILTER (rev IN (3, 4))::INT AS gone FROM raw.shop__hard",
+      ),
+    ).toEqual([{ n: 10, gone: 0 }]);
 
-  const before = later();
-  expect((await run(world, soft)).result.tables[0]).toMatchObject({ rows: 0, deleted: 0 });
-  expect((await run(world, hard)).result.tables[0]).toMatchObject({ rows: 0, deleted: 0 });
-  expect(later()).toEqual(before);
-  await pg.sql.unsafe("insert into stock values ('s1', 3.50, 3, 'again')");
-  expect((await run(world, soft)).result.tables[0]).toMatchObject({ rows: 0, deleted: 0 });
-  expect(await world.query(marks)).toEqual([{ rev: 4 }]);
-  expect((await run(world, { ...soft, deletes: "ignore" })).result.warnings).toEqual([]);
-  expect(await world.query(marks)).toEqual([{ rev: 4 }]);
-}, 120_000);
+    const before = later();
+    expect((await run(world, soft)).result.tables[0]).toMatchObject({ rows: 0, deleted: 0 });
+    expect((await run(world, hard)).result.tables[0]).toMatchObject({ rows: 0, deleted: 0 });
+    expect(later()).toEqual(before);
+    await pg.sql.unsafe("insert into stock values ('s1', 3.50, 3, 'again')");
+    expect((await run(world, soft)).result.tables[0]).toMatchObject({ rows: 0, deleted: 0 });
+    expect(await world.query(marks)).toEqual([{ rev: 4 }]);
+    expect((await run(world, { ...soft, deletes: "ignore" })).result.warnings).toEqual([]);
+    expect(await world.query(marks)).toEqual([{ rev: 4 }]);
+  },
+  120_000,
+);
 
 deepTest(
   "keys are looked for after rows of any size",

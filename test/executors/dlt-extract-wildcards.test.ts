@@ -4,6 +4,7 @@ import { startApp } from "../support/app.ts";
 import { connect, localFiles } from "../support/connections.ts";
 import { hasMariadb, startMariadb, type TestMariadb } from "../support/mariadb.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { deepTest } from "../support/scale.ts";
 import { ACTIONS, faultsOf, makeAction, runToEnd } from "../support/work.ts";
 
 let weir: Awaited<ReturnType<typeof startApp>>;
@@ -296,7 +297,7 @@ describe.skipIf(!hasMariadb)("a wildcard over MariaDB", () => {
   }, 120_000);
   afterAll(() => db[Symbol.asyncDispose]());
 
-  test("loads the tables and views of a database by their own keys", async () => {
+  deepTest("loads the tables and views of a database by their own keys", async () => {
     await db.run(`CREATE TABLE orders (b int, a int, note text, PRIMARY KEY (b, a)); INSERT INTO orders VALUES (1, 1, 'x'), (1, 2, 'y');
       CREATE TABLE items (id int PRIMARY KEY, note text); INSERT INTO items VALUES (1, 'x');
       CREATE TABLE \`Odd Name\` (id int); CREATE VIEW recent AS SELECT 1 AS id; CREATE SEQUENCE numbers`);

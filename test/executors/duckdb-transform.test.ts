@@ -8,6 +8,7 @@ import { duckdbTransform } from "../../src/executors/duckdb-transform.ts";
 import type { LakeTable } from "../../src/lake/contract.ts";
 import { openFolderLake } from "../../src/lake/folder.ts";
 import { sqlTables } from "../../src/lake/views.ts";
+import { deepTest } from "../support/scale.ts";
 import { failure, openTestSql } from "../support/sql.ts";
 
 const duck = openTestSql();
@@ -240,7 +241,7 @@ describe("partitionBy", () => {
     ]);
   });
 
-  test("gives each value files of its own, also where rows are merged", async () => {
+  deepTest("gives each value files of its own, also where rows are merged", async () => {
     const organization = openOrganization();
     const sql = "SELECT id, half FROM raw.shop__orders";
     const merge = part({ writeDisposition: "merge", primaryKey: ["id"] });

@@ -9,6 +9,7 @@ import { driveUser, FOLDER, startDrive } from "../peers/google-drive.ts";
 import { connect } from "../support/connections.ts";
 import { loadTable } from "../support/lake.ts";
 import { startS3, type TestS3 } from "../support/s3.ts";
+import { deepTest } from "../support/scale.ts";
 import { bucket, folder, sync } from "../support/sync.ts";
 
 setDefaultTimeout(120_000);
@@ -115,65 +116,74 @@ test("files of a drive come by their names, documents exported, each once", asyn
   expect(Object.keys(chosen.all())).toEqual(["June.csv", "may.csv"]);
 });
 
-test("a mirror of a drive whose root folder is in the trash fails, and what it copied stays", async () => {
-  await using drive = await startDrive();
-  const root = { id: "folder-1", name: "Sales", mimeType: FOLDER };
-  const file = {
-    id: "file-0001",
-    name: "a.txt",
-    mimeType: "text/plain",
-    parents: ["folder-1"],
-    content: "a",
-  };
-  drive.put(root, file);
-  const { id } = await connect(data.owner, {
-    name: "Drive",
-    provider: "google_drive",
-    config: { baseUrl: drive.baseUrl, rootFolderId: "folder-1" },
-    credentials: driveUser,
-  });
-  const to = await folder(data);
-  const mirror = await sync(data, {
-    source: { connectionId: id },
-    destination: { connectionId: to.id },
-    mode: "mirror",
-  });
-  expect(await mirror.result()).toMatchObject({ copied: 1 });
-  drive.put({ ...root, trashed: true }, { ...file, trashed: true });
-  expect(await mirror.run()).toMatchObject({ status: "failed", error: { code: "not_found" } });
-  expect(to.all()).toEqual({ "a.txt": "a" });
-});
+deepTest(
+  "a mirror of a drive whose root folder is in the trash fails, and what it copied stays",
+  async () => {
+    await using drive = await startDrive();
+    const root = { id: "folder-1", name: "Sales", mimeType: FOLDER };
+    const file = {
+      id: "file-0001",
+      name: "a.txt",
+      mimeType: "text/plain",
+      parents: ["folder-1"],
+      content: "a",
+    };
+    drive.put(root, file);
+    const { id } = await connect(data.owner, {
+      name: "Drive",
+      provider: "google_drive",
+      config: { baseUrl: drive.baseUrl, rootFolderId: "folder-1" },
+      credentials: driveUser,
+    });
+    const to = await folder(data);
+    const mirror = await sync(data, {
+      source: { connectionId: id },
+      destination: { connectionId: to.id },
+      mode: "mirror",
+    });
+    expect(await mirror.result()).toMatchObject({ copied: 1 });
+    drive.put({ ...root, trashed: true }, { ...file, trashed: true });
+    expect(await mirror.run()).toMatchObject({ status: "failed", error: { code: "not_found" } });
+    expect(to.all()).toEqual({ "a.txt": "a" });
+  },
+);
 
-test("a file of a drive that changes while it is read is told, and a form that has no bytes", async () => {
-  await using drive = await startDrive();
-  drive.put(
-    { id: "file-0001", name: "restless.txt", mimeType: "text/plain", content: "0" },
-    { id: "file-0002", name: "calm.txt", mimeType: "text/plain", content: "calm" },
-    { id: "form-0001", name: "Form", mimeType: "application/vnd.google-apps.form" },
-  );
-  let n = 0;
-  drive.state.instead = ({ path, query }) => {
-    if (path.endsWith("/file-0001") && query.get("alt") === "media")
-      drive.put({ id: "file-0001", name: "restless.txt", mimeType: "text/plain", content: `${++n}` });
-    return null;
-  };
-  const { id } = await connect(data.owner, {
-    name: "Restless",
-    provider: "google_drive",
-    config: { baseUrl: drive.baseUrl },
-    credentials: driveUser,
-  });
-  const to = await folder(data);
-  const { result } = await sync(data, { source: { connectionId: id }, destination: { connectionId: to.id } });
-  const { copied, failed } = await result();
-  expect([copied, failed.map(({ path }: { path: string }) => path).sort()]).toEqual([
-    1,
-    ["Form", "restless.txt"],
-  ]);
-  expect(to.all()).toEqual({ "calm.txt": "calm" });
-});
+deepTest(
+  "a file of a drive that changes while it is read is told, and a form that has no bytes",
+  async () => {
+    await using drive = await startDrive();
+    drive.put(
+      { id: "file-0001", name: "restless.txt", mimeType: "text/plain", content: "0" },
+      { id: "file-0002", name: "calm.txt", mimeType: "text/plain", content: "calm" },
+      { id: "form-0001", name: "Form", mimeType: "application/vnd.google-apps.form" },
+    );
+    let n = 0;
+    drive.state.instead = ({ path, query }) => {
+      if (path.endsWith("/file-0001") && query.get("alt") === "media")
+        drive.put({ id: "file-0001", name: "restless.txt", mimeType: "text/plain", content: `${++n}` });
+      return null;
+    };
+    const { id } = await connect(data.owner, {
+      name: "Restless",
+      provider: "google_drive",
+      config: { baseUrl: drive.baseUrl },
+      credentials: driveUser,
+    });
+    const to = await folder(data);
+    const { result } = await sync(data, {
+      source: { connectionId: id },
+      destination: { connectionId: to.id },
+    });
+    const { copied, failed } = await result();
+    expect([copied, failed.map(({ path }: { path: string }) => path).sort()]).toEqual([
+      1,
+      ["Form", "restless.txt"],
+    ]);
+    expect(to.all()).toEqual({ "calm.txt": "calm" });
+  },
+);
 
-test("tables of the lake come as their Parquet files", async () => {
+deepTest("tables of the lake come as their Parquet files", async () => {
   await loadTable(contextOf(), {
     layer: "marts",
     dataset: "shop",
@@ -216,54 +226,57 @@ test("tables of the lake come as their Parquet files", async () => {
   expect(none.error.code).toBe("not_found");
 });
 
-test("Parquet files come into a dataset, whole at once, replaced and removed as at the source", async () => {
-  const from = await bucket(data, s3);
-  await from.putRaw("in/orders/one.parquet", await parquet("SELECT 1 AS id, 'a' AS name"));
-  await from.putRaw("in/orders/two.parquet", await parquet("SELECT 2::BIGINT AS id, 5 AS amount"));
-  await from.putRaw(
-    "in/people.parquet",
-    await parquet("SELECT 'ada' AS name, 'mine' AS _dlt_id, 'l' AS _dlt_load_id"),
-  );
-  await from.putRaw("in/orders/broken.parquet", "PAR1 no");
-  await from.putRaw("in/orders/readme.txt", "text");
-  const { result, run } = await sync(data, {
-    source: { connectionId: from.id, path: "/in" },
-    destination: { connectionId: "lake", path: "/raw/arrivals" },
-    mode: "mirror",
-  });
-  const first = await run();
-  expect(first.status).toBe("completed");
-  expect(first.result).toMatchObject({ copied: 3, deleted: 0 });
-  expect(
-    Object.fromEntries(
-      first.result.failed.map(({ path, reason }: { path: string; reason: string }) => [path, reason]),
-    ),
-  ).toEqual({
-    "orders/broken.parquet": "It is not a whole Parquet file.",
-    "orders/readme.txt": "It was not copied: the lake takes Parquet files, whose names end in .parquet.",
-  });
-  const orders = () => data.rows("SELECT id, name, amount FROM raw.arrivals__orders ORDER BY id");
-  expect(await orders()).toEqual([
-    { id: 1, name: "a", amount: null },
-    { id: 2, name: null, amount: 5 },
-  ]);
-  expect(await data.rows("SELECT _dlt_id FROM raw.arrivals__people")).toEqual([{ _dlt_id: "mine" }]);
-  const [stamped] = await data.rows(
-    "SELECT count(DISTINCT _dlt_id) AS n, min(_dlt_load_id) AS load FROM raw.arrivals__orders",
-  );
-  expect(stamped).toEqual({ n: 2, load: first.id });
+deepTest(
+  "Parquet files come into a dataset, whole at once, replaced and removed as at the source",
+  async () => {
+    const from = await bucket(data, s3);
+    await from.putRaw("in/orders/one.parquet", await parquet("SELECT 1 AS id, 'a' AS name"));
+    await from.putRaw("in/orders/two.parquet", await parquet("SELECT 2::BIGINT AS id, 5 AS amount"));
+    await from.putRaw(
+      "in/people.parquet",
+      await parquet("SELECT 'ada' AS name, 'mine' AS _dlt_id, 'l' AS _dlt_load_id"),
+    );
+    await from.putRaw("in/orders/broken.parquet", "PAR1 no");
+    await from.putRaw("in/orders/readme.txt", "text");
+    const { result, run } = await sync(data, {
+      source: { connectionId: from.id, path: "/in" },
+      destination: { connectionId: "lake", path: "/raw/arrivals" },
+      mode: "mirror",
+    });
+    const first = await run();
+    expect(first.status).toBe("completed");
+    expect(first.result).toMatchObject({ copied: 3, deleted: 0 });
+    expect(
+      Object.fromEntries(
+        first.result.failed.map(({ path, reason }: { path: string; reason: string }) => [path, reason]),
+      ),
+    ).toEqual({
+      "orders/broken.parquet": "It is not a whole Parquet file.",
+      "orders/readme.txt": "It was not copied: the lake takes Parquet files, whose names end in .parquet.",
+    });
+    const orders = () => data.rows("SELECT id, name, amount FROM raw.arrivals__orders ORDER BY id");
+    expect(await orders()).toEqual([
+      { id: 1, name: "a", amount: null },
+      { id: 2, name: null, amount: 5 },
+    ]);
+    expect(await data.rows("SELECT _dlt_id FROM raw.arrivals__people")).toEqual([{ _dlt_id: "mine" }]);
+    const [stamped] = await data.rows(
+      "SELECT count(DISTINCT _dlt_id) AS n, min(_dlt_load_id) AS load FROM raw.arrivals__orders",
+    );
+    expect(stamped).toEqual({ n: 2, load: first.id });
 
-  const quiet = { source: { exclude: ["broken*", "*.txt"] } };
-  expect(await result(quiet)).toMatchObject({ copied: 0, skipped: 3, deleted: 0, failed: [] });
-  await from.putRaw("in/orders/one.parquet", await parquet("SELECT 10 AS id, 'b' AS name"));
-  await s3.remove(from.name, "in/orders/two.parquet");
-  expect(await result(quiet)).toMatchObject({ copied: 1, skipped: 1, deleted: 1 });
-  expect(await orders()).toEqual([{ id: 10, name: "b", amount: null }]);
-  expect(await data.sums("raw", "arrivals", "orders")).toMatchObject({ rows: 1, files: 1 });
-  await from.putRaw("in/orders/odd.parquet", await parquet("SELECT [1] AS id"));
-  expect(await result(quiet)).toMatchObject({
-    copied: 0,
-    failed: [{ path: "orders/odd.parquet", reason: expect.stringContaining("Its column id") }],
-  });
-  expect(await orders()).toEqual([{ id: 10, name: "b", amount: null }]);
-});
+    const quiet = { source: { exclude: ["broken*", "*.txt"] } };
+    expect(await result(quiet)).toMatchObject({ copied: 0, skipped: 3, deleted: 0, failed: [] });
+    await from.putRaw("in/orders/one.parquet", await parquet("SELECT 10 AS id, 'b' AS name"));
+    await s3.remove(from.name, "in/orders/two.parquet");
+    expect(await result(quiet)).toMatchObject({ copied: 1, skipped: 1, deleted: 1 });
+    expect(await orders()).toEqual([{ id: 10, name: "b", amount: null }]);
+    expect(await data.sums("raw", "arrivals", "orders")).toMatchObject({ rows: 1, files: 1 });
+    await from.putRaw("in/orders/odd.parquet", await parquet("SELECT [1] AS id"));
+    expect(await result(quiet)).toMatchObject({
+      copied: 0,
+      failed: [{ path: "orders/odd.parquet", reason: expect.stringContaining("Its column id") }],
+    });
+    expect(await orders()).toEqual([{ id: 10, name: "b", amount: null }]);
+  },
+);

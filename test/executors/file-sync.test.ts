@@ -7,6 +7,7 @@ import { connect } from "../support/connections.ts";
 import { eventually } from "../support/outbound.ts";
 import { neighbour } from "../support/people.ts";
 import { HELD, startS3, type TestS3 } from "../support/s3.ts";
+import { deepTest } from "../support/scale.ts";
 import { bucket, folder, sync } from "../support/sync.ts";
 import {
   ACTIONS,
@@ -370,7 +371,7 @@ test("a file that shrinks under the reader's hands never arrives in part", async
   expect([bytes.length, new Set(bytes)]).toEqual([12_000_000, new Set(["y".charCodeAt(0)])]);
 });
 
-test("what fails for a moment is tried again; where nothing can be written the run fails", async () => {
+deepTest("what fails for a moment is tried again; where nothing can be written the run fails", async () => {
   const [from, to] = [await bucket(data, s3), await bucket(data, s3)];
   for (const key of ["a", "b"]) await from.put(key, key);
   let failures = 0;

@@ -4,6 +4,7 @@ import { type Script, says, startModel } from "../peers/model.ts";
 import { startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { ACTIONS, makeAction, runToEnd } from "../support/work.ts";
 
 /** What the model says next, and what it was asked. */
@@ -166,7 +167,7 @@ describe("generate_query", () => {
     expect(asked()[0]?.content).toContain("raw.shop__orders(id BIGINT, customer_id BIGINT");
   });
 
-  test("tells what it read, and nothing where it only wrote the SQL", async () => {
+  deepTest("tells what it read, and nothing where it only wrote the SQL", async () => {
     const reads = async () => (await weir.owner("GET", "/api/v1/datasets/raw/shop/lineage")).body.reads;
     const before = await reads();
     await run("generate_query", { question: "How much did each buy?" }, [answers({ sql, explanation: "" })]);
@@ -296,7 +297,7 @@ describe("agent_search", () => {
     });
   });
 
-  test("lets a model mend a quote that is made up, and fails where it does not", async () => {
+  deepTest("lets a model mend a quote that is made up, and fails where it does not", async () => {
     const made = { answer: "Nine.", citations: [{ page: 2, quote: "Black tea needs nine minutes" }] };
     const mended = { answer: "Four.", citations: [{ page: 2, quote: "black tea needs four minutes" }] };
     expect(
@@ -326,23 +327,27 @@ describe("create_flashboard from a prompt", () => {
     width: "half",
   };
 
-  test("draws the panels that a model lays out, mended once where their SQL or chart does not hold", async () => {
-    const wrong = { panels: [{ ...panel, sql: "SELECT id, price FROM raw.shop__orders" }] };
-    const definition = { title: "Orders", prompt: "Show the orders", datasets: ["raw.shop"] };
-    const done = await run("create_flashboard", definition, [answers(wrong), answers({ panels: [panel] })]);
-    expect(done.error).toBeNull();
-    expect(done.result).toMatchObject({
-      title: "Orders",
-      panels: [{ title: "Amounts", rows: 4, tables: ["raw.shop.orders"] }],
-    });
-    const board = (await weir.owner("GET", `/api/v1/artifacts/${done.result.artifactId}`)).body.content.data;
-    expect(board.panels[0]).toMatchObject({
-      sql: panel.sql,
-      width: 6,
-      rows: [{ id: 0, amount: "0.0" }, {}, {}, {}],
-    });
-    expect(board.panels[0].svg).toContain("<svg");
-  });
+  deepTest(
+    "draws the panels that a model lays out, mended once where their SQL or chart does not hold",
+    async () => {
+      const wrong = { panels: [{ ...panel, sql: "SELECT id, price FROM raw.shop__orders" }] };
+      const definition = { title: "Orders", prompt: "Show the orders", datasets: ["raw.shop"] };
+      const done = await run("create_flashboard", definition, [answers(wrong), answers({ panels: [panel] })]);
+      expect(done.error).toBeNull();
+      expect(done.result).toMatchObject({
+        title: "Orders",
+        panels: [{ title: "Amounts", rows: 4, tables: ["raw.shop.orders"] }],
+      });
+      const board = (await weir.owner("GET", `/api/v1/artifacts/${done.result.artifactId}`)).body.content
+        .data;
+      expect(board.panels[0]).toMatchObject({
+        sql: panel.sql,
+        width: 6,
+        rows: [{ id: 0, amount: "0.0" }, {}, {}, {}],
+      });
+      expect(board.panels[0].svg).toContain("<svg");
+    },
+  );
 
   test("takes no number that no SQL vouches for", async () => {
     const reply = answers({ panels: [{ ...panel, title: "Revenue rose by 40 %" }] });

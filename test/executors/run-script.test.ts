@@ -5,6 +5,7 @@ import { bundle, install, published, schemaOf } from "../support/bundles.ts";
 import { connect, localFiles } from "../support/connections.ts";
 import { DECISIONS, openDecision } from "../support/decisions.ts";
 import { neighbour } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import {
   ACTIONS,
   created,
@@ -245,40 +246,48 @@ export default (input: A) => {
     expect(await outputOf("export default () => 1")).toBe(1);
   }, 30_000);
 
-  test("ends at its memory limit", async () => {
-    for (const bomb of [
-      "const a = []; for (;;) a.push(new Array(1000).fill({}))",
-      'let s = "x"; for (;;) s += s + Math.random()',
-    ]) {
-      const error = await errorOf(`export default () => { ${bomb} }`, { memoryMb: 32 });
-      expect(error).toMatchObject({ code: expect.stringMatching(/^script_(memory|error)$/) });
-    }
-    const source =
-      "export default () => { const a = []; for (let i = 0; i < 9e5; i++) a.push({ i }); return a.length }";
-    expect(await errorOf(source, { memoryMb: 16 })).toMatchObject({ code: "script_memory" });
-    expect(await outputOf(source, { memoryMb: 256 })).toBe(9e5);
-  }, 30_000);
+  deepTest(
+    "ends at its memory limit",
+    async () => {
+      for (const bomb of [
+        "const a = []; for (;;) a.push(new Array(1000).fill({}))",
+        'let s = "x"; for (;;) s += s + Math.random()',
+      ]) {
+        const error = await errorOf(`export default () => { ${bomb} }`, { memoryMb: 32 });
+        expect(error).toMatchObject({ code: expect.stringMatching(/^script_(memory|error)$/) });
+      }
+      const source =
+        "export default () => { const a = []; for (let i = 0; i < 9e5; i++) a.push({ i }); return a.length }";
+      expect(await errorOf(source, { memoryMb: 16 })).toMatchObject({ code: "script_memory" });
+      expect(await outputOf(source, { memoryMb: 256 })).toBe(9e5);
+    },
+    30_000,
+  );
 
-  test("takes an input of megabytes whole, and none that leaves it no memory", async () => {
+  deepTest("takes an input of megabytes whole, and none that leaves it no memory", async () => {
     const source = "export default (texts) => [texts.length, texts.every((text) => text === texts[0])]";
     const input = Array.from({ length: 3 }, () => `x${"😀".repeat(300_000)}`);
     expect(await outputOf(source, { input })).toEqual([3, true]);
     expect(await errorOf(source, { input, memoryMb: 8 })).toMatchObject({ code: "script_memory" });
   });
 
-  test("is refused what is no JSON, or too much of it", async () => {
-    expect(await errorOf("export default () => 10n")).toMatchObject({ code: "script_error" });
-    expect(await errorOf("export default () => { const a = {}; a.a = a; return a }")).toMatchObject({
-      code: "script_error",
-    });
-    const deep = "export default () => { let a = 1; for (let i = 0; i < 65; i++) a = [a]; return a }";
-    expect(await errorOf(deep)).toMatchObject({
-      code: "script_error",
-      message: expect.stringContaining("64 levels"),
-    });
-    const long = 'export default () => "x".repeat(65 * 1024 * 1024)';
-    expect(await errorOf(long, { memoryMb: 256 })).toMatchObject({ code: "result_too_large" });
-  }, 30_000);
+  deepTest(
+    "is refused what is no JSON, or too much of it",
+    async () => {
+      expect(await errorOf("export default () => 10n")).toMatchObject({ code: "script_error" });
+      expect(await errorOf("export default () => { const a = {}; a.a = a; return a }")).toMatchObject({
+        code: "script_error",
+      });
+      const deep = "export default () => { let a = 1; for (let i = 0; i < 65; i++) a = [a]; return a }";
+      expect(await errorOf(deep)).toMatchObject({
+        code: "script_error",
+        message: expect.stringContaining("64 levels"),
+      });
+      const long = 'export default () => "x".repeat(65 * 1024 * 1024)';
+      expect(await errorOf(long, { memoryMb: 256 })).toMatchObject({ code: "result_too_large" });
+    },
+    30_000,
+  );
 
   test("can't await what never comes, nor import", async () => {
     expect(await errorOf("export default () => new Promise(() => {})")).toMatchObject({

@@ -177,7 +177,7 @@ describe.each(SYSTEMS)("%s", (name, open, phases) => {
     );
   });
 
-  test("where the reply to its COMMIT is lost, it looks whether the rows are there", async () => {
+  deepTest("where the reply to its COMMIT is lost, it looks whether the rows are there", async () => {
     const start = await begin("append");
     const reached = relay.at(phases.append.at(-1) ?? "", "cut after");
     const id = await start();
@@ -185,7 +185,7 @@ describe.each(SYSTEMS)("%s", (name, open, phases) => {
     await completed(id, "append");
   });
 
-  test("a connection lost midway fails the try, and the next one writes all", async () => {
+  deepTest("a connection lost midway fails the try, and the next one writes all", async () => {
     const start = await begin("merge", { retry: { maxAttempts: 2, backoffSeconds: [0] } });
     const reached = relay.at(`${LAST},`, "cut");
     const id = await start();
@@ -194,7 +194,7 @@ describe.each(SYSTEMS)("%s", (name, open, phases) => {
     expect((await server.owner("GET", `${RUNS}/${id}`)).body.retryCount).toBe(1);
   });
 
-  test("runs that find no table at the same time make one, and all write into it", async () => {
+  deepTest("runs that find no table at the same time make one, and all write into it", async () => {
     await there.put("drop table if exists made");
     const longSql = `select {{run.id}} as run, n, n / 7.0 as part, 'text ' || n as word, date '2026-01-01' as day
       from (select count(*) as n from range(100000000) t(i) where i % 3 = 0)`;
@@ -207,20 +207,23 @@ describe.each(SYSTEMS)("%s", (name, open, phases) => {
     expect(await there.rows("select count(*), count(distinct run) from made")).toEqual([["3", "3"]]);
   });
 
-  test("it waits for somebody else's lock, and a cancel ends that and leaves the table as it was", async () => {
-    const start = await begin("replace");
-    const unlock = await there.lock("t");
-    const reached = relay.at(there.provider === "postgres" ? "LOCK TABLE" : "DELETE FROM", "pass");
-    const first = await start();
-    await reached;
-    await server.owner("POST", `${RUNS}/${first}/cancel`);
-    expect(await runEnd(server.owner, first)).toMatchObject({ status: "cancelled" });
-    expect(await there.rows(SUMS)).toEqual(BEFORE);
-    const again = relay.at(there.provider === "postgres" ? "LOCK TABLE" : "DELETE FROM", "pass");
-    const second = await start();
-    await again;
-    expect((await server.owner("GET", `${RUNS}/${second}`)).body.status).toBe("running");
-    await unlock();
-    await completed(second, "replace");
-  });
+  deepTest(
+    "it waits for somebody else's lock, and a cancel ends that and leaves the table as it was",
+    async () => {
+      const start = await begin("replace");
+      const unlock = await there.lock("t");
+      const reached = relay.at(there.provider === "postgres" ? "LOCK TABLE" : "DELETE FROM", "pass");
+      const first = await start();
+      await reached;
+      await server.owner("POST", `${RUNS}/${first}/cancel`);
+      expect(await runEnd(server.owner, first)).toMatchObject({ status: "cancelled" });
+      expect(await there.rows(SUMS)).toEqual(BEFORE);
+      const again = relay.at(there.provider === "postgres" ? "LOCK TABLE" : "DELETE FROM", "pass");
+      const second = await start();
+      await again;
+      expect((await server.owner("GET", `${RUNS}/${second}`)).body.status).toBe("running");
+      await unlock();
+      await completed(second, "replace");
+    },
+  );
 });

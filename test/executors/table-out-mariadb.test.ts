@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, t
 import { startData } from "../data/place.ts";
 import { connect } from "../support/connections.ts";
 import { hasMariadb, startMariadb, type TestMariadb } from "../support/mariadb.ts";
+import { deepTest } from "../support/scale.ts";
 
 setDefaultTimeout(120_000);
 
@@ -44,7 +45,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
     expect(await rows("SELECT count(*), sum(inserted) FROM _weir_loads")).toEqual([["2", "6"]]);
   });
 
-  test("replace exchanges the rows, and merge updates what differs and counts nothing else", async () => {
+  deepTest("replace exchanges the rows, and merge updates what differs and counts nothing else", async () => {
     await db.run(
       "CREATE TABLE t (id int PRIMARY KEY, v varchar(20) DEFAULT 'given'); INSERT INTO t VALUES (1, 'old'), (2, 'old')",
     );
@@ -100,7 +101,7 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
       ]);
   });
 
-  test("a value that a column would round, cut or fold is refused, and nothing is written", async () => {
+  deepTest("a value that a column would round, cut or fold is refused, and nothing is written", async () => {
     await db.run(
       `CREATE TABLE t (price decimal(10,2), word varchar(3), at datetime(3), ratio float, small smallint, day date, whole int,
          sure int NOT NULL DEFAULT 1, exact double, fixed char(3), size enum('s','m'), inst timestamp(6) NULL, bin binary(2), y year)`,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { calls, type Script, says } from "../peers/model.ts";
 import { ask, type Chat, makeThread, startChat } from "../support/chat.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { makeAction, runToEnd } from "../support/work.ts";
 
 /** A web where a page lists an address for each thing that it wants to know, and a search that finds what it is told to. */
@@ -112,7 +113,7 @@ describe("an address that a person wrote", () => {
     expect(await play([data, fetches("/code-19")], list(21))).toMatchObject({ waits: true });
   });
 
-  test("is fetched ten times in a turn, and then a person is asked", async () => {
+  deepTest("is fetched ten times in a turn, and then a person is asked", async () => {
     const moves = Array.from({ length: 6 }, (_, n) => ({
       call: "fetch_page",
       arguments: { url: `${web.url}/x` },

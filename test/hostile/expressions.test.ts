@@ -4,6 +4,7 @@ import { Budget, LARGE_CONDITION } from "../../src/base/expression/budget.ts";
 import { searchJson } from "../../src/base/jmespath.ts";
 import type { Scope } from "../../src/base/template.ts";
 import { startApp } from "../support/app.ts";
+import { deepTest } from "../support/scale.ts";
 import { branch, flowToEnd, makeAutomation } from "../support/work.ts";
 
 const payload = { text: "x".repeat(5_000_000), list: Array.from({ length: 2_000 }, (_, i) => i) };
@@ -39,7 +40,7 @@ describe("conditions that are decided in one go hold up everybody else no longer
     expect(holds(many, { p: { i: items.slice(0, 10), j: items.slice(0, 10) } })).toBe(true);
   });
 
-  test("all branches of a step", async () => {
+  deepTest("all branches of a step", async () => {
     await using app = await startApp();
     const branches = Array.from({ length: 100 }, (_, i) => ({ key: `b${i}`, when: costly }));
     const step = (key: string, definition: object) => ({ key, kind: "conditional_branch", definition });
@@ -53,7 +54,7 @@ describe("conditions that are decided in one go hold up everybody else no longer
     expect(run.steps[1].status).toBe("completed");
   });
 
-  test("a costly one comes to what it says, wherever it is decided", async () => {
+  deepTest("a costly one comes to what it says, wherever it is decided", async () => {
     await using app = await startApp();
     const steps = [costly, `!(${costly})`].map((when, i) => ({
       key: `s${i}`,
@@ -65,7 +66,7 @@ describe("conditions that are decided in one go hold up everybody else no longer
     expect(run.steps.map(({ status }: { status: string }) => status)).toEqual(["skipped", "completed"]);
   });
 
-  test("the conditions of all steps that begin", async () => {
+  deepTest("the conditions of all steps that begin", async () => {
     await using app = await startApp();
     const steps = Array.from({ length: 200 }, (_, i) => ({
       key: `s${i}`,

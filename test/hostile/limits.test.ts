@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { sourceOf } from "../../src/base/cidr.ts";
 import { client, startApp } from "../support/app.ts";
+import { deepTest } from "../support/scale.ts";
 
 describe("whoever has many IPv6 addresses of one line", () => {
   test("is one sender to the limits", () => {
@@ -28,7 +29,7 @@ describe("whoever has many IPv6 addresses of one line", () => {
   });
 });
 
-test("without a trusted proxy nobody changes their address by a header", async () => {
+deepTest("without a trusted proxy nobody changes their address by a header", async () => {
   await using app = await startApp({ engine: false, stands: true });
   let last = 0;
   for (let i = 1; i <= 11; i++) {

@@ -5,6 +5,7 @@ import { calls, type Move, type Script, says } from "../peers/model.ts";
 import { ask, type Chat, makeThread, open, readStream, startChat, stored } from "../support/chat.ts";
 import { connect } from "../support/connections.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { makeAction, makeAutomation, makeOldAction, RUNS, runToEnd } from "../support/work.ts";
 
 /** Nothing of the model's doing may bring one of these to the model, to a receiver, or into a stream. */
@@ -302,7 +303,7 @@ describe("what tools bring", () => {
 describe("no secret comes to a hostile model", () => {
   const key = () => readFileSync(path(chat.app.dataFolder, "secret.key"), "utf8").trim();
 
-  test("by SQL", async () => {
+  deepTest("by SQL", async () => {
     const folder = chat.app.dataFolder;
     const ways = [
       `SELECT * FROM read_text('${folder}/secret.key')`,
@@ -339,7 +340,7 @@ describe("no secret comes to a hostile model", () => {
     await suffer([{ moves: ways }, says("Nothing.")]);
   });
 
-  test("by an endpoint that says the key back", async () => {
+  deepTest("by an endpoint that says the key back", async () => {
     const scripts: Script[] = [
       { status: 400, body: { error: { message: "You sent the-key-of-the-model" } } },
       { moves: [{ error: { type: "x", message: "Bearer the-key-of-the-model" } }] },
@@ -350,7 +351,7 @@ describe("no secret comes to a hostile model", () => {
     }
   });
 
-  test("by a flood that hides one", async () => {
+  deepTest("by a flood that hides one", async () => {
     chat.play([{ moves: [{ flood: 60_000 }] }]);
     const { at } = await makeThread(chat);
     const streamed = await readStream(await open(chat, at, { content: "Write" }));

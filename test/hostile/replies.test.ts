@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib";
 import { client } from "../support/app.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { flowToEnd, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
 
 /** Lists in lists: a thousandth of it as gzip, and some thirty times as much in memory. */
@@ -96,7 +97,7 @@ describe("a reply made to break who reads it", () => {
     expect((await run).error.code).toBe("definition_invalid");
   });
 
-  test("that is long is read by later steps where nobody waits for it", async () => {
+  deepTest("that is long is read by later steps where nobody waits for it", async () => {
     const steps = [
       {
         key: "long",

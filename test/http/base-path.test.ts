@@ -11,6 +11,7 @@ import { client, startApp } from "../support/app.ts";
 import { makeHook, sign } from "../support/hook.ts";
 import { browser } from "../support/people.ts";
 import { type Below, startBelow, WAYS } from "../support/proxy.ts";
+import { deepTest } from "../support/scale.ts";
 import { addGuarded, surferOf } from "../support/sign-ins.ts";
 import { openSurfer } from "../support/surfer.ts";
 import { branch } from "../support/work.ts";
@@ -208,7 +209,7 @@ test("the link that sets Weir up leads below the base path", async () => {
   expect(text).toContain('src="/weir/sign-in/setup.js"');
 });
 
-test("a host of its own changes nothing of the page, and a path deeper down works too", async () => {
+deepTest("a host of its own changes nothing of the page, and a path deeper down works too", async () => {
   const page = async (env: Record<string, string>, path: string) => {
     await using weir = await startApp({ owner: false, engine: false, env });
     return (await weir.anonymous("GET", path, undefined, HTML)).text;

@@ -6,6 +6,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { openEgress } from "../../src/base/egress.ts";
 import { type BucketLake, openBucketLake } from "../../src/lake/bucket.ts";
 import { s3Keys, startS3, type TestS3 } from "../support/s3.ts";
+import { deepTest } from "../support/scale.ts";
 import { failure } from "../support/sql.ts";
 
 let s3: TestS3;
@@ -110,7 +111,7 @@ describe("a lake in a bucket", () => {
     expect(await listed()).toEqual([]);
   });
 
-  test("gives up uploads that were never finished", async () => {
+  deepTest("gives up uploads that were never finished", async () => {
     let parts = 0;
     s3.interfere(({ method, url }) =>
       (method === "PUT" && url.includes("partNumber=2")) || (method === "DELETE" && url.includes("uploadId"))

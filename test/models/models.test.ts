@@ -6,6 +6,7 @@ import { describeConfig } from "../../src/config-shown.ts";
 import type { ModelEvent, ModelRequest } from "../../src/models/contract.ts";
 import { type ModelSettings, openModels } from "../../src/models/registry.ts";
 import { calls, type Script, says, startModel } from "../peers/model.ts";
+import { deepTest } from "../support/scale.ts";
 
 const HELLO: ModelRequest = { system: "Be brief.", messages: [{ role: "user", content: "Hello" }] };
 const KEY = "the-key-of-the-model";
@@ -233,7 +234,7 @@ describe.each(BOTH)("a model that speaks %s", (protocol) => {
     expect(peer.heard.length).toBe(1);
   });
 
-  test("that falls silent between two tokens is given up", async () => {
+  deepTest("that falls silent between two tokens is given up", async () => {
     await using peer = await startModel([{ moves: [{ text: "Half" }, { pause: 60_000 }] }]);
     const error = await failure(all(protocol, peer.origin, { silenceMs: 1_500 }));
     expect(error.message).toContain("in the middle of its reply");

@@ -5,6 +5,7 @@ import { shopify } from "../../src/providers/shopify/shopify.ts";
 import { startShopify, type TestShopify } from "../peers/shopify.ts";
 import { request, rowsOf, toldLink } from "../support/extract.ts";
 import { failure } from "../support/link.ts";
+import { deepTest } from "../support/scale.ts";
 import { customer, inventoryItem, LASTING, many, minute, order, product } from "../support/shopify.ts";
 
 setDefaultTimeout(120_000);
@@ -86,7 +87,7 @@ describe("a bulk operation", () => {
     expect(peer.bulk.downloads.every(({ headers }) => !("x-shopify-access-token" in headers))).toBe(true);
   });
 
-  test("is not made for a shop that is small, for some rows alone, nor where it takes none", async () => {
+  deepTest("is not made for a shop that is small, for some rows alone, nor where it takes none", async () => {
     peer.store.customers = many(900, customer);
     expect(await rowsOf(shopify, to(), ask("customers"))).toHaveLength(900);
     peer.store.customers = many(1_400, customer);
@@ -197,7 +198,7 @@ describe("the file of a bulk operation", () => {
     expect(peer.bulk.downloads).toHaveLength(5);
   });
 
-  test("goes on behind the lines that came, where nothing more comes", async () => {
+  deepTest("goes on behind the lines that came, where nothing more comes", async () => {
     peer.store.customers = many(1_300, customer);
     peer.bulk.state.stalls = [0, 100];
     const { egress } = to();

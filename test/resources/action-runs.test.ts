@@ -395,7 +395,7 @@ describe("trying again", () => {
     expect(alone.status).toBe("completed");
   });
 
-  test("a timeout tells of the limit", async () => {
+  deepTest("a timeout tells of the limit", async () => {
     await using app = await startApp();
     await using receiver = startHanging();
     const run = await runToEnd(

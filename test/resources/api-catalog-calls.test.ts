@@ -12,6 +12,7 @@ import { startApp } from "../support/app.ts";
 import { addHttp, addMcp, CATALOG, endpoint, httpApi, mcpApi } from "../support/catalog.ts";
 import { connect, faultsOf, trailOf } from "../support/connections.ts";
 import { join, neighbour } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import {
   ACTIONS,
   AUTOMATIONS,
@@ -617,40 +618,44 @@ describe("a tool of an MCP server", () => {
   });
 });
 
-test("the tools of the reference server are found and called over both transports", async () => {
-  for (const [kind, mcpTransport] of [
-    ["streamableHttp", "http"],
-    ["sse", "sse"],
-  ] as const) {
-    const server = await startEverything(kind);
-    try {
-      const found = await owner("POST", `${CATALOG}/discover`, {
-        sourceType: "mcp",
-        mcpUrl: server.url,
-        mcpTransport,
-      });
-      expect([found.status, found.body.transport, found.body.warnings]).toEqual([200, mcpTransport, []]);
-      const body = mcpApi(fresh("Everything"), {
-        url: server.url,
-        transport: mcpTransport,
-        tools: found.body.tools,
-      });
-      const entry = await addMcp(owner, body);
-      expect(entry.toolCount).toBe(found.body.count);
-      const sum = await call({ apiId: entry.id, tool: "get-sum", arguments: { a: 2, b: 3 } });
-      expect([sum.status, sum.result.body]).toEqual(["completed", expect.stringContaining("5")]);
-      const data = await call({
-        apiId: entry.id,
-        tool: "get-structured-content",
-        arguments: { location: "Chicago" },
-      });
-      expect(data.result.body).toMatchObject({ temperature: expect.any(Number) });
-      expect((await owner("POST", `${CATALOG}/${entry.id}/refresh`)).body.added).toEqual([]);
-    } finally {
-      await server.stop();
+deepTest(
+  "the tools of the reference server are found and called over both transports",
+  async () => {
+    for (const [kind, mcpTransport] of [
+      ["streamableHttp", "http"],
+      ["sse", "sse"],
+    ] as const) {
+      const server = await startEverything(kind);
+      try {
+        const found = await owner("POST", `${CATALOG}/discover`, {
+          sourceType: "mcp",
+          mcpUrl: server.url,
+          mcpTransport,
+        });
+        expect([found.status, found.body.transport, found.body.warnings]).toEqual([200, mcpTransport, []]);
+        const body = mcpApi(fresh("Everything"), {
+          url: server.url,
+          transport: mcpTransport,
+          tools: found.body.tools,
+        });
+        const entry = await addMcp(owner, body);
+        expect(entry.toolCount).toBe(found.body.count);
+        const sum = await call({ apiId: entry.id, tool: "get-sum", arguments: { a: 2, b: 3 } });
+        expect([sum.status, sum.result.body]).toEqual(["completed", expect.stringContaining("5")]);
+        const data = await call({
+          apiId: entry.id,
+          tool: "get-structured-content",
+          arguments: { location: "Chicago" },
+        });
+        expect(data.result.body).toMatchObject({ temperature: expect.any(Number) });
+        expect((await owner("POST", `${CATALOG}/${entry.id}/refresh`)).body.added).toEqual([]);
+      } finally {
+        await server.stop();
+      }
     }
-  }
-}, 120_000);
+  },
+  120_000,
+);
 
 describe("the tester", () => {
   test("calls an endpoint or tool once, and tells whatever came back", async () => {

@@ -398,25 +398,29 @@ describe("hostile descriptions", () => {
     120_000,
   );
 
-  test("long YAML keeps nobody else waiting either, and is refused in the same words", async () => {
-    const lines = Array.from({ length: 1_500 }, (_, n) => `  /p${n}: {get: {responses: {}}}`);
-    const text = `openapi: 3.1.0\ninfo: {title: x, version: "1"}\npaths:\n${lines.join("\n")}\n`;
-    const ended: string[] = [];
-    const whole = read(text).then(({ body }) => {
-      ended.push("the description");
-      return body.endpoints.length;
-    });
-    for (let n = 0; n < 5; n++) {
-      await owner("GET", "/health");
-      ended.push("another");
-    }
-    expect(await whole).toBe(1_500);
-    expect(ended.at(-1)).toBe("the description");
-    const bomb = Array.from({ length: 12 }, (_, n) => `b${n + 1}: &b${n + 1} [${`*b${n},`.repeat(9)}]\n`);
-    const broken = await read(`${text}b0: &b0 [x]\n${bomb.join("")}`, { contentType: "openapi" });
-    expect(broken.status).toBe(422);
-    expect(broken.text).toContain("can't be read as JSON or YAML: ");
-  }, 120_000);
+  deepTest(
+    "long YAML keeps nobody else waiting either, and is refused in the same words",
+    async () => {
+      const lines = Array.from({ length: 1_500 }, (_, n) => `  /p${n}: {get: {responses: {}}}`);
+      const text = `openapi: 3.1.0\ninfo: {title: x, version: "1"}\npaths:\n${lines.join("\n")}\n`;
+      const ended: string[] = [];
+      const whole = read(text).then(({ body }) => {
+        ended.push("the description");
+        return body.endpoints.length;
+      });
+      for (let n = 0; n < 5; n++) {
+        await owner("GET", "/health");
+        ended.push("another");
+      }
+      expect(await whole).toBe(1_500);
+      expect(ended.at(-1)).toBe("the description");
+      const bomb = Array.from({ length: 12 }, (_, n) => `b${n + 1}: &b${n + 1} [${`*b${n},`.repeat(9)}]\n`);
+      const broken = await read(`${text}b0: &b0 [x]\n${bomb.join("")}`, { contentType: "openapi" });
+      expect(broken.status).toBe(422);
+      expect(broken.text).toContain("can't be read as JSON or YAML: ");
+    },
+    120_000,
+  );
 
   test("schemas that unfold without end are cut, and what is odd in them is left out", async () => {
     const wide = Object.fromEntries(

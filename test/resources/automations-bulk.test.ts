@@ -235,7 +235,7 @@ describe("a step over a long list", () => {
 });
 
 describe("a step over a table", () => {
-  test("goes over its rows as they were when it began, with exact values, and counts them", async () => {
+  deepTest("goes over its rows as they were when it began, with exact values, and counts them", async () => {
     await using app = await startApp();
     const sql =
       "SELECT range AS id, range * 9007199254740993 AS big, (range / 100)::DECIMAL(10,2) AS price FROM range(1, 51)";
@@ -271,7 +271,7 @@ describe("a step over a table", () => {
     );
   });
 
-  test("hands on lists of rows with batch", async () => {
+  deepTest("hands on lists of rows with batch", async () => {
     await using app = await startApp();
     await makeTable(app.owner, "rows", "SELECT range AS id FROM range(23)");
     const step = {
@@ -292,7 +292,7 @@ describe("a step over a table", () => {
     ]);
   });
 
-  test("names rows that failed, and does only those again, of the same rows", async () => {
+  deepTest("names rows that failed, and does only those again, of the same rows", async () => {
     await using app = await startApp();
     await makeTable(app.owner, "rows", "SELECT range AS id FROM range(40)");
     let isBroken = true;
@@ -327,7 +327,7 @@ describe("a step over a table", () => {
     expect(seen.toSorted((a, b) => a - b)).toEqual(numbers(40));
   });
 
-  test("takes what templates bring to where and orderBy as values, never as SQL", async () => {
+  deepTest("takes what templates bring to where and orderBy as values, never as SQL", async () => {
     await using app = await startApp();
     await makeTable(app.owner, "rows", "SELECT range AS id FROM range(4)");
     const forEach = {
@@ -348,7 +348,7 @@ describe("a step over a table", () => {
     expect(attack.error.message).not.toContain("found 3");
   });
 
-  test("of a bundle takes the inputs of its install in where", async () => {
+  deepTest("of a bundle takes the inputs of its install in where", async () => {
     await using app = await startApp();
     await makeTable(app.owner, "rows", "SELECT range AS id FROM range(4)");
     const forEach = { table: "marts.rows", where: "id > {{inputs.least}} AND id < {{input.below}}" };

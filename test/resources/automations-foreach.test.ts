@@ -8,7 +8,7 @@ import { actionRuns } from "../../src/resources/runs/table.ts";
 import { startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { scaled } from "../support/scale.ts";
+import { deepTest, scaled } from "../support/scale.ts";
 import {
   AUTOMATION_RUNS,
   AUTOMATIONS,
@@ -385,17 +385,21 @@ describe("a step with forEach", () => {
     expect(ended.steps[0].items.failures[1].error).toMatchObject({ code: "cancelled" });
   });
 
-  test("names the first thousand items that failed, and counts all", async () => {
-    await using app = await startApp({ env: { WEIR_CONCURRENCY: "32" } });
-    const steps = [each({ definition: branch("a", "false"), onError: "continue", maxParallel: 100 })];
-    const flow = await makeAutomation(app.owner, { steps });
-    const input = Array.from({ length: 1_020 }, (_, index) => index);
-    const run = await flowToEnd(app.owner, flow.id, { input });
-    const { failures, ...items } = run.steps[0].items;
-    expect(items).toEqual({ total: 1_020, pending: 0, running: 0, completed: 0, failed: 1_020 });
-    expect(failures.map(({ index }: { index: number }) => index)).toEqual(input.slice(0, 1_000));
-    expect(run.result).toEqual(Array(1_020).fill(null));
-  }, 120_000);
+  deepTest(
+    "names the first thousand items that failed, and counts all",
+    async () => {
+      await using app = await startApp({ env: { WEIR_CONCURRENCY: "32" } });
+      const steps = [each({ definition: branch("a", "false"), onError: "continue", maxParallel: 100 })];
+      const flow = await makeAutomation(app.owner, { steps });
+      const input = Array.from({ length: 1_020 }, (_, index) => index);
+      const run = await flowToEnd(app.owner, flow.id, { input });
+      const { failures, ...items } = run.steps[0].items;
+      expect(items).toEqual({ total: 1_020, pending: 0, running: 0, completed: 0, failed: 1_020 });
+      expect(failures.map(({ index }: { index: number }) => index)).toEqual(input.slice(0, 1_000));
+      expect(run.result).toEqual(Array(1_020).fill(null));
+    },
+    120_000,
+  );
 
   test("set off again does only the items that have not completed", async () => {
     await using app = await startApp();

@@ -175,7 +175,7 @@ test("requests by form: a form asks, a person decides, and what was decided is a
   ]);
 });
 
-test("mart into PostgreSQL: its table has the revenue, however often it runs", async () => {
+deepTest("mart into PostgreSQL: its table has the revenue, however often it runs", async () => {
   await using postgres = await startPostgres();
   const { host, port, database, user, password } = postgres;
   const connection = await connect(started.owner, {
@@ -197,7 +197,7 @@ test("mart into PostgreSQL: its table has the revenue, however often it runs", a
   expect(sum?.revenue).toBe("255.70");
 });
 
-test("scheduled report: it runs when its time has come", async () => {
+deepTest("scheduled report: it runs when its time has come", async () => {
   await using other = await startApp();
   const soon = Math.floor(other.clock.now().getTime() / 60_000) * 60_000 + 3 * 3_600_000;
   const there = new Date(soon + 5.5 * 3_600_000);
@@ -223,39 +223,42 @@ test("scheduled report: it runs when its time has come", async () => {
   ]);
 });
 
-test("scheduled report: its table comes by mail as a workbook, by a connection or the installation's server", async () => {
-  await using other = await startWithMail({ engine: true });
-  await using peer = await startSmtp();
-  const smtp = await connect(other.owner, {
-    name: "Mail",
-    provider: "smtp",
-    config: { host: "127.0.0.1", port: peer.port, security: "none", from: "Weir <weir@example.com>" },
-    credentials: {},
-  });
-  const addresses = ["grace@example.com", "ada@example.com"];
-  for (const [more, { received }] of [
-    [{}, other.peer],
-    [{ smtp: smtp.id }, peer],
-  ] as const) {
-    const { ids } = await install(other.owner, "scheduled-report", { addresses, ...more });
-    expectDone(await flowToEnd(other.owner, ids.report ?? ""));
-    expect(received).toMatchObject([
-      {
-        to: addresses,
-        headers: { subject: "Sales report" },
-        text: "Sales of 3 days are in the attached workbook.",
-        attachments: [{ name: "Sales report.xlsx" }],
-      },
-    ]);
-    const [sheet] = await readExcelFile(received[0]?.attachments[0]?.bytes ?? Buffer.alloc(0));
-    expect(sheet?.data as unknown).toEqual([
-      ["day", "sales", "items", "revenue", "best_product"],
-      [new Date("2026-03-02"), 3, 6, 75.7, "Teapot"],
-      [new Date("2026-03-03"), 2, 9, 68.5, "Green tea"],
-      [new Date("2026-03-04"), 3, 9, 111.5, "Teapot"],
-    ]);
-  }
-});
+deepTest(
+  "scheduled report: its table comes by mail as a workbook, by a connection or the installation's server",
+  async () => {
+    await using other = await startWithMail({ engine: true });
+    await using peer = await startSmtp();
+    const smtp = await connect(other.owner, {
+      name: "Mail",
+      provider: "smtp",
+      config: { host: "127.0.0.1", port: peer.port, security: "none", from: "Weir <weir@example.com>" },
+      credentials: {},
+    });
+    const addresses = ["grace@example.com", "ada@example.com"];
+    for (const [more, { received }] of [
+      [{}, other.peer],
+      [{ smtp: smtp.id }, peer],
+    ] as const) {
+      const { ids } = await install(other.owner, "scheduled-report", { addresses, ...more });
+      expectDone(await flowToEnd(other.owner, ids.report ?? ""));
+      expect(received).toMatchObject([
+        {
+          to: addresses,
+          headers: { subject: "Sales report" },
+          text: "Sales of 3 days are in the attached workbook.",
+          attachments: [{ name: "Sales report.xlsx" }],
+        },
+      ]);
+      const [sheet] = await readExcelFile(received[0]?.attachments[0]?.bytes ?? Buffer.alloc(0));
+      expect(sheet?.data as unknown).toEqual([
+        ["day", "sales", "items", "revenue", "best_product"],
+        [new Date("2026-03-02"), 3, 6, 75.7, "Teapot"],
+        [new Date("2026-03-03"), 2, 9, 68.5, "Green tea"],
+        [new Date("2026-03-04"), 3, 9, 111.5, "Teapot"],
+      ]);
+    }
+  },
+);
 
 test("file drop: the dataset holds what the folder holds", async () => {
   const { ids } = await install(started.owner, "files-to-dataset", { dataset: "drop" });

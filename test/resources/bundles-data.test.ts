@@ -6,6 +6,7 @@ import { startApp } from "../support/app.ts";
 import { BUNDLES, install, ok } from "../support/bundles.ts";
 import { connect } from "../support/connections.ts";
 import { s3Keys, startS3 } from "../support/s3.ts";
+import { deepTest } from "../support/scale.ts";
 import { money, order, shopConnection } from "../support/shopify.ts";
 import { AUTOMATIONS, flowToEnd, RUNS } from "../support/work.ts";
 
@@ -39,39 +40,44 @@ async function carryOut(automation = "", skipped: string[] = []): Promise<Record
   return results;
 }
 
-test("commerce orders to a dashboard: sample orders first, then those of the shop that is connected", async () => {
-  const sample = await install(app.owner, "commerce-dashboard");
-  const offline = await carryOut(sample.ids.dashboard, ["orders"]);
-  expect(offline.samples?.tables[0]).toMatchObject({ table: "orders", rowsRead: 48, inserted: 48 });
-  expect(offline.board).toMatchObject({
-    title: "Orders",
-    warnings: [],
-    panels: [{ rows: 12 }, { rows: 5 }, { rows: 12 }],
-  });
-  const [before] = await data.rows("SELECT CAST(sum(orders) AS INTEGER) AS orders FROM marts.commerce_daily");
-  expect(before).toEqual({ orders: 46 });
+deepTest(
+  "commerce orders to a dashboard: sample orders first, then those of the shop that is connected",
+  async () => {
+    const sample = await install(app.owner, "commerce-dashboard");
+    const offline = await carryOut(sample.ids.dashboard, ["orders"]);
+    expect(offline.samples?.tables[0]).toMatchObject({ table: "orders", rowsRead: 48, inserted: 48 });
+    expect(offline.board).toMatchObject({
+      title: "Orders",
+      warnings: [],
+      panels: [{ rows: 12 }, { rows: 5 }, { rows: 12 }],
+    });
+    const [before] = await data.rows(
+      "SELECT CAST(sum(orders) AS INTEGER) AS orders FROM marts.commerce_daily",
+    );
+    expect(before).toEqual({ orders: 46 });
 
-  await using peer = await startShopify();
-  peer.store.orders = [
-    order(1, { currentTotalPriceSet: money("7.50") }),
-    order(2, { test: true }),
-    order(3, { currentTotalPriceSet: money("2.25") }),
-  ];
-  const connectionId = (await connect(app.owner, shopConnection(peer))).id;
-  expect((await app.owner("DELETE", "/api/v1/datasets/raw/commerce")).status).toBe(204);
-  const { ids } = await install(app.owner, "commerce-dashboard", { connectionId });
-  const live = await carryOut(ids.dashboard, ["samples"]);
-  expect(live.orders?.tables[0]).toMatchObject({ table: "orders", rowsRead: 3, inserted: 3 });
-  expect(
-    await data.rows("SELECT CAST(day AS VARCHAR) AS day, orders, revenue FROM marts.commerce_daily"),
-  ).toEqual([{ day: "2026-05-01", orders: 2, revenue: 9.75 }]);
-  peer.store.orders.push(order(4, { currentTotalPriceSet: money("1.00") }));
-  expect((await carryOut(ids.dashboard, ["samples"])).orders?.tables[0]).toMatchObject({
-    inserted: 1,
-    updated: 0,
-  });
-  expect(await data.rows("SELECT revenue FROM marts.commerce_daily")).toEqual([{ revenue: 10.75 }]);
-});
+    await using peer = await startShopify();
+    peer.store.orders = [
+      order(1, { currentTotalPriceSet: money("7.50") }),
+      order(2, { test: true }),
+      order(3, { currentTotalPriceSet: money("2.25") }),
+    ];
+    const connectionId = (await connect(app.owner, shopConnection(peer))).id;
+    expect((await app.owner("DELETE", "/api/v1/datasets/raw/commerce")).status).toBe(204);
+    const { ids } = await install(app.owner, "commerce-dashboard", { connectionId });
+    const live = await carryOut(ids.dashboard, ["samples"]);
+    expect(live.orders?.tables[0]).toMatchObject({ table: "orders", rowsRead: 3, inserted: 3 });
+    expect(
+      await data.rows("SELECT CAST(day AS VARCHAR) AS day, orders, revenue FROM marts.commerce_daily"),
+    ).toEqual([{ day: "2026-05-01", orders: 2, revenue: 9.75 }]);
+    peer.store.orders.push(order(4, { currentTotalPriceSet: money("1.00") }));
+    expect((await carryOut(ids.dashboard, ["samples"])).orders?.tables[0]).toMatchObject({
+      inserted: 1,
+      updated: 0,
+    });
+    expect(await data.rows("SELECT revenue FROM marts.commerce_daily")).toEqual([{ revenue: 10.75 }]);
+  },
+);
 
 test("drive folder to dataset: a sample file first, then the folder that is connected", async () => {
   const sample = await install(app.owner, "drive-to-dataset", { dataset: "targets" });

@@ -5,6 +5,7 @@ import { startApp } from "../support/app.ts";
 import { addHttp, addMcp, CATALOG, httpApi, mcpApi } from "../support/catalog.ts";
 import { connect, localFiles } from "../support/connections.ts";
 import { join, neighbour } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { addGuarded, callTool, signIn, stateOf } from "../support/sign-ins.ts";
 import { NOBODY } from "../support/work.ts";
 
@@ -109,23 +110,26 @@ describe("a person's sign-in", () => {
     expect((await stateOf(weir, again.id)).state).toBe("none");
   });
 
-  test("is asked for again with more rights where a tool wants them, besides those that it had", async () => {
-    await using peer = await startGuarded({ rights: { write: "tools:write" } });
-    const { id } = await addGuarded(weir, peer);
-    await signIn(weir, id);
-    expect((await callTool(weir, id)).body.status).toBe(200);
-    const refused = await callTool(weir, id, "write");
-    expect(refused.body.detail).toContain("(tools:write)");
-    expect(refused.body.detail).toContain(`/catalog/${id}`);
-    const wanted = await stateOf(weir, id);
-    expect(wanted.state).toBe("signed_in");
-    expect(wanted.wantedScope.split(" ")).toEqual(expect.arrayContaining(["tools:read", "tools:write"]));
-    expect((await callTool(weir, id)).body.status).toBe(200);
-    const { begun } = await signIn(weir, id);
-    expect(begun.scope.split(" ")).toEqual(expect.arrayContaining(["tools:read", "tools:write"]));
-    expect((await callTool(weir, id, "write")).body.status).toBe(200);
-    expect((await stateOf(weir, id)).wantedScope).toBeNull();
-  });
+  deepTest(
+    "is asked for again with more rights where a tool wants them, besides those that it had",
+    async () => {
+      await using peer = await startGuarded({ rights: { write: "tools:write" } });
+      const { id } = await addGuarded(weir, peer);
+      await signIn(weir, id);
+      expect((await callTool(weir, id)).body.status).toBe(200);
+      const refused = await callTool(weir, id, "write");
+      expect(refused.body.detail).toContain("(tools:write)");
+      expect(refused.body.detail).toContain(`/catalog/${id}`);
+      const wanted = await stateOf(weir, id);
+      expect(wanted.state).toBe("signed_in");
+      expect(wanted.wantedScope.split(" ")).toEqual(expect.arrayContaining(["tools:read", "tools:write"]));
+      expect((await callTool(weir, id)).body.status).toBe(200);
+      const { begun } = await signIn(weir, id);
+      expect(begun.scope.split(" ")).toEqual(expect.arrayContaining(["tools:read", "tools:write"]));
+      expect((await callTool(weir, id, "write")).body.status).toBe(200);
+      expect((await stateOf(weir, id)).wantedScope).toBeNull();
+    },
+  );
 
   test("uses a client that somebody registered by hand, also the next time", async () => {
     const client = {
@@ -327,7 +331,7 @@ describe("who may do what", () => {
     }
   });
 
-  test("another organization's sign-in with the same server is its own", async () => {
+  deepTest("another organization's sign-in with the same server is its own", async () => {
     await using peer = await startGuarded();
     const { id } = await addGuarded(weir, peer);
     await signIn(weir, id);

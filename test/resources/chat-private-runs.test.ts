@@ -7,6 +7,7 @@ import { calls, says } from "../peers/model.ts";
 import { client, startApp } from "../support/app.ts";
 import { ask, type Chat, makeThread, startChat } from "../support/chat.ts";
 import { join as joinAs } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { AUTOMATIONS, makeAction, makeAutomation, RUNS, until } from "../support/work.ts";
 
 const ARTIFACTS = "/api/v1/artifacts";
@@ -293,7 +294,7 @@ describe("an automation that a private chat ran", () => {
   });
 });
 
-test("what chats ran before runs could be private becomes private with the next start", async () => {
+deepTest("what chats ran before runs could be private becomes private with the next start", async () => {
   const dataFolder = mkdtempSync(join(tmpdir(), "weir-private-"));
   const script = [calls("action_look-up", { who: SECRET }), says("Done.")];
   let other: Awaited<ReturnType<typeof joinAs>>;

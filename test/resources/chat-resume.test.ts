@@ -243,38 +243,46 @@ deepTest(
 );
 
 describe("two processes that share a store", () => {
-  test("follow each other's turns, and cancel them", async () => {
-    const rest = Promise.withResolvers<void>();
-    await using peer = await startModel([
-      { moves: [{ text: "Half " }, { hold: rest.promise }, { text: "and half" }] },
-      { moves: [{ text: "Begun" }, { hold: new Promise(() => undefined) }] },
-    ]);
-    await using server = startHrana();
-    const env = {
-      ...peer.env,
-      WEIR_DATABASE_URL: server.url,
-      WEIR_SECRET_KEY: Buffer.from("a-master-key-that-both-have-32-b").toString("base64"),
-    };
-    await using one = await startApp({ env });
-    await using two = await startApp({ env, owner: false });
-    const there = {
-      app: { ...two, token: one.token, owner: client(two.origin, { authorization: `Bearer ${one.token}` }) },
-    };
-    const { at } = await makeThread({ app: one });
-    const first = await open({ app: one }, at, { content: "Hello?" });
-    await until(one.owner, `${at}/messages`, ({ items }) => items.at(-1)?.content === "Half ");
-    const second = await there.app.owner("POST", `${at}/turns/stream`, { content: "Me too" });
-    expect(second.status).toBe(409);
-    const followed = await open(there, at);
-    rest.resolve();
-    const [here, elsewhere] = await Promise.all([first, followed].map(readStream));
-    expect(elsewhere?.message.parts).toEqual(here?.message.parts as never);
-    expect(elsewhere?.message.id).toBe(here?.message.id as string);
+  deepTest(
+    "follow each other's turns, and cancel them",
+    async () => {
+      const rest = Promise.withResolvers<void>();
+      await using peer = await startModel([
+        { moves: [{ text: "Half " }, { hold: rest.promise }, { text: "and half" }] },
+        { moves: [{ text: "Begun" }, { hold: new Promise(() => undefined) }] },
+      ]);
+      await using server = startHrana();
+      const env = {
+        ...peer.env,
+        WEIR_DATABASE_URL: server.url,
+        WEIR_SECRET_KEY: Buffer.from("a-master-key-that-both-have-32-b").toString("base64"),
+      };
+      await using one = await startApp({ env });
+      await using two = await startApp({ env, owner: false });
+      const there = {
+        app: {
+          ...two,
+          token: one.token,
+          owner: client(two.origin, { authorization: `Bearer ${one.token}` }),
+        },
+      };
+      const { at } = await makeThread({ app: one });
+      const first = await open({ app: one }, at, { content: "Hello?" });
+      await until(one.owner, `${at}/messages`, ({ items }) => items.at(-1)?.content === "Half ");
+      const second = await there.app.owner("POST", `${at}/turns/stream`, { content: "Me too" });
+      expect(second.status).toBe(409);
+      const followed = await open(there, at);
+      rest.resolve();
+      const [here, elsewhere] = await Promise.all([first, followed].map(readStream));
+      expect(elsewhere?.message.parts).toEqual(here?.message.parts as never);
+      expect(elsewhere?.message.id).toBe(here?.message.id as string);
 
-    const again = await open({ app: one }, at, { content: "And now?" });
-    await until(one.owner, `${at}/messages`, ({ items }) => items.at(-1)?.content === "Begun");
-    expect((await there.app.owner("POST", `${at}/turns/cancel`)).status).toBe(204);
-    expect((await readStream(again)).types.at(-1)).toBe("abort");
-    expect((await one.owner("GET", at)).body.lastTurnStatus).toBe("cancelled");
-  }, 120_000);
+      const again = await open({ app: one }, at, { content: "And now?" });
+      await until(one.owner, `${at}/messages`, ({ items }) => items.at(-1)?.content === "Begun");
+      expect((await there.app.owner("POST", `${at}/turns/cancel`)).status).toBe(204);
+      expect((await readStream(again)).types.at(-1)).toBe("abort");
+      expect((await one.owner("GET", at)).body.lastTurnStatus).toBe("cancelled");
+    },
+    120_000,
+  );
 });

@@ -3,6 +3,7 @@ import { startApp } from "../support/app.ts";
 import { CONNECTIONS, connect, faultsOf, localFiles } from "../support/connections.ts";
 import { join, neighbour } from "../support/people.ts";
 import { startPostgres } from "../support/postgres.ts";
+import { deepTest } from "../support/scale.ts";
 
 const NOBODY = "01900000-0000-7000-8000-00000000abcd";
 
@@ -48,7 +49,7 @@ test("a file's preview is how it begins: whole where it is short, cut between le
   expect([foreign.status, random.status]).toEqual([404, 404]);
 });
 
-test("a table's preview is its first rows with its columns, whatever the table is called", async () => {
+deepTest("a table's preview is its first rows with its columns, whatever the table is called", async () => {
   await using postgres = await startPostgres();
   const { sql } = postgres;
   await sql.unsafe(`CREATE TABLE "odd ""name"" ë" (id int PRIMARY KEY, note text)`);

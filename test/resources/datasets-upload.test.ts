@@ -3,6 +3,7 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { startApp } from "../support/app.ts";
 import { eventually } from "../support/outbound.ts";
 import { join as enrol } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 
 setDefaultTimeout(120_000);
 
@@ -345,7 +346,7 @@ describe("values are kept as they are", () => {
     ]);
   });
 
-  test("of JSON: fields whose names differ by case alone, which are columns of their own", async () => {
+  deepTest("of JSON: fields whose names differ by case alone, which are columns of their own", async () => {
     for (const [format, content] of [
       ["json", '[{"a":1,"A":2,"a_1":3},{"A":"x","a/b~":null,"n":null}]'],
       ["jsonl", '{"a":1,"A":2,"a_1":3}\n{"A":"x","a/b~":null,"n":null}\n'],
@@ -400,7 +401,7 @@ describe("values are kept as they are", () => {
     ]);
   });
 
-  test("packed with gzip or Zstandard", async () => {
+  deepTest("packed with gzip or Zstandard", async () => {
     const csv = Buffer.from("id,name\n1,Ada\n2,漢\n");
     for (const packed of [csv, gzipSync(csv), zstdCompressSync(csv)]) {
       const dataset = fresh();
@@ -416,26 +417,29 @@ describe("values are kept as they are", () => {
     expect(await rows(dataset)).toEqual([{ a: "ä" }]);
   });
 
-  test("in other encodings, with other delimiters, and with names that stand twice or not at all", async () => {
-    const dataset = fresh();
-    await upload(Buffer.from("a;b\ncafé;1\n", "latin1"), "format=csv&encoding=latin1", dataset);
-    expect(await rows(dataset)).toEqual([{ a: "café", b: 1 }]);
-    const wide = fresh();
-    await upload(Buffer.from("\ufeffa,b\nü,1\n", "utf16le"), "format=csv&encoding=utf-16", wide);
-    expect(await rows(wide)).toEqual([{ a: "ü", b: 1 }]);
-    const odd = fresh();
-    await upload("a,A,,b c\n1,2,3,4\n", "format=csv", odd);
-    expect(await rows(odd)).toEqual([{ a: 1, A_2: 2, column_3: 3, "b c": 4 }]);
-    const none = fresh();
-    await upload("1,x\n2,y\n", "format=csv&header=false", none);
-    expect(await rows(none)).toEqual([
-      { column_1: 1, column_2: "x" },
-      { column_1: 2, column_2: "y" },
-    ]);
-    const only = fresh();
-    expect((await upload("a,b\n", "format=csv", only)).body).toMatchObject({ rows: 0, files: 0 });
-    expect(await rows(only)).toEqual([]);
-  });
+  deepTest(
+    "in other encodings, with other delimiters, and with names that stand twice or not at all",
+    async () => {
+      const dataset = fresh();
+      await upload(Buffer.from("a;b\ncafé;1\n", "latin1"), "format=csv&encoding=latin1", dataset);
+      expect(await rows(dataset)).toEqual([{ a: "café", b: 1 }]);
+      const wide = fresh();
+      await upload(Buffer.from("\ufeffa,b\nü,1\n", "utf16le"), "format=csv&encoding=utf-16", wide);
+      expect(await rows(wide)).toEqual([{ a: "ü", b: 1 }]);
+      const odd = fresh();
+      await upload("a,A,,b c\n1,2,3,4\n", "format=csv", odd);
+      expect(await rows(odd)).toEqual([{ a: 1, A_2: 2, column_3: 3, "b c": 4 }]);
+      const none = fresh();
+      await upload("1,x\n2,y\n", "format=csv&header=false", none);
+      expect(await rows(none)).toEqual([
+        { column_1: 1, column_2: "x" },
+        { column_1: 2, column_2: "y" },
+      ]);
+      const only = fresh();
+      expect((await upload("a,b\n", "format=csv", only)).body).toMatchObject({ rows: 0, files: 0 });
+      expect(await rows(only)).toEqual([]);
+    },
+  );
 });
 
 describe("files that something is wrong with load nothing, and say what", () => {
@@ -479,7 +483,7 @@ describe("files that something is wrong with load nothing, and say what", () => 
     expect((await weir.owner("GET", `/api/v1/datasets?q=${dataset}`)).body.total).toBe(0);
   });
 
-  test("CSV with a record that is longer than one may be, wherever it stands", async () => {
+  deepTest("CSV with a record that is longer than one may be, wherever it stands", async () => {
     const long = "x".repeat(17 * 1024 ** 2);
     const files = {
       only: `id,n\n1,${long}\n`,
@@ -570,7 +574,7 @@ describe("rows as a file", () => {
     expect((await ask(sql, { accept: "image/png" })).body.rowCount).toBe(1000);
   });
 
-  test("as lines of JSON, all of them, with the values of a JSON reply", async () => {
+  deepTest("as lines of JSON, all of them, with the values of a JSON reply", async () => {
     const sql =
       "SELECT i AS id, 9007199254740993 + i AS big, 1.10::DECIMAL(9,2) AS price, [i] AS list, NULL AS nothing, {'a': 'x'} AS record, 'a\nb' AS text, '{\"k\":\r\n\"v\"}'::JSON AS json, 1 AS id FROM range(25000) t(i)";
     const { rows: expected } = (await ask(sql, {}, "", { limit: 10_000 })).body;

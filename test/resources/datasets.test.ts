@@ -6,6 +6,7 @@ import { findCursor } from "../../src/resources/datasets/cursors.ts";
 import { startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
 import { join as enrol } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 
 type Running = Awaited<ReturnType<typeof startApp>>;
 
@@ -190,7 +191,7 @@ describe("SQL over the lake", () => {
     });
   });
 
-  test("tells a mistake with DuckDB's own words", async () => {
+  deepTest("tells a mistake with DuckDB's own words", async () => {
     const { status, body } = await query({ sql: "SELECT nome FROM raw.shop__customers" });
     expect(status).toBe(422);
     expect(body.detail).toEqual([

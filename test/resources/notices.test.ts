@@ -84,7 +84,7 @@ test("a failure is mailed once; those of the next hour are summed up in one mail
   await mailsTo(app, OPS, 3);
 });
 
-test("the first success after a failure that was told is told, and no other", async () => {
+deepTest("the first success after a failure that was told is told, and no other", async () => {
   await using app = await startMailing();
   const { id } = await alerting(app.owner, { onFailure: true, onRecovery: true, notify: [{ email: OPS }] });
   await complete(app.owner, id);
@@ -217,7 +217,7 @@ deepTest("an organization mails few people outside of it at once, and the others
   expect(new Set(app.peer.received.flatMap(({ to }) => to)).size).toBe(26);
 });
 
-test("a member who leaves before the mail goes does not get it", async () => {
+deepTest("a member who leaves before the mail goes does not get it", async () => {
   await using app = await startMailing();
   const member = await join(app, "member");
   const { id } = await alerting(app.owner, { onFailure: true, notify: [{ email: member.user.email }] });
@@ -271,7 +271,7 @@ test("where no mail server is set the automation, the log and the notice say so"
   expect(await rowsOf(app)).toMatchObject([{ target: OPS, sentAt: null, error: words }]);
 });
 
-test("a POST is signed, and has the same id and text at each try", async () => {
+deepTest("a POST is signed, and has the same id and text at each try", async () => {
   await using app = await startApp({ stands: true, hurry: 20 });
   await using receiver = startReceiver((_, count) => new Response("", { status: count < 2 ? 503 : 204 }));
   const made = await alerting(app.owner, { onFailure: true, notify: [{ url: `${receiver.url}/hear` }] });
@@ -305,7 +305,7 @@ test("a POST is signed, and has the same id and text at each try", async () => {
   expect(() => new Webhook(made.config.secret).verify(first?.text ?? "", headers)).not.toThrow();
 });
 
-test("Slack's pauses are kept, and what it refuses for good is not sent again", async () => {
+deepTest("Slack's pauses are kept, and what it refuses for good is not sent again", async () => {
   await using app = await startApp({ stands: true, hurry: 20 });
   await using slack = startSlack(["rate_limited"]);
   await using archived = startSlack(["channel_is_archived"]);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readConfig } from "../../src/config.ts";
 import { startWithProvider } from "../support/openid.ts";
 import { neighbour } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 
 const OWN = "/api/v1/users/me/memberships";
 const TEAM = "/api/v1/organizations/team";
@@ -39,7 +40,7 @@ describe("an address that the provider does not call verified", () => {
     expect((await call("GET", "/api/v1/users/me")).body.id).toBe(trusting.ids.userId);
   });
 
-  test("stays refused where the provider says that it is not verified, in whichever place", async () => {
+  deepTest("stays refused where the provider says that it is not verified, in whichever place", async () => {
     await using weir = await startWithProvider({}, { env: TRUST });
     const refused = await weir.signIn("mallory");
     expect([refused.landing.status, refused.landing.body.detail]).toEqual([
@@ -121,7 +122,7 @@ describe("the groups of a person", () => {
     expect(weir.logged.join()).toContain("The last owner of an organization has left its group");
   });
 
-  test("that Entra ID sends elsewhere change nothing, and the log says so", async () => {
+  deepTest("that Entra ID sends elsewhere change nothing, and the log says so", async () => {
     const grace: Record<string, unknown> = { email: "grace@example.com", groups: [ENGINEERS] };
     const env = grouped(`${ENGINEERS}=acme:member,${ENGINEERS}=gone:member`);
     await using weir = await startWithProvider(entra({ grace }), { env });
@@ -137,7 +138,7 @@ describe("the groups of a person", () => {
     expect(weir.logged.join()).toContain("sends this person's groups elsewhere");
   });
 
-  test("let nobody in who has none of those that are set", async () => {
+  deepTest("let nobody in who has none of those that are set", async () => {
     const eve = { email: "eve@example.com", email_verified: true, groups: ["Data", "acme:owner"] };
     await using weir = await startWithProvider(authentik({ eve }), { env: grouped("Data Team=acme:member") });
     expect((await weir.signIn("eve")).landing.status).toBe(403);

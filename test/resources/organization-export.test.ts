@@ -13,6 +13,7 @@ import { type Client, client, startApp } from "../support/app.ts";
 import { ask, makeThread, startChat } from "../support/chat.ts";
 import { eventually } from "../support/outbound.ts";
 import { browser, join } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { created, makeAction, makeAutomation } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
@@ -217,43 +218,47 @@ test("an organization's archive has all of it, nothing of another, and no creden
   expect(readFileSync(path(to, "artifacts", artifact ?? ""), "utf8")).toBe("nightingale".repeat(100_000));
 }, 120_000);
 
-test("what private chats have run is in the archive of their own person alone", async () => {
-  const told = "moonlighting";
-  await using chat = await startChat([
-    calls("action_sum", { a: told }),
-    calls("automation_flow", { input: { n: told } }),
-    calls("action_send", { to: told }),
-  ]);
-  const { app: weir } = chat;
-  const other = await join(weir, "owner");
-  await makeAction(weir.owner, {
-    slug: "sum",
-    kind: "duckdb_transform",
-    definition: { sql: "SELECT {{input.a}} AS told" },
-  });
-  const flow = { kind: "duckdb_transform", definition: { sql: "SELECT {{input.n}} AS told" } };
-  await makeAutomation(weir.owner, { action: flow }, { name: "flow" });
-  await makeAction(weir.owner, {
-    slug: "send",
-    kind: "http_request",
-    definition: { method: "POST", url: "http://127.0.0.1:1/", body: { to: "{{input.to}}" } },
-  });
-  const { at } = await makeThread(chat, ["action:sum", "automation:flow", "action:send"]);
-  await ask(chat, at, { content: `Of my ${told}` });
+deepTest(
+  "what private chats have run is in the archive of their own person alone",
+  async () => {
+    const told = "moonlighting";
+    await using chat = await startChat([
+      calls("action_sum", { a: told }),
+      calls("automation_flow", { input: { n: told } }),
+      calls("action_send", { to: told }),
+    ]);
+    const { app: weir } = chat;
+    const other = await join(weir, "owner");
+    await makeAction(weir.owner, {
+      slug: "sum",
+      kind: "duckdb_transform",
+      definition: { sql: "SELECT {{input.a}} AS told" },
+    });
+    const flow = { kind: "duckdb_transform", definition: { sql: "SELECT {{input.n}} AS told" } };
+    await makeAutomation(weir.owner, { action: flow }, { name: "flow" });
+    await makeAction(weir.owner, {
+      slug: "send",
+      kind: "http_request",
+      definition: { method: "POST", url: "http://127.0.0.1:1/", body: { to: "{{input.to}}" } },
+    });
+    const { at } = await makeThread(chat, ["action:sum", "automation:flow", "action:send"]);
+    await ask(chat, at, { content: `Of my ${told}` });
 
-  using mine = await exported(weir, { authorization: `Bearer ${weir.token}` });
-  expect(Buffer.from(mine.bytes).includes(told)).toBe(true);
-  expect([mine.rows("action-runs").length, mine.rows("automation-runs").length]).toEqual([3, 1]);
-  expect(JSON.stringify(mine.rows("decisions"))).toContain(told);
-  using theirs = await exported(weir, { authorization: `Bearer ${other.token}` });
-  expect(Buffer.from(theirs.bytes).includes(told)).toBe(false);
-  const runs = theirs.rows("action-runs");
-  expect(runs.map((run) => Object.keys(run).sort())).toEqual(
-    runs.map(() => ["completedAt", "createdAt", "id", "kind", "startedAt", "status", "triggerMethod"]),
-  );
-  for (const noun of ["action-runs", "automation-runs", "decisions"])
-    expect(theirs.rows(noun)).toHaveLength(mine.rows(noun).length);
-}, 60_000);
+    using mine = await exported(weir, { authorization: `Bearer ${weir.token}` });
+    expect(Buffer.from(mine.bytes).includes(told)).toBe(true);
+    expect([mine.rows("action-runs").length, mine.rows("automation-runs").length]).toEqual([3, 1]);
+    expect(JSON.stringify(mine.rows("decisions"))).toContain(told);
+    using theirs = await exported(weir, { authorization: `Bearer ${other.token}` });
+    expect(Buffer.from(theirs.bytes).includes(told)).toBe(false);
+    const runs = theirs.rows("action-runs");
+    expect(runs.map((run) => Object.keys(run).sort())).toEqual(
+      runs.map(() => ["completedAt", "createdAt", "id", "kind", "startedAt", "status", "triggerMethod"]),
+    );
+    for (const noun of ["action-runs", "automation-runs", "decisions"])
+      expect(theirs.rows(noun)).toHaveLength(mine.rows(noun).length);
+  },
+  60_000,
+);
 
 test("only an owner exports an organization, with a token of every scope at most", async () => {
   await using weir = await startApp({ engine: false });

@@ -5,6 +5,7 @@ import { users } from "../../src/resources/users/table.ts";
 import { PASSWORD, startApp } from "../support/app.ts";
 import { startWithMail } from "../support/mail.ts";
 import { browser, join, turnOnSecondFactor } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 
 const FORGOT = "/api/v1/auth/forgot";
 const RESET = "/api/v1/auth/reset";
@@ -103,7 +104,7 @@ describe("a forgotten password", () => {
     expect((await app.anonymous("POST", RESET, { token: first, password: PASSWORD })).status).toBe(410);
   });
 
-  test("is told by one of many at once", async () => {
+  deepTest("is told by one of many at once", async () => {
     await using app = await startWithMail();
     const token = await ask(app);
     const all = await Promise.all(

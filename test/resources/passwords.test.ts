@@ -4,6 +4,7 @@ import { ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
 import { users } from "../../src/resources/users/table.ts";
 import { PASSWORD, startApp } from "../support/app.ts";
 import { browser, join } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 
 const INVITATIONS = "/api/v1/organizations/invitations";
 
@@ -100,7 +101,7 @@ describe("changing one's password", () => {
   const ME = "/api/v1/users/me";
   const change = { currentPassword: PASSWORD, newPassword: "another good one" };
 
-  test("keeps this session, and ends the others, the access tokens and the device codes", async () => {
+  deepTest("keeps this session, and ends the others, the access tokens and the device codes", async () => {
     await using app = await startApp({ engine: false });
     const [here, there] = [browser(app.origin), browser(app.origin)];
     await here.signIn();
@@ -130,7 +131,7 @@ describe("changing one's password", () => {
     expect((await app.owner("GET", ME)).status).toBe(200);
   });
 
-  test("needs the current one, and one that is good enough", async () => {
+  deepTest("needs the current one, and one that is good enough", async () => {
     await using app = await startApp({ engine: false });
     const wrong = await app.owner("POST", CHANGE, { ...change, currentPassword: "a guess" });
     expect([wrong.status, wrong.body.code]).toEqual([401, "unauthenticated"]);
@@ -139,7 +140,7 @@ describe("changing one's password", () => {
     expect((await browser(app.origin).signIn()).status).toBe(200);
   });
 
-  test("can't be guessed at by who holds a token", async () => {
+  deepTest("can't be guessed at by who holds a token", async () => {
     await using app = await startApp({ engine: false, stands: true });
     const guess = () => app.owner("POST", CHANGE, { ...change, currentPassword: "a guess" });
     for (let n = 0; n < 20; n++) expect((await guess()).status).toBe(401);

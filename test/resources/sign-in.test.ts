@@ -11,6 +11,7 @@ import { users } from "../../src/resources/users/table.ts";
 import { settings } from "../../src/store/settings.ts";
 import { PASSWORD, startApp } from "../support/app.ts";
 import { browser } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { until } from "../support/work.ts";
 
 /** Fails from one address until that is refused. */
@@ -285,7 +286,7 @@ describe("signing in", () => {
     expect((await ada.signIn()).status).toBe(200);
   });
 
-  test("is not made easier for others by a browser that is known to somebody else", async () => {
+  deepTest("is not made easier for others by a browser that is known to somebody else", async () => {
     await using app = await startApp({ stands: true, engine: false });
     const eve = browser(app.origin);
     await eve.signIn();
@@ -298,7 +299,7 @@ describe("signing in", () => {
     expect([seen.at(-1), (await eve.signIn("eve@example.com")).status]).toEqual([401, 429]);
   });
 
-  test("that succeeds does not count as a failure", async () => {
+  deepTest("that succeeds does not count as a failure", async () => {
     await using app = await startApp({ stands: true, engine: false });
     for (let n = 0; n < 40; n++) {
       app.clock.turn(6_000);

@@ -16,6 +16,7 @@ import { type Client, client, startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
 import { eventually } from "../support/outbound.ts";
 import { join as joinTeam, neighbour } from "../support/people.ts";
+import { deepTest } from "../support/scale.ts";
 import { created, faultsOf, NOBODY } from "../support/work.ts";
 
 setDefaultTimeout(120_000);
@@ -294,7 +295,7 @@ describe("a sync", () => {
     expect(await run({ destTenantId: there.id })).toMatchObject({ status: "nothing_to_copy" });
   });
 
-  test("that takes hours keeps its files from the sweeper", async () => {
+  deepTest("that takes hours keeps its files from the sweeper", async () => {
     await using slow = await startSlow();
     const { weir, target } = slow;
     const { store, ids } = weir.app;
@@ -320,7 +321,7 @@ describe("a sync", () => {
     expect(await marks()).toEqual([]);
   });
 
-  test("goes on where whoever asked for it does not wait", async () => {
+  deepTest("goes on where whoever asked for it does not wait", async () => {
     await using slow = await startSlow();
     const { weir, target } = slow;
     const gone = new AbortController();
@@ -359,21 +360,24 @@ describe("a sync", () => {
     expect(await ids(there.call, "shop")).toEqual([1]);
   });
 
-  test("of a dataset that was deleted there and filled by somebody else brings its rows beside theirs", async () => {
-    const there = await another();
-    const first = await load("shop", "SELECT 1 AS id");
-    await run({ destTenantId: there.id });
-    expect((await there.call("DELETE", `/api/v1/datasets/${layer}/shop`)).status).toBe(204);
-    await load("shop", "SELECT 100 AS id", "shop", there.id);
-    expect(await run({ destTenantId: there.id })).toMatchObject({ status: "completed", filesCopied: 1 });
-    expect(await ids(there.call, "shop")).toEqual([1, 100]);
-    expect((await there.call("DELETE", `/api/v1/datasets/${layer}/shop`)).status).toBe(204);
-    await load("shop", "SELECT 200 AS id", "shop", there.id);
-    await load("shop", "SELECT 2 AS id");
-    await removeFile(first);
-    expect(await run({ destTenantId: there.id })).toMatchObject({ status: "completed", errors: [] });
-    expect(await ids(there.call, "shop")).toEqual([2, 200]);
-  });
+  deepTest(
+    "of a dataset that was deleted there and filled by somebody else brings its rows beside theirs",
+    async () => {
+      const there = await another();
+      const first = await load("shop", "SELECT 1 AS id");
+      await run({ destTenantId: there.id });
+      expect((await there.call("DELETE", `/api/v1/datasets/${layer}/shop`)).status).toBe(204);
+      await load("shop", "SELECT 100 AS id", "shop", there.id);
+      expect(await run({ destTenantId: there.id })).toMatchObject({ status: "completed", filesCopied: 1 });
+      expect(await ids(there.call, "shop")).toEqual([1, 100]);
+      expect((await there.call("DELETE", `/api/v1/datasets/${layer}/shop`)).status).toBe(204);
+      await load("shop", "SELECT 200 AS id", "shop", there.id);
+      await load("shop", "SELECT 2 AS id");
+      await removeFile(first);
+      expect(await run({ destTenantId: there.id })).toMatchObject({ status: "completed", errors: [] });
+      expect(await ids(there.call, "shop")).toEqual([2, 200]);
+    },
+  );
 
   test("of a dataset that was deleted at the source and filled anew brings what is there now", async () => {
     const there = await another();

@@ -15,6 +15,7 @@ import { makeHook, SECRET, send, sign } from "../support/hook.ts";
 import { eventually } from "../support/outbound.ts";
 import { neighbour } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { AUTOMATION_RUNS, AUTOMATIONS, branch, chainOf, created, faultsOf, until } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
@@ -764,43 +765,47 @@ describe("alerts", () => {
     expect(app.logged.filter((line) => line.includes('"kind":"webhook.failing"'))).toHaveLength(3);
   });
 
-  test("of an organization whose watchers never answer delay no other's", async () => {
-    await using app = await startApp({ env: { WEIR_WEBHOOK_TIMEOUT: "3" } });
-    await using deaf = startReceiver(() => new Promise<Response>(() => {}));
-    await using watcher = startReceiver();
-    const other = await neighbour(app);
-    const flow = await other.call("POST", AUTOMATIONS, {
-      name: "x",
-      triggerType: "webhook",
-      config: { ...quick, path: "x" },
-    });
-    const at = timestamp(app.clock);
-    const rows = Array.from({ length: 60 }, () => ({
-      id: app.app.ids.uuid(),
-      organizationId: flow.body.tenantId as string,
-      automationId: flow.body.id as string,
-      kind: "automation.stale" as const,
-      createdAt: at,
-      thing: app.app.ids.uuid(),
-      channel: "url" as const,
-      target: deaf.url,
-      facts: {},
-      count: 1,
-      attempts: 0,
-      dueAt: at,
-    }));
-    await app.app.store.write(async (db) => {
-      await db.insert(notices).values(rows);
-    });
-    await until(app.owner, AUTOMATIONS, () => deaf.got.length > 0);
-    await makeHook(app, {
-      action: { kind: "conditional_branch", definition: branch("a", "false") },
-      alerts: alerts(watcher.url, { failureThreshold: 1 }),
-    });
-    expect((await send(app, body)).status).toBe(500);
-    await until(app.owner, AUTOMATIONS, () => watcher.got.length > 0);
-    expect(deaf.got.length).toBeLessThan(rows.length);
-  }, 120_000);
+  deepTest(
+    "of an organization whose watchers never answer delay no other's",
+    async () => {
+      await using app = await startApp({ env: { WEIR_WEBHOOK_TIMEOUT: "3" } });
+      await using deaf = startReceiver(() => new Promise<Response>(() => {}));
+      await using watcher = startReceiver();
+      const other = await neighbour(app);
+      const flow = await other.call("POST", AUTOMATIONS, {
+        name: "x",
+        triggerType: "webhook",
+        config: { ...quick, path: "x" },
+      });
+      const at = timestamp(app.clock);
+      const rows = Array.from({ length: 60 }, () => ({
+        id: app.app.ids.uuid(),
+        organizationId: flow.body.tenantId as string,
+        automationId: flow.body.id as string,
+        kind: "automation.stale" as const,
+        createdAt: at,
+        thing: app.app.ids.uuid(),
+        channel: "url" as const,
+        target: deaf.url,
+        facts: {},
+        count: 1,
+        attempts: 0,
+        dueAt: at,
+      }));
+      await app.app.store.write(async (db) => {
+        await db.insert(notices).values(rows);
+      });
+      await until(app.owner, AUTOMATIONS, () => deaf.got.length > 0);
+      await makeHook(app, {
+        action: { kind: "conditional_branch", definition: branch("a", "false") },
+        alerts: alerts(watcher.url, { failureThreshold: 1 }),
+      });
+      expect((await send(app, body)).status).toBe(500);
+      await until(app.owner, AUTOMATIONS, () => watcher.got.length > 0);
+      expect(deaf.got.length).toBeLessThan(rows.length);
+    },
+    120_000,
+  );
 
   test("go no further than egress lets them, and need all of their fields", async () => {
     await using app = await startApp({ hurry: 20, env: { WEIR_EGRESS_ALLOW: "" } });

@@ -7,6 +7,7 @@ import vectors from "../crypto/vectors.json" with { type: "json" };
 import { startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { AUTOMATIONS, branch, faultsOf } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
@@ -88,7 +89,7 @@ describe.each(names)("the preset %s", (preset) => {
     expect(await stored(app)).toBe(2);
   });
 
-  test("refuses another secret, an altered body, a signature of another form, and none", async () => {
+  deepTest("refuses another secret, an altered body, a signature of another form, and none", async () => {
     await using app = await startApp();
     const hook = await hookFor(app, preset);
     const body = bodyOf("m1");
@@ -123,7 +124,7 @@ describe.each(names)("the preset %s", (preset) => {
     expect(await stored(app)).toBe(0);
   });
 
-  test("has a header and an algorithm of its own", async () => {
+  deepTest("has a header and an algorithm of its own", async () => {
     await using app = await startApp({ engine: false });
     const body = (config: object) => ({
       name: "x",

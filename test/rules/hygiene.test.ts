@@ -3,6 +3,7 @@ import { requestExampleOf } from "../../src/resources/openapi/example.ts";
 import { operations } from "../../src/server.ts";
 import { type Answer, client, startApp } from "../support/app.ts";
 import { exchange } from "../support/raw.ts";
+import { deepTest } from "../support/scale.ts";
 import { ACTIONS, branch, NOBODY } from "../support/work.ts";
 import { fill, makeThings } from "./things.ts";
 
@@ -149,7 +150,7 @@ describe("the rate limit of a credential", () => {
     expect((await app.owner("GET", ACTIONS)).headers.has("ratelimit-limit")).toBe(false);
   });
 
-  test("holds beside the one of the address that signs in, ten a minute", async () => {
+  deepTest("holds beside the one of the address that signs in, ten a minute", async () => {
     await using one = await startApp({ engine: false, stands: true });
     const seen = [];
     for (let i = 1; i <= 11; i++) {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { operations as mounted } from "../../src/server.ts";
 import { type Answer, startApp } from "../support/app.ts";
+import { deepTest } from "../support/scale.ts";
 import { ACTIONS, NOBODY } from "../support/work.ts";
 import { type Described, readDocument, type Schema } from "./document.ts";
 import { fill, makeThings } from "./things.ts";
@@ -183,21 +184,26 @@ for (const { method, path, oauth } of mounted.filter(({ body }) => body !== unde
   }, 120_000);
 }
 
-test("every field of every kind's definition goes up to its bounds and no further", async () => {
-  let count = 0;
-  const { body } = await app.owner("GET", "/api/v1/action-kinds");
-  for (const { kind, definitionSchema } of body.kinds as { kind: string; definitionSchema: Schema }[]) {
-    for (const { way, last, beyond, type } of boundsOf(definitionSchema)) {
-      const ask = (value: unknown) => app.owner("POST", ACTIONS, { kind, name: "Bounds", definition: value });
-      const loc = ["body", "definition", ...way];
-      const [within, without] = [await ask(last), await ask(beyond)];
-      expect([kind, loc, isTold(within, loc, type), isOurs(within)]).toEqual([kind, loc, false, false]);
-      expect([kind, loc, isTold(without, loc, type)]).toEqual([kind, loc, true]);
-      count++;
+deepTest(
+  "every field of every kind's definition goes up to its bounds and no further",
+  async () => {
+    let count = 0;
+    const { body } = await app.owner("GET", "/api/v1/action-kinds");
+    for (const { kind, definitionSchema } of body.kinds as { kind: string; definitionSchema: Schema }[]) {
+      for (const { way, last, beyond, type } of boundsOf(definitionSchema)) {
+        const ask = (value: unknown) =>
+          app.owner("POST", ACTIONS, { kind, name: "Bounds", definition: value });
+        const loc = ["body", "definition", ...way];
+        const [within, without] = [await ask(last), await ask(beyond)];
+        expect([kind, loc, isTold(within, loc, type), isOurs(within)]).toEqual([kind, loc, false, false]);
+        expect([kind, loc, isTold(without, loc, type)]).toEqual([kind, loc, true]);
+        count++;
+      }
     }
-  }
-  expect(count).toBeGreaterThan(20);
-}, 120_000);
+    expect(count).toBeGreaterThan(20);
+  },
+  120_000,
+);
 
 test("a body may have as many bytes as the operator lets it, and none more, told or not", async () => {
   await using small = await startApp({ engine: false, env: { WEIR_MAX_BODY_BYTES: "2048" } });

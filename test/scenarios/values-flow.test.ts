@@ -7,7 +7,7 @@ import { hasMariadb, startMariadb } from "../support/mariadb.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { scaled } from "../support/scale.ts";
+import { deepTest, scaled } from "../support/scale.ts";
 import {
   AUTOMATION_RUNS,
   AUTOMATIONS,
@@ -160,69 +160,72 @@ test(`${ROWS} rows of a table go one by one through a script and out to an API i
 });
 
 describe.skipIf(!hasMariadb)("MariaDB", () => {
-  test("pages of a JSON API go through a script into a table, each key once however often they come", async () => {
-    await using db = await startMariadb();
-    await db.run(
-      "CREATE USER writer@'%' IDENTIFIED BY 'secret'; GRANT ALL ON shop.* TO writer@'%'; CREATE TABLE people (id int PRIMARY KEY, name varchar(100) NOT NULL, score decimal(6,2))",
-    );
-    await using app = await startApp();
-    const people = Array.from({ length: 25 }, (_, id) => ({ id, name: ` Person ${id} `, points: id * 10 }));
-    await using api = startReceiver(({ path }) => {
-      const page = Number(new URL(path, "http://api.test").searchParams.get("page") ?? 1);
-      return Response.json({ items: people.slice((page - 1) * 10, page * 10), more: page < 3 });
-    });
-    const shop = await connect(app.owner, {
-      name: "Shop",
-      provider: "mysql",
-      config: db.config,
-      credentials: { user: "writer", password: "secret" },
-    });
-    const source =
-      "export default (people) => people.map(({ id, name, points }) => ({ id, name: name.trim(), score: (points / 8).toFixed(2) }))";
-    const sql =
-      'SELECT unnest(from_json($people, \'[{"id":"INTEGER","name":"VARCHAR","score":"DECIMAL(6,2)"}]\'), recursive := true)';
-    const steps = [
-      {
-        key: "read",
-        kind: "http_request",
-        definition: {
-          url: `${api.url}/people`,
-          pagination: { type: "page", itemsPath: "items", hasNextPath: "more" },
+  deepTest(
+    "pages of a JSON API go through a script into a table, each key once however often they come",
+    async () => {
+      await using db = await startMariadb();
+      await db.run(
+        "CREATE USER writer@'%' IDENTIFIED BY 'secret'; GRANT ALL ON shop.* TO writer@'%'; CREATE TABLE people (id int PRIMARY KEY, name varchar(100) NOT NULL, score decimal(6,2))",
+      );
+      await using app = await startApp();
+      const people = Array.from({ length: 25 }, (_, id) => ({ id, name: ` Person ${id} `, points: id * 10 }));
+      await using api = startReceiver(({ path }) => {
+        const page = Number(new URL(path, "http://api.test").searchParams.get("page") ?? 1);
+        return Response.json({ items: people.slice((page - 1) * 10, page * 10), more: page < 3 });
+      });
+      const shop = await connect(app.owner, {
+        name: "Shop",
+        provider: "mysql",
+        config: db.config,
+        credentials: { user: "writer", password: "secret" },
+      });
+      const source =
+        "export default (people) => people.map(({ id, name, points }) => ({ id, name: name.trim(), score: (points / 8).toFixed(2) }))";
+      const sql =
+        'SELECT unnest(from_json($people, \'[{"id":"INTEGER","name":"VARCHAR","score":"DECIMAL(6,2)"}]\'), recursive := true)';
+      const steps = [
+        {
+          key: "read",
+          kind: "http_request",
+          definition: {
+            url: `${api.url}/people`,
+            pagination: { type: "page", itemsPath: "items", hasNextPath: "more" },
+          },
         },
-      },
-      {
-        key: "shape",
-        dependsOn: ["read"],
-        kind: "run_script",
-        definition: { source, input: "{{steps.read.result.extracted}}" },
-      },
-      {
-        key: "merge",
-        dependsOn: ["shape"],
-        kind: "duckdb_transform",
-        definition: {
-          sql,
-          parameters: { people: "{{json.text(steps.shape.result.output)}}" },
-          output: { connectionId: shop.id, table: "people", writeDisposition: "merge", primaryKey: ["id"] },
+        {
+          key: "shape",
+          dependsOn: ["read"],
+          kind: "run_script",
+          definition: { source, input: "{{steps.read.result.extracted}}" },
         },
-      },
-    ];
-    const flow = await makeAutomation(app.owner, { steps });
-    const first = await flowToEnd(app.owner, flow.id);
-    expect([first.error, first.result.merge.output]).toEqual([
-      null,
-      { connectionId: shop.id, table: "people", inserted: 25, updated: 0, deleted: 0 },
-    ]);
-    people[3] = { id: 3, name: "Three", points: 1 };
-    const second = await flowToEnd(app.owner, flow.id);
-    expect(second.result.merge.output).toMatchObject({ inserted: 0, updated: 1 });
-    const rowsOf = async (select: string) => ((await db.run(select))[0] as unknown[][]).at(-1);
-    expect(await rowsOf("SELECT count(*), max(score) FROM people")).toEqual([["25", "30.00"]]);
-    expect(await rowsOf("SELECT name, score FROM people WHERE id = 3")).toEqual([["Three", "0.13"]]);
-  });
+        {
+          key: "merge",
+          dependsOn: ["shape"],
+          kind: "duckdb_transform",
+          definition: {
+            sql,
+            parameters: { people: "{{json.text(steps.shape.result.output)}}" },
+            output: { connectionId: shop.id, table: "people", writeDisposition: "merge", primaryKey: ["id"] },
+          },
+        },
+      ];
+      const flow = await makeAutomation(app.owner, { steps });
+      const first = await flowToEnd(app.owner, flow.id);
+      expect([first.error, first.result.merge.output]).toEqual([
+        null,
+        { connectionId: shop.id, table: "people", inserted: 25, updated: 0, deleted: 0 },
+      ]);
+      people[3] = { id: 3, name: "Three", points: 1 };
+      const second = await flowToEnd(app.owner, flow.id);
+      expect(second.result.merge.output).toMatchObject({ inserted: 0, updated: 1 });
+      const rowsOf = async (select: string) => ((await db.run(select))[0] as unknown[][]).at(-1);
+      expect(await rowsOf("SELECT count(*), max(score) FROM people")).toEqual([["25", "30.00"]]);
+      expect(await rowsOf("SELECT name, score FROM people WHERE id = 3")).toEqual([["Three", "0.13"]]);
+    },
+  );
 });
 
-test("a run waits until a time in its payload, over a restart, and not longer", async () => {
+deepTest("a run waits until a time in its payload, over a restart, and not longer", async () => {
   await using receiver = startReceiver();
   await using installation = await startInstallation();
   let server = await installation.serve();

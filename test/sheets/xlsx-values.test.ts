@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { deepTest } from "../support/scale.ts";
 import { readTables } from "../support/sheets.ts";
 import { escapeXml, workbookOf } from "../support/workbook.ts";
 
@@ -45,7 +46,7 @@ test("a number has the digits that the sheet has, and no exponent where a decima
   expect(words).toMatchObject({ type: "VARCHAR", values: ["1", "eleven"], odd: [{ count: 1 }] });
 });
 
-test("a column of days is DATE, of days and times TIMESTAMP, of times alone TIME", async () => {
+deepTest("a column of days is DATE, of days and times TIMESTAMP, of times alone TIME", async () => {
   const formats = [14, "yyyy-mm-dd hh:mm", 20, 'h"h "mm', "[$-409]d\\-mmm\\-yy;@", 45];
   const found = await readColumns(
     {
@@ -224,7 +225,7 @@ test("errors and formulas without a stored value are NULL, and told with their c
   });
 });
 
-test("more shared texts than memory holds come back each for its own cell", async () => {
+deepTest("more shared texts than memory holds come back each for its own cell", async () => {
   const texts = Array.from({ length: 3000 }, (_, at) => `${at} `.repeat(4000));
   texts[7] = "long ".repeat(40_000);
   const order = texts.map((_, at) => (at * 1009) % texts.length);

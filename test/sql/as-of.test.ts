@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { takeAsOf } from "../../src/sql/as-of.ts";
 import { tokensOf } from "../../src/sql/tokens.ts";
+import { deepTest } from "../support/scale.ts";
 import { openTestSql } from "../support/sql.ts";
 
 const A = "'01900000-0000-7000-8000-00000000000a'";
@@ -102,7 +103,7 @@ describe("AS OF", () => {
     expect(() => takeAsOf(sql)).toThrow(message);
   });
 
-  test("what comes back is SQL that DuckDB takes", async () => {
+  deepTest("what comes back is SQL that DuckDB takes", async () => {
     await using duck = openTestSql();
     const table = await duck.table("raw", "past 1", "SELECT 7 AS id");
     const { sql } = takeAsOf(`SELECT orders.id FROM raw.orders AS OF ${A} ORDER BY orders.id`);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SqlTable } from "../../src/sql/contract.ts";
+import { deepTest } from "../support/scale.ts";
 import { failure, openTestSql } from "../support/sql.ts";
 
 const duck = openTestSql();
@@ -155,7 +156,7 @@ describe("a tenant's SQL can't break out of our COPY:", () => {
   });
 });
 
-test("SQL that is too deep, too long or empty harms nobody else", async () => {
+deepTest("SQL that is too deep, too long or empty harms nobody else", async () => {
   const outcomes = await attempt([
     `SELECT ${"(".repeat(20_000)}1${")".repeat(20_000)}`,
     `SELECT ${"NOT ".repeat(50_000)}true`,

@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { SqlTable } from "../../src/sql/contract.ts";
 import { PROGRAM } from "../support/program.ts";
+import { deepTest } from "../support/scale.ts";
 import { column, failure, openTestSql } from "../support/sql.ts";
 
 const duck = openTestSql();
@@ -191,7 +192,7 @@ describe("the limits", () => {
     expect(await duck.rows("SELECT 1 AS a")).toEqual([{ a: 1 }]);
   });
 
-  test("end a statement that needs too much memory", async () => {
+  deepTest("end a statement that needs too much memory", async () => {
     expect((await failure(duck.rows("SELECT list(i) FROM range(200000000) t(i)"))).code).toBe("sql_memory");
   });
 });

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { asciiName, Names, normaliseName } from "../../../src/executors/extract/naming.ts";
 import { cutRecords, FilePool } from "../../../src/executors/extract/records.ts";
-import { scaled } from "../../support/scale.ts";
+import { deepTest, scaled } from "../../support/scale.ts";
 import { csv, openWorld, rangedRows, rows } from "./world.ts";
 
 const RUNS = { numRuns: scaled(4, 36), seed: 20_26 };
@@ -147,97 +147,105 @@ test("a merge leaves what a map of the keys would hold", async () => {
   );
 }, 120_000);
 
-test("a source that only grows is copied row for row, in whatever steps", async () => {
-  // Each step adds rows at or after the greatest cursor so far, as the clock of a source does.
-  const step = fc.array(
-    fc.record({ ahead: fc.integer({ min: 0, max: 2 }), note: fc.constantFrom("x", "y") }),
-    { maxLength: 4 },
-  );
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(step, { minLength: 1, maxLength: 5 }),
-      fc.constantFrom("keyed", "keyless"),
-      fc.constantFrom(0, 1, 3),
-      fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
-      fc.boolean(),
-      async (steps, kind, lagSeconds, maxRows, ranged) => {
-        await using world = openWorld();
-        const all: JsonObject[] = [];
-        let now = 0;
-        const definition = {
-          resources: [
-            {
-              name: "t",
-              ...(kind === "keyed" ? { primaryKey: ["id"] } : {}),
-              incremental: { cursorField: "at", lagSeconds },
-            },
-          ],
-          ...(maxRows === undefined ? {} : { maxRows }),
-        };
-        const load = async () =>
-          (await world.run(definition, ranged ? rangedRows([...all]) : rows([...all]))).result.tables[0];
-        for (const added of steps) {
-          for (const { ahead, note } of added) {
-            now += ahead;
-            all.push({ ...(kind === "keyed" ? { id: all.length } : {}), at: now, note });
+deepTest(
+  "a source that only grows is copied row for row, in whatever steps",
+  async () => {
+    // Each step adds rows at or after the greatest cursor so far, as the clock of a source does.
+    const step = fc.array(
+      fc.record({ ahead: fc.integer({ min: 0, max: 2 }), note: fc.constantFrom("x", "y") }),
+      { maxLength: 4 },
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 1, maxLength: 5 }),
+        fc.constantFrom("keyed", "keyless"),
+        fc.constantFrom(0, 1, 3),
+        fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
+        fc.boolean(),
+        async (steps, kind, lagSeconds, maxRows, ranged) => {
+          await using world = openWorld();
+          const all: JsonObject[] = [];
+          let now = 0;
+          const definition = {
+            resources: [
+              {
+                name: "t",
+                ...(kind === "keyed" ? { primaryKey: ["id"] } : {}),
+                incremental: { cursorField: "at", lagSeconds },
+              },
+            ],
+            ...(maxRows === undefined ? {} : { maxRows }),
+          };
+          const load = async () =>
+            (await world.run(definition, ranged ? rangedRows([...all]) : rows([...all]))).result.tables[0];
+          for (const added of steps) {
+            for (const { ahead, note } of added) {
+              now += ahead;
+              all.push({ ...(kind === "keyed" ? { id: all.length } : {}), at: now, note });
+            }
+            await load();
           }
-          await load();
-        }
-        while (((await load())?.rows ?? 0) > 0);
-        if (all.length === 0) return;
-        const id = kind === "keyed" ? "id, " : "";
-        const found = await world.query(`SELECT ${id}"at", note FROM raw.shop__t`);
-        const sort = (list: JsonObject[]) => list.map((each) => JSON.stringify(each)).toSorted();
-        expect(sort(found)).toEqual(sort(all));
-      },
-    ),
-    RUNS,
-  );
-}, 120_000);
+          while (((await load())?.rows ?? 0) > 0);
+          if (all.length === 0) return;
+          const id = kind === "keyed" ? "id, " : "";
+          const found = await world.query(`SELECT ${id}"at", note FROM raw.shop__t`);
+          const sort = (list: JsonObject[]) => list.map((each) => JSON.stringify(each)).toSorted();
+          expect(sort(found)).toEqual(sort(all));
+        },
+      ),
+      RUNS,
+    );
+  },
+  120_000,
+);
 
-test("CSV bytes are cut between records only, however they come in", async () => {
-  await using world = openWorld();
-  let folders = 0;
-  const cell = fc.oneof(
-    fc.constantFrom("", "1", '"a\nb"', '"x""y"', '"\n\n"', '"""\n"'),
-    fc.string({ maxLength: 3 }).map((text) => `"${text.replaceAll('"', '""')}"`),
-  );
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.tuple(cell, cell), { maxLength: 8 }),
-      fc.integer({ min: 1, max: 9 }),
-      fc.integer({ min: 1, max: 40 }),
-      fc.boolean(),
-      async (records, piece, chunkBytes, ends) => {
-        const lines = records.map((cells) => cells.join(","));
-        const text = lines.join("\n") + (ends && lines.length > 0 ? "\n" : "");
-        const extraction = await csv({ a: "VARCHAR" }, text, { piece })({} as never);
-        if (extraction.kind !== "csv") return;
-        const folder = `${world.folder}/cut-${++folders}`;
-        await Bun.write(`${folder}/.keep`, "");
-        const pool = new FilePool(folder);
-        let whole = "";
-        let count = 0;
-        for await (const file of cutRecords(extraction.bytes, pool, {
-          maxRecords: null,
-          signal: new AbortController().signal,
-          chunkBytes,
-        })) {
-          const part = readFileSync(file.path, "utf8");
-          expect(part.endsWith("\n")).toBe(true);
-          expect((part.match(/"/g) ?? []).length % 2).toBe(0);
-          expect(file.longest).toBeLessThanOrEqual(part.length * 3);
-          whole += part;
-          count += file.records;
-          pool.give(file.path);
-        }
-        expect(whole).toBe(text === "" || text.endsWith("\n") ? text : `${text}\n`);
-        expect(count).toBe(records.length);
-      },
-    ),
-    { numRuns: 200, seed: 20_26 },
-  );
-}, 120_000);
+deepTest(
+  "CSV bytes are cut between records only, however they come in",
+  async () => {
+    await using world = openWorld();
+    let folders = 0;
+    const cell = fc.oneof(
+      fc.constantFrom("", "1", '"a\nb"', '"x""y"', '"\n\n"', '"""\n"'),
+      fc.string({ maxLength: 3 }).map((text) => `"${text.replaceAll('"', '""')}"`),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(cell, cell), { maxLength: 8 }),
+        fc.integer({ min: 1, max: 9 }),
+        fc.integer({ min: 1, max: 40 }),
+        fc.boolean(),
+        async (records, piece, chunkBytes, ends) => {
+          const lines = records.map((cells) => cells.join(","));
+          const text = lines.join("\n") + (ends && lines.length > 0 ? "\n" : "");
+          const extraction = await csv({ a: "VARCHAR" }, text, { piece })({} as never);
+          if (extraction.kind !== "csv") return;
+          const folder = `${world.folder}/cut-${++folders}`;
+          await Bun.write(`${folder}/.keep`, "");
+          const pool = new FilePool(folder);
+          let whole = "";
+          let count = 0;
+          for await (const file of cutRecords(extraction.bytes, pool, {
+            maxRecords: null,
+            signal: new AbortController().signal,
+            chunkBytes,
+          })) {
+            const part = readFileSync(file.path, "utf8");
+            expect(part.endsWith("\n")).toBe(true);
+            expect((part.match(/"/g) ?? []).length % 2).toBe(0);
+            expect(file.longest).toBeLessThanOrEqual(part.length * 3);
+            whole += part;
+            count += file.records;
+            pool.give(file.path);
+          }
+          expect(whole).toBe(text === "" || text.endsWith("\n") ? text : `${text}\n`);
+          expect(count).toBe(records.length);
+        },
+      ),
+      { numRuns: 200, seed: 20_26 },
+    );
+  },
+  120_000,
+);
 
 test("names are always names of the lake, and no two columns share one", () => {
   fc.assert(
