@@ -84,7 +84,7 @@ describe("the document", () => {
       expect(operation.description).toMatch(/\.$/);
       expect(operation.tags.every((tag) => tags.includes(tag))).toBe(true);
     }
-    for (const tag of document.tags) expect(tag.description).not.toStartWith("All about");
+    for (const tag of document.tags) expect(tag.description).not.toStartWith("Operations on");
   });
 
   test("says of each operation who may use it, and by which credentials", () => {

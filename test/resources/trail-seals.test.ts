@@ -176,7 +176,7 @@ describe("an older copy that was put back", () => {
     const other = await weirs.serve();
     await makeConnection(other, "c");
     const there = await weir(dataFolder, "events", "verify", "--against", page);
-    expect(there.err).toContain("an older copy was put back");
+    expect(there.err).toContain("an older copy was restored");
   }, 90_000);
 
   test.each(["", "{}", "[1]", '{"seq": 1}'])(

@@ -18,7 +18,7 @@ export const accessTokenOperations = [
     audience: "any",
     personal: true,
     tag,
-    summary: "Lists the person's access tokens in the organization, newest first",
+    summary: "List your access tokens",
     query: object(cursorQuery(50, 200)),
     response: AccessTokenList,
     errors: [410],
@@ -36,14 +36,14 @@ export const accessTokenOperations = [
     idempotent: "sealed",
     freshSignIn: true,
     tag,
-    summary: "Makes an access token, shown this once; it acts in the organization of the request",
+    summary: "Create an access token",
     body: NewAccessToken,
     response: CreatedAccessToken,
     status: 201,
     errors: [401, 409],
     example: { ...exampleAccessToken, token: "svc_pat_…" },
     description:
-      "A token that is made with another one expires no later than that and has no scopes beyond its own; `expiresAt` and `scopes` tell.",
+      "Acts in the organization of the request. The token is returned only once. If you create it with another token, it can't expire later or have more scopes than that one; see `expiresAt` and `scopes`.",
     handle: async ({ ctx, body, identity }) => {
       const { row, token } = await createAccessToken(ctx, { ...body, latest: identity.expiresAt });
       return { ...toAccessToken(row, ctx.role), token };
@@ -55,7 +55,8 @@ export const accessTokenOperations = [
     audience: "any",
     personal: true,
     tag,
-    summary: "Revokes one of the person's access tokens, from the next request on",
+    summary: "Revoke an access token",
+    description: "Takes effect immediately.",
     params: object({ token_id: uuid() }),
     status: 204,
     errors: [404],

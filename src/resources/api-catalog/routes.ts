@@ -46,7 +46,8 @@ export const apiCatalogOperations = [
     path: "/api/v1/api-catalog",
     audience: "viewer",
     tag,
-    summary: "Lists the APIs of the catalog, newest first, without their endpoints and tools",
+    summary: "List APIs",
+    description: "Newest first, without their endpoints and tools.",
     query: CatalogQuery,
     response: CatalogPage,
     example: { items: [exampleSummary], hasNext: false, limit: 50, offset: 0, total: 1 },
@@ -61,10 +62,11 @@ export const apiCatalogOperations = [
     path: "/api/v1/api-catalog/discover",
     audience: "member",
     tag,
-    summary: "Looks what an API can do, by its description or by asking an MCP server; writes nothing",
+    summary: "Discover an API's endpoints or tools",
     description:
-      "Of an HTTP API it reads OpenAPI 3.1, 3.0 or Swagger 2.0 from specUrl, from the usual places below baseUrl, or " +
-      "from where the server says. A server that is not there is told in attempts.",
+      "Reads an HTTP API's OpenAPI 3.1, OpenAPI 3.0 or Swagger 2.0 document from specUrl, from common locations below " +
+      "baseUrl, or from where the server links to it. Asks an MCP server for its tools. Saves nothing. `attempts` lists " +
+      "the URLs that were tried.",
     body: DiscoveryRequest,
     faults: (_, raw) => discoveryFaults(raw),
     response: DiscoveryResult,
@@ -77,7 +79,8 @@ export const apiCatalogOperations = [
     path: "/api/v1/api-catalog/ai-import",
     audience: "member",
     tag,
-    summary: "Reads the endpoints that a text tells of; writes nothing. Only prose needs a language model",
+    summary: "Extract endpoints from a document",
+    description: "Saves nothing. Only prose requires a language model.",
     body: ImportRequest,
     takesData: true,
     faults: (_, raw) => (isObject(raw) ? addressFaults(raw.baseUrl, "baseUrl", "http") : []),
@@ -92,7 +95,7 @@ export const apiCatalogOperations = [
     audience: "member",
     idempotent: true,
     tag,
-    summary: "Adds an HTTP API with its endpoints",
+    summary: "Create an HTTP API",
     body: HttpApiCreate,
     takesLists: true,
     faults: (_, raw) => catalogFaults(raw),
@@ -114,10 +117,10 @@ export const apiCatalogOperations = [
     audience: "member",
     idempotent: true,
     tag,
-    summary: "Adds an MCP server with its tools",
+    summary: "Create an MCP server",
     description:
-      "A tool that comes with its inputSchema, as discovery gives it, is held to that definition from now on; one " +
-      "that comes with its name alone, to what the server says of it when it is first asked.",
+      "A tool sent with its inputSchema, as discovery returns it, is approved with that definition. A tool sent with " +
+      "only its name is approved with the definition that the server first returns.",
     body: McpApiCreate,
     faults: (_, raw) => catalogFaults(raw),
     status: 201,
@@ -137,7 +140,8 @@ export const apiCatalogOperations = [
     path: "/api/v1/api-catalog/{api_id}",
     audience: "viewer",
     tag,
-    summary: "Shows an API with its endpoints or tools",
+    summary: "Get an API",
+    description: "With its endpoints or tools.",
     params,
     response: CatalogEntry,
     errors: [404],
@@ -149,11 +153,11 @@ export const apiCatalogOperations = [
     path: "/api/v1/api-catalog/{api_id}",
     audience: "member",
     tag,
-    summary: "Changes the fields that are given",
+    summary: "Update an API",
     description:
-      "A list of endpoints or tools is all that there is afterwards; of an item that was there before, by its name, " +
-      "fields that are not given stay. Whether approval is required, what a tool is held to, and taking away what is " +
-      "held are for admins.",
+      "Changes only the fields in the body. A list of endpoints or tools replaces the existing one; items that keep " +
+      "their name keep the fields you leave out. Only admins can change whether approval is required, change a tool's " +
+      "approved definition, or remove such a tool.",
     params,
     body: CatalogPatch,
     takesLists: true,
@@ -169,7 +173,7 @@ export const apiCatalogOperations = [
     path: "/api/v1/api-catalog/{api_id}",
     audience: "member",
     tag,
-    summary: "Takes an API out of the catalog",
+    summary: "Delete an API",
     params,
     response: Deletion,
     errors: [404],
@@ -184,8 +188,8 @@ export const apiCatalogOperations = [
     path: "/api/v1/api-catalog/{api_id}/ai-import",
     audience: "member",
     tag,
-    summary:
-      "Reads the endpoints that a text tells of, and compares them with those of the API; writes nothing",
+    summary: "Compare endpoints with a document",
+    description: "Extracts the endpoints and compares them with those of the API. Saves nothing.",
     params,
     body: ImportRequest,
     takesData: true,
@@ -200,8 +204,8 @@ export const apiCatalogOperations = [
     path: "/api/v1/api-catalog/{api_id}/refresh",
     audience: "member",
     tag,
-    summary:
-      "Asks an MCP server for its tools, and holds back those that changed until an admin accepts them",
+    summary: "Refresh an MCP server's tools",
+    description: "Tools whose definition changed can't be called until an admin approves them.",
     params,
     response: RefreshResult,
     errors: [404, 409, 502, 504],
@@ -215,7 +219,8 @@ export const apiCatalogOperations = [
     path: "/api/v1/api-catalog/{api_id}/endpoints/{name}/test",
     audience: "member",
     tag,
-    summary: "Calls an endpoint or tool once, and tells what came back",
+    summary: "Test an endpoint or tool",
+    description: "Calls it once and returns the response.",
     params: object({ api_id: uuid(), name: Type.String({ minLength: 1, maxLength: 255 }) }),
     body: EndpointTest,
     bodyOptional: true,

@@ -15,7 +15,8 @@ export const bundleOperations = [
     path: "/api/v1/bundles",
     audience: "viewer",
     tag,
-    summary: "Lists what can be installed: the built-in bundles, then the organization's published ones",
+    summary: "List bundles",
+    description: "Built-in bundles first, then the organization's published ones.",
     query: BundleQuery,
     response: BundlePage,
     async handle({ ctx, query }) {
@@ -28,10 +29,11 @@ export const bundleOperations = [
     path: "/api/v1/bundles/{slug}/install",
     audience: "member",
     tag,
-    summary: "Installs a bundle: all of its components, or none",
+    summary: "Install a bundle",
     description:
-      "The same version with the same inputs again makes nothing new. A newer version changes in place what the " +
-      "older one made; what it has no more is left. Credentials among the inputs are sealed and never shown.",
+      "Creates all components or none. Installing the same version with the same inputs again creates nothing. A newer " +
+      "version updates the components of the older one and keeps those it no longer has. Credentials in the inputs are " +
+      "encrypted and never returned.",
     params: object({ slug: slug() }),
     query: VersionQuery,
     body: BundleInstall,

@@ -27,9 +27,9 @@ import {
 const tag = "API catalog";
 const params = object({ api_id: uuid() });
 const description =
-  "Finds out who lets people in there (RFC 9728, RFC 8414), makes Weir known to them, and tells where the person goes: " +
-  "in a browser that is signed in to Weir as the same person, within ten minutes. What comes of it is the " +
-  "organization's: all entries at this address without a connection use it. With client_credentials no browser is needed.";
+  "Discovers the authorization server (RFC 9728, RFC 8414), registers Weir there, and returns the URL where the user " +
+  "signs in: within 10 minutes, in a browser that is signed in to Weir as the same user. The tokens belong to the " +
+  "organization: all entries with this URL and without a connection use them. client_credentials needs no browser.";
 
 export const catalogSignInOperations = [
   operation({
@@ -37,7 +37,7 @@ export const catalogSignInOperations = [
     path: "/api/v1/api-catalog/authorize",
     audience: "admin",
     tag,
-    summary: "Begins a sign-in with an MCP server that is not in the catalog yet",
+    summary: "Start a sign-in to a new MCP server",
     description,
     body: ServerSignInRequest,
     faults: (_, raw) => addressFaults((raw as { mcpUrl?: string }).mcpUrl, "mcpUrl", "mcp"),
@@ -56,7 +56,7 @@ export const catalogSignInOperations = [
     path: "/api/v1/api-catalog/{api_id}/authorize",
     audience: "admin",
     tag,
-    summary: "Begins a sign-in with an MCP server of the catalog",
+    summary: "Start a sign-in to an MCP server",
     description,
     params,
     body: SignInRequest,
@@ -76,7 +76,7 @@ export const catalogSignInOperations = [
     path: "/api/v1/api-catalog/{api_id}/sign-in",
     audience: "viewer",
     tag,
-    summary: "Shows how an MCP server of the catalog is signed in to, and whether it wants that",
+    summary: "Get an MCP server's sign-in status",
     params,
     response: SignInView,
     errors: [404, 409],
@@ -91,7 +91,8 @@ export const catalogSignInOperations = [
     path: "/api/v1/api-catalog/{api_id}/sign-in",
     audience: "admin",
     tag,
-    summary: "Signs out of an MCP server: the tokens are given up and forgotten",
+    summary: "Sign out of an MCP server",
+    description: "Revokes the tokens and deletes them.",
     params,
     status: 204,
     errors: [404, 409],
@@ -105,13 +106,13 @@ export const catalogSignInOperations = [
     path: CALLBACK,
     audience: "public",
     tag,
-    summary: "Ends a sign-in with an MCP server, and leads back to its page",
+    summary: "OAuth callback for MCP servers",
     description:
-      "Browsers are sent here. The sign-in is ended only by the person who began it, in a browser where they are signed in, and once. What goes wrong is told as a page to whoever prefers `text/html`.",
+      "Browsers are redirected here, and then to the page of the MCP server. Only the user who started the sign-in can complete it, once, in a browser where they are signed in. Errors are a page for clients that prefer `text/html`.",
     query: SignInAnswer,
     status: 302,
     errors: [401, 403, 410, 502, 504],
-    replies: { 302: { description: "Signed in, and on to the page of the API." } },
+    replies: { 302: { description: "Signed in. Redirects to the page of the API." } },
     handle: ({ app, visit }) =>
       orPage(visit, { title: "Signing in did not work", back: ["/catalog", "To the APIs"] }, async () => {
         const answer = visit.url.searchParams;
@@ -136,7 +137,8 @@ export const catalogSignInOperations = [
     path: DOCUMENT,
     audience: "public",
     tag,
-    summary: "Describes Weir to authorization servers of MCP servers",
+    summary: "Get the OAuth client metadata",
+    description: "Identifies Weir to the authorization servers of MCP servers (Client ID Metadata Document).",
     response: ClientDocument,
     async handle({ app }) {
       const base = app.baseUrl();

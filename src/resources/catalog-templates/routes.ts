@@ -10,10 +10,11 @@ export const catalogTemplateOperations = [
     path: "/api/v1/api-catalog/{api_id}/connection-template",
     audience: "member",
     tag: "API catalog",
-    summary: "Drafts a connection template whose resources are the API's lists",
+    summary: "Draft a connection template",
     description:
-      "Rows' paths, paginators, keys and cursors come from the description that the endpoints were imported from. A list " +
-      "that it does not tell enough of is no resource; `unresolved` names it, what is missing and what it may be.",
+      "Its resources are the API's lists. Record paths, paginators, keys and cursors come from the document that the " +
+      "endpoints were imported from. Lists it doesn't describe completely are left out; `unresolved` names them, what " +
+      "is missing, and suggestions.",
     params: object({ api_id: uuid() }),
     body: ConnectionTemplateRequest,
     bodyOptional: true,

@@ -29,11 +29,12 @@ export const connectionSignInOperations = [
     path: "/api/v1/connections/{connection_id}/authorize",
     audience: "member",
     tag,
-    summary: "Begins a sign-in for a connection, and tells where the person goes",
+    summary: "Start a connection's sign-in",
     description:
-      "For connections whose credentials need a person: google_drive without a key or a refresh token, and templates with " +
-      "`oauth2_authorization_code`. The person signs in there within ten minutes, in a browser that is signed in to Weir as " +
-      "the same person, and in the same session where a session began it. Then the connection is verified.",
+      "Returns the URL where the user signs in. For connections that require a user's sign-in: google_drive without a key " +
+      "or a refresh token, and templates with `oauth2_authorization_code`. The user signs in within 10 minutes, in a " +
+      "browser that is signed in to Weir as the same user (in the same session, if a session started it). Then the " +
+      "connection is verified.",
     params,
     response: ConnectionSignInStarted,
     errors: [404, 409],
@@ -45,8 +46,8 @@ export const connectionSignInOperations = [
     path: "/api/v1/connections/{connection_id}/sign-in",
     audience: "viewer",
     tag,
-    summary:
-      "Shows whether somebody has signed in for a connection, and what an app at the other system has to allow",
+    summary: "Get a connection's sign-in status",
+    description: "With the redirect URI that the external system's app must allow.",
     params,
     response: ConnectionSignInState,
     errors: [404],
@@ -64,7 +65,8 @@ export const connectionSignInOperations = [
     path: "/api/v1/connections/{connection_id}/sign-in",
     audience: "member",
     tag,
-    summary: "Forgets the sign-in of a connection; runs need a new one",
+    summary: "Sign out of a connection",
+    description: "Deletes the tokens. Runs need a new sign-in.",
     params,
     status: 204,
     errors: [404],
@@ -75,13 +77,13 @@ export const connectionSignInOperations = [
     path: SIGN_IN_CALLBACK,
     audience: "public",
     tag,
-    summary: "Ends a sign-in for a connection, and leads back to its page",
+    summary: "OAuth callback for connections",
     description:
-      "Browsers are sent here. The sign-in is ended only by the person who began it, in the session that they began it in, and once. What goes wrong is told as a page to whoever prefers `text/html`.",
+      "Browsers are redirected here, and then to the page of the connection. Only the user who started the sign-in can complete it, once, in the session that started it. Errors are a page for clients that prefer `text/html`.",
     query: ConnectionSignInAnswer,
     status: 302,
     errors: [401, 403, 409, 410, 502, 504],
-    replies: { 302: { description: "Signed in, and on to the page of the connection." } },
+    replies: { 302: { description: "Signed in. Redirects to the page of the connection." } },
     handle: ({ app, visit }) =>
       orPage(
         visit,

@@ -23,7 +23,7 @@ export const datasetOperations = [
     path: "/api/v1/datasets",
     audience: "viewer",
     tag,
-    summary: "Lists the datasets of the lake with their tables",
+    summary: "List datasets and their tables",
     query: DatasetQuery,
     response: DatasetPage,
     async handle({ ctx, query }) {
@@ -37,7 +37,7 @@ export const datasetOperations = [
     path: "/api/v1/datasets/{layer}/{dataset}/preview",
     audience: "viewer",
     tag,
-    summary: "Shows the first rows of a table",
+    summary: "Preview a table",
     params: DatasetRef,
     query: PreviewQuery,
     response: Preview,
@@ -55,9 +55,9 @@ export const datasetOperations = [
     path: "/api/v1/datasets/{layer}/{dataset}/lineage",
     audience: "viewer",
     tag,
-    summary: "Tells which runs wrote a dataset and of what, and which read it",
+    summary: "Get a dataset's lineage",
     description:
-      "Runs that completed; reads are those of transforms, by the tables that stand in their SQL. Reads are kept as long as runs are, loads for good.",
+      "The completed runs that wrote the dataset, with their sources, and the transforms that read its tables in their SQL. Reads are kept as long as runs, loads permanently.",
     params: DatasetRef,
     query: LineageQuery,
     response: Lineage,
@@ -68,9 +68,9 @@ export const datasetOperations = [
     path: "/api/v1/datasets/{layer}/{dataset}/upload",
     audience: "member",
     tag,
-    summary: "Loads the request's raw body, a file of at most 1 GiB, into a table",
+    summary: "Upload a file to a table",
     description:
-      "CSV, a JSON list of objects, lines of JSON, or Parquet, plain or packed with gzip or Zstandard, which its first bytes tell; the limit is for what is unpacked too. The rows are visible all at once or, where something is wrong with the file, not at all; no value changes on the way: what has no type that holds it exactly stays text. Nested JSON stays JSON. The dataset and the table are made where they are missing; a table gets columns that it lacks.",
+      "The raw body is the file: CSV, a JSON array of objects, JSON Lines or Parquet, optionally compressed with gzip or Zstandard (detected from its first bytes). The limit is 1 GiB, also when decompressed. All rows become visible at once, or none if the file has errors. No value is changed: values that no type represents exactly stay text. Nested JSON stays JSON. A missing dataset, table or column is created.",
     params: DatasetRef,
     query: UploadQuery,
     consumes: "application/octet-stream",
@@ -89,9 +89,9 @@ export const datasetOperations = [
     path: "/api/v1/datasets/{layer}/{dataset}",
     audience: "member",
     tag,
-    summary: "Deletes a dataset with all its tables",
+    summary: "Delete a dataset",
     description:
-      "The cursors of incremental extracts that filled it are kept: the next run goes on where the last one ended. To load everything anew, reset the action's state.",
+      "With all of its tables. The cursors of incremental extracts that loaded it are kept: the next run continues from there. To load everything again, reset the action's incremental state.",
     params: DatasetRef,
     status: 204,
     async handle({ ctx, params }) {

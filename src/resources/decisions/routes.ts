@@ -21,7 +21,7 @@ export const decisionOperations = [
     path: "/api/v1/decisions",
     audience: "viewer",
     tag,
-    summary: "Lists decisions, newest first",
+    summary: "List decisions",
     query: DecisionQuery,
     response: DecisionPage,
     async handle({ ctx, query }) {
@@ -41,9 +41,9 @@ export const decisionOperations = [
     path: "/api/v1/decisions/pending",
     audience: "viewer",
     tag,
-    summary: "Lists what waits for a decision, newest first",
+    summary: "List pending decisions",
     description:
-      "With assigned_to_me, only what is assigned to the caller by name. At most 500; total counts all, and GET /api/v1/decisions pages over them.",
+      "Newest first. With assigned_to_me, only those assigned to the caller. Returns at most 500; total counts all. To page through them, use GET /api/v1/decisions.",
     query: PendingQuery,
     response: PendingPage,
     async handle({ ctx, query }) {
@@ -56,7 +56,7 @@ export const decisionOperations = [
     path: "/api/v1/decisions/{decision_id}",
     audience: "viewer",
     tag,
-    summary: "Shows one decision",
+    summary: "Get a decision",
     params,
     response: Decision,
     handle: async ({ ctx, params }) => toDecision(await findDecision(ctx, params.decision_id), ctx),
@@ -67,9 +67,9 @@ export const decisionOperations = [
     audience: "member",
     byPeople: true,
     tag,
-    summary: "Approves or rejects, and lets what waits go on",
+    summary: "Submit a decision",
     description:
-      "Once: a decision that has been settled is 409, save that the same person repeating the same decision gets it unchanged. One that is assigned to somebody is decided by that person or an admin.",
+      "Approves or rejects; the waiting run continues. A decision can be made once: another one returns 409, unless the same user repeats the same decision. Assigned decisions are made by the assignee or an admin.",
     params,
     body: Decide,
     response: Decision,

@@ -15,9 +15,9 @@ export const eventOperations = [
     path: "/api/v1/events",
     audience: "viewer",
     tag,
-    summary: "Lists audit events, newest first",
+    summary: "List audit events",
     description:
-      "A page may hold fewer events than `limit`, or none, while `hasMore` is true: go on with `nextCursor`, which is good for 24 hours and for the same filters.",
+      "Newest first. A page can have fewer events than `limit`, or none, while `hasMore` is true. Continue with `nextCursor`, which is valid for 24 hours and for the same filters.",
     query: EventQuery,
     response: EventPage,
     errors: [410],
@@ -31,9 +31,9 @@ export const eventOperations = [
     path: "/api/v1/events/verify",
     audience: "viewer",
     tag,
-    summary: "Verifies the audit log",
+    summary: "Verify the audit log",
     description:
-      "Recomputes the chain of hashes and compares it with the seals and the head, which only the master key can make. `reason` is `truncated` where the newest events are missing, `rewritten` where events were changed or removed, `rolled_back` where an older copy was put back. `firstBadId` names the first event that doesn't fit.",
+      "Recomputes the hash chain and compares it with the seals and the head, which only the master key can create. `reason` is `truncated` if the latest events are missing, `rewritten` if events were changed or removed, and `rolled_back` if an older copy was restored. `firstBadId` is the first event that doesn't match.",
     response: Verification,
     example: { valid: true, checked: 1280, firstBadId: null },
     handle: ({ ctx, visit }) => verifyOwnTrail(ctx, visit.request.signal),
@@ -43,9 +43,9 @@ export const eventOperations = [
     path: "/api/v1/events/seals",
     audience: "admin",
     tag,
-    summary: "Lists the seals of the audit log, oldest first",
+    summary: "List the audit log's seals",
     description:
-      "A seal is made every 1,000 events or 60 seconds. Keep them elsewhere, and compare with `weir events verify --against FILE`.",
+      "Oldest first. A seal is created every 1,000 events or 60 seconds. Store them elsewhere, and compare with `weir events verify --against FILE`.",
     query: object(cursorQuery(50, 200)),
     response: SealPage,
     errors: [410],
@@ -59,9 +59,9 @@ export const eventOperations = [
     path: "/api/v1/events/stream",
     audience: "viewer",
     tag,
-    summary: "Follows the events as server-sent events",
+    summary: "Stream audit events",
     description:
-      "The data of each message is one event. Begins at this moment, or after the message named by `Last-Event-ID`.",
+      "Server-sent events: the data of each message is one event. Starts now, or after the event in `Last-Event-ID`.",
     query: EventFilter,
     produces: "text/event-stream",
     async handle({ ctx, query, visit }) {

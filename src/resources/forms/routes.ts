@@ -88,8 +88,8 @@ export const formOperations = [
     path: "/api/v1/forms/{org_id}/{path}",
     audience: "public",
     tag,
-    summary: "Shows the form of an automation",
-    description: "A form whose access is `signed_in` is shown to members of the organization.",
+    summary: "Get a form",
+    description: "If the form's access is `signed_in`, only members of the organization see it.",
     response: Form,
     errors: [401, 403, 404],
     async handle({ app, visit }) {
@@ -105,9 +105,9 @@ export const formOperations = [
     audience: "public",
     ownPagesOnly: false, // a public form takes no credentials, and the form itself may stand on any site
     tag,
-    summary: "Sends a form, and starts a run of its automation",
+    summary: "Submit a form",
     description:
-      "Takes JSON or form fields. They are checked against the form's `schema`, and are the `payload` of the run. With `response` in the automation's config the reply is what that says, once the run has completed in time.",
+      "Starts a run of the form's automation. Accepts JSON or form fields, validates them against the form's `schema` and passes them to the run as `payload`. If the automation's config has a `response`, the reply is that response if the run completes in time.",
     consumes: "application/json",
     bodyExample: { name: "Ann", days: 3 },
     replies: {

@@ -22,7 +22,8 @@ export const healthOperations = [
     path: "/health",
     audience: "public",
     tag,
-    summary: "Tells that the process answers; touches no database",
+    summary: "Liveness check",
+    description: "Doesn't use the database.",
     response: Health,
     replies: {
       503: { description: "The process is stopping.", body: Health, example: { status: "stopping" } },
@@ -35,14 +36,14 @@ export const healthOperations = [
     path: "/api/v1/health",
     audience: "public",
     tag,
-    summary: "Tells whether Weir can work",
+    summary: "Health check",
     description:
-      "With `deep` a write, the disk and the key are tried; where one fails the answer is 503 with status `degraded`. Operators see the checks.",
+      "With `deep`, tests a database write, the disk and the key. If one fails, the response is 503 with status `degraded`. Operators see the checks.",
     query: HealthQuery,
     response: DeepHealth,
     replies: {
       503: {
-        description: "Something that the work needs fails, or the process is stopping.",
+        description: "A check failed, or the process is stopping.",
         body: DeepHealth,
         example: { status: "degraded" },
       },
@@ -63,7 +64,8 @@ export const healthOperations = [
     path: "/api/v1/stream-smoke",
     audience: "any",
     tag,
-    summary: "Streams a tick at each interval, to show that streams get through",
+    summary: "Test streaming",
+    description: "Streams a tick at each interval, to check that proxies let streams through.",
     query: SmokeQuery,
     produces: "text/event-stream",
     handle: async ({ app, visit, query }) => eventStream(visit, (signal) => ticks(app, query, signal)),
@@ -73,7 +75,8 @@ export const healthOperations = [
     path: "/api/observability/smoke",
     audience: "public",
     tag,
-    summary: "Answers, and leaves a line in the log",
+    summary: "Test logging",
+    description: "Writes a line to the server log.",
     response: Health,
     errors: [429],
     example: { status: "ok" },
@@ -88,7 +91,8 @@ export const healthOperations = [
     path: "/api/observability/simulate-llm-error",
     audience: "public",
     tag,
-    summary: "Puts the error of a language model into the log, to try what watches it",
+    summary: "Simulate a model error",
+    description: "Logs a language model error, to test your monitoring.",
     response: SimulatedError,
     errors: [429],
     example: {
@@ -112,9 +116,9 @@ export const healthOperations = [
     path: "/metrics",
     audience: "public",
     tag,
-    summary: "Figures of this process and its store, in Prometheus text",
+    summary: "Prometheus metrics",
     description:
-      "For operators, and for callers on this machine under a loopback host name; for everybody with `WEIR_METRICS_PUBLIC=true`.",
+      "In the Prometheus text format. For operators, and for requests from this machine to a loopback host name. With `WEIR_METRICS_PUBLIC=true`, for everyone.",
     produces: "text/plain",
     errors: [401, 403],
     async handle({ app, visit }) {
@@ -152,7 +156,7 @@ async function admitOperator(app: App, visit: Visit): Promise<void> {
   if (rank === "nobody")
     throw new AppError(
       "unauthenticated",
-      "Metrics need an operator's access token, except on this machine under a loopback host name. WEIR_METRICS_PUBLIC=true opens them to everybody.",
+      "Metrics require an operator's access token, except for requests from this machine to a loopback host name. To make them public, set WEIR_METRICS_PUBLIC=true.",
     );
   if (rank === "person") throw new AppError("forbidden", "Metrics need an operator of this installation.");
 }

@@ -101,9 +101,9 @@ export const inboundOperations = [
     path: "/webhooks/{org_id}/{path}",
     audience: "signature",
     tag,
-    summary: "Takes a signed webhook and runs its automation",
+    summary: "Receive a webhook",
     description:
-      "The signature is an HMAC of `{timestamp}.{body}` under the automation's secret, with the Unix time in `X-SVC-Timestamp`, and is taken once; where `requireTimestamp` is false it may be that of the raw body. With a `signaturePreset` it is what GitHub, GitLab, Stripe, Shopify, Slack, Telegram, Svix or Standard Webhooks send; with `auth` a bearer token, a name and password, a header, or an Ed25519 signature. JSON, form fields and text are taken; a repeat with the same `Idempotency-Key` or `webhook-id`, or the same id of the preset's sender, within 24 hours starts nothing and gets the first one's answer. Slack's `url_verification` is answered with its challenge.",
+      "Starts a run of its automation. The signature is an HMAC of `{timestamp}.{body}` with the automation's secret and the Unix time in `X-SVC-Timestamp`, and is accepted once. If `requireTimestamp` is false, it can be an HMAC of the raw body. With a `signaturePreset`, it is the signature that GitHub, GitLab, Stripe, Shopify, Slack, Telegram, Svix or Standard Webhooks send; with `auth`, a bearer token, basic authentication, a header, or an Ed25519 signature. The body can be JSON, form fields or text. A repeat with the same `Idempotency-Key`, `webhook-id` or delivery ID of the preset's sender within 24 hours starts nothing and returns the first response. Slack's `url_verification` gets its challenge as the response.",
     consumes: "application/json",
     bodyExample: { order: { id: 1042, total: "19.90" } },
     replies: {
@@ -111,7 +111,7 @@ export const inboundOperations = [
         description: "The run has completed.",
         example: { status: "processed", ...IDS, result: { rows: 3 } },
       },
-      202: { description: "The run goes on.", example: { status: "processing", ...IDS } },
+      202: { description: "The run is still in progress.", example: { status: "processing", ...IDS } },
       500: {
         description: "The run has failed.",
         example: {
@@ -148,7 +148,8 @@ export const inboundOperations = [
     path: "/api/v1/webhook-deliveries",
     audience: "viewer",
     tag,
-    summary: "Lists the webhook requests that were accepted, newest first",
+    summary: "List incoming deliveries",
+    description: "The webhook requests that were accepted, newest first.",
     query: DeliveryQuery,
     response: DeliveryPage,
     handle: ({ ctx, query }) => listDeliveries(ctx, query),
@@ -158,7 +159,8 @@ export const inboundOperations = [
     path: "/api/v1/webhook-deliveries/{delivery_id}",
     audience: "viewer",
     tag,
-    summary: "Shows one delivery with its attempts, and its content where that is kept",
+    summary: "Get an incoming delivery",
+    description: "With its attempts, and its payload if that is still stored.",
     params: object({ delivery_id: uuid() }),
     response: WholeDelivery,
     handle: ({ ctx, params }) => findDelivery(ctx, params.delivery_id),

@@ -37,13 +37,8 @@ const invitations = page(
 
 /** The page that an invitation's link opens, the token in the link does the rest; and that of a person's own ones. */
 export const invitePageOperations = [
-  fileOperation("/invite", "The page that an invitation's link opens", invite, "text/html"),
-  fileOperation("/invite/invite.js", "The script of the invitation page", script, "text/javascript"),
-  fileOperation(
-    "/invitations",
-    "The page of the open invitations of the person who is signed in",
-    invitations,
-    "text/html",
-  ),
-  fileOperation("/invite/invitations.js", "The script of that page", ownScript, "text/javascript"),
+  fileOperation("/invite", "Get the invitation page", invite, "text/html"),
+  fileOperation("/invite/invite.js", "Get the invitation script", script, "text/javascript"),
+  fileOperation("/invitations", "Get the pending invitations page", invitations, "text/html"),
+  fileOperation("/invite/invitations.js", "Get the pending invitations script", ownScript, "text/javascript"),
 ];

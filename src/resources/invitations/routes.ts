@@ -27,7 +27,7 @@ import {
 } from "./wire.ts";
 
 const tag = "Invitations";
-const unproven = "403 until it is proven that the address is the person's own.";
+const unproven = "403 until your email address is verified.";
 
 export const invitationOperations = [
   operation({
@@ -35,7 +35,7 @@ export const invitationOperations = [
     path: "/api/v1/organizations/invitations",
     audience: "admin",
     tag,
-    summary: "Lists the invitations that were neither used nor withdrawn, newest first",
+    summary: "List pending invitations",
     query: object(cursorQuery(50, 200)),
     response: InvitationList,
     errors: [410],
@@ -51,9 +51,9 @@ export const invitationOperations = [
     audience: "admin",
     idempotent: "batched-sealed",
     tag,
-    summary: "Invites an address, with at most one's own role; the link is shown this once",
+    summary: "Create an invitation",
     description:
-      "The link is good for seven days and one use; another one is mailed to the address, where a mail server is set. An open invitation of the same address ends.",
+      "Its role can't exceed yours. The link is returned only once, is valid for 7 days and works once. If a mail server is configured, a link is also emailed to the address. A pending invitation for the same address is revoked.",
     body: NewInvitation,
     response: CreatedInvitation,
     status: 201,
@@ -70,7 +70,8 @@ export const invitationOperations = [
     path: "/api/v1/organizations/invitations/{invitation_id}",
     audience: "admin",
     tag,
-    summary: "Withdraws an invitation; its link is worth nothing from then on",
+    summary: "Revoke an invitation",
+    description: "Its link stops working.",
     params: object({ invitation_id: uuid() }),
     status: 204,
     errors: [404],
@@ -81,14 +82,14 @@ export const invitationOperations = [
     path: "/api/v1/auth/invitations/accept",
     audience: "public",
     tag,
-    summary: "Makes whoever was invited a member, and signs them in",
+    summary: "Accept an invitation",
     description:
-      "With `password` a new user comes to be, or the user of the invited address joins by that account's password. Without it the person who is signed in joins, if the address is theirs. The link that was mailed proves the address; an account whose address was never proven takes the password that is given with it, and every way in from before ends.",
+      "Makes the invited user a member and signs them in. With `password`, creates a user, or adds the existing user of that address if the password is theirs. Without it, adds the signed-in user if the invited address is theirs. An emailed link verifies the address. An account whose address was never verified then gets the password in the request, and its existing sessions and tokens end.",
     body: Acceptance,
     response: User,
     status: 201,
     errors: [401, 403, 409, 410, 429],
-    replies: { 200: { description: "Somebody who was a user already has joined.", body: User } },
+    replies: { 200: { description: "An existing user joined.", body: User } },
     example: exampleUser,
     handle: async ({ app, body, visit }) => {
       const signedInId = body.password === undefined ? await personOf(app, visit) : null;
@@ -102,7 +103,7 @@ export const invitationOperations = [
     audience: "any",
     personal: true,
     tag,
-    summary: "Lists the open invitations of the person's own address",
+    summary: "List your invitations",
     description: unproven,
     response: object({ items: Type.Array(OwnInvitation) }),
     example: { items: [exampleOwnInvitation] },
@@ -114,7 +115,7 @@ export const invitationOperations = [
     audience: "any",
     personal: true,
     tag,
-    summary: "Accepts an invitation of the person's own address",
+    summary: "Accept one of your invitations",
     description: unproven,
     params: object({ invitation_id: uuid() }),
     response: Membership,
@@ -132,7 +133,7 @@ export const invitationOperations = [
     audience: "any",
     personal: true,
     tag,
-    summary: "Declines an invitation of the person's own address; its links stop working",
+    summary: "Decline one of your invitations",
     description: unproven,
     params: object({ invitation_id: uuid() }),
     status: 204,

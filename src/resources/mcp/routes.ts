@@ -16,9 +16,9 @@ export const mcpOperations = [
     audience: "viewer",
     ownPagesOnly: true, // asked for by the protocol: `Origin` is looked at before anything else
     tag: "MCP",
-    summary: "Serves the organization's tools by the Model Context Protocol",
+    summary: "MCP endpoint",
     description:
-      "For agents outside of Weir: actions, automations, SQL, datasets and approvals as tools, by an access token or an API key, as its role allows. Speaks 2026-07-28 and the revisions before it, without sessions.",
+      "Serves actions, automations, SQL, datasets and approvals as MCP tools to external agents, with the role of the access token or API key. Supports revision 2026-07-28 and earlier, without sessions.",
     consumes: "application/json",
     bodyExample: { jsonrpc: "2.0", id: 1, method: "tools/list" },
     response: anything(),
@@ -26,7 +26,7 @@ export const mcpOperations = [
     replies: Object.fromEntries(
       [202, 400, 404, 406, 415].map((status) => [
         status,
-        { description: "What the protocol answers.", body: anything(), example: REFUSAL },
+        { description: "The MCP response.", body: anything(), example: REFUSAL },
       ]),
     ),
     async handle({ app, ctx, visit, identity }) {

@@ -30,12 +30,12 @@ export function openApiDocument(operations: readonly Described[], codes: ErrorCo
     info: {
       title: "Weir",
       version,
-      summary: "Automation and data integration in one file",
+      summary: "Self-hosted automation and data integration",
       description: ABOUT,
       license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
     },
-    servers: [{ url: base || "/", description: "This Weir" }],
-    tags: tags.map((name) => ({ name, description: TAGS[name] ?? `All about ${name.toLowerCase()}.` })),
+    servers: [{ url: base || "/", description: "This server" }],
+    tags: tags.map((name) => ({ name, description: TAGS[name] ?? `Operations on ${name.toLowerCase()}.` })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {
       schemas: { ...schemas.all(), ...bodies },
@@ -57,39 +57,39 @@ const TAGS: Readonly<Record<string, string>> = {
   "API catalog":
     "HTTP APIs with their endpoints and MCP servers with their tools, for actions and agents to call.",
   "Access tokens": "Personal tokens for scripts and the command line.",
-  "Action runs": "What became of each execution of an action.",
-  Actions: "Units of work of one kind each, which can be run.",
-  "API keys": "Keys for other programs, with a role of their own.",
-  Artifacts: "What runs leave behind: JSON, text and files.",
-  Automations: "Actions that run when something happens, one after the other or side by side.",
-  Agents: "Agents that answer and call tools: Markdown with YAML front matter, and the system prompt.",
-  Chat: "A person's conversations with agents; each turn is a stream of the AI SDK, and can be taken up again.",
-  Bundles: "Packages of components that are installed together, or not at all.",
-  Connections: "Links to other systems, with credentials that can be written and never read.",
-  Approvals: "What waits for a yes or a no of people, with its automation.",
-  Datasets: "Tables of the lake, which extracts and transforms fill.",
-  "Device sign-in": "Letting in a client that has no browser, such as the command line (RFC 8628).",
+  "Action runs": "Executions of actions: status, logs and results.",
+  Actions: "Reusable units of work of one kind each.",
+  "API keys": "Keys of the organization for other programs, each with its own role.",
+  Artifacts: "Reports, files and large results produced by runs.",
+  Automations: "Steps that run on a trigger, in sequence or in parallel.",
+  Agents: "Agents that answer questions and call tools, defined in Markdown with YAML front matter.",
+  Chat: "A user's conversations with agents. Each turn is an AI SDK stream that can be resumed.",
+  Bundles: "Packages of components that are installed together.",
+  Connections: "External systems, with write-only credentials.",
+  Approvals: "Requests that wait for a person to approve or reject them.",
+  Datasets: "Tables of the lake, loaded by extracts, transforms and uploads.",
+  "Device sign-in": "Sign-in of clients without a browser, such as the command line (RFC 8628).",
   Sync: "Datasets copied from one organization to another.",
-  Notices: "Mails and messages about runs that fail and approvals that wait, and who gets them.",
-  MCP: "The organization's tools for agents outside of Weir, by the Model Context Protocol.",
-  Slack: "Commands, buttons and mentions of Slack, done as the person behind them.",
-  "Dead letters": "Deliveries that failed for good, to be looked at and tried again.",
-  Decisions: "What people are asked by runs that wait, and what they said.",
-  Docs: "This document and the page that shows it.",
-  Events: "The audit trail: append-only, and chained by hashes.",
-  Forms: "Pages that people fill in to start an automation.",
-  Health: "Whether Weir works, and how much.",
-  Invitations: "Links that let people into the organization.",
-  Meta: "What this version has and can do.",
-  Organizations: "Who works together, and with which role.",
-  Query: "SQL over the lake, at once or saved with parameters.",
-  Templates: "Patterns of connections, actions and bundles, in versions: draft, published, deprecated.",
-  Sessions: "Where somebody is signed in.",
-  "Sign-in": "Setting up, signing in and out.",
-  Installation: "What operators do, above all organizations.",
-  Users: "The person who is asking.",
-  "Webhooks in": "Signed requests that set automations off, and what became of them.",
-  "Webhooks out": "Where events are sent to, signed, and what became of each.",
+  Notices: "Emails and messages about failed runs and pending approvals, and their recipients.",
+  MCP: "The organization's tools for external agents, over the Model Context Protocol.",
+  Slack: "Slack commands, buttons and mentions, executed as the linked user.",
+  "Dead letters": "Deliveries that failed on every attempt, to inspect and replay.",
+  Decisions: "Decisions that runs wait for, and their outcomes.",
+  Docs: "This document and the API reference page.",
+  Events: "The audit log: append-only, with a hash chain.",
+  Forms: "Web forms that start an automation.",
+  Health: "Health checks and metrics.",
+  Invitations: "Links to join the organization.",
+  Meta: "Version, limits and available kinds and providers.",
+  Organizations: "Tenants, their members and roles.",
+  Query: "SQL on the lake, run directly or saved with parameters.",
+  Templates: "Versioned definitions of connections, actions and bundles: draft, published or deprecated.",
+  Sessions: "A user's signed-in browsers and clients.",
+  "Sign-in": "Setup, signing in and signing out.",
+  Installation: "Operators' view of all organizations and users.",
+  Users: "The current user.",
+  "Webhooks in": "Signed requests that start automations, and their deliveries.",
+  "Webhooks out": "Subscriptions to events, and their signed deliveries.",
 };
 
 function describe(operation: Described, refer: Refer): JsonObject {
@@ -166,20 +166,20 @@ function parameter({ name, schema, required }: Field, where: "path" | "query"): 
 /** `action_id` and `actorType` in words. */
 function meaningOf(name: string): string {
   const words = name.replace(/_/g, " ").replace(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`);
-  return words.endsWith(" id") ? `Id of the ${words.slice(0, -3)}.` : `The ${words}.`;
+  return words.endsWith(" id") ? `ID of the ${words.slice(0, -3)}.` : `The ${words}.`;
 }
 
 /** What parameters of these names mean wherever they stand. */
 const MEANINGS: Readonly<Record<string, string>> = {
-  limit: "How many items one page has at most.",
-  offset: "How many items to leave out at the beginning.",
-  cursor: "`nextCursor` of the page before; good for 24 hours, and for the same filters.",
-  q: "A text to look for, in any case.",
-  order: "Upwards or downwards.",
-  sort_by: "What the items are sorted by.",
-  layer: "The layer of the lake.",
-  org_id: "Id or slug of the organization.",
-  path: "The path, as the place that it leads to has it.",
+  limit: "Maximum number of items per page.",
+  offset: "Number of items to skip.",
+  cursor: "`nextCursor` of the previous page. Valid for 24 hours and for the same filters.",
+  q: "Case-insensitive search text.",
+  order: "Sort order: asc or desc.",
+  sort_by: "Field to sort by.",
+  layer: "Layer of the lake.",
+  org_id: "ID or slug of the organization.",
+  path: "Path in the external system.",
 };
 
 const PARAMETERS: JsonObject = {
@@ -187,7 +187,8 @@ const PARAMETERS: JsonObject = {
     name: "X-Organization-Id",
     in: "header",
     required: false,
-    description: "Id or slug of the organization to act in; absent: the token's own, else your default one.",
+    description:
+      "ID or slug of the organization to act in. Default: the token's organization, or your default one.",
     schema: { type: "string" },
   },
   IdempotencyKey: {
@@ -195,21 +196,22 @@ const PARAMETERS: JsonObject = {
     in: "header",
     required: false,
     description:
-      "For 24 hours the same key gives the first reply again, with `Idempotency-Replayed: true`; with another body it is 409.",
+      "For 24 hours, the same key returns the first response again, with `Idempotency-Replayed: true`. With a different body, it returns 409.",
     schema: { type: "string", minLength: 1, maxLength: 255 },
   },
   IfMatch: {
     name: "If-Match",
     in: "header",
     required: false,
-    description: "The `ETag` of the thing as it was read: where it has changed since, nothing is done (412).",
+    description:
+      "The `ETag` of the resource when you read it. If it has changed since, nothing is changed (412).",
     schema: { type: "string" },
   },
   LastEventId: {
     name: "Last-Event-ID",
     in: "header",
     required: false,
-    description: "Id of the last event that the client has; the stream goes on after it.",
+    description: "ID of the last event received. The stream continues after it.",
     schema: { type: "string" },
   },
 };
@@ -218,11 +220,10 @@ const CREDENTIALS: JsonObject = {
   bearer: {
     type: "http",
     scheme: "bearer",
-    description:
-      "A personal access token (`svc_pat_…`) or the token of a command line's session (`svc_at_…`).",
+    description: "An access token (`svc_pat_…`), or the session token of a command line (`svc_at_…`).",
   },
   apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "An API key (`svc_key_…`)." },
-  cookie: { type: "apiKey", in: "cookie", name: "svc_token", description: "The session of a browser." },
+  cookie: { type: "apiKey", in: "cookie", name: "svc_token", description: "A browser session." },
 };
 
 function requestOf(
@@ -233,18 +234,14 @@ function requestOf(
   if (body === undefined) {
     if (consumes === undefined) return {};
     const content = { [consumes]: { schema: {}, ...(given === undefined ? {} : { example: given }) } };
-    return { requestBody: { required: true, description: "The body as it is.", content } };
+    return { requestBody: { required: true, description: "The raw body.", content } };
   }
   const example = given ?? requestExampleOf(body);
   const content = { schema: toSchema(body, "in", refer), ...(example === undefined ? {} : { example }) };
   return {
     requestBody: {
       required: !bodyOptional,
-      description: bodyOptional
-        ? "May be left out altogether."
-        : oauth
-          ? "A form, or a JSON object."
-          : "A JSON object.",
+      description: bodyOptional ? "Optional." : oauth ? "A form, or a JSON object." : "A JSON object.",
       content: {
         ...(oauth ? { "application/x-www-form-urlencoded": content } : {}),
         "application/json": content,
@@ -257,8 +254,7 @@ function successOf(
   { status = 200, response, produces, alsoProduces = [], example }: Described,
   refer: Refer,
 ): JsonObject {
-  const description =
-    status === 204 ? "Done; there is no body." : status === 201 ? "It was made." : "What was asked for.";
+  const description = status === 204 ? "Success. No body." : status === 201 ? "Created." : "Success.";
   if (produces !== undefined) {
     return { [status]: { description, content: { [produces]: { schema: { type: "string" } } } } };
   }

@@ -24,7 +24,7 @@ const html = `<!doctype html>
 `;
 
 export const docsPageOperations = [
-  fileOperation("/docs", "Shows the document for people; needs no internet", html, "text/html"),
-  fileOperation("/docs/docs.js", "The script of the page", script, "text/javascript"),
-  fileOperation("/docs/docs.css", "The style of the page", style, "text/css"),
+  fileOperation("/docs", "Get the API reference page", html, "text/html"),
+  fileOperation("/docs/docs.js", "Get the API reference script", script, "text/javascript"),
+  fileOperation("/docs/docs.css", "Get the API reference stylesheet", style, "text/css"),
 ];

@@ -17,7 +17,7 @@ export function openApiOperations(all: () => readonly Operation[]): Operation[] 
       path: "/openapi.json",
       audience: "public",
       tag,
-      summary: "Describes every operation, as an OpenAPI 3.1 document",
+      summary: "Get the OpenAPI document",
       response: Document,
       example: { openapi: "3.1.0" },
       async handle({ visit: { base } }) {

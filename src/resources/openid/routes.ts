@@ -8,8 +8,7 @@ import { finishSignIn, reportFailure } from "./service.ts";
 import { CallbackQuery, StartQuery } from "./wire.ts";
 
 const tag = "Sign-in";
-const failure =
-  "What goes wrong is told as a page, with the same status, to whoever prefers `text/html`: browsers are sent here.";
+const failure = "Errors are a page with the same status for clients that prefer `text/html`.";
 
 const PAGE = { title: "Signing in did not work", back: ["/login", "Back to signing in"] } as const;
 
@@ -20,12 +19,12 @@ export const openIdOperations = [
     audience: "public",
     limited: "address",
     tag,
-    summary: "Sends the browser to the identity provider to sign in",
-    description: `The sign-in is bound to this browser by a cookie, and good for ten minutes. ${failure}`,
+    summary: "Start single sign-on",
+    description: `Redirects the browser to the identity provider. A cookie binds the sign-in to this browser for 10 minutes. ${failure}`,
     query: StartQuery,
     status: 302,
     errors: [404, 429, 502, 504],
-    replies: { 302: { description: "To the provider, as `Location` says." } },
+    replies: { 302: { description: "Redirects to the identity provider." } },
     handle: ({ app, query, visit }) =>
       orPage(visit, PAGE, async () => {
         const begun = beginSignIn(app, {
@@ -46,12 +45,12 @@ export const openIdOperations = [
     path: "/api/v1/auth/oidc/callback",
     audience: "public",
     tag,
-    summary: "Signs in whom the identity provider sends back, and leads to where they came from",
-    description: `A person is known by issuer and subject, the first time by a verified e-mail address: that of a user, or one that is invited. An account whose address was never proven loses, at that first time, the password, the access tokens and all other sessions: they may belong to the person who sent the invitation. Open invitations are accepted by the person, on a page that the browser is led to first. ${failure}`,
+    summary: "OpenID Connect callback",
+    description: `Signs in the user and redirects the browser to where they came from. Users are identified by issuer and subject, and the first time by a verified email address: that of a user, or an invited one. If the account's address was never verified, that first sign-in removes its password, access tokens and other sessions, because they may belong to whoever sent the invitation. Pending invitations are shown first, for the user to accept. ${failure}`,
     query: CallbackQuery,
     status: 302,
     errors: [401, 403, 404, 410, 502, 504],
-    replies: { 302: { description: "Signed in, and on to `return_to`; the session is in the cookie." } },
+    replies: { 302: { description: "Signed in. Redirects to `return_to`; the cookie holds the session." } },
     handle: ({ app, visit }) =>
       orPage(visit, PAGE, async () => {
         const answer = visit.url.searchParams;

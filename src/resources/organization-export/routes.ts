@@ -11,7 +11,7 @@ export const organizationExportOperations = [
     tag: "Organizations",
     summary: "Export the organization",
     description:
-      "A tar archive of JSON Lines by noun, the lake's Parquet files, artifacts and files, without credentials and without others' chats. Its last file, `manifest.json`, lists all files with their SHA-256 and says what is left out: an archive without it is cut off.",
+      "A tar archive with resources as JSON Lines, the lake's Parquet files, artifacts and files. Credentials and other users' chats are not included. Its last file, `manifest.json`, lists all files with their SHA-256 and what is left out. An archive without it is incomplete.",
     produces: "application/x-tar",
     errors: [429],
     async handle({ ctx, visit }) {

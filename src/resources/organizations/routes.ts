@@ -39,7 +39,7 @@ export const organizationOperations = [
     audience: "any",
     personal: true,
     tag,
-    summary: "Lists the organizations that the person belongs to",
+    summary: "List your organizations",
     response: object({ items: Type.Array(Organization) }),
     example: { items: [exampleOrganization] },
     handle: async ({ ctx }) => ({
@@ -53,9 +53,9 @@ export const organizationOperations = [
     personal: true,
     idempotent: true,
     tag,
-    summary: "Makes an organization; the person becomes its owner",
+    summary: "Create an organization",
     description:
-      "For operators; with `WEIR_ORGANIZATIONS=anyone` for everybody who is signed in. The person becomes its owner.",
+      "For operators. With `WEIR_ORGANIZATIONS=anyone`, for every signed-in user. The caller becomes its owner.",
     body: NewOrganization,
     response: Organization,
     status: 201,
@@ -65,7 +65,7 @@ export const organizationOperations = [
       if (ctx.config.organizations === "operator" && !(await isOperator(ctx.db, ctx.actor.id))) {
         throw new AppError(
           "forbidden",
-          "Only an operator of this installation creates organizations. WEIR_ORGANIZATIONS=anyone lets everybody do it.",
+          "Only operators of this installation can create organizations. To let every user create them, set WEIR_ORGANIZATIONS=anyone.",
         );
       }
       return toOrganization(await createOrganization(ctx, body));
@@ -76,7 +76,7 @@ export const organizationOperations = [
     path: "/api/v1/organizations/current",
     audience: "viewer",
     tag,
-    summary: "Shows the organization of the request",
+    summary: "Get the current organization",
     response: Organization,
     example: exampleOrganization,
     handle: async ({ ctx }) => toOrganization(await findCurrentOrganization(ctx)),
@@ -86,7 +86,8 @@ export const organizationOperations = [
     path: "/api/v1/organizations/current",
     audience: "admin",
     tag,
-    summary: "Changes name, slug, plan, webhook rate and the rule of four eyes of the organization",
+    summary: "Update the current organization",
+    description: "Name, slug, plan, webhook rate limit and four-eyes rule.",
     body: OrganizationChange,
     response: Organization,
     errors: [409],
@@ -100,7 +101,7 @@ export const organizationOperations = [
     tag,
     summary: "Remove the organization",
     description:
-      "Ends at once for everybody: members, tokens and keys, webhooks, schedules, subscriptions and runs under way. An operator can restore it within 7 days; then it is erased with all its data. `confirm` is its name.",
+      "Immediately ends the access of all members, tokens and keys, its webhooks, schedules and subscriptions, and its running runs. An operator can restore it within 7 days; then all of its data is erased. `confirm` is its name.",
     body: OrganizationRemoval,
     bodyExample: { confirm: "Acme (old)" },
     status: 204,
@@ -111,7 +112,7 @@ export const organizationOperations = [
     path: "/api/v1/organizations/members",
     audience: "viewer",
     tag,
-    summary: "Lists the people of the organization",
+    summary: "List members",
     response: object({ items: Type.Array(OrganizationMember) }),
     example: {
       items: [{ id: exampleTeamMember.userId, email, firstName, lastName, profilePictureUrl: null }],
@@ -123,7 +124,7 @@ export const organizationOperations = [
     path: "/api/v1/organizations/team",
     audience: "viewer",
     tag,
-    summary: "Lists the people of the organization with their roles",
+    summary: "List members with roles",
     response: Team,
     example: { currentRoleSlug: "owner", members: [exampleTeamMember] },
     handle: async ({ ctx }) => ({
@@ -136,7 +137,8 @@ export const organizationOperations = [
     path: "/api/v1/organizations/team/members/{membership_id}/role",
     audience: "admin",
     tag,
-    summary: "Gives a member another role, at most one's own; the last owner stays one",
+    summary: "Change a member's role",
+    description: "The role can't exceed yours. The last owner can't be changed.",
     params,
     body: RoleChange,
     response: MemberRole,
@@ -150,7 +152,7 @@ export const organizationOperations = [
     path: "/api/v1/organizations/team/members/{membership_id}",
     audience: "admin",
     tag,
-    summary: "Ends a membership",
+    summary: "Remove a member",
     params,
     status: 204,
     errors: [404, 409],

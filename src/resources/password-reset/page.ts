@@ -34,18 +34,8 @@ const reset = page(
 
 /** The pages of a forgotten password. */
 export const passwordResetPageOperations = [
-  fileOperation("/forgot", "The page that asks for a link to set a new password", forgot, "text/html"),
-  fileOperation("/reset", "The page that the mailed link for a new password opens", reset, "text/html"),
-  fileOperation(
-    "/sign-in/forgot.js",
-    "The script of the page for a forgotten password",
-    forgotScript,
-    "text/javascript",
-  ),
-  fileOperation(
-    "/sign-in/reset.js",
-    "The script of the page for a new password",
-    resetScript,
-    "text/javascript",
-  ),
+  fileOperation("/forgot", "Get the forgotten password page", forgot, "text/html"),
+  fileOperation("/reset", "Get the password reset page", reset, "text/html"),
+  fileOperation("/sign-in/forgot.js", "Get the forgotten password script", forgotScript, "text/javascript"),
+  fileOperation("/sign-in/reset.js", "Get the password reset script", resetScript, "text/javascript"),
 ];

@@ -12,9 +12,9 @@ export const passwordResetOperations = [
     audience: "public",
     limited: "address",
     tag,
-    summary: "Mails a link that sets a new password, where there is an account with the address",
+    summary: "Request a password reset",
     description:
-      "The reply is the same, and as fast, whether or not there is one. The link is good for an hour.",
+      "Emails a link to set a new password if an account has this address. The response and its timing are the same if none does. The link is valid for 1 hour.",
     body: ForgottenPassword,
     status: 202,
     bodyExample: { email: "ada@example.com" },
@@ -31,8 +31,8 @@ export const passwordResetOperations = [
     audience: "public",
     limited: "address",
     tag,
-    summary:
-      "Sets a new password by the mailed link, and ends every session, token and device code from before",
+    summary: "Reset a password",
+    description: "Requires the emailed link. Ends all existing sessions, tokens and device codes.",
     body: PasswordReset,
     status: 204,
     errors: [410],

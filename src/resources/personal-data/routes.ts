@@ -13,7 +13,7 @@ export const personalDataOperations = [
     tag: "Users",
     summary: "Export your data",
     description:
-      "Everything that is kept about the signed-in person: profile, memberships, sessions, tokens without their secrets, chats and decisions.",
+      "Everything stored about the signed-in user: profile, memberships, sessions, tokens without their secrets, chats and decisions.",
     response: PersonalData,
     example: { ...exampleAccountData, chats: [], decisions: [] },
     handle: ({ ctx }) => exportMe(ctx),
@@ -26,7 +26,7 @@ export const personalDataOperations = [
     tag: "Installation",
     summary: "Export a user's account data",
     description:
-      "Profile, memberships, sessions and tokens without their secrets. Operators see no organization's data, so chats and decisions are not in it.",
+      "Profile, memberships, sessions and tokens without their secrets. Operators can't see an organization's data, so chats and decisions are not included.",
     params: object({ user_id: uuid() }),
     response: AccountData,
     errors: [404],
@@ -40,9 +40,9 @@ export const personalDataOperations = [
     personal: true,
     freshSignIn: true,
     tag: "Users",
-    summary: "Erase yourself",
+    summary: "Erase your account",
     description:
-      "Ends every way in, and erases profile, memberships, sessions, tokens and chats for good. What you made in organizations stays with your id, and so do your entries in their audit logs, without name, address and IP. `confirm` is your email address. Backups hold you until they are rotated out.",
+      "Ends all access, and permanently erases profile, memberships, sessions, tokens and chats. What you created in organizations is kept with your ID, as are your entries in their audit logs, without name, email address and IP address. `confirm` is your email address. Backups contain your data until they are rotated out.",
     body: PersonErasure,
     bodyExample: { confirm: "grace@example.com" },
     status: 204,
@@ -61,7 +61,7 @@ export const personalDataOperations = [
     tag: "Installation",
     summary: "Erase a user",
     description:
-      "Ends every way in, and erases profile, memberships, sessions, tokens and chats for good. What the person made in organizations stays with the id. `confirm` is the person's email address.",
+      "Ends all access, and permanently erases profile, memberships, sessions, tokens and chats. What the user created in organizations is kept with the ID. `confirm` is the user's email address.",
     params: object({ user_id: uuid() }),
     body: PersonErasure,
     bodyExample: { confirm: "grace@example.com" },

@@ -11,9 +11,9 @@ export const queryOperations = [
     path: "/api/v1/query",
     audience: "viewer",
     tag: "Query",
-    summary: "Runs SQL over the organization's tables",
+    summary: "Run SQL on the lake",
     description:
-      "Tables are named `layer.dataset__table`, or `layer.dataset` where a table has its dataset's own name. The SQL is DuckDB's; a mistake in it comes back as 422 with DuckDB's message. When the client goes away the SQL is ended. A JSON reply has at most `limit` rows, and `truncated` says whether there are more. As CSV, JSON Lines, Parquet or a workbook (xlsx) all rows come as a file, at most 1 GiB; a line of JSON has the same values as a row of the JSON reply. A sheet holds 1,048,576 rows with its header, and numbers with more digits than a workbook keeps stand in it as text.",
+      "Tables are named `layer.dataset__table`, or `layer.dataset` if a table has the name of its dataset. The SQL dialect is DuckDB's; errors in it return 422 with DuckDB's message. If the client disconnects, the query is cancelled. A JSON response has at most `limit` rows, and `truncated` says whether there are more. As CSV, JSON Lines, Parquet or a workbook (xlsx), all rows are returned as a file of at most 1 GiB; a line of JSON has the same values as a row of the JSON response. A sheet has at most 1,048,576 rows including its header, and numbers with more digits than a workbook can hold are text.",
     query: QueryFormat,
     body: QueryRequest,
     response: QueryResult,

@@ -98,17 +98,12 @@ const device = page(
 
 /** The pages that sign people in; what they load lies under /sign-in. */
 export const signInPageOperations = [
-  fileOperation("/setup", "The page that the set-up link opens", setup, "text/html"),
-  fileOperation("/login", "The page that signs a person in or out", login, "text/html"),
-  fileOperation("/device", "The page that lets a client without a browser in", device, "text/html"),
-  fileOperation("/sign-in/page.css", "The style of the pages of sign-in", style, "text/css"),
-  fileOperation(
-    "/sign-in/shared.js",
-    "What the scripts of these pages share",
-    sharedScript,
-    "text/javascript",
-  ),
-  fileOperation("/sign-in/setup.js", "The script of the set-up page", setupScript, "text/javascript"),
-  fileOperation("/sign-in/login.js", "The script of the sign-in page", loginScript, "text/javascript"),
-  fileOperation("/sign-in/device.js", "The script of the device page", deviceScript, "text/javascript"),
+  fileOperation("/setup", "Get the setup page", setup, "text/html"),
+  fileOperation("/login", "Get the sign-in page", login, "text/html"),
+  fileOperation("/device", "Get the device authorization page", device, "text/html"),
+  fileOperation("/sign-in/page.css", "Get the sign-in stylesheet", style, "text/css"),
+  fileOperation("/sign-in/shared.js", "Get the shared sign-in script", sharedScript, "text/javascript"),
+  fileOperation("/sign-in/setup.js", "Get the setup script", setupScript, "text/javascript"),
+  fileOperation("/sign-in/login.js", "Get the sign-in script", loginScript, "text/javascript"),
+  fileOperation("/sign-in/device.js", "Get the device authorization script", deviceScript, "text/javascript"),
 ];

@@ -10,9 +10,9 @@ export const syncOperations = [
     path: "/api/v1/sync/run",
     audience: "admin",
     tag: "Sync",
-    summary: "Copies tables of the lake from one organization to another",
+    summary: "Sync datasets between organizations",
     description:
-      "The source is tenantId or orgSlug, else the organization of the request; the destination is destTenantId, else that organization. The caller is an admin of both. What is there already with the same size and hash is not copied again, and what was copied before and is no longer at the source is taken out; rows of the destination's own stay. Each dataset becomes visible whole. A plan over its limits copies nothing. Dates go by the day (UTC) of the load, both ends included. A request with an Idempotency-Key is answered again as the first was, for 24 hours.",
+      "The source is tenantId or orgSlug, or by default the organization of the request. The destination is destTenantId, or by default that organization. The caller must be an admin of both. Files with the same size and hash aren't copied again. Files that were copied before and no longer exist at the source are removed; the destination's own rows are kept. Each dataset becomes visible as a whole. If the limits would be exceeded, nothing is copied. Dates refer to the UTC day of the load, inclusive. A request with an Idempotency-Key returns the first response again for 24 hours.",
     body: SyncRequest,
     bodyExample: { layer: "raw", destTenantId: "01900000-0000-7000-8000-000000000002" },
     response: SyncResult,

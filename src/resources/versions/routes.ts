@@ -32,8 +32,9 @@ async function pageOf(ctx: Context, of: Versioned, query: { limit: number; offse
 const wholeOf = async (ctx: Context, of: Versioned, version: string) =>
   toWholeVersion(await findVersion(ctx, of, Number(version)));
 
-const LISTS = "Each change is a version: its number, who made it, when, and what changed.";
-const RESTORES = "Makes a new version with the fields of an earlier one.";
+const LISTS =
+  "Newest first. Every change creates a version, with its number, author, time and changed fields.";
+const RESTORES = "Creates a new version with the fields of an earlier one.";
 
 export const versionOperations = [
   operation({
@@ -41,7 +42,7 @@ export const versionOperations = [
     path: "/api/v1/automations/{automation_id}/versions",
     audience: "viewer",
     tag: "Automations",
-    summary: "Lists an automation's versions, newest first",
+    summary: "List an automation's versions",
     description: LISTS,
     params: object({ automation_id: uuid() }),
     query: VersionQuery,
@@ -56,7 +57,7 @@ export const versionOperations = [
     path: "/api/v1/automations/{automation_id}/versions/{version}",
     audience: "viewer",
     tag: "Automations",
-    summary: "Shows one version of an automation",
+    summary: "Get a version of an automation",
     params: object({ automation_id: uuid(), version: VersionNumber }),
     response: WholeVersion,
     async handle({ ctx, params: { automation_id: id, version } }) {
@@ -69,7 +70,7 @@ export const versionOperations = [
     path: "/api/v1/automations/{automation_id}/versions/{version}/restore",
     audience: "member",
     tag: "Automations",
-    summary: "Restores a version of an automation",
+    summary: "Restore a version of an automation",
     description: RESTORES,
     params: object({ automation_id: uuid(), version: VersionNumber }),
     response: Automation,
@@ -82,7 +83,7 @@ export const versionOperations = [
     path: "/api/v1/actions/{action_id}/versions",
     audience: "viewer",
     tag: "Actions",
-    summary: "Lists an action's versions, newest first",
+    summary: "List an action's versions",
     description: LISTS,
     params: object({ action_id: uuid() }),
     query: VersionQuery,
@@ -97,7 +98,7 @@ export const versionOperations = [
     path: "/api/v1/actions/{action_id}/versions/{version}",
     audience: "viewer",
     tag: "Actions",
-    summary: "Shows one version of an action",
+    summary: "Get a version of an action",
     params: object({ action_id: uuid(), version: VersionNumber }),
     response: WholeVersion,
     async handle({ ctx, params: { action_id: id, version } }) {
@@ -110,7 +111,7 @@ export const versionOperations = [
     path: "/api/v1/actions/{action_id}/versions/{version}/restore",
     audience: "member",
     tag: "Actions",
-    summary: "Restores a version of an action",
+    summary: "Restore a version of an action",
     description: RESTORES,
     params: object({ action_id: uuid(), version: VersionNumber }),
     response: Action,
@@ -123,7 +124,7 @@ export const versionOperations = [
     path: "/api/v1/agents/specs/{spec_id}/versions",
     audience: "viewer",
     tag: "Agents",
-    summary: "Lists an agent's versions, newest first",
+    summary: "List an agent's versions",
     description: LISTS,
     params: object({ spec_id: uuid() }),
     query: VersionQuery,
@@ -138,7 +139,7 @@ export const versionOperations = [
     path: "/api/v1/agents/specs/{spec_id}/versions/{version}",
     audience: "viewer",
     tag: "Agents",
-    summary: "Shows one version of an agent",
+    summary: "Get a version of an agent",
     params: object({ spec_id: uuid(), version: VersionNumber }),
     response: WholeVersion,
     async handle({ ctx, params: { spec_id: id, version } }) {
@@ -151,7 +152,7 @@ export const versionOperations = [
     path: "/api/v1/agents/specs/{spec_id}/versions/{version}/restore",
     audience: "member",
     tag: "Agents",
-    summary: "Restores a version of an agent",
+    summary: "Restore a version of an agent",
     description: RESTORES,
     params: object({ spec_id: uuid(), version: VersionNumber }),
     response: AgentSpec,
