@@ -251,7 +251,7 @@ export class DescribedService {
     const body = (Array.isArray(value) ? {} : value) as Record<string, unknown>;
     if (totalPath) put(body, namesOf(totalPath), rows.length);
     if ("hasNextPath" in paginator && paginator.hasNextPath)
-      put(body, namesOf(paginator.hasNextPath), hasMore);
+      put(body, namesOf(paginator.hasNextPath), paginator.hasNextPath.startsWith("!") ? !hasMore : hasMore);
     const link = new URL(`${this.config.baseUrl}${request.path}`);
     for (const [name, text] of request.query) link.searchParams.append(name, text);
     link.searchParams.set("_at", String(next));

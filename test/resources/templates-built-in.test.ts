@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { searchJson } from "../../src/base/jmespath.ts";
 import { startApp } from "../support/app.ts";
 import { draft, ok, TEMPLATES } from "../support/bundles.ts";
 
@@ -78,5 +79,33 @@ describe("the templates that ship with Weir", () => {
       const made = await app.owner("POST", TEMPLATES, body);
       expect([slug, made.status, made.body.detail]).toEqual([slug, 201, undefined]);
     }
+  });
+});
+
+describe("the lists of shipped connections", () => {
+  const listOf = async (slug: string, name: string) =>
+    ok(await app.owner("GET", `${TEMPLATES}/slug/${slug}`)).definition.http.resources.find(
+      (resource: { name: string }) => resource.name === name,
+    );
+
+  test("ask for what a system leaves out unless it is asked for", async () => {
+    expect((await listOf("stripe", "subscriptions")).endpoint.params).toEqual({ status: "all" });
+    expect((await listOf("linear", "issues")).endpoint.body.query).toContain("includeArchived: true");
+    expect((await listOf("odoo", "leads")).endpoint.body.context).toEqual({ active_test: false });
+    expect((await listOf("grafana", "folders")).endpoint.params).toEqual({ type: "dash-folder" });
+    expect((await listOf("trello", "cards")).endpoint.paginator).toMatchObject({ pageSize: 1_000 });
+    expect((await listOf("zendesk", "all_tickets")).spec).toBe("/incremental/tickets/cursor.json");
+  });
+
+  test("keep what lies right of the columns that have a name", async () => {
+    const { dataPath } = (await listOf("google-sheets", "rows")).endpoint;
+    const values = [Array.from({ length: 28 }, (_, at) => at), ["only one"], []];
+    const rows = searchJson({ values }, dataPath) as { [column: string]: unknown }[];
+    expect(rows.map(({ a, z, beyond_z }) => [a, z, beyond_z])).toEqual([
+      [0, 25, [26, 27]],
+      ["only one", null, null],
+      [null, null, null],
+    ]);
+    expect(searchJson({}, dataPath)).toEqual([]);
   });
 });

@@ -32,9 +32,12 @@ export const grafana: Service = {
     {
       name: "folders",
       title: "Folders",
-      spec: "/folders",
+      spec: "/search",
       primaryKey: ["uid"],
-      endpoint: { paginator: { type: "page", sizeParam: "limit", pageSize: 1000 } },
+      endpoint: {
+        params: { type: "dash-folder" },
+        paginator: { type: "page", sizeParam: "limit", pageSize: 1000 },
+      },
     },
     {
       name: "alert_rules",

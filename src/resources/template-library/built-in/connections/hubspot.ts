@@ -64,6 +64,7 @@ export const hubspotSignIn: Service = {
       "crm.objects.companies.read",
       "crm.objects.deals.read",
       "crm.objects.owners.read",
+      "crm.objects.quotes.read",
       "tickets",
       "e-commerce",
     ],

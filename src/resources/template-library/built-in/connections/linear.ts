@@ -8,7 +8,7 @@ const list = (name: string, title: string, fields: string): Resource => ({
   endpoint: {
     method: "POST",
     body: {
-      query: `query ($first: Int, $after: String) { ${name}(first: $first, after: $after) { nodes { ${fields} } pageInfo { hasNextPage endCursor } } }`,
+      query: `query ($first: Int, $after: String) { ${name}(first: $first, after: $after, includeArchived: true) { nodes { ${fields} archivedAt } pageInfo { hasNextPage endCursor } } }`,
       variables: {},
     },
     dataPath: `data.${name}.nodes`,

@@ -7,7 +7,12 @@ const list = (name: string, title: string, model: string, fields: string[]): Res
   primaryKey: ["id"],
   endpoint: {
     method: "POST",
-    body: { domain: [], fields: ["id", ...fields, "create_date", "write_date"], order: "id" },
+    body: {
+      context: { active_test: false },
+      domain: [],
+      fields: ["id", ...fields, "create_date", "write_date"],
+      order: "id",
+    },
     paginator: { type: "offset", in: "body", sizeParam: "limit", pageSize: 500 },
   },
 });

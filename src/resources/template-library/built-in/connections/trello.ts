@@ -38,7 +38,16 @@ export const trello: Service = {
       title: "Cards of the board, archived ones too",
       spec: "/boards/{{config.boardId}}/cards/all",
       primaryKey: ["id"],
-      endpoint: { paginator: { type: "none" } },
+      endpoint: {
+        params: { sort: "-id" },
+        paginator: {
+          type: "cursor",
+          cursorPath: "[-1].id",
+          cursorParam: "before",
+          sizeParam: "limit",
+          pageSize: 1000,
+        },
+      },
     },
     {
       name: "lists",

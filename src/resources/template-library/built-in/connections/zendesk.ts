@@ -37,7 +37,20 @@ export const zendesk: Service = {
     },
   },
   resources: [
-    list("tickets", "Tickets"),
+    list("tickets", "Tickets that are not archived"),
+    {
+      name: "all_tickets",
+      title: "Tickets, archived ones too; only admins may read them",
+      spec: "/incremental/tickets/cursor.json",
+      primaryKey: ["id"],
+      incremental: { cursorField: "generated_timestamp", initialValue: 0 },
+      endpoint: {
+        dataPath: "tickets",
+        paginator: { type: "json_link", nextPath: "after_url", hasNextPath: "!end_of_stream" },
+        incremental: { startParam: "start_time", format: "epoch_s" },
+        requestsPerMinute: 10,
+      },
+    },
     list("users", "People"),
     list("organizations", "Organizations"),
     list("groups", "Groups"),
