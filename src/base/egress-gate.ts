@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { type Cidr, contains, embedded, isPublic, parseCidr } from "./cidr.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { isSelf, isWide, type OwnService, openOwnAddresses } from "./egress-own.ts";
+import { isLoopback, isSelf, isWide, type OwnService, openOwnAddresses } from "./egress-own.ts";
 import { openProxyRule } from "./egress-proxy.ts";
 import { AppError } from "./errors.ts";
 
@@ -40,6 +40,8 @@ export interface Gate {
    * Throws `egress_blocked` where one of them is refused, `upstream` where there is none, and the signal's reason.
    */
   admit(host: string, port: number, signal?: AbortSignal): Promise<[string, ...string[]]>;
+  /** Throws `egress_blocked` for what is Weir's own, seen from the machine at the address `via`. */
+  refuseOwn(host: string, port: number, via: string): Promise<void>;
   /** The proxy that a request to `host` goes by; null where it is connected to directly. Throws `egress_blocked`. */
   proxyFor(host: string, port: number): Promise<string | null>;
 }
@@ -91,6 +93,16 @@ export function openGate(options: EgressOptions): Gate {
 
   return {
     proxyFor: async (host, port) => (proxy !== null && (await goesByProxy(host, port)) ? proxy : null),
+
+    async refuseOwn(host, port, via) {
+      if (isPublic(via)) return;
+      const found = isIP(host) ? [host] : await answers(host).catch((): string[] => []); // known there alone
+      const isThere = found.some(isLoopback);
+      const addresses = isThere ? [via] : found;
+      const service = await own.find(isThere ? via : host, port, addresses);
+      const isOurs = addresses.some((address) => isSelf(options.self(), address, port));
+      if (service !== null || isOurs) throw ownBlocked(host, port, addresses[0] ?? host);
+    },
 
     async admit(host, port, signal) {
       const addresses = isIP(host) ? [host] : await raced(answers(host), signal);

@@ -67,6 +67,10 @@ const LOOPBACK = ["127.0.0.0/8", "::1"];
 /** Connecting to them reaches loopback. */
 const UNSPECIFIED = ["0.0.0.0", "::"];
 
+/** Whether whoever connects to it connects to itself. */
+export const isLoopback = (address: string): boolean =>
+  [address, ...embedded(address)].some((one) => isOneOf([...LOOPBACK, ...UNSPECIFIED], one));
+
 function isOneOf(ranges: readonly string[], address: string): boolean {
   return ranges.some((text) => {
     const range = parseCidr(text);

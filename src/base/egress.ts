@@ -53,6 +53,11 @@ export interface Egress {
   fetch(url: string, request?: EgressRequest): Promise<EgressResponse>;
   /** Resolves and checks a host for clients that are not HTTP; they connect to what comes back. */
   pin(host: string, port: number): Promise<PinnedAddress>;
+  /**
+   * Throws `egress_blocked` where the machine at the address `via`, which connects to `host` for us, would get to Weir
+   * itself or to a service of its own. A machine at a public address has other networks around it than we have.
+   */
+  refuseOwn(host: string, port: number, via: string): Promise<void>;
 }
 
 const TIMEOUT_MS = 60_000;
@@ -87,6 +92,7 @@ export function openEgress(options: EgressOptions): Egress {
       const [address] = await gate.admit(readHost(host), port);
       return { address, family: isIP(address) === 6 ? 6 : 4 };
     },
+    refuseOwn: (host, port, via) => gate.refuseOwn(readHost(host), port, via),
   };
 }
 

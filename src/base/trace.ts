@@ -67,6 +67,7 @@ export function tracedEgress(egress: Egress, tracer: Tracer, clock: Clock, paren
   let count = 0;
   return {
     pin: (host, port) => egress.pin(host, port),
+    refuseOwn: (host, port, via) => egress.refuseOwn(host, port, via),
     async fetch(url, request = {}) {
       const spanId = spanIdOf(parent.spanId ?? parent.traceId, ++count, clock.monotonic());
       const startMs = clock.now().getTime();

@@ -62,6 +62,22 @@ describe("a service of Weir's own", () => {
     expect(JSON.stringify(verified)).toContain("a service that Weir itself uses");
   });
 
+  test("is no server behind an SSH server of the same network", async () => {
+    const ssh = { host: "127.0.0.1", port: 22, user: "u", hostKey: `SHA256:${"A".repeat(43)}` };
+    const credentials = { user: "u", password: "p", sshPrivateKey: "-----BEGIN OPENSSH PRIVATE KEY-----" };
+    for (const [host, at] of [
+      ["localhost", port],
+      ["127.0.0.3", port],
+      ["0.0.0.0", port],
+      ["localhost", Number(new URL(weir.origin).port)],
+    ] as const) {
+      const config = { host, port: at, database: "d", ssh };
+      const { id } = await connect(weir.owner, { name: "Around", provider: "postgres", config, credentials });
+      const { body } = await weir.owner("POST", `${CONNECTIONS}/${id}/verify`);
+      expect([host, body.verificationError]).toEqual([host, expect.stringContaining("can't allow it")]);
+    }
+  });
+
   test("leaves the rest of what is allowed as it was", async () => {
     const action = await makeAction(weir.owner, request(neighbour.url));
     expect(await runToEnd(weir.owner, action.id)).toMatchObject({ status: "completed" });

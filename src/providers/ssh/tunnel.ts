@@ -10,7 +10,7 @@ import type { SshKeys, SshServer } from "./shape.ts";
 
 /**
  * A socket whose other end is at `target`, as the SSH server reaches it; the session ends with it. Throws what `openSsh`
- * throws, and `upstream` (retryable) where the server does not get there.
+ * throws, `egress_blocked` for a target of Weir's own, and `upstream` (retryable) where the server does not get there.
  */
 export async function openTunnel(
   link: Pick<Link, "egress" | "signal">,
@@ -18,6 +18,8 @@ export async function openTunnel(
   keys: SshKeys,
   target: { host: string; port: number },
 ): Promise<net.Socket> {
+  const { address } = await link.egress.pin(server.host, server.port);
+  await link.egress.refuseOwn(target.host, target.port, address);
   const client = await openSsh(link, server, keys);
   try {
     const channel = await new Promise<ClientChannel>((resolve, reject) => {

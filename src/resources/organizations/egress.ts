@@ -39,5 +39,6 @@ export function openOrganizationEgress(
   return (organizationId) => ({
     fetch: async (url, request) => (await of(organizationId)).fetch(url, request),
     pin: async (host, port) => (await of(organizationId)).pin(host, port),
+    refuseOwn: async (host, port, via) => (await of(organizationId)).refuseOwn(host, port, via),
   });
 }
