@@ -216,7 +216,14 @@ describe("a sender that signs nothing", () => {
     expect(await faults({ auth: { type: "bearer", token }, requireTimestamp: true })).toEqual([
       "body.config.requireTimestamp value_error",
     ]);
+    for (const name of ["Idempotency-Key", "webhook-id", "Host"])
+      expect(await faults({ auth: { type: "header", name, value: token } })).toEqual([
+        "body.config.auth.name value_error",
+      ]);
     const key = { type: "ed25519", publicKey: "0".repeat(43), signatureHeader: "X-Sig" };
+    expect(await faults({ auth: { ...key, timestampHeader: "x-sig" } })).toEqual([
+      "body.config.auth.timestampHeader value_error",
+    ]);
     expect(
       await faults({ auth: { ...key, publicKey: `-----BEGIN PUBLIC KEY-----${"x".repeat(40)}` } }),
     ).toEqual(["body.config.auth.publicKey value_error"]);

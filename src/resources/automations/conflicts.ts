@@ -36,6 +36,8 @@ export function conflictFaults(
       msg: "Input should be an Ed25519 public key: 32 bytes in hex or base64, or PEM",
       type: "value_error",
     });
+  for (const { field, msg } of headerFaults(auth))
+    faults.push({ loc: [...loc, "auth", field], msg, type: "value_error" });
   if (expect && expect.maxSilenceSeconds === undefined && expect.minRows === undefined)
     fail("expect", "Give maxSilenceSeconds, minRows or both", "missing");
   if (secret !== undefined && !needsSecret(trigger, config))
@@ -45,6 +47,25 @@ export function conflictFaults(
       "extra_forbidden",
     );
   return faults;
+}
+
+/** Headers that say something else of a request: by a proof in them all requests would be one, or nobody's. */
+const TAKEN =
+  /^(?:host|content-type|content-length|transfer-encoding|connection|idempotency-key|webhook-id)$/i;
+
+function headerFaults(auth: AutomationConfig["auth"]): { field: string; msg: string }[] {
+  const headers = { name: undefined, signatureHeader: undefined, timestampHeader: undefined, ...auth };
+  const { name, signatureHeader, timestampHeader } = headers;
+  const faults = Object.entries({ name, signatureHeader, timestampHeader }).flatMap(([field, header]) =>
+    header !== undefined && TAKEN.test(header)
+      ? [{ field, msg: `The header ${header} says something else; name another` }]
+      : [],
+  );
+  const isOne =
+    timestampHeader !== undefined && timestampHeader.toLowerCase() === signatureHeader?.toLowerCase();
+  return isOne
+    ? [...faults, { field: "timestampHeader", msg: "The time stands in another header than the signature" }]
+    : faults;
 }
 
 /** True where requests come in that are signed, or notices go out. */
