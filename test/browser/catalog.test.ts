@@ -220,3 +220,56 @@ deepTest("its settings change, and deleting it says who calls it", async () => {
   await page.getByRole("link", { name: "Tools" }).waitFor();
   expect((await weir.owner("GET", `${CATALOG}/${id}`)).status).toBe(404);
 });
+
+test("lists say how they are read, or what the description does not tell, and become a template that is found", async () => {
+  const { page, go, heading, troubles, weir } = seen;
+  const row = { type: "object", properties: { id: { type: "integer" }, name: { type: "string" } } };
+  const listOf = (operationId: string, schema: object, parameters: object[] = []) => ({
+    get: {
+      ...{ operationId, parameters },
+      responses: { 200: { description: MARKUP, content: { "application/json": { schema } } } },
+    },
+  });
+  const rows = { type: "array", items: row };
+  const inside = (properties: object) => ({ type: "object", properties });
+  const query = (name: string) => ({ name, in: "query", schema: { type: "integer" } });
+  const document = description({
+    "/parcels": listOf("listParcels", inside({ data: rows, total: { type: "integer" } }), [
+      query("offset"),
+      query("limit"),
+    ]),
+    "/depots": listOf("listDepots", rows),
+    "/drivers": listOf("listDrivers", inside({ results: rows }), [query("page")]),
+    "/routes": listOf("listRoutes", inside({ open: rows, closed: rows })),
+  });
+  const content = JSON.stringify({ ...document, info: { title: "Parcels", version: "1" } });
+  const read = { content, contentType: "openapi", baseUrl: "https://parcels.example.com/v1" };
+  const { endpoints, baseUrl } = (await weir.owner("POST", `${CATALOG}/ai-import`, read)).body;
+  const body = { name: "Parcels", description: MARKUP, baseUrl, endpoints };
+  const { id } = (await weir.owner("POST", `${CATALOG}/http`, body)).body;
+
+  await go(`/catalog/${id}`);
+  await page.getByRole("link", { name: "Lists" }).click();
+  await page.getByText("2 of 4 can be read whole").waitFor();
+  await page.getByRole("row", { name: "/parcels data Offset id" }).waitFor();
+  await page.getByRole("row", { name: "/depots The reply itself All at once id" }).waitFor();
+  await page
+    .getByRole("row", { name: "/drivers It does not say whether the first page is 0 or 1." })
+    .waitFor();
+  await page.getByRole("row", { name: /\/routes .*has the rows\. It may be open, closed\.$/ }).waitFor();
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("button", { name: "Draft a connection template" }).click();
+  const draft = page.locator("section", { has: page.getByRole("heading", { name: "The draft" }) });
+  await draft.getByText("listDrivers: It does not say whether the first page is 0 or 1.").waitFor();
+  expect(await troubles()).toEqual([]);
+  await draft.getByRole("link", { name: "Parcels" }).click();
+  await heading("Parcels");
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("button", { name: "Publish" }).click();
+  await page.getByText("Published").first().waitFor();
+  await go("/connections/new");
+  await page.getByLabel("Search services").fill("parcels");
+  await page.getByRole("button", { name: /^Parcels/ }).click();
+  await page.getByRole("button", { name: "Create and verify" }).waitFor();
+  expect(await seen.alsoDarkAndNarrow(`/catalog/${id}?tab=lists`)).toEqual([]);
+}, 60_000);

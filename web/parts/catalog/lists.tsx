@@ -13,11 +13,28 @@ type Listing = NonNullable<CatalogEndpoint["listing"]>;
 /** So many are drawn at once. */
 const AT_ONCE = 100;
 
+/** So many of what a gap may be filled with are named. */
+const CANDIDATES = 10;
+
 /** What keeps a list from being read whole; empty where nothing does. */
-const missingOf = ({ unresolved }: Listing): string[] =>
-  unresolved
-    .filter(({ field }) => field === "endpoint.dataPath" || field === "endpoint.paginator")
-    .map(({ message }) => message);
+const missingOf = ({ unresolved }: Listing) =>
+  unresolved.filter(({ field }) => field === "endpoint.dataPath" || field === "endpoint.paginator");
+
+/** What a description leaves open, with the names that it may be. */
+function Gap({ message, candidates }: Pick<Draft["unresolved"][number], "message" | "candidates">) {
+  const names = candidates.filter((each) => typeof each === "string").slice(0, CANDIDATES);
+  return (
+    <>
+      {message}
+      {names.length > 0 && (
+        <>
+          {" "}
+          It may be <code>{names.join(", ")}</code>.
+        </>
+      )}
+    </>
+  );
+}
 
 const PAGES: Record<string, string> = {
   none: "All at once",
@@ -109,7 +126,11 @@ function Line({ path, listing }: { path: string; listing: Listing }) {
       </th>
       {missing.length > 0 ? (
         <td colSpan={3} className="py-1.5 text-warn">
-          {missing.join(" ")}
+          {missing.map((gap) => (
+            <p key={gap.field}>
+              <Gap {...gap} />
+            </p>
+          ))}
         </td>
       ) : (
         <>
@@ -130,7 +151,7 @@ function Made({ draft: { template, unresolved } }: { draft: Draft }) {
   return (
     <Section title="The draft">
       <p className="text-sm">
-        <Link href={`/templates/${template.id}`} className="text-accent hover:underline">
+        <Link href={`/templates/${template.id}`} className="text-accent underline">
           {template.displayName}
         </Link>{" "}
         is a draft. Publish it, then make a connection of it.
@@ -139,14 +160,14 @@ function Made({ draft: { template, unresolved } }: { draft: Draft }) {
         <>
           <h3 className="mt-3 mb-1 text-sm font-medium">What the description does not tell</h3>
           <ul className="list-disc pl-5 text-sm">
-            {unresolved.slice(0, shown).map(({ endpoint, field, message }) => (
+            {unresolved.slice(0, shown).map(({ endpoint, field, ...gap }) => (
               <li key={`${endpoint} ${field}`}>
                 {endpoint && (
                   <>
                     <code>{endpoint}</code>:{" "}
                   </>
                 )}
-                {message} <span className="text-soft">({field})</span>
+                <Gap {...gap} /> <span className="text-soft">({field})</span>
               </li>
             ))}
           </ul>
