@@ -22,6 +22,7 @@ import { catalogTemplateOperations } from "./resources/catalog-templates/routes.
 import { chatOperations } from "./resources/chat/routes.ts";
 import { connectionSignInOperations } from "./resources/connection-sign-ins/routes.ts";
 import { connectionOperations } from "./resources/connections/routes.ts";
+import { dashboardOperations } from "./resources/dashboards/routes.ts";
 import { datasetOperations } from "./resources/datasets/routes.ts";
 import { deadLetterOperations } from "./resources/dead-letters/routes.ts";
 import { decisionOperations } from "./resources/decisions/routes.ts";
@@ -105,6 +106,7 @@ const described = [
   ...datasetOperations,
   ...queryOperations,
   ...savedQueryOperations,
+  ...dashboardOperations,
   ...syncOperations,
   ...eventOperations,
 ];

@@ -10,6 +10,7 @@ import { SignIn } from "./parts/account/sign-in.tsx";
 import { Failed, Loading } from "./parts/base/page.tsx";
 import { Toasts } from "./parts/base/toast.tsx";
 import { askFirst, Leaving } from "./parts/base/unsaved.tsx";
+import { SharedDashboardPage } from "./parts/dashboards/shared-page.tsx";
 import { FormPage } from "./parts/forms/form-page.tsx";
 import { Boundary } from "./parts/layout/boundary.tsx";
 import { NOWHERE, PageOf, ROUTES } from "./routes.tsx";
@@ -21,7 +22,12 @@ const leaveToSignIn = () =>
 /** `/f/ORGANIZATION/PATH`: the form of an automation. */
 const FORM = /^\/f\/([^/]+)\/(.+)$/;
 
+/** `/d/TOKEN`: a dashboard that is shared by a link. */
+const SHARED = /^\/d\/([^/]+)$/;
+
 export function App() {
+  const [, token] = SHARED.exec(location.pathname.slice(base.length)) ?? [];
+  if (token) return <SharedDashboardPage token={token} />;
   const [, organization, path] = FORM.exec(location.pathname.slice(base.length)) ?? [];
   if (!organization || !path) return <Signed />;
   return <FormPage organization={decodeURIComponent(organization)} path={decodeURIComponent(path)} />;

@@ -14,6 +14,7 @@ const CHANGED: Readonly<Record<EventNoun, readonly Address[]>> = {
   decision: ["/approvals", "/decisions", "/action-runs", "/automation-runs"],
   dataset: ["/datasets"],
   query: ["/queries"],
+  dashboard: ["/dashboards"],
   bundle: ["/actions", "/automations", "/connections", "/datasets", "/templates", "/events"],
   template: ["/templates", "/bundles"],
   artifact: ["/artifacts"],

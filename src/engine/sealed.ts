@@ -23,6 +23,7 @@ import {
   connectionTokens,
 } from "../resources/connections/table.ts";
 import { tokenLabel } from "../resources/connections/tokens.ts";
+import { dashboards, shareLabel } from "../resources/dashboards/table.ts";
 import { refreshLabel } from "../resources/openid/table.ts";
 import { addressLabel, userErasures } from "../resources/personal-data/table.ts";
 import { secondFactors, totpLabel } from "../resources/second-factor/table.ts";
@@ -65,6 +66,12 @@ export const SEALED: readonly SealedColumn[] = [
     slackReplies.sealedTarget,
     { id: slackReplies.id, organizationId: slackReplies.organizationId },
     targetLabel,
+  ),
+  sealed(
+    dashboards,
+    dashboards.sealedShareToken,
+    { id: dashboards.id, organizationId: dashboards.organizationId },
+    shareLabel,
   ),
   sealed(
     connections,

@@ -181,6 +181,7 @@ async function fill(
   return {
     title,
     sql,
+    ...(Object.keys(parameters).length > 0 ? { parameters } : {}),
     chart,
     width: typeof width === "number" ? width : WIDTHS[width],
     columns,

@@ -45,6 +45,7 @@ import connectionSignIns from "../../migrations/0056_connection_sign_ins.sql" wi
 import catalogAuthHints from "../../migrations/0057_catalog_auth_hints.sql" with { type: "text" };
 import automationRunLists from "../../migrations/0060_automation_run_lists.sql" with { type: "text" };
 import savedQueries from "../../migrations/0061_saved_queries.sql" with { type: "text" };
+import dashboards from "../../migrations/0062_dashboards.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -96,4 +97,5 @@ export const migrations: readonly Migration[] = [
   { name: "0057_catalog_auth_hints", sql: catalogAuthHints },
   { name: "0060_automation_run_lists", sql: automationRunLists },
   { name: "0061_saved_queries", sql: savedQueries },
+  { name: "0062_dashboards", sql: dashboards },
 ];

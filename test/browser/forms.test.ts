@@ -75,3 +75,22 @@ test("a form for members leads who has not signed in to the sign-in page, and ba
   await page.waitForURL(/\/login\?return_to=/);
   expect(new URL(page.url()).searchParams.get("return_to")).toBe(new URL(made.formUrl).pathname);
 });
+
+test("whoever has the link of a dashboard sees its panels without signing in", async () => {
+  const { page, weir, heading, troubles } = seen;
+  const panels = [
+    { key: "total", title: `Orders ${MARKUP}`, sql: "SELECT 41 + 1 AS orders, $who AS who" },
+    { key: "broken", title: "Broken", sql: "SELECT nothing" },
+  ];
+  const filters = [{ key: "who", type: "text", default: "nobody" }];
+  const { shareUrl } = created(
+    await weir.owner("POST", "/api/v1/dashboards", { name: "Shop floor", filters, panels, sharing: "link" }),
+  );
+  await page.context().clearCookies();
+  await page.goto(`${shareUrl}?who=Ann`);
+  await heading("Shop floor");
+  await page.getByText("42", { exact: true }).waitFor();
+  await page.getByText("Ann", { exact: true }).waitFor();
+  await page.getByText("This panel can't be shown right now.").waitFor();
+  expect(await troubles()).toEqual([]);
+});

@@ -140,12 +140,20 @@ async function fill({ owner }: Pick<Started, "owner">) {
   const markdown =
     "---\nname: Sales analyst\ntools:\n  - query\n  - action:ping\n---\nYou answer questions.\n\nBriefly.\n";
   created(await owner("POST", "/api/v1/agents/specs", { markdown }));
-  created(
+  const large = created(
     await owner("POST", "/api/v1/queries", {
       name: "Large orders",
-      sql: "SELECT * FROM raw.orders WHERE total > $least AND note <> '${NOTE}'",
+      sql: "SELECT * FROM raw.orders WHERE total > $least AND note <> 'none'",
       parameters: { least: { type: "number" }, since: { type: "date", default: "2026-01-01" } },
       chart: { kind: "bar", x: "day", y: ["total"] },
+    }),
+  );
+  created(
+    await owner("POST", "/api/v1/dashboards", {
+      name: "Shop",
+      filters: [{ key: "since", type: "date" }],
+      panels: [{ key: "large", title: "Large orders", queryId: large.id }],
+      refreshSeconds: 60,
     }),
   );
   const ping = await makeAction(owner, {
@@ -222,6 +230,7 @@ describe("weir export and weir apply", () => {
       actions: 3,
       automations: 3,
       queries: 1,
+      dashboards: 1,
     });
     const text = readFileSync(file, "utf8");
     expect((await from.export()).out).toBe(text.trimEnd());
@@ -244,7 +253,7 @@ describe("weir export and weir apply", () => {
     expect([dry.code, dry.err]).toEqual([0, ""]);
     expect(dry.json.applied).toBe(false);
     expect(dry.json.plan.map(({ operation }: { operation: string }) => operation)).toEqual(
-      Array(14).fill("create"),
+      Array(15).fill("create"),
     );
     expect(await trailOf(two)).toBe(before);
 
@@ -280,7 +289,7 @@ describe("weir export and weir apply", () => {
     expect(await trailOf(two)).toBe(settled);
     for (const name of Object.keys(SECRETS)) delete to.env[name];
     const without = await to.apply("-f", file, "--prune", "--json");
-    expect(without.json).toMatchObject({ plan: [], unchanged: 14, applied: true });
+    expect(without.json).toMatchObject({ plan: [], unchanged: 15, applied: true });
     expect(await trailOf(two)).toBe(settled);
     expect((await to.apply("-f", file)).out).toEndWith("unchanged.\nNo changes.");
   });
@@ -294,7 +303,7 @@ describe("weir export and weir apply", () => {
     mkdirSync(dir);
     expect((await shell.export("-o", dir)).code).toBe(0);
     expect(readdirSync(dir).sort()).toEqual(
-      ["actions", "agents", "apis", "automations", "connections", "queries", "templates"].map(
+      ["actions", "agents", "apis", "automations", "connections", "dashboards", "queries", "templates"].map(
         (name) => `${name}.yaml`,
       ),
     );
@@ -313,6 +322,7 @@ describe("weir export and weir apply", () => {
     edit("apis", (text) => text.replace("        approvalRequired: true\n", ""));
     edit("templates", (text) => text.replace("displayName: Shop API", "displayName: The shop"));
     edit("queries", (text) => text.replace("name: Large orders", "name: Big orders"));
+    edit("dashboards", (text) => text.replace("refreshSeconds: 60", "refreshSeconds: 30"));
     edit("automations", (text) => text.replace("description: From the shop", "description: From us"));
     await makeAction(app.owner, { name: "Stray" });
     const operations = (json: { plan: { operation: string; kind: string; slug: string }[] }) =>
@@ -326,6 +336,7 @@ describe("weir export and weir apply", () => {
       "change action ping",
       "change automation hook",
       "change query large-orders",
+      "change dashboard shop",
       "delete action stray",
     ]);
     expect(dry.json.plan[4].changes).toEqual([
@@ -337,12 +348,12 @@ describe("weir export and weir apply", () => {
     expect(shown.out).toContain("    disabled: true → false");
     expect(shown.out).not.toContain('secret"');
     expect(shown.out).toEndWith(
-      "Dry run: 0 to create, 7 to update, 0 to delete, 1 with secrets to set again, 6 unchanged.",
+      "Dry run: 0 to create, 8 to update, 0 to delete, 1 with secrets to set again, 6 unchanged.",
     );
     delete shell.env.SHOP_TOKEN;
 
     const done = await shell.apply("-f", dir, "--json");
-    expect([done.code, done.json.plan.length]).toEqual([0, 7]);
+    expect([done.code, done.json.plan.length]).toEqual([0, 8]);
     expect((await app.owner("GET", "/api/v1/actions/slug/stray")).status).toBe(200);
     expect((await app.owner("GET", "/api/v1/templates/slug/shop-api")).body).toMatchObject({
       version: 2,

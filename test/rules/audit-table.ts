@@ -231,6 +231,9 @@ const agent = (more = "") => ({ markdown: `---\nname: Agent ${++agents}${more}\n
 const makeAgent = async ({ weir }: World, more?: string): Promise<string> =>
   created(await weir.owner("POST", api("agents/specs"), agent(more))).id;
 
+const dashboard = async ({ weir }: World): Promise<string> =>
+  api(`dashboards/${created(await weir.owner("POST", api("dashboards"), { name: "D" })).id}`);
+
 const savedQuery = async ({ weir }: World): Promise<string> => {
   const { id } = created(await weir.owner("POST", api("queries"), { name: "Q", sql: "SELECT 1 AS one" }));
   return api(`queries/${id}`);
@@ -1198,6 +1201,18 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
     events: [],
     why: "It only looks.",
     call: () => ({ path: api("query"), body: { sql: "SELECT 1 AS one" } }),
+  },
+  "POST /api/v1/dashboards": {
+    events: ["dashboard.created dashboard"],
+    call: () => ({ path: api("dashboards"), body: { name: "Audited", sharing: "link" } }),
+  },
+  "PATCH /api/v1/dashboards/{dashboard_id}": {
+    events: ["dashboard.updated dashboard"],
+    call: async (world) => ({ path: await dashboard(world), body: { refreshSeconds: 60 } }),
+  },
+  "DELETE /api/v1/dashboards/{dashboard_id}": {
+    events: ["dashboard.deleted dashboard"],
+    call: async (world) => ({ path: await dashboard(world) }),
   },
   "POST /api/v1/queries": {
     events: ["query.created query"],

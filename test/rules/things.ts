@@ -265,6 +265,13 @@ const THINGS: Readonly<Record<string, Make>> = {
   "/api/v1/datasets/{layer}": () => "raw",
   "/api/v1/datasets/{layer}/{dataset}": dataset,
   "/api/v1/agents/specs/{spec_id}": madeBy("/api/v1/agents/specs", spec),
+  "/api/v1/dashboards/{dashboard_id}": madeBy("/api/v1/dashboards", () => ({ name: fresh("Dashboard ") })),
+  "/api/v1/shared-dashboards/{token}": async ({ call }) => {
+    const body = { name: fresh("Shared "), sharing: "link" };
+    return created(await call("POST", "/api/v1/dashboards", body))
+      .shareUrl.split("/")
+      .at(-1);
+  },
   "/api/v1/queries/{query_id}": madeBy("/api/v1/queries", () => ({
     name: fresh("Query "),
     sql: "SELECT 1 AS one",

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { Noun } from "./text.ts";
 
-type FieldType = "text" | "flag" | "object" | "list";
+type FieldType = "text" | "flag" | "number" | "object" | "list";
 
 interface Field {
   type: FieldType;
@@ -120,6 +120,19 @@ export const KINDS: readonly Kind[] = [
       chart: { type: "object", fallback: null },
     },
   },
+  {
+    noun: "dashboard",
+    section: "dashboards",
+    key: "slug",
+    fields: {
+      name: text(),
+      description: optional(),
+      filters: list,
+      panels: list,
+      refreshSeconds: { type: "number", fallback: null },
+      sharing: text({ fallback: "organization" }),
+    },
+  },
 ];
 
 export const kindOf = (noun: Noun): Kind => KINDS.find((kind) => kind.noun === noun) as Kind;
@@ -199,7 +212,20 @@ const declared = (parameters: JsonObject): JsonObject =>
     }),
   );
 
+/** Filters and panels without what is as good as absent. */
+const stripped = (item: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(item).filter(
+      ([name, value]) =>
+        value !== null &&
+        !(name === "parameters" && isObject(value) && Object.keys(value).length === 0) &&
+        !(name === "label" && value === item.key),
+    ),
+  );
+
 function completedItems(field: string, value: Json): Json {
+  if ((field === "panels" || field === "filters") && Array.isArray(value))
+    return value.map((item) => (isObject(item) ? stripped(item) : item));
   if (field === "parameters" && isObject(value)) return declared(value);
   const fields = itemFields(field);
   if (fields === null || !Array.isArray(value)) return value;

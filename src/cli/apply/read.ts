@@ -130,6 +130,7 @@ function rangeIn(item: unknown): { key: unknown; start: number | undefined } {
 const SHAPES = {
   text: { fits: (value: Json) => typeof value === "string", says: "a string" },
   flag: { fits: (value: Json) => typeof value === "boolean", says: "true or false" },
+  number: { fits: (value: Json) => typeof value === "number", says: "a number" },
   object: { fits: (value: Json) => isObject(value), says: "an object" },
   list: { fits: (value: Json) => Array.isArray(value), says: "a list" },
 } as const;

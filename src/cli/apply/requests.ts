@@ -15,6 +15,7 @@ const PATHS: Readonly<Record<Noun, string>> = {
   action: "/api/v1/actions",
   automation: "/api/v1/automations",
   query: "/api/v1/queries",
+  dashboard: "/api/v1/dashboards",
 };
 
 /** What making or changing a thing has led to. */
@@ -124,8 +125,9 @@ export function openRequests(api: Api, things: readonly There[]) {
         const secret = isObject(reply.config) ? reply.config.secret : null;
         return { id, secret: typeof body.secret !== "string" && typeof secret === "string" ? secret : null };
       }
-      case "query": {
-        const { id } = await post(at, { slug: key, ...pick(body, QUERY_FIELDS) });
+      case "query":
+      case "dashboard": {
+        const { id } = await post(at, { slug: key, ...pick(body, FIELDS[noun]) });
         return { id, ...none };
       }
     }
@@ -202,7 +204,8 @@ export function openRequests(api: Api, things: readonly There[]) {
         return id;
       }
       case "query":
-        await send("PATCH", path, changed(QUERY_FIELDS));
+      case "dashboard":
+        await send("PATCH", path, changed(FIELDS[noun]));
         return id;
     }
   }
@@ -235,7 +238,11 @@ export function openRequests(api: Api, things: readonly There[]) {
 }
 
 const VERSIONS = 100;
-const QUERY_FIELDS = ["name", "description", "sql", "parameters", "chart"];
+/** What is sent of those that the API takes as files have them. */
+const FIELDS = {
+  query: ["name", "description", "sql", "parameters", "chart"],
+  dashboard: ["name", "description", "filters", "panels", "refreshSeconds", "sharing"],
+} as const;
 
 /** A patch that leaves nothing of `before` but what is in `after`. */
 const replacing = (before: Json, after: Json): JsonObject => ({

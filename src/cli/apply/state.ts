@@ -37,6 +37,7 @@ export async function readState(api: Api): Promise<State> {
     actions: await all(api, "/api/v1/actions", "actions"),
     automations: await all(api, "/api/v1/automations", "automations"),
     queries: await all(api, "/api/v1/queries", "queries"),
+    dashboards: await all(api, "/api/v1/dashboards", "dashboards"),
   };
   const references = new Map<string, string>();
   for (const { noun, section, key } of KINDS)
@@ -102,6 +103,7 @@ export async function readState(api: Api): Promise<State> {
   for (const row of lists.automations)
     add("automation", row, { ...row, disabled: isDisabled(row) }, { hasUnseen: row.hasSecret === true });
   for (const row of lists.queries) add("query", row, row);
+  for (const row of lists.dashboards) add("dashboard", row, row);
   return {
     things,
     find: (noun, key) => things.find((one) => one.noun === noun && one.key === key) ?? null,

@@ -2,7 +2,16 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { MASK, maskSecrets } from "../../base/mask.ts";
 
 /** What a reference may name: `${connection:shop}` stands for that connection's id. */
-export const NOUNS = ["template", "connection", "api", "agent", "action", "automation", "query"] as const;
+export const NOUNS = [
+  "template",
+  "connection",
+  "api",
+  "agent",
+  "action",
+  "automation",
+  "query",
+  "dashboard",
+] as const;
 export type Noun = (typeof NOUNS)[number];
 
 const HELD = /^\$\{([^{}]*)\}$/;

@@ -17,6 +17,8 @@ export interface Origin {
 export interface BoardPanel {
   title: string;
   sql: string;
+  /** Values for `$name` in it; absent where there are none. */
+  parameters?: JsonObject;
   /** The Vega-Lite specification, without data; null where the panel shows its rows as a table. */
   chart: JsonObject | null;
   /** Of twelve columns. */

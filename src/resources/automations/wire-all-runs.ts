@@ -37,7 +37,7 @@ export type AllRunsQuery = Static<typeof AllRunsQuery>;
 const ListedRun = object({
   ...AutomationRun.properties,
   automationName: described(
-    "The automation's present name; null once nothing is left of it",
+    "The automation's current name. Null if it was permanently deleted",
     nullable(Type.String()),
   ),
 });

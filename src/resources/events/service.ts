@@ -25,6 +25,7 @@ export interface Entity {
     | "artifact"
     | "dataset"
     | "query"
+    | "dashboard"
     | "template"
     | "bundle"
     | "catalog_entry"

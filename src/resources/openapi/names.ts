@@ -15,6 +15,7 @@ import * as catalogTemplates from "../catalog-templates/wire.ts";
 import * as chat from "../chat/wire.ts";
 import * as connectionSignIns from "../connection-sign-ins/wire.ts";
 import * as connections from "../connections/wire.ts";
+import * as dashboards from "../dashboards/wire.ts";
 import * as datasets from "../datasets/wire.ts";
 import * as deadLetters from "../dead-letters/wire.ts";
 import * as decisions from "../decisions/wire.ts";
@@ -64,6 +65,7 @@ const WIRES: readonly object[] = [
   chat,
   connectionSignIns,
   connections,
+  dashboards,
   datasets,
   deadLetters,
   decisions,

@@ -21,6 +21,7 @@ import { bundleInstalls } from "../bundles/table.ts";
 import { catalogSignIns } from "../catalog-sign-ins/table.ts";
 import { chatMessages, chatThreads } from "../chat/table.ts";
 import { connectionSignIns, connections } from "../connections/table.ts";
+import { dashboards } from "../dashboards/table.ts";
 import { extractCursors, lakeLoads, lakeReads, lakeSchemas, lakeTables } from "../datasets/table.ts";
 import { deadLetters } from "../dead-letters/table.ts";
 import { decisions } from "../decisions/table.ts";
@@ -96,6 +97,7 @@ export const NOUNS: readonly Noun[] = [
   { name: "automation-layouts", table: automationLayouts },
   { name: "agents", table: agentSpecs },
   { name: "queries", table: savedQueries },
+  { name: "dashboards", table: dashboards, without: ["shareHash"] },
   { name: "api-catalog", table: apiCatalog },
   { name: "api-catalog-items", table: apiCatalogItems },
   { name: "catalog-sign-ins", table: catalogSignIns, without: ["client", "leaseUntil"] },

@@ -17,8 +17,15 @@ const SHAPES = {
 } as const satisfies Record<ParameterType, object>;
 
 /** What is wrong with a value of this type at `loc`; null is a value of every type. */
-const valueFaults = (type: ParameterType, value: Json, loc: readonly string[]): Fault[] =>
+export const valueFaults = (type: ParameterType, value: Json, loc: readonly string[]): Fault[] =>
   value === null ? [] : read(SHAPES[type], value, loc).faults;
+
+/** A text of a query string as the type's value. */
+export function fromText(type: ParameterType, text: string): Json {
+  if (type === "boolean") return text === "true" ? true : text === "false" ? false : text;
+  const number = type === "number" || type === "integer" ? Number(text) : Number.NaN;
+  return String(number) === text ? number : text;
+}
 
 /** What is wrong with the defaults of parameters. */
 export const defaultFaults = (
@@ -42,7 +49,7 @@ export function valuesFor(
     .filter((name) => !Object.hasOwn(parameters, name))
     .map((name) => ({
       loc: [...loc, name],
-      msg: `There is no such parameter; there are ${listed(Object.keys(parameters))}`,
+      msg: `Unknown parameter. Known parameters: ${listed(Object.keys(parameters))}`,
       type: "extra_forbidden",
     }));
   const values: JsonObject = {};
@@ -51,7 +58,7 @@ export function valuesFor(
     if (value === null && !Object.hasOwn(given, name))
       faults.push({
         loc: [...loc, name],
-        msg: "This parameter has no default; give a value",
+        msg: "This parameter has no default. Give it a value",
         type: "missing",
       });
     faults.push(...valueFaults(type, value, [...loc, name]));

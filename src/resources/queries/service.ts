@@ -1,10 +1,11 @@
 import { and, desc, eq } from "drizzle-orm";
-import { type Fault, notFound } from "../../base/errors.ts";
+import { AppError, type Fault, notFound } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
 import { totalOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
 import { slugFor } from "../../store/slugs.ts";
+import { dashboards } from "../dashboards/table.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { runQuery } from "../query/service.ts";
 import type { QueryResult } from "../query/wire.ts";
@@ -58,7 +59,7 @@ export function queryFaults(raw: Json): Fault[] {
       .filter((name) => !NAME.test(name))
       .map((name) => ({
         loc: ["body", "parameters", name],
-        msg: "A parameter's name has letters, digits and _, as $name in the SQL",
+        msg: "A parameter name consists of letters, digits and _, and does not start with a digit",
         type: "string_pattern_mismatch",
       })),
     ...chartFaults(chart, ["body", "chart"]),
@@ -124,9 +125,23 @@ export function updateQuery(
   });
 }
 
+/** Throws `in_use` for one that panels of dashboards show. */
+async function refuseUsed(tx: WriteContext, id: string): Promise<void> {
+  const boards = await tx.db
+    .select({ name: dashboards.name, panels: dashboards.panels })
+    .from(dashboards)
+    .where(eq(dashboards.organizationId, tx.organizationId));
+  const users = boards.filter(({ panels }) => panels.some(({ queryId }) => queryId === id));
+  if (users.length === 0) return;
+  const named = users.map(({ name }) => name).join(", ");
+  throw new AppError("in_use", `These dashboards use this saved query: ${named}. Change their panels first.`);
+}
+
+/** Throws `in_use` while dashboards show it. */
 export async function deleteQuery(ctx: Context, id: string): Promise<void> {
   await write(ctx, async (tx) => {
     const { name, slug } = await findQuery(tx, id);
+    await refuseUsed(tx, id);
     await tx.db.delete(savedQueries).where(mine(tx, id));
     await record(tx, "query.deleted", entity(id), { name, slug });
   });

@@ -9,16 +9,16 @@ const column = () => Type.String({ minLength: 1, maxLength: 255 });
 /** Weir's own description of a chart: which columns it shows, and how. */
 const Chart = object({
   kind: oneOf(["line", "bar", "area", "scatter", "pie", "number", "table"]),
-  x: optional(described("The column along the axis; of a pie, its slices", column())),
-  y: optional(described("The columns whose values are drawn", Type.Array(column(), { maxItems: 20 }))),
-  series: optional(described("The column whose values are drawn each by itself", column())),
+  x: optional(described("The column on the x axis, or the slices of a pie", column())),
+  y: optional(described("The columns to plot", Type.Array(column(), { maxItems: 20 }))),
+  series: optional(described("The column that splits the data into series", column())),
   stack: optional(Type.Boolean()),
   sort: optional(
-    oneOf(["x", "-x", "y", "-y"], { description: "The order of what is drawn; with - the largest first" }),
+    oneOf(["x", "-x", "y", "-y"], { description: "Sort order. A leading - sorts in descending order" }),
   ),
-  unit: optional(described("Stands behind each number", Type.String({ maxLength: 20 }))),
+  unit: optional(described("Shown after each number", Type.String({ maxLength: 20 }))),
   format: optional(oneOf(["number", "compact", "percent", "bytes", "duration"])),
-  goal: optional(described("A line, or of a number what it is held against", Type.Number())),
+  goal: optional(described("A target: a line in the chart, or the number to compare with", Type.Number())),
 });
 
 /** A chart in a body: Weir's own description, or a Vega-Lite specification without data. */
@@ -27,10 +27,10 @@ export const ChartInput = Type.Unsafe<JsonObject>({
     Chart,
     Type.Unsafe<JsonObject>({
       type: "object",
-      description: "A Vega-Lite specification without data, as a flashboard's panels have it",
+      description: "A Vega-Lite specification without data, as in a flashboard's panels",
     }),
   ],
-  description: "How the rows are drawn; null for a table of them",
+  description: "How the rows are shown. Null: as a table",
 });
 
 /** What is wrong with a chart at `loc`. */

@@ -22,16 +22,16 @@ const sqlText = () =>
   Type.String({
     minLength: 1,
     maxLength: 100_000,
-    description: "As POST /api/v1/query takes it, with `$name` for each parameter.",
+    description: "SQL as in POST /api/v1/query, with `$name` for each parameter.",
   });
 
 const ParametersInput = Type.Record(
   Type.String(),
   object({
     type: oneOf(PARAMETER_TYPES),
-    default: optional(described("What it is where no value is given; null for none", anything())),
+    default: optional(described("The value when none is given. Null: a value is required", anything())),
   }),
-  { description: "Values for `$name` in the SQL, by name.", maxProperties: 50 },
+  { description: "Parameters of the SQL, by name.", maxProperties: 50 },
 );
 
 export const SavedQueryCreate = object({
@@ -87,11 +87,11 @@ export const SavedQueryRun = object({
   parameters: defaulted(
     Type.Record(Type.String(), anything(), {
       default: {},
-      description: "Values in place of the parameters' defaults.",
+      description: "Values that override the defaults.",
     }),
   ),
   limit: optional(
-    Type.Integer({ minimum: 1, maximum: 10_000, description: "Maximum number of rows; 1000 by default." }),
+    Type.Integer({ minimum: 1, maximum: 10_000, description: "Maximum number of rows. Default: 1000." }),
   ),
 });
 export type SavedQueryRun = Static<typeof SavedQueryRun>;

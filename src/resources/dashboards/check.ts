@@ -1,0 +1,125 @@
+import type { Fault } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { chartFaults } from "../queries/wire-chart.ts";
+import { valuesOf } from "./filters.ts";
+import { FILTER_TYPES, type Filter, type Panel } from "./table.ts";
+import { COLUMNS, type FilterInput, type PanelInput } from "./wire.ts";
+
+const WIDTH = 6;
+const HEIGHT = 4;
+
+/** What is wrong with filters and panels of a body, beyond their shapes. */
+export function dashboardFaults(raw: Json): Fault[] {
+  const { filters, panels, fromArtifactId } = raw as JsonObject;
+  const isPresent = (value: Json | undefined) => value !== undefined && value !== null;
+  const faults: Fault[] = [];
+  if (isPresent(fromArtifactId) && isPresent(panels))
+    faults.push({
+      loc: ["body", "panels"],
+      msg: "Give either panels or fromArtifactId",
+      type: "value_error",
+    });
+  for (const [at, filter] of listOf(filters).entries()) faults.push(...filterFaults(filter, at));
+  for (const [at, panel] of listOf(panels).entries()) faults.push(...panelFaults(panel, at));
+  return [...faults, ...twice(listOf(filters), "filters"), ...twice(listOf(panels), "panels")];
+}
+
+/** Of a body without a name, which nothing else gives. */
+export function nameFaults(raw: Json): Fault[] {
+  const { name, fromArtifactId } = raw as JsonObject;
+  return name === undefined && fromArtifactId === undefined
+    ? [{ loc: ["body", "name"], msg: "Field required", type: "missing" }]
+    : [];
+}
+
+const listOf = (value: Json | undefined): JsonObject[] =>
+  (Array.isArray(value) ? value : []).filter((one) => isObject(one));
+
+function twice(items: readonly JsonObject[], field: string): Fault[] {
+  return items.flatMap(({ key }, at) =>
+    items.findIndex((other) => other.key === key) === at
+      ? []
+      : [
+          {
+            loc: ["body", field, String(at), "key"],
+            msg: "This key is already used; keys must be unique",
+            type: "value_error",
+          },
+        ],
+  );
+}
+
+function filterFaults(filter: JsonObject, at: number): Fault[] {
+  const loc = ["body", "filters", String(at)];
+  const { key, type, options, sql, default: value = null } = filter;
+  if (!FILTER_TYPES.some((one) => one === type) || typeof key !== "string") return [];
+  const hasOptions = Array.isArray(options);
+  const hasSql = typeof sql === "string";
+  if (type === "choice" && hasOptions === hasSql)
+    return [{ loc: [...loc, "options"], msg: "A choice needs either options or sql", type: "value_error" }];
+  if (type !== "choice" && (hasOptions || hasSql))
+    return [
+      {
+        loc: [...loc, hasOptions ? "options" : "sql"],
+        msg: "Only a choice can have this",
+        type: "value_error",
+      },
+    ];
+  return valuesOf(filter as unknown as Filter, value, [...loc, "default"]).faults;
+}
+
+function panelFaults(panel: JsonObject, at: number): Fault[] {
+  const loc = ["body", "panels", String(at)];
+  const { sql = null, queryId = null, chart, x, width = WIDTH } = panel;
+  const faults = chartFaults(chart, [...loc, "chart"]);
+  if ((sql === null) === (queryId === null))
+    faults.push({ loc: [...loc, "sql"], msg: "A panel needs either sql or queryId", type: "value_error" });
+  if (typeof x === "number" && typeof width === "number" && x + width > COLUMNS)
+    faults.push({
+      loc: [...loc, "width"],
+      msg: `The panel extends past column ${COLUMNS}`,
+      type: "value_error",
+    });
+  return faults;
+}
+
+export const toFilters = (given: readonly FilterInput[]): Filter[] =>
+  given.map(({ key, label, type, default: value = null, options = null, sql = null }) => ({
+    key,
+    label: label ?? key,
+    type,
+    default: value,
+    options,
+    sql,
+  }));
+
+/** Panels with all of their fields; those without a place come after the others, from left to right. */
+export function toPanels(given: readonly PanelInput[]): Panel[] {
+  const place = placer(given);
+  return given.map(
+    ({ key, title, sql = null, queryId = null, parameters = {}, chart = null, x, y, ...size }) => {
+      const { width = Math.min(WIDTH, COLUMNS - (x ?? 0)), height = HEIGHT } = size;
+      const at = x === undefined || y === undefined ? place(width, height, x) : { x, y };
+      return { key, title, sql, queryId, parameters, chart, ...at, width, height };
+    },
+  );
+}
+
+/** Gives out places below everything that has one, row by row. */
+function placer(given: readonly PanelInput[]) {
+  const bottoms = given.map(({ y, height = HEIGHT }) => (y === undefined ? 0 : y + height));
+  let row = Math.max(0, ...bottoms);
+  let column = 0;
+  let tallest = 0;
+  return (width: number, height: number, x?: number) => {
+    if (column + width > COLUMNS || (x !== undefined && x < column)) {
+      row += tallest;
+      column = 0;
+      tallest = 0;
+    }
+    const at = { x: x ?? column, y: row };
+    column = at.x + width;
+    tallest = Math.max(tallest, height);
+    return at;
+  };
+}

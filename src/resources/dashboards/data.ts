@@ -1,0 +1,128 @@
+import { timestamp } from "../../base/clock.ts";
+import { AppError } from "../../base/errors.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import type { Context } from "../../context.ts";
+import type { SavedQueryRow } from "../queries/table.ts";
+import { runQuery } from "../query/service.ts";
+import { quotaOf } from "../usage/quotas.ts";
+import { filterValues } from "./filters.ts";
+import { type Answer, shared } from "./results.ts";
+import { queriesBy } from "./service.ts";
+import type { DashboardRow, Panel } from "./table.ts";
+import type { DashboardData } from "./wire.ts";
+
+/** Rows of a panel, and values of a choice. */
+const MAX_ROWS = 1_000;
+/** Panels of one request whose SQL runs at once. */
+const AT_ONCE = 3;
+/** Whoever has a link may look as often as they like; their SQL runs so often at most. */
+const LINK_SECONDS = 30;
+
+type PanelData = DashboardData["panels"][string];
+
+interface Asked {
+  sql: string;
+  parameters: JsonObject;
+}
+
+/**
+ * What all panels of a dashboard show, each by itself: what fails leaves the others as they are. The same SQL with the
+ * same values runs once in `refreshSeconds`, whoever looks. Throws `InvalidInput` for filters that don't fit.
+ */
+export async function dashboardData(
+  ctx: Context,
+  { filters, panels, refreshSeconds }: DashboardRow,
+  query: URLSearchParams,
+  by: { link: boolean } = { link: false },
+): Promise<DashboardData> {
+  const values = filterValues(filters, query);
+  const keptMs = Math.max(refreshSeconds ?? 0, by.link ? LINK_SECONDS : 0) * 1000;
+  const ask = (asked: Asked) => shared(ctx, asked, keptMs, () => answer(ctx, asked));
+  const ids = panels.flatMap(({ queryId }) => (queryId === null ? [] : [queryId]));
+  const queries = ids.length === 0 ? [] : await queriesBy(ctx, ids);
+  const fault = (error: unknown) => told(ctx, error, by.link);
+  const data: DashboardData = { filters: values, choices: {}, panels: {} };
+  const work = [
+    ...filters.flatMap(({ key, sql }) => (sql === null ? [] : [() => choose(key, sql)])),
+    ...panels.map((panel) => () => show(panel)),
+  ];
+  const quota = await quotaOf(ctx, "concurrentQueries");
+  await inTurns(work, Math.max(1, Math.min(AT_ONCE, quota ?? AT_ONCE)));
+  return { ...data, panels: inOrder(panels, data.panels) };
+
+  async function choose(key: string, sql: string): Promise<void> {
+    try {
+      const { rows } = await ask({ sql, parameters: {} });
+      data.choices[key] = { values: rows.map(([value = null]) => value), error: null };
+    } catch (error) {
+      data.choices[key] = { values: [], error: fault(error) };
+    }
+  }
+
+  async function show(panel: Panel): Promise<void> {
+    try {
+      data.panels[panel.key] = { ...(await ask(askedOf(panel, values, queries))), error: null };
+    } catch (error) {
+      data.panels[panel.key] = { ...NOTHING, error: fault(error) };
+    }
+  }
+}
+
+const NOTHING: Omit<PanelData, "error"> = {
+  columns: [],
+  rows: [],
+  rowCount: 0,
+  truncated: false,
+  ranAt: null,
+  tookMs: null,
+};
+
+const inOrder = (panels: readonly Panel[], data: DashboardData["panels"]) =>
+  Object.fromEntries(panels.map(({ key }) => [key, data[key] as PanelData]));
+
+/** What a panel asks: its own SQL with all filters, or a saved query, whose parameters the filters set by name. */
+function askedOf(panel: Panel, values: JsonObject, queries: readonly SavedQueryRow[]): Asked {
+  if (panel.sql !== null) return { sql: panel.sql, parameters: { ...values, ...panel.parameters } };
+  const found = queries.find(({ id }) => id === panel.queryId);
+  if (!found) throw new AppError("not_found", "The saved query of this panel has been deleted.");
+  const parameters = Object.entries(found.parameters).map(([name, { default: fallback }]): [string, Json] => [
+    name,
+    panel.parameters[name] ?? values[name] ?? fallback,
+  ]);
+  return { sql: found.sql, parameters: Object.fromEntries(parameters) };
+}
+
+/** Not cancelled with the request: others may wait for the same answer, and it is kept. */
+async function answer(ctx: Context, { sql, parameters }: Asked): Promise<Answer> {
+  const began = ctx.clock.monotonic();
+  const ranAt = timestamp(ctx.clock);
+  const { columns, rows, rowCount, truncated } = await runQuery(
+    ctx,
+    { sql, parameters, limit: MAX_ROWS },
+    new AbortController().signal,
+  );
+  return {
+    columns,
+    rows: rows.map((row) => columns.map(({ name }) => row[name] ?? null)),
+    rowCount,
+    truncated,
+    ranAt,
+    tookMs: Math.round(ctx.clock.monotonic() - began),
+  };
+}
+
+/** Whoever has a link hears that it failed; why is the organization's own. */
+function told(ctx: Context, error: unknown, isOutside: boolean): { code: string; message: string } {
+  const isKnown = error instanceof AppError;
+  if (!isKnown) ctx.log.report(error, { at: "show a panel" });
+  if (isOutside || !isKnown) return { code: "internal", message: "This panel can't be shown right now." };
+  return { code: error.code, message: error.message };
+}
+
+async function inTurns(work: readonly (() => Promise<void>)[], atOnce: number): Promise<void> {
+  let next = 0;
+  const go = async () => {
+    for (let at = next++; at < work.length; at = next++) await work[at]?.();
+  };
+  await Promise.all(Array.from({ length: atOnce }, go));
+}

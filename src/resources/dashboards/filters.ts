@@ -1,0 +1,82 @@
+import { type Fault, InvalidInput } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { fromText, valueFaults } from "../queries/parameters.ts";
+import type { Filter } from "./table.ts";
+
+interface Values {
+  /** By the names that SQL knows them by. */
+  values: JsonObject;
+  faults: Fault[];
+}
+
+/** The names that a filter has in SQL and in addresses. */
+const namesOf = ({ key, type }: Filter): string[] =>
+  type === "date_range" ? [`${key}_from`, `${key}_to`] : [key];
+
+const typeOf = ({ type }: Filter) => (type === "date_range" ? "date" : type === "choice" ? "text" : type);
+
+/** What a default stands for. */
+export function valuesOf(filter: Filter, value: Json, loc: readonly string[]): Values {
+  if (filter.type !== "date_range") return one(filter, value, loc);
+  const { from = null, to = null, ...more } = isObject(value) ? value : {};
+  const names = namesOf(filter);
+  const faults = [
+    ...(value === null || isObject(value)
+      ? []
+      : [{ loc, msg: "A date range should be {from, to}", type: "dict_type" }]),
+    ...Object.keys(more).map((name) => ({
+      loc: [...loc, name],
+      msg: "This field is not known here",
+      type: "extra_forbidden",
+    })),
+    ...valueFaults("date", from, [...loc, "from"]),
+    ...valueFaults("date", to, [...loc, "to"]),
+  ];
+  return { values: Object.fromEntries([from, to].map((each, at) => [names[at], each])), faults };
+}
+
+function one(filter: Filter, value: Json, loc: readonly string[]): Values {
+  const { key, type, options } = filter;
+  const isNumber = type === "choice" && typeof value === "number";
+  const faults = isNumber ? [] : valueFaults(typeOf(filter), value, loc);
+  if (value !== null && Array.isArray(options) && faults.length === 0) {
+    const known = options.find((option) => String(option) === String(value));
+    if (known !== undefined) return { values: { [key]: known }, faults };
+    const msg = `Input should be ${options.slice(0, 20).map(String).join(", ")}`;
+    return { values: { [key]: value }, faults: [{ loc, msg, type: "enum" }] };
+  }
+  return { values: { [key]: value }, faults };
+}
+
+/**
+ * The value of every filter: what the query string says, where an empty text says no value, else its default. Throws
+ * `InvalidInput` for a value that does not fit, and for a name that no filter has.
+ */
+export function filterValues(filters: readonly Filter[], query: URLSearchParams): JsonObject {
+  const known = new Set(filters.flatMap(namesOf));
+  const faults: Fault[] = [...new Set(query.keys())]
+    .filter((name) => !known.has(name))
+    .map((name) => ({
+      loc: ["query", name],
+      msg: `Unknown filter. Known filters: ${[...known].join(", ") || "none"}`,
+      type: "extra_forbidden",
+    }));
+  const values: JsonObject = {};
+  for (const filter of filters) {
+    Object.assign(values, valuesOf(filter, filter.default, ["query", filter.key]).values);
+    for (const name of namesOf(filter)) {
+      const text = query.getAll(name).at(-1);
+      if (text === undefined) continue;
+      const value = text === "" ? null : fromText(typeOf(filter), text);
+      const loc = ["query", name];
+      const given =
+        filter.type === "date_range"
+          ? { values: { [name]: value }, faults: valueFaults("date", value, loc) }
+          : one(filter, value, loc);
+      Object.assign(values, given.values);
+      faults.push(...given.faults);
+    }
+  }
+  if (faults.length > 0) throw new InvalidInput(faults);
+  return values;
+}

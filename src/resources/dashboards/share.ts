@@ -1,0 +1,45 @@
+import { and, eq, isNull } from "drizzle-orm";
+import { AppError } from "../../base/errors.ts";
+import { type App, type Context, contextFor, type WriteContext } from "../../context.ts";
+import { hashToken, isWellFormed, makeToken } from "../../crypto/tokens.ts";
+import { version } from "../../version.ts";
+import { organizations } from "../organizations/table.ts";
+import { type DashboardRow, dashboards, shareLabel } from "./table.ts";
+
+const PREFIX = "d_";
+
+/** A new token, as it is stored: its hash to be found by, and itself, sealed, to be shown again. */
+export function newShare(tx: WriteContext, id: string) {
+  const token = makeToken(PREFIX, tx.ids);
+  const label = shareLabel({ id, organizationId: tx.organizationId });
+  return { shareHash: hashToken(token), sealedShareToken: tx.secrets.seal(token, label) };
+}
+
+/** The address of the link; null without one. */
+export const shareUrlOf = (app: App, row: DashboardRow): string | null =>
+  row.sealedShareToken === null
+    ? null
+    : `${app.baseUrl()}/d/${app.secrets.open(row.sealedShareToken, shareLabel(row))}`;
+
+/**
+ * The dashboard that a link shows, and a context that reads its organization's data for whoever has the link. Throws
+ * `not_found`, with the same words for every cause.
+ */
+export async function findShared(
+  app: App,
+  token: string,
+  { address, correlationId }: { address: string; correlationId: string },
+): Promise<{ ctx: Context; dashboard: DashboardRow }> {
+  const [found] = isWellFormed(token, PREFIX)
+    ? await app.store.db
+        .select({ dashboard: dashboards })
+        .from(dashboards)
+        .innerJoin(organizations, eq(organizations.id, dashboards.organizationId))
+        .where(and(eq(dashboards.shareHash, hashToken(token)), isNull(organizations.removedAt)))
+    : [];
+  if (!found) throw new AppError("not_found", "This link does not exist or has been revoked.");
+  const { organizationId } = found.dashboard;
+  const actor = { type: "system", id: "dashboard", process: "weir", version, ip: address } as const;
+  const ctx = contextFor(app, { organizationId, role: "viewer", actor, correlationId });
+  return { ctx, dashboard: found.dashboard };
+}

@@ -1,0 +1,53 @@
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { json, owned } from "../../store/columns.ts";
+
+export const FILTER_TYPES = ["text", "number", "boolean", "date", "date_range", "choice"] as const;
+type FilterType = (typeof FILTER_TYPES)[number];
+
+export interface Filter {
+  key: string;
+  label: string;
+  type: FilterType;
+  /** Of a range `{from, to}`. */
+  default: Json;
+  /** What a choice may be; null where `sql` gives it. */
+  options: (string | number)[] | null;
+  /** Of a choice: its first column has the values. */
+  sql: string | null;
+}
+
+/** One of `sql` and `queryId` is null. Places and sizes are cells of a grid of twelve columns. */
+export interface Panel {
+  key: string;
+  title: string;
+  sql: string | null;
+  queryId: string | null;
+  /** Fixed values for `$name`, beside the filters'. */
+  parameters: JsonObject;
+  chart: JsonObject | null;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export const dashboards = sqliteTable("dashboards", {
+  ...owned(),
+  name: text().notNull(),
+  slug: text().notNull(),
+  description: text(),
+  filters: json<Filter[]>().notNull(),
+  panels: json<Panel[]>().notNull(),
+  /** How often the page asks again, and for how long results are shared; null for never. */
+  refreshSeconds: integer(),
+  /** SHA-256 of the token of the link that shows it to anybody; null while it is shared with the organization alone. */
+  shareHash: text(),
+  /** The token, for members to copy the link again; sealed under `dashboard:<id>:<organization>`. */
+  sealedShareToken: text(),
+});
+export type DashboardRow = typeof dashboards.$inferSelect;
+
+/** The label that the token of a link is sealed under. */
+export const shareLabel = (row: { id: string; organizationId: string }) =>
+  `dashboard:${row.id}:${row.organizationId}`;

@@ -1,0 +1,252 @@
+import { type Static, Type } from "@sinclair/typebox";
+import {
+  anything,
+  described,
+  instant,
+  jsonObject,
+  map,
+  named,
+  nullable,
+  object,
+  offsetQuery,
+  oneOf,
+  optional,
+  slug,
+  uuid,
+} from "../../base/shape.ts";
+import { ColumnShape } from "../datasets/wire.ts";
+import { ChartInput } from "../queries/wire-chart.ts";
+import { People } from "../users/wire.ts";
+import { FILTER_TYPES } from "./table.ts";
+
+/** Columns of the grid that panels stand in. */
+export const COLUMNS = 12;
+
+const key = () =>
+  Type.String({
+    minLength: 1,
+    maxLength: 63,
+    pattern: "^[A-Za-z_][A-Za-z0-9_]*$",
+    description: "Letters, digits and _",
+  });
+const sqlText = () => Type.String({ minLength: 1, maxLength: 100_000 });
+
+const FilterInput = object({
+  key: key(),
+  label: optional(Type.String({ minLength: 1, maxLength: 255 })),
+  type: oneOf(FILTER_TYPES),
+  default: optional(
+    described("The value when none is given; `{from, to}` for a date range. Null: no value", anything()),
+  ),
+  options: optional(
+    nullable(
+      Type.Array(Type.Union([Type.String({ maxLength: 255 }), Type.Number()]), {
+        maxItems: 1000,
+        description: "The values of a choice",
+      }),
+    ),
+  ),
+  sql: optional(
+    nullable(
+      described("For a choice, instead of `options`: SQL whose first column has the values", sqlText()),
+    ),
+  ),
+});
+
+const PanelInput = object({
+  key: key(),
+  title: Type.String({ maxLength: 255 }),
+  sql: optional(
+    nullable(
+      described("One SELECT. Use $KEY for a filter, $KEY_from and $KEY_to for a date range", sqlText()),
+    ),
+  ),
+  queryId: optional(
+    nullable(
+      described("Instead of `sql`: a saved query. Filters set its parameters of the same name", uuid()),
+    ),
+  ),
+  parameters: optional(described("Fixed values for other $names in the SQL", map(anything()))),
+  chart: optional(nullable(ChartInput)),
+  x: optional(Type.Integer({ minimum: 0, maximum: COLUMNS - 1, description: "The first column, of twelve" })),
+  y: optional(Type.Integer({ minimum: 0, maximum: 10_000, description: "The first row" })),
+  width: optional(Type.Integer({ minimum: 1, maximum: COLUMNS, description: "In columns. Default: 6" })),
+  height: optional(Type.Integer({ minimum: 1, maximum: 100, description: "In rows. Default: 4" })),
+});
+export type FilterInput = Static<typeof FilterInput>;
+export type PanelInput = Static<typeof PanelInput>;
+
+const fields = {
+  description: optional(nullable(Type.String({ maxLength: 2048 }))),
+  filters: optional(Type.Array(FilterInput, { maxItems: 30 })),
+  panels: optional(
+    Type.Array(PanelInput, {
+      maxItems: 60,
+      description: "Panels without `x` and `y` are placed below the others",
+    }),
+  ),
+  refreshSeconds: optional(
+    nullable(
+      Type.Integer({
+        minimum: 5,
+        maximum: 86_400,
+        description:
+          "How often the page refreshes, and how long results are shared between viewers. Null: no automatic refresh",
+      }),
+    ),
+  ),
+  sharing: optional(
+    oneOf(["organization", "link"], {
+      description:
+        "`link`: anyone with the `shareUrl` can view it without signing in. Setting it back to `organization` revokes the link",
+    }),
+  ),
+};
+
+export const DashboardCreate = object({
+  name: optional(described("Required without `fromArtifactId`", named())),
+  slug: optional(slug()),
+  ...fields,
+  fromArtifactId: optional(
+    described("A flashboard's artifact to take the panels from, instead of `panels`", uuid()),
+  ),
+});
+export type DashboardCreate = Static<typeof DashboardCreate>;
+
+export const DashboardPatch = object({ name: optional(named()), slug: optional(slug()), ...fields });
+export type DashboardPatch = Static<typeof DashboardPatch>;
+
+const Filter = object({
+  key: Type.String(),
+  label: Type.String(),
+  type: oneOf(FILTER_TYPES),
+  default: anything(),
+  options: nullable(Type.Array(Type.Union([Type.String(), Type.Number()]))),
+  sql: nullable(Type.String()),
+});
+
+const shown = {
+  key: Type.String(),
+  title: Type.String(),
+  chart: nullable(jsonObject()),
+  x: Type.Integer(),
+  y: Type.Integer(),
+  width: Type.Integer(),
+  height: Type.Integer(),
+};
+
+const Panel = object({
+  ...shown,
+  sql: nullable(Type.String()),
+  queryId: nullable(uuid()),
+  parameters: jsonObject(),
+});
+
+export const Dashboard = object({
+  id: uuid(),
+  name: Type.String(),
+  slug: Type.String(),
+  description: nullable(Type.String()),
+  filters: Type.Array(Filter),
+  panels: Type.Array(Panel),
+  refreshSeconds: nullable(Type.Integer()),
+  sharing: oneOf(["organization", "link"]),
+  shareUrl: nullable(
+    Type.String({
+      description: "The address that needs no sign-in. Null if not shared by link, and for viewers",
+    }),
+  ),
+  createdAt: instant(),
+  updatedAt: instant(),
+  createdBy: nullable(Type.String()),
+  updatedBy: nullable(Type.String()),
+});
+export type Dashboard = Static<typeof Dashboard>;
+
+export const DashboardQuery = object({
+  q: optional(Type.String({ maxLength: 255 })),
+  ...offsetQuery(50),
+});
+export type DashboardQuery = Static<typeof DashboardQuery>;
+
+export const DashboardPage = object({
+  dashboards: Type.Array(Dashboard),
+  hasNext: Type.Boolean(),
+  limit: Type.Integer(),
+  offset: Type.Integer(),
+  total: Type.Integer(),
+  users: People,
+});
+
+/** What anybody with the link may know of a dashboard. */
+export const SharedDashboard = object({
+  name: Type.String(),
+  description: nullable(Type.String()),
+  filters: Type.Array(
+    object({
+      key: Type.String(),
+      label: Type.String(),
+      type: oneOf(FILTER_TYPES),
+      default: anything(),
+      options: nullable(Type.Array(Type.Union([Type.String(), Type.Number()]))),
+    }),
+  ),
+  panels: Type.Array(object(shown)),
+  refreshSeconds: nullable(Type.Integer()),
+});
+
+const Fault = object({ code: Type.String(), message: Type.String() });
+
+export const DashboardData = object({
+  filters: described("The filter values used", map(anything())),
+  choices: described(
+    "The values of each choice that has SQL, by filter key",
+    map(object({ values: Type.Array(anything()), error: nullable(Fault) })),
+  ),
+  panels: described(
+    "By panel key",
+    map(
+      object({
+        columns: Type.Array(ColumnShape),
+        rows: Type.Array(Type.Array(anything()), {
+          description: "The values of each row, in column order",
+        }),
+        rowCount: Type.Integer(),
+        truncated: Type.Boolean({ description: "True if there are more rows" }),
+        ranAt: nullable(instant()),
+        tookMs: nullable(Type.Integer()),
+        error: nullable(Fault),
+      }),
+    ),
+  ),
+});
+export type DashboardData = Static<typeof DashboardData>;
+
+export const exampleDashboard: Dashboard = {
+  id: "01890a5d-ac96-774b-bcce-b302099a8061",
+  name: "Orders",
+  slug: "orders",
+  description: null,
+  filters: [{ key: "since", label: "Since", type: "date", default: "2026-01-01", options: null, sql: null }],
+  panels: [
+    {
+      key: "by_day",
+      title: "Orders by day",
+      sql: "SELECT day, count(*) AS orders FROM marts.orders WHERE day >= $since GROUP BY day",
+      queryId: null,
+      parameters: {},
+      chart: { kind: "line", x: "day", y: ["orders"] },
+      x: 0,
+      y: 0,
+      width: 12,
+      height: 4,
+    },
+  ],
+  refreshSeconds: 60,
+  sharing: "organization",
+  shareUrl: null,
+  createdAt: "2026-01-01T00:00:00.000Z",
+  updatedAt: "2026-01-01T00:00:00.000Z",
+  createdBy: "01890a5d-ac96-774b-bcce-b302099a8062",
+  updatedBy: "01890a5d-ac96-774b-bcce-b302099a8062",
+};
