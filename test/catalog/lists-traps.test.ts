@@ -99,9 +99,12 @@ test("an owner is no key, nor is the id of a thing whose versions are listed", a
   const lines = await linesOf({
     "/files": list(rows({ name: text, uid: whole, gid: whole })),
     "/documents/{id}/versions": list(rows(version), [inPath("id")]),
+    "/coins/{id}/history": list(rows({ id: text, date: text, price: whole }), [inPath("id")]),
+    "/translations": list(rows({ id: text, locale: text })),
     "/devices": list(rows({ uid, name: text })),
   });
-  expect(Object.values(lines).map(([, , key]) => key)).toEqual([undefined, undefined, "uid"]);
+  const keys = Object.entries(lines).filter(([, [, , key]]) => key !== undefined);
+  expect(keys.map(([path, [, , key]]) => [path, key])).toEqual([["/devices", "uid"]]);
 });
 
 test("a list at another server is no resource of the API", async () => {

@@ -16,7 +16,9 @@ export function findKey(item: View | null, segment: string): { primaryKey: strin
     (plain: string) => plain === "uuid" || plain === "guid" || plain === "uid" || plain === `${own}uuid`,
     (plain: string) => plain === "gid" || plain === "sid",
   ];
-  const isOfStates = STATES.test(plainName(segment)) && fields.some(([name]) => STATE.test(plainName(name)));
+  const isOfStates = STATES.some(
+    ([lists, state]) => lists.test(own) && fields.some(([name]) => state.test(plainName(name))),
+  );
   for (const isKey of isOfStates ? [] : sure) {
     const found = fields.filter(([name, view]) => isKey(plainName(name)) && isOwn(name, view));
     const [[name] = []] = found;
@@ -33,8 +35,14 @@ export function findKey(item: View | null, segment: string): { primaryKey: strin
 }
 
 /** Lists in which one thing comes again and again. */
-const STATES = /^(?:versions?|revisions?|history|histories|changes|changelogs?|snapshots|audits?)$/;
-const STATE = /^(?:version|revision)(?:id|number|no)?$/;
+const STATES = [
+  [
+    /^(?:version|revision|history|change|changelog|snapshot|audit)$/,
+    /^(?:version|revision)(?:id|number|no)?$/,
+  ],
+  [/^(?:history|snapshot)$/, /^(?:date|day|time|timestamp|period|month|year|asof)$/],
+  [/^(?:translation|localization|localisation)$/, /^(?:locale|lang|language|languagecode)$/],
+] as const;
 
 /** What systems also call users and groups by is a key where it is said to be one. */
 const isOwn = (name: string, { description }: View): boolean =>
