@@ -79,3 +79,30 @@ deepTest(
   },
   400_000,
 );
+
+deepTest(
+  "a kill before a renewal's answer, whose token is spent by then, asks a person and no more of the system",
+  async () => {
+    await using peer = await startOAuthApi({ rotates: true });
+    await using installation = await startInstallation();
+    const server = await installation.serve();
+    const { id, action } = await signedIn(server.owner, installation.token, peer);
+    peer.endTokens();
+    peer.state.delayMs = 60_000;
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    peer.state.asked = resolve;
+    await server.owner("POST", `/api/v1/actions/${action.id}/run`, {});
+    await asked;
+    await server.end("SIGKILL");
+    peer.state.delayMs = 0;
+    const { owner } = await installation.serve();
+    const { status, error } = await runToEnd(owner, action.id);
+    expect(status).toBe("failed");
+    expect(error.message).toContain("an earlier renewal was cut off");
+    expect((await owner("GET", `/api/v1/connections/${id}`)).body.status).toBe("error");
+    expect(peer.state.refreshes).toBe(2);
+    expect((await runToEnd(owner, action.id)).error.message).toContain("Sign in again");
+    expect(peer.state.refreshes).toBe(2);
+  },
+  120_000,
+);

@@ -59,6 +59,8 @@ export async function startOAuthApi(odd: Oddities = {}) {
     denies: false,
     /** Takes no access token at all. */
     isShut: false,
+    /** Hears of each refresh, when its token is spent and nothing is answered yet. */
+    asked: (() => undefined) as () => void,
     /** Hears of each refresh, right after its answer was sent. */
     answered: (() => undefined) as () => void,
     now: () => Date.now(),
@@ -136,6 +138,7 @@ export async function startOAuthApi(odd: Oddities = {}) {
         spent.set(sent, grant);
         grant.refreshToken = next("refresh");
       }
+      state.asked();
       await Bun.sleep(state.delayMs);
       response.once("finish", () => state.answered());
       return reply(issue(grant, odd.grants ?? "read", odd.rotates ? grant.refreshToken : null));
