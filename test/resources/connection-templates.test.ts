@@ -268,6 +268,20 @@ describe("ways to authorise", () => {
     }
   });
 
+  test("the template's own headers go with a run and a verification alike", async () => {
+    await using api = startReceiver();
+    const { definition, ...rest } = template({ type: "none" }, {});
+    const http = { ...definition.http, headers: { "User-Agent": "Shop/1", Accept: "text/csv" } };
+    const { id } = await published(owner, { ...rest, definition: { ...definition, http } });
+    const made = await connect(owner, { name: fresh("own"), templateId: id, config: { baseUrl: api.url } });
+    await request(made.id, { url: "/a" });
+    await owner("POST", `${CONNECTIONS}/${made.id}/verify`);
+    expect(api.got.map(({ headers }) => [headers.get("user-agent"), headers.get("accept")])).toEqual([
+      ["Shop/1", "text/csv"],
+      ["Shop/1", "text/csv"],
+    ]);
+  });
+
   test("query", async () => {
     const { run, verify } = await seen({ type: "query", name: "key" }, { apiKey: "k 1&" });
     expect(run.path).toBe("/base/orders?a=1&b=2&key=k+1%26");

@@ -93,8 +93,8 @@ async function verify(definition: HttpTemplate, link: Link): Promise<void> {
       headers: {
         ...(body ? { "content-type": "application/json" } : {}),
         accept: "application/json",
-        ...grant.headers,
         "user-agent": "Weir",
+        ...grant.headers,
       },
       ...(body ? { body: JSON.stringify(body) } : {}),
       signal: link.signal,
