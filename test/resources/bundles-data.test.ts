@@ -21,7 +21,7 @@ interface Told {
 let app: Awaited<ReturnType<typeof startApp>>;
 let data: ReturnType<typeof dataOf>;
 beforeAll(async () => {
-  app = await startApp({ hurry: 50 });
+  app = await startApp({ hurry: 10 });
   data = dataOf(app.owner);
 });
 afterAll(() => app[Symbol.asyncDispose]());
