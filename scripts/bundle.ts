@@ -1,9 +1,11 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { bunComponent, type Component, componentsOf, ownComponent, packageOf } from "./components.ts";
+import { buildManual } from "./manual.ts";
 import {
   carryLicenses,
   duckdbNative,
+  embedManual,
   embedWeb,
   fillTables,
   isWorker,
@@ -86,6 +88,7 @@ export async function bundle(options: BundleOptions): Promise<Component[]> {
         note,
         noOtherNative,
         embedWeb(webFiles),
+        embedManual(buildManual()),
         workerAddresses,
         fillTables,
         carryLicenses(list),

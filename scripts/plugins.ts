@@ -57,17 +57,30 @@ function carryFiles(build: PluginBuilder, scheme: string, read: (name: string) =
   }));
 }
 
-/** Embeds the admin page: src/http/web.embed.ts becomes a module that carries `files`, each raw and compressed. */
-export const embedWeb = (files: readonly BuiltFile[]): BunPlugin => ({
-  name: "embed-web",
+/** Embeds the admin page: src/http/web.embed.ts becomes a module that carries `files`. */
+export const embedWeb = (files: readonly BuiltFile[]): BunPlugin =>
+  embedFiles("embed-web", /[\\/]src[\\/]http[\\/]web\.embed\.ts$/, "openWebFiles", files);
+
+/** Embeds the documents likewise, in place of src/http/manual.embed.ts. */
+export const embedManual = (files: readonly BuiltFile[]): BunPlugin =>
+  embedFiles("embed-manual", /[\\/]src[\\/]http[\\/]manual\.embed\.ts$/, "openManualFiles", files);
+
+/** Makes of the module at `filter` one whose function `opens` gives back `files`, each raw and compressed. */
+const embedFiles = (
+  scheme: string,
+  filter: RegExp,
+  opens: string,
+  files: readonly BuiltFile[],
+): BunPlugin => ({
+  name: scheme,
   setup(build) {
     const carried = new Map<string, Uint8Array>();
-    carryFiles(build, "embed-web", async (name) => carried.get(name) ?? refuse(name));
-    build.onLoad({ filter: /[\\/]src[\\/]http[\\/]web\.embed\.ts$/ }, () => {
+    carryFiles(build, scheme, async (name) => carried.get(name) ?? refuse(name));
+    build.onLoad({ filter }, () => {
       const imports: string[] = [];
       const carry = (name: string, path: string, bytes: Uint8Array) => {
         carried.set(path, bytes);
-        imports.push(`import ${name} from "embed-web:${path}";`);
+        imports.push(`import ${name} from "${scheme}:${path}";`);
         return `Bun.file(${name})`;
       };
       const rows = files.map(({ path, type, isHashed, bytes }, at) => {
@@ -82,7 +95,7 @@ export const embedWeb = (files: readonly BuiltFile[]): BunPlugin => ({
       });
       return {
         loader: "js",
-        contents: `${imports.join("\n")}\nexport const openWebFiles = async () => [${rows.join(",\n")}];\n`,
+        contents: `${imports.join("\n")}\nexport const ${opens} = async () => [${rows.join(",\n")}];\n`,
       };
     });
   },

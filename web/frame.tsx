@@ -1,4 +1,5 @@
 import {
+  BookOpen,
   Building2,
   Check,
   ChevronsUpDown,
@@ -276,6 +277,7 @@ function Person({ onKeys }: { onKeys: () => void }) {
         })),
         "line",
         { name: "Keyboard", icon: Keyboard, onPick: onKeys },
+        { name: "Documentation", icon: BookOpen, onPick: () => location.assign(`${base}/docs/index`) },
         { name: "API", icon: KeyRound, onPick: () => location.assign(`${base}/docs`) },
         "line",
         { name: "Sign out", icon: LogOut, onPick: () => void signOut() },

@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
 import { pageBelow } from "../base/base-path.ts";
-import type { WebFile } from "./web.embed.ts";
+import type { WebFile } from "./web-file.ts";
 
 const compress = promisify(brotliCompress);
 /** The best takes a second for the largest file, and somebody waits for it. */

@@ -1,8 +1,10 @@
 import type { App } from "../context.ts";
+import { openManualFiles } from "./manual.embed.ts";
 import type { Visit } from "./operation.ts";
 import { headersFor } from "./serve.ts";
-import { openWebFiles, type WebFile } from "./web.embed.ts";
+import { openWebFiles } from "./web.embed.ts";
 import { fileBelow } from "./web-base.ts";
+import type { WebFile } from "./web-file.ts";
 
 /** What the admin page may load: its own files and the API, nothing inline and nothing from elsewhere. */
 const WEB_POLICY =
@@ -11,28 +13,39 @@ const WEB_POLICY =
 /** Programs speak here; what isn't there is said in JSON. */
 const NOT_PAGES = /^\/(api|webhooks\/[^/]+\/.)(\/|$)/;
 
-let opened: Promise<Map<string, WebFile>> | null = null;
+type Files = ReadonlyMap<string, WebFile>;
 
-const filesByPath = () => {
-  opened ??= openWebFiles().then((files) => new Map(files.map((file) => [file.path, file])));
-  return opened;
-};
+/** Opened when first asked for. */
+function filesOf(open: () => Promise<WebFile[]>): () => Promise<Files> {
+  let opened: Promise<Files> | null = null;
+  return () => {
+    opened ??= open().then((files) => new Map(files.map((file) => [file.path, file])));
+    return opened;
+  };
+}
+
+const webFiles = filesOf(openWebFiles);
+const manualFiles = filesOf(openManualFiles);
 
 /**
- * The admin page, for an address that no operation has: `/`, a file of the page, or where a browser goes to
+ * The admin page or a document, for an address that no operation has: `/`, a file of either, or where a browser goes to
  * (it asks for HTML), since the page knows its own addresses. Null for all else, which is not found.
  */
 export async function webReply(app: App, visit: Visit): Promise<Response | null> {
   const { request, url } = visit;
   if (request.method !== "GET" && request.method !== "HEAD") return null;
   const path = url.pathname.slice(1);
+  if (path.startsWith("docs/")) {
+    const document = (await manualFiles()).get(path);
+    if (document) return send(app, visit, await fileBelow(document, visit.base));
+  }
   const isPage =
     path === "" ||
     (!NOT_PAGES.test(url.pathname) &&
       !path.startsWith("assets/") &&
       (request.headers.get("accept") ?? "").includes("text/html"));
   if (!isPage && !path.startsWith("assets/")) return null;
-  const file = (await filesByPath()).get(isPage ? "index.html" : path);
+  const file = (await webFiles()).get(isPage ? "index.html" : path);
   return file ? send(app, visit, await fileBelow(file, visit.base)) : null;
 }
 

@@ -15,6 +15,7 @@ const html = `<!doctype html>
 <header>
 <h1>Weir API <small id="version"></small></h1>
 <label>Search <input id="search" type="search" placeholder="path, summary, role or operation id" autocomplete="off"></label>
+<a href="/docs/index">Documentation</a>
 <a href="/openapi.json">openapi.json</a>
 </header>
 <nav id="tags" aria-label="Sections"></nav>
