@@ -57,9 +57,9 @@ export async function redeemSignIn(
   return redeem({ ...reach, dialect: inStandardTerms }, party, plain, checks);
 }
 
-/** Codes after which another try may work. */
+/** Codes after which another try may work; some systems send them as 200. */
 const PASSING =
-  /^(temporarily_unavailable|server_error|slow_down|rate_?limited|too_many_requests|unknown_error)$/;
+  /^(temporarily_unavailable|service_unavailable|(internal_)?(server_)?error|fatal_error|backend_error|request_timeout|timeout|slow_down|rate_?limited|rate_limit_exceeded|accesslimited|too_many_requests|team_added_to_org|unknown_error)$/;
 
 /** New tokens, or the code with which the system refuses for good. Throws `upstream` or `timeout` where another try may help. */
 export async function renewSignIn(
@@ -78,9 +78,9 @@ export async function renewSignIn(
     return renewed;
   } catch (error) {
     const code = error instanceof AppError ? error.details?.oauthError : undefined;
-    if (error instanceof AppError && typeof code === "string" && !error.retryable && !PASSING.test(code))
-      return { refused: code };
-    throw error;
+    if (!(error instanceof AppError) || typeof code !== "string" || error.retryable) throw error;
+    if (!PASSING.test(code)) return { refused: code };
+    throw new AppError("upstream", error.message, { retryable: true, cause: error });
   }
 }
 

@@ -124,6 +124,11 @@ describe("a sign-in for a connection", () => {
     peer.endTokens();
     peer.state.instead = { status: 503, body: "<h1>Maintenance</h1>" };
     expect((await ask(id)).error).toMatchObject({ code: "upstream", retryable: true });
+    for (const error of ["internal_error", "service_unavailable", "fatal_error", "ratelimited"]) {
+      peer.state.instead = { status: 200, body: JSON.stringify({ ok: false, error }) };
+      expect((await ask(id)).error).toMatchObject({ code: "upstream", retryable: true });
+      expect(await signInStateOf(weir, id)).toMatchObject({ state: "signed_in", isRenewable: true });
+    }
     peer.state.instead = null;
     expect(await ask(id)).toMatchObject({ status: "completed" });
   });
