@@ -47,6 +47,28 @@ export function withQuery(url: URL, query: Readonly<Record<string, Scalar | Scal
   return full;
 }
 
+/**
+ * An address with what carries its credentials. Throws `definition_invalid` where a path has to carry them and the address
+ * is not below the one that they are for.
+ */
+export function withCredentials(
+  url: URL | string,
+  { query, path }: { query: Readonly<Record<string, string>>; path?: { base: string; segment: string } },
+): URL {
+  const full = new URL(url);
+  for (const [name, value] of Object.entries(query)) full.searchParams.set(name, value);
+  if (path === undefined) return full;
+  const rest = full.pathname.slice(path.base.length);
+  if (!full.pathname.startsWith(path.base) || !/^(\/|$)/.test(rest))
+    throw new AppError(
+      "definition_invalid",
+      `The connection's credentials only go below ${path.base || "/"}.`,
+    );
+  // a link of the other side may have them already
+  if (!`${rest}/`.startsWith(`${path.segment}/`)) full.pathname = `${path.base}${path.segment}${rest}`;
+  return full;
+}
+
 /** The target of the first link with the relation `next` (RFC 8288). */
 export function nextLink(header: string): string | null {
   const links = /<([^<>]*)>((?:\s*;\s*[\w!#$%&'*+.^`|~-]+(?:\s*=\s*(?:"[^"]*"|[^\s",;]*))?)*)/g;

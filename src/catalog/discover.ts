@@ -1,5 +1,6 @@
 import type { Egress } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
+import { withCredentials } from "../base/http-message.ts";
 import type { Grant } from "../providers/contract.ts";
 import { joinPath } from "./addresses.ts";
 import type { AuthHint, ReadApi } from "./contract.ts";
@@ -181,8 +182,7 @@ class Search {
 
 async function ask({ egress, signal, authorize }: Reach, url: string) {
   const grant = (await authorize?.(url)) ?? null;
-  const target = new URL(url);
-  for (const [name, value] of Object.entries(grant?.query ?? {})) target.searchParams.set(name, value);
+  const target = withCredentials(url, grant ?? { query: {} });
   const response = await egress.fetch(target.href, {
     headers: { accept: "application/json, application/yaml;q=0.9, */*;q=0.5", ...grant?.headers },
     signal,

@@ -1,5 +1,6 @@
 import type { Egress, EgressResponse } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
+import { withCredentials } from "../base/http-message.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { SseEvent } from "../base/sse.ts";
 import type { Authority, Transport } from "../catalog/contract.ts";
@@ -90,8 +91,7 @@ export async function send(server: McpServer, url: string, request: Sent): Promi
 
 async function sendOnce(server: McpServer, url: string, request: Sent): Promise<EgressResponse> {
   const grant = await server.authority?.authorize();
-  const target = new URL(url);
-  for (const [name, value] of Object.entries(grant?.query ?? {})) target.searchParams.set(name, value);
+  const target = withCredentials(url, grant ?? { query: {} });
   return server.egress.fetch(target.href, {
     method: request.method,
     headers: { ...request.headers, ...grant?.headers, "user-agent": "Weir" },

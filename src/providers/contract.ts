@@ -195,6 +195,8 @@ interface MailAccess {
 export interface Grant {
   headers: Record<string, string>;
   query: Record<string, string>;
+  /** A segment that carries credentials, with its slash, and the path of the base address that it follows. */
+  path?: { base: string; segment: string };
   /** Texts that are told nobody, wherever they come back from the other side. */
   secrets: readonly string[];
   /** True where a 401 may be due to a token that was kept and has ended meanwhile. */

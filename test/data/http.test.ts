@@ -87,7 +87,7 @@ test("a template is installed, a connection made and verified, an extract run, a
   ]);
 });
 
-test.each(["basic", "header", "query", "oauth2_client_credentials"] as Way[])(
+test.each(["basic", "header", "query", "path", "oauth2_client_credentials"] as Way[])(
   "an extract with %s, which nothing tells",
   async (way) => {
     peer.orders.push(...many(45, order));
@@ -100,17 +100,67 @@ test.each(["basic", "header", "query", "oauth2_client_credentials"] as Way[])(
     const run = await extract.run();
     expect(run).toMatchObject({ status: "completed", result: { warnings: [] } });
     expect(main(run.result)).toMatchObject({ rowsRead: 45, rows: 45 });
-    peer.state.instead = ({ headers, parameters }) => ({
+    peer.state.instead = ({ headers, parameters, segment }) => ({
       status: 418,
-      body: JSON.stringify({ message: `${headers.authorization} ${headers["x-api-key"]} ${parameters}` }),
+      body: JSON.stringify({
+        message: `${headers.authorization} ${headers["x-api-key"]} ${parameters} ${segment} ${segment && decodeURIComponent(segment)}`,
+      }),
     });
     const failed = await extract.run();
     expect(failed).toMatchObject({ status: "failed", error: { code: "upstream", retryable: false } });
     const told = JSON.stringify([run, failed, await data.logs(run.id), await data.logs(failed.id)]);
-    for (const secret of [SECRETS.password, SECRETS.apiKey, SECRETS.clientSecret, "granted-", "YWRhOnBhc3M"])
+    for (const secret of [
+      SECRETS.password,
+      SECRETS.apiKey,
+      SECRETS.clientSecret,
+      "456/789",
+      "456%2F789",
+      "granted-",
+      "YWRhOnBhc3M",
+    ])
       expect([secret, told.includes(secret)]).toEqual([secret, false]);
   },
 );
+
+test("a credential in the path goes below the base address alone, and no error, verify or reply tells it", async () => {
+  const { id } = await open("path");
+  const request = (definition: object) => data.end("http_request", definition, { connectionId: id });
+  expect(ok(await data.owner("POST", `${CONNECTIONS}/${id}/verify`)).status).toBe("active");
+  expect(await request({ url: "/me?a=b" })).toMatchObject({
+    status: "completed",
+    result: { body: { name: "A shop" } },
+  });
+  expect(peer.asked.at(-1)).toMatchObject({ path: "me", segment: "key-0123:456%2F789%20abcdef" });
+  const before = peer.asked.length;
+  const elsewhere = await request({ url: `${new URL(peer.baseUrl).origin}/v2/me` });
+  expect(elsewhere.error).toMatchObject({
+    code: "definition_invalid",
+    message: expect.stringContaining("The connection's credentials only go below /v1."),
+  });
+  expect(peer.asked.length).toBe(before);
+  peer.state.instead = ({ segment }) => ({ status: 404, body: JSON.stringify({ message: `No ${segment}` }) });
+  const missing = await request({ url: "/me" });
+  const verified = ok(await data.owner("POST", `${CONNECTIONS}/${id}/verify`));
+  expect([missing.status, verified.status]).toEqual(["failed", "error"]);
+  peer.state.instead = () => "cut";
+  const cut = [await request({ url: "/me" }), ok(await data.owner("POST", `${CONNECTIONS}/${id}/verify`))];
+  const told = JSON.stringify([missing, verified, cut, await data.logs(missing.id)]);
+  for (const part of ["456/789", "456%2F789"]) expect([part, told.includes(part)]).toEqual([part, false]);
+});
+
+test("a credential that the path can't carry is refused in words", async () => {
+  const { http, ...schemas } = definitionOf("path");
+  const definition = { ...schemas, http: { ...http, auth: { type: "path" } } };
+  const template = { slug: "dotted", displayName: "Dots", templateType: "connection", definition };
+  const { id: templateId } = await published(data.owner, template);
+  const config = { baseUrl: peer.baseUrl, tokenUrl: peer.tokenUrl };
+  const { id } = await connect(data.owner, {
+    ...{ name: "dotted", templateId, config, credentials: { segment: ".." } },
+  });
+  const { verificationError } = ok(await data.owner("POST", `${CONNECTIONS}/${id}/verify`));
+  expect(verificationError).toContain("can't be empty or dots");
+  expect(peer.asked).toEqual([]);
+});
 
 describe("what is new", () => {
   test("comes alone, rows of the boundary once, over equal instants and changed rows", async () => {

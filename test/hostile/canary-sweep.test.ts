@@ -20,6 +20,7 @@ const GIVEN = {
   basic: canary("basic"),
   header: canary("header"),
   query: canary("query"),
+  path: canary("path"),
   oauthSecret: canary("oauthSecret"),
   oauthToken: canary("oauthToken"),
   webhook: canary("webhook"),
@@ -121,6 +122,7 @@ async function giveConnections() {
     basic: { auth: { type: "basic" }, credentials: { username: "ada", password: GIVEN.basic } },
     header: { auth: { type: "header" }, credentials: { apiKey: GIVEN.header } },
     query: { auth: { type: "query" }, credentials: { apiKey: GIVEN.query } },
+    path: { auth: { type: "path", prefix: "bot" }, credentials: { token: GIVEN.path } },
     oauth: {
       auth: { type: "oauth2_client_credentials", tokenUrl: `${echo.url}/token`, clientAuth: "body" },
       credentials: { clientId: "weir", clientSecret: GIVEN.oauthSecret },

@@ -167,7 +167,7 @@ export class DescribedService {
       this.faults.push(`${what} was ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`);
   }
 
-  #isAuthorized({ headers, query }: Asked): boolean {
+  #isAuthorized({ headers, query, path }: Asked): boolean {
     const { auth } = this.definition.http;
     const given = headers.authorization ?? "";
     const text = (value: string | undefined, fallback: string) => this.#fill(value ?? fallback);
@@ -186,6 +186,8 @@ export class DescribedService {
         );
       case "query":
         return query.get(auth.name ?? "api_key") === text(auth.value, "{{credentials.apiKey}}");
+      case "path":
+        return this.#root().split("/")[1] === path.split("/")[1];
       default:
         return this.#tokens.has(given.replace("Bearer ", ""));
     }
@@ -208,8 +210,10 @@ export class DescribedService {
 
   /** The path behind the base address that each request has. */
   #root(): string {
-    return new URL(this.#fill(this.definition.http.baseUrl)).pathname.slice(
-      new URL(this.config.baseUrl ?? "").pathname.length,
+    const { auth, baseUrl } = this.definition.http;
+    const token = auth.type === "path" ? `/${auth.prefix ?? ""}${this.credentials.token}` : "";
+    return (
+      new URL(this.#fill(baseUrl)).pathname.slice(new URL(this.config.baseUrl ?? "").pathname.length) + token
     );
   }
 

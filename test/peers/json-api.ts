@@ -17,6 +17,8 @@ export interface Asked {
   method: string;
   /** Below `/v1/`. */
   path: string;
+  /** A segment before the path that carries a key. */
+  segment: string | null;
   parameters: URLSearchParams;
   headers: IncomingMessage["headers"];
   body: string;
@@ -28,6 +30,7 @@ export const SECRETS = {
   username: "ada",
   password: "pass-0123456789abcdef",
   apiKey: "key-0123456789abcdef",
+  segment: "0123:456/789 abcdef",
   clientId: "client-1",
   clientSecret: "secret-0123456789abcdef",
 };
@@ -67,7 +70,8 @@ export async function startJsonApi() {
   const uses = new Map<string, number>();
   let tokens = 0;
 
-  function isKnown({ headers, parameters }: Asked): boolean {
+  function isKnown({ headers, parameters, segment }: Asked): boolean {
+    if (segment === "key-0123:456%2F789%20abcdef") return true;
     const given = headers.authorization ?? "";
     const basic = Buffer.from(`${SECRETS.username}:${SECRETS.password}`).toString("base64");
     if (given === `Bearer ${SECRETS.token}` || given === `Basic ${basic}`) return true;
@@ -181,7 +185,8 @@ export async function startJsonApi() {
     for await (const part of incoming) parts.push(part as Buffer);
     const seen: Asked = {
       method: incoming.method ?? "",
-      path: url.pathname.replace(/^\/v1\//, ""),
+      path: url.pathname.replace(/^\/v1\/(key-[^/]*\/)?/, ""),
+      segment: /^\/v1\/(key-[^/]*)\//.exec(url.pathname)?.[1] ?? null,
       parameters: url.searchParams,
       headers: incoming.headers,
       body: Buffer.concat(parts).toString(),

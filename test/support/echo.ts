@@ -1,6 +1,6 @@
 /** Peers that say everything back that they were told, secrets among it: in error texts, headers and bodies. */
 
-/** Answers every request with 401 and all that it holds; `/ok…` with 200, and `/token` with an OAuth token. */
+/** Answers every request with 401 and all that it holds; `…/ok…` with 200, and `/token` with an OAuth token. */
 export function startEchoHttp(token: string) {
   const server = Bun.serve({
     port: 0,
@@ -15,7 +15,7 @@ export function startEchoHttp(token: string) {
       };
       if (url.pathname === "/token")
         return Response.json({ access_token: token, expires_in: 3600, ...heard });
-      const status = url.pathname.startsWith("/ok") ? 200 : 401;
+      const status = url.pathname.includes("/ok") ? 200 : 401; // also behind a path that carries a token
       const echoed = request.headers.get("authorization") ?? "none";
       return Response.json(heard, { status, headers: { "x-you-sent": echoed, "www-authenticate": echoed } });
     },

@@ -57,15 +57,17 @@ const AUTHS: Record<string, HttpTemplate["http"]["auth"]> = {
   basic: { type: "basic" },
   header: { type: "header" },
   query: { type: "query" },
+  path: { type: "path", prefix: "key-" },
   oauth2_client_credentials: { type: "oauth2_client_credentials", tokenUrl: "{{config.tokenUrl}}" },
 };
-export type Way = "bearer" | "basic" | "header" | "query" | "oauth2_client_credentials";
+export type Way = "bearer" | "basic" | "header" | "query" | "path" | "oauth2_client_credentials";
 
 const KEYS: Record<Way, string[]> = {
   bearer: ["token"],
   basic: ["username", "password"],
   header: ["apiKey"],
   query: ["apiKey"],
+  path: ["segment"],
   oauth2_client_credentials: ["clientId", "clientSecret"],
 };
 

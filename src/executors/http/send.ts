@@ -5,6 +5,7 @@ import {
   type Reply,
   readReply,
   unexpectedStatus,
+  withCredentials,
   withQuery,
 } from "../../base/http-message.ts";
 import { multipartOf } from "../../base/http-multipart.ts";
@@ -119,8 +120,7 @@ export function sender(ctx: Outbox, definition: Request, access: Access | null):
       ...headersOf(definition.headers ?? {}),
       ...headersOf(grant?.headers ?? {}),
     };
-    const url = new URL(request.url);
-    for (const [name, value] of Object.entries(grant?.query ?? {})) url.searchParams.set(name, value);
+    const url = withCredentials(request.url, grant ?? { query: {} });
     return ctx.egress.fetch(url.href, {
       method,
       headers,

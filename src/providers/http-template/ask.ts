@@ -1,7 +1,7 @@
 import type { EgressResponse } from "../../base/egress.ts";
 import { AppError } from "../../base/errors.ts";
 import { hideSecrets, mayHold } from "../../base/hide.ts";
-import { bodyOf, charsetOf, headersOf, isTooDeep } from "../../base/http-message.ts";
+import { bodyOf, charsetOf, headersOf, isTooDeep, withCredentials } from "../../base/http-message.ts";
 import { isObject, type Json, SHORT_CHARACTERS } from "../../base/json.ts";
 import { JsonRefused } from "../../base/json-parse.ts";
 import { cutList } from "../api/json-list.ts";
@@ -103,8 +103,7 @@ async function follow(asking: Asking, pageRequest: PageRequest, grant: Grant): P
   };
   let { url } = pageRequest;
   for (let hops = 0; ; hops++) {
-    const target = new URL(url);
-    for (const [name, value] of Object.entries(grant.query)) target.searchParams.set(name, value);
+    const target = withCredentials(url, grant);
     const response = await link.egress.fetch(target.href, {
       method,
       headers: sent,

@@ -34,6 +34,17 @@ const Auth = Type.Union([
     value: optional(text("{{credentials.apiKey}} by default")),
   }),
   object({
+    type: Type.Literal("path"),
+    prefix: optional(
+      Type.String({
+        pattern: "^[A-Za-z0-9._~-]*$",
+        maxLength: 100,
+        description: "What stands before value in its segment",
+      }),
+    ),
+    value: optional(text("A segment after the base address; {{credentials.token}} by default")),
+  }),
+  object({
     type: Type.Literal("oauth2_client_credentials"),
     tokenUrl: text("http:// or https://; {{config.x}} may stand in it"),
     clientId: optional(text("{{credentials.clientId}} by default")),
@@ -140,7 +151,11 @@ function textsOf(definition: HttpTemplate): { path: string[]; value: string; nam
       found.push({ path: ["http", "resources", String(index), ...path], value, names: ["config"] });
   for (const [field, value] of Object.entries(authTexts(definition))) {
     const isAddress = field === "tokenUrl" || field === "authorizeUrl";
-    const names = isAddress ? ["config"] : field === "name" ? [] : ["config", "credentials"];
+    const names = isAddress
+      ? ["config"]
+      : ["name", "prefix"].includes(field)
+        ? []
+        : ["config", "credentials"];
     found.push({ path: ["http", "auth", field], value, names });
   }
   for (const [name, value] of Object.entries(extraParamsOf(definition)))
@@ -178,6 +193,7 @@ const DEFAULTS = {
   basic: { username: "{{credentials.username}}", password: "{{credentials.password}}" },
   header: { name: "X-API-Key", value: "{{credentials.apiKey}}" },
   query: { name: "api_key", value: "{{credentials.apiKey}}" },
+  path: { value: "{{credentials.token}}" },
   oauth2_client_credentials: {
     clientId: "{{credentials.clientId}}",
     clientSecret: "{{credentials.clientSecret}}",
@@ -189,7 +205,12 @@ const DEFAULTS = {
 } as const;
 
 /** The credential that a way to authorise takes where its template does not say which. */
-const SOLE: Partial<Record<HttpAuth["type"], string>> = { bearer: "token", header: "value", query: "value" };
+const SOLE: Partial<Record<HttpAuth["type"], string>> = {
+  bearer: "token",
+  header: "value",
+  query: "value",
+  path: "value",
+};
 
 /** Fields of `auth` that are one of a few words. */
 const CHOICES = ["type", "clientAuth", "tokenAuth"];
@@ -265,7 +286,7 @@ function headersFaults(definition: HttpTemplate): PathFault[] {
   const carrier =
     auth.type === "header"
       ? (authTexts(definition).name ?? "")
-      : auth.type === "none" || auth.type === "query"
+      : ["none", "query", "path"].includes(auth.type)
         ? ""
         : "authorization";
   return Object.keys(headers).flatMap((name) => {

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
-import { headersOf } from "../../base/http-message.ts";
+import { headersOf, withCredentials } from "../../base/http-message.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { jsonObject, map } from "../../base/shape.ts";
 import { resolveTemplates } from "../../base/template.ts";
@@ -87,8 +87,7 @@ async function verify(definition: HttpTemplate, link: Link): Promise<void> {
   );
   const ask = async (isFresh: boolean): Promise<{ status: number; said: string | null }> => {
     const grant = await grantFor(definition, link, isFresh);
-    for (const [name, value] of Object.entries(grant.query)) url.searchParams.set(name, value);
-    const response = await link.egress.fetch(url.href, {
+    const response = await link.egress.fetch(withCredentials(url, grant).href, {
       method,
       headers: {
         ...(body ? { "content-type": "application/json" } : {}),
@@ -168,6 +167,17 @@ async function authorize(definition: HttpTemplate, link: Link, isFresh: boolean)
       const value = filled("value");
       return { headers: {}, query: { [filled("name")]: value }, secrets: spelt(value) };
     }
+    case "path": {
+      const value = filled("value");
+      const base = new URL(baseUrlOf(definition, link.config)).pathname.replace(/\/+$/, "");
+      const segment = segmentOf((auth.prefix ?? "") + value);
+      return {
+        headers: {},
+        query: {},
+        path: { base, segment: `/${segment}` },
+        secrets: [...spelt(value), segment],
+      };
+    }
     case "oauth2_authorization_code": {
       if (!link.signIn)
         throw new AppError("definition_invalid", "This needs a stored connection, to sign in with.");
@@ -226,6 +236,13 @@ const bearer = (token: string): Grant => ({
   query: {},
   secrets: [token],
 });
+
+/** A text as one segment of a path. Colons stay: they may stand there, and some servers want them so. */
+function segmentOf(text: string): string {
+  if (/^\.{0,2}$/.test(text))
+    throw new AppError("definition_invalid", "The credentials can't be empty or dots: a path carries them.");
+  return encodeURIComponent(text).replaceAll("%3A", ":");
+}
 
 /** A secret as it may come back: as it is, and as it stands in addresses. */
 const spelt = (secret: string): string[] => [
