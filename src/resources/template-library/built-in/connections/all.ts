@@ -52,6 +52,7 @@ import { snipeIt } from "./snipe-it.ts";
 import { strapi } from "./strapi.ts";
 import { stripe } from "./stripe.ts";
 import { supabase } from "./supabase.ts";
+import { telegram } from "./telegram.ts";
 import { todoist } from "./todoist.ts";
 import { trello } from "./trello.ts";
 import { twilio } from "./twilio.ts";
@@ -121,6 +122,7 @@ export const services: readonly BuiltIn[] = [
   strapi,
   stripe,
   supabase,
+  telegram,
   todoist,
   trello,
   twilio,

@@ -1,0 +1,42 @@
+import type { Service } from "./contract.ts";
+
+/** Updates are no list: asking for more of them deletes those before. They come in by a webhook with Telegram's preset. */
+export const telegram: Service = {
+  number: 67,
+  slug: "telegram",
+  name: "Telegram",
+  description:
+    "Messages sent as a Telegram bot, by HTTP requests such as POST /sendMessage. Lists its commands and a chat's administrators.",
+  docs: "https://core.telegram.org/bots/api",
+  baseUrl: "https://api.telegram.org",
+  auth: { type: "path", prefix: "bot" },
+  verify: { path: "/getMe" },
+  config: {
+    chatId: {
+      title: "Chat",
+      description: "The chat's number, or @name of a public one, for the list of its administrators.",
+      isOptional: true,
+    },
+  },
+  credentials: {
+    token: {
+      title: "Bot token",
+      description: "Telegram → @BotFather → /newbot, or /token for a bot that is there.",
+    },
+  },
+  resources: [
+    {
+      name: "commands",
+      title: "Commands of the bot",
+      spec: "/getMyCommands",
+      primaryKey: ["command"],
+      endpoint: { dataPath: "result" },
+    },
+    {
+      name: "chat_administrators",
+      title: "Administrators of the chat",
+      spec: "/getChatAdministrators",
+      endpoint: { dataPath: "result", params: { chat_id: "{{config.chatId}}" } },
+    },
+  ],
+};
