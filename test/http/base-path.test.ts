@@ -113,7 +113,7 @@ describe.each(WAYS)("behind a proxy that %s", (way) => {
 
   test("what leads to Weir holds the base path once", async () => {
     expect((await anyone("GET", "/openapi.json")).body.servers).toEqual([
-      { url: "/weir", description: "This Weir" },
+      { url: "/weir", description: "This server" },
     ]);
     const codes = await anyone("POST", "/api/v1/auth/device/code", { client_id: "weir-cli" });
     expect(codes.body.verification_uri).toBe(`${weir.site}/device`);
