@@ -18,8 +18,8 @@ export const docs: readonly Doc[] = [
     .map((name) => `docs/${name}`),
 ].map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
 
-/** The contents of its blocks in this language, as it is written after the fence. */
+/** The contents of its blocks in this language, as it is written after the fence; those within lists without their indent. */
 export const blocks = ({ text }: Doc, language: string): string[] =>
-  [...text.matchAll(/^```(\S*)\n(.*?)^```$/gms)]
-    .filter(([, found]) => found === language)
-    .map(([, , content = ""]) => content);
+  [...text.matchAll(/^( *)```(\S*)\n(.*?)^\1```$/gms)]
+    .filter(([, , found]) => found === language)
+    .map(([, indent = "", , content = ""]) => content.replaceAll(new RegExp(`^${indent}`, "gm"), ""));

@@ -8,10 +8,17 @@ import { blocks, docs } from "./blocks.ts";
 
 const MAIN = join(import.meta.dir, "..", "..", "src", "main.ts");
 
-/** What goes on until Ctrl-C goes on for a moment; what asks for a person in a browser is signed in with the token. */
+/**
+ * What goes on until Ctrl-C goes on for a moment; what asks for a person in a browser is signed in with the token. Who
+ * decides an approval is slower than this, and finds it there.
+ */
 const runnable = (script: string) =>
   script
     .replace(/^(.*?)\s+# until Ctrl-C.*$/gm, "timeout -s INT 2 $1 || test $? -eq 124")
+    .replace(
+      /^weir approvals approve/gm,
+      `until weir approvals list --json | grep -q '"id"'; do sleep 0.2; done; $&`,
+    )
     .replace(
       /^(weir login --server \S+)\s+# by a code in the browser.*$/gm,
       'printf %s "$TOKEN" | $1 --token',

@@ -17,6 +17,7 @@ import {
   makeAction,
   until,
 } from "../support/work.ts";
+import { blocks, docs } from "./blocks.ts";
 
 setDefaultTimeout(120_000);
 
@@ -83,7 +84,7 @@ beforeAll(async () => {
   };
   await postgres.sql`create table orders (id int primary key, total numeric(10, 2), updated_at timestamptz not null)`;
   await postgres.sql`insert into orders values (1, 12.5, now() - interval '1 hour'), (2, 8, now() - interval '1 hour')`;
-  await weir(["login", "--server", app.origin, "--token"], app.token);
+  await weir(["login", "--server", app.origin, "--token"], { stdin: app.token });
   const ports = {
     "port: 5432": `port: ${port}`,
     "port: 587": `port: ${mail.port}`,
@@ -104,10 +105,13 @@ afterAll(async () => {
 });
 
 /** A command of a person on this machine. */
-async function weir(args: string[], stdin = "") {
+async function weir(
+  args: string[],
+  { stdin = "", env: more = {} }: { stdin?: string; env?: Record<string, string> } = {},
+) {
   const { HOME: _, ...rest } = process.env;
   const child = Bun.spawn([...PROGRAM, ...args], {
-    env: { ...rest, ...env, HOME: home.path },
+    env: { ...rest, ...env, ...more, HOME: home.path },
     stdin: new TextEncoder().encode(stdin),
     stdout: "pipe",
     stderr: "pipe",
@@ -146,6 +150,19 @@ async function decide(runId: string, decision: object) {
   const reply = await app.owner("POST", `/api/v1/decisions/${of(items)?.id}/decide`, decision);
   expect(reply.status).toBe(200);
 }
+
+test("workspaces in the documents are applied as they are", async () => {
+  using place = folder();
+  const texts = docs.flatMap((doc) => blocks(doc, "yaml").filter((text) => text.startsWith("weir: 1")));
+  for (const [at, text] of texts.entries()) writeFileSync(join(place.path, `${at}.yaml`), text);
+  const variables = texts.flatMap((text) =>
+    [...text.matchAll(/\$\{([A-Z_]+)\}/g)].map(([, name = ""]) => name),
+  );
+  const values = Object.fromEntries(variables.map((name) => [name, `value-of-${name.toLowerCase()}`]));
+  const { code, err } = await weir(["apply", "-f", place.path], { env: values });
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(texts.length).toBeGreaterThan(7);
+});
 
 describe("the examples", () => {
   test("change nothing when they are applied again, and tell what each needs", async () => {
