@@ -230,7 +230,9 @@ async function build(parts: Ground): Promise<Opened> {
       await sql.close();
       await app.scripts.close();
       // others notice that it is gone in any case, only later
-      await peers?.leave().catch((error: unknown) => log.report(error, { at: "leave the other processes" }));
+      await peers
+        ?.leave()
+        .catch((error: unknown) => log.report(error, { at: "deregister from the other processes" }));
       await store.close();
       folder.unlock();
     },
@@ -283,7 +285,7 @@ type StoreParts = Pick<Parts, "config" | "secrets" | "log"> & { clock: Clock };
 
 function storeOf(folder: DataFolder, { config, secrets, clock, log }: StoreParts): Promise<Store> {
   const onCopy = (path: string) =>
-    log.write("info", `This version changes the database; as it was, it is kept in ${path}.`);
+    log.write("info", `Migrating the database. The previous state was backed up to ${path}.`);
   return config.databaseUrl === null
     ? openStore({ path: folder.database, migrations, backupsFolder: folder.backups, onCopy, clock })
     : openRemoteStore({

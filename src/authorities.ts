@@ -12,12 +12,13 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE----
 export function readAuthorities({ caCerts: path }: Pick<Config, "caCerts">): string | undefined {
   if (path === null) return undefined;
   const own = textOf(path).match(CERTIFICATE) ?? [];
-  if (own.length === 0) throw new ConfigError(`WEIR_CA_CERTS: ${path} holds no certificate in PEM.`);
+  if (own.length === 0)
+    throw new ConfigError(`WEIR_CA_CERTS: ${path} contains no certificate in PEM format.`);
   for (const [index, pem] of own.entries()) {
     try {
       new X509Certificate(pem);
     } catch (cause) {
-      throw new ConfigError(`WEIR_CA_CERTS: certificate ${index + 1} in ${path} can't be read.`, { cause });
+      throw new ConfigError(`WEIR_CA_CERTS: certificate ${index + 1} in ${path} is invalid.`, { cause });
     }
   }
   return [...rootCertificates, ...own].join("\n");
@@ -33,6 +34,6 @@ function textOf(path: string): string {
     return readFileSync(path, "utf8");
   } catch (error) {
     const code = (error as { code?: unknown }).code ?? error;
-    throw new ConfigError(`WEIR_CA_CERTS: ${path} can't be read (${code}).`);
+    throw new ConfigError(`WEIR_CA_CERTS: couldn't read ${path} (${code}).`);
   }
 }

@@ -280,7 +280,7 @@ export function readConfig(
   const known = new Set<string>([...Object.values(SETTINGS).map((s) => s.env), ...Object.values(SECRETS)]);
   const filed = new Map(Object.entries(file).map(([key, value]) => [fileKey(key), value]));
   for (const key of filed.keys()) {
-    if (!known.has(key)) throw new ConfigError(`weir.toml has a setting that is not known: ${key}.`);
+    if (!known.has(key)) throw new ConfigError(`Unknown setting in weir.toml: ${key}.`);
   }
   const given = (name: string, flag?: string) =>
     (flag && flags[flag]) || env[name] || filed.get(name) || undefined;
@@ -315,31 +315,31 @@ export function readConfig(
   };
   if (secrets.secretKeyPrevious !== null && secrets.secretKey === null) {
     throw new ConfigError(
-      "WEIR_SECRET_KEY_PREVIOUS is set without WEIR_SECRET_KEY; set that to the new key, or remove the old one.",
+      "WEIR_SECRET_KEY_PREVIOUS is set without WEIR_SECRET_KEY. Set WEIR_SECRET_KEY to the new key, or unset the old one.",
     );
   }
   if ((config.tlsCert === null) !== (config.tlsKey === null)) {
-    throw new ConfigError("WEIR_TLS_CERT and WEIR_TLS_KEY go together; one of them is missing.");
+    throw new ConfigError("Set both WEIR_TLS_CERT and WEIR_TLS_KEY, or neither.");
   }
   refusePartOfProvider(config, secrets);
   refusePartOfBucket(config, secrets);
   if ((secrets.smtpUrl === null) !== (config.mailFrom === null)) {
     const missing = secrets.smtpUrl === null ? "WEIR_SMTP_URL" : "WEIR_MAIL_FROM";
-    throw new ConfigError(`WEIR_SMTP_URL and WEIR_MAIL_FROM go together; ${missing} is missing.`);
+    throw new ConfigError(`Set both WEIR_SMTP_URL and WEIR_MAIL_FROM, or neither. ${missing} is missing.`);
   }
   if (config.backupUrl !== null && config.backupEvery === 0) {
     throw new ConfigError(
-      "WEIR_BACKUP_URL is set without WEIR_BACKUP_EVERY, so nothing would be put there; set the hours from one backup to the next.",
+      "WEIR_BACKUP_URL has no effect without WEIR_BACKUP_EVERY. Set it to the hours between backups.",
     );
   }
   if (config.backupUrl !== null && (!secrets.backupAccessKeyId || !secrets.backupSecretAccessKey)) {
     throw new ConfigError(
-      "WEIR_BACKUP_URL is set without WEIR_BACKUP_ACCESS_KEY_ID and WEIR_BACKUP_SECRET_ACCESS_KEY; set the keys of the bucket.",
+      "WEIR_BACKUP_URL requires the keys of the bucket. Set WEIR_BACKUP_ACCESS_KEY_ID and WEIR_BACKUP_SECRET_ACCESS_KEY.",
     );
   }
   if (secrets.llmApiKey !== null && config.llmBaseUrl === null) {
     throw new ConfigError(
-      "WEIR_LLM_API_KEY is set without WEIR_LLM_BASE_URL; set the address of the endpoint that the key is for.",
+      "WEIR_LLM_API_KEY is set without WEIR_LLM_BASE_URL. Set it to the URL of the endpoint that the key is for.",
     );
   }
   return { config, secrets };
@@ -356,14 +356,14 @@ function refusePartOfProvider(config: Config, { oidcClientSecret }: Secrets): vo
   if ((config.oidcGroupsClaim === null) !== (config.oidcGroupRoles.length === 0)) {
     const lacking = config.oidcGroupsClaim === null ? "WEIR_OIDC_GROUPS_CLAIM" : "WEIR_OIDC_GROUP_ROLES";
     throw new ConfigError(
-      `WEIR_OIDC_GROUPS_CLAIM and WEIR_OIDC_GROUP_ROLES go together; ${lacking} is missing.`,
+      `Set both WEIR_OIDC_GROUPS_CLAIM and WEIR_OIDC_GROUP_ROLES, or neither. ${lacking} is missing.`,
     );
   }
   const missing = Object.entries(given).filter(([, value]) => value === null);
   if (missing.length === 0 || missing.length === 3) return;
   const names = missing.map(([name]) => name).join(" and ");
   throw new ConfigError(
-    `WEIR_OIDC_ISSUER, WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET go together; ${names} ${missing.length > 1 ? "are" : "is"} missing.`,
+    `Set all of WEIR_OIDC_ISSUER, WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET, or none. Missing: ${names}.`,
   );
 }
 
@@ -377,9 +377,9 @@ function refusePartOfBucket(config: Config, secrets: Secrets): void {
   const missing = Object.entries(keys).find(([, value]) => value === null)?.[0];
   const lonely = Object.entries({ ...keys, ...rest }).find(([, value]) => value !== null)?.[0];
   if (config.lakeUrl !== null && missing !== undefined)
-    throw new ConfigError(`WEIR_LAKE_URL is set without ${missing}; set the keys of the bucket.`);
+    throw new ConfigError(`WEIR_LAKE_URL requires the keys of the bucket. Set ${missing}.`);
   if (config.lakeUrl === null && lonely !== undefined)
-    throw new ConfigError(`${lonely} is set without WEIR_LAKE_URL; set it to s3://BUCKET/PREFIX.`);
+    throw new ConfigError(`${lonely} is set without WEIR_LAKE_URL. Set it to s3://BUCKET/PREFIX.`);
 }
 
 /** The path of its host that Weir stands below, such as `/weir`; "" for none. */

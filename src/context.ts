@@ -225,7 +225,7 @@ export class DoFirst extends Error {
   override readonly name = "DoFirst";
   readonly work: () => Promise<void>;
   constructor(work: () => Promise<void>) {
-    super("There is work to do before this transaction.");
+    super("Work is required before this transaction.");
     this.work = work;
   }
 }

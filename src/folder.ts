@@ -57,7 +57,7 @@ export function openDataFolder(given: string, { isShared = false, ids = systemId
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     throw new ConfigError(
-      `The data directory ${path} can't be written: ${codeOf(error)}. Give another with --data, or change its permissions.`,
+      `Couldn't write to the data directory ${path}: ${codeOf(error)}. Set --data to another directory, or change its permissions.`,
     );
   }
   return {
@@ -86,7 +86,7 @@ function refuseHalfRestored(path: string): void {
   if (!beside.some(isOf(RESTORING))) return;
   const before = beside.filter(isOf(BEFORE)).sort().at(-1);
   const back = before === undefined ? "" : `, or rename ${join(parent, before)} to ${path}`;
-  throw new ConfigError(`A restore of ${path} was interrupted. Run weir restore again${back}.`);
+  throw new ConfigError(`A restore of ${path} was interrupted. Run "weir restore" again${back}.`);
 }
 
 /** In a data directory whose database is on a server: its name, wherever it is mounted. */
@@ -142,7 +142,7 @@ function lockTogether(path: string): Pick<DataFolder, "scratch" | "unlock"> {
     throw explained(path, error);
   }
   throw new FolderLocked(
-    `${MOST_TOGETHER} processes are running on ${path}; give another directory with --data.`,
+    `${MOST_TOGETHER} processes are already using ${path}. Set --data to another directory.`,
   );
 }
 
@@ -177,10 +177,10 @@ function hold(file: string, isAlone: boolean): () => void {
 function explained(path: string, error: unknown): ConfigError {
   if (codeOf(error).startsWith("SQLITE_BUSY")) {
     return new FolderLocked(
-      `Another weir is running on ${path}. Stop it first, or give another directory with --data.`,
+      `Another Weir server is already using ${path}. Stop it, or set --data to another directory.`,
     );
   }
-  return new ConfigError(`The data directory ${path} can't be locked: ${codeOf(error)}.`);
+  return new ConfigError(`Couldn't lock the data directory ${path}: ${codeOf(error)}.`);
 }
 
 /** The master key: from the environment, else from `secret.key`, which is made when nothing needs an older one. */
@@ -195,7 +195,7 @@ export function masterKey(
   if (existsSync(file)) return readKey(file);
   if (!isNew) {
     throw new ConfigError(
-      `${file} is missing, and the database holds secrets sealed with it. Put the file back, or set WEIR_SECRET_KEY.`,
+      `${file} is missing, and the database contains secrets encrypted with it. Restore the file, or set WEIR_SECRET_KEY.`,
     );
   }
   const key = ids.bytes(32);
@@ -287,7 +287,9 @@ export const previousMasterKey = (text: string | null): Uint8Array | null =>
 function decodeKey(text: string, source: string): Uint8Array {
   const key = Buffer.from(text, "base64");
   if (key.length === 32) return new Uint8Array(key);
-  throw new ConfigError(`${source} should hold 32 bytes in base64; make one with: openssl rand -base64 32`);
+  throw new ConfigError(
+    `${source} must contain 32 base64-encoded bytes. Create a key with: openssl rand -base64 32`,
+  );
 }
 
 const codeOf = (error: unknown) =>

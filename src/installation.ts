@@ -46,16 +46,16 @@ export function readInstallation(dataFolder: string): Installation {
   } catch (error) {
     const code = codeOf(error);
     if (code === "ENOENT" || code === "ENOTDIR") return {};
-    throw unreadable(file, code || "it is not JSON");
+    throw unreadable(file, code || "not valid JSON");
   }
   const { value, faults } = read(Installation, kept, []);
-  if (!isObject(kept) || faults.length > 0) throw unreadable(file, "it is not what Weir writes");
+  if (!isObject(kept) || faults.length > 0) throw unreadable(file, "unexpected content");
   return value;
 }
 
 const unreadable = (file: string, why: string) =>
   new ConfigError(
-    `${file} can't be read (${why}). Run this as the user that the server runs as, or remove a damaged file: the next start writes it again.`,
+    `Couldn't read ${file} (${why}). Run the command as the same user as the server. If the file is damaged, delete it; the next start writes it again.`,
   );
 
 /** Writes down what has become known or has changed, in one step that survives a crash. */
@@ -116,7 +116,7 @@ function signOfDatabase({ dataFolder, databaseUrl }: Locations): string | null {
   const hasOwn = existsSync(join(dataFolder, "weir.db"));
   const wasShared = existsSync(join(dataFolder, SHARED_ID_FILE));
   if (databaseUrl === null && !hasOwn && wasShared) {
-    return "This data directory keeps its database on a server, and WEIR_DATABASE_URL is not set. Set WEIR_DATABASE_URL to that server's address.";
+    return "This data directory's database is on a server, but WEIR_DATABASE_URL isn't set. Set it to that server's URL.";
   }
   if (databaseUrl === null || !hasOwn || wasShared) return null;
   const configured = withoutCredentials(databaseUrl);
@@ -132,9 +132,9 @@ function difference(
 ): string | null {
   if (kept === undefined || kept === configured) return null;
   const location = kept === null ? inside : `at ${kept}`;
-  const message = configured === null ? `${setting} is not set` : `${setting} is ${configured}`;
+  const message = configured === null ? `${setting} isn't set` : `${setting} is ${configured}`;
   const remedy = kept === null ? `Remove ${setting}.` : `Set ${setting} to ${kept}.`;
-  return `This data directory keeps its ${what} ${location}, and ${message}. ${remedy} If you moved it on purpose, run weir config accept.`;
+  return `This data directory's ${what} is ${location}, but ${message}. ${remedy} If you moved it on purpose, run "weir config accept".`;
 }
 
 /** The sentence for a master key that is not the one; null where it is, or where nobody knows. */
@@ -149,9 +149,9 @@ function wrongKey(dataFolder: string, { secretKey, secretKeyPrevious }: Settings
   if (ids.includes(keyId)) return null;
   const message =
     ids[0] === undefined
-      ? "there is neither WEIR_SECRET_KEY nor secret.key"
+      ? "neither WEIR_SECRET_KEY nor secret.key exists"
       : isFromFile
-        ? `secret.key holds the key ${ids[0]}`
+        ? `secret.key contains the key ${ids[0]}`
         : `WEIR_SECRET_KEY is the key ${ids[0]}`;
-  return `The secret key is not the one that this data directory's secrets are encrypted with, ${keyId}: ${message}. Set WEIR_SECRET_KEY to that key, or put its secret.key back. If you changed it on purpose, run weir config accept.`;
+  return `This data directory's secrets are encrypted with the key ${keyId}, but ${message}. Set WEIR_SECRET_KEY to that key, or restore its secret.key. If you changed it on purpose, run "weir config accept".`;
 }

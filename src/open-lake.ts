@@ -126,5 +126,5 @@ export const hasIn =
 
 const otherLake = (location: string) =>
   new ConfigError(
-    `None of the lake's files are in ${location}. Set WEIR_LAKE_URL to the bucket that they are in, or, if they really are gone, run weir config accept.`,
+    `None of the lake's files are in ${location}. Set WEIR_LAKE_URL to the bucket that has them. If they are lost, run "weir config accept".`,
   );

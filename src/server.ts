@@ -167,15 +167,14 @@ export function server(app: App) {
       if (page) return page;
     }
     if (methods.length === 0) {
-      return problemResponse(
-        app,
-        new AppError("not_found", `Nothing is at ${pathname.slice(0, 200)}.`),
-        visit,
-      );
+      return problemResponse(app, new AppError("not_found", `${pathname.slice(0, 200)} not found.`), visit);
     }
     const reply = problemResponse(
       app,
-      new AppError("method_not_allowed", `${request.method} is not possible here; ${methods.join(", ")} is.`),
+      new AppError(
+        "method_not_allowed",
+        `Method ${request.method} isn't allowed. Use ${methods.join(", ")}.`,
+      ),
       visit,
     );
     reply.headers.set(

@@ -81,7 +81,7 @@ export async function doChoreOnBytes(
     if (isTooLarge) throw chore.tooMuch("too much memory");
     if (spawned.signalCode === "SIGKILL") throw chore.tooMuch("too long");
     const cause = `exit code ${code}, signal ${spawned.signalCode}`;
-    throw new AppError("internal", `${chore.word} ended by itself.`, { cause });
+    throw new AppError("internal", `${chore.word} ended unexpectedly.`, { cause });
   } finally {
     clearInterval(watch);
   }

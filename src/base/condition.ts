@@ -26,7 +26,7 @@ export function conditionFault(text: string): string | null {
     return null;
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
-    return `The condition ${shown(text)} can't be read: ${reasonOf(error, text)}.`;
+    return `Invalid condition ${shown(text)}: ${reasonOf(error, text)}.`;
   }
 }
 
@@ -42,7 +42,7 @@ export function holds(text: string, scope: Scope, budget: Budget): boolean {
   if (fault)
     throw new AppError("condition_error", fault, { details: { condition: text.slice(0, MAX_SHOWN) } });
   const expression = expressionOf(text);
-  const undecided = (reason: string) => `The condition ${shown(text)} can't be decided: ${reason}.`;
+  const undecided = (reason: string) => `Couldn't evaluate the condition ${shown(text)}: ${reason}.`;
   if (!budget.isLarge && slow.has(expression))
     throw new ExpressionTooLong("condition_error", undecided("it takes too long"), {
       details: { condition: text },
@@ -50,7 +50,7 @@ export function holds(text: string, scope: Scope, budget: Budget): boolean {
   try {
     const value = expression.evaluate(scope, { budget, nextUuid: noUuid });
     if (typeof value === "boolean") return value;
-    throw new ExpressionError("type", `it gives ${nameOf(value)}, not true or false`);
+    throw new ExpressionError("type", `it returns ${nameOf(value)}, not true or false`);
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
     const message = undecided(reasonOf(error, text));

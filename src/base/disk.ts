@@ -8,7 +8,7 @@ export const codeOf = (error: unknown): string =>
 /** A file system's own word for having no room left, as an error that people can act on; null for anything else. */
 export function diskFull(
   error: unknown,
-  message = "The disk is full. Free some space and try again.",
+  message = "The disk is full. Free up space and try again.",
 ): AppError | null {
   return ["ENOSPC", "EDQUOT"].includes(codeOf(error))
     ? new AppError("disk_full", message, { retryable: true, cause: error })

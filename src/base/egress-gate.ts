@@ -112,7 +112,7 @@ export function openGate(options: EgressOptions): Gate {
       if (addresses.length === 1) return [addresses[0] as string];
       const [first, ...others] = [...new Set(addresses)].sort((a, b) => isIP(a) - isIP(b));
       if (first === undefined)
-        throw new AppError("upstream", `The host ${host} has no address.`, { retryable: true });
+        throw new AppError("upstream", `Host ${host} has no address.`, { retryable: true });
       return [first, ...others];
     },
   };
@@ -129,7 +129,7 @@ const matches = (target: Cidr | string, hostOrAddress: string): boolean =>
 function blocked(host: string, port: number, address: string): AppError {
   return new AppError(
     "egress_blocked",
-    `Weir may not connect to ${shown(host, port, address)}: it is not a public address. WEIR_EGRESS_ALLOW can allow it.`,
+    `Connection to ${shown(host, port, address)} blocked: private address. To allow it, add it to WEIR_EGRESS_ALLOW.`,
     { details: { host, port, address } },
   );
 }
@@ -138,7 +138,7 @@ function blocked(host: string, port: number, address: string): AppError {
 function ownBlocked(host: string, port: number, address: string): AppError {
   return new AppError(
     "egress_blocked",
-    `Weir may not connect to ${shown(host, port, address)}: it is Weir's own address or that of a service that Weir itself uses. WEIR_EGRESS_ALLOW can't allow it.`,
+    `Connection to ${shown(host, port, address)} blocked: the address of Weir or of a service that Weir uses. WEIR_EGRESS_ALLOW can't allow it.`,
     { details: { host, port, address } },
   );
 }
@@ -156,7 +156,7 @@ function parseRule(text: string): Rule {
   if (!target || number === 0 || (number ?? 0) > 65_535) {
     throw new AppError(
       "bad_request",
-      `WEIR_EGRESS_ALLOW has "${text}"; it takes a comma list of CIDR ranges such as 10.0.0.0/8 and host names such as db.internal, each with an optional :port.`,
+      `Invalid entry in WEIR_EGRESS_ALLOW: "${text}". Use a comma-separated list of CIDR ranges such as 10.0.0.0/8 and hostnames such as db.internal, each with an optional :port.`,
     );
   }
   return { target, port: number };
@@ -206,8 +206,8 @@ export async function wideEntries(options: EgressOptions): Promise<WideEntry[]> 
 /** What an operator is told of it. */
 export const wideText = ({ entry, covers }: WideEntry): string =>
   covers === null
-    ? `WEIR_EGRESS_ALLOW has ${entry}, a range so wide that every action reaches what this machine reaches. Name the hosts that are needed instead, such as db.internal:5432.`
-    : `WEIR_EGRESS_ALLOW has ${entry}, which covers the host of ${covers}. Organizations are refused that host and port; name other hosts by themselves.`;
+    ? `WEIR_EGRESS_ALLOW includes ${entry}, which lets every action reach whatever this machine can reach. List only the hosts you need, such as db.internal:5432.`
+    : `WEIR_EGRESS_ALLOW includes ${entry}, which covers the host of ${covers}. That host and port stay blocked for organizations. List other hosts individually.`;
 
 const systemResolve = async (host: string): Promise<string[]> =>
   (await lookup(host, { all: true, verbatim: true })).map((entry) => entry.address);
@@ -235,8 +235,8 @@ function lookupFailed(host: string, cause: unknown): AppError {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   const missing = ["ENOTFOUND", "ENODATA", "ENONAME", "NXDOMAIN"].some((known) => code.endsWith(known));
   const message = missing
-    ? `The host ${host} was not found.`
-    : `The host ${host} could not be looked up${code && ` (${code})`}.`;
+    ? `Host ${host} not found.`
+    : `DNS lookup of ${host} failed${code && ` (${code})`}.`;
   return new AppError("upstream", message, { retryable: true, cause });
 }
 

@@ -34,7 +34,7 @@ export function openDeadline(
     const late = () => controller.abort(new AppError("timeout", `${name} ${how}.`, { retryable: true }));
     return ms > 0 ? setTimeout(late, Math.min(ms, MAX_TIMER_MS)) : undefined;
   };
-  const timer = endAfter(timeoutMs, `took longer than ${timeoutMs} ms to answer`);
+  const timer = endAfter(timeoutMs, `didn't respond within ${timeoutMs / 1000} s`);
   const stop = () => controller.abort(signal?.reason);
   if (signal?.aborted) stop();
   const stops = signal ? stopsOf(signal) : null;
@@ -43,7 +43,7 @@ export function openDeadline(
     signal: controller.signal,
     isIdleLimited: idleMs > 0,
     async hear(wait) {
-      const idle = endAfter(idleMs, `sent nothing for ${idleMs} ms`);
+      const idle = endAfter(idleMs, `sent nothing for ${idleMs / 1000} s`);
       try {
         return await wait;
       } finally {
@@ -146,24 +146,20 @@ const FAILURES: readonly Failure[] = [
   [/^ECONNREFUSED$|ConnectionRefused/, (name) => `${name} refused the connection.`, true],
   [
     /^(ECONNRESET|EPIPE)$|ConnectionClosed/,
-    (name) => `${name} closed the connection before it had answered.`,
+    (name) => `${name} closed the connection before it responded.`,
     true,
   ],
   [/^ETIMEDOUT$|^ConnectionTimeout/, (name) => `The connection to ${name} timed out.`, true],
-  [/UNREACH/, (name) => `There is no network route to ${name}.`, true],
-  [/^EPROTO$/, (name) => `The TLS handshake with ${name} failed; does it speak TLS on this port?`, true],
+  [/UNREACH/, (name) => `No network route to ${name}.`, true],
+  [/^EPROTO$/, (name) => `TLS handshake with ${name} failed. Check that the port uses TLS.`, true],
   [
     /CERT|SELF_SIGNED|ISSUER|SIGNATURE|CRL|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE/,
-    (name, code) => `The TLS certificate of ${name} was not accepted (${code}).`,
+    (name, code) => `The TLS certificate of ${name} was rejected (${code}).`,
     false,
   ],
   [/TLS|SSL/, (name, code) => `The TLS connection to ${name} failed (${code}).`, true],
-  [/Zlib|Brotli|Zstd|Decompress/i, (name) => `${name} sent a body that can't be decompressed.`, true],
-  [/HTTP|Chunk|Header/i, (name, code) => `${name} did not answer in proper HTTP (${code}).`, true],
+  [/Zlib|Brotli|Zstd|Decompress/i, (name) => `${name} sent a body that couldn't be decompressed.`, true],
+  [/HTTP|Chunk|Header/i, (name, code) => `${name} sent an invalid HTTP response (${code}).`, true],
 ];
 
-const OTHER: Failure = [
-  /^/,
-  (name, code) => `The exchange with ${name} failed${code && ` (${code})`}.`,
-  true,
-];
+const OTHER: Failure = [/^/, (name, code) => `Request to ${name} failed${code && ` (${code})`}.`, true];

@@ -273,7 +273,7 @@ function redirected(
   if (hop.url.protocol === "https:" && url.protocol === "http:") {
     throw new AppError(
       "egress_blocked",
-      `${from} redirected from https to http (${target.name}), which is never followed.`,
+      `${from} redirected from https to http (${target.name}), which isn't allowed.`,
     );
   }
   const asGet = (status === 303 && hop.method !== "HEAD") || (status < 303 && hop.method === "POST");
@@ -347,20 +347,17 @@ function decodedHeaders(response: Response): Headers {
 function readUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href);
   if (url === null) {
-    if (base) throw new AppError("upstream", `${nameOf(base)} redirected to something that is no address.`);
-    throw new AppError("bad_request", "The address of the request is not a URL.");
+    if (base) throw new AppError("upstream", `${nameOf(base)} redirected to an invalid URL.`);
+    throw new AppError("bad_request", "The request URL is invalid.");
   }
-  const from = base ? `${nameOf(base)} redirected to` : "Weir may not reach";
+  const from = base ? `${nameOf(base)} redirected to` : "Blocked:";
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new AppError(
-      "egress_blocked",
-      `${from} a ${url.protocol} address; only http: and https: are allowed.`,
-    );
+    throw new AppError("egress_blocked", `${from} a ${url.protocol} URL. Only http: and https: are allowed.`);
   }
   if (url.username !== "" || url.password !== "") {
     throw new AppError(
       "egress_blocked",
-      `${from} ${nameOf(url)} with a user name or password in the address.`,
+      `${from} a URL of ${nameOf(url)} with a username or password in it.`,
     );
   }
   return url;
@@ -372,5 +369,5 @@ function readHost(host: string): string {
   if (/^(\[[^\]]+\]|[^\s/?#@:\\]+)$/.test(bracketed) && URL.canParse(`http://${bracketed}/`)) {
     return hostOf(new URL(`http://${bracketed}/`));
   }
-  throw new AppError("bad_request", `${JSON.stringify(host)} is not a host name or an address.`);
+  throw new AppError("bad_request", `${JSON.stringify(host)} is not a hostname or IP address.`);
 }

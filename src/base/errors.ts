@@ -1,11 +1,12 @@
+import { capitalized } from "./plural.ts";
+
 /**
- * The one error type that crosses rooms.
+ * The only error type thrown across module boundaries.
  *
- * `code` is for machines and stable; `http/problem.ts` alone turns it into a status. `message` is a
- * sentence that the caller may read and act on. Whatever the caller must not read (upstream bodies,
- * paths, SQL of ours) goes into `cause`, which is logged only.
+ * `code` is stable and meant for programs; only `http/problem.ts` maps it to a status. `message` is for
+ * people. What callers must not see (upstream bodies, paths, SQL) goes in `cause`, which is only logged.
  *
- * Anything thrown that is not an `AppError` is a bug and answers 500.
+ * Anything else that is thrown is a bug, and returns 500.
  */
 export type ErrorCode =
   // the request
@@ -118,8 +119,7 @@ export class AppError extends Error {
   }
 }
 
-export const notFound = (noun: string) =>
-  new AppError("not_found", `There is no such ${noun} in this organization.`);
+export const notFound = (noun: string) => new AppError("not_found", `${capitalized(noun)} not found.`);
 
 /** One fault of the input, as the API shows it. */
 export interface Fault {

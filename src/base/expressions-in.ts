@@ -18,7 +18,7 @@ export async function readExpressions(body: Json): Promise<void> {
   for (const text of expressionsIn(body)) {
     left -= Math.max(text.length, LEAST_CHARACTERS);
     if (left < 0) {
-      const message = `The conditions and expressions here have more than ${MAX_TOGETHER.toLocaleString("en-US")} characters together, each counted as ${LEAST_CHARACTERS} at least. Use fewer or shorter ones.`;
+      const message = `Conditions and expressions exceed ${MAX_TOGETHER.toLocaleString("en-US")} characters in total (each counts as at least ${LEAST_CHARACTERS}). Use fewer or shorter ones.`;
       throw invalid(["body"], message, "condition_error");
     }
     conditionFault(text);

@@ -16,7 +16,7 @@ const REFUSED_HEADERS =
 /** What is wrong with the name of a header; null for nothing. */
 export function headerFault(name: string): string | null {
   if (REFUSED_HEADERS.test(name)) return `Weir sets the header ${name} itself.`;
-  return /^[\w!#$%&'*+.^`|~-]+$/.test(name) ? null : `${JSON.stringify(name)} is no name for a header.`;
+  return /^[\w!#$%&'*+.^`|~-]+$/.test(name) ? null : `${JSON.stringify(name)} is not a valid header name.`;
 }
 
 /** Headers as they are sent, names in lower case; those that are null are left out. */
@@ -28,7 +28,7 @@ export function headersOf(given: Readonly<Record<string, Scalar>>): Record<strin
     if (fault) throw new AppError("definition_invalid", fault);
     const text = String(value).trim();
     if (/[^\t\x20-\x7e\x80-\xff]/.test(text)) {
-      const message = `The value of the header ${name} has characters that a header can't carry, such as a line break.`;
+      const message = `The value of the header ${name} contains characters that aren't allowed, such as a line break.`;
       throw new AppError("definition_invalid", message);
     }
     headers[name.toLowerCase()] = text;
@@ -102,7 +102,7 @@ export function bodyOf(body: Json, type?: BodyType): { text: string; contentType
 function formText(body: Json): string {
   if (typeof body === "string") return body;
   if (!isObject(body))
-    throw new AppError("definition_invalid", "The body of a form is an object of its fields.");
+    throw new AppError("definition_invalid", "A form body must be an object of its fields.");
   const form = new URLSearchParams();
   for (const [name, value] of Object.entries(body)) {
     for (const item of Array.isArray(value) ? value : [value])
@@ -269,7 +269,7 @@ export function unexpectedStatus(method: string, reply: Reply, now: Date): AppEr
   const retryAfterSeconds = retryable ? retryAfter(headers["retry-after"], now) : undefined;
   const masked = encoding === "base64" ? null : maskSecrets(body);
   const shown = masked === null ? "" : textOf(masked);
-  return new AppError("unexpected_status", `${host} answered the ${method} request with ${status}.`, {
+  return new AppError("unexpected_status", `${host} returned ${status} for the ${method} request.`, {
     retryable,
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     details: { status, body: shown.slice(0, MAX_SHOWN_CHARACTERS) },

@@ -59,7 +59,10 @@ function headOf({ name, filename, contentType }: Part): string {
   const head = filename === undefined ? named : `${named}; filename="${escaped(filename)}"`;
   if (contentType === undefined) return head;
   if (CONTENT_TYPE.test(contentType)) return `${head}${LINE}Content-Type: ${contentType}`;
-  throw new AppError("definition_invalid", `${name}: ${JSON.stringify(contentType)} is no type of a file.`);
+  throw new AppError(
+    "definition_invalid",
+    `${name}: ${JSON.stringify(contentType)} is not a valid content type.`,
+  );
 }
 
 const escaped = (name: string) =>
@@ -70,5 +73,5 @@ function bytesOf(part: Part): Uint8Array {
   if ("content" in part) return Buffer.from(part.content.toWellFormed());
   if (/^[A-Za-z0-9+/]*={0,2}$/.test(part.base64) && part.base64.length % 4 === 0)
     return Buffer.from(part.base64, "base64");
-  throw new AppError("definition_invalid", `${part.name}: base64 is not valid.`);
+  throw new AppError("definition_invalid", `${part.name}: invalid base64.`);
 }

@@ -23,7 +23,7 @@ export const WHOLE_SEARCH: SearchLimits = { ms: 2_000, size: 64 * 1024 * 1024 };
 /** A search that takes or gives more than its limits. */
 export class SearchTooMuch extends AppError {
   constructor() {
-    super("definition_invalid", "The JMESPath expression takes too long or gives too much for this data.");
+    super("definition_invalid", "The JMESPath expression takes too long or returns too much for this data.");
   }
 }
 
@@ -42,12 +42,13 @@ const MULTIPLYING = new Set<string>([
 
 /** Why `text` is no JMESPath expression, in one sentence; null where it is one. */
 export function jmespathFault(text: string): string | null {
-  if (text.length > MAX_CHARACTERS) return `A JMESPath expression has at most ${MAX_CHARACTERS} characters.`;
+  if (text.length > MAX_CHARACTERS)
+    return `A JMESPath expression can have at most ${MAX_CHARACTERS} characters.`;
   try {
     const refused = refusedIn(compile(text));
-    return refused ? `The JMESPath expression ${shown(text)} uses ${refused}, which is not available.` : null;
+    return refused ? `The JMESPath expression ${shown(text)} uses ${refused}, which isn't supported.` : null;
   } catch (error) {
-    return `The JMESPath expression ${shown(text)} can't be read: ${reasonOf(error)}.`;
+    return `Invalid JMESPath expression ${shown(text)}: ${reasonOf(error)}.`;
   }
 }
 
@@ -67,7 +68,7 @@ export function searchJson(data: Json, text: string, limits = WHOLE_SEARCH): Jso
     found = interpreter.search(compile(text), data as JSONValue) as Json;
   } catch (error) {
     if (error instanceof AppError) throw error;
-    const message = `The JMESPath expression ${shown(text)} does not fit the data: ${reasonOf(error)}.`;
+    const message = `The JMESPath expression ${shown(text)} doesn't match the data: ${reasonOf(error)}.`;
     throw new AppError("definition_invalid", message, { cause: error });
   }
   if (measure(found, limits.size) > limits.size) throw new SearchTooMuch();

@@ -31,12 +31,12 @@ const isType = (value: unknown) => TYPES.some((type) => type === value);
 const isSet = (value: unknown, holds: (item: unknown) => boolean): value is unknown[] =>
   Array.isArray(value) && value.every(holds) && new Set(value).size === value.length;
 
-const count = says("This should be a whole number of at least 0.", isCount);
-const number = says("This should be a number.", Number.isFinite);
-const text = says("This should be a text.", isText);
-const names = says("This should be a list of names, none twice.", (value) => isSet(value, isText));
+const count = says("Input should be a whole number of at least 0.", isCount);
+const number = says("Input should be a number.", Number.isFinite);
+const text = says("Input should be a string.", isText);
+const names = says("Input should be a list of unique names.", (value) => isSet(value, isText));
 const nameLists = says(
-  "This should be an object whose values are lists of names.",
+  "Input should be an object whose values are lists of names.",
   (value) => isObject(value) && Object.values(value).every((list) => isSet(list, isText)),
 );
 const unsupported: Check = () => "This keyword is not supported here.";
@@ -66,23 +66,26 @@ const VALUES = new Map<string, Check>([
   ].map((key) => [key, unsupported] as const),
   [
     "multipleOf",
-    says("This should be a number above 0.", (value) => Number.isFinite(value) && (value as number) > 0),
+    says(
+      "Input should be a number greater than 0.",
+      (value) => Number.isFinite(value) && (value as number) > 0,
+    ),
   ],
   [
     "type",
     says(
-      `This should be one or several of ${TYPES.join(", ")}.`,
+      `Input should be one or more of ${TYPES.join(", ")}.`,
       (value) => isType(value) || (isSet(value, isType) && value.length > 0),
     ),
   ],
   [
     "enum",
     says(
-      "This should be a list with at least one value.",
+      "Input should be a list with at least one value.",
       (value) => Array.isArray(value) && value.length > 0,
     ),
   ],
-  ["uniqueItems", says("This should be true or false.", (value) => typeof value === "boolean")],
+  ["uniqueItems", says("Input should be true or false.", (value) => typeof value === "boolean")],
   ["required", names],
   ["dependentRequired", nameLists],
 ]);
@@ -120,8 +123,8 @@ const APPLICATORS = new Set([
 ]);
 
 function patternFault(value: unknown, { patterns }: Visit): string | null {
-  if (!isText(value)) return "This should be a text.";
-  const costly = "The patterns of this schema are too many, or too large together.";
+  if (!isText(value)) return "Input should be a string.";
+  const costly = "This schema has too many patterns, or they are too large in total.";
   if (patterns.cost > MAX_PATTERN_COST) return costly;
   const pattern = patternOf(value);
   if (typeof pattern === "string") return pattern;
@@ -142,13 +145,17 @@ export function shapeFaults(schema: unknown): SchemaFault[] {
   const visit: Visit = { faults: [], applied: new Map(), refs: [], patterns: { seen: new Set(), cost: 0 } };
   if (measure(schema as Json, MAX_SCHEMA_CHARACTERS) > MAX_SCHEMA_CHARACTERS) {
     return [
-      { path: [], message: `A schema has at most ${MAX_SCHEMA_CHARACTERS} characters.`, type: "too_long" },
+      {
+        path: [],
+        message: `A schema can have at most ${MAX_SCHEMA_CHARACTERS} characters.`,
+        type: "too_long",
+      },
     ];
   }
   walk(schema, [], visit, 0);
   for (const { path, from, to } of visit.refs) {
     if (visit.applied.has(to)) visit.applied.get(from)?.push(to);
-    else visit.faults.push({ path, message: "There is no schema at this place.", type: "ref_unknown" });
+    else visit.faults.push({ path, message: "No schema at this reference.", type: "ref_unknown" });
   }
   if (visit.faults.length === 0) visit.faults.push(...circleFaults(visit));
   return visit.faults;
@@ -162,11 +169,11 @@ function walk(schema: unknown, path: readonly string[], visit: Visit, depth: num
   const applicators: string[] = [];
   visit.applied.set(here, applicators);
   if (typeof schema === "boolean") return;
-  if (!isObject(schema)) return fail(path, "A schema should be an object, true or false.");
+  if (!isObject(schema)) return fail(path, "A schema must be an object, true or false.");
   if (depth > MAX_NESTING)
-    return fail(path, `Schemas may be nested at most ${MAX_NESTING} deep.`, "too_deep");
+    return fail(path, `Schemas can be nested at most ${MAX_NESTING} levels deep.`, "too_deep");
   if (visit.applied.size > MAX_SCHEMAS)
-    return fail(path, `At most ${MAX_SCHEMAS} schemas in one.`, "too_long");
+    return fail(path, `A schema can contain at most ${MAX_SCHEMAS} schemas.`, "too_long");
 
   const inner = (value: unknown, at: readonly string[], keyword: string) => {
     if (APPLICATORS.has(keyword)) applicators.push(pointerOf(at));
@@ -177,20 +184,19 @@ function walk(schema: unknown, path: readonly string[], visit: Visit, depth: num
     const message = keyword === "pattern" ? patternFault(value, visit) : VALUES.get(keyword)?.(value);
     if (message) fail(at, message, keyword === "pattern" ? "pattern_invalid" : "schema_invalid");
     else if (keyword === "$id") {
-      if (path.length > 0 || !isText(value)) fail(at, "$id may stand only at the root.");
+      if (path.length > 0 || !isText(value)) fail(at, "$id is allowed only at the root.");
     } else if (keyword === "$ref") {
       const to = isText(value) ? targetOf(value) : null;
-      if (to === null)
-        fail(at, "Only places in this schema can be referred to, as in #/$defs/name.", "ref_unknown");
+      if (to === null) fail(at, "References must be within this schema, as in #/$defs/name.", "ref_unknown");
       else visit.refs.push({ path: at, from: here, to });
     } else if (SCHEMA.has(keyword) || (keyword === "items" && !Array.isArray(value)))
       inner(value, at, keyword);
     else if (SCHEMA_LIST.has(keyword) || keyword === "items") {
       if (!Array.isArray(value) || value.length === 0)
-        fail(at, "This should be a list of schemas, at least one.");
+        fail(at, "Input should be a list of at least one schema.");
       else for (const [index, item] of value.entries()) inner(item, [...at, String(index)], keyword);
     } else if (SCHEMA_MAP.has(keyword)) {
-      if (!isObject(value)) fail(at, "This should be an object of schemas.");
+      if (!isObject(value)) fail(at, "Input should be an object of schemas.");
       else
         for (const [name, item] of Object.entries(value)) {
           const fault = keyword === "patternProperties" ? patternFault(name, visit) : null;
@@ -218,9 +224,7 @@ function circleFaults({ applied, refs }: Visit): SchemaFault[] {
     return found;
   };
   const ref = refs.find(({ from }) => endless(from));
-  return ref
-    ? [{ path: ref.path, message: "This reference leads back to itself.", type: "ref_circular" }]
-    : [];
+  return ref ? [{ path: ref.path, message: "This reference refers to itself.", type: "ref_circular" }] : [];
 }
 
 const pointerOf = (path: readonly string[]) =>

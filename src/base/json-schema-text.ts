@@ -21,7 +21,7 @@ export function patternOf(source: string): Pattern | string {
   const known = kept.get(source);
   if (known) return known;
   if (source.length > MAX_PATTERN_CHARACTERS)
-    return `A pattern has at most ${MAX_PATTERN_CHARACTERS} characters.`;
+    return `A pattern can have at most ${MAX_PATTERN_CHARACTERS} characters.`;
   const { RE2JS } = require("re2js") as Re2;
   let compiled: InstanceType<Re2["RE2JS"]>;
   try {
@@ -32,7 +32,7 @@ export function patternOf(source: string): Pattern | string {
     return `The pattern can't be used (${reason}). Look-around and back-references are not supported.`;
   }
   const size = compiled.programSize();
-  if (size > MAX_PATTERN_SIZE) return "The pattern is too large: its repetitions multiply.";
+  if (size > MAX_PATTERN_SIZE) return "The pattern is too large: its nested repetitions multiply.";
   const pattern = { size, test: (text: string) => compiled.test(text) };
   if (kept.size >= MAX_KEPT) kept.clear();
   kept.set(source, pattern);

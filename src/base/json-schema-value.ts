@@ -148,15 +148,16 @@ class Check {
     }
     if (schema.uniqueItems === true) {
       const seen = new Set(value.map((item) => this.#canonical(item)));
-      if (seen.size < value.length) this.#fail(path, "No item may stand here twice", "not_unique");
+      if (seen.size < value.length) this.#fail(path, "Items must be unique", "not_unique");
     }
     if (contains !== undefined) {
       const least = isNumber(schema.minContains) ? schema.minContains : 1;
       const most = isNumber(schema.maxContains) ? schema.maxContains : Number.POSITIVE_INFINITY;
       const found = value.filter((item) => this.#would(contains, item, level + 1)).length;
       if (found < least)
-        this.#fail(path, `At least ${least} item(s) should be of the kind asked for`, "too_short");
-      if (found > most) this.#fail(path, `At most ${most} item(s) may be of the kind named`, "too_long");
+        this.#fail(path, `At least ${least} item(s) should match the schema of contains`, "too_short");
+      if (found > most)
+        this.#fail(path, `At most ${most} item(s) may match the schema of contains`, "too_long");
     }
   }
 
@@ -188,11 +189,11 @@ class Check {
       }
       if (!known && additionalProperties === false) {
         this.#spend(1);
-        this.#fail(at, "This field is not known here", "extra_forbidden");
+        this.#fail(at, "Unknown field", "extra_forbidden");
       } else if (!known && additionalProperties !== undefined)
         this.fits(additionalProperties, item, at, level + 1);
       if (propertyNames !== undefined && !this.#would(propertyNames, name, level + 1))
-        this.#fail(at, "This field's name is not allowed here", "extra_forbidden");
+        this.#fail(at, "Field name not allowed", "extra_forbidden");
     }
   }
 
@@ -205,10 +206,10 @@ class Check {
       const fitting = schema.oneOf.filter((part) => this.#would(part, value, next)).length;
       if (fitting === 0) this.#union(schema.oneOf, value, path, next);
       else if (fitting > 1)
-        this.#fail(path, "Input should fit exactly one of the forms allowed", "union_error");
+        this.#fail(path, "Input should match exactly one of the allowed schemas", "union_error");
     }
     if (schema.not !== undefined && this.#would(schema.not, value, next))
-      this.#fail(path, "Input should not be of this form", "not_allowed");
+      this.#fail(path, "Input should not match this schema", "not_allowed");
     if (schema.if !== undefined) {
       const branch = this.#would(schema.if, value, next) ? schema.then : schema.else;
       if (branch !== undefined) this.fits(branch, value, path, next);
@@ -233,7 +234,7 @@ class Check {
       if ((deep || forms.length === 1) && (!meant || faults.length < meant.length)) meant = faults;
     }
     if (meant) this.#faults.push(...meant);
-    else this.#fail(path, "Input should fit one of the forms allowed", "union_error");
+    else this.#fail(path, "Input should match one of the allowed schemas", "union_error");
   }
 
   #at(ref: string): Json {

@@ -29,7 +29,7 @@ export function parseJson(text: string, loc: readonly string[] = ["body"]): Json
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw invalid(loc, `This is not valid JSON: ${reason(error)}`, "json_invalid");
+    throw invalid(loc, `Invalid JSON: ${reason(error)}`, "json_invalid");
   }
   checkShape(text, loc);
   return value;
@@ -66,23 +66,23 @@ function refusal({ rule, what }: JsonRefused, loc: readonly string[], rules: Jso
   if (rule === "keys") return tooMany(loc, rule, MAX_KEYS);
   if (rule === "depth") return tooDeep(loc);
   if (rule === "key") return twice(loc, what);
-  return invalid(loc, `This is not valid JSON: ${reason(new Error(what))}`, "json_invalid");
+  return invalid(loc, `Invalid JSON: ${reason(new Error(what))}`, "json_invalid");
 }
 
 const HAS_AT_MOST = {
-  objects: (most: string) => `JSON may have at most ${most} lists and objects`,
-  values: (most: string) => `JSON may have at most ${most} values`,
-  keys: (most: string) => `An object of JSON may have at most ${most} keys`,
+  objects: (most: string) => `JSON can have at most ${most} lists and objects`,
+  values: (most: string) => `JSON can have at most ${most} values`,
+  keys: (most: string) => `A JSON object can have at most ${most} keys`,
 } as const;
 
 const tooMany = (loc: readonly string[], what: keyof typeof HAS_AT_MOST, most: number) =>
   invalid(loc, `${HAS_AT_MOST[what](most.toLocaleString("en-US"))}. Send fewer at a time.`, "json_too_large");
 
 const tooDeep = (loc: readonly string[]) =>
-  invalid(loc, `JSON may be nested at most ${MAX_DEPTH} levels deep.`, "json_too_deep");
+  invalid(loc, `JSON can be nested at most ${MAX_DEPTH} levels deep.`, "json_too_deep");
 
 const twice = (loc: readonly string[], key: string) =>
-  invalid(loc, `The key "${key.slice(0, 100)}" stands twice in one object.`, "json_invalid");
+  invalid(loc, `Duplicate key "${key.slice(0, 100)}".`, "json_invalid");
 
 /** How many lists and objects there are in JSON text, and how many values of all sorts. */
 function countIn(text: string): { objects: number; values: number } {
@@ -171,6 +171,6 @@ export function storedJson<T>(text: string): T {
   try {
     return JSON.parse(text) as T;
   } catch (cause) {
-    throw new AppError("internal", "A stored value could not be read.", { cause });
+    throw new AppError("internal", "A stored value couldn't be read.", { cause });
   }
 }

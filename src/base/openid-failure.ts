@@ -16,7 +16,7 @@ export function explainOpenId(client: typeof Client, error: unknown, name: strin
   if (own?.code === "unauthenticated") return own;
   if (own) return unusable(name, own.code === "timeout" ? "timeout" : "upstream", own.message, own.retryable);
   if (error instanceof client.AuthorizationResponseError) {
-    return new AppError("forbidden", `${name} did not let you in (${safeCode(error.error)}).`);
+    return new AppError("forbidden", `${name} denied the sign-in (${safeCode(error.error)}).`);
   }
   if (error instanceof client.ResponseBodyError) {
     if (error.error === "invalid_grant") return distrusted(name, "invalid_grant");
@@ -28,7 +28,7 @@ export function explainOpenId(client: typeof Client, error: unknown, name: strin
     );
   }
   if (error instanceof client.WWWAuthenticateChallengeError) {
-    return unusable(name, "upstream", `it answered ${error.status}; are client id and secret right?`, false);
+    return unusable(name, "upstream", `it returned ${error.status}. Check the client ID and secret`, false);
   }
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const reason = `${code} ${innermost(error)}`.trim();
@@ -37,17 +37,13 @@ export function explainOpenId(client: typeof Client, error: unknown, name: strin
 
 /** The message goes to anybody; what is wrong is for the operator, in the log. */
 const unusable = (name: string, code: "upstream" | "timeout", reason: string, retryable: boolean) =>
-  new AppError(
-    code,
-    `${name}, which signs people in here, can't be used at the moment; try again in a little while.`,
-    {
-      retryable,
-      cause: new Error(reason),
-    },
-  );
+  new AppError(code, `Single sign-on with ${name} is currently unavailable. Try again later.`, {
+    retryable,
+    cause: new Error(reason),
+  });
 
 const distrusted = (name: string, reason: string) =>
-  new AppError("unauthenticated", `What ${name} answered does not fit this sign-in; begin it again.`, {
+  new AppError("unauthenticated", `The response of ${name} doesn't match this sign-in. Start it again.`, {
     cause: new Error(reason),
   });
 

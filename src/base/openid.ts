@@ -194,7 +194,7 @@ function discovered({ clientId, clientSecret, egress, clock }: OpenIdOptions, is
 function refuseForeign(config: Client.Configuration, issuer: URL): Client.Configuration {
   const own = config.serverMetadata().issuer;
   if (new URL(own).href === issuer.href) return config;
-  throw new AppError("upstream", `it calls itself ${own}, which is not what WEIR_OIDC_ISSUER says`);
+  throw new AppError("upstream", `its issuer is ${own}, which doesn't match WEIR_OIDC_ISSUER`);
 }
 
 /** Whatever is wrong with a provider's own description, nobody has sent us an answer yet. */
@@ -204,7 +204,7 @@ function notFoundAt(error: unknown, issuer: URL): AppError {
   const differs =
     error instanceof Error && "code" in error && error.code === "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED";
   const reason = differs
-    ? "it calls itself otherwise than WEIR_OIDC_ISSUER says"
+    ? "its issuer doesn't match WEIR_OIDC_ISSUER"
     : `no OpenID provider was found at ${issuer.href}: ${error instanceof Error ? error.message : "unknown"}`;
   return new AppError("upstream", reason, { retryable: !differs, cause: error });
 }
@@ -226,7 +226,7 @@ function claimsOf(tokens: Tokens): Client.IDToken {
 
 /** Who has no subject would be signed in as the next one who has none. */
 const noSubject = () =>
-  new AppError("unauthenticated", "The identity provider does not say who signed in: the subject is empty.");
+  new AppError("unauthenticated", "The identity provider didn't identify the user: the subject is empty.");
 
 const grantOf = (tokens: Tokens, refreshToken: string | null = null): OpenIdGrant => ({
   refreshToken: tokens.refresh_token ?? refreshToken,

@@ -42,7 +42,7 @@ export function openOtlp(options: OtlpOptions): Tracer {
   const tell = (why: string) => {
     if (clock.monotonic() - toldMs < TELL_MS) return;
     toldMs = clock.monotonic();
-    log.write("warn", "Traces can't be sent", { why, dropped });
+    log.write("warn", "sending traces failed", { why, dropped });
     dropped = 0;
   };
 
@@ -58,7 +58,7 @@ export function openOtlp(options: OtlpOptions): Tracer {
     const { bytes } = await reply.bytes(1_000);
     if (reply.status < 300) return;
     throw new Error(
-      `The collector answered ${reply.status}: ${new TextDecoder().decode(bytes).slice(0, 200)}`,
+      `The collector returned ${reply.status}: ${new TextDecoder().decode(bytes).slice(0, 200)}`,
     );
   };
 
@@ -93,7 +93,7 @@ export function openOtlp(options: OtlpOptions): Tracer {
       const sent = new AbortController();
       void clock.sleep(CLOSE_MS, sent.signal).then(() => {
         dropped += waiting.splice(0).length;
-        closed.abort(new Error("The collector did not answer before the end."));
+        closed.abort(new Error("The collector didn't respond before shutdown."));
       });
       await sending;
       sent.abort();

@@ -126,12 +126,12 @@ export function openSemaphore(slots: number, options: SemaphoreOptions = {}): Se
 const tooMany = (noun: string, most: number) =>
   new AppError(
     "rate_limited",
-    `${most} ${noun} of this organization are waiting already. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
+    `${most} ${noun} of this organization are already waiting. Try again in ${RETRY_AFTER_SECONDS} seconds.`,
     { retryable: true, retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
 
 const reasonOf = (signal: AbortSignal | undefined): AppError =>
-  signal?.reason instanceof AppError ? signal.reason : new AppError("cancelled", "This was cancelled.");
+  signal?.reason instanceof AppError ? signal.reason : new AppError("cancelled", "Cancelled.");
 
 function once(act: () => void): () => void {
   let isDone = false;

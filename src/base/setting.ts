@@ -24,7 +24,7 @@ export function integer(fallback: number, least: number, most: number) {
     if (value === undefined) return fallback;
     const number = Number(value);
     if (!/^\d+$/.test(value.trim()) || number < least || number > most) {
-      throw new ConfigError(`${name} is ${quote(value)}; it takes a whole number from ${least} to ${most}.`);
+      throw new ConfigError(`Invalid ${name}: ${quote(value)}. Use a whole number from ${least} to ${most}.`);
     }
     return number;
   };
@@ -37,7 +37,7 @@ export function schedule(fallback: readonly number[]) {
     const steps = value.split(",").map((step) => step.trim());
     if (steps.length > 50 || !steps.every((step) => /^\d{1,7}$/.test(step))) {
       throw new ConfigError(
-        `${name} is ${quote(value)}; it takes at most 50 pauses in whole seconds, such as 0,5,300,1800.`,
+        `Invalid ${name}: ${quote(value)}. Use up to 50 delays in whole seconds, such as 0,5,300,1800.`,
       );
     }
     const pauses = steps.map(Number);
@@ -49,7 +49,7 @@ export function choice<const T extends readonly string[]>(values: T, fallback: T
   return (value: string | undefined, name: string): T[number] => {
     if (value === undefined) return fallback;
     if (values.includes(value)) return value;
-    throw new ConfigError(`${name} is ${quote(value)}; it takes ${values.join(", ")}.`);
+    throw new ConfigError(`Invalid ${name}: ${quote(value)}. Use ${values.join(", ")}.`);
   };
 }
 
@@ -59,7 +59,7 @@ export function url(schemes: readonly string[]) {
     const parsed = URL.canParse(value) ? new URL(value) : null;
     if (parsed && schemes.includes(parsed.protocol) && parsed.hostname) return value.replace(/\/+$/, "");
     throw new ConfigError(
-      `${name} is ${quote(value)}; it takes an address that starts with ${schemes.map((s) => `${s}//`).join(" or ")}.`,
+      `Invalid ${name}: ${quote(value)}. Use a URL that starts with ${schemes.map((s) => `${s}//`).join(" or ")}.`,
     );
   };
 }
@@ -72,13 +72,13 @@ export function site(taken: readonly string[]) {
     const path = /^https?:\/\/[^/?#\\\s]+(.*)$/i.exec(address)?.[1];
     if (path === undefined || !/^(\/[A-Za-z0-9_-]+)*$/.test(path)) {
       throw new ConfigError(
-        `${name} is ${quote(address)}; below the host it takes nothing, or a path of letters, digits, - and _, such as /weir.`,
+        `Invalid ${name}: ${quote(address)}. After the host, use no path, or one of letters, digits, - and _, such as /weir.`,
       );
     }
     const first = path.split("/")[1] ?? "";
     if (taken.includes(first.toLowerCase())) {
       throw new ConfigError(
-        `${name} is ${quote(address)}, but Weir has addresses of its own that begin with /${first}; take another path, such as /weir.`,
+        `Invalid ${name}: ${quote(address)}. Weir uses paths that start with /${first} itself. Use another path, such as /weir.`,
       );
     }
     return address;
@@ -90,7 +90,7 @@ export function bucketUrl(value: string | undefined, name: string): string | nul
   if (value === undefined) return null;
   const isFine = /^s3:\/\/[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9](\/[^\s?#]*)?$/.test(value);
   if (isFine && !/\/\.{1,2}(\/|$)/.test(value)) return value.replace(/\/+$/, "");
-  throw new ConfigError(`${name} is ${quote(value)}; it takes s3://BUCKET/PREFIX.`);
+  throw new ConfigError(`Invalid ${name}: ${quote(value)}. Use s3://BUCKET/PREFIX.`);
 }
 
 /** A mail server: `smtp://` or `smtps://`, with user name and password or neither; the former may say `?tls=off`. */
@@ -103,7 +103,7 @@ export function smtp(value: string | undefined, name: string): string | null {
   const isEscaped = /^([^%]|%[0-9A-Fa-f]{2})*$/.test(`${parts?.[2] ?? ""}${parts?.[3] ?? ""}`);
   if (parts && isEscaped && URL.canParse(value) && !(parts[1] === "smtps" && parts[5])) return value;
   throw new ConfigError(
-    `${name} is not usable; it takes smtp://user:password@host:port or smtps://user:password@host:port, and smtp:// also ?tls=off. In the user name and the password, write /, :, @, ?, # and % as %2F, %3A, %40, %3F, %23 and %25.`,
+    `Invalid ${name}. Use smtp://user:password@host:port or smtps://user:password@host:port; smtp:// also allows ?tls=off. In the username and the password, write /, :, @, ?, # and % as %2F, %3A, %40, %3F, %23 and %25.`,
   );
 }
 
@@ -114,7 +114,7 @@ export function proxy(value: string | undefined, name: string): string | null {
   const isPlain = parsed && ["http:", "https:"].includes(parsed.protocol) && parsed.pathname === "/";
   if (isPlain && parsed.search === "" && parsed.hash === "") return parsed.href;
   throw new ConfigError(
-    `${name} is not usable; it takes http://user:password@host:port or https://user:password@host:port. In the user name and the password, write /, :, @, ?, # and % as %2F, %3A, %40, %3F, %23 and %25.`,
+    `Invalid ${name}. Use http://user:password@host:port or https://user:password@host:port. In the username and the password, write /, :, @, ?, # and % as %2F, %3A, %40, %3F, %23 and %25.`,
   );
 }
 
@@ -123,7 +123,7 @@ export function sender(value: string | undefined, name: string): string | null {
   if (value === undefined) return null;
   const address = /^[^<>\p{Cc}]*<([^<>]+)>$/u.exec(value)?.[1] ?? value;
   if (/^[^\s@<>,;"]+@[^\s@<>,;"]+$/.test(address)) return value;
-  throw new ConfigError(`${name} is ${quote(value)}; it takes an address such as Weir <weir@example.com>.`);
+  throw new ConfigError(`Invalid ${name}: ${quote(value)}. Use an address such as Weir <weir@example.com>.`);
 }
 
 /** A comma list of `group=organization:role`. */
@@ -135,7 +135,7 @@ export function groupRoles(value: string | undefined, name: string): readonly st
   const bad = pairs.find((pair) => !/^.+=[a-z0-9-]+:(viewer|member|admin|owner)$/.test(pair));
   if (bad === undefined) return pairs;
   throw new ConfigError(
-    `${name} has ${quote(bad)}; it takes a comma list of group=organization:role, such as data-team=acme:member, with the slug or the id of the organization and one of the roles viewer, member, admin and owner.`,
+    `Invalid entry in ${name}: ${quote(bad)}. Use a comma-separated list of group=organization:role, such as data-team=acme:member, with an organization's slug or ID and the role viewer, member, admin or owner.`,
   );
 }
 
@@ -146,7 +146,7 @@ export function issuer(value: string | undefined, name: string): string | null {
   const isPlain = parsed !== null && /^https?:$/.test(parsed.protocol) && !/[?#@\s]/.test(value);
   if (isPlain) return value;
   throw new ConfigError(
-    `${name} is ${quote(value)}; it takes the address that an OpenID provider names itself by, such as https://login.example.com.`,
+    `Invalid ${name}: ${quote(value)}. Use the issuer URL of an OpenID provider, such as https://login.example.com.`,
   );
 }
 
@@ -159,7 +159,7 @@ export function list(check: ((item: string) => boolean) | null) {
     const bad = items.find((item) => check && !check(item));
     if (bad !== undefined)
       throw new ConfigError(
-        `${name} has ${quote(bad)}; it takes a comma list of CIDR ranges such as 10.0.0.0/8.`,
+        `Invalid entry in ${name}: ${quote(bad)}. Use a comma-separated list of CIDR ranges such as 10.0.0.0/8.`,
       );
     return items;
   };
@@ -177,7 +177,7 @@ export function ratio(fallback: number) {
   return (value: string | undefined, name: string) => {
     if (value === undefined) return fallback;
     if (/^(0?\.\d+|[01](\.0*)?)$/.test(value.trim())) return Number(value);
-    throw new ConfigError(`${name} is ${quote(value)}; it takes a number from 0 to 1, such as 0.1.`);
+    throw new ConfigError(`Invalid ${name}: ${quote(value)}. Use a number from 0 to 1, such as 0.1.`);
   };
 }
 
@@ -188,7 +188,7 @@ export function rate(fallback: Rate) {
     const [, perMinute, burst] = /^(\d{1,9})(?::(\d{1,9}))?$/.exec(value) ?? [];
     if (!perMinute || Number(perMinute) < 1 || Number(burst ?? 1) < 1) {
       throw new ConfigError(
-        `${name} is ${quote(value)}; it takes requests a minute such as 1200, with a burst such as 1200:300, or off.`,
+        `Invalid ${name}: ${quote(value)}. Use requests per minute such as 1200, with a burst such as 1200:300, or off.`,
       );
     }
     return {
@@ -202,7 +202,7 @@ export function memory(fallback: string) {
   return (value: string | undefined, name: string) => {
     if (value === undefined) return fallback;
     if (/^\d{1,6}(\.\d+)?\s?(KB|MB|GB|TB|KiB|MiB|GiB|TiB)$/i.test(value)) return value;
-    throw new ConfigError(`${name} is ${quote(value)}; it takes an amount of memory such as 512MB or 2GB.`);
+    throw new ConfigError(`Invalid ${name}: ${quote(value)}. Use an amount of memory such as 512MB or 2GB.`);
   };
 }
 

@@ -158,7 +158,7 @@ function walkObject(
     if (faults.length >= MAX_FAULTS) break;
     count++;
     if (extra === false) {
-      faults.push({ loc: [...loc, name], msg: "This field is not known here", type: "extra_forbidden" });
+      faults.push({ loc: [...loc, name], msg: "Unknown field", type: "extra_forbidden" });
     } else {
       const kept =
         typeof extra === "object"
@@ -237,7 +237,7 @@ function checkString(schema: Shape, raw: string, fail: Fail): unknown {
   }
   if (schema.format === NEW_PASSWORD && isCommonPassword(raw)) {
     return fail(
-      "This password is too easy to guess: it is one of the commonest, or made of one. Choose another.",
+      "This password is too easy to guess: it is a common password, or based on one. Choose another.",
       "password_common",
     );
   }

@@ -30,7 +30,7 @@ export async function* readEvents(
     heard = () => undefined,
     maxEventCharacters = Number.POSITIVE_INFINITY,
     maxCharacters = Number.POSITIVE_INFINITY,
-    tooLarge = () => new Error("The stream of events is too large."),
+    tooLarge = () => new Error("The event stream is too large."),
   }: Options = {},
 ): AsyncGenerator<SseEvent> {
   const reader = body.getReader();

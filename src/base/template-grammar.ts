@@ -82,7 +82,7 @@ function readExpression(text: string, open: number): { template: Template; end: 
   try {
     const { end } = parse(text, open + 2);
     if (!text.startsWith("}}", end)) {
-      const reason = end >= text.length ? "it is never closed" : `${text.charAt(end)} can't stand here`;
+      const reason = end >= text.length ? "it isn't closed" : `unexpected ${text.charAt(end)}`;
       throw new ExpressionError("syntax", reason, end);
     }
     const source = text.slice(open, end + 2);
@@ -90,10 +90,7 @@ function readExpression(text: string, open: number): { template: Template; end: 
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
     const start = excerpt(text.slice(open, open + 100));
-    throw new AppError(
-      "template_error",
-      `The template ${start} can't be read: ${reasonOf(error, text, open + 2)}.`,
-    );
+    throw new AppError("template_error", `Invalid template ${start}: ${reasonOf(error, text, open + 2)}.`);
   }
 }
 

@@ -119,7 +119,7 @@ function fillObject(value: JsonObject, walk: Walk): JsonObject {
   if (Object.keys(added).length === 0) return filled;
   const given = filled.parameters ?? {};
   if (!isObject(given)) {
-    throw new AppError("template_error", "The templates of SQL need parameters to be an object.", {
+    throw new AppError("template_error", "SQL with templates requires parameters to be an object.", {
       details: { path: [...walk.path, "parameters"] },
     });
   }
@@ -146,7 +146,7 @@ function takes({ filling }: Walk, template: Template): boolean {
   if (!paths.some(isKnown)) return false;
   const other = paths.find((path) => !isKnown(path));
   if (other === undefined) return true;
-  const message = `The template ${template.source} reads ${other[0]}, which is known later than ${filling.names.join(" and ")}. Put them into templates of their own.`;
+  const message = `Template ${template.source} reads ${other[0]}, which isn't known yet when ${filling.names.join(" and ")} are. Use separate templates.`;
   throw new AppError("template_error", message);
 }
 
@@ -177,7 +177,7 @@ function look(walk: Walk, template: Template): Json | undefined {
   walk.budget.left -= measure(value, walk.budget.left);
   if (walk.budget.left >= 0) return value;
   const megabytes = MAX_EXPANSION / 1024 / 1024;
-  throw new AppError("template_error", `The templates put in more than ${megabytes} MiB; pass on less.`);
+  throw new AppError("template_error", `Templates insert more than ${megabytes} MiB. Pass less data.`);
 }
 
 /** A piece inside of text: where nobody looks at it again, quoted braces stand for themselves now. */
@@ -228,7 +228,7 @@ function fillCondition(text: string, walk: Walk): string {
     const template = text.startsWith("{{", at) ? templateAt(text, at, walk) : null;
     if (template !== null) {
       if (quote !== "") {
-        const message = `The template ${template.template.source} can't stand inside of quotes; a condition takes its value as it is.`;
+        const message = `Remove the quotes around ${template.template.source}. Conditions use the value directly.`;
         throw new AppError("template_error", message);
       }
       const value = look(walk, template.template);
@@ -269,7 +269,7 @@ const quoteBraces = (text: string, braces: RegExp) =>
   text.replace(braces, (run) => `{{${JSON.stringify(run)}}}`);
 
 const absent = (source: string, path: readonly string[]) =>
-  new AppError("template_error", `The template ${source} has no value.`, {
+  new AppError("template_error", `Template ${source} has no value.`, {
     details: { template: source, missing: source.replace(/^\{\{\s*|[\s}]+$/g, ""), path: [...path] },
   });
 

@@ -17,16 +17,12 @@ const NAMES =
 export function checkExpression({ source, expression }: Template): void {
   if (expression === undefined) return;
   const unreadable = (reason: string) =>
-    new AppError("template_error", `The template ${shown(source)} can't be read: ${reason}.`);
+    new AppError("template_error", `Invalid template ${shown(source)}: ${reason}.`);
   try {
     for (const { path, at } of expressionOf(expression).reads) {
       const [name = ""] = path;
       if (NAMES.includes(name)) continue;
-      throw new ExpressionError(
-        "syntax",
-        `there is no ${name}; there are ${NAMES.slice(0, 11).join(", ")}`,
-        at,
-      );
+      throw new ExpressionError("syntax", `unknown name ${name}. Use ${NAMES.slice(0, 11).join(", ")}`, at);
     }
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
@@ -44,7 +40,7 @@ function evaluate({ source }: Template, expression: string, scope: Scope, evalua
     return evaluateJson(expression, scope, evaluation);
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
-    const message = `The template ${shown(source)} has no value: ${reasonOf(error, expression)}.`;
+    const message = `Template ${shown(source)} has no value: ${reasonOf(error, expression)}.`;
     const details = { template: source, at: error.at };
     if (error.kind === "budget") throw new ExpressionTooLong("template_error", message, { details });
     throw new AppError("template_error", message, { details });
@@ -83,8 +79,8 @@ function own(value: Json, key: string): Json | undefined {
 function missing({ source, path }: Template, depth: number, holder: Json): AppError {
   const part = path[depth] ?? "";
   const reason =
-    depth === 0 ? `there is no ${part} here` : `${written(path.slice(0, depth))} ${lacks(holder, part)}`;
-  const message = `The template ${source} has no value: ${reason}.`;
+    depth === 0 ? `unknown name ${part}` : `${written(path.slice(0, depth))} ${lacks(holder, part)}`;
+  const message = `Template ${source} has no value: ${reason}.`;
   return new AppError("template_error", message, {
     details: { template: source, missing: written(path.slice(0, depth + 1)) },
   });

@@ -89,7 +89,7 @@ class Writer {
     if (two === "/*") return this.untouched(this.commentEnd(), "a comment");
     const dollar = match(DOLLAR_QUOTE, sql, at);
     if (dollar && !PART_OF_NAME.test(sql[at - 1] ?? "")) {
-      return this.untouched(endOf(sql, dollar, at + dollar.length), "a text between dollar signs");
+      return this.untouched(endOf(sql, dollar, at + dollar.length), "dollar-quoted strings");
     }
     const blank = match(BLANK, sql, at);
     if (blank) return this.copy(blank, this.word);
@@ -106,7 +106,7 @@ class Writer {
 
   private untouched(end: number, what: string): void {
     const text = this.sql.slice(this.at, end);
-    if (text.includes("{{")) throw refused(`A template can't stand in ${what} of SQL`);
+    if (text.includes("{{")) throw refused(`Templates aren't allowed in ${what} in SQL`);
     this.copy(text, -1);
   }
 
@@ -118,7 +118,7 @@ class Writer {
     const before = this.sql[open - 1] ?? " ";
     const after = this.sql[end] ?? " ";
     if (PART_OF_NAME.test(before) || /[\p{L}\p{N}_$"`{]/u.test(after)) {
-      throw refused(`The template ${template.source} stands for a value and can't be part of a name in SQL`);
+      throw refused(`Template ${template.source} is bound as a value and can't be used in an SQL identifier`);
     }
     this.out.push(
       this.filler.takes(template) ? this.bind(() => this.filler.value(template)) : template.source,
@@ -134,7 +134,7 @@ class Writer {
     if (pieces.every((piece) => typeof piece === "string" || !this.filler.takes(piece)))
       return this.copy(this.sql.slice(this.at, end), -1);
     if (adjacent && PREFIXES.has(before)) {
-      throw refused("A template can only stand in a plain quoted text of SQL, without a letter before it");
+      throw refused("Templates are allowed only in plain SQL string literals, without a prefix letter");
     }
     const name = this.bind(() => this.filler.text(pieces));
     if (TYPES.has(before)) {
@@ -165,7 +165,7 @@ class Writer {
         i = end - 1;
       }
     }
-    throw refused("A quoted text of the SQL is never closed");
+    throw refused("An SQL string literal isn't closed");
   }
 
   /** Keeps a value under a free name, and gives the parameter. */

@@ -48,11 +48,11 @@ export function fillUrl(pieces: readonly Piece[], lookUp: (template: Template) =
 const climbing = (segment: string) =>
   new AppError(
     "template_error",
-    `A template makes the segment ${JSON.stringify(segment)} of the URL's path, which would lead to another place.`,
+    `A template inserts the path segment ${JSON.stringify(segment)}, which would change the URL's path.`,
   );
 
 const unfinished = () =>
   new AppError(
     "template_error",
-    "A template gives an address, and more text follows it. Give the whole URL by one template, or keep its beginning in a connection.",
+    "Text follows a template that inserts a URL. Use one template for the whole URL, or put its beginning in a connection.",
   );

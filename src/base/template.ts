@@ -207,7 +207,7 @@ function bindSql(object: JsonObject, walk: Walk): JsonObject {
   if (Object.keys(added).length === 0) return Object.fromEntries(bound);
   const given = object.parameters ?? {};
   if (!isObject(given)) {
-    const message = "The templates of SQL need parameters to be an object.";
+    const message = "SQL with templates requires parameters to be an object.";
     throw placedAt(new AppError("template_error", message), [...walk.path, "parameters"]);
   }
   return { ...Object.fromEntries(bound), parameters: { ...given, ...added } };
@@ -217,7 +217,7 @@ function spend<T extends Json>(budget: Walk["budget"], value: T): T {
   budget.left -= measure(value, budget.left);
   if (budget.left >= 0) return value;
   const megabytes = MAX_EXPANSION / 1024 / 1024;
-  throw new AppError("template_error", `The templates put in more than ${megabytes} MiB; pass on less.`);
+  throw new AppError("template_error", `Templates insert more than ${megabytes} MiB. Pass less data.`);
 }
 
 /** Tells where a fault lies that `work` finds. */

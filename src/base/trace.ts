@@ -91,7 +91,7 @@ export function tracedEgress(egress: Egress, tracer: Tracer, clock: Clock, paren
       const headers = { traceparent: `00-${parent.traceId}-${spanId}-01`, ...request.headers };
       try {
         const reply = await egress.fetch(url, { ...request, headers });
-        end(reply.status, reply.status >= 400 ? `The other side answered ${reply.status}.` : null);
+        end(reply.status, reply.status >= 400 ? `The external system returned ${reply.status}.` : null);
         return reply;
       } catch (error) {
         end(null, error instanceof Error ? error.message : "aborted");

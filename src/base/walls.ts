@@ -97,7 +97,7 @@ export function standBehindWalls(
   const texts = [command, settings].map((list) => list.map((text) => Buffer.from(`${text}\0`)));
   const [words, variables] = texts.map((list) => BigUint64Array.from([...list.map(address), 0n]));
   if (words && variables && texts[0]?.[0]) openLibc().execve(texts[0][0], ptr(words), ptr(variables));
-  throw new Error("The program can't be run again.");
+  throw new Error("The executable can't start itself again.");
 }
 
 const NOTHING: ReachablePaths = { read: [], write: [] };
@@ -113,7 +113,7 @@ function raiseWalls(
 ): { walls: Wall[]; channel: Record<string, string> | null } {
   const calls = CALLS[process.arch];
   if (process.platform !== "linux" || calls === undefined) {
-    const lacks = `${process.platform} on ${process.arch} has none that Weir knows`;
+    const lacks = `${process.platform} on ${process.arch} isn't supported`;
     return { walls: NAMES.map((name) => ({ name, lacks })), channel: null };
   }
   const libc = openLibc();
@@ -124,8 +124,8 @@ function raiseWalls(
   put("limits", () => limit(libc, 4, 0n) ?? limit(libc, 7, BigInt(MAX_FILES)));
   put("network", () =>
     isRoot
-      ? refused(libc.syscall(BigInt(calls.unshare), 0x40000000n, 0n, 0n, 0n, 0n), "a network of its own")
-      : "a network of its own takes root; sockets are refused instead",
+      ? refused(libc.syscall(BigInt(calls.unshare), 0x40000000n, 0n, 0n, 0n, 0n), "a separate network")
+      : "a separate network requires root; sockets are blocked instead",
   );
   put("files", () => fence(libc, paths, program));
   const hasFence = walls.at(-1)?.lacks === null;
@@ -154,7 +154,7 @@ const NAMES: readonly Wall["name"][] = [
 function closeWalls(): Wall {
   const calls = CALLS[process.arch];
   if (process.platform !== "linux" || calls === undefined)
-    return { name: "programs", lacks: "not on this system" };
+    return { name: "programs", lacks: "not available on this system" };
   const code = filterOf(calls, calls.exec);
   const head = headOf(code);
   const libc = openLibc();

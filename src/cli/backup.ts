@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../base/clock.ts";
 import { systemIds } from "../base/ids.ts";
+import { sizeText } from "../base/size.ts";
 import { ConfigError } from "../config.ts";
 import { keyToInclude, makeBackup } from "../engine/backup/make.ts";
 import type { Manifest } from "../engine/backup/shape.ts";
@@ -102,11 +103,3 @@ export const summaryOf = (path: string, { parts, ...manifest }: Manifest) => ({
   files: parts.length,
   contentBytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
 });
-
-const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"] as const;
-
-/** A size in the largest unit of which there is one. */
-export function sizeText(bytes: number): string {
-  const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), UNITS.length - 1);
-  return `${power === 0 ? bytes : (bytes / 1024 ** power).toFixed(1)} ${UNITS[power]}`;
-}

@@ -34,7 +34,7 @@ export function ageDecrypt(passphrase: string, path: string) {
 const wrongPassphrase = (path: string, cause: unknown) =>
   new AppError(
     "invalid_state",
-    `The passphrase doesn't open ${path}. Give the one it was made with: --passphrase-file FILE.`,
+    `Wrong passphrase for ${path}. Set --passphrase-file to the one it was made with.`,
     { cause },
   );
 
@@ -46,12 +46,12 @@ export function readPassphrase(file: string): string {
   } catch (cause) {
     const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
     throw new ConfigError(
-      `The passphrase file ${file} can't be read (${code}). Name another with --passphrase-file or WEIR_BACKUP_PASSPHRASE_FILE.`,
+      `Couldn't read the passphrase file ${file} (${code}). Set --passphrase-file or WEIR_BACKUP_PASSPHRASE_FILE to another.`,
       { cause },
     );
   }
   if (text.trim() !== "" && !text.includes("\n")) return text;
-  throw new ConfigError(`The passphrase file ${file} should hold a passphrase on one line.`);
+  throw new ConfigError(`The passphrase file ${file} must contain a passphrase on one line.`);
 }
 
 function streamOf(source: Chunks): ReadableStream<Uint8Array> {

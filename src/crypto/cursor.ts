@@ -37,10 +37,10 @@ export function readCursor(
   const isOurs = rest.length === 0 && secrets.verify(`${body}\n${canonicalJson(scope)}`, "cursor", signature);
   const content = isOurs ? (JSON.parse(textOf(body)) as Body) : null;
   if (content === null && !secrets.isRetired(signerOf(body))) {
-    throw invalid(["query", name], "This cursor is not one that this list gave out", "cursor_invalid");
+    throw invalid(["query", name], "Invalid cursor for this list", "cursor_invalid");
   }
   if (content === null || content[1] < clock.now().getTime()) {
-    throw new AppError("cursor_expired", "This cursor is older than 24 hours; start again without one.");
+    throw new AppError("cursor_expired", "This cursor has expired. Start again without a cursor.");
   }
   return content[0];
 }

@@ -67,16 +67,18 @@ function compare(
 ): string | null {
   const expected = hmac("sha256", key, ...parts);
   const fits = signatures.some((bytes) => equalBytes(bytes, expected));
-  return fits ? null : `The signature in ${header} does not fit the body and this webhook's secret.`;
+  return fits
+    ? null
+    : `Invalid signature in ${header}. Check the signing secret, and sign the raw request body.`;
 }
 
-const missing = (header: string) => `The request is not signed: it has no ${header} header.`;
+const missing = (header: string) => `Missing signature: the request has no ${header} header.`;
 
 /** A sentence unless `text` is a time in Unix seconds near `now`. */
 const staleness = (text: string | undefined, now: number, name: string): string | null =>
   text !== undefined && /^\d{1,12}$/.test(text) && Math.abs(now - Number(text)) <= TOLERANCE_SECONDS
     ? null
-    : `${name} should be the time of sending in Unix seconds, at most ${TOLERANCE_SECONDS} s off.`;
+    : `Invalid ${name}. Use the time of sending in Unix seconds, at most ${TOLERANCE_SECONDS} s off.`;
 
 /** https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries */
 const github: Preset = {
@@ -152,7 +154,7 @@ const secretIn = (header: string, repeatKey: Preset["repeatKey"], secret?: Prese
   fault({ headers, secret: expected }) {
     const value = headers.get(header);
     if (value === null) return `The request has no ${header} header.`;
-    return equalTexts(value, expected) ? null : `${header} is not this webhook's secret.`;
+    return equalTexts(value, expected) ? null : `Invalid secret in ${header}.`;
   },
   repeatKey,
 });
@@ -163,7 +165,7 @@ const gitlab = secretIn("X-Gitlab-Token", ["header", "Idempotency-Key"]);
 /** https://core.telegram.org/bots/api#setwebhook */
 const telegram = secretIn("X-Telegram-Bot-Api-Secret-Token", ["body", "update_id"], {
   pattern: /^[A-Za-z0-9_-]{1,256}$/,
-  message: "Telegram takes 1 to 256 of A-Z, a-z, 0-9, _ and -",
+  message: "Telegram secrets have 1 to 256 characters: A-Z, a-z, 0-9, _ and -",
 });
 
 export const PRESETS: Readonly<Record<SignaturePreset, Preset>> = {

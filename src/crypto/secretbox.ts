@@ -79,7 +79,7 @@ export function openSecretBox(
       const [version, id, body] = sealed.split(".");
       const keys = [current, ...others].find((one) => one.id === id);
       if (version !== VERSION || !keys || !body) {
-        throw new AppError("internal", "A stored secret was sealed under another key.");
+        throw new AppError("internal", "A stored secret was encrypted with a different key.");
       }
       const bytes = Buffer.from(body, "base64url");
       try {
@@ -88,7 +88,7 @@ export function openSecretBox(
         const plain = decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES));
         return Buffer.concat([plain, decipher.final()]).toString("utf8");
       } catch (cause) {
-        throw new AppError("internal", "A stored secret could not be opened.", { cause });
+        throw new AppError("internal", "A stored secret couldn't be decrypted.", { cause });
       }
     },
     sign: (text, purpose) => signed(current, text, purpose),

@@ -35,7 +35,7 @@ export function backups(app: App): Loop {
   const folder = join(config.dataFolder, "backups");
   let notBefore = Number.NEGATIVE_INFINITY;
   if (config.backupEvery > 0 && app.store.remote)
-    app.log.write("warn", "WEIR_BACKUP_EVERY makes no backups of a libSQL server; its own tools do");
+    app.log.write("warn", "WEIR_BACKUP_EVERY doesn't back up a libSQL server; use that server's tools");
   return {
     name: "backups",
     async tick(signal) {
@@ -59,7 +59,7 @@ export function backups(app: App): Loop {
         return "idle";
       }
       reportBackup(app, null);
-      app.log.write("info", "A backup was made", {
+      app.log.write("info", "backup created", {
         path: app.away ? `${app.away.name}/${basename(path)}` : path,
       });
       return "idle";
@@ -132,7 +132,7 @@ async function backUp({ config, self }: App, path: string, signal: AbortSignal):
   try {
     lower(child.pid);
     const [stderr, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
-    if (code !== 0) throw new AppError("unavailable", stderr.trim() || `The backup ended with ${code}.`);
+    if (code !== 0) throw new AppError("unavailable", stderr.trim() || `The backup failed with ${code}.`);
   } finally {
     signal.removeEventListener("abort", end);
   }
@@ -149,7 +149,7 @@ function lower(pid: number): void {
 /** In the log each time; in the audit trails and in the health once, until one is made again. */
 async function tellFailure(app: App, error: unknown): Promise<void> {
   app.log.report(error, { loop: "backups" });
-  const message = error instanceof AppError ? error.message : "The backup failed; the log says why.";
+  const message = error instanceof AppError ? error.message : "The backup failed. See the server log.";
   const isKnown = backupFailure(app) !== null;
   reportBackup(app, message);
   if (isKnown) return;

@@ -33,7 +33,7 @@ export function compactor(app: App, locks: DatasetLocks): Loop {
         try {
           const { before, after } = await compactTable(contextOf(app, table), table, signal);
           const summary = { table: `${table.layer}.${table.dataset}.${table.tableName}`, before, after };
-          app.log.write("debug", "files of a table were put together", summary);
+          app.log.write("debug", "table files compacted", summary);
           pausedUntil.delete(name);
           if (before > 0) return "more";
           pausedUntil.set(name, app.clock.monotonic() + PAUSE_MS);

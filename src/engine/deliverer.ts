@@ -261,7 +261,7 @@ function openLedger(app: App) {
         );
       } catch (error) {
         // They stay taken, and are sent again once their time is over.
-        app.log.report(error, { at: "write down deliveries" });
+        app.log.report(error, { at: "save deliveries" });
       }
     }
     writing = null;

@@ -55,13 +55,13 @@ export function openEndings(app: App): Endings {
     } catch (error) {
       if (outcome.status !== "completed" && !("wait" in outcome)) throw error;
       if (error instanceof AppError && error.code === "dataset_changed") throw error;
-      app.log.report(error, { runId: run.id, at: "write the outcome of a run" });
+      app.log.report(error, { runId: run.id, at: "save the result of a run" });
       const known =
         error instanceof AppError && error.code !== "internal"
           ? error
           : new AppError(
               "internal",
-              "What the run made could not be saved; the run's id leads to the cause in the server's log.",
+              "The result of the run couldn't be saved. See the server log for this run ID.",
             );
       await finishRun(ctx, run, { status: "failed", error: toRunError(known, run.retryCount + 1) }, left);
     }

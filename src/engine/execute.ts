@@ -136,7 +136,7 @@ function outcomeOf(ctx: Context, failing: Failing): Outcome | null {
   const seconds = timeoutOf(ctx.executors[run.kind], definition);
   const known =
     ended === "timeout"
-      ? new AppError("timeout", `The run took longer than its limit of ${seconds} s.`, { retryable: true })
+      ? new AppError("timeout", `The run exceeded its timeout of ${seconds} s.`, { retryable: true })
       : (withoutSecrets(asAppError(error), secrets) as AppError);
   if (known.code === "internal") ctx.log.report(error, { runId: run.id, correlationId: run.correlationId });
   const failure = toRunError(known, run.retryCount + 1);

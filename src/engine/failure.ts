@@ -24,11 +24,9 @@ export function asAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const full = diskFull(error);
   if (full) return full;
-  return new AppError(
-    "internal",
-    "The action failed unexpectedly; the run's id leads to the cause in the server's log.",
-    { cause: error },
-  );
+  return new AppError("internal", "The action failed unexpectedly. See the server log for this run ID.", {
+    cause: error,
+  });
 }
 
 /** What people hear of a failure. */

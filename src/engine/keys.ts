@@ -22,7 +22,7 @@ const RETIRED = "retired_key_ids";
 const RETIRED_KEPT = 20;
 
 const OTHER_KEY =
-  "The secret key is not the one that this database's secrets were sealed with. Set the right WEIR_SECRET_KEY, or put secret.key back.";
+  "The master key isn't the one that this database's secrets are encrypted with. Set the right WEIR_SECRET_KEY, or restore secret.key.";
 
 interface KeysKept {
   id: string | null;
@@ -55,7 +55,7 @@ export async function openKeys(
   }
   if (kept.next !== null && !isThere(kept.next)) {
     throw new ConfigError(
-      "The secret key was being changed, and the new one is missing. Put secret.key.next back, or set WEIR_SECRET_KEY to the new key and WEIR_SECRET_KEY_PREVIOUS to the one before.",
+      "A key rotation was in progress, and the new key is missing. Restore secret.key.next, or set WEIR_SECRET_KEY to the new key and WEIR_SECRET_KEY_PREVIOUS to the previous one.",
     );
   }
   await admit(box.keyId);
@@ -75,14 +75,14 @@ export async function beginChange(app: App): Promise<boolean> {
     const own = keyInFile(config.dataFolder);
     if (own === null || keyIdOf(own) !== secrets.keyId || store.remote) {
       dropNextKey(config.dataFolder);
-      log.write("warn", "The new master key is refused: the one in use does not come from secret.key");
+      log.write("warn", "new master key rejected: the current one isn't from secret.key");
       return secrets.formerKeyIds.length > 0;
     }
     const keyId = keyIdOf(next);
     await store.write((db) => put(db, NEXT, keyId)); // before anything is sealed under it
     recordInstallation(config.dataFolder, { keyId });
     secrets.adopt(next);
-    log.write("info", "The master key is being changed", { keyId });
+    log.write("info", "master key rotation started", { keyId });
   }
   return secrets.formerKeyIds.length > 0;
 }
@@ -103,7 +103,7 @@ export async function endChange(app: App): Promise<void> {
   });
   const next = nextMasterKey(config.dataFolder);
   if (next !== null && keyIdOf(next) === secrets.keyId) takeNextKey(config.dataFolder);
-  log.write("info", "The master key has changed; the one before opens nothing any more", {
+  log.write("info", "master key rotated; the previous key is no longer used", {
     keyId: secrets.keyId,
   });
 }

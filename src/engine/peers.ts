@@ -24,10 +24,9 @@ export function peers(app: App): Loop {
     async tick() {
       if (app.peers === null) return "idle";
       const { dead, wasTakenForDead, correctedMs } = await app.peers.check();
-      if (wasTakenForDead)
-        app.log.write("warn", "the other processes had taken this one for dead; it is there again");
+      if (wasTakenForDead) app.log.write("warn", "other processes had marked this one as dead; rejoined");
       if (Math.abs(correctedMs) >= TOLD_MS)
-        app.log.write("warn", "the clock was set by that of the database", { milliseconds: correctedMs });
+        app.log.write("warn", "clock adjusted to the database", { milliseconds: correctedMs });
       for (const one of dead) await bury(app, one);
       return "idle";
     },
@@ -57,5 +56,5 @@ async function bury(app: App, dead: ProcessRow): Promise<void> {
   app.signals.notify(LOST_TOPIC);
   app.signals.notify(OUTBOUND_TOPIC);
   const { id, host, pid, seenAt } = dead;
-  app.log.write("warn", "a process is gone; what it had under way goes on here", { id, host, pid, seenAt });
+  app.log.write("warn", "peer lost; taking over its work", { id, host, pid, seenAt });
 }

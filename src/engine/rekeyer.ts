@@ -142,7 +142,7 @@ async function sealOneAgain(
     plain = app.secrets.open(row.text, own);
   } catch (error) {
     unreadable.add(nameOf(key));
-    app.log.report(error, { at: "seal a secret again", column: name, row: nameOf(key) });
+    app.log.report(error, { at: "re-encrypt a secret", column: name, row: nameOf(key) });
     return false;
   }
   const [field = ""] = Object.entries(getTableColumns(table)).find(([, one]) => one === column) ?? [];

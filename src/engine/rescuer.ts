@@ -40,11 +40,11 @@ export function rescuer(app: App): Loop {
 export async function rescue(app: App, lost: Lost): Promise<RunRow[]> {
   const left: RunRow[] = [];
   const { again, exhausted } = await rescueRuns(app, lost);
-  if (again > 0) app.log.write("warn", "runs go on after they were interrupted", { runs: again });
+  if (again > 0) app.log.write("warn", "interrupted runs resumed", { runs: again });
   for (const run of exhausted) {
     const error = new AppError(
       "interrupted_too_often",
-      `The process ended ${run.interruptCount} times under this run; it is not tried again by itself.`,
+      `This run was interrupted ${run.interruptCount} times and won't be restarted automatically.`,
     );
     const { definition, isResolved, progress } = run;
     try {
@@ -55,7 +55,7 @@ export async function rescue(app: App, lost: Lost): Promise<RunRow[]> {
         { definition, isResolved, progress, isProgressNew: false, logs: [] },
       );
     } catch (cause) {
-      app.log.report(cause, { runId: run.id, at: "fail a run that was interrupted too often" });
+      app.log.report(cause, { runId: run.id, at: "fail a run interrupted too often" });
       left.push(run);
     }
   }

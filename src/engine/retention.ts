@@ -95,5 +95,5 @@ export async function* prune(
     }
     yield;
   }
-  if (count > 0) app.log.write("info", `${name} past their time were removed`, { rows: count });
+  if (count > 0) app.log.write("info", `removed expired ${name}`, { rows: count });
 }

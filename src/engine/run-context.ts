@@ -222,7 +222,7 @@ function roomFor(
 ): RunContext["room"] {
   let taking: Promise<void> | null = null;
   const take = async (bytes: number) => {
-    const message = "Waiting for memory: other runs are reading large replies.";
+    const message = "Waiting for memory: other runs are reading large responses.";
     const wait = setTimeout(() => progress({ phase: "waiting", message }), TELL_WAIT_MS);
     const amount = Math.ceil(bytes / MIB);
     const leave = await room.enter(signal, { organizationId, amount }).finally(() => clearTimeout(wait));
@@ -241,7 +241,7 @@ function mailerFor({ mailer, limiter, organizationId }: Context): RunContext["ma
     async send(letter) {
       const { retryAfterSeconds } = limiter.take(`mail:run:${organizationId}`, MAIL_RATE);
       if (retryAfterSeconds > 0) {
-        const message = `The installation's mail server takes no more mails of this organization now; try again in ${retryAfterSeconds} s, or use a connection of smtp.`;
+        const message = `Email limit reached for this organization. Try again in ${retryAfterSeconds} seconds, or use an smtp connection.`;
         throw new AppError("rate_limited", message, { retryable: true, retryAfterSeconds });
       }
       return mailer.send(letter);
@@ -368,7 +368,7 @@ function openDiary(ctx: Context, run: RunRow, stored: StoredDefinition, secrets:
     log(level: NewLog["level"], message: string) {
       lines++;
       if (lines > MAX_LOG_LINES) return;
-      const text = lines === MAX_LOG_LINES ? "The log is cut here: it has 100,000 lines." : message;
+      const text = lines === MAX_LOG_LINES ? "Log truncated at 100,000 lines." : message;
       logs.push({
         timestamp: timestamp(ctx.clock),
         level,

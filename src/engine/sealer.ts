@@ -29,7 +29,7 @@ export function openSealer(app: App): Sealer {
     for (const [organizationId, seal] of Object.entries(found)) {
       if (await hasEvent(store.db, organizationId, seal)) continue;
       rolledBack.add(organizationId);
-      log.write("warn", "The audit trail was put back from an older copy, or cut off", { organizationId });
+      log.write("warn", "audit log restored from an older copy, or truncated", { organizationId });
     }
     return found;
   }
@@ -41,7 +41,7 @@ export function openSealer(app: App): Sealer {
       const seal = await sealHead(app, organizationId);
       if (seal === null) {
         broken.add(organizationId);
-        log.write("warn", "The audit trail does not fit its head; run weir events verify", {
+        log.write("warn", "audit log doesn't match its head; run weir events verify", {
           organizationId,
         });
       } else if (!rolledBack.has(organizationId)) {

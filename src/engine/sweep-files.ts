@@ -21,7 +21,7 @@ export async function* sweepArtifacts(app: App): AsyncGenerator<void> {
     const known = new Set(rows.map((row) => row.path));
     const left = paths.filter((path) => !known.has(path));
     for (const path of left) await app.artifacts.remove(path);
-    logRemoved(app, "files of artifacts that are no more were removed", left);
+    logRemoved(app, "removed files of deleted artifacts", left);
     yield;
   }
 }
@@ -41,7 +41,7 @@ export async function* sweepScratch(app: App): AsyncGenerator<void> {
   for (const name of left) {
     if (await isTouchedSince(join(scratch, name), before(app))) continue;
     await rm(join(scratch, name), { recursive: true, force: true });
-    logRemoved(app, "scratch space was emptied", [name]);
+    logRemoved(app, "removed temporary files", [name]);
     yield;
   }
 }

@@ -104,7 +104,7 @@ export async function* sweepLake(app: App): AsyncGenerator<void> {
     const known = new Set(named.map((file) => file.path));
     const left = idle.filter((path) => !known.has(path));
     await app.lake.remove(left);
-    logRemoved(app, "files of unfinished loads were removed from the lake", left);
+    logRemoved(app, "removed lake files of unfinished loads", left);
     yield;
   }
   await forgetHolds(app);

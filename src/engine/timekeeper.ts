@@ -30,7 +30,7 @@ export function timekeeper(app: App): Loop {
       if (now < known - CLOCK_JUMP_MS) {
         const mended = await mendInstants(app);
         if (mended > 0)
-          app.log.write("warn", "the clock was set back; what waits goes by it as it is now", { mended });
+          app.log.write("warn", "clock set back; due times follow the current time", { mended });
         known = now;
       }
       known = Math.max(known, now); // many small steps back are a large one

@@ -44,13 +44,13 @@ function pairsOf(text: string | null): Record<string, string> {
     return Object.fromEntries(
       pairs.map((pair) => {
         const [, name = "", value = ""] = PAIR.exec(pair) ?? [];
-        if (name === "") throw new URIError("It has no name.");
+        if (name === "") throw new URIError("A header has no name.");
         return [name.toLowerCase(), decodeURIComponent(value.trim())];
       }),
     );
   } catch (cause) {
     throw new ConfigError(
-      "OTEL_EXPORTER_OTLP_HEADERS takes NAME=VALUE with commas between, each value percent-encoded.",
+      "Invalid OTEL_EXPORTER_OTLP_HEADERS. Use a comma-separated list of NAME=VALUE with percent-encoded values.",
       { cause },
     );
   }

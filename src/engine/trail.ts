@@ -17,7 +17,7 @@ export async function openTrail(
 ): Promise<void> {
   const { store, secrets, log } = parts;
   for (const trigger of await restoreTriggers(store))
-    log.write("warn", "A trigger that protects the audit log was missing, and was made again", { trigger });
+    log.write("warn", "trigger protecting the audit log was missing; recreated", { trigger });
   const [known] = await store.db.select().from(settings).where(eq(settings.key, KEEPS_HEADS));
   if (known) return;
   if (!store.remote && readHeadFile(dataFolder, secrets) !== null) return; // an older copy: nothing is to vouch for it

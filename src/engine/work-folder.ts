@@ -41,7 +41,7 @@ export function watchFolder({ path, limit, end, report }: Watch): () => void {
 async function faultOf(path: string, limitBytes: number, limit: string): Promise<AppError | null> {
   const bytes = await bytesBelow(path);
   if (bytes > limitBytes) {
-    const message = `The run filled its work folder with more than ${limit}; have it take less at once, or raise WEIR_WORK_LIMIT.`;
+    const message = `The run used more than ${limit} in its work directory. Let it process less at once, or raise WEIR_WORK_LIMIT.`;
     return new AppError("work_folder_full", message);
   }
   if (bytes === 0) return null;
@@ -49,7 +49,7 @@ async function faultOf(path: string, limitBytes: number, limit: string): Promise
   if (disk === null) return null;
   const { bavail, bsize } = disk;
   if (bavail * bsize * TIMES_FREE >= bytes) return null;
-  const message = "The run has taken nearly all of the disk. Free some space and try again.";
+  const message = "The run used nearly all of the disk. Free up space and try again.";
   return new AppError("disk_full", message, { retryable: true });
 }
 

@@ -152,7 +152,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
     },
     async abandon() {
       for (const run of underWay()) {
-        app.log.write("warn", "a run that does not let go goes back in line", { runId: run.id });
+        app.log.write("warn", "run doesn't stop; requeued", { runId: run.id });
         await releaseRun(app, run).catch((error) => app.log.report(error, { runId: run.id })); // the next start takes it up
       }
     },

@@ -55,7 +55,7 @@ export async function callAutomation(tx: WriteContext, run: RunRow, call: Automa
 function inputFault(automation: AutomationRow, { input }: AutomationCall) {
   const [fault] = inputFaults(automation, input);
   if (!fault) return null;
-  const message = `The automation ${automation.name} does not take this input: ${fault.loc.slice(1).join(".")}: ${fault.msg}`;
+  const message = `Invalid input for automation ${automation.name}: ${fault.loc.slice(1).join(".")}: ${fault.msg}`;
   return { code: "definition_invalid", message } as const;
 }
 
@@ -73,7 +73,7 @@ async function findCalled(tx: WriteContext, call: AutomationCall): Promise<Autom
 
 const notThere = ({ automationId, slug }: AutomationCall) => ({
   code: "not_found",
-  message: `There is no automation ${automationId ?? slug} in this organization.`,
+  message: `Automation ${automationId ?? slug} not found.`,
 });
 
 async function callFault(
@@ -84,15 +84,15 @@ async function callFault(
   if (status !== "active")
     return {
       code: "invalid_state",
-      message: `The automation ${name} is ${status === "draft" ? "a draft" : status}; set its status to active first.`,
+      message: `Automation ${name} is ${status === "draft" ? "a draft" : status}. Set its status to active first.`,
     };
   const callers = cause === null ? [] : await callersOf(tx.db, cause);
   if (callers.some(({ automationId }) => automationId === id)) {
-    const message = `The automation ${name} is under way in this chain of calls already: it would call itself without end.`;
+    const message = `Automation ${name} is already running in this call chain. Automations can't call themselves.`;
     return { code: "call_cycle", message };
   }
   if ((cause?.depth ?? 0) >= MAX_DEPTH) {
-    const message = `Automations call one another ${MAX_DEPTH} deep at most, and ${name} would lie deeper.`;
+    const message = `Automations can call one another at most ${MAX_DEPTH} levels deep. Calling ${name} would exceed that.`;
     return { code: "call_too_deep", message };
   }
   const { concurrency } = config as AutomationConfig;
@@ -100,7 +100,7 @@ async function callFault(
   if ((await admission(tx, id, concurrency)) !== "queue") return null;
   const { organizationId } = tx;
   if (!(await queueWaitsForEver(tx.db, { organizationId, automationId: id, newRunId }))) return null;
-  const message = `The automation ${name} lets ${concurrency.max} go at once, and those wait, through what they call, for this run: none would ever end. Raise its concurrency, or call it without waiting.`;
+  const message = `Deadlock: automation ${name} allows ${concurrency.max} at once, and those wait for this run through their calls. Raise its concurrency limit, or call it without waiting.`;
   return { code: "call_deadlock", message };
 }
 
@@ -113,13 +113,15 @@ export async function callReturned(tx: WriteContext, run: AutomationRunRow): Pro
     await endWait(tx, "automation", automationRunId, { status, result });
     return;
   }
-  const why = error?.message ?? "It was cancelled.";
   const details: JsonObject = { automationRunId, status, error: error ? { ...error } : null };
   await endWait(tx, "automation", automationRunId, {
     status: "failed",
     error: {
       code: "called_automation_failed",
-      message: `The called automation ended as ${status}: ${why}`,
+      message:
+        error === null || error === undefined
+          ? "The called automation was cancelled."
+          : `The called automation failed: ${error.message}`,
       retryable: false,
       details,
     },

@@ -21,7 +21,8 @@ import { isEnded } from "./states.ts";
 export async function cancelAutomationRun(ctx: Context, id: string): Promise<AutomationRunRow> {
   await write(ctx, async (tx) => {
     const run = await findAutomationRun(tx, id);
-    if (isOver(run)) throw new AppError("invalid_state", `This run has ended already: it is ${run.status}.`);
+    if (isOver(run))
+      throw new AppError("invalid_state", `This run has already finished: it is ${run.status}.`);
     await endEarly(tx, run, { status: "cancelled", error: run.error, starting: null });
   });
   return findAutomationRun(ctx, id);

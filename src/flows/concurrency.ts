@@ -65,7 +65,7 @@ export async function replacedBy(
 const SKIPPED = "skipped";
 export const skippedError = ({ max }: Concurrency): RunError => ({
   code: SKIPPED,
-  message: `The automation lets ${max} ${max === 1 ? "run" : "runs"} go at once and skips what comes on top.`,
+  message: `Skipped: the automation is limited to ${max} ${max === 1 ? "run" : "runs"} at once.`,
   retryable: false,
   attempt: 1,
   details: null,
@@ -131,7 +131,7 @@ async function untie(tx: WriteContext, automationId: string): Promise<number> {
     .limit(1);
   if (!called) return 0;
   const message =
-    "Those runs of this automation that are under way wait, through what they call, for this one, and leave it no room: none would ever end. Raise its concurrency, or call it without waiting.";
+    "Deadlock: the running runs of this automation wait for this one through their calls. Raise its concurrency limit, or call it without waiting.";
   const error: RunError = { code: "call_deadlock", message, retryable: false, attempt: 1, details: null };
   await endEarly(tx, called, { status: "failed", error, starting: null });
   return 1;
@@ -168,7 +168,7 @@ export async function moveQueues(
         started += await write(ctx, (tx) => untie(tx, automationId));
     } catch (error) {
       if (!mayPass(error)) setbacks.note(automationId); // the other queues move on
-      app.log.report(error, { automationId, at: "move a line on" });
+      app.log.report(error, { automationId, at: "advance a queue" });
     }
   }
   return started;

@@ -42,7 +42,7 @@ export async function delayOf(
   const now = tx.clock.now().getTime();
   const ms = until === null ? now + lengthOf(key, seconds) * 1000 : timeOf(key, until);
   if (ms > now + MAX_DELAY_SECONDS * 1000)
-    throw new AppError("template_error", `The delay of the step ${key} is longer than a year.`);
+    throw new AppError("template_error", `The delay of step ${key} is longer than a year.`);
   return ms <= now ? null : new Date(ms).toISOString();
 }
 
@@ -61,13 +61,13 @@ async function valuesOf(
 function lengthOf(key: string, seconds: Json): number {
   const length = typeof seconds === "string" && seconds.trim() !== "" ? Number(seconds) : seconds;
   if (typeof length === "number" && length >= 0 && length <= MAX_DELAY_SECONDS) return length;
-  const message = `delay.seconds of the step ${key} gives ${JSON.stringify(seconds)}; give a number from 0 to ${MAX_DELAY_SECONDS}.`;
+  const message = `Invalid delay.seconds of step ${key}: ${JSON.stringify(seconds)}. Use a number from 0 to ${MAX_DELAY_SECONDS}.`;
   throw new AppError("template_error", message);
 }
 
 function timeOf(key: string, until: Json): number {
   const ms = typeof until === "string" ? instantIn(until) : null;
   if (ms !== null) return ms;
-  const message = `delay.until of the step ${key} gives ${JSON.stringify(until)}; give a time with its zone, such as 2026-01-31T12:00:00Z.`;
+  const message = `Invalid delay.until of step ${key}: ${JSON.stringify(until)}. Use a time with a zone, such as 2026-01-31T12:00:00Z.`;
   throw new AppError("template_error", message);
 }

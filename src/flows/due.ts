@@ -84,11 +84,8 @@ async function failDue(tx: WriteContext, due: Due): Promise<void> {
   const next = nextOf(automation, new Date(instant));
   await tx.db.update(automations).set({ nextRunAt: next }).where(eq(automations.id, id));
   if (await hasRun(tx, id, instant)) return;
-  const ends =
-    next === null ? " No later instant can be told by it, so that none comes: save the schedule anew." : "";
-  const error = internalError(
-    `The run of this instant could not be started; the server's log tells why.${ends}`,
-  );
+  const ends = next === null ? " The next run can't be computed. Save the schedule again." : "";
+  const error = internalError(`The scheduled run couldn't be started. See the server log.${ends}`);
   await refuseAutomationRun(tx, automation, startAt(instant), { error, isCutOff: false });
 }
 
@@ -140,7 +137,7 @@ async function madeUpFor(
   const data = { missed, isCounted: missed < MAX_COUNTED - 1, from, to, catchUp, madeUpFor: madeUp };
   await record(tx, "automation.schedule_missed", { type: "automation", id }, data);
   tx.afterCommit(() =>
-    tx.log.write("warn", "a schedule was missed while no server ran", { automationId: id, ...data }),
+    tx.log.write("warn", "missed schedule while no server was running", { automationId: id, ...data }),
   );
   return madeUp;
 }

@@ -94,7 +94,7 @@ async function beginTable(
   { state, scope }: { state: StepState; scope: Scope },
 ): Promise<Begun> {
   if (!(await goesInBulk(tx, await workOf(tx, step)))) {
-    const message = `The step ${step.key} can't go over a table: its kind, its concurrencyKey or an approval needs a run for each row. Read the rows with a duckdb_transform, and give forEach its items.`;
+    const message = `Step ${step.key} can't iterate over a table: its kind, its concurrencyKey or an approval needs a run per row. Read the rows with a duckdb_transform, and pass them to forEach.`;
     throw new AppError("definition_invalid", message);
   }
   const asked = {
@@ -169,7 +169,7 @@ async function nextItems(tx: WriteContext, runId: string, key: string, count: nu
 /** What a template sees of the run as it is stored. */
 async function storedScope(tx: WriteContext, { id }: SlimRun, template: string): Promise<Scope> {
   const [row] = await runById(tx.db).all({ id });
-  if (!row) throw new AppError("internal", "The run of this item is gone.");
+  if (!row) throw new AppError("internal", "The run of this item no longer exists.");
   return automationScope(tx.db, row, (trigger) => openTriggerWithin(tx, trigger), namesIn(template));
 }
 

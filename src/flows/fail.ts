@@ -24,8 +24,8 @@ export async function failBroken(
   starting: Starting | null = null,
 ): Promise<AutomationRunRow> {
   const { id: automationRunId, correlationId } = run;
-  tx.afterCommit(() => tx.log.report(cause, { automationRunId, correlationId, at: "go on with a run" }));
+  tx.afterCommit(() => tx.log.report(cause, { automationRunId, correlationId, at: "advance a run" }));
   const message =
-    "This run could not go on for a fault of the server; its id leads to the cause in the server's log. Retry it once that is mended.";
+    "The run stopped because of a server error. See the server log for this run ID, then retry it.";
   return endEarly(tx, run, { status: "failed", error: internalError(message), starting });
 }

@@ -1,6 +1,7 @@
 import { and, asc, eq, gte, inArray, ne, sql } from "drizzle-orm";
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
+import { sizeText } from "../base/size.ts";
 import { mapInSlices } from "../base/slices.ts";
 import type { WriteContext } from "../context.ts";
 import type { Step } from "../resources/automations/config.ts";
@@ -88,13 +89,13 @@ export async function layOut(
 
 async function itemTexts({ key, forEach }: Step, list: Json, most: number): Promise<string[]> {
   if (!Array.isArray(list)) {
-    const message = `The forEach of the step ${key} has to give a list; ${forEach} gives ${nameOf(list)}.`;
+    const message = `forEach of step ${key} must be a list, but ${forEach} is ${nameOf(list)}.`;
     throw new AppError("template_error", message);
   }
   const texts = await mapInSlices(list, (item) => JSON.stringify(item));
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   if (list.length > most || bytes > MAX_ITEMS_BYTES) {
-    const message = `The forEach of the step ${key} gives ${list.length} items of ${bytes} bytes together; at most ${most} items and ${MAX_ITEMS_BYTES} bytes are taken. Pass on less at a time.`;
+    const message = `forEach of step ${key} has ${list.length} items (${sizeText(bytes)}). The limit is ${most} items and ${sizeText(MAX_ITEMS_BYTES)}. Pass fewer items.`;
     throw new AppError("definition_invalid", message, { details: { items: list.length, bytes } });
   }
   return texts;

@@ -65,8 +65,8 @@ async function start(
 const loopError = (isTooDeep: boolean): RunError => ({
   code: "loop_detected",
   message: isTooDeep
-    ? `Events of automations have set off one another ${MAX_DEPTH} times in a row, so this chain ends here. Narrow the event types of one of them.`
-    : "Events of automations have set off so many runs in one chain that it ends here. Narrow the event types of one of them.",
+    ? `Event triggers formed a chain ${MAX_DEPTH} runs deep, so it was stopped. Narrow the event types of one of these automations.`
+    : "Event triggers started too many runs in one chain, so it was stopped. Narrow the event types of one of these automations.",
   retryable: false,
   attempt: 1,
   details: null,

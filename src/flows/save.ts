@@ -71,7 +71,7 @@ export async function findConfig(
     version: run.automationVersion,
   });
   if (!version)
-    throw new AppError("internal", "The version of the automation that this run began with is gone.");
+    throw new AppError("internal", "The version of the automation that this run uses no longer exists.");
   return version.config as AutomationConfig;
 }
 
@@ -80,7 +80,7 @@ async function findTestConfig(db: ReadDb, { id }: Pick<AutomationRunRow, "id">):
     .select()
     .from(automationRunConfigs)
     .where(eq(automationRunConfigs.automationRunId, id));
-  if (!row) throw new AppError("internal", "The config that this test run began with is gone.");
+  if (!row) throw new AppError("internal", "The config of this test run no longer exists.");
   return row.config as AutomationConfig;
 }
 

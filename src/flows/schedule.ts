@@ -22,7 +22,7 @@ export function scheduleFaults(
     : [
         {
           field: "timezone",
-          msg: `There is no time zone ${timezone}; give an IANA name such as Europe/Berlin`,
+          msg: `Unknown time zone ${timezone}. Use an IANA name such as Europe/Berlin`,
         },
       ];
   const msg = cronFault({ cron, timezone: isZone ? timezone : UTC }, from);
@@ -39,13 +39,13 @@ function isTimezone(name: string): boolean {
   }
 }
 
-const FORM = "Give a cron expression of five fields, or of six that begin with seconds";
+const FORM = "Use a cron expression with five fields, or six starting with seconds";
 
 function cronFault(schedule: Schedule, from: Date): string | null {
   if (schedule.cron.includes(":")) return FORM; // croner reads it as one instant, or fails
   try {
     const job = open(schedule);
-    return job.nextRun(from) === null ? "No instant ever fits this cron expression" : null;
+    return job.nextRun(from) === null ? "This cron expression never matches a date" : null;
   } catch (error) {
     if (error instanceof TypeError || error instanceof RangeError) {
       const reason = error.message.replace(/^CronPattern:\s*/, "");

@@ -1,6 +1,7 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { sizeText } from "../base/size.ts";
 import type { Scope } from "../base/template.ts";
 import type { StoredResult } from "../base/whole-scope.ts";
 import type { App } from "../context.ts";
@@ -109,7 +110,7 @@ export async function stepScope(
   const names = namesIn(JSON.stringify(run.definition));
   const read = names.trigger || names.input ? seenById : slimById;
   const [seen] = await read(ctx.db).all({ id: run.automationRunId });
-  if (!seen) throw new AppError("internal", "The automation run of this step is gone.");
+  if (!seen) throw new AppError("internal", "The automation run of this step no longer exists.");
   const scope = await automationScope(ctx.db, seen, openTrigger, names);
   const state = seen.steps.find(({ key }) => key === run.stepKey);
   const { steps, kept } = await wholeSteps(ctx, run, scope.steps);
@@ -184,10 +185,10 @@ export async function findStored(
   if (row && row.bytes > MAX_READ_BYTES)
     throw new AppError(
       "result_too_large",
-      `The result of the step ${step} has ${row.bytes} bytes; at most ${MAX_READ_BYTES} are read by others.`,
+      `The result of step ${step} is ${sizeText(row.bytes)}. Other steps can read at most ${sizeText(MAX_READ_BYTES)}.`,
     );
   if (row) return row;
-  throw new AppError("gone", `The result of the step ${step} lay in an artifact that has been deleted.`);
+  throw new AppError("gone", `The result of step ${step} was stored in an artifact that has been deleted.`);
 }
 
 const ENDED_WITH_RESULTS: readonly string[] = ["completed", "failed", "cancelled"];

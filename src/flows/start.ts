@@ -216,5 +216,5 @@ export function inputFaults({ config }: Pick<AutomationRow, "config">, input: Js
 export function refuseDisabled(automation: AutomationRow): void {
   if (automation.status === "active") return;
   const what = automation.status === "draft" ? "a draft, which can only be tested" : "disabled";
-  throw new AppError("invalid_state", `This automation is ${what}; set its status to active first.`);
+  throw new AppError("invalid_state", `This automation is ${what}. Set its status to active first.`);
 }

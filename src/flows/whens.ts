@@ -83,7 +83,7 @@ async function evaluateFirst<T extends Json>(
   const kept = storedSteps(scope.steps, text);
   try {
     if (kept.length === 0) return here();
-    throw new ExpressionTooLong("condition_error", `${JSON.stringify(text)} reads too much.`);
+    throw new ExpressionTooLong("condition_error", `${JSON.stringify(text)} reads too much data.`);
   } catch (error) {
     if (!(error instanceof ExpressionTooLong)) throw error;
     const { now, run, steps, ...lasting } = scope;

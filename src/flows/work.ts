@@ -24,7 +24,7 @@ export interface Work {
 export async function workOf(tx: WriteContext, step: Step): Promise<Work> {
   if (step.actionId === undefined) {
     if (!step.kind)
-      throw new AppError("definition_invalid", `The step ${step.key} names neither an action nor a kind.`);
+      throw new AppError("definition_invalid", `Step ${step.key} has neither an action nor a kind.`);
     return {
       kind: step.kind,
       definition: step.definition ?? {},
@@ -44,9 +44,8 @@ export async function workOf(tx: WriteContext, step: Step): Promise<Work> {
       ),
     );
   if (!action)
-    throw new AppError("not_found", `The action of the step ${step.key} is gone; give the step another.`);
-  if (action.status === "disabled")
-    throw new AppError("invalid_state", `The action ${action.name} is disabled.`);
+    throw new AppError("not_found", `The action of step ${step.key} no longer exists. Select another.`);
+  if (action.status === "disabled") throw new AppError("invalid_state", `Action ${action.name} is disabled.`);
   return {
     kind: action.kind,
     definition: action.definition,
@@ -88,7 +87,7 @@ export async function refuseBusyKey(
   if (concurrencyKey == null) return;
   const { organizationId } = tx;
   if (!(await keyWaitsForEver(tx.db, { organizationId, automationRunId, concurrencyKey }))) return;
-  const message = `The concurrencyKey ${concurrencyKey} is held by a run that waits, through what it has called, for this step to end: neither would ever end. Give one of them another key, or call without waiting.`;
+  const message = `Deadlock: the concurrencyKey ${concurrencyKey} is held by a run that waits for this step through its calls. Use a different key for one of them, or call without waiting.`;
   throw new AppError("call_deadlock", message);
 }
 

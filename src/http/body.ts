@@ -1,5 +1,6 @@
 import { AppError, invalid } from "../base/errors.ts";
 import { type Json, parseJsonInSlices } from "../base/json.ts";
+import { sizeText } from "../base/size.ts";
 import type { App } from "../context.ts";
 
 /** A body must be here within this time (docs/decisions/http-conventions.md). */
@@ -21,11 +22,11 @@ export async function readBytes(app: App, request: Request): Promise<Uint8Array>
   }
 }
 
-const tooSlow = () => new AppError("request_timeout", "The body did not arrive within 30 seconds.");
+const tooSlow = () => new AppError("request_timeout", "The request body didn't arrive within 30 seconds.");
 
 /** The sender went before its body was here; it won't read this. */
 function brokenOff(cause: unknown): never {
-  throw new AppError("bad_request", "The body broke off before its end.", { cause });
+  throw new AppError("bad_request", "The request body ended unexpectedly.", { cause });
 }
 
 async function inOnePiece(request: Request, late: Promise<null>): Promise<Uint8Array> {
@@ -40,7 +41,7 @@ export function checkAnnounced(request: Request, maxBytes: number): void {
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
     throw new AppError(
       "unsupported_media_type",
-      `Bodies are taken as they are; this one is compressed (${encoding.slice(0, 50)}).`,
+      `Compressed request bodies aren't supported (Content-Encoding: ${encoding.slice(0, 50)}).`,
     );
   }
   const announced = Number(request.headers.get("content-length") ?? 0);
@@ -72,7 +73,7 @@ async function gather(
 }
 
 const tooLarge = (maxBytes: number) =>
-  new AppError("payload_too_large", `The body is larger than ${maxBytes} bytes, the limit here.`);
+  new AppError("payload_too_large", `Request body too large. The limit is ${sizeText(maxBytes)}.`);
 
 /** Bodies are checked value by value, and what they say is stored and shown: more of them would hold up everybody else. */
 export const MAX_VALUES = 25_000;
@@ -100,7 +101,10 @@ export function parseBody(
   if (bytes.length === 0) return undefined;
   const type = request.headers.get("content-type");
   if (type !== null && !/^application\/([\w.+-]+\+)?json\b/i.test(type)) {
-    throw new AppError("unsupported_media_type", `This takes application/json, not ${type.slice(0, 100)}.`);
+    throw new AppError(
+      "unsupported_media_type",
+      `Unsupported content type: ${type.slice(0, 100)}. Use application/json.`,
+    );
   }
   const text = decodeText(bytes);
   if (!takesData) refuseTemplates(text);
@@ -115,7 +119,11 @@ function refuseTemplates(text: string): void {
   for (let at = text.indexOf("{{"); at >= 0; at = text.indexOf("{{", at + 2)) {
     if (++found <= MAX_TEMPLATES) continue;
     const most = MAX_TEMPLATES.toLocaleString("en-US");
-    throw invalid(["body"], `A body may have at most ${most} template expressions.`, "json_too_large");
+    throw invalid(
+      ["body"],
+      `A request body can have at most ${most} template expressions.`,
+      "json_too_large",
+    );
   }
 }
 
@@ -124,6 +132,6 @@ export function decodeText(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw Object.assign(invalid(["body"], "The body is not UTF-8 text", "json_invalid"), { cause });
+    throw Object.assign(invalid(["body"], "The request body is not UTF-8 text", "json_invalid"), { cause });
   }
 }

@@ -11,6 +11,6 @@ export function requireFreshSignIn({ clock }: App, { clientType, signedInAt }: I
   if (clock.now().getTime() - Date.parse(signedInAt) <= FRESH_MS) return;
   throw new AppError(
     "sign_in_again",
-    "Your last sign-in is over an hour ago, too long for this. Sign in again, or confirm your password or code.",
+    "This requires a sign-in within the last hour. Sign in again, or confirm your password or a code.",
   );
 }

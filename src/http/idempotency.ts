@@ -52,7 +52,7 @@ export async function onceAtEnd(
   kind: Kind,
   work: () => Promise<unknown>,
 ): Promise<Reply> {
-  const isNew = new Error("Nothing is kept under this key.");
+  const isNew = new Error("No response is stored for this key.");
   try {
     return await once(ctx, key, request, kind, () => Promise.reject(isNew));
   } catch (error) {
@@ -77,7 +77,7 @@ export async function once(
   if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
     throw invalid(
       ["header", "Idempotency-Key"],
-      "This takes 1 to 255 visible ASCII characters",
+      "Input should be 1 to 255 visible ASCII characters",
       "string_pattern_mismatch",
     );
   }
@@ -98,7 +98,7 @@ export async function once(
       if (kept.requestHash !== hash) {
         throw new AppError(
           "idempotency_mismatch",
-          "This Idempotency-Key came with another request before; use a new key.",
+          "This Idempotency-Key was already used with a different request. Use a new key.",
         );
       }
       const text = isSealed ? tx.secrets.open(kept.reply, replyLabel(kept)) : kept.reply;

@@ -113,7 +113,7 @@ export async function identify(app: App, headers: Headers): Promise<Identity | n
   const authorization = headers.get("authorization");
   if (authorization !== null) {
     const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
-    if (!token) throw refused("The Authorization header takes: Bearer TOKEN.");
+    if (!token) throw refused("Invalid Authorization header. Use: Bearer TOKEN.");
     return token.startsWith(TOKEN_PREFIX.session)
       ? bySession(app, token, "authorization")
       : byPat(app, token);
@@ -127,7 +127,7 @@ export async function identify(app: App, headers: Headers): Promise<Identity | n
 const refused = (message: string) => new AppError("unauthenticated", message);
 
 async function byPat(app: App, token: string): Promise<Identity> {
-  const wrong = () => refused("This access token is not valid: it is mistyped, expired or revoked.");
+  const wrong = () => refused("Invalid access token. It may have expired or been revoked.");
   if (!isWellFormed(token, TOKEN_PREFIX.pat)) throw wrong();
   const [row] = await patByHash(app.store.db).all({ hash: hashToken(token) });
   const now = timestamp(app.clock);
@@ -155,7 +155,7 @@ async function byPat(app: App, token: string): Promise<Identity> {
 }
 
 async function byApiKey(app: App, key: string): Promise<Identity> {
-  const wrong = () => refused("This API key is not valid: it is mistyped or revoked.");
+  const wrong = () => refused("Invalid API key. It may have been revoked.");
   if (!isWellFormed(key, TOKEN_PREFIX.apiKey)) throw wrong();
   const [row] = await keyByHash(app.store.db).all({ hash: hashToken(key) });
   if (!row || row.revokedAt !== null || row.goneAt !== null) throw wrong();
@@ -180,7 +180,7 @@ async function byApiKey(app: App, key: string): Promise<Identity> {
 }
 
 async function bySession(app: App, token: string, carrier: "authorization" | "cookie"): Promise<Identity> {
-  const wrong = () => refused("This session has ended; sign in again.");
+  const wrong = () => refused("Your session has ended. Sign in again.");
   if (!isWellFormed(token, TOKEN_PREFIX.session)) throw wrong();
   const [row] = await sessionByHash(app.store.db).all({ hash: hashToken(token) });
   const now = timestamp(app.clock);
@@ -221,7 +221,7 @@ function note(app: App, id: string, update: (db: WriteDb) => PromiseLike<unknown
   noting.add(id);
   app.store
     .write(async (db) => void (await update(db)))
-    .catch((error) => app.log.report(error, { at: "note use of a credential" }))
+    .catch((error) => app.log.report(error, { at: "record the use of a credential" }))
     .finally(() => noting.delete(id));
 }
 
@@ -247,7 +247,7 @@ export async function enter(
   identity: Identity,
   named: string | null,
 ): Promise<{ organizationId: string; role: Role } | null> {
-  const outside = () => new AppError("forbidden", "You are not a member of this organization.");
+  const outside = () => new AppError("forbidden", "You aren't a member of this organization.");
   if (named !== null) {
     const organizationId = await resolveOrganization(app.store.db, named);
     const role = organizationId && (await roleIn(app, identity, organizationId));
@@ -267,8 +267,8 @@ const confined = ({ kind }: Identity) =>
   new AppError(
     "forbidden",
     kind === "api_key"
-      ? "An API key acts in its own organization alone."
-      : "This access token acts in the organization it was made in alone. Make one with organizations: all to use it in others.",
+      ? "API keys work only in their own organization."
+      : "This access token works only in the organization it was created in. To use one in others, create it with organizations: all.",
   );
 
 async function roleIn(app: App, identity: Identity, organizationId: string): Promise<Role | null> {

@@ -17,10 +17,10 @@ const FORM = /^application\/x-www-form-urlencoded\b/i;
 export async function readOAuth<T extends TSchema>(app: App, request: Request, shape: T): Promise<Static<T>> {
   const names = Object.keys(shape.properties ?? {});
   const bytes = await readBytes(app, request);
-  if (bytes.length > MAX_BYTES) throw refused("The body is too long.");
+  if (bytes.length > MAX_BYTES) throw refused("Request body too large.");
   const isForm = FORM.test(request.headers.get("content-type") ?? "");
   const given = isForm ? fieldsOf(decodeText(bytes), names) : await parseBody(request, bytes);
-  if (given !== undefined && !isObject(given)) throw refused("The body is a form or a JSON object.");
+  if (given !== undefined && !isObject(given)) throw refused("The body must be a form or a JSON object.");
   const known = Object.entries(given ?? {}).filter(
     ([name, value]) => names.includes(name) && value !== "" && value !== null,
   );
@@ -34,7 +34,7 @@ function fieldsOf(text: string, names: readonly string[]): { [name: string]: Jso
   const fields: { [name: string]: Json } = {};
   for (const name of names) {
     const [value, ...more] = form.getAll(name);
-    if (more.length > 0) throw refused(`${name} stands there more than once.`);
+    if (more.length > 0) throw refused(`Duplicate parameter ${name}.`);
     if (value !== undefined) fields[name] = value;
   }
   return fields;

@@ -113,7 +113,7 @@ export function problemOf(error: unknown, correlationId: string): Problem {
 
 function unforeseen(error: unknown): AppError {
   if (isUniqueViolation(error)) {
-    return new AppError("conflict", "Somebody else changed the same thing at the same moment; try again.", {
+    return new AppError("conflict", "This was changed by another request at the same time. Try again.", {
       cause: error,
     });
   }
@@ -121,7 +121,7 @@ function unforeseen(error: unknown): AppError {
   if (full) return full;
   return new AppError(
     "internal",
-    "Something went wrong on our side. The correlation id leads to it in the log.",
+    "Internal error. To find the cause, search the server log for this correlation ID.",
     { cause: error },
   );
 }

@@ -63,7 +63,7 @@ async function answer(
   const open = operation.audience === "public" || operation.audience === "signature";
   const isGuarded = operation.ownPagesOnly ?? (operation.audience === "public" && operation.method !== "GET");
   if (isGuarded && isForeign(app, visit)) {
-    throw new AppError("csrf", "Another site's page may not do this; open Weir's own.");
+    throw new AppError("csrf", "Requests from other sites aren't allowed. Use Weir's own page.");
   }
   const identity = open ? null : await admit(app, operation, visit);
 
@@ -72,10 +72,7 @@ async function answer(
   const input = await readInput(app, operation, visit, rawParams, own);
   const wanted = operation.method === "GET" ? null : visit.request.headers.get("if-match");
   if (wanted !== null && !reader && ["PATCH", "PUT", "DELETE"].includes(operation.method))
-    throw invalid(
-      ["header", "If-Match"],
-      "This can't be read by itself, so that nothing is to match; leave it out",
-    );
+    throw invalid(["header", "If-Match"], "This resource has no ETag. Omit the header");
   const ctx =
     own && identity && reader && wanted !== null
       ? await guarded(app, own, wanted, { reader, visit, identity, params: input.params })
@@ -101,7 +98,7 @@ async function answer(
 }
 
 const PEOPLE_DECIDE =
-  "An API key decides nothing. Sign in, or use the access token of the person who decides.";
+  "API keys can't make decisions. Sign in, or use the access token of the user who decides.";
 
 /** The caller, who must be someone. Throws `unauthenticated`, `forbidden`, `csrf`, `rate_limited`. */
 async function admit(app: App, operation: Operation, visit: Visit): Promise<Identity> {
@@ -109,12 +106,12 @@ async function admit(app: App, operation: Operation, visit: Visit): Promise<Iden
   if (!identity)
     throw new AppError(
       "unauthenticated",
-      "This needs credentials: an access token, an API key, or a session.",
+      "Authentication required. Send an access token or API key, or sign in.",
     );
   if (app.config.apiRate) {
     const retryAfterSeconds = count(app, visit, `api:${identity.credentialId}`, app.config.apiRate);
     if (retryAfterSeconds > 0) {
-      throw new AppError("rate_limited", `Too many requests; try again in ${retryAfterSeconds} s.`, {
+      throw new AppError("rate_limited", `Too many requests. Try again in ${retryAfterSeconds} seconds.`, {
         retryAfterSeconds,
       });
     }
@@ -122,11 +119,11 @@ async function admit(app: App, operation: Operation, visit: Visit): Promise<Iden
   if (identity.carrier === "cookie" && operation.method !== "GET" && !isSameOrigin(app, visit)) {
     throw new AppError(
       "csrf",
-      "A request that changes something under the cookie must come from Weir's own pages.",
+      "Requests with the session cookie that change something must come from Weir's own pages.",
     );
   }
   if (operation.personal && identity.kind === "api_key") {
-    throw new AppError("forbidden", "This is about a person; an API key can't use it.");
+    throw new AppError("forbidden", "This operation requires a user. API keys can't use it.");
   }
   if (operation.byPeople && identity.kind === "api_key") throw new AppError("forbidden", PEOPLE_DECIDE);
   if (operation.freshSignIn) requireFreshSignIn(app, identity);
@@ -166,7 +163,7 @@ export function limitAddress(app: App, visit: Visit): void {
   if (retryAfterSeconds > 0) {
     throw new AppError(
       "rate_limited",
-      `Too many tries from this address; try again in ${retryAfterSeconds} s.`,
+      `Too many attempts from this IP address. Try again in ${retryAfterSeconds} seconds.`,
       { retryAfterSeconds },
     );
   }
@@ -176,12 +173,12 @@ async function contextOf(app: App, operation: Operation, identity: Identity, vis
   const member = await enter(app, identity, visit.request.headers.get("x-organization-id"));
   if (operation.audience === "operator") {
     if (!(await isOperator(app.store.db, identity.userId)))
-      throw new AppError("forbidden", "This needs an operator of this installation.");
+      throw new AppError("forbidden", "Requires an operator of this installation.");
   } else if (operation.audience !== "any") {
-    if (!member) throw new AppError("forbidden", "You are not a member of any organization.");
+    if (!member) throw new AppError("forbidden", "You aren't a member of any organization.");
     const needed = operation.audience as Role;
     if (ROLES.indexOf(member.role) < ROLES.indexOf(needed)) {
-      throw new AppError("forbidden", `This needs the role ${needed}; yours is ${member.role}.`);
+      throw new AppError("forbidden", `Requires the ${needed} role. Your role is ${member.role}.`);
     }
   }
   const scope = scopeOf(operation);
@@ -249,8 +246,8 @@ function queryOf(url: URL): Record<string, string | string[]> {
 /** Two Host headers reach us joined by a comma; no real host has one. */
 function refuseBadHost({ request }: Visit): void {
   if (request.headers.get("host")?.includes(","))
-    throw new AppError("bad_request", "A request has one Host header.");
-  if (!URL.canParse(request.url)) throw new AppError("bad_request", "The Host header names no host.");
+    throw new AppError("bad_request", "A request must have exactly one Host header.");
+  if (!URL.canParse(request.url)) throw new AppError("bad_request", "The Host header is empty or invalid.");
 }
 
 /**

@@ -29,17 +29,14 @@ async function nextChunk(app: App, reader: Bytes) {
   const arrived = new AbortController();
   const idle = app.clock.sleep(IDLE_MS, arrived.signal).then(() => null);
   const chunk = reader.read().catch((cause: unknown) => {
-    throw new AppError("cancelled", "The upload broke off; nothing of it was kept.", { cause });
+    throw new AppError("cancelled", "The upload was interrupted. Nothing was stored.", { cause });
   });
   try {
     const first = await Promise.race([chunk, idle]);
     if (first !== null) return first;
     chunk.catch(() => undefined); // it ends with the cancelling below
     reader.cancel().catch(() => undefined); // the sender is told by the reply
-    throw new AppError(
-      "request_timeout",
-      "Nothing of the file arrived for 30 seconds; nothing of it was kept.",
-    );
+    throw new AppError("request_timeout", "No data arrived for 30 seconds. Nothing was stored.");
   } finally {
     arrived.abort();
   }

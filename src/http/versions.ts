@@ -65,5 +65,5 @@ export async function guarded(
 const changed = () =>
   new AppError(
     "changed_meanwhile",
-    "Somebody has changed this meanwhile; read it again, and make your change to what it is now.",
+    "This was changed since you read it. Read it again and repeat your change.",
   );

@@ -107,19 +107,18 @@ function failure(error: unknown, server: string, words: Route["words"]): AppErro
   };
   const message = error instanceof Error ? error.message : String(error);
   if (code === "ETIMEDOUT")
-    return new AppError("timeout", `The mail server ${server} did not answer in time.`, {
+    return new AppError("timeout", `The mail server ${server} didn't respond in time.`, {
       retryable: true,
       cause: error,
     });
   const known: Record<string, string> = {
-    EAUTH: `it refused the user name or the password of ${words.account}`,
-    ETLS: `STARTTLS did not work (${response || message}); ${words.unencrypted} sends unencrypted`,
+    EAUTH: `it rejected the username or password of ${words.account}`,
+    ETLS: `STARTTLS failed (${response || message}). To send unencrypted, use ${words.unencrypted}`,
   };
   const reason = known[code] ?? (response || message);
   const isFinal = code === "EENVELOPE" && responseCode !== undefined && responseCode >= 500;
-  return new AppError(
-    "upstream",
-    `The mail server ${server} did not accept the mail: ${reason.slice(0, 300)}`,
-    { retryable: !isFinal, cause: error },
-  );
+  return new AppError("upstream", `The mail server ${server} rejected the email: ${reason.slice(0, 300)}`, {
+    retryable: !isFinal,
+    cause: error,
+  });
 }

@@ -28,7 +28,7 @@ export const isFinal = (run: Pick<RunRow, "status">) => FINAL.includes(run.statu
 export async function requestCancel(tx: WriteContext, id: string): Promise<RunRow> {
   const run = await findRun(tx, id);
   if (isFinal(run)) {
-    throw new AppError("invalid_state", `This run has ended already: it is ${run.status}.`);
+    throw new AppError("invalid_state", `This run has already finished: it is ${run.status}.`);
   }
   const at = timestamp(tx.clock);
   const ends = run.status !== "running";

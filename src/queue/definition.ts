@@ -21,24 +21,28 @@ const COMMON = {
   retry: Type.Optional(
     object({
       maxAttempts: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 10, description: "Tries in all; 1 by default" }),
+        Type.Integer({ minimum: 1, maximum: 10, description: "Maximum number of attempts. Default: 1." }),
       ),
       backoffSeconds: Type.Optional(
         Type.Array(Type.Number({ minimum: 0, maximum: 86_400 }), {
           maxItems: 10,
-          description: "Pauses between the tries; the last one repeats",
+          description: "Seconds between attempts. The last value repeats.",
         }),
       ),
     }),
   ),
   timeoutSeconds: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 86_400, description: "For each try; 3600 by default" }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 86_400,
+      description: "Timeout of each attempt, in seconds. Default: 3600.",
+    }),
   ),
   concurrencyKey: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 500,
-      description: "Runs of one key go one at a time, in order; a template",
+      description: "Runs with the same key execute one at a time, in order. Can be a template.",
     }),
   ),
 };
@@ -82,7 +86,7 @@ export function definitionFaults(
     faults.push({ loc: [...loc, ...path], msg: message, type: "template_error" });
   }
   for (const path of templatesAboveConditions(executor, definition)) {
-    const msg = "Conditions stand here, and no template gives them. Write them out.";
+    const msg = "Conditions can't come from a template here. Write them out.";
     faults.push({ loc: [...loc, ...path], msg, type: "template_error" });
   }
   for (const { path, text } of conditionsIn(executor, definition)) {
@@ -108,7 +112,7 @@ export const typedFaults = (
 ): Fault[] =>
   newlyTyped(definition, before).map((path) => ({
     loc: [...loc, ...path],
-    msg: "This looks like a secret, and everybody who may read this would see it. Put it into the credentials of a connection, and give that connection's id as connectionId",
+    msg: "This looks like a secret, and everyone with read access would see it. Put it in the credentials of a connection, and set connectionId to that connection",
     type: "use_a_connection",
   }));
 
@@ -142,7 +146,7 @@ export function creationFaults(app: Pick<App, "executors">, raw: Json): Fault[] 
 /** The definition with its templates filled in. Throws `template_error`. */
 export function fillIn(executor: Executor, definition: JsonObject, scope: Scope): JsonObject {
   const filled = resolveTemplates(definition, scope, fillPathsOf(executor, definition));
-  if (!isObject(filled)) throw new AppError("definition_invalid", "The definition is not an object.");
+  if (!isObject(filled)) throw new AppError("definition_invalid", "The definition must be an object.");
   return filled;
 }
 

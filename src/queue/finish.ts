@@ -2,6 +2,7 @@ import { and, eq, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import { sizeText } from "../base/size.ts";
 import { summaryOf } from "../base/summary.ts";
 import {
   type App,
@@ -126,7 +127,7 @@ function failureLine(outcome: Outcome, timestamp: string): NewLog[] {
   const { message } = outcome.error;
   return outcome.status === "failed"
     ? [{ timestamp, level: "error", message }]
-    : [{ timestamp, level: "warn", message: `${message} The next try is at ${outcome.dueAt}.` }];
+    : [{ timestamp, level: "warn", message: `${message} Next attempt at ${outcome.dueAt}.` }];
 }
 
 /** The end of a run that leaves nothing but what its row can hold. */
@@ -242,7 +243,7 @@ const MAX_KEPT_BYTES = 64 * 1024 * 1024;
 const tooLarge = (bytes: number) =>
   new AppError(
     "result_too_large",
-    `The result has ${bytes} bytes; at most ${MAX_KEPT_BYTES} are passed on. Ask for less, or write it to a table or a file.`,
+    `The result is ${sizeText(bytes)}. The limit is ${sizeText(MAX_KEPT_BYTES)}. Return less, or write it to a table or a file.`,
   );
 
 /** Writes what is large to files, before the transaction. */

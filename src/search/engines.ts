@@ -84,19 +84,19 @@ async function ask(egress: Egress, name: string, url: string, request: EgressReq
     if (isObject(reply)) return reply;
     throw new AppError(
       "upstream",
-      `${name} did not answer with JSON; where it is SearXNG, its settings have to allow the format json.`,
+      `${name} didn't return JSON. For SearXNG, enable the json format in its settings.`,
     );
   }
   const retryable = status >= 500 || status === 429 || status === 408;
   const why =
     status === 401 || (status === 403 && name !== "SearXNG")
-      ? "it refuses the key"
+      ? "it rejected the key"
       : status === 403
-        ? "its settings have to allow the format json"
+        ? "its settings must enable the json format"
         : status === 429
-          ? "its limit is reached"
+          ? "its rate limit is exceeded"
           : `it answered ${status}`;
-  throw new AppError("upstream", `${name} gave no results: ${why}.`, { retryable, details: { status } });
+  throw new AppError("upstream", `${name} returned no results: ${why}.`, { retryable, details: { status } });
 }
 
 function parsed(text: string): Json {

@@ -25,7 +25,7 @@ export function openSearch(settings: SearchSettings): Search {
       if (engine) return engine.find(query, signal);
       throw new AppError(
         "search_not_configured",
-        "No search engine is configured: set WEIR_SEARCH_URL, BRAVE_API_KEY or TAVILY_API_KEY, and start again.",
+        "No search engine is configured. Set WEIR_SEARCH_URL, BRAVE_API_KEY or TAVILY_API_KEY, and restart the server.",
       );
     },
   };

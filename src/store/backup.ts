@@ -23,7 +23,7 @@ const KEPT_BEFORE_MIGRATIONS = 5;
  * all. Throws `conflict` when there is a file already.
  */
 async function keepCopy(path: string, copy: (to: string) => Promise<void> | void): Promise<void> {
-  if (existsSync(path)) throw new AppError("conflict", "There is a file at the backup's path already.");
+  if (existsSync(path)) throw new AppError("conflict", "A file already exists at the backup's path.");
   const part = `${path}.part`;
   try {
     rmSync(part, { force: true });

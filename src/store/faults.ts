@@ -43,7 +43,7 @@ export function storeFault(error: unknown): unknown {
   if (code === null) return error;
   const message = (error as Error).message;
   if (code.startsWith("SQLITE_FULL") || /ENOSPC|no space left/i.test(message)) {
-    return new AppError("disk_full", "The disk is full. Free some space and try again.", {
+    return new AppError("disk_full", "The disk is full. Free up space and try again.", {
       retryable: true,
       cause: bare(code, error),
     });
@@ -54,7 +54,7 @@ export function storeFault(error: unknown): unknown {
     });
   }
   if (UNREACHABLE.test(code)) {
-    return new AppError("unavailable", "The database cannot be reached at the moment. Try again later.", {
+    return new AppError("unavailable", "The database is unreachable. Try again later.", {
       retryable: true,
       cause: bare(code, error),
     });

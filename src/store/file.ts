@@ -57,7 +57,7 @@ function opening(work: () => Sqlite): Sqlite {
     const fault = storeFault(error);
     if (fault instanceof AppError && fault.code === "disk_full") throw fault;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new AppError("unavailable", `The database file cannot be opened: ${reason}.`, { cause: fault });
+    throw new AppError("unavailable", `Couldn't open the database file: ${reason}.`, { cause: fault });
   }
 }
 
@@ -67,6 +67,6 @@ function refuseOld(connection: Sqlite): void {
   connection.close();
   throw new AppError(
     "unavailable",
-    `This system's SQLite ${version} can lose data. Weir needs ${MIN_SQLITE} or newer, which its own executable carries.`,
+    `This system's SQLite ${version} can lose data. Weir needs ${MIN_SQLITE} or later, which its executable includes.`,
   );
 }

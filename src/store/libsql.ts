@@ -130,7 +130,7 @@ const isBusy = (error: unknown) => String((error as { code?: unknown }).code).st
 /** `work`, or `unavailable` when it takes longer than `limitMs`. */
 export async function within<T>(work: Promise<T>, limitMs: number): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(unreachable("no answer in time")), limitMs);
+  const timer = setTimeout(() => late.reject(unreachable("no response in time")), limitMs);
   try {
     return await Promise.race([work, late.promise]);
   } finally {
@@ -161,7 +161,7 @@ function faultOf(error: unknown): unknown {
 }
 
 const unreachable = (cause: unknown) =>
-  new AppError("unavailable", "The database server cannot be reached at the moment. Try again later.", {
+  new AppError("unavailable", "The database server is unreachable. Try again later.", {
     retryable: true,
     cause,
   });

@@ -76,13 +76,9 @@ async function apply(target: MigrationTarget, group: readonly Migration[], clock
   } catch (cause) {
     if (cause instanceof AppError && cause.code !== "internal") throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new AppError(
-      "unavailable",
-      `The migration ${current} failed, and nothing of it was kept: ${reason}`,
-      {
-        cause,
-      },
-    );
+    throw new AppError("unavailable", `Migration ${current} failed and was rolled back: ${reason}`, {
+      cause,
+    });
   }
 }
 
@@ -97,7 +93,7 @@ function refuseNewer(done: ReadonlyMap<string, string>, migrations: readonly Mig
   if (newer.length === 0) return;
   throw new AppError(
     "unavailable",
-    `A newer version of Weir made this database (migrations: ${newer.join(", ")}). Start that version, or restore a backup.`,
+    `This database was created by a newer version of Weir (migrations: ${newer.join(", ")}). Use that version, or restore a backup.`,
   );
 }
 
@@ -109,7 +105,7 @@ function refuseChanged(done: ReadonlyMap<string, string>, migrations: readonly M
   const names = changed.map(({ name }) => name).join(", ");
   throw new AppError(
     "unavailable",
-    `This database was made with another text of the migrations ${names}. Start the version that made it, or restore a backup.`,
+    `This database was created with different migrations ${names}. Use the version that created it, or restore a backup.`,
   );
 }
 

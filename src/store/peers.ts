@@ -129,7 +129,7 @@ export class Peers {
     if (!(await this.isApart())) return;
     throw new AppError(
       "invalid_state",
-      `${what} would lie in the data directory of one process, where the others that share the database can't see it. Set WEIR_LAKE_URL to a bucket for all of them, or give them all the same data directory.`,
+      `${what} would be stored in one process's data directory, where the others can't read it. Set WEIR_LAKE_URL to the same bucket for all processes, or share one data directory.`,
     );
   }
 
@@ -147,17 +147,17 @@ function coveredMs(id: string, all: readonly ProcessRow[]): number {
 }
 
 function refuse(own: NewProcess, other: ProcessRow): void {
-  const who = `another process at work on this database (${other.host}, process ${other.pid})`;
-  const wait = `If that one is gone, try again in ${SEEN_SECONDS} seconds.`;
+  const who = `another process that uses this database (${other.host}, process ${other.pid})`;
+  const wait = `If that process has stopped, try again in ${SEEN_SECONDS} seconds.`;
   if (own.keyId !== other.keyId) {
     throw new ConfigError(
-      `The secret key is not that of ${who}: every process needs the same WEIR_SECRET_KEY. To change it, stop them all first. ${wait}`,
+      `The master key differs from that of ${who}. All processes need the same WEIR_SECRET_KEY. To change it, stop them all first. ${wait}`,
     );
   }
   if (own.lake !== other.lake) {
     const theirs = other.lake === "" ? "its data directory" : other.lake;
     throw new ConfigError(
-      `WEIR_LAKE_URL is not that of ${who}, whose lake is in ${theirs}: every process needs the same. ${wait}`,
+      `WEIR_LAKE_URL differs from that of ${who}, whose lake is in ${theirs}. All processes need the same one. ${wait}`,
     );
   }
 }

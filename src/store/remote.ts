@@ -44,7 +44,7 @@ export async function connectStore(options: RemoteStoreOptions): Promise<Store> 
     remote: true,
     write: (work) => queue.write(work),
     async backup() {
-      throw new AppError("not_available", "A libSQL server is backed up with its own tools.");
+      throw new AppError("not_available", "Back up a libSQL server with its own tools.");
     },
     stats: async () => ({ databaseBytes: 0, walBytes: 0 }),
     async close() {
@@ -99,7 +99,7 @@ function clientOf(url: string, token: string | undefined, ca: string | undefined
       ...(ca === undefined ? {} : { fetch: trustingFetch(ca) }),
     });
   } catch (cause) {
-    throw new AppError("unavailable", "The database address is not one of a libSQL server.", { cause });
+    throw new AppError("unavailable", "The database URL is not a libSQL server URL.", { cause });
   }
 }
 
@@ -167,7 +167,7 @@ class RemoteWriter implements Writer, Transaction {
   async #execute(statement: Statement) {
     if (this.#lost !== null) throw this.#lost;
     const [result] = await this.#send([statement]);
-    if (!result) throw new AppError("internal", "The libSQL server gave no answer to a statement.");
+    if (!result) throw new AppError("internal", "The libSQL server returned no result for a statement.");
     return result;
   }
 

@@ -36,6 +36,9 @@ export async function slugFor(
     );
   const taken = new Set(near.map((row) => String(row.slug)));
   if (slug !== undefined && taken.has(slug))
-    throw new AppError("slug_taken", `The slug ${slug} is taken by another ${noun}; choose another.`);
+    throw new AppError(
+      "slug_taken",
+      `The slug ${slug} is already in use by another ${noun}. Choose another.`,
+    );
   return freeSlug(wanted, taken);
 }

@@ -31,7 +31,7 @@ export interface Transaction {
 export class OptimisticFailure extends Error {
   override readonly name = "OptimisticFailure";
   constructor(cause: unknown) {
-    super("A statement failed that nobody waited for.", { cause });
+    super("A statement that wasn't awaited failed.", { cause });
   }
 }
 
@@ -114,7 +114,7 @@ export class WriteQueue {
   /** Throws unless the caller stands inside the work whose turn it is. */
   check(): void {
     if (this.#running === null || this.#current.getStore() !== this.#running) {
-      throw new AppError("internal", "A write came outside of its transaction.");
+      throw new AppError("internal", "A write was made outside its transaction.");
     }
   }
 
@@ -274,7 +274,7 @@ export class WriteQueue {
   #expire(): void {
     if (this.#running === null || this.#options.clock.monotonic() - this.#startedMs < WORK_LIMIT_MS) return;
     this.#abandon(
-      new AppError("internal", `A write took longer than ${WORK_LIMIT_MS / 1000} s and was undone.`),
+      new AppError("internal", `A write took longer than ${WORK_LIMIT_MS / 1000} s and was rolled back.`),
     );
   }
 }

@@ -34,7 +34,7 @@ export class ThreadWriter implements Writer {
     this.#options = options;
     const current = (): ThreadTransaction => {
       check();
-      if (this.#current === null) throw new AppError("internal", "A write came outside of its transaction.");
+      if (this.#current === null) throw new AppError("internal", "A write was made outside its transaction.");
       return this.#current;
     };
     this.db = drizzleOver({
@@ -187,7 +187,7 @@ class WriterChannel {
     try {
       return JSON.parse(await this.#thread.ask(JSON.stringify(request))) as WriterReply;
     } catch (cause) {
-      throw new AppError("internal", "The thread that writes has broken, and this was not saved.", { cause });
+      throw new AppError("internal", "The writer thread failed, and this wasn't saved.", { cause });
     }
   }
 
@@ -216,7 +216,7 @@ class WriterChannel {
 function refuseUnknown(value: unknown): void {
   const isKnown = typeof value === "object" ? value === null : typeof value !== "bigint";
   if (!isKnown || (typeof value === "number" && !Number.isFinite(value))) {
-    throw new AppError("internal", "A value of a kind that is not stored came to the store.");
+    throw new AppError("internal", "The store can't save a value of this type.");
   }
 }
 

@@ -83,7 +83,7 @@ function run([number, how, values]: StatementCall): unknown {
 
 function prepare(number: number): Statement {
   const sql = texts.get(number);
-  if (!connection || sql === undefined) throw new Error("The writing thread was not told what to do.");
+  if (!connection || sql === undefined) throw new Error("The writer thread received no task.");
   const statement = connection.prepare(sql);
   prepared.set(number, statement);
   return statement;

@@ -139,7 +139,7 @@ describe("with WEIR_EGRESS_PROXY", () => {
     const shown = Object.fromEntries(describeConfig(config, secrets)).WEIR_EGRESS_PROXY;
     expect(shown).toBe("http://weir:***@proxy.corp:3128/");
     expect(() => readConfig({}, { WEIR_EGRESS_PROXY: "socks5://weir:secret@proxy" }, {})).toThrow(
-      /^WEIR_EGRESS_PROXY is not usable; (?!.*secret)/,
+      /^Invalid WEIR_EGRESS_PROXY\. (?!.*secret)/,
     );
   });
 });

@@ -60,16 +60,18 @@ describe("searchJson", () => {
 
   test("tells what is wrong with an expression", () => {
     expect(jmespathFault("items[].id")).toBeNull();
-    expect(jmespathFault("items[")).toContain('The JMESPath expression "items[" can\'t be read');
-    expect(jmespathFault("pad_left(next, `1000000000`)")).toContain("pad_left(), which is not available");
-    expect(reason(() => searchJson(data, "length(next)"))).toContain("does not fit the data");
+    expect(jmespathFault("items[")).toContain('Invalid JMESPath expression "items["');
+    expect(jmespathFault("pad_left(next, `1000000000`)")).toContain("pad_left(), which isn't supported");
+    expect(reason(() => searchJson(data, "length(next)"))).toContain("doesn't match the data");
   });
 
   test("gives up on what would take too long or give too much", () => {
     const many = Array.from({ length: 20_000 }, (_, id) => ({ id }));
     expect(reason(() => searchJson(many, "[].[length($[].id)]", { ms: 20, size: 2 ** 20 }))).toContain(
-      "too long or gives too much",
+      "too long or returns too much",
     );
-    expect(reason(() => searchJson(data, `${"[@,@]|".repeat(40)}@`))).toContain("too long or gives too much");
+    expect(reason(() => searchJson(data, `${"[@,@]|".repeat(40)}@`))).toContain(
+      "too long or returns too much",
+    );
   });
 });

@@ -67,7 +67,7 @@ describe("what is no JSON is refused, however long it is", () => {
 
   test("an object of more than 50,000 keys", async () => {
     const keys = Array.from({ length: 50_001 }, (_, n) => `"key ${n}":1`);
-    const msg = "An object of JSON may have at most 50,000 keys. Send fewer at a time.";
+    const msg = "A JSON object can have at most 50,000 keys. Send fewer at a time.";
     await expect((async () => parseJsonInSlices(`[{${keys.join()}}]`))()).rejects.toMatchObject({
       faults: [{ loc: ["body"], msg, type: "json_too_large" }],
     });

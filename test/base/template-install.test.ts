@@ -168,7 +168,7 @@ describe("in conditions", () => {
 
   test("none can end the quotes around it, and braces of CEL are left alone", () => {
     const error = failureOf(() => fill("payload.a == '{{inputs.s}}'", { s: "' || true || '" }));
-    expect(error.message).toContain("inside of quotes");
+    expect(error.message).toContain("Remove the quotes around");
     expect(fill("{'a': {'b': 1}}.a.b == payload.x && '{{payload}}' != ''", {})).toEqual({
       when: "{'a': {'b': 1}}.a.b == payload.x && '{{payload}}' != ''",
     });

@@ -91,13 +91,13 @@ describe("a template", () => {
   test("that names nothing fails with the path, the missing part and the place", () => {
     const error = failure(() => resolveTemplates({ url: ["a", "{{payload.a.c.d}}"] }, scope));
     expect(error.code).toBe("template_error");
-    expect(error.message).toBe('url.1: The template {{payload.a.c.d}} has no value: payload.a has no "c".');
+    expect(error.message).toBe('url.1: Template {{payload.a.c.d}} has no value: payload.a has no "c".');
     expect(error.details).toEqual({
       template: "{{payload.a.c.d}}",
       missing: "payload.a.c",
       path: ["url", "1"],
     });
-    expect(failure(() => one("{{paylaod.a}}")).message).toContain("there is no paylaod here");
+    expect(failure(() => one("{{paylaod.a}}")).message).toContain("unknown name paylaod");
     expect(failure(() => one("{{payload.nothing.x}}")).message).toContain(
       'payload.nothing is null and has no "x"',
     );
@@ -180,14 +180,14 @@ describe("a template", () => {
       expect(templateFaults({ x: [text] })).toEqual([{ path: ["x", "0"], message: expect.any(String) }]);
     }
     expect(templateFaults("{{payload.a +}}")[0]?.message).toBe(
-      'The template {{payload.a +}} can\'t be read: something is missing before } (at character 12, "}}").',
+      'Invalid template {{payload.a +}}: unexpected } (at character 12, "}}").',
     );
     expect(templateFaults("{{payload.a.rounded()}}")[0]?.message).toBe(
-      'The template {{payload.a.rounded()}} can\'t be read: there is no function rounded (at character 11, "rounded()").',
+      'Invalid template {{payload.a.rounded()}}: unknown function rounded (at character 11, "rounded()").',
     );
-    expect(templateFaults("{{payload ?? x}}")[0]?.message).toContain("there is no x");
+    expect(templateFaults("{{payload ?? x}}")[0]?.message).toContain("unknown name x");
     expect(templateFaults("{{paylod.a + 1}}")[0]?.message).toContain(
-      "there is no paylod; there are payload, headers,",
+      "unknown name paylod. Use payload, headers,",
     );
   });
 

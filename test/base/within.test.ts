@@ -11,7 +11,7 @@ test("what takes too long ends with a sentence that names who did, and not with 
   expect(reason).toMatchObject({
     code: "timeout",
     retryable: true,
-    message: "mcp.example.com took longer than 0.01 s.",
+    message: "mcp.example.com didn't respond within 0.01 s.",
   });
 });
 

@@ -55,7 +55,7 @@ describe("weir serve with an identity provider", () => {
     const env = { WEIR_OIDC_ISSUER: "https://login.example.com" };
     const { code, err } = await machine.run(["serve", "--port", "0"], { env });
     expect(code).not.toBe(0);
-    expect(err).toContain("WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET are missing");
+    expect(err).toContain("Missing: WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET");
     expect(err.trim().split("\n")).toHaveLength(1);
   });
 });

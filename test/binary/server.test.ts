@@ -65,7 +65,7 @@ describe("weir serve", () => {
     const second = await machine.run(["serve", "--port", "0"]);
     expect(second).toMatchObject({ code: 1, out: "" });
     expect(second.err).toMatch(
-      /^Another weir is running on \/\S+\. Stop it first, or give another directory with --data\.\n$/,
+      /^Another Weir server is already using \/\S+\. Stop it, or set --data to another directory\.\n$/,
     );
     const valid = { code: 0, out: expect.stringMatching(/^acme: valid, \d+ events verified\n$/) };
     expect(await machine.run(["events", "verify"])).toMatchObject(valid); // it only reads
@@ -116,7 +116,7 @@ describe("weir serve", () => {
     const key = Buffer.alloc(32, 7).toString("base64");
     const { code, err } = await machine.run(["serve", "--port", "0"], { env: { WEIR_SECRET_KEY: key } });
     expect(code).toBe(1);
-    expect(err).toMatch(/^The secret key is not the one .+\n$/);
+    expect(err).toMatch(/^This data directory's secrets are encrypted with .+\n$/);
     expect(err).not.toContain(key);
     const server = await machine.serve();
     expect(await server.end()).toBe(0);

@@ -58,7 +58,7 @@ test("the next version copies the data before it migrates them, and the version 
   expect(more).toEqual([]);
   expect(copy).toMatch(/^before-9999_next-.+\.db$/);
   await server.line((line) =>
-    line.includes(`as it was, it is kept in ${join(backups, copy ?? "")}.`) ? line : null,
+    line.includes(`was backed up to ${join(backups, copy ?? "")}.`) ? line : null,
   );
   using kept = new Database(join(backups, copy ?? ""), { readonly: true });
   expect(kept.query("SELECT email FROM users").all()).toEqual([{ email: "ada@example.com" }]);
@@ -66,7 +66,9 @@ test("the next version copies the data before it migrates them, and the version 
 
   const before = await machine.run(["serve", "--port", "0"]);
   expect(before.code).toBe(1);
-  expect(before.err).toMatch(/^A newer version of Weir made this database \(migrations: 9999_next\)\..+\n$/);
+  expect(before.err).toMatch(
+    /^This database was created by a newer version of Weir \(migrations: 9999_next\)\..+\n$/,
+  );
 
   const database = join(machine.here, "weir-data/weir.db");
   for (const name of ["-wal", "-shm"]) rmSync(`${database}${name}`, { force: true });

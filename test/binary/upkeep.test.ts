@@ -40,7 +40,7 @@ describe("the executable looks after an installation", () => {
     expect(made).toBeGreaterThan(0);
     const running = await machine.run(["restore", "weir.tar.zst"]);
     expect(running).toMatchObject({ code: 1, out: "" });
-    expect(running.err).toMatch(/^Another weir is running on \S+\. Stop it first.*\n$/);
+    expect(running.err).toMatch(/^Another Weir server is already using \S+\. Stop it.*\n$/);
     expect((await machine.run(["doctor", "--json"])).lines()[0].ok).toBe(true);
     await server.end();
 
@@ -48,7 +48,7 @@ describe("the executable looks after an installation", () => {
     rmSync(join(machine.here, "weir-data"), { recursive: true });
     const bare = await machine.run(["restore", "weir.tar.zst"]);
     expect(bare).toMatchObject({ code: 1, out: "" });
-    expect(bare.err).toContain("Give it with --key-file FILE");
+    expect(bare.err).toContain("Set --key-file");
     expect(readdirSync(machine.here)).toEqual(["weir.tar.zst"]);
 
     writeFileSync(join(machine.here, "old.key"), key);
@@ -82,7 +82,7 @@ describe("the executable looks after an installation", () => {
       ]) {
         const { code, err } = await machine.run(words);
         expect([words, code, err.split("\n").length]).toEqual([words, 1, 2]);
-        expect(err).toContain("keeps its lake at s3://lake/weir, and WEIR_LAKE_URL is not set.");
+        expect(err).toContain("lake is at s3://lake/weir, but WEIR_LAKE_URL isn't set.");
       }
       expect((await machine.run(["doctor"], { env })).code).toBe(0);
       const accepted = await machine.run(["config", "accept", "--json"]);

@@ -492,7 +492,7 @@ actions:
     const [row] = await app.app.store.db.select().from(actions);
     expect(row?.definition).toEqual({ ...definition, url: "https://api2.example.com" });
     shell.env.PING_HEADERS_AUTHORIZATION = "Bearer another";
-    expect((await shell.give(exported)).err).toContain("Put it into the credentials of a connection");
+    expect((await shell.give(exported)).err).toContain("Put it in the credentials of a connection");
   });
 
   test("keep the end of a Slack address in alerts out of the files, and take it from the environment", async () => {

@@ -108,7 +108,7 @@ describe("a backup in a bucket", () => {
 
   test("is asked for with the hours from one to the next, since else none would be made", () => {
     const env = { ...settings("http://127.0.0.1:1"), WEIR_BACKUP_URL: "s3://backups/nightly" };
-    expect(() => readConfig({}, env, {})).toThrow("WEIR_BACKUP_URL is set without WEIR_BACKUP_EVERY");
+    expect(() => readConfig({}, env, {})).toThrow("WEIR_BACKUP_URL has no effect without WEIR_BACKUP_EVERY");
     expect(readConfig({}, { ...env, WEIR_BACKUP_EVERY: "24" }, {}).config.backupEvery).toBe(24);
   });
 });

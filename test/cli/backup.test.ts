@@ -148,7 +148,7 @@ describe("the restore drill", () => {
     const elsewhere = join(here.path, "second");
     const bare = await weir(restore, file, "--data", elsewhere);
     expect([bare.code, bare.out]).toEqual([1, ""]);
-    expect(bare.err).toContain("which is not in it. Give it with --key-file FILE");
+    expect(bare.err).toContain("which isn't included. Set --key-file");
     const wrong = await weir(
       restore,
       file,
@@ -158,7 +158,7 @@ describe("the restore drill", () => {
       writeKey(here.path, "wrong.key"),
     );
     expect(wrong.code).toBe(1);
-    expect(wrong.err).toContain("the one that is given is another");
+    expect(wrong.err).toContain("but another key was provided");
     expect(readdirSync(here.path).sort()).toEqual(["kept.key", "weir.tar.zst", "wrong.key"]);
 
     const done = await weir(restore, file, "--data", elsewhere, "--key-file", key, "--json");
@@ -203,7 +203,7 @@ describe("the restore drill", () => {
       created(await app.owner("POST", "/api/v1/connections", { ...WAREHOUSE, name: "Later" }));
       const refused = await weir(restore, file, "--data", dataFolder);
       expect([refused.code, refused.out]).toEqual([1, ""]);
-      expect(refused.err).toContain("Another weir is running on");
+      expect(refused.err).toContain("Another Weir server is already using");
       expect((await app.owner("GET", "/api/v1/connections")).body.total).toBe(2);
     }
     writeFileSync(join(dataFolder, "weir.toml"), "concurrency = 3\n");
@@ -278,14 +278,14 @@ describe("weir backup", () => {
     writeFileSync(file, "mine");
     const refused = await weir(backup, file, "--data", dataFolder);
     expect([refused.code, refused.out]).toEqual([1, ""]);
-    expect(refused.err).toContain("never written over");
+    expect(refused.err).toContain("already exists");
     expect(readFileSync(file, "utf8")).toBe("mine");
 
     rmSync(file);
     rmSync(join(dataFolder, "lake", path));
     const lost = await weir(backup, file, "--data", dataFolder);
     expect([lost.code, lost.out]).toEqual([1, ""]);
-    expect(lost.err).toContain(`The file ${path} of the lake is not in ${join(dataFolder, "lake")}.`);
+    expect(lost.err).toContain(`The lake file ${path} is missing from ${join(dataFolder, "lake")}.`);
     expect(readdirSync(join(here.path, "out"))).toEqual([]);
     expect(readdirSync(join(dataFolder, "backups"))).toEqual([]);
   });
@@ -315,7 +315,7 @@ describe("weir backup", () => {
     using here = folder();
     const none = await weir(backup, join(here.path, "b"), "--data", join(here.path, "nothing"));
     expect([none.code, none.out]).toEqual([1, ""]);
-    expect(none.err).toContain("There is no database in");
+    expect(none.err).toContain("No database in");
     expect(readdirSync(here.path)).toEqual([]);
     const remote = shell({ WEIR_DATABASE_URL: "libsql://db.example.com" });
     for (const command of [backup, restore]) {
@@ -380,21 +380,21 @@ describe("a file that is not what it should be", () => {
         : bytes,
     );
     const expected: Record<string, string> = {
-      flipped: "is damaged or not whole",
-      cut: "is damaged or not whole",
-      text: "is no backup that Weir made",
-      empty: "is no backup that Weir made",
-      squeezed: "is damaged or not whole",
-      swapped: "is damaged or not whole",
-      fewer: "is damaged or not whole",
-      more: "is damaged or not whole",
-      outside: "is damaged or not whole",
-      unlisted: "is damaged or not whole",
-      headless: "is no backup that Weir made",
-      newer: "made by a newer version of Weir (migrations: 9999_future)",
-      format: "made by a newer version of Weir",
-      head: "is damaged or not whole",
-      absent: "can't be read (ENOENT)",
+      flipped: "is damaged or incomplete",
+      cut: "is damaged or incomplete",
+      text: "is not a Weir backup",
+      empty: "is not a Weir backup",
+      squeezed: "is damaged or incomplete",
+      swapped: "is damaged or incomplete",
+      fewer: "is damaged or incomplete",
+      more: "is damaged or incomplete",
+      outside: "is damaged or incomplete",
+      unlisted: "is damaged or incomplete",
+      headless: "is not a Weir backup",
+      newer: "created by a newer version of Weir (migrations: 9999_future)",
+      format: "created by a newer version of Weir",
+      head: "is damaged or incomplete",
+      absent: "Couldn't read the ",
     };
     for (const [name, sentence] of Object.entries(expected)) {
       const checked = await weir(backup, "verify", at(name));
@@ -441,7 +441,7 @@ describe("a file that is not what it should be", () => {
     ] as const) {
       const { code, err } = await weir(command, ...words);
       expect(code).toBe(1);
-      expect(err).toContain("The audit trail of acme does not hold");
+      expect(err).toContain("Audit log verification failed for acme");
     }
     expect(existsSync(join(here.path, "c"))).toBe(false);
   });
@@ -459,7 +459,7 @@ describe("a file that is not what it should be", () => {
     writeFileSync(join(mine, "thesis.txt"), "all of it");
     const { code, err } = await weir(restore, join(here.path, "b"), "--data", mine);
     expect(code).toBe(1);
-    expect(err).toContain("holds something that is not Weir's");
+    expect(err).toContain("contains files that don't belong to Weir");
     expect(readdirSync(mine)).toEqual(["thesis.txt"]);
   });
 });

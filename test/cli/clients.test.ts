@@ -228,7 +228,7 @@ describe("weir actions", () => {
     for (const word of ["nothing", NOBODY]) {
       const missing = await shell.run("actions", "get", word);
       expect([missing.code, missing.out]).toEqual([1, ""]);
-      expect(missing.err).toEndWith("returned 404: There is no such action in this organization.\n");
+      expect(missing.err).toEndWith("returned 404: Action not found.\n");
     }
   });
 
@@ -728,6 +728,6 @@ describe("--org", () => {
     }
     const { code, out, err } = await shell.run("actions", "list", "--org", "acme");
     expect([code, out]).toEqual([1, ""]);
-    expect(err).toContain("You are not a member of this organization.");
+    expect(err).toContain("You aren't a member of this organization.");
   });
 });

@@ -124,7 +124,7 @@ describe("weir doctor", () => {
     const empty = await examine(here.path);
     expect(empty.wrong.database?.remedy).toContain("weir serve");
     const remote = await examine(here.path, { WEIR_DATABASE_URL: "http://127.0.0.1:1" });
-    expect(remote.wrong.database?.message).toContain("cannot be reached");
+    expect(remote.wrong.database?.message).toContain("is unreachable");
     expect(remote.wrong.database?.remedy).toContain("WEIR_DATABASE_URL");
   });
 
@@ -149,7 +149,7 @@ describe("weir doctor", () => {
     rmSync(file);
     const env = { WEIR_SECRET_KEY: Buffer.alloc(32, 3).toString("base64") };
     const missing = await examine(here.path);
-    expect(missing.wrong.settings?.message).toContain("there is neither WEIR_SECRET_KEY nor secret.key");
+    expect(missing.wrong.settings?.message).toContain("neither WEIR_SECRET_KEY nor secret.key exists");
     expect(missing.json.findings).toHaveLength(1); // nothing else is looked at
     expect((await examine(here.path, env)).wrong.settings?.message).toContain("WEIR_SECRET_KEY is the key");
     const facts = join(here.path, "installation.json");

@@ -79,7 +79,7 @@ const FAILURES: Readonly<Record<keyof typeof usage, readonly Failure[]>> = {
     strange("backup"),
     ["backup", 2, /weir backup FILE/],
     ["backup a.weir --data empty", 1, /no database/i],
-    ["backup verify a-file", 1, /no backup/],
+    ["backup verify a-file", 1, /not a Weir backup/],
     ["backup s3://bucket --data empty", 2, /s3:\/\/BUCKET\/FILE/],
     ["backup s3://bucket/.. --data empty", 2, /s3:\/\/BUCKET\/FILE/],
     ["backup s3://bucket/a --data empty", 1, /WEIR_BACKUP_ACCESS_KEY_ID/],
@@ -88,7 +88,7 @@ const FAILURES: Readonly<Record<keyof typeof usage, readonly Failure[]>> = {
   restore: [
     strange("restore"),
     ["restore", 2, /Usage: weir restore/],
-    ["restore a-file --data other", 1, /no backup/],
+    ["restore a-file --data other", 1, /not a Weir backup/],
     ["restore s3://bucket/ --data other", 2, /s3:\/\/BUCKET\/FILE/],
     ["restore s3://bucket/a --data other", 1, /WEIR_BACKUP_ACCESS_KEY_ID/],
   ],

@@ -92,7 +92,7 @@ describe("weir init", () => {
     using shell = terminal();
     await using _app = await startApp({ dataFolder: shell.data, owner: false });
     expect(await shell.init(first)).toBe(1);
-    expect(shell.err[0]).toContain("Another weir is running");
+    expect(shell.err[0]).toContain("Another Weir server is already using");
   });
 });
 

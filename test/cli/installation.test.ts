@@ -108,7 +108,7 @@ async function refuseAll(path: string, env: Env, sentence: string) {
   expect(existsSync(join(path, "..", "refused.weir"))).toBe(false);
 }
 
-const moved = (what: string) => `If you ${what} on purpose, run weir config accept.`;
+const moved = (what: string) => `If you ${what} on purpose, run "weir config accept".`;
 
 describe("a data directory whose lake is in a bucket", () => {
   test("is opened by no command that isn't told so, nor told of another bucket or store", async () => {
@@ -121,19 +121,19 @@ describe("a data directory whose lake is in a bucket", () => {
     await refuseAll(
       path,
       {},
-      `This data directory keeps its lake at ${url}, and WEIR_LAKE_URL is not set. Set WEIR_LAKE_URL to ${url}. ${moved("moved it")}`,
+      `This data directory's lake is at ${url}, but WEIR_LAKE_URL isn't set. Set WEIR_LAKE_URL to ${url}. ${moved("moved it")}`,
     );
     const other = inBucket("s3://moved/weir");
     await refuseAll(
       path,
       other,
-      `This data directory keeps its lake at ${url}, and WEIR_LAKE_URL is s3://moved/weir. Set WEIR_LAKE_URL to ${url}. ${moved("moved it")}`,
+      `This data directory's lake is at ${url}, but WEIR_LAKE_URL is s3://moved/weir. Set WEIR_LAKE_URL to ${url}. ${moved("moved it")}`,
     );
     const { WEIR_LAKE_ENDPOINT: endpoint, ...amazon } = env;
     await refuseAll(
       path,
       amazon,
-      `This data directory keeps its lake at ${endpoint}, and WEIR_LAKE_ENDPOINT is not set. Set WEIR_LAKE_ENDPOINT to ${endpoint}. ${moved("moved it")}`,
+      `This data directory's lake is at ${endpoint}, but WEIR_LAKE_ENDPOINT isn't set. Set WEIR_LAKE_ENDPOINT to ${endpoint}. ${moved("moved it")}`,
     );
     expect(await bucket.all("moved")).toEqual({}); // not even marked as ours
     expect((await shell(env)(doctor, "--data", path)).code).toBe(0);
@@ -157,7 +157,7 @@ deepTest("a data directory with its own lake is opened by no command that is tol
   await refuseAll(
     path,
     inBucket("s3://moved/weir"),
-    `This data directory keeps its lake in its folder lake, and WEIR_LAKE_URL is s3://moved/weir. Remove WEIR_LAKE_URL. ${moved("moved it")}`,
+    `This data directory's lake is in its folder lake, but WEIR_LAKE_URL is s3://moved/weir. Remove WEIR_LAKE_URL. ${moved("moved it")}`,
   );
   expect(await bucket.all("moved")).toEqual({});
 });
@@ -176,13 +176,13 @@ describe("a database on a server", () => {
     await refuseAll(
       path,
       { WEIR_SECRET_KEY: key(7) },
-      `This data directory keeps its database at ${at}, and WEIR_DATABASE_URL is not set. Set WEIR_DATABASE_URL to ${at}. ${moved("moved it")}`,
+      `This data directory's database is at ${at}, but WEIR_DATABASE_URL isn't set. Set WEIR_DATABASE_URL to ${at}. ${moved("moved it")}`,
     );
     expect(existsSync(join(path, "weir.db"))).toBe(false);
     await refuseAll(
       path,
       { ...env, WEIR_DATABASE_URL: "http://eve:her-secret@127.0.0.1:1" },
-      `This data directory keeps its database at ${at}, and WEIR_DATABASE_URL is http://127.0.0.1:1. Set WEIR_DATABASE_URL to ${at}. ${moved("moved it")}`,
+      `This data directory's database is at ${at}, but WEIR_DATABASE_URL is http://127.0.0.1:1. Set WEIR_DATABASE_URL to ${at}. ${moved("moved it")}`,
     );
   });
 
@@ -196,7 +196,7 @@ describe("a database on a server", () => {
     await refuseAll(
       path,
       env,
-      `This data directory keeps its database in its file weir.db, and WEIR_DATABASE_URL is ${at}. Remove WEIR_DATABASE_URL. ${moved("moved it")}`,
+      `This data directory's database is in its file weir.db, but WEIR_DATABASE_URL is ${at}. Remove WEIR_DATABASE_URL. ${moved("moved it")}`,
     );
   });
 });
@@ -214,8 +214,8 @@ describe("the master key", () => {
     );
     expect(backedUp.code).toBe(0);
     const [one, two] = [1, 2].map((fill) => keyIdOf(new Uint8Array(32).fill(fill)));
-    const begin = `The secret key is not the one that this data directory's secrets are encrypted with, ${one}:`;
-    const end = `Set WEIR_SECRET_KEY to that key, or put its secret.key back. ${moved("changed it")}`;
+    const begin = `This data directory's secrets are encrypted with the key ${one}, but`;
+    const end = `Set WEIR_SECRET_KEY to that key, or restore its secret.key. ${moved("changed it")}`;
     const withoutRestore = async (env: Env, sentence: string) => {
       for (const [name, command, args] of commandsOn(path)) {
         if (name === "restore") continue; // it says itself which key the backup needs
@@ -224,11 +224,11 @@ describe("the master key", () => {
       }
       await expect(startWith(path, env)).rejects.toThrow(sentence);
     };
-    await withoutRestore({}, `${begin} there is neither WEIR_SECRET_KEY nor secret.key. ${end}`);
+    await withoutRestore({}, `${begin} neither WEIR_SECRET_KEY nor secret.key exists. ${end}`);
     await withoutRestore({ WEIR_SECRET_KEY: key(2) }, `${begin} WEIR_SECRET_KEY is the key ${two}. ${end}`);
     expect(existsSync(join(path, "secret.key"))).toBe(false);
     writeFileSync(join(path, "secret.key"), `${key(2)}\n`, { mode: 0o600 });
-    await withoutRestore({}, `${begin} secret.key holds the key ${two}. ${end}`);
+    await withoutRestore({}, `${begin} secret.key contains the key ${two}. ${end}`);
     expect((await shell({ WEIR_SECRET_KEY: key(1) })(doctor, "--data", path)).code).toBe(0);
   });
 });
@@ -253,7 +253,7 @@ deepTest("what a data directory depends on is kept for its owner alone, without 
   const broken = '{"lake": 3}';
   writeFileSync(file, broken);
   const { code, err } = await shell(env)(doctor, "--data", path);
-  expect([code, err]).toEqual([1, expect.stringContaining(`${file} can't be read`)]);
+  expect([code, err]).toEqual([1, expect.stringContaining(`Couldn't read ${file}`)]);
   rmSync(file);
   await startWith(path, env);
   expect(readFileSync(file, "utf8")).toBe(text);
@@ -268,9 +268,9 @@ describe("a data directory of a version that kept no such facts", () => {
     const env = inBucket();
     await serveOnce(path, env);
     forget(path);
-    const sentence = `None of the lake's files are in ${join(path, "lake")}. Set WEIR_LAKE_URL to the bucket that they are in, or, if they really are gone, run weir config accept.`;
+    const sentence = `None of the lake's files are in ${join(path, "lake")}. Set WEIR_LAKE_URL to the bucket that has them. If they are lost, run "weir config accept".`;
     await expect(startWith(path, {})).rejects.toThrow(sentence);
-    const other = `None of the lake's files are in s3://moved/weir. Set WEIR_LAKE_URL to the bucket that they are in, or, if they really are gone, run weir config accept.`;
+    const other = `None of the lake's files are in s3://moved/weir. Set WEIR_LAKE_URL to the bucket that has them. If they are lost, run "weir config accept".`;
     await expect(startWith(path, inBucket("s3://moved/weir"))).rejects.toThrow(other);
     expect(await bucket.all("moved")).toEqual({});
     expect(existsSync(join(path, "installation.json"))).toBe(false);
@@ -299,7 +299,7 @@ describe("a data directory of a version that kept no such facts", () => {
       forget(remote);
       forget(local);
       await expect(startWith(remote, { WEIR_SECRET_KEY: key(7) })).rejects.toThrow(
-        "WEIR_DATABASE_URL is not set",
+        "WEIR_DATABASE_URL isn't set",
       );
       expect(existsSync(join(remote, "weir.db"))).toBe(false);
       const env = { WEIR_DATABASE_URL: database.url };
@@ -329,11 +329,14 @@ describe("weir config accept", () => {
     await serveOnce(path);
     const env = inBucket();
     const refused = await shell(env)(doctor, "--data", path);
-    expect(refused.err).toEndWith("run weir config accept.");
+    expect(refused.err).toEndWith('run "weir config accept".');
     {
       await using _ = await startApp({ dataFolder: path, engine: false, owner: false });
       const taken = await shell(env)(config, "accept", "--data", path);
-      expect([taken.code, taken.err]).toEqual([1, expect.stringContaining("Another weir is running")]);
+      expect([taken.code, taken.err]).toEqual([
+        1,
+        expect.stringContaining("Another Weir server is already using"),
+      ]);
     }
     const { code, json } = await shell(env)(config, "accept", "--data", path, "--json");
     expect(code).toBe(0);
@@ -353,7 +356,7 @@ describe("weir config accept", () => {
     await serveOnce(path);
     const before = readFileSync(join(path, "installation.json"), "utf8");
     const { code, err } = await shell({ WEIR_SECRET_KEY: key(9) })(config, "accept", "--data", path);
-    expect([code, err]).toEqual([1, expect.stringContaining("is not the one")]);
+    expect([code, err]).toEqual([1, expect.stringContaining("secrets are encrypted with the key")]);
     expect(readFileSync(join(path, "installation.json"), "utf8")).toBe(before);
     const empty = join(here.path, "empty");
     expect((await shell()(config, "accept", "--data", empty)).err).toContain("No database in");
@@ -423,7 +426,8 @@ describe("a restore that is killed", () => {
       );
       child.kill("SIGKILL");
       await child.exited;
-      if (!existsSync(second)) await expect(startWith(second, {})).rejects.toThrow("Run weir restore again");
+      if (!existsSync(second))
+        await expect(startWith(second, {})).rejects.toThrow('Run "weir restore" again');
       else {
         const { lake } = JSON.parse(readFileSync(join(second, "installation.json"), "utf8"));
         await startWith(second, lake === null ? {} : env);
@@ -442,7 +446,7 @@ describe("a restore that is killed", () => {
     renameSync(path, `${path}.before-2026-01-01`);
     cpSync(`${path}.before-2026-01-01`, `${path}.restoring-1`, { recursive: true });
     await expect(startWith(path, {})).rejects.toThrow(
-      `A restore of ${path} was interrupted. Run weir restore again, or rename ${path}.before-2026-01-01 to ${path}.`,
+      `A restore of ${path} was interrupted. Run "weir restore" again, or rename ${path}.before-2026-01-01 to ${path}.`,
     );
     expect(existsSync(path)).toBe(false);
     expect((await shell()(restore, file, "--data", path)).code).toBe(0);

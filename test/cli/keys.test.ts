@@ -164,7 +164,7 @@ describe("a change of the master key", () => {
       const [row] = await app.app.store.db.select().from(connections);
       if (!row) throw new Error("There is no connection.");
       const box = openSecretBox(old, systemIds);
-      expect(() => box.open(row.sealedCredentials, credentialsLabel(row))).toThrow("another key");
+      expect(() => box.open(row.sealedCredentials, credentialsLabel(row))).toThrow("a different key");
       expect((await send(app, "{}")).status).toBe(200);
       expect(token).toStartWith("svc_pat_");
     } finally {
@@ -309,7 +309,7 @@ describe("with the key in the environment", () => {
           await using app = await startApp({ dataFolder, owner: false, env: both });
           expect((await send(app, "{}")).status).toBe(200);
           for (let n = 0; app.app.secrets.formerKeyIds.length > 0 && n < 500; n++) await Bun.sleep(20);
-          expect(app.logged.join()).toContain("The master key has changed");
+          expect(app.logged.join()).toContain("master key rotated");
         }
         expect(Object.keys(sealedIn(dataFolder))).toEqual([keyIdOf(Buffer.from(two, "base64"))]);
         await expect(openAgain(dataFolder, { WEIR_SECRET_KEY: one })).rejects.toThrow(
@@ -335,7 +335,7 @@ describe("with the key in the environment", () => {
       await expect(openAgain(dataFolder, { WEIR_SECRET_KEY: one })).rejects.toThrow(
         "WEIR_SECRET_KEY is the key",
       );
-      await expect(openAgain(dataFolder, { WEIR_SECRET_KEY: two })).rejects.toThrow("not the one");
+      await expect(openAgain(dataFolder, { WEIR_SECRET_KEY: two })).rejects.toThrow("encrypted with the key");
     } finally {
       rmSync(dataFolder, { recursive: true, force: true });
     }
@@ -363,10 +363,10 @@ describe("with the key in the environment", () => {
       writeFileSync(join(app.dataFolder, "secret.key"), `${random()}\n`, { mode: 0o600 });
       const { code, err } = await weirKeys(app.dataFolder);
       expect(code).toBe(1);
-      expect(err).toContain("secret.key holds the key");
+      expect(err).toContain("secret.key contains the key");
       askForNextKey(app.dataFolder, systemIds); // as an older version asks
       await until(app.owner, "/api/v1/meta", () => !existsSync(join(app.dataFolder, "secret.key.next")));
-      expect(app.logged.join()).toContain("does not come from secret.key");
+      expect(app.logged.join()).toContain("isn't from secret.key");
     },
     120_000,
   );

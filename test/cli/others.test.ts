@@ -190,7 +190,7 @@ describe("weir api", () => {
     expect(await shell.run("api", "GET", path)).toMatchObject({
       code: 1,
       out: "",
-      err: `GET ${path} returned 404: There is no such action in this organization.\n`,
+      err: `GET ${path} returned 404: Action not found.\n`,
     });
     expect((await shell.run("api", "GET", "/metrics")).out).toContain("# HELP ");
   });

@@ -70,7 +70,7 @@ describe("a server with a certificate", () => {
   }, 60_000);
 
   for (const [what, files, says] of [
-    ["without its key", { cert: "cert.pem" }, "WEIR_TLS_CERT and WEIR_TLS_KEY go together"],
+    ["without its key", { cert: "cert.pem" }, "Set both WEIR_TLS_CERT and WEIR_TLS_KEY"],
     [
       "that is not there",
       { cert: "nowhere.pem", key: "key.pem" },

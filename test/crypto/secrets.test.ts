@@ -76,12 +76,12 @@ describe("the secret box", () => {
   test("does not open under another label or key, nor what was altered", () => {
     const sealed = box.seal("secret", "connection:1");
     const other = openSecretBox(new Uint8Array(32).fill(8), systemIds);
-    expect(() => box.open(sealed, "connection:2")).toThrow("could not be opened");
-    expect(() => other.open(sealed, "connection:1")).toThrow("another key");
+    expect(() => box.open(sealed, "connection:2")).toThrow("couldn't be decrypted");
+    expect(() => other.open(sealed, "connection:1")).toThrow("a different key");
     const middle = sealed.length - 8;
     const letter = sealed[middle] === "A" ? "B" : "A";
     const altered = sealed.slice(0, middle) + letter + sealed.slice(middle + 1);
-    expect(() => box.open(altered, "connection:1")).toThrow("could not be opened");
+    expect(() => box.open(altered, "connection:1")).toThrow("couldn't be decrypted");
     expect(() => box.open("v1.nonsense", "connection:1")).toThrow();
     expect(other.keyId).not.toBe(box.keyId);
   });
@@ -106,7 +106,7 @@ describe("a cursor", () => {
     const cursor = makeCursor(signer, scope, 7);
     const wrong = [`x${cursor}`, `${cursor}x`, `${cursor}.x`, cursor.replace(".", ""), ".", "nonsense"];
     for (const text of wrong)
-      expect(() => readCursor(signer, scope, text)).toThrow("not one that this list gave");
+      expect(() => readCursor(signer, scope, text)).toThrow("Invalid cursor for this list");
     expect(() => readCursor(signer, ["events", "another", { type: "action.*" }], cursor)).toThrow();
     expect(() => readCursor(signer, ["events", "organization", {}], cursor)).toThrow();
   });
@@ -118,6 +118,6 @@ describe("a cursor", () => {
     clock.turn(DAY_MS - 1000);
     expect(readCursor(signer, scope, cursor)).toBe(7);
     clock.turn(2000);
-    expect(() => readCursor(signer, scope, cursor)).toThrow("older than 24 hours");
+    expect(() => readCursor(signer, scope, cursor)).toThrow("has expired");
   });
 });

@@ -174,15 +174,15 @@ deepTest("a bucket that can't be used stops the start with a sentence", async ()
 });
 
 test.each([
-  [{ WEIR_LAKE_URL: "http://x" }, 'WEIR_LAKE_URL is "http://x"; it takes s3://BUCKET/PREFIX.'],
-  [{ WEIR_LAKE_URL: "s3://ok/../x" }, 'WEIR_LAKE_URL is "s3://ok/../x"; it takes s3://BUCKET/PREFIX.'],
+  [{ WEIR_LAKE_URL: "http://x" }, 'Invalid WEIR_LAKE_URL: "http://x". Use s3://BUCKET/PREFIX.'],
+  [{ WEIR_LAKE_URL: "s3://ok/../x" }, 'Invalid WEIR_LAKE_URL: "s3://ok/../x". Use s3://BUCKET/PREFIX.'],
   [
     { WEIR_LAKE_URL: "s3://lakes" },
-    "WEIR_LAKE_URL is set without WEIR_LAKE_ACCESS_KEY_ID; set the keys of the bucket.",
+    "WEIR_LAKE_URL requires the keys of the bucket. Set WEIR_LAKE_ACCESS_KEY_ID.",
   ],
   [
     { WEIR_LAKE_ENDPOINT: "http://x" },
-    "WEIR_LAKE_ENDPOINT is set without WEIR_LAKE_URL; set it to s3://BUCKET/PREFIX.",
+    "WEIR_LAKE_ENDPOINT is set without WEIR_LAKE_URL. Set it to s3://BUCKET/PREFIX.",
   ],
 ])("settings %j are refused", (env, message) => {
   expect(() => readConfig({}, env, {})).toThrow(message);

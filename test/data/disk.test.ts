@@ -79,7 +79,7 @@ deepTest(
       error: {
         code: "work_folder_full",
         message:
-          "The run filled its work folder with more than 1MB; have it take less at once, or raise WEIR_WORK_LIMIT.",
+          "The run used more than 1MB in its work directory. Let it process less at once, or raise WEIR_WORK_LIMIT.",
         retryable: false,
       },
     });

@@ -74,12 +74,12 @@ describe("scheduled backups", () => {
       const told = async () => (await app.owner("GET", "/api/v1/events?type=backup.failed")).body.items;
       await loop.tick(never);
       expect(scheduled(app.dataFolder)).toEqual([]);
-      expect(app.logged.some((line) => line.includes("of the lake is not in"))).toBe(true);
+      expect(app.logged.some((line) => line.includes("is missing from"))).toBe(true);
       const health = await app.owner("GET", "/api/v1/health?deep=true");
       expect(health.status).toBe(503);
       expect(health.body.checks.backups).toEqual({
         ok: false,
-        detail: expect.stringMatching(/The last backup failed: The file \S+ of the lake is not in/),
+        detail: expect.stringMatching(/The last backup failed: The file \S+ is missing from/),
       });
       expect((await app.anonymous("GET", "/api/v1/health?deep=true")).body).toEqual({ status: "degraded" });
 

@@ -149,7 +149,7 @@ describe("two processes with a database and a bucket in common", () => {
     for (const call of [one.owner, there]) {
       const answer = await call("POST", CONNECTIONS, localFiles("Files"));
       expect([answer.status, answer.body.code]).toEqual([409, "invalid_state"]);
-      expect(answer.body.detail).toContain("the same data directory");
+      expect(answer.body.detail).toContain("share one data directory");
     }
   });
 
@@ -207,10 +207,10 @@ describe("two processes with a database and a bucket in common", () => {
       );
     const other = Buffer.alloc(32, 8).toString("base64");
     expect(await refused({ WEIR_SECRET_KEY: other })).toStartWith(
-      "ConfigError: The secret key is not the one",
+      "ConfigError: The master key isn't the one",
     );
     const both = { WEIR_SECRET_KEY: other, WEIR_SECRET_KEY_PREVIOUS: KEY };
-    expect(await refused(both)).toContain("every process needs the same WEIR_SECRET_KEY");
+    expect(await refused(both)).toContain("All processes need the same WEIR_SECRET_KEY");
     expect(await refused({})).toContain("whose lake is in s3://lake/weir");
   });
 });
@@ -267,7 +267,7 @@ describe("two processes with a database and a data directory in common", () => {
     await using database = startHrana();
     await using one = await startApp({ engine: false });
     const joined = startApp({ env: settings(database), dataFolder: one.dataFolder, owner: false });
-    await expect(joined).rejects.toThrow("keeps its database in its file weir.db");
+    await expect(joined).rejects.toThrow("database is in its file weir.db");
   });
 });
 

@@ -53,7 +53,7 @@ test("is refused when saved with keys that repeat or conditions that can't be re
     ],
   };
   expect(conditionalBranch.check?.(wrong)).toEqual([
-    { path: ["branches", "1", "when"], message: expect.stringContaining("can't be read") },
+    { path: ["branches", "1", "when"], message: expect.stringContaining("Invalid condition") },
     { path: ["branches", "2", "key"], message: "The branch a stands here twice." },
   ]);
   expect(conditionalBranch.check?.({ branches })).toEqual([]);

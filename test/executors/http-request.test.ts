@@ -161,7 +161,7 @@ describe("a reply that is not expected", () => {
     answer = () => Response.json({ why: "no such thing", apiKey: "shh" }, { status: 404 });
     const error = await failure({ url: `${base}/x` });
     expect(error).toMatchObject({ code: "unexpected_status", retryable: false, retryAfterSeconds: null });
-    expect(error.message).toBe(`${server.url.host} answered the GET request with 404.`);
+    expect(error.message).toBe(`${server.url.host} returned 404 for the GET request.`);
     expect(error.details).toEqual({ status: 404, body: '{"why":"no such thing","apiKey":"***"}' });
   });
 

@@ -124,10 +124,15 @@ describe("web_search", () => {
   });
 
   test.each<[string, () => Response, string, boolean]>([
-    ["a wrong key", () => new Response("no", { status: 401 }), "refuses the key", false],
-    ["a limit that is reached", () => new Response("slow", { status: 429 }), "its limit is reached", true],
+    ["a wrong key", () => new Response("no", { status: 401 }), "rejected the key", false],
+    [
+      "a limit that is reached",
+      () => new Response("slow", { status: 429 }),
+      "its rate limit is exceeded",
+      true,
+    ],
     ["an engine that fails", () => new Response("oops", { status: 502 }), "it answered 502", true],
-    ["a page in place of JSON", () => new Response("<html>"), "did not answer with JSON", false],
+    ["a page in place of JSON", () => new Response("<html>"), "didn't return JSON", false],
   ])("fails at %s, and says what it is", async (_, reply, message, retryable) => {
     answer = reply;
     const run = await search({ BRAVE_API_KEY: "brave-key-0123456789", BRAVE_BASE_URL: origin() });

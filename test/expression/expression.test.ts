@@ -67,23 +67,26 @@ describe("an expression", () => {
 
   test.each([
     ["input.missing", 'an object has no "missing" (at character 7, "missing")'],
-    ["input.name * 2", '* does not work on a text and a whole number (at character 12, "* 2")'],
-    ["1 / 0", 'a number is divided by zero (at character 3, "/ 0")'],
+    ["input.name * 2", '* doesn\'t apply to a text and a whole number (at character 12, "* 2")'],
+    ["1 / 0", 'division by zero (at character 3, "/ 0")'],
     ["1.0 / 0.0", "JSON has no number Infinity"],
-    ["9223372036854775807 + 1", 'the number is beyond 64 bits (at character 21, "+ 1")'],
-    ["nobody.x", 'there is no nobody here (at character 1, "nobody.x")'],
+    ["9223372036854775807 + 1", 'the number exceeds 64 bits (at character 21, "+ 1")'],
+    ["nobody.x", 'unknown name nobody (at character 1, "nobody.x")'],
     [
       "input.odd-key",
-      'an object has no "odd" (at character 7, "odd-key"); a key with a minus in it stands in brackets, as in a["b-c"]',
+      'an object has no "odd" (at character 7, "odd-key"). Put keys with a minus sign in brackets, as in a["b-c"]',
     ],
-    ["input.list.sum('x')", "sum takes 1 values, not 2 (at character 12, \"sum('x')\")"],
+    ["input.list.sum('x')", "sum requires 1 argument, not 2 (at character 12, \"sum('x')\")"],
     [
       "json.parse('{')",
       "json.parse: the text is not JSON: JSON Parse error: Expected '}' (at character 6, \"parse('{')\")",
     ],
-    ["input.list.map(1, 2)", 'map takes a name first, as in list.map(x, …) (at character 12, "map(1, 2)")'],
-    ["1 + 'x' ?? 2", "+ does not work on a whole number and a text (at character 3, \"+ 'x' ?? 2\")"],
-    ["{'a': 1, 'a': 2}", "the key \"a\" stands twice (at character 1, \"{'a': 1, 'a': 2}\")"],
+    [
+      "input.list.map(1, 2)",
+      'map requires a name first, as in list.map(x, …) (at character 12, "map(1, 2)")',
+    ],
+    ["1 + 'x' ?? 2", "+ doesn't apply to a whole number and a text (at character 3, \"+ 'x' ?? 2\")"],
+    ["{'a': 1, 'a': 2}", "duplicate key \"a\" (at character 1, \"{'a': 1, 'a': 2}\")"],
   ])("%s says why it has no value", (text, wanted) => {
     expect(reason(text)).toBe(wanted);
   });
@@ -151,7 +154,7 @@ describe("an expression that takes too much ends by its budget", () => {
     "input.n.map(x, base64.encode(input.t))",
     "input.n.all(a, input.n.all(b, a + b >= 0))",
   ])("%s", (text) => {
-    expect(reason(text, big, SMALL)).toMatch(/^it (takes|makes) too/);
+    expect(reason(text, big, SMALL)).toMatch(/too large|takes too/);
   });
 
   test("also where && or ?? would go on", () => {

@@ -84,7 +84,13 @@ test("a body of more template expressions than are read at once is refused", asy
   const refused = await app.owner("POST", ACTIONS, of(10_001));
   expect([refused.status, refused.body.detail]).toEqual([
     422,
-    [{ loc: ["body"], msg: "A body may have at most 10,000 template expressions.", type: "json_too_large" }],
+    [
+      {
+        loc: ["body"],
+        msg: "A request body can have at most 10,000 template expressions.",
+        type: "json_too_large",
+      },
+    ],
   ]);
 });
 
@@ -106,7 +112,7 @@ test("a body of millions of lists is refused before they take their memory", asy
   expect(answer.body.detail).toEqual([
     {
       loc: ["body"],
-      msg: "JSON may have at most 25,000 values. Send fewer at a time.",
+      msg: "JSON can have at most 25,000 values. Send fewer at a time.",
       type: "json_too_large",
     },
   ]);

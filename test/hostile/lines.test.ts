@@ -16,7 +16,7 @@ describe("SQL statements that don't end", () => {
     expect(refused.status).toBe(429);
     expect(refused.body.code).toBe("rate_limited");
     expect(refused.body.detail).toBe(
-      "32 SQL statements of this organization are waiting already. Try again in 5 seconds.",
+      "32 SQL statements of this organization are already waiting. Try again in 5 seconds.",
     );
     expect(refused.headers.get("retry-after")).toBe("5");
 

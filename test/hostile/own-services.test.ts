@@ -59,7 +59,7 @@ describe("a service of Weir's own", () => {
     const body = { name: `To ${provider}`, provider, config: config(), credentials };
     const { id } = await connect(weir.owner, body);
     const { body: verified } = await weir.owner("POST", `${CONNECTIONS}/${id}/verify`);
-    expect(JSON.stringify(verified)).toContain("a service that Weir itself uses");
+    expect(JSON.stringify(verified)).toContain("a service that Weir uses");
   });
 
   test("is no server behind an SSH server of the same network", async () => {
@@ -97,14 +97,14 @@ test("the start warns of ranges that are too wide, and of what covers a service 
     const lines = server.log
       .join("")
       .split("\n")
-      .filter((line) => line.includes("WEIR_EGRESS_ALLOW has"));
+      .filter((line) => line.includes("WEIR_EGRESS_ALLOW includes"));
     await server.end("SIGKILL");
     return lines.map((line) => JSON.parse(line)).map(({ level, message }) => [level, message]);
   };
   for (const wide of ["0.0.0.0/0", "10.0.0.0/8", "::/0"])
     expect(await warnings(wide)).toEqual([["warn", expect.stringContaining(`has ${wide}`)]]);
   expect(await warnings("10.1.0.0/16,127.0.0.2")).toEqual([
-    ["warn", expect.stringContaining("has 127.0.0.2, which covers the host of WEIR_LLM_BASE_URL")],
+    ["warn", expect.stringContaining("includes 127.0.0.2, which covers the host of WEIR_LLM_BASE_URL")],
   ]);
   expect(await warnings("10.1.0.0/16,127.0.0.2:80")).toEqual([]);
 }, 60_000);

@@ -50,7 +50,7 @@ describe.each(WAYS)("behind a proxy that %s", (way) => {
       const refused = await call("GET", "/api/v1/actions/7?limit=1");
       expect([refused.status, refused.body.code]).toEqual([401, "unauthenticated"]);
       const nothing = await call("GET", "/api/v1/nothing");
-      expect([nothing.status, nothing.body.detail]).toEqual([404, "Nothing is at /api/v1/nothing."]);
+      expect([nothing.status, nothing.body.detail]).toEqual([404, "/api/v1/nothing not found."]);
       const other = await call("DELETE", "/health");
       expect([other.status, other.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
     }
@@ -234,11 +234,11 @@ describe("a base path that Weir can't stand below", () => {
     ]);
     expect(names.size).toBeGreaterThan(30);
     for (const name of names) {
-      expect(() => read(`https://example.com/${name}`)).toThrow(/^WEIR_BASE_URL is "/);
+      expect(() => read(`https://example.com/${name}`)).toThrow(/^Invalid WEIR_BASE_URL: "/);
       expect(() => read(`https://example.com/${name.toUpperCase()}/weir`)).toThrow(/take/);
     }
     expect(() => read("https://example.com/api")).toThrow(
-      'WEIR_BASE_URL is "https://example.com/api", but Weir has addresses of its own that begin with /api; take another path, such as /weir.',
+      'Invalid WEIR_BASE_URL: "https://example.com/api". Weir uses paths that start with /api itself. Use another path, such as /weir.',
     );
     expect(read("https://example.com/tools/api").config.baseUrl).toBe("https://example.com/tools/api");
   });
@@ -259,7 +259,7 @@ describe("a base path that Weir can't stand below", () => {
     "https:\\\\example.com\\weir",
   ])("is refused in a sentence: %s", (url) => {
     expect(() => read(url)).toThrow(
-      /^WEIR_BASE_URL is ".+; below the host it takes nothing, or a path of letters, digits, - and _, such as \/weir\.$/,
+      /^Invalid WEIR_BASE_URL: ".+"\. After the host, use no path, or one of letters, digits, - and _, such as \/weir\.$/,
     );
   });
 });

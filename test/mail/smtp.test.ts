@@ -67,7 +67,11 @@ test("a wrong password, a refused recipient and a dead server are told in one se
   const send = (authority: string, ca: string) =>
     openSmtp({ url: `smtp://${authority}`, from, egress, ca }).send(letter);
   const told = [
-    [`weir:wrong-secret@localhost:${guarded.port}`, guarded.authority, "the password of WEIR_SMTP_URL"],
+    [
+      `weir:wrong-secret@localhost:${guarded.port}`,
+      guarded.authority,
+      "username or password of WEIR_SMTP_URL",
+    ],
     [`localhost:${picky.port}`, picky.authority, "grace@example.com is unknown here"],
     ["weir:wrong-secret@127.0.0.1:1", picky.authority, "127.0.0.1:1"],
   ] as const;
@@ -95,7 +99,7 @@ test("the settings go together, are checked, and show no password", () => {
   expect(shown.WEIR_MAIL_FROM).toBe(from);
   expect(JSON.stringify(config)).not.toContain("hidden-one");
   for (const name of ["WEIR_SMTP_URL", "WEIR_MAIL_FROM"] as const)
-    expect(() => read({ ...good, [name]: "" })).toThrow(`go together; ${name} is missing`);
+    expect(() => read({ ...good, [name]: "" })).toThrow(`or neither. ${name} is missing`);
   for (const url of [
     "mail.example.com",
     "https://mail.example.com",
@@ -107,7 +111,7 @@ test("the settings go together, are checked, and show no password", () => {
     "smtp://user:100%@mail.example.com",
   ]) {
     const refused = () => read({ ...good, WEIR_SMTP_URL: url });
-    expect(refused).toThrow(/^WEIR_SMTP_URL .*smtps?:\/\/user:password@host:port/);
+    expect(refused).toThrow(/^Invalid WEIR_SMTP_URL\..*smtps?:\/\/user:password@host:port/);
   }
   for (const address of [
     "weir",

@@ -166,8 +166,8 @@ describe("a form of parts", () => {
     const { call } = await imported(openapi("3.0.3", media({ file: { type: "string", format: "binary" } })));
     const before = got.length;
     for (const [file, message] of [
-      [{ base64: "***" }, "base64 is not valid"],
-      [{ content: "x", contentType: "text/plain\r\nX-Evil: 1" }, "no type of a file"],
+      [{ base64: "***" }, "invalid base64"],
+      [{ content: "x", contentType: "text/plain\r\nX-Evil: 1" }, "not a valid content type"],
       [{ content: "x", path: "/etc/passwd" }, "arguments"],
       [7, "arguments"],
     ] as const) {

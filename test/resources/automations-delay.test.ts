@@ -81,8 +81,8 @@ describe("a step with a delay", () => {
     expect((await run({ seconds: "{{ input.s * 0 }}" }, { s: 3 })).status).toBe("completed");
     expect((await run({ until: "{{ date.add(now, -1, 'day') }}" })).status).toBe("completed");
     for (const [delay, why] of [
-      [{ until: "{{input.at}}" }, "give a time with its zone"],
-      [{ seconds: "{{input.at}}" }, "give a number from 0"],
+      [{ until: "{{input.at}}" }, "Use a time with a zone"],
+      [{ seconds: "{{input.at}}" }, "Use a number from 0"],
       [{ until: "2999-01-01T00:00:00Z" }, "longer than a year"],
     ] as const)
       expect((await run(delay, { at: "soon" })).error).toMatchObject({

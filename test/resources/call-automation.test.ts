@@ -366,7 +366,7 @@ describe("calling an automation", () => {
       await release(app, second);
       const ended = await automationRunEnd(app.owner, second);
       expect(ended).toMatchObject({ status: "failed", error: { code: "call_deadlock", retryable: false } });
-      expect(ended.error.message).toContain("The automation A lets 1 go at once");
+      expect(ended.error.message).toContain("automation A allows 1 at once");
       // That made room: what the first one waits for has begun.
       const called = (await runsOf(app, b.id)).find(({ id }: { id: string }) => id !== second);
       await release(app, called.id);

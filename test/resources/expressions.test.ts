@@ -91,7 +91,7 @@ describe("an expression in a definition", () => {
     ]);
     const messages = (refused.body as { detail: { msg: string }[] }).detail.map(({ msg }) => msg);
     expect(messages[1]).toBe(
-      'The template {{ rnd(1) }} can\'t be read: there is no function rnd (at character 1, "rnd(1)").',
+      'Invalid template {{ rnd(1) }}: unknown function rnd (at character 1, "rnd(1)").',
     );
     expect(messages[5]).toBe("There is no step c; the other steps are a, e");
   });
@@ -103,7 +103,7 @@ describe("an expression in a definition", () => {
     expect(run.error).toMatchObject({
       code: "template_error",
       message:
-        'body.x: The template {{ input.name * 2 }} has no value: * does not work on a text and a whole number (at character 12, "* 2").',
+        'body.x: Template {{ input.name * 2 }} has no value: * doesn\'t apply to a text and a whole number (at character 12, "* 2").',
     });
   });
 

@@ -23,7 +23,7 @@ describe("an error", () => {
     expect([missing.status, missing.body]).toEqual([
       404,
       {
-        detail: "There is no such action in this organization.",
+        detail: "Action not found.",
         code: "not_found",
         correlationId: missing.headers.get("x-correlation-id"),
       },

@@ -187,7 +187,7 @@ describe("on the wire", () => {
     ] as Record<string, string>[]) {
       const { status, body } = await ask(ping, foreign);
       expect([foreign, status, body.code]).toEqual([foreign, 403, "csrf"]);
-      expect(body.detail).toBe("Another site's page may not do this; open Weir's own.");
+      expect(body.detail).toBe("Requests from other sites aren't allowed. Use Weir's own page.");
       expect((await weir.anonymous("POST", "/mcp", ping, foreign)).status).toBe(403);
     }
     for (const own of [{}, { origin: weir.origin }, { origin: new URL(weir.app.baseUrl()).origin }])

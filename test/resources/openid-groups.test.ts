@@ -147,12 +147,12 @@ describe("the groups of a person", () => {
   test("are set by both settings, each pair with an organization and a role", () => {
     const read = (env: Record<string, string>) => () => readConfig({}, env, {});
     expect(read({ WEIR_OIDC_GROUPS_CLAIM: "groups" })).toThrow(
-      "go together; WEIR_OIDC_GROUP_ROLES is missing",
+      "or neither. WEIR_OIDC_GROUP_ROLES is missing",
     );
     expect(read({ WEIR_OIDC_GROUP_ROLES: "a=acme:owner" })).toThrow("WEIR_OIDC_GROUPS_CLAIM is missing");
     for (const pair of ["a", "a=acme", "a=acme:king", "=acme:owner", "a=:owner"])
       expect(read({ WEIR_OIDC_GROUPS_CLAIM: "groups", WEIR_OIDC_GROUP_ROLES: pair })).toThrow(
-        `WEIR_OIDC_GROUP_ROLES has "${pair}"`,
+        `Invalid entry in WEIR_OIDC_GROUP_ROLES: "${pair}"`,
       );
     expect(
       read({ WEIR_OIDC_GROUPS_CLAIM: "g", WEIR_OIDC_GROUP_ROLES: "CN=a:b=acme:owner" })().config,

@@ -350,7 +350,7 @@ describe("who is not let in", () => {
     expect(told(landing)).toEqual([
       403,
       "forbidden",
-      expect.stringMatching(/did not let you in \(access_denied\)/),
+      expect.stringMatching(/denied the sign-in \(access_denied\)/),
     ]);
     expect(surfer.jar.has("svc_token")).toBe(false);
   });
@@ -427,7 +427,7 @@ describe("an answer that does not belong to the sign-in", () => {
     expect(told(await surfer.go(callback.href))).toEqual([
       401,
       "unauthenticated",
-      expect.stringContaining("does not fit this sign-in"),
+      expect.stringContaining("doesn't match this sign-in"),
     ]);
     expect(surfer.jar.has("svc_token")).toBe(false);
   });
@@ -564,7 +564,7 @@ describe("a provider in trouble", () => {
     await using weir = await startWithProvider();
     await weir.peer.stop();
     const down = await weir.anonymous("GET", "/api/v1/auth/oidc/start");
-    expect(told(down)).toEqual([502, "upstream", expect.stringContaining("can't be used at the moment")]);
+    expect(told(down)).toEqual([502, "upstream", expect.stringContaining("currently unavailable")]);
     expect(weir.logged.join()).toContain("refused the connection");
     await weir.peer.restart();
     const { callback, surfer } = await stopAtCallback(weir.start(), "ada");
@@ -604,7 +604,7 @@ describe("a provider in trouble", () => {
     const env = { WEIR_OIDC_CLIENT_ID: "a", WEIR_OIDC_CLIENT_SECRET: "b", WEIR_EGRESS_ALLOW: "" };
     await using weir = await startApp({ engine: false, env: { ...env, WEIR_OIDC_ISSUER: address } });
     expect((await weir.anonymous("GET", "/api/v1/auth/oidc/start")).status).toBe(502);
-    expect(weir.logged.join()).toContain("calls itself otherwise than WEIR_OIDC_ISSUER says");
+    expect(weir.logged.join()).toContain("its issuer doesn't match WEIR_OIDC_ISSUER");
 
     own = address;
     const surfer = openSurfer();
@@ -612,7 +612,7 @@ describe("a provider in trouble", () => {
     const state = callback.searchParams.get("state");
     const landing = await surfer.go(`${weir.origin}/api/v1/auth/oidc/callback?code=x&state=${state}`);
     expect([landing.status, reached]).toEqual([502, []]);
-    expect(weir.logged.join()).toContain("WEIR_EGRESS_ALLOW can allow it");
+    expect(weir.logged.join()).toContain("add it to WEIR_EGRESS_ALLOW");
     expect(landing.text).not.toContain(String(inside.port));
   });
 
@@ -638,15 +638,13 @@ describe("the settings of the provider", () => {
   test("stand together or not at all, and the issuer is an address", () => {
     const read = (env: Record<string, string>) => () => readConfig({}, env, {});
     expect(read({ WEIR_OIDC_ISSUER: "https://login.example.com" })).toThrow(
-      "WEIR_OIDC_ISSUER, WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET go together; WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET are missing.",
+      "Set all of WEIR_OIDC_ISSUER, WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET, or none. Missing: WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET.",
     );
     expect(read({ WEIR_OIDC_CLIENT_ID: "a", WEIR_OIDC_CLIENT_SECRET: "b" })).toThrow(
-      "WEIR_OIDC_ISSUER is missing",
+      "Missing: WEIR_OIDC_ISSUER",
     );
     for (const issuer of ["login.example.com", "ftp://a", "https://a?b", "https://a#b", "https://u@a"]) {
-      expect(read({ WEIR_OIDC_ISSUER: issuer })).toThrow(
-        "the address that an OpenID provider names itself by",
-      );
+      expect(read({ WEIR_OIDC_ISSUER: issuer })).toThrow("the issuer URL of an OpenID provider");
     }
     const { config, secrets } = readConfig(
       {},

@@ -51,7 +51,10 @@ test("operators make operators, and one of them stays", async () => {
   expect((await app.owner("PATCH", at(user.id), { isOperator: true })).body.isOperator).toBe(true);
   expect((await call("PATCH", own, { isOperator: false })).body.isOperator).toBe(false);
   const refused = await app.owner("PATCH", own, { isOperator: true });
-  expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining("needs an operator")]);
+  expect([refused.status, refused.body.detail]).toEqual([
+    403,
+    expect.stringContaining("Requires an operator"),
+  ]);
 });
 
 test("an operator's role in an organization gives nobody else the right, nor does an API key", async () => {

@@ -38,13 +38,13 @@ test("every refusal is one line of the log, with its cause and source", async ()
     [
       401,
       "unauthenticated",
-      "needs credentials",
+      "Authentication required",
       (headers: Record<string, string>) => app.anonymous("GET", "/api/v1/users/me", undefined, headers),
     ],
     [
       401,
       "unauthenticated",
-      "API key is not valid",
+      "Invalid API key",
       (headers: Record<string, string>) =>
         app.anonymous("GET", "/api/v1/users/me", undefined, { ...headers, "x-api-key": "svc_key_x" }),
     ],

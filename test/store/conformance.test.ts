@@ -389,7 +389,7 @@ describe.each(PLACES)("a store on %s", (_name, make) => {
       expect(thrown).toMatchObject({
         code: "unavailable",
         message:
-          "A newer version of Weir made this database (migrations: 0002_trail). Start that version, or restore a backup.",
+          "This database was created by a newer version of Weir (migrations: 0002_trail). Use that version, or restore a backup.",
       });
     });
 

@@ -127,6 +127,6 @@ test("a program that knows less refuses what a newer one has upgraded", async ()
   await after.store.close();
   const at = migrations.findIndex(({ name }) => name === "0012_runs_by_status");
   const older = openStore({ path, backupsFolder: backups, migrations: migrations.slice(0, at + 1) });
-  expect(older).rejects.toThrow("A newer version of Weir made this database");
+  expect(older).rejects.toThrow("This database was created by a newer version of Weir");
   await older.catch(() => undefined);
 });

@@ -219,7 +219,7 @@ describe("a local file", () => {
 
     expect(thrown).toMatchObject({
       code: "unavailable",
-      message: "The database file cannot be opened: file is not a database.",
+      message: "Couldn't open the database file: file is not a database.",
     });
   });
 });

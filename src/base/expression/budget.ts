@@ -59,6 +59,6 @@ export class Budget {
 
   make(size: number): void {
     this.made -= size;
-    if (this.made < 0) throw new ExpressionError("budget", "it makes too much");
+    if (this.made < 0) throw new ExpressionError("budget", "its result is too large");
   }
 }

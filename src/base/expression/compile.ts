@@ -47,7 +47,7 @@ function compileName({ name, at }: Of<"name">, bound: Bound): Run {
   if (slot >= 0) return ({ variables }) => variables[slot] ?? null;
   return ({ scope }) => {
     if (Object.hasOwn(scope, name)) return scope[name] ?? null;
-    throw new ExpressionError("missing", `there is no ${name} here`, at);
+    throw new ExpressionError("missing", `unknown name ${name}`, at);
   };
 }
 
@@ -86,12 +86,16 @@ function compileCall(node: Of<"call">, bound: Bound): Run {
   const { at } = node;
   const { name, args } = calleeOf(node, bound);
   const callee = FUNCTIONS.get(name);
-  if (!callee) throw new ExpressionError("syntax", `there is no function ${name}${nearest(name)}`, at);
+  if (!callee) throw new ExpressionError("syntax", `unknown function ${name}${nearest(name)}`, at);
   const { min, max, isShallow, call } = callee;
   if (args.length < min || args.length > max) {
     const count =
       min === max ? min : max === Number.POSITIVE_INFINITY ? `at least ${min}` : `${min} to ${max}`;
-    throw new ExpressionError("syntax", `${name} takes ${count} values, not ${args.length}`, at);
+    throw new ExpressionError(
+      "syntax",
+      `${name} requires ${count} ${max === 1 ? "argument" : "arguments"}, not ${args.length}`,
+      at,
+    );
   }
   const runs = args.map((arg) => compile(arg, bound));
   return (env) => {
@@ -125,7 +129,7 @@ function nearest(name: string): string {
   const close = [...FUNCTIONS.keys()].find(
     (each) => each.slice(each.lastIndexOf(".") + 1).toLowerCase() === last,
   );
-  return close ? `; ${close} is meant, perhaps` : "";
+  return close ? ` (did you mean ${close}?)` : "";
 }
 
 function compileUnary({ kind, of, at }: Of<"not" | "negative">, bound: Bound): Run {
@@ -146,7 +150,7 @@ function compileBinary({ operator, left, right, at }: Of<"binary">, bound: Bound
   if (operator === "&&" || operator === "||") return logical(operator, a, b, at);
   if (operator === "??") return (env) => orElse(a, env) ?? b(env);
   const calculate = OPERATORS[operator];
-  if (!calculate) throw new ExpressionError("syntax", `there is no operator ${operator}`, at);
+  if (!calculate) throw new ExpressionError("syntax", `unknown operator ${operator}`, at);
   return (env) => {
     const x = a(env);
     const y = b(env);
@@ -214,7 +218,7 @@ function compileMap({ entries, at }: Of<"map">, bound: Bound): Run {
 function compileLoop({ macro, list, names, args, at }: Of<"loop">, bound: Bound): Run {
   const inner = [...bound, ...names];
   const [first, second] = args.map((arg) => compile(arg, inner));
-  if (!first) throw new ExpressionError("syntax", `${macro} takes an expression`, at);
+  if (!first) throw new ExpressionError("syntax", `${macro} requires an expression`, at);
   return loopOver({
     macro,
     range: compile(list, bound),

@@ -40,6 +40,6 @@ export function addEntry(map: Map<Value, Value>, key: Value, value: Value, at: n
   const own = typeof key === "number" && Number.isInteger(key) ? BigInt(key) : key;
   if (!["string", "bigint", "boolean"].includes(typeof own))
     throw new ExpressionError("type", `${nameOf(key)} can't be a key`, at);
-  if (map.has(own)) throw new ExpressionError("value", `the key ${keyShown(own)} stands twice`, at);
+  if (map.has(own)) throw new ExpressionError("value", `duplicate key ${keyShown(own)}`, at);
   map.set(own, value);
 }

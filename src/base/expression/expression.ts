@@ -31,7 +31,7 @@ export function uuidsOf(seed: string): () => string {
 
 /** Where there is no run, no id could be the same at each try. */
 export function noUuid(): never {
-  throw new ExpressionError("value", "there is no run here that the id could belong to");
+  throw new ExpressionError("value", "no run is available here to create an ID for");
 }
 
 /** The least recently used go first. */

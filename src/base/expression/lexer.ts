@@ -55,7 +55,7 @@ export class Lexer {
     if (odd) return { kind: "name", text: odd[1] ?? "", value: null, at, end: at + odd[0].length };
     const operator = this.match(OPERATORS, at)?.[0];
     if (operator) return { kind: "operator", text: operator, value: null, at, end: at + operator.length };
-    throw new ExpressionError("syntax", `${JSON.stringify(this.text.charAt(at))} can't stand here`, at);
+    throw new ExpressionError("syntax", `unexpected ${JSON.stringify(this.text.charAt(at))}`, at);
   }
 
   private quoted([whole, prefix = "", quote = ""]: RegExpExecArray, at: number): Token {
@@ -65,7 +65,7 @@ export class Lexer {
     while (!this.text.startsWith(quote, i)) {
       const code = this.text.codePointAt(i);
       if (code === undefined || (quote.length === 1 && (code === 0x0a || code === 0x0d)))
-        throw new ExpressionError("syntax", "the text is never closed", at);
+        throw new ExpressionError("syntax", "the string isn't closed", at);
       if (code === 0x5c && !isRaw) i += this.escape(i, content);
       else {
         content.put(code);
@@ -92,12 +92,12 @@ export class Lexer {
     const length = HEX_LENGTHS[letter];
     const hex = this.text.slice(at + 2, at + 2 + (length ?? 0));
     if (length === undefined || (content.isBytes && /u/i.test(letter)))
-      throw new ExpressionError("syntax", `there is no escape \\${letter}`, at);
+      throw new ExpressionError("syntax", `unknown escape \\${letter}`, at);
     if (hex.length !== length || !/^[0-9a-fA-F]+$/.test(hex))
-      throw new ExpressionError("syntax", "the escape is not whole", at);
+      throw new ExpressionError("syntax", "incomplete escape", at);
     const code = Number.parseInt(hex, 16);
     if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-      throw new ExpressionError("syntax", "there is no such character", at);
+      throw new ExpressionError("syntax", "invalid character", at);
     if (length === 2) content.putByte(code);
     else content.put(code);
     return 2 + length;
@@ -143,4 +143,4 @@ function readNumber(text: string, at: number): Value {
 }
 
 const unsigned = (at: number) =>
-  new ExpressionError("syntax", "unsigned numbers are not taken; leave out the u", at);
+  new ExpressionError("syntax", "unsigned numbers aren't supported. Omit the u", at);

@@ -15,7 +15,7 @@ import {
 } from "./value.ts";
 
 export const unfit = (operator: string, ...values: Value[]): ExpressionError =>
-  new ExpressionError("type", `${operator} does not work on ${values.map(nameOf).join(" and ")}`);
+  new ExpressionError("type", `${operator} doesn't apply to ${values.map(nameOf).join(" and ")}`);
 
 /** By value, as CEL has it: 1 is 1.0, and values of different kinds are not the same. Each value looked at is a step. */
 export function isEqual(a: Value, b: Value, budget: Budget): boolean {
@@ -82,7 +82,7 @@ function arithmetic(
   return (a, b) => {
     if (!isNumber(a) || !isNumber(b)) throw unfit(operator, a, b);
     if (divides && (typeof b === "bigint" ? b === 0n : operator === "%" && b === 0))
-      throw new ExpressionError("value", "a number is divided by zero");
+      throw new ExpressionError("value", "division by zero");
     return typeof a === "bigint" && typeof b === "bigint" ? int(whole(a, b)) : double(Number(a), Number(b));
   };
 }

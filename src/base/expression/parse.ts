@@ -103,7 +103,7 @@ export function parse(text: string, from = 0): { node: Node; end: number } {
 /** Reads a text that is one expression and nothing else. */
 export function parseWhole(text: string): Node {
   const { node, end } = parse(text);
-  if (end < text.length) throw fault(end, `${text.charAt(end)} can't stand here`);
+  if (end < text.length) throw fault(end, `unexpected ${text.charAt(end)}`);
   return node;
 }
 
@@ -137,7 +137,7 @@ class Parser {
   }
 
   private deeper(read: () => Node): Node {
-    if (++this.depth > MAX_DEPTH) throw fault(this.at, `it is nested more than ${MAX_DEPTH} deep`);
+    if (++this.depth > MAX_DEPTH) throw fault(this.at, `it is nested more than ${MAX_DEPTH} levels deep`);
     if (this.at - this.from > MAX_LENGTH) throw fault(this.at, `it has more than ${MAX_LENGTH} characters`);
     const node = read();
     this.depth--;
@@ -187,7 +187,7 @@ class Parser {
   private member(): Node {
     let node = this.primary();
     for (let keys = 1; ; keys++) {
-      if (keys >= MAX_KEYS) throw fault(this.at, "it goes too deep");
+      if (keys >= MAX_KEYS) throw fault(this.at, "it is nested too deeply");
       if (this.take(".")) node = this.selected(node);
       else if (this.is("[")) {
         const { at } = this.lexer.next();
@@ -202,7 +202,7 @@ class Parser {
   private selected(of: Node): Node {
     const { kind, text: name, at } = this.lexer.next();
     if (kind !== "name")
-      throw fault(at, 'a name is expected after the dot; any other key stands in brackets, as in a["b-c"]');
+      throw fault(at, 'expected a name after the dot. Put other keys in brackets, as in a["b-c"]');
     return this.take("(") ? call(of, name, this.items(")"), at) : { kind: "field", of, name, at };
   }
 
@@ -210,11 +210,11 @@ class Parser {
     const { kind, text, value, at } = this.lexer.next();
     if (kind === "value")
       return { kind: "value", value: typeof value === "bigint" ? ranged(value, at) : value, at };
-    if (kind === "end") throw fault(at, "something is missing at the end");
+    if (kind === "end") throw fault(at, "unexpected end");
     if (kind === "operator") return this.enclosed(text, at);
     const constant = CONSTANTS.get(text);
     if (constant !== undefined) return { kind: "value", value: constant, at };
-    if (RESERVED.has(text)) throw fault(at, `${text} is a word that CEL keeps for itself`);
+    if (RESERVED.has(text)) throw fault(at, `${text} is a reserved word in CEL`);
     return this.take("(") ? call(null, text, this.items(")"), at) : { kind: "name", name: text, at };
   }
 
@@ -226,7 +226,7 @@ class Parser {
     }
     if (open === "[") return { kind: "list", items: this.items("]"), at };
     if (open === "{") return { kind: "map", entries: this.entries(), at };
-    throw fault(at, `something is missing before ${open}`);
+    throw fault(at, `unexpected ${open}`);
   }
 
   private items(close: string): Node[] {
@@ -262,7 +262,7 @@ function ranged(value: bigint, at: number): bigint {
   try {
     return int(value);
   } catch {
-    throw fault(at, "the number is beyond 64 bits");
+    throw fault(at, "the number exceeds 64 bits");
   }
 }
 
@@ -270,7 +270,7 @@ function ranged(value: bigint, at: number): bigint {
 function call(of: Node | null, name: string, args: Node[], at: number): Node {
   if (name === "has" && of === null) {
     const [field] = args;
-    if (args.length !== 1 || field?.kind !== "field") throw fault(at, "has takes a field, as in has(a.b)");
+    if (args.length !== 1 || field?.kind !== "field") throw fault(at, "has requires a field, as in has(a.b)");
     return { kind: "has", of: field.of, name: field.name, at };
   }
   return (isMacro(name) && loop(name, of ? [of, ...args] : args, at)) || { kind: "call", of, name, args, at };
@@ -281,9 +281,9 @@ function loop(macro: Macro, [list, ...rest]: Node[], at: number): Node | null {
   for (const [count, args] of MACROS[macro]) {
     const names = rest.slice(0, count).flatMap((node) => (node.kind === "name" ? [node.name] : []));
     if (list === undefined || names.length < count || rest.length !== count + args) continue;
-    if (new Set(names).size < count) throw fault(at, `${macro} takes two different names`);
+    if (new Set(names).size < count) throw fault(at, `${macro} requires two different names`);
     return { kind: "loop", macro, list, names, args: rest.slice(count), at };
   }
   if (macro === "sortBy" || macro === "groupBy" || macro === "distinctBy") return null;
-  throw fault(at, `${macro} takes a name first, as in list.${macro}(x, …)`);
+  throw fault(at, `${macro} requires a name first, as in list.${macro}(x, …)`);
 }

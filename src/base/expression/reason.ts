@@ -9,6 +9,6 @@ export function reasonOf({ reason, at, kind }: ExpressionError, text: string, fr
   const place = `at character ${at - from + 1}${rest === "" ? "" : `, ${JSON.stringify(at + MAX_SHOWN < text.length ? `${rest}…` : rest)}`}`;
   const isByMinus =
     kind === "missing" && (text.charAt(at - 1) === "-" || /^[\p{L}\p{N}_]+-\p{L}/u.test(rest));
-  const hint = isByMinus ? '; a key with a minus in it stands in brackets, as in a["b-c"]' : "";
+  const hint = isByMinus ? '. Put keys with a minus sign in brackets, as in a["b-c"]' : "";
   return `${reason} (${place})${hint}`;
 }

@@ -33,7 +33,7 @@ const LONGEST_DURATION_NS = 2n ** 63n - 1n;
 export class Instant {
   constructor(readonly nanoseconds: bigint) {
     if (nanoseconds < FIRST_INSTANT_NS || nanoseconds >= END_OF_INSTANTS_NS)
-      throw new ExpressionError("value", "the time is outside of the years 1 to 9999");
+      throw new ExpressionError("value", "the time is outside the years 1 to 9999");
   }
 }
 
@@ -41,7 +41,7 @@ export class Instant {
 export class Duration {
   constructor(readonly nanoseconds: bigint) {
     if (nanoseconds > LONGEST_DURATION_NS || nanoseconds < -LONGEST_DURATION_NS)
-      throw new ExpressionError("value", "the duration is longer than 292 years");
+      throw new ExpressionError("value", "the duration exceeds 292 years");
   }
 }
 
@@ -50,7 +50,7 @@ const MAX_INT = 2n ** 63n - 1n;
 
 /** The same whole number, where 64 bits hold it. */
 export function int(value: bigint): bigint {
-  if (value < MIN_INT || value > MAX_INT) throw new ExpressionError("value", "the number is beyond 64 bits");
+  if (value < MIN_INT || value > MAX_INT) throw new ExpressionError("value", "the number exceeds 64 bits");
   return value;
 }
 

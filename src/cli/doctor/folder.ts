@@ -2,8 +2,8 @@ import { Database } from "bun:sqlite";
 import { accessSync, constants, existsSync, lstatSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { sizeText } from "../../base/size.ts";
 import { HEAD_FILE } from "../../resources/events/head-file.ts";
-import { sizeText } from "../backup.ts";
 import { type Finding, fine, wrong } from "./finding.ts";
 
 /** With less than this the next load, migration or backup may fail. */

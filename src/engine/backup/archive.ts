@@ -48,7 +48,7 @@ export async function writeArchive(path: string, passphrase: string | null = nul
     fault = error;
     pack.destroy();
   });
-  const failed = () => storeFault(fault ?? new AppError("unavailable", "The backup can't be written."));
+  const failed = () => storeFault(fault ?? new AppError("unavailable", "Couldn't write the backup."));
 
   return {
     async add({ name, bytes }, chunks) {
@@ -73,7 +73,7 @@ export async function writeArchive(path: string, passphrase: string | null = nul
         if (left === 0) break; // what grew meanwhile counts as it was
       }
       if (left > 0) {
-        throw new AppError("unavailable", `${name} became smaller while it was copied. Try again.`, {
+        throw new AppError("unavailable", `${name} shrank while it was being copied. Try again.`, {
           retryable: true,
         });
       }
@@ -160,12 +160,12 @@ export async function readArchive(
 }
 
 export const damaged = (path: string, cause?: unknown) =>
-  new AppError("invalid_state", `${path} is damaged or not whole; take another backup.`, { cause });
+  new AppError("invalid_state", `${path} is damaged or incomplete. Use another backup.`, { cause });
 
 const locked = (path: string) =>
   new AppError(
     "invalid_state",
-    `${path} is encrypted. Give its passphrase with --passphrase-file FILE, or set WEIR_BACKUP_PASSPHRASE_FILE.`,
+    `${path} is encrypted. Set --passphrase-file or WEIR_BACKUP_PASSPHRASE_FILE to a file with its passphrase.`,
   );
 
 /** True for an encrypted backup. Throws `invalid_state` for what is none at all, `not_found`. */
@@ -179,13 +179,12 @@ export async function isEncryptedBackup(path: string): Promise<boolean> {
       await handle.close();
     }
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "it is no file";
-    throw new AppError("not_found", `The backup ${path} can't be read (${code}).`, { cause });
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
+    throw new AppError("not_found", `Couldn't read the backup ${path} (${code}).`, { cause });
   }
   if (Buffer.from(head).toString("latin1") === AGE_MAGIC) return true;
   if (!ZSTD_MAGIC.every((byte, at) => head[at] === byte)) throw foreign(path);
   return false;
 }
 
-export const foreign = (path: string) =>
-  new AppError("invalid_state", `${path} is no backup that Weir made.`);
+export const foreign = (path: string) => new AppError("invalid_state", `${path} is not a Weir backup.`);

@@ -48,9 +48,13 @@ export async function describe(db: ReadDb): Promise<Described> {
     (await db.select().from(settings)).map(({ key, value }): [string, string] => [key, value]),
   );
   if (kept.has("next_key_id")) {
-    throw new AppError("invalid_state", "The master key is being changed; try again when that is done.", {
-      retryable: true,
-    });
+    throw new AppError(
+      "invalid_state",
+      "A master key rotation is in progress. Try again when it has finished.",
+      {
+        retryable: true,
+      },
+    );
   }
   const found: Manifest["organizations"] = [];
   for (const { id, slug } of await db.select().from(organizations).orderBy(asc(organizations.id))) {
@@ -70,7 +74,7 @@ export function refuseNewer(applied: readonly string[], what: string): void {
   if (newer.length === 0) return;
   throw new AppError(
     "unavailable",
-    `${what} was made by a newer version of Weir (migrations: ${newer.join(", ")}). Use that version.`,
+    `${what} was created by a newer version of Weir (migrations: ${newer.join(", ")}). Use that version.`,
   );
 }
 
@@ -90,7 +94,7 @@ export async function lakePieces(db: ReadDb, lake: string): Promise<{ pieces: Pi
     else {
       throw new AppError(
         "invalid_state",
-        `The file ${row.path} of the lake is not in ${lake}. If the lake is in a bucket, set WEIR_LAKE_URL. weir doctor shows all such files.`,
+        `The lake file ${row.path} is missing from ${lake}. If the lake is in a bucket, set WEIR_LAKE_URL. "weir doctor" lists missing files.`,
       );
     }
   }

@@ -55,7 +55,7 @@ export async function makeBackup(request: BackupRequest): Promise<BackupResult> 
   const to = resolve(request.to);
   if (existsSync(to)) throw taken(to);
   if (!existsSync(join(dataFolder, DATABASE))) {
-    throw new AppError("not_found", `There is no database in ${dataFolder}; say with --data where it lies.`);
+    throw new AppError("not_found", `No database in ${dataFolder}. Set --data to the data directory.`);
   }
   const backups = join(dataFolder, "backups");
   const work = join(backups, `${WORK}${ids.uuid()}`);
@@ -101,7 +101,10 @@ async function fill(archive: ArchiveWriter, request: BackupRequest, work: string
     lake: lakeUrl === null ? await lakePieces(db, join(dataFolder, "lake")) : { pieces: [], gone: [] },
   }));
   if (key !== null && keyId !== null && keyIdOf(key) !== keyId) {
-    throw new AppError("invalid_state", "The secret key is not the one that this database's secrets need.");
+    throw new AppError(
+      "invalid_state",
+      "The master key isn't the one that this database's secrets are encrypted with.",
+    );
   }
   const files = await folderPieces(join(dataFolder, "files"), "files", (name) => name === PARTS_FOLDER);
   const artifacts = await folderPieces(join(dataFolder, "artifacts"), "artifacts");
@@ -112,7 +115,7 @@ async function fill(archive: ArchiveWriter, request: BackupRequest, work: string
 
   const parts: Manifest["parts"] = [];
   const add = async (piece: Pick<Piece, "name" | "path" | "bytes">) => {
-    if (signal?.aborted) throw new AppError("cancelled", "The backup was stopped.");
+    if (signal?.aborted) throw new AppError("cancelled", "Backup cancelled.");
     const { name, path, bytes } = piece;
     const sha256 = await archive.add({ name, bytes }, chunksOf(path));
     parts.push({ path: name, bytes, sha256 });
@@ -155,7 +158,7 @@ const chunksOf = (path: string): AsyncIterable<Uint8Array> =>
 export function keyToInclude(dataFolder: string, given: string | null): Uint8Array {
   const key = given === null ? keyInFile(dataFolder) : new Uint8Array(Buffer.from(given, "base64"));
   if (key !== null) return key;
-  throw new AppError("not_found", `There is no secret.key in ${dataFolder}, nor WEIR_SECRET_KEY.`);
+  throw new AppError("not_found", `No secret.key in ${dataFolder}, and WEIR_SECRET_KEY isn't set.`);
 }
 
 /** Gives the file its name, and never that of another. */
@@ -169,15 +172,14 @@ async function publish(part: string, to: string): Promise<void> {
   }
 }
 
-const taken = (path: string) =>
-  new AppError("conflict", `There is a file ${path} already; it is never written over. Name another.`);
+const taken = (path: string) => new AppError("conflict", `${path} already exists. Choose another filename.`);
 
 /** What the file system says, as a sentence. */
 function fileFault(error: unknown, to: string): unknown {
   const known = storeFault(error);
   if (known instanceof AppError || !(error instanceof Error) || !("code" in error)) return known;
   if (!/^E[A-Z]+$/.test(String(error.code))) return known;
-  return new AppError("unavailable", `The backup ${to} can't be written: ${error.message}.`, {
+  return new AppError("unavailable", `Couldn't write the backup ${to}: ${error.message}.`, {
     cause: error,
   });
 }

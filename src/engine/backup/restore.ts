@@ -54,7 +54,10 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   const fresh = `${target}${RESTORING}${ids.uuid()}`;
   const isThere = existsSync(target) && (await readdir(target)).length > 0;
   if (isThere && !SIGNS.some((name) => existsSync(join(target, name)))) {
-    throw new AppError("conflict", `${target} holds something that is not Weir's. Name another with --data.`);
+    throw new AppError(
+      "conflict",
+      `${target} contains files that don't belong to Weir. Set --data to another directory.`,
+    );
   }
   const held = isThere ? openDataFolder(target) : null;
   try {
@@ -104,14 +107,14 @@ async function installKey({ path, key }: RestoreRequest, manifest: Manifest, fre
   if (key === null && own === null) {
     throw new AppError(
       "invalid_state",
-      `The secrets in ${path} are sealed with the key ${keyId}, which is not in it. Give it with --key-file FILE (the secret.key of back then), or set WEIR_SECRET_KEY.`,
+      `The secrets in ${path} are encrypted with the key ${keyId}, which isn't included. Set --key-file to the secret.key of that time, or set WEIR_SECRET_KEY.`,
     );
   }
   const found = key?.key ?? own;
   if (found === null || keyIdOf(found) !== keyId) {
     throw new AppError(
       "invalid_state",
-      `The secrets in ${path} are sealed with the key ${keyId}, and the one that is given is another${found === null ? "" : ` (${keyIdOf(found)})`}.`,
+      `The secrets in ${path} are encrypted with the key ${keyId}, but another key was provided${found === null ? "" : ` (${keyIdOf(found)})`}.`,
     );
   }
   if (key === null) return;

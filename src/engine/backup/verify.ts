@@ -56,7 +56,7 @@ export async function unpack(
   let hasHead = false;
   let manifest: Manifest | null = null;
   const visit = async (entry: Entry, chunks: AsyncIterable<Uint8Array>) => {
-    if (signal?.aborted) throw new AppError("cancelled", "Nobody waits for it any more.");
+    if (signal?.aborted) throw new AppError("cancelled", "No longer needed.");
     if (!hasHead) {
       if (entry.name !== HEAD) throw foreign(path);
       const head = readHead(path, await textOf(path, entry, chunks));
@@ -142,6 +142,6 @@ async function checkTrails(db: ReadDb, manifest: Manifest, signal?: AbortSignal)
   for (const { id, slug } of manifest.organizations) {
     const { valid, firstBadId } = await verifyChain(db, id, signal);
     if (valid) continue;
-    throw new AppError("invalid_state", `The audit trail of ${slug} does not hold: see event ${firstBadId}.`);
+    throw new AppError("invalid_state", `Audit log verification failed for ${slug} at event ${firstBadId}.`);
   }
 }

@@ -82,11 +82,12 @@ async function once(
   });
   try {
     const done = await executor.execute(context, checked);
-    if ("wait" in done) throw new AppError("invalid_state", "An item of so many can't wait for anybody.");
+    if ("wait" in done)
+      throw new AppError("invalid_state", "Items of a large list can't wait for approvals.");
     return done;
   } catch (error) {
     if (!deadline.isLate() || signal.aborted) throw error;
-    throw new AppError("timeout", `The item took longer than its limit of ${seconds} s.`, {
+    throw new AppError("timeout", `The item exceeded its timeout of ${seconds} s.`, {
       retryable: true,
     });
   } finally {
@@ -98,7 +99,7 @@ async function once(
 function knownError({ opened }: Bulk, thrown: unknown): AppError {
   if (thrown instanceof ApprovalNeeded) {
     const message =
-      "The connection requires approval by now, and nobody can be asked for each of so many items. Start the automation anew.";
+      "The connection now requires approval, which isn't possible for each item of a large list. Start the automation again.";
     return new AppError("invalid_state", message);
   }
   return withoutSecrets(asAppError(thrown), opened.secrets()) as AppError;

@@ -68,7 +68,7 @@ async function takeSnapshot(
   if (rows > MAX_ROWS)
     throw new AppError(
       "definition_invalid",
-      `forEach goes over ${MAX_ROWS} rows of ${table} at most, and there are more; say which with where.`,
+      `forEach processes at most ${MAX_ROWS} rows, and ${table} has more. Select rows with where.`,
     );
   const total = Math.ceil(rows / batch);
   const artifact = await stageFile(ctx, run.id, {

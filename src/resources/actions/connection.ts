@@ -17,7 +17,7 @@ export async function connectionFault(
     .select({ provider: connections.provider })
     .from(connections)
     .where(and(eq(connections.organizationId, tx.organizationId), eq(connections.id, id)));
-  if (!row) return { msg: "There is no such connection in this organization", type: "not_found" };
+  if (!row) return { msg: "Connection not found", type: "not_found" };
   const providers = kind ? tx.executors[kind]?.providers : null;
   if (!providers || providers.includes(row.provider)) return null;
   const msg =

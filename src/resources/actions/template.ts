@@ -11,7 +11,7 @@ import type { TemplateRow } from "../templates/table.ts";
 /** The published action template of this id, as one of this kind. Throws `InvalidInput`, `invalid_state`. */
 export async function templateFor(ctx: Context, kind: ActionKind, templateId: string): Promise<TemplateRow> {
   const template = await namedTemplate(ctx, { templateId }, "action");
-  if (!template) throw invalid(["body", "templateId"], "There is no such action template", "not_found");
+  if (!template) throw invalid(["body", "templateId"], "Action template not found", "not_found");
   refuseUnpublished(template);
   if (template.kind === null || template.kind === kind) return { ...template, kind };
   throw invalid(["body", "kind"], `The template is one for ${template.kind}, not for ${kind}`);

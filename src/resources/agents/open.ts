@@ -89,7 +89,7 @@ function heldBack(
 /** For a run: by the id or slug of its spec. Throws `definition_invalid` where there is none. */
 export async function openAgentNamed(ctx: Context, named: string): Promise<OpenAgent> {
   const row = await findAgentNamed(ctx, named);
-  if (!row) throw new AppError("definition_invalid", `There is no agent ${named} in this organization.`);
+  if (!row) throw new AppError("definition_invalid", `Agent ${named} not found.`);
   return openAgent(ctx, row, { isAskedByAgent: await isSetOffByAgent(ctx) });
 }
 

@@ -90,5 +90,5 @@ export async function checkConnection(ctx: Context, id: string | null | undefine
     .from(connections)
     .where(and(eq(connections.organizationId, ctx.organizationId), eq(connections.id, id)));
   if (row) return;
-  throw invalid(["body", "connectionId"], "There is no such connection in this organization", "not_found");
+  throw invalid(["body", "connectionId"], "Connection not found", "not_found");
 }

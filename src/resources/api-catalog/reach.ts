@@ -31,7 +31,7 @@ export async function accessFor(
     const isInput = error instanceof AppError && ["not_found", "definition_invalid"].includes(error.code);
     if (!isInput) throw error;
     const isGone = error.code === "not_found";
-    const msg = isGone ? "There is no such connection in this organization" : error.message;
+    const msg = isGone ? "Connection not found" : error.message;
     throw invalid(["body", "connectionId"], msg, isGone ? "not_found" : "value_error");
   }
 }

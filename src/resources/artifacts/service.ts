@@ -54,7 +54,7 @@ export async function createArtifact(ctx: Context, input: ArtifactCreate): Promi
     .select({ id: actionRuns.id, privateTo: actionRuns.privateTo })
     .from(actionRuns)
     .where(and(eq(actionRuns.organizationId, ctx.organizationId), eq(actionRuns.id, input.actionRunId)));
-  if (!run) throw invalid(["body", "actionRunId"], "There is no such run in this organization", "not_found");
+  if (!run) throw invalid(["body", "actionRunId"], "Run not found", "not_found");
   refuseOthers(ctx, run);
   const row = { ...(await stage(run.id)), privateTo: run.privateTo };
   await write(ctx, (tx) => insertArtifact(tx, row));

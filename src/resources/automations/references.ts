@@ -29,7 +29,7 @@ export async function checkReferences(tx: WriteContext, saved: Saved): Promise<v
   const faults: Fault[] = [];
   for (const { work, loc } of works) {
     if (work.actionId && !(await isAction(tx, work.actionId))) {
-      const msg = "There is no such action in this organization";
+      const msg = "Action not found";
       faults.push({ loc: [...loc, "actionId"], msg, type: "not_found" });
     }
     const fault = work.connectionId ? await connectionFault(tx, work.connectionId, work.kind) : null;
@@ -66,7 +66,7 @@ async function callFaults(
   }
   // A slug may be another's later on; an id never is.
   if (call.by === "slug" || step.actionId !== undefined || (await findCalled(tx, call))) return [];
-  return [{ loc: path, msg: "There is no such automation in this organization", type: "not_found" }];
+  return [{ loc: path, msg: "Automation not found", type: "not_found" }];
 }
 
 /** An automation that a definition names, not by a template. */

@@ -161,7 +161,7 @@ function newQuestion(tx: WriteContext, thread: ThreadRow, turnId: string, reques
 async function takeBack(tx: WriteContext, thread: ThreadRow, named: string | null): Promise<MessageRow> {
   const rows = await lastOf(tx, thread);
   const from = named === null ? 0 : rows.findIndex(isNamed(named));
-  if (from < 0) throw invalid(["body", "messageId"], "There is no such message in this thread", "not_found");
+  if (from < 0) throw invalid(["body", "messageId"], "Message not found", "not_found");
   const question = rows.slice(from).find(({ role }) => role === "user");
   if (!question) throw new AppError("invalid_state", "Nothing was asked yet that could be answered again.");
   await tx.db

@@ -93,8 +93,7 @@ async function checkAgent(tx: WriteContext, id: string): Promise<void> {
     .select({ id: agentSpecs.id })
     .from(agentSpecs)
     .where(and(eq(agentSpecs.organizationId, tx.organizationId), eq(agentSpecs.id, id)));
-  if (!row)
-    throw invalid(["body", "agentSpecId"], "There is no such agent in this organization", "not_found");
+  if (!row) throw invalid(["body", "agentSpecId"], "Agent not found", "not_found");
 }
 
 /** Changes only what is given. Nothing changed: no event, and `updatedAt` stays. */

@@ -113,7 +113,7 @@ async function templateFaults(ctx: Context, raw: JsonObject): Promise<Fault[]> {
   const whole = { ...reference, templateVersion: null };
   const isVersion = reference.templateVersion && (await namedTemplate(ctx, whole, "connection"));
   if (isVersion) return [fault("templateVersion", "The template has no such version", "not_found")];
-  return references.map((field) => fault(field, "There is no such connection template", "not_found"));
+  return references.map((field) => fault(field, "Connection template not found", "not_found"));
 }
 
 const REFERENCE_SHAPES: Readonly<Record<string, TSchema>> = {

@@ -44,10 +44,7 @@ export async function pollForToken(
 }
 
 const notGranted = () =>
-  new OAuthError(
-    "invalid_grant",
-    "There is no such code for this client, or its token was handed out already.",
-  );
+  new OAuthError("invalid_grant", "Unknown code for this client, or its token was already issued.");
 
 /** The error for an address that has no poll left; null for all others. */
 function countPoll(app: App, { ip }: Visitor): AppError | null {

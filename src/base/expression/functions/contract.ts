@@ -24,7 +24,7 @@ export type Definitions = Readonly<Record<string, Definition>>;
 
 /** Throws that something else is expected. */
 export function refuse(what: string, ...values: Value[]): never {
-  throw new ExpressionError("type", `${what} is expected, not ${values.map(nameOf).join(" and ")}`);
+  throw new ExpressionError("type", `expected ${what}, not ${values.map(nameOf).join(" and ")}`);
 }
 
 export function fail(reason: string): never {

@@ -37,7 +37,7 @@ function instantText(value: Instant): string {
 function intFrom(value: Value = null): bigint {
   if (typeof value === "bigint") return value;
   if (typeof value === "number") {
-    if (!(Math.abs(value) < 2 ** 63)) fail("the number is beyond 64 bits");
+    if (!(Math.abs(value) < 2 ** 63)) fail("the number exceeds 64 bits");
     return BigInt(Math.trunc(value));
   }
   if (typeof value === "string")
@@ -122,7 +122,7 @@ export const coreFunctions: Definitions = {
   size: {
     takes: "value",
     about:
-      "Characters of a text, items of a list, fields of an object, or bytes. It is a whole number, so divide it by 2.0 to get halves.",
+      "Number of characters, list items, object fields, or bytes. It is a whole number, so divide it by 2.0 to keep decimals.",
     examples: [
       ['size("abc")', "3"],
       ["[1, 2].size()", "2"],
@@ -133,7 +133,7 @@ export const coreFunctions: Definitions = {
   },
   string: {
     takes: "value",
-    about: "The value as text.",
+    about: "Converts a value to text.",
     examples: [
       ["string(12)", '"12"'],
       ["string(9007199254740993)", '"9007199254740993"'],
@@ -142,7 +142,7 @@ export const coreFunctions: Definitions = {
   },
   int: {
     takes: "value",
-    about: "A whole number of a text, of a number without its decimals, or of the seconds of a time.",
+    about: "Converts text, a number (truncated) or a time (in seconds) to a whole number.",
     examples: [
       ['int("42")', "42"],
       ["int(3.9)", "3"],
@@ -151,7 +151,7 @@ export const coreFunctions: Definitions = {
   },
   double: {
     takes: "value",
-    about: "A number of a text or of a whole number.",
+    about: "Converts text or a whole number to a number.",
     examples: [['double("1.5")', "1.5"]],
     call: ([value]) => doubleFrom(value),
   },
@@ -167,7 +167,7 @@ export const coreFunctions: Definitions = {
   },
   bytes: {
     takes: "text",
-    about: "The text's bytes in UTF-8; as JSON they are base64.",
+    about: "The text's UTF-8 bytes, base64 in JSON.",
     examples: [['bytes("hi")', '"aGk="']],
     call([value], { budget }) {
       const bytes = bytesOf(value);
@@ -177,7 +177,7 @@ export const coreFunctions: Definitions = {
   },
   timestamp: {
     takes: "text or seconds",
-    about: "A time of a text with its zone, or of seconds since 1970.",
+    about: "A time from text with a zone, or from seconds since 1970.",
     examples: [['timestamp("2026-01-31T12:00:00+02:00")', '"2026-01-31T10:00:00.000Z"']],
     call([value = null]) {
       if (value instanceof Instant) return value;
@@ -186,13 +186,13 @@ export const coreFunctions: Definitions = {
   },
   duration: {
     takes: "text",
-    about: "A length of time in h, m, s, ms, us and ns.",
+    about: "A duration in h, m, s, ms, us and ns.",
     examples: [['duration("1h30m")', '"5400s"']],
     call: ([value = null]) => (value instanceof Duration ? value : durationFrom(textOf(value))),
   },
   dyn: {
     takes: "value",
-    about: "The value itself, as CEL has it for its type checks.",
+    about: "The value itself, for CEL type checks.",
     examples: [["dyn(1)", "1"]],
     call: ([value = null]) => value,
   },

@@ -19,11 +19,10 @@ function optionsOf(value: Value | undefined): Options {
   const options = value === undefined ? new Map<Value, Value>() : objectOf(value);
   const known = ["delimiter", "header", "columns", "safe"];
   for (const [name] of entriesOf(options))
-    if (!known.includes(String(name)))
-      fail(`there is no option ${String(name)}; there are ${known.join(", ")}`);
+    if (!known.includes(String(name))) fail(`unknown option ${String(name)}. Use ${known.join(", ")}`);
   const given = (name: string) => find(options, name);
   const delimiter = textOf(given("delimiter") ?? ",");
-  if ([...delimiter].length !== 1 || /["\r\n]/.test(delimiter)) fail("the delimiter is one character");
+  if ([...delimiter].length !== 1 || /["\r\n]/.test(delimiter)) fail("the delimiter must be one character");
   const columns = given("columns");
   return {
     delimiter,
@@ -43,10 +42,10 @@ function rowsOf(text: string, delimiter: string): string[][] {
 /** Rows as objects by the names of the first one. */
 function objectsOf([names = [], ...rows]: string[][]): Value[] {
   const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice !== undefined) fail(`two columns are called ${JSON.stringify(twice)}`);
+  if (twice !== undefined) fail(`duplicate column ${JSON.stringify(twice)}`);
   return rows.map((row, index) => {
     if (row.length !== names.length)
-      fail(`row ${index + 2} has ${row.length} values, and the header has ${names.length}`);
+      fail(`row ${index + 2} has ${row.length} values, but the header has ${names.length}`);
     return new Map<Value, Value>(names.map((name, column) => [name, row[column] ?? ""]));
   });
 }
@@ -67,7 +66,7 @@ export const csvFunctions: Definitions = {
   "csv.parse": {
     takes: "text, options?",
     about:
-      'The rows of a CSV text: objects by the names of its first row, or lists with `{"header": false}`. All values are texts. `{"delimiter": ";"}` is for other separators.',
+      'Parses CSV into rows: objects with the names in the first row, or lists with `{"header": false}`. All values are text. Set another separator with `{"delimiter": ";"}`.',
     examples: [
       ['csv.parse("a,b\\n1,2")', '[{"a":"1","b":"2"}]'],
       ['csv.parse("1;2", {"delimiter": ";", "header": false})', '[["1","2"]]'],
@@ -85,7 +84,7 @@ export const csvFunctions: Definitions = {
   "csv.text": {
     takes: "rows, options?",
     about:
-      'Rows as a CSV text with a header: objects, by all their names or by `{"columns": […]}`, or lists. Objects inside of a row are JSON, null is empty. `{"safe": true}` puts a quote before what spreadsheets take for a formula; `{"header": false}` and `{"delimiter": ";"}` are taken too.',
+      'Formats rows as CSV with a header: objects, with all their names or `{"columns": […]}`, or lists. Nested objects are JSON, null is empty. `{"safe": true}` quotes what spreadsheets would read as a formula. Other options: `{"header": false}` and `{"delimiter": ";"}`.',
     examples: [
       ['csv.text([{"a": 1, "b": "x,y"}])', '"a,b\\r\\n1,\\"x,y\\""'],
       ["csv.text([[1, 2], [3, null]])", '"1,2\\r\\n3,"'],

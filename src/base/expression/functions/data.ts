@@ -7,7 +7,7 @@ const ALGORITHMS = ["sha256", "sha1", "sha512"];
 
 function algorithmOf(value: Value | undefined): string {
   const name = value === undefined ? "sha256" : textOf(value);
-  return ALGORITHMS.includes(name) ? name : fail(`there is no ${name} here; take ${ALGORITHMS.join(", ")}`);
+  return ALGORITHMS.includes(name) ? name : fail(`unknown algorithm ${name}. Use ${ALGORITHMS.join(", ")}`);
 }
 
 /** Base64 of either alphabet, with or without padding. */
@@ -25,7 +25,7 @@ const MAX_INDENT = 10;
 export const dataFunctions: Definitions = {
   "json.parse": {
     takes: "text",
-    about: "The value that a JSON text has.",
+    about: "Parses JSON text.",
     examples: [['json.parse("{\\"a\\": [1, 2]}").a', "[1,2]"]],
     call([value], { budget }) {
       const text = textOf(value);
@@ -40,11 +40,11 @@ export const dataFunctions: Definitions = {
   },
   "json.text": {
     takes: "value, indent?",
-    about: "The value as a JSON text, on one line or indented.",
+    about: "Formats a value as JSON, on one line or indented.",
     examples: [['json.text({"a": [1, null]})', '"{\\"a\\":[1,null]}"']],
     call([value = null, indent], { budget }) {
       const spaces = indent === undefined ? 0 : wholeOf(indent);
-      if (spaces < 0 || spaces > MAX_INDENT) fail(`the indent is from 0 to ${MAX_INDENT}`);
+      if (spaces < 0 || spaces > MAX_INDENT) fail(`the indent must be from 0 to ${MAX_INDENT}`);
       const text = JSON.stringify(toJson(value, budget), null, spaces);
       budget.make(text.length);
       return text;
@@ -52,18 +52,18 @@ export const dataFunctions: Definitions = {
   },
   "url.encode": {
     takes: "text",
-    about: "The text as one part of a URL.",
+    about: "Percent-encodes text as a URL component.",
     examples: [['url.encode("a b/c&d")', '"a%20b%2Fc%26d"']],
     call([value], { budget }) {
       const text = textOf(value);
-      if (!text.isWellFormed()) fail("the text has half of a character");
+      if (!text.isWellFormed()) fail("the text contains a lone surrogate");
       budget.make(3 * text.length);
       return encodeURIComponent(text);
     },
   },
   "base64.encode": {
     takes: "text or bytes",
-    about: "The bytes, or those of the text in UTF-8, as base64.",
+    about: "Encodes bytes or UTF-8 text as base64.",
     examples: [['base64.encode("hi")', '"aGk="']],
     call([value], { budget }) {
       const bytes = bytesOf(value);
@@ -73,7 +73,7 @@ export const dataFunctions: Definitions = {
   },
   "base64.decode": {
     takes: "text",
-    about: "The bytes of a base64 text; `string(…)` makes a text of them.",
+    about: "Decodes base64 to bytes. `string(…)` converts them to text.",
     examples: [['string(base64.decode("aGk="))', '"hi"']],
     call([value], { budget }) {
       const text = textOf(value);
@@ -83,21 +83,20 @@ export const dataFunctions: Definitions = {
   },
   "hash.sha256": {
     takes: "text or bytes",
-    about: "The SHA-256 hash, in hexadecimal.",
+    about: "SHA-256 hash, in hexadecimal.",
     examples: [['hash.sha256("abc").substring(0, 8)', '"ba7816bf"']],
     call: ([value]) => createHash("sha256").update(bytesOf(value)).digest("hex"),
   },
   "hash.hmac": {
     takes: "key, text or bytes, algorithm?",
-    about: 'The HMAC with a key, in hexadecimal; the algorithm is "sha256" (or "sha1", "sha512").',
+    about: 'HMAC with a key, in hexadecimal. The algorithm is "sha256" (default), "sha1" or "sha512".',
     examples: [['hash.hmac("key", "abc").substring(0, 8)', '"9c196e32"']],
     call: ([key, value, algorithm]) =>
       createHmac(algorithmOf(algorithm), bytesOf(key)).update(bytesOf(value)).digest("hex"),
   },
   uuid: {
     takes: "",
-    about:
-      "A UUID: another one at each place and in each run, and the same one where the run is tried again.",
+    about: "A UUID, different for each use and each run, and the same when the run is retried.",
     examples: [["size(uuid())", "36"]],
     call: (_, { nextUuid }) => nextUuid(),
   },

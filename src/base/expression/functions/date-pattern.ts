@@ -14,7 +14,7 @@ const PARTS =
   /'((?:[^']|'')*)'|yyyy|yy|M{1,4}|d{1,2}|E{3,4}|H{1,2}|h{1,2}|a|m{1,2}|s{1,2}|S{1,3}|X{3}|VV|[A-Za-z]+/g;
 
 const unknown = (letters: string): never =>
-  fail(`the pattern has ${letters}, which stands for nothing; write a text as '${letters}'`);
+  fail(`the pattern has unknown letters ${letters}. Write literal text as '${letters}'`);
 
 const quoted = (text: string) => (text === "" ? "'" : text.replaceAll("''", "'"));
 
@@ -92,7 +92,7 @@ function partsOf(text: string, pattern: string): Map<string, string> {
       continue;
     }
     const [name, written] = readingOf(match[0]);
-    if (names.includes(name)) fail(`the pattern has ${match[0]} twice`);
+    if (names.includes(name)) fail(`the pattern repeats ${match[0]}`);
     names.push(name);
     source += `(${written})`;
   }
@@ -100,7 +100,7 @@ function partsOf(text: string, pattern: string): Map<string, string> {
   const found = new RegExp(`^${source}$`).exec(text);
   if (!found)
     return fail(
-      `${JSON.stringify(text.slice(0, 60))} is not as ${JSON.stringify(pattern.slice(0, 60))} says`,
+      `${JSON.stringify(text.slice(0, 60))} doesn't match the pattern ${JSON.stringify(pattern.slice(0, 60))}`,
     );
   return new Map(names.map((name, index) => [name, found[index + 1] ?? ""]));
 }
@@ -117,7 +117,7 @@ export function parseDate(text: string, pattern: string, zone: string): Instant 
   const month = name === undefined ? number("month") : MONTHS.findIndex((each) => each.startsWith(name)) + 1;
   const half = /^p/i.test(parts.get("half") ?? "") ? 12 : 0;
   const hour12 = number("hour12");
-  if (hour12 !== null && (hour12 < 1 || hour12 > 12)) fail(`there is no hour ${hour12} of twelve`);
+  if (hour12 !== null && (hour12 < 1 || hour12 > 12)) fail(`invalid 12-hour clock hour ${hour12}`);
   const fields = {
     year,
     month: month ?? 1,
@@ -135,12 +135,12 @@ export function parseDate(text: string, pattern: string, zone: string): Instant 
     return new Instant(local.toZonedDateTime(own, { disambiguation: "compatible" }).epochNanoseconds);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return fail(`${JSON.stringify(text.slice(0, 60))} is a date that there is not`);
+    return fail(`${JSON.stringify(text.slice(0, 60))} is not an existing date`);
   }
 }
 
 function checkDay(time: Temporal.PlainDateTime, name: string | undefined, text: string): void {
   const day = DAYS[time.dayOfWeek - 1] ?? "";
   if (name !== undefined && !day.startsWith(name))
-    fail(`${JSON.stringify(text.slice(0, 60))} is not a ${name}, but a ${day}`);
+    fail(`${JSON.stringify(text.slice(0, 60))} is a ${day}, not a ${name}`);
 }

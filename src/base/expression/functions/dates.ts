@@ -12,7 +12,7 @@ function zoneOf(value: Value | undefined): string {
     Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone);
     return zone;
   } catch {
-    return fail(`there is no time zone ${JSON.stringify(given.slice(0, 60))}`);
+    return fail(`unknown time zone ${JSON.stringify(given.slice(0, 60))}`);
   }
 }
 
@@ -37,7 +37,7 @@ function part(about: string, example: string, json: string, get: (time: Temporal
 function partOrLength(unit: string, nanoseconds: bigint, get: (time: Temporal.ZonedDateTime) => number) {
   return {
     takes: "time or duration, zone?",
-    about: `The ${unit} of a time, or how many there are in a duration.`,
+    about: `The ${unit} of a time, or the total in a duration.`,
     examples: [[`timestamp("2026-01-31T12:34:56Z").${unit}()`, UNIT_EXAMPLES[unit] ?? "0"]] as const,
     call([value = null, zone]: readonly Value[]) {
       if (value instanceof Duration) return value.nanoseconds / nanoseconds;
@@ -58,7 +58,7 @@ type Unit = (typeof UNITS)[number];
 function unitOf(value: Value | undefined): Unit {
   const given = textOf(value);
   const unit = UNITS.find((each) => each === given || each === `${given}s`);
-  return unit ?? fail(`${JSON.stringify(given.slice(0, 60))} is not a unit: ${UNITS.join(", ")}`);
+  return unit ?? fail(`unknown unit ${JSON.stringify(given.slice(0, 60))}. Use ${UNITS.join(", ")}`);
 }
 
 const instantAt = (time: Temporal.ZonedDateTime): Instant => new Instant(time.epochNanoseconds);
@@ -66,7 +66,7 @@ const instantAt = (time: Temporal.ZonedDateTime): Instant => new Instant(time.ep
 export const dateFunctions: Definitions = {
   "date.parse": {
     takes: "text, pattern?, zone?",
-    about: `A time of a text. The pattern has Unicode's letters: \`yyyy yy M MM MMM MMMM d dd EEE EEEE H HH h hh a m mm s ss S SS SSS VV\`, three \`X\` for an offset such as +02:00, and texts in '…'. Without a pattern the text is as RFC 3339 has it, with its zone. The zone is the text's own, else the given one, else UTC.`,
+    about: `Parses a time. The pattern uses Unicode letters: \`yyyy yy M MM MMM MMMM d dd EEE EEEE H HH h hh a m mm s ss S SS SSS VV\`, three \`X\` for an offset such as +02:00, and literal text in '…'. Without a pattern, the text must be RFC 3339 with a zone. The zone is the one in the text, then the argument, then UTC.`,
     examples: [
       ['date.parse("31.01.2026", "dd.MM.yyyy")', '"2026-01-31T00:00:00.000Z"'],
       ['date.parse("2026-01-31 12:00", "yyyy-MM-dd HH:mm", "Europe/Berlin")', '"2026-01-31T11:00:00.000Z"'],
@@ -78,7 +78,7 @@ export const dateFunctions: Definitions = {
   },
   "date.format": {
     takes: "time, pattern, zone?",
-    about: "A time, or its text, as the pattern writes it; the letters are those of `date.parse`.",
+    about: "Formats a time, or its text, by a pattern with the letters of `date.parse`.",
     examples: [
       ['date.format("2026-01-31T23:30:00Z", "d MMMM yyyy", "Europe/Berlin")', '"1 February 2026"'],
       ['date.format(timestamp("2026-01-31T12:00:00Z"), "yyyy-MM-dd HH:mm:ss")', '"2026-01-31 12:00:00"'],
@@ -88,21 +88,21 @@ export const dateFunctions: Definitions = {
   "date.add": {
     takes: "time, count, unit, zone?",
     about:
-      "A time so many years, months, weeks, days, hours, minutes, seconds or milliseconds later, or earlier for a negative count. The last day of a shorter month stands in for one that it lacks.",
+      "Adds years, months, weeks, days, hours, minutes, seconds or milliseconds to a time, or subtracts them if the count is negative. If the month is shorter, the result is its last day.",
     examples: [['date.add("2026-01-31T00:00:00Z", 1, "month")', '"2026-02-28T00:00:00.000Z"']],
     call: ([time, count, unit, zone]) => {
       const length = { [unitOf(unit)]: wholeOf(count) };
       try {
         return instantAt(zoned(timeOf(time), zone).add(length));
       } catch (error) {
-        if (error instanceof RangeError) return fail("the time is outside of the years 1 to 9999");
+        if (error instanceof RangeError) return fail("the time is outside the years 1 to 9999");
         throw error;
       }
     },
   },
   "date.diff": {
     takes: "from, to, unit, zone?",
-    about: "How many whole units lie between two times; negative where the second is earlier.",
+    about: "Number of whole units between two times; negative if the second is earlier.",
     examples: [['date.diff("2026-01-01T00:00:00Z", "2026-03-15T00:00:00Z", "months")', "2"]],
     call([from, to, unit, zone]) {
       const largestUnit = unitOf(unit);
@@ -117,31 +117,31 @@ export const dateFunctions: Definitions = {
     (time) => time.year,
   ),
   getMonth: part(
-    "The month, from 0 for January, as CEL has it.",
+    "Month, from 0 for January, as in CEL.",
     'timestamp("2026-01-31T12:00:00Z").getMonth()',
     "0",
     (time) => time.month - 1,
   ),
   getDate: part(
-    "The day of the month, from 1.",
+    "Day of the month, from 1.",
     'timestamp("2026-01-31T12:00:00Z").getDate()',
     "31",
     (time) => time.day,
   ),
   getDayOfMonth: part(
-    "The day of the month, from 0.",
+    "Day of the month, from 0.",
     'timestamp("2026-01-31T12:00:00Z").getDayOfMonth()',
     "30",
     (time) => time.day - 1,
   ),
   getDayOfWeek: part(
-    "The day of the week, from 0 for Sunday.",
+    "Day of the week, from 0 for Sunday.",
     'timestamp("2026-01-31T12:00:00Z").getDayOfWeek()',
     "6",
     (time) => time.dayOfWeek % 7,
   ),
   getDayOfYear: part(
-    "The day of the year, from 0.",
+    "Day of the year, from 0.",
     'timestamp("2026-01-31T12:00:00Z").getDayOfYear()',
     "30",
     (time) => time.dayOfYear - 1,
@@ -151,7 +151,7 @@ export const dateFunctions: Definitions = {
   getSeconds: partOrLength("getSeconds", 1_000_000_000n, (time) => time.second),
   getMilliseconds: {
     takes: "time or duration, zone?",
-    about: "The milliseconds within the second.",
+    about: "Milliseconds within the second.",
     examples: [['timestamp("2026-01-31T12:00:00.250Z").getMilliseconds()', "250"]],
     call([value = null, zone]) {
       if (value instanceof Duration) return (value.nanoseconds / 1_000_000n) % 1_000n;

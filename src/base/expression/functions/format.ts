@@ -13,10 +13,10 @@ export function formatted(text: string, values: readonly Value[], budget: Budget
     if (clause === "%%") return "%";
     const write = WRITERS[letter ?? ""];
     if (!write || (decimals !== undefined && letter !== "f" && letter !== "e"))
-      fail(`${clause} stands for nothing`);
-    if (next >= values.length) fail(`there is no value ${next} for ${clause}`);
+      fail(`unknown placeholder ${clause}`);
+    if (next >= values.length) fail(`missing value ${next} for ${clause}`);
     const places = decimals === undefined ? 6 : Number(decimals);
-    if (places > MAX_DECIMALS) fail(`at most ${MAX_DECIMALS} decimals can be written`);
+    if (places > MAX_DECIMALS) fail(`at most ${MAX_DECIMALS} decimals are allowed`);
     const written = write?.(values[next++] ?? null, places, budget) ?? "";
     budget.make(written.length);
     return written;
@@ -56,7 +56,7 @@ function wholeOf(value: Value): bigint {
   if (typeof value === "bigint") return value;
   return typeof value === "number" && Number.isInteger(value)
     ? BigInt(value)
-    : fail(`a whole number is expected, not ${nameOf(value)}`);
+    : fail(`expected a whole number, not ${nameOf(value)}`);
 }
 
 const hex: Writer = (value, decimals, budget) => {
@@ -65,7 +65,7 @@ const hex: Writer = (value, decimals, budget) => {
 };
 
 function numberOf(value: Value): number {
-  return isNumber(value) ? Number(value) : fail(`a number is expected, not ${nameOf(value)}`);
+  return isNumber(value) ? Number(value) : fail(`expected a number, not ${nameOf(value)}`);
 }
 
 /** With the nearest even digit where it lies in the middle, and two digits of exponent at least. */

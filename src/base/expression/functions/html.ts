@@ -41,8 +41,7 @@ function visibleText(root: Part): string {
 export const htmlFunctions: Definitions = {
   "html.text": {
     takes: "text",
-    about:
-      "The text that people see of HTML, of at most a million characters; blocks stand on lines of their own.",
+    about: "Visible text of HTML (at most 1,000,000 characters). Block elements are on separate lines.",
     examples: [['html.text("<p>Hello <b>Ada</b></p><p>Bye</p>")', '"Hello Ada\\nBye"']],
     call([value], { budget }) {
       const text = textOf(value);

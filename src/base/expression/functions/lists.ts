@@ -24,35 +24,35 @@ function flattened(list: readonly Value[], depth: number, { budget }: Tools): Va
 export const listFunctions: Definitions = {
   first: {
     takes: "list",
-    about: "The first item; null for an empty list.",
+    about: "First item; null for an empty list.",
     examples: [["first([1, 2])", "1"]],
     isShallow: true,
     call: ([list]) => listOf(list)[0] ?? null,
   },
   last: {
     takes: "list",
-    about: "The last item; null for an empty list.",
+    about: "Last item; null for an empty list.",
     examples: [["[1, 2].last()", "2"]],
     isShallow: true,
     call: ([list]) => listOf(list).at(-1) ?? null,
   },
   slice: {
     takes: "list, from, to",
-    about: "The items from a place up to another, counted from 0.",
+    about: "Items from one index up to, but not including, another, counted from 0.",
     examples: [["[1, 2, 3, 4].slice(1, 3)", "[2,3]"]],
     call([value, from, to], { budget }) {
       const list = listOf(value);
       const start = wholeOf(from);
       const end = wholeOf(to);
       if (start < 0 || end > list.length || start > end)
-        fail(`the list of ${list.length} has no items from ${start} to ${end}`);
+        fail(`the list has ${list.length} items, so there are none from ${start} to ${end}`);
       budget.make(8 * (end - start));
       return list.slice(start, end);
     },
   },
   flatten: {
     takes: "list, depth?",
-    about: "The items of the lists in a list, one level deep or as deep as given.",
+    about: "Flattens nested lists by one level, or by the given depth.",
     examples: [["[[1, 2], [3]].flatten()", "[1,2,3]"]],
     call([list, depth], tools) {
       const levels = depth === undefined ? 1 : wholeOf(depth);
@@ -61,14 +61,14 @@ export const listFunctions: Definitions = {
   },
   sort: {
     takes: "list",
-    about: "The items in order, null last.",
+    about: "Sorted items, null last.",
     examples: [["[3, 1, 2].sort()", "[1,2,3]"]],
     call: ([list = null], { budget }) => sortByKey("sort", keyedBy([list]), budget),
   },
   sortBy: {
     takes: "list, name?",
     about:
-      "The items in the order of a field, null last; `list.sortBy(x, expression)` takes any expression over an item.",
+      "Items sorted by a field, null last. `list.sortBy(x, expression)` sorts by any expression of an item.",
     examples: [
       ['[{"n": 2}, {"n": 1}].sortBy(x, x.n)', '[{"n":1},{"n":2}]'],
       ['sortBy([{"n": 2}, {"n": 1}], "n")', '[{"n":1},{"n":2}]'],
@@ -79,7 +79,7 @@ export const listFunctions: Definitions = {
   groupBy: {
     takes: "list, name?",
     about:
-      "`[{key, items}]`, in the order in which the keys come first, by a field; `list.groupBy(x, expression)` takes any expression over an item.",
+      "Groups items by a field into `[{key, items}]`, in order of first appearance. `list.groupBy(x, expression)` groups by any expression of an item.",
     examples: [
       ['[{"a": "x"}, {"a": "y"}, {"a": "x"}].groupBy(r, r.a).map(g, size(g.items))', "[2,1]"],
       ['groupBy([{"a": "x"}], "a")', '[{"key":"x","items":[{"a":"x"}]}]'],
@@ -88,20 +88,20 @@ export const listFunctions: Definitions = {
   },
   distinct: {
     takes: "list",
-    about: "Each value once, the first one kept.",
+    about: "Removes duplicates, keeping the first.",
     examples: [["[1, 2, 1].distinct()", "[1,2]"]],
     call: ([list = null], { budget }) => distinctByKey(keyedBy([list]), budget),
   },
   distinctBy: {
     takes: "list, name?",
     about:
-      "The first item of each value of a field; `list.distinctBy(x, expression)` takes any expression over an item.",
+      "First item for each value of a field. `list.distinctBy(x, expression)` uses any expression of an item.",
     examples: [['[{"id": 1, "v": 1}, {"id": 1, "v": 2}].distinctBy(x, x.id)', '[{"id":1,"v":1}]']],
     call: (values, { budget }) => distinctByKey(keyedBy(values), budget),
   },
   "lists.range": {
     takes: "count",
-    about: "The whole numbers from 0 up to, but not including, the count.",
+    about: "Whole numbers from 0 up to, but not including, the count.",
     examples: [["lists.range(3)", "[0,1,2]"]],
     call([value], { budget }) {
       const count = Math.max(wholeOf(value), 0);

@@ -26,7 +26,7 @@ const given = (values: readonly Value[]): readonly Value[] => {
 
 const numbers = (values: readonly Value[]) => {
   for (const value of values) numberOf(value);
-  return values.length > 0 ? values : fail("at least one number is expected");
+  return values.length > 0 ? values : fail("expected at least one number");
 };
 
 const rounded = (value: number) => Math.sign(value) * Math.round(Math.abs(value));
@@ -54,32 +54,32 @@ function shifted(value: Value | undefined, places: Value | undefined, isLeft: bo
 export const numberFunctions: Definitions = {
   "math.greatest": {
     takes: "number, …",
-    about: "The greatest of some numbers, or of a list of them.",
+    about: "Largest of several numbers or of a list.",
     examples: [["math.greatest(1, 3.5, 2)", "3.5"]],
     call: (values, tools) => extreme(numbers(given(values)), 1, tools),
   },
   "math.least": {
     takes: "number, …",
-    about: "The least of some numbers, or of a list of them.",
+    about: "Smallest of several numbers or of a list.",
     examples: [["math.least([4, 2])", "2"]],
     call: (values, tools) => extreme(numbers(given(values)), -1, tools),
   },
   "math.ceil": {
     takes: "number",
-    about: "The next whole number above.",
+    about: "Rounds up to a whole number.",
     examples: [["math.ceil(1.2)", "2"]],
     call: whole(Math.ceil),
   },
   "math.floor": {
     takes: "number",
-    about: "The next whole number below.",
+    about: "Rounds down to a whole number.",
     examples: [["math.floor(1.8)", "1"]],
     call: whole(Math.floor),
   },
   "math.round": {
     takes: "number",
     about:
-      "The nearest whole number; a half goes away from 0. For two decimals, write `math.round(x * 100) / 100`.",
+      "Rounds to the nearest whole number, halves away from 0. For two decimals, use `math.round(x * 100) / 100`.",
     examples: [
       ["math.round(2.5)", "3"],
       ["math.round(3.14159 * 100) / 100", "3.14"],
@@ -88,13 +88,13 @@ export const numberFunctions: Definitions = {
   },
   "math.trunc": {
     takes: "number",
-    about: "The number without its decimals.",
+    about: "Truncates to a whole number.",
     examples: [["math.trunc(-1.8)", "-1"]],
     call: whole(Math.trunc),
   },
   "math.abs": {
     takes: "number",
-    about: "The number without its sign.",
+    about: "Absolute value.",
     examples: [["math.abs(-3)", "3"]],
     call: ([value = null]) =>
       typeof value === "bigint" ? int(value < 0n ? -value : value) : Math.abs(numberOf(value)),
@@ -108,67 +108,67 @@ export const numberFunctions: Definitions = {
   },
   "math.sqrt": {
     takes: "number",
-    about: "The square root.",
+    about: "Square root.",
     examples: [["math.sqrt(81)", "9"]],
     call: ([value]) => Math.sqrt(numberOf(value)),
   },
   "math.isNaN": {
     takes: "number",
-    about: "Whether it is no number, as 0.0 / 0.0.",
+    about: "Whether the value is NaN, such as 0.0 / 0.0.",
     examples: [["math.isNaN(0.0 / 0.0)", "true"]],
     call: ([value]) => Number.isNaN(numberOf(value)),
   },
   "math.isInf": {
     takes: "number",
-    about: "Whether it is infinite, as 1.0 / 0.0.",
+    about: "Whether the value is infinite, such as 1.0 / 0.0.",
     examples: [["math.isInf(1.0 / 0.0)", "true"]],
     call: ([value]) => Math.abs(numberOf(value)) === Number.POSITIVE_INFINITY,
   },
   "math.isFinite": {
     takes: "number",
-    about: "Whether it is a number that JSON has.",
+    about: "Whether the value is finite.",
     examples: [["math.isFinite(1.5)", "true"]],
     call: ([value]) => Number.isFinite(numberOf(value)),
   },
   "math.bitAnd": {
     takes: "a, b",
-    about: "The bits that both whole numbers have.",
+    about: "Bitwise AND.",
     examples: [["math.bitAnd(6, 3)", "2"]],
     call: ([a, b]) => bigintOf(a) & bigintOf(b),
   },
   "math.bitOr": {
     takes: "a, b",
-    about: "The bits that one of the whole numbers has.",
+    about: "Bitwise OR.",
     examples: [["math.bitOr(6, 3)", "7"]],
     call: ([a, b]) => bigintOf(a) | bigintOf(b),
   },
   "math.bitXor": {
     takes: "a, b",
-    about: "The bits that just one of the whole numbers has.",
+    about: "Bitwise XOR.",
     examples: [["math.bitXor(6, 3)", "5"]],
     call: ([a, b]) => bigintOf(a) ^ bigintOf(b),
   },
   "math.bitNot": {
     takes: "a",
-    about: "All bits of the whole number turned.",
+    about: "Bitwise NOT.",
     examples: [["math.bitNot(1)", "-2"]],
     call: ([a]) => ~bigintOf(a),
   },
   "math.bitShiftLeft": {
     takes: "a, places",
-    about: "The bits moved to the left, within 64.",
+    about: "Shifts bits to the left, within 64 bits.",
     examples: [["math.bitShiftLeft(1, 4)", "16"]],
     call: ([a, places]) => shifted(a, places, true),
   },
   "math.bitShiftRight": {
     takes: "a, places",
-    about: "The bits moved to the right, with zeros from the left.",
+    about: "Shifts bits to the right, filling with zeros.",
     examples: [["math.bitShiftRight(16, 2)", "4"]],
     call: ([a, places]) => shifted(a, places, false),
   },
   sum: {
     takes: "list",
-    about: "The sum of a list of numbers; 0 for an empty list.",
+    about: "Sum of a list of numbers; 0 for an empty list.",
     examples: [
       ["sum([1, 2, 3])", "6"],
       ["[0.1, 0.2, 0.3].sum()", "0.6"],
@@ -177,7 +177,7 @@ export const numberFunctions: Definitions = {
   },
   avg: {
     takes: "list",
-    about: "The average of a list of numbers; null for an empty list.",
+    about: "Average of a list of numbers; null for an empty list.",
     examples: [["avg([1, 2])", "1.5"]],
     call([value]) {
       const list = listOf(value);
@@ -186,7 +186,7 @@ export const numberFunctions: Definitions = {
   },
   min: {
     takes: "list, or values …",
-    about: "The least of a list or of some values of one kind; null for an empty list.",
+    about: "Smallest of a list or of several values of one type; null for an empty list.",
     examples: [
       ["min([3, 1, 2])", "1"],
       ['min("b", "a")', '"a"'],
@@ -195,7 +195,7 @@ export const numberFunctions: Definitions = {
   },
   max: {
     takes: "list, or values …",
-    about: "The greatest of a list or of some values of one kind; null for an empty list.",
+    about: "Largest of a list or of several values of one type; null for an empty list.",
     examples: [["max([3, 1, 2])", "3"]],
     call: (values, tools) => extreme(ordered(given(values)), 1, tools),
   },

@@ -7,7 +7,7 @@ const namesOf = (value: Value | undefined): ReadonlySet<string> =>
 export const objectFunctions: Definitions = {
   merge: {
     takes: "object, …",
-    about: "One object with the fields of all; the later one wins.",
+    about: "Merges objects; later fields win.",
     examples: [['merge({"a": 1, "b": 1}, {"b": 2})', '{"a":1,"b":2}']],
     call(values, { budget }) {
       const merged = new Map<Value, Value>();
@@ -22,7 +22,7 @@ export const objectFunctions: Definitions = {
   },
   pick: {
     takes: "object, names",
-    about: "The object with these fields alone, as far as it has them.",
+    about: "Object with only these fields, if it has them.",
     examples: [['pick({"a": 1, "b": 2}, ["b", "c"])', '{"b":2}']],
     call([value, list], { budget }) {
       const names = namesOf(list);
@@ -34,7 +34,7 @@ export const objectFunctions: Definitions = {
   },
   omit: {
     takes: "object, names",
-    about: "The object without these fields.",
+    about: "Object without these fields.",
     examples: [['{"a": 1, "b": 2}.omit(["b"])', '{"a":1}']],
     call([value, list], { budget }) {
       const names = namesOf(list);

@@ -14,7 +14,9 @@ function patternOf(text: string, budget: Budget): RE2JS {
   try {
     pattern = RE2JS.compile(text);
   } catch (error) {
-    return fail(`${JSON.stringify(text.slice(0, 60))} is not a pattern of RE2: ${(error as Error).message}`);
+    return fail(
+      `${JSON.stringify(text.slice(0, 60))} is not a valid RE2 pattern: ${(error as Error).message}`,
+    );
   }
   if (kept.size >= MAX_PATTERNS) kept.clear();
   kept.set(text, pattern);
@@ -41,14 +43,14 @@ function groupOf(values: Parameters<typeof matcherOf>[0], budget: Budget) {
 export const patternFunctions: Definitions = {
   matches: {
     takes: "text, pattern",
-    about: "Whether a part of the text fits the pattern, in the syntax of RE2.",
+    about: "Whether part of the text matches the pattern (RE2 syntax).",
     examples: [['"order-17".matches("^order-[0-9]+$")', "true"]],
     call: (values, { budget }) => matcherOf(values, budget).find(),
   },
   "regex.extract": {
     takes: "text, pattern, group?",
     about:
-      "The first part that fits: its first group where there is one, or the given group (0 is all of it); null where none fits.",
+      "First match: its first group if there is one, or the given group (0 is the whole match); null if nothing matches.",
     examples: [
       ['regex.extract("order-17", "order-([0-9]+)")', '"17"'],
       ['regex.extract("none", "[0-9]+")', "null"],
@@ -60,7 +62,7 @@ export const patternFunctions: Definitions = {
   },
   "regex.extractAll": {
     takes: "text, pattern, group?",
-    about: "All parts that fit, as `regex.extract` gives the first.",
+    about: "All matches, each as with `regex.extract`.",
     examples: [['regex.extractAll("a1 b22", "[0-9]+")', '["1","22"]']],
     call(values, { budget }) {
       const { matcher, group } = groupOf(values, budget);
@@ -76,7 +78,7 @@ export const patternFunctions: Definitions = {
   },
   "regex.replace": {
     takes: "text, pattern, with",
-    about: `The text with all parts that fit replaced; \`$1\` and \`\${name}\` stand for groups.`,
+    about: `Replaces all matches; \`$1\` and \`\${name}\` insert groups.`,
     examples: [['regex.replace("2026-01-31", "(\\\\d+)-(\\\\d+)-(\\\\d+)", "$3.$2.$1")', '"31.01.2026"']],
     call(values, { budget }) {
       const text = textOf(values[0]);

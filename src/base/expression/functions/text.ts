@@ -10,7 +10,7 @@ function placeIn(length: number, value: Parameters<typeof wholeOf>[0]): number {
   const place = wholeOf(value);
   return place >= 0 && place <= length
     ? place
-    : fail(`${place} is outside of the text, which has ${length} characters`);
+    : fail(`index ${place} is outside the text, which has ${length} characters`);
 }
 
 /** The place of `part` in `text`, or -1. */
@@ -30,13 +30,13 @@ const ESCAPES = new Map(
 export const textFunctions: Definitions = {
   contains: {
     takes: "text, part",
-    about: "Whether the text has the part in it.",
+    about: "Whether the text contains the part.",
     examples: [['"invoice-17".contains("voice")', "true"]],
     call: ([text, part]) => textOf(text).includes(textOf(part)),
   },
   startsWith: {
     takes: "text, part",
-    about: "Whether the text begins with the part.",
+    about: "Whether the text starts with the part.",
     examples: [['"invoice-17".startsWith("invoice")', "true"]],
     call: ([text, part]) => textOf(text).startsWith(textOf(part)),
   },
@@ -48,7 +48,7 @@ export const textFunctions: Definitions = {
   },
   charAt: {
     takes: "text, place",
-    about: "The character at a place, counted from 0; an empty text right after the last one.",
+    about: "Character at an index, counted from 0; empty directly after the last one.",
     examples: [['"abc".charAt(1)', '"b"']],
     call([text, place]) {
       const all = characters(textOf(text));
@@ -57,37 +57,37 @@ export const textFunctions: Definitions = {
   },
   indexOf: {
     takes: "text, part, from?",
-    about: "The place of the first such part, counted from 0; -1 where there is none.",
+    about: "Index of the first occurrence, counted from 0; -1 if there is none.",
     examples: [['"a,b,c".indexOf(",")', "1"]],
     call: ([text, part, from]) => placeOf(textOf(text), textOf(part), from, false),
   },
   lastIndexOf: {
     takes: "text, part, from?",
-    about: "The place of the last such part; -1 where there is none.",
+    about: "Index of the last occurrence; -1 if there is none.",
     examples: [['"a,b,c".lastIndexOf(",")', "3"]],
     call: ([text, part, from]) => placeOf(textOf(text), textOf(part), from, true),
   },
   lowerAscii: {
     takes: "text",
-    about: "The text with A to Z in lower case.",
+    about: "Converts A to Z to lower case.",
     examples: [['"TacoCat".lowerAscii()', '"tacocat"']],
     call: ([text]) => textOf(text).replace(/[A-Z]+/g, (part) => part.toLowerCase()),
   },
   upperAscii: {
     takes: "text",
-    about: "The text with a to z in upper case.",
+    about: "Converts a to z to upper case.",
     examples: [['"TacoCat".upperAscii()', '"TACOCAT"']],
     call: ([text]) => textOf(text).replace(/[a-z]+/g, (part) => part.toUpperCase()),
   },
   trim: {
     takes: "text",
-    about: "The text without blanks at its ends.",
+    about: "Removes whitespace at both ends.",
     examples: [['"  a b ".trim()', '"a b"']],
     call: ([text]) => textOf(text).replace(/^[\p{White_Space}]+|[\p{White_Space}]+$/gu, ""),
   },
   replace: {
     takes: "text, part, with, count?",
-    about: "The text with each such part replaced, or only the first ones.",
+    about: "Replaces all occurrences, or only the first ones.",
     examples: [
       ['"a-b-c".replace("-", "+")', '"a+b+c"'],
       ['"a-b-c".replace("-", "+", 1)', '"a+b-c"'],
@@ -110,7 +110,7 @@ export const textFunctions: Definitions = {
   },
   split: {
     takes: "text, separator, count?",
-    about: "The parts between separators; with a count the last one has the rest.",
+    about: "Splits at a separator. With a count, the last part has the rest.",
     examples: [
       ['"a,b,c".split(",")', '["a","b","c"]'],
       ['"a,b,c".split(",", 2)', '["a","b,c"]'],
@@ -128,7 +128,7 @@ export const textFunctions: Definitions = {
   },
   substring: {
     takes: "text, from, to?",
-    about: "The characters from a place up to another, counted from 0.",
+    about: "Characters from one index up to, but not including, another, counted from 0.",
     examples: [
       ['"tacocat".substring(4)', '"cat"'],
       ['"tacocat".substring(0, 4)', '"taco"'],
@@ -142,7 +142,7 @@ export const textFunctions: Definitions = {
   },
   join: {
     takes: "texts, separator?",
-    about: "One text of all those in a list.",
+    about: "Joins a list of texts.",
     examples: [['["a", "b"].join("-")', '"a-b"']],
     call([list, separator], { budget }) {
       const texts = listOf(list).map((item) => textOf(item));
@@ -153,7 +153,7 @@ export const textFunctions: Definitions = {
   },
   reverse: {
     takes: "list or text",
-    about: "The items of a list, or the characters of a text, from the last to the first.",
+    about: "Reverses a list or a text.",
     examples: [
       ['"gums".reverse()', '"smug"'],
       ["[1, 2, 3].reverse()", "[3,2,1]"],
@@ -168,18 +168,18 @@ export const textFunctions: Definitions = {
   format: {
     takes: "text, values",
     about:
-      "The text with each %s (any value), %d (whole number), %f and %.2f (decimals), %e, %b, %o, %x and %X replaced by the next value; %% is a percent sign.",
+      "Replaces %s (any value), %d (whole number), %f and %.2f (decimals), %e, %b, %o, %x and %X with the next value; %% is a percent sign.",
     examples: [['"%s owes %.2f".format(["Ada", 3.456])', '"Ada owes 3.46"']],
     call: ([text, values], { budget }) => formatted(textOf(text), listOf(values), budget),
   },
   "strings.quote": {
     takes: "text",
-    about: "The text in quotes, with escapes, as an expression has it.",
+    about: "Quotes and escapes text as an expression literal.",
     examples: [['strings.quote("a\\nb")', '"\\"a\\\\nb\\""']],
     call([value], { budget }) {
       const text = textOf(value);
       budget.make(text.length * 2);
-      if (!text.isWellFormed()) throw new ExpressionError("value", "the text has half of a character");
+      if (!text.isWellFormed()) throw new ExpressionError("value", "the text contains a lone surrogate");
       return `"${Array.from(text, (character) => ESCAPES.get(character) ?? character).join("")}"`;
     },
   },
