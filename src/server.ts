@@ -44,6 +44,7 @@ import { openIdOperations } from "./resources/openid/routes.ts";
 import { organizationExportOperations } from "./resources/organization-export/routes.ts";
 import { organizationTokenOperations } from "./resources/organization-tokens/routes.ts";
 import { organizationOperations } from "./resources/organizations/routes.ts";
+import { overviewOperations } from "./resources/overview/routes.ts";
 import { passwordResetPageOperations } from "./resources/password-reset/page.ts";
 import { passwordResetOperations } from "./resources/password-reset/routes.ts";
 import { personalDataOperations } from "./resources/personal-data/routes.ts";
@@ -104,6 +105,7 @@ const described = [
   ...chatOperations,
   ...artifactOperations,
   ...datasetOperations,
+  ...overviewOperations,
   ...queryOperations,
   ...savedQueryOperations,
   ...dashboardOperations,

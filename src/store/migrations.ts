@@ -46,6 +46,7 @@ import catalogAuthHints from "../../migrations/0057_catalog_auth_hints.sql" with
 import automationRunLists from "../../migrations/0060_automation_run_lists.sql" with { type: "text" };
 import savedQueries from "../../migrations/0061_saved_queries.sql" with { type: "text" };
 import dashboards from "../../migrations/0062_dashboards.sql" with { type: "text" };
+import overview from "../../migrations/0063_overview.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -98,4 +99,5 @@ export const migrations: readonly Migration[] = [
   { name: "0060_automation_run_lists", sql: automationRunLists },
   { name: "0061_saved_queries", sql: savedQueries },
   { name: "0062_dashboards", sql: dashboards },
+  { name: "0063_overview", sql: overview },
 ];

@@ -1,9 +1,7 @@
-import { and, eq, isNotNull, isNull, or, sql } from "drizzle-orm";
+import { and, eq, isNotNull } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { actions } from "../actions/table.ts";
-import { apiCatalog } from "../api-catalog/table.ts";
-import { automations } from "../automations/table.ts";
 import { record } from "../events/service.ts";
 import { entity, findConnection, mine } from "./service.ts";
 import {
@@ -14,6 +12,7 @@ import {
   connections,
   connectionTokens,
 } from "./table.ts";
+import { usesOf } from "./uses.ts";
 
 /** Throws `in_use` naming the actions, automations and APIs of the catalog that use it, `not_found`. */
 export function deleteConnection(ctx: Context, id: string): Promise<void> {
@@ -42,33 +41,7 @@ export function deleteConnection(ctx: Context, id: string): Promise<void> {
 const NAMES_TOLD = 10;
 
 async function refuseUsed(tx: WriteContext, id: string): Promise<void> {
-  const byActions = await tx.db
-    .select({ name: actions.name })
-    .from(actions)
-    .where(
-      and(
-        eq(actions.organizationId, tx.organizationId),
-        or(eq(actions.connectionId, id), sql`instr(${actions.definition}, ${id}) > 0`),
-        isNull(actions.deletedAt),
-      ),
-    )
-    .orderBy(actions.name);
-  const byAutomations = await tx.db
-    .select({ name: automations.name })
-    .from(automations)
-    .where(
-      and(
-        eq(automations.organizationId, tx.organizationId),
-        isNull(automations.deletedAt),
-        sql`instr(${automations.config}, ${id}) > 0`,
-      ),
-    )
-    .orderBy(automations.name);
-  const byApis = await tx.db
-    .select({ name: apiCatalog.name })
-    .from(apiCatalog)
-    .where(and(eq(apiCatalog.organizationId, tx.organizationId), eq(apiCatalog.connectionId, id)))
-    .orderBy(apiCatalog.name);
+  const { actions: byActions, automations: byAutomations, apis: byApis } = await usesOf(tx, id);
   const users = [told("action", byActions), told("automation", byAutomations), told("API", byApis)].filter(
     (text) => text !== "",
   );

@@ -18,6 +18,7 @@ import { SIGN_IN_CALLBACK } from "./sign-in-store.ts";
 import { disableConnection, reactivateConnection, setDefaultConnection } from "./status.ts";
 import { updateConnection } from "./update.ts";
 import { MAX_UPLOAD_BYTES, uploadFile } from "./upload.ts";
+import { usesOf } from "./uses.ts";
 import { verifyConnection } from "./verify.ts";
 import {
   ColumnList,
@@ -44,6 +45,7 @@ import {
   toConnection,
   UploadQuery,
 } from "./wire.ts";
+import { ConnectionUses } from "./wire-uses.ts";
 
 const tag = "Connections";
 const params = object({ connection_id: uuid() });
@@ -243,6 +245,18 @@ export const connectionOperations = [
     errors: REMOTE,
     handle: ({ ctx, params, body, visit }) =>
       validateSelection(ctx, params.connection_id, body, visit.request.signal),
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/connections/{connection_id}/uses",
+    audience: "viewer",
+    tag,
+    summary: "List what uses a connection",
+    description:
+      "All actions, automation steps and APIs that use it. While there are any, it can't be deleted.",
+    params,
+    response: ConnectionUses,
+    handle: ({ ctx, params }) => usesOf(ctx, params.connection_id),
   }),
   operation({
     method: "GET",

@@ -31,7 +31,7 @@ const key = () =>
   });
 const sqlText = () => Type.String({ minLength: 1, maxLength: 100_000 });
 
-const FilterInput = object({
+export const DashboardFilterInput = object({
   key: key(),
   label: optional(Type.String({ minLength: 1, maxLength: 255 })),
   type: oneOf(FILTER_TYPES),
@@ -53,7 +53,7 @@ const FilterInput = object({
   ),
 });
 
-const PanelInput = object({
+export const DashboardPanelInput = object({
   key: key(),
   title: Type.String({ maxLength: 255 }),
   sql: optional(
@@ -73,14 +73,14 @@ const PanelInput = object({
   width: optional(Type.Integer({ minimum: 1, maximum: COLUMNS, description: "In columns. Default: 6" })),
   height: optional(Type.Integer({ minimum: 1, maximum: 100, description: "In rows. Default: 4" })),
 });
-export type FilterInput = Static<typeof FilterInput>;
-export type PanelInput = Static<typeof PanelInput>;
+export type FilterInput = Static<typeof DashboardFilterInput>;
+export type PanelInput = Static<typeof DashboardPanelInput>;
 
 const fields = {
   description: optional(nullable(Type.String({ maxLength: 2048 }))),
-  filters: optional(Type.Array(FilterInput, { maxItems: 30 })),
+  filters: optional(Type.Array(DashboardFilterInput, { maxItems: 30 })),
   panels: optional(
-    Type.Array(PanelInput, {
+    Type.Array(DashboardPanelInput, {
       maxItems: 60,
       description: "Panels without `x` and `y` are placed below the others",
     }),
@@ -116,7 +116,7 @@ export type DashboardCreate = Static<typeof DashboardCreate>;
 export const DashboardPatch = object({ name: optional(named()), slug: optional(slug()), ...fields });
 export type DashboardPatch = Static<typeof DashboardPatch>;
 
-const Filter = object({
+export const DashboardFilter = object({
   key: Type.String(),
   label: Type.String(),
   type: oneOf(FILTER_TYPES),
@@ -135,7 +135,7 @@ const shown = {
   height: Type.Integer(),
 };
 
-const Panel = object({
+export const DashboardPanel = object({
   ...shown,
   sql: nullable(Type.String()),
   queryId: nullable(uuid()),
@@ -147,8 +147,8 @@ export const Dashboard = object({
   name: Type.String(),
   slug: Type.String(),
   description: nullable(Type.String()),
-  filters: Type.Array(Filter),
-  panels: Type.Array(Panel),
+  filters: Type.Array(DashboardFilter),
+  panels: Type.Array(DashboardPanel),
   refreshSeconds: nullable(Type.Integer()),
   sharing: oneOf(["organization", "link"]),
   shareUrl: nullable(

@@ -32,9 +32,11 @@ import * as notices from "../notices/wire.ts";
 import * as openid from "../openid/wire.ts";
 import * as organizationTokens from "../organization-tokens/wire.ts";
 import * as organizations from "../organizations/wire.ts";
+import * as overview from "../overview/wire.ts";
 import * as passwordReset from "../password-reset/wire.ts";
 import * as personalData from "../personal-data/wire.ts";
 import * as queries from "../queries/wire.ts";
+import * as charts from "../queries/wire-chart.ts";
 import * as query from "../query/wire.ts";
 import * as runs from "../runs/wire.ts";
 import * as secondFactor from "../second-factor/wire.ts";
@@ -81,8 +83,10 @@ const WIRES: readonly object[] = [
   notices,
   openid,
   organizations,
+  overview,
   passwordReset,
   queries,
+  charts,
   query,
   runs,
   sessions,

@@ -7,7 +7,7 @@ import { isSpec, specFaults } from "../../charts/spec.ts";
 const column = () => Type.String({ minLength: 1, maxLength: 255 });
 
 /** Weir's own description of a chart: which columns it shows, and how. */
-const Chart = object({
+export const Chart = object({
   kind: oneOf(["line", "bar", "area", "scatter", "pie", "number", "table"]),
   x: optional(described("The column on the x axis, or the slices of a pie", column())),
   y: optional(described("The columns to plot", Type.Array(column(), { maxItems: 20 }))),

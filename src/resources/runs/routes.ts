@@ -6,8 +6,9 @@ import { triggerOf } from "../../http/trigger.ts";
 import { findRun } from "../../queue/cancel.ts";
 import { usersById } from "../users/people.ts";
 import { followRun, pageLogs } from "./follow.ts";
+import { namesOfRuns } from "./names.ts";
 import { cancelRun, listRuns, retryRun } from "./service.ts";
-import { LogPage, LogQuery, Run, RunPage, RunQuery, toRun } from "./wire.ts";
+import { LogPage, LogQuery, Run, RunPage, RunQuery, toListedRun, toRun } from "./wire.ts";
 import { isHidden } from "./wire-private.ts";
 
 const tag = "Action runs";
@@ -25,12 +26,13 @@ export const runOperations = [
     async handle({ ctx, query }) {
       const { rows, total } = await listRuns(ctx, query);
       const { limit, offset } = query;
+      const names = await namesOfRuns(ctx, rows);
       const users = await usersById(
         ctx,
         rows.map((row) => (isHidden(ctx, row) ? null : row.createdBy)),
       );
       return {
-        runs: await mapInSlices(rows, (row) => toRun(ctx, row)),
+        runs: await mapInSlices(rows, (row) => toListedRun(ctx, row, names)),
         hasNext: offset + rows.length < total,
         limit,
         offset,

@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import {
   anything,
+  described,
   instant,
   jsonObject,
   nullable,
@@ -58,8 +59,18 @@ export const RunQuery = object({
 });
 export type RunQuery = Static<typeof RunQuery>;
 
+/** A run in a list, with the names of what it is a run of. */
+export const ListedRun = object({
+  ...Run.properties,
+  actionName: nullable(Type.String()),
+  automationId: nullable(uuid()),
+  automationName: nullable(Type.String()),
+  automationRunId: nullable(uuid()),
+  stepKey: described("The step of the automation", nullable(Type.String())),
+});
+
 export const RunPage = object({
-  runs: Type.Array(Run),
+  runs: Type.Array(ListedRun),
   hasNext: Type.Boolean(),
   limit: Type.Integer(),
   offset: Type.Integer(),
@@ -134,6 +145,35 @@ export function toRun(viewer: Viewer, whole: RunRow): Run {
     triggerSourceType: row.triggerSourceType,
     triggerSourceId: row.triggerSourceId,
   };
+}
+
+/** As `toRun`; another person's private run names nothing. */
+export function toListedRun(viewer: Viewer, row: RunRow, names: RunNames): Static<typeof ListedRun> {
+  const run = toRun(viewer, row);
+  if (isHidden(viewer, row)) return { ...run, ...UNNAMED };
+  const flow = row.automationRunId === null ? undefined : names.automations.get(row.automationRunId);
+  return {
+    ...run,
+    actionName: row.actionId === null ? null : (names.actions.get(row.actionId) ?? null),
+    automationId: flow?.id ?? null,
+    automationName: flow?.name ?? null,
+    automationRunId: row.automationRunId,
+    stepKey: row.stepKey,
+  };
+}
+
+const UNNAMED = {
+  actionName: null,
+  automationId: null,
+  automationName: null,
+  automationRunId: null,
+  stepKey: null,
+};
+
+/** What the runs of a list are runs of, by the ids of actions and of automation runs. */
+interface RunNames {
+  readonly actions: ReadonlyMap<string, string>;
+  readonly automations: ReadonlyMap<string, { id: string; name: string | null }>;
 }
 
 /** Of the row of a private run, for others than who set it off. */

@@ -1,0 +1,35 @@
+import { and, eq, sql } from "drizzle-orm";
+import type { Context } from "../../context.ts";
+import { actions } from "../actions/table.ts";
+import { automationRuns, automations } from "../automations/table.ts";
+import type { RunRow } from "./table.ts";
+
+const among = (ids: readonly (string | null)[]) =>
+  sql`(select value from json_each(${JSON.stringify([...new Set(ids.filter((id) => id !== null))])}))`;
+
+/** The names of the actions and automations of runs, in two statements however many there are. */
+export async function namesOfRuns(ctx: Context, rows: readonly RunRow[]) {
+  const named = await ctx.db
+    .select({ id: actions.id, name: actions.name })
+    .from(actions)
+    .where(
+      and(
+        eq(actions.organizationId, ctx.organizationId),
+        sql`${actions.id} in ${among(rows.map(({ actionId }) => actionId))}`,
+      ),
+    );
+  const flows = await ctx.db
+    .select({ runId: automationRuns.id, id: automationRuns.automationId, name: automations.name })
+    .from(automationRuns)
+    .leftJoin(automations, eq(automations.id, automationRuns.automationId))
+    .where(
+      and(
+        eq(automationRuns.organizationId, ctx.organizationId),
+        sql`${automationRuns.id} in ${among(rows.map(({ automationRunId }) => automationRunId))}`,
+      ),
+    );
+  return {
+    actions: new Map(named.map(({ id, name }) => [id, name])),
+    automations: new Map(flows.map(({ runId, id, name }) => [runId, { id, name }])),
+  };
+}
