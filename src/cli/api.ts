@@ -1,3 +1,4 @@
+import { AppError } from "../base/errors.ts";
 import { plain } from "./client.ts";
 import { type Host, UsageError } from "./host.ts";
 import { textInput } from "./input.ts";
@@ -23,10 +24,14 @@ export const api = singleCommand(
         throw new UsageError("GET requests can't have --data.");
       const body = flags.data === undefined ? undefined : await textInput(host, "--data", flags.data);
       if (body !== undefined && !isJson(body)) throw new UsageError("--data requires JSON.");
-      const reply = await apiOf({ flags, host }).open(method, path, {
-        headers: { "content-type": "application/json" },
-        ...(body === undefined ? {} : { body }),
-      });
+      const reply = await apiOf({ flags, host })
+        .open(method, path, {
+          headers: { "content-type": "application/json" },
+          ...(body === undefined ? {} : { body }),
+        })
+        .catch((error: unknown) => {
+          throw error instanceof AppError ? withRequest(error, method, path) : error;
+        });
       const type = reply.headers.get("content-type") ?? "";
       if (host.width !== null && type.includes("json")) {
         const text = await new Response(reply.body).text();
@@ -37,6 +42,15 @@ export const api = singleCommand(
     },
   }),
 );
+
+/** Names the request: a person who writes one wants its status. */
+function withRequest(error: AppError, method: string, path: string): AppError {
+  const status = error.details?.status;
+  if (status === undefined) return error;
+  return new AppError(error.code, plain(`${method} ${path} returned ${status}: ${error.message}`), {
+    cause: error,
+  });
+}
 
 const LINE_BREAK = 0x0a;
 

@@ -58,9 +58,15 @@ export function openClient(server: string, { token, userAgent, organization }: C
   };
 
   /** One request under the token; its body has `type`. */
-  const send = (method: string, path: string, type: string, body?: string, more: Saying = {}) =>
+  const send = (
+    method: string,
+    path: string,
+    type: string,
+    body?: string,
+    { headers, ...more }: Saying = {},
+  ) =>
     ask(method, server + path, {
-      headers: { ...credentials, "content-type": type },
+      headers: { ...credentials, "content-type": type, ...headers },
       ...(body === undefined ? {} : { body }),
       ...more,
     });
@@ -68,7 +74,7 @@ export function openClient(server: string, { token, userAgent, organization }: C
   /** Throws `unauthenticated` for a token that is not taken, `unexpected_status` for every other failure. */
   async function call<T>(method: string, path: string, type: string, body?: string, more?: Saying) {
     const answer = await send(method, path, type, body, more);
-    if (answer.status >= 300) throw failureOf(method, path, answer);
+    if (answer.status >= 300) throw failureOf(answer);
     return { ...answer, body: answer.body as T };
   }
 
@@ -91,7 +97,7 @@ export function openClient(server: string, { token, userAgent, organization }: C
         timeoutMs: 0,
         ...rest,
       });
-      if (reply.status >= 300) throw failureOf(method, path, await answerOf(reply));
+      if (reply.status >= 300) throw failureOf(await answerOf(reply));
       return reply;
     },
     get: <T>(path: string) => json<T>("GET", path),
@@ -124,29 +130,45 @@ async function answerOf(reply: EgressResponse): Promise<Answer> {
 const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** The error that a failed answer is; `retryable` where another try may help. */
-export function failureOf(method: string, path: string, answer: Answer): AppError {
-  if (answer.status === 401) return new AppError("unauthenticated", reasonOf(answer));
-  return new AppError(
-    "unexpected_status",
-    `${method} ${plain(path)} returned ${answer.status}: ${reasonOf(answer)}`,
-    { retryable: PASSING.has(answer.status) },
-  );
+export function failureOf(answer: Answer): AppError {
+  const message = reasonOf(answer);
+  if (answer.status === 401) return new AppError("unauthenticated", message);
+  const { status } = answer;
+  return new AppError("unexpected_status", message, { retryable: PASSING.has(status), details: { status } });
 }
+
+const MAX_CHARACTERS = 1000;
 
 /** What an answer says went wrong, at most a few lines of it. */
 export function reasonOf({ status, headers, body }: Answer): string {
   const target = status >= 300 && status < 400 ? headers.get("location") : null;
-  if (target !== null) return `redirects to ${plain(target)}. Use that URL instead.`;
-  const detail = isObject(body) ? (body.detail ?? body.error_description) : body;
+  if (target !== null) return `The server redirects to ${plain(target)}. Use that URL instead.`;
+  const detail = isObject(body) ? (body.detail ?? body.error_description) : null;
   const text = Array.isArray(detail) ? detail.map(faultText).join("; ") : detail;
-  return plain(typeof text === "string" ? text : JSON.stringify(text ?? null)).slice(0, 1000);
+  if (typeof text !== "string") return statusText(status, body);
+  const id = isObject(body) && status === 500 ? body.correlationId : null;
+  return (
+    plain(text).slice(0, MAX_CHARACTERS) + (typeof id === "string" ? ` Correlation ID: ${plain(id)}.` : "")
+  );
 }
 
-/** One fault of the input, with its path. */
-const faultText = (fault: Json) =>
-  isObject(fault) && Array.isArray(fault.loc) && typeof fault.msg === "string"
-    ? `${fault.loc.join(".")}: ${fault.msg}`
-    : JSON.stringify(fault);
+/** For an answer that isn't Weir's, such as one of a proxy. */
+function statusText(status: number, body: Json): string {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const isSaid = body !== null && !/^\s*</.test(text);
+  return `The server returned HTTP status ${status}${isSaid ? `: ${plain(text).slice(0, MAX_CHARACTERS)}` : "."}`;
+}
+
+/** Where in the request a fault lies goes without saying: there, fields have the names of flags or of a definition. */
+const PARTS: ReadonlySet<Json> = new Set(["body", "query", "path", "header"]);
+
+function faultText(fault: Json): string {
+  if (!isObject(fault) || !Array.isArray(fault.loc) || typeof fault.msg !== "string")
+    return JSON.stringify(fault);
+  const [part = null, ...rest] = fault.loc;
+  const path = PARTS.has(part) ? rest : fault.loc;
+  return path.length === 0 ? fault.msg : `${path.join(".")}: ${fault.msg}`;
+}
 
 /** What a server sends goes to a terminal, which must not obey it. */
 export const plain = (text: unknown) => String(text).replace(/(?!\n)[\p{Cc}\p{Cf}]/gu, "");

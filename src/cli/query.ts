@@ -4,7 +4,7 @@ import { UsageError } from "./host.ts";
 import { jsonInput, numberInput } from "./input.ts";
 import { printJson, printTable } from "./show.ts";
 import { usage } from "./usage.ts";
-import { apiOf, singleCommand, verb } from "./verbs.ts";
+import { type Api, apiOf, singleCommand, verb } from "./verbs.ts";
 
 /** The most that one reply in JSON has. */
 const MAX_REPLY_ROWS = 10_000;
@@ -25,7 +25,7 @@ export const query = singleCommand(
       const limit = numberInput("--limit", flags.limit);
       const parameters = await jsonInput(host, "--parameters", flags.parameters);
       const sql = words[0] === "-" ? await host.stdin() : words[0];
-      const api = apiOf({ flags, host });
+      const api = aboutSql(apiOf({ flags, host }));
       if (format !== "json" && format !== "table") {
         const reply = await api.open("POST", `/api/v1/query?format=${format}`, {
           headers: { "content-type": "application/json" },
@@ -57,6 +57,19 @@ export const query = singleCommand(
     },
   }),
 );
+
+/** The command has no other field than the SQL: what is wrong with it needs no name. */
+function aboutSql(api: Api): Api {
+  const told = (error: unknown): never => {
+    if (!(error instanceof AppError)) throw error;
+    throw new AppError(error.code, error.message.replace(/^sql: /, "").trimEnd(), { cause: error });
+  };
+  return {
+    ...api,
+    call: (address, input) => api.call(address, input).catch(told),
+    open: (...request) => api.open(...request).catch(told),
+  };
+}
 
 type Row = Reply<"POST /api/v1/query">["rows"][number];
 

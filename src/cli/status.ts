@@ -28,7 +28,7 @@ export const status = singleCommand(
     async run({ flags, host }) {
       const server = serverOf(host, flags.server);
       const token = openCredentials(host.person).tokenFor(server);
-      const caller = { userAgent: agentOf(host), organization: flags.org };
+      const caller = { userAgent: agentOf(host), organization: flags.org ?? host.person.organization };
       const client = openClient(server, token === null ? caller : { ...caller, token });
       const health = await whileSignedIn(server, healthOf(client));
       if (token === null) {
@@ -80,7 +80,7 @@ async function healthOf(client: Client): Promise<Health> {
   const path = "/api/v1/health?deep=true";
   const answer = await client.reply("GET", path);
   const { body } = answer;
-  if (!isObject(body) || typeof body.status !== "string") throw failureOf("GET", path, answer);
+  if (!isObject(body) || typeof body.status !== "string") throw failureOf(answer);
   const { status, checks = null } = body;
   const bad = Object.entries(isObject(checks) ? checks : {}).filter(
     ([, check]) => isObject(check) && check.ok !== true,
