@@ -38,7 +38,7 @@ export function agentOf({ person }: Host): string {
 export function signedIn(
   host: Host,
   named: string | undefined,
-  organization?: string,
+  organization = host.person.organization,
 ): { server: string; token: string; client: Client } {
   const server = serverOf(host, named);
   const token = openCredentials(host.person).tokenFor(server);

@@ -10,6 +10,9 @@ export interface Person {
   readonly configFolder: string;
   /** Of the environment; null where it names none. */
   readonly server: string | null;
+  /** Token and organization (ID or slug) of the environment, which come before what is kept. */
+  readonly token?: string | undefined;
+  readonly organization?: string | undefined;
   /** What kind of terminal it is, such as `xterm-256color`. */
   readonly terminal: string | null;
 }
@@ -24,6 +27,8 @@ export function personOf(env: Environment): Person {
   return {
     configFolder: join(folder, "weir"),
     server: env.WEIR_SERVER || env.WEIR_BASE_URL || null,
+    token: env.WEIR_TOKEN || undefined,
+    organization: env.WEIR_ORG || undefined,
     terminal: env.TERM || null,
   };
 }
@@ -36,7 +41,7 @@ interface Kept {
 }
 
 /** The tokens of the person at the terminal, one for each server, in a file that nobody else can read. */
-export function openCredentials({ configFolder }: Person) {
+export function openCredentials({ configFolder, token }: Person) {
   const file = join(configFolder, "credentials.json");
 
   function load(): Kept {
@@ -68,7 +73,7 @@ export function openCredentials({ configFolder }: Person) {
   return {
     /** The server signed in to last; null where there is none. */
     server: () => load().server,
-    tokenFor: (server: string): string | null => load().tokens[server] ?? null,
+    tokenFor: (server: string): string | null => token ?? load().tokens[server] ?? null,
     keep(server: string, token: string): void {
       save({ server, tokens: { ...load().tokens, [server]: token } });
     },

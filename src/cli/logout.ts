@@ -12,6 +12,8 @@ export const logout = (args: readonly string[], host: Host) =>
       args: [...args],
       options: { server: { type: "string" }, json: { type: "boolean" } },
     });
+    if (host.person.token !== undefined)
+      throw new AppError("invalid_state", "WEIR_TOKEN is set. Unset it, and run the command again.");
     const { server, client } = signedIn(host, flags.server);
     openCredentials(host.person).forget(server);
     const isEnded = await endSession(client);
