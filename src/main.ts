@@ -25,6 +25,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   automations: async () => (await import("./cli/automations.ts")).automations,
   approvals: async () => (await import("./cli/approvals.ts")).approvals,
   connections: async () => (await import("./cli/connections.ts")).connections,
+  bundles: async () => (await import("./cli/bundles.ts")).bundles,
   query: async () => (await import("./cli/query.ts")).query,
   webhooks: async () => (await import("./cli/webhooks.ts")).webhooks,
   organization: async () => (await import("./cli/organization.ts")).organization,

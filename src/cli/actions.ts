@@ -1,5 +1,6 @@
 import type { Reply } from "../calls.ts";
-import { followRun, logText, reportEnd } from "./follow.ts";
+import { edit } from "./actions-edit.ts";
+import { FOLLOWING, showStarted } from "./follow.ts";
 import { actionId, connectionId, jsonInput, needed, numberInput, templateId } from "./input.ts";
 import { type Column, instantText, printFields, printJson, printTable, reportMore } from "./show.ts";
 import { apiOf, commandOf, verb } from "./verbs.ts";
@@ -16,7 +17,7 @@ const COLUMNS: readonly Column<Action>[] = [
   { title: "NAME", of: ({ name }) => name },
 ];
 
-/** `weir actions list|get|create|run` */
+/** `weir actions list|get|create|edit|run` */
 export const actions = commandOf("actions", {
   list: verb({
     options: {
@@ -79,9 +80,10 @@ export const actions = commandOf("actions", {
       printTable(host, [body], COLUMNS);
     },
   }),
+  edit,
   run: verb({
     words: "ACTION",
-    options: { overrides: { type: "string" }, follow: { type: "boolean" }, wait: { type: "boolean" } },
+    options: { overrides: { type: "string" }, ...FOLLOWING },
     async run({ flags, words, host }) {
       const overrides = await jsonInput(host, "--overrides", flags.overrides);
       const api = apiOf({ flags, host });
@@ -90,19 +92,7 @@ export const actions = commandOf("actions", {
         path: { action_id: id },
         body: overrides === undefined ? {} : { definitionOverrides: overrides },
       });
-      const isJson = flags.json === true;
-      if (!flags.follow && !flags.wait) {
-        if (isJson) return printJson(host, started.text);
-        return host.out(`Run ${started.body.id} queued. To see it: weir runs get ${started.body.id}`);
-      }
-      const onLog = flags.follow
-        ? (...[line, text]: Parameters<NonNullable<Parameters<typeof followRun>[2]>>) =>
-            isJson ? printJson(host, text) : host.out(logText(line))
-        : undefined;
-      const ended = await followRun({ api, host }, started.body.id, onLog);
-      if (ended === null) return;
-      if (isJson) printJson(host, ended.text);
-      reportEnd(host, "run", ended.body, isJson);
+      await showStarted({ api, host }, started, flags);
     },
   }),
 });

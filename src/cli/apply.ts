@@ -1,9 +1,10 @@
 import { AppError } from "../base/errors.ts";
 import { carryOutPlan, nameOf, type Secrets } from "./apply/carry.ts";
-import { makePlan, type Plan, type PlanStep, shortText } from "./apply/plan.ts";
+import { makePlan, type Plan, type PlanStep } from "./apply/plan.ts";
 import { readFiles } from "./apply/read.ts";
 import { readState } from "./apply/state.ts";
 import { plain } from "./client.ts";
+import { shortText } from "./differences.ts";
 import type { Host } from "./host.ts";
 import { needed } from "./input.ts";
 import { usage } from "./usage.ts";

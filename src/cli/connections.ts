@@ -1,7 +1,7 @@
-import { AppError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Reply } from "../calls.ts";
 import { plain } from "./client.ts";
+import { authorize, verify } from "./connections-sign-in.ts";
 import { type Host, UsageError } from "./host.ts";
 import { connectionId, jsonInput, needed, numberInput } from "./input.ts";
 import { type Column, instantText, printJson, printTable, reportMore } from "./show.ts";
@@ -17,6 +17,9 @@ const COLUMNS: readonly Column<Connection>[] = [
   { title: "VERIFIED", of: ({ lastVerifiedAt }) => instantText(lastVerifiedAt) },
   { title: "NAME", of: ({ name }) => name },
 ];
+
+const IN_THE_OPEN =
+  "Warning: credentials in a command are visible to other programs and stay in the shell's history. Use --credentials @FILE or --credentials - instead.";
 
 /** `weir connections list|create|verify|authorize` */
 export const connections = commandOf("connections", {
@@ -62,6 +65,7 @@ export const connections = commandOf("connections", {
       const templateVersion = numberInput("--template-version", flags["template-version"]);
       const config = await jsonInput(host, "--config", flags.config);
       const given = await jsonInput(host, "--credentials", flags.credentials);
+      if (flags.credentials !== undefined && !/^(-$|@)/.test(flags.credentials)) host.err(IN_THE_OPEN);
       const api = apiOf({ flags, host });
       const credentials =
         given ?? (provider && host.ask ? await askCredentials(api, host.ask, provider) : {});
@@ -84,37 +88,10 @@ export const connections = commandOf("connections", {
     words: "CONNECTION",
     async run({ flags, words, host }) {
       const api = apiOf({ flags, host });
-      const id = await connectionId(api, words[0] ?? "");
-      const { body, text } = await api.call("POST /api/v1/connections/{connection_id}/verify", {
-        path: { connection_id: id },
-      });
-      if (flags.json) printJson(host, text);
-      if (body.status !== "active") {
-        throw new AppError(
-          "upstream",
-          plain(`Connection ${body.name} failed verification: ${body.verificationError ?? body.status}`),
-        );
-      }
-      if (!flags.json) host.out(plain(`Connection ${body.name} verified.`));
+      await verify({ api, host }, await connectionId(api, words[0] ?? ""), flags.json === true);
     },
   }),
-  authorize: verb({
-    words: "CONNECTION",
-    async run({ flags, words, host }) {
-      const api = apiOf({ flags, host });
-      const id = await connectionId(api, words[0] ?? "");
-      const { body, text } = await api.call("POST /api/v1/connections/{connection_id}/authorize", {
-        path: { connection_id: id },
-      });
-      if (flags.json) return printJson(host, text);
-      host.out(plain(body.authorizationUrl));
-      host.err(
-        plain(
-          `Open this URL before ${instantText(body.expiresAt)}, in a browser where you are signed in to Weir. The app's allowed redirect URIs must include ${body.redirectUri}.`,
-        ),
-      );
-    },
-  }),
+  authorize,
 });
 
 /** Keys in PEM, which nobody types, and their passphrases: --credentials takes them. */

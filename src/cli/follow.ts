@@ -5,7 +5,7 @@ import { capitalized } from "../base/plural.ts";
 import type { Reply } from "../calls.ts";
 import { plain } from "./client.ts";
 import type { Host } from "./host.ts";
-import { errorText, secondsText } from "./show.ts";
+import { errorText, printJson, secondsText } from "./show.ts";
 import { openPatience, openStream } from "./sse.ts";
 import type { Api, TextReply } from "./verbs.ts";
 
@@ -153,6 +153,29 @@ export function reportEnd(host: Host, noun: string, run: Run | AutomationRun, is
     `${capitalized(noun)} ${run.id} completed${seconds === null ? "" : ` in ${secondsText(seconds)}`}.`,
   );
   if (run.result !== null) host.out(plain(JSON.stringify(run.result, null, 2)));
+}
+
+/** Flags of a command that starts an action run. */
+export const FOLLOWING = { follow: { type: "boolean" }, wait: { type: "boolean" } } as const;
+
+/** Tells which run was started, or follows it to its end. Throws where it did not complete. */
+export async function showStarted(
+  { api, host }: { api: Api; host: Host },
+  started: TextReply<Pick<Run, "id">>,
+  flags: { json?: boolean; follow?: boolean; wait?: boolean },
+): Promise<void> {
+  const isJson = flags.json === true;
+  const { id } = started.body;
+  if (!flags.follow && !flags.wait) {
+    if (isJson) return printJson(host, started.text);
+    return host.out(`Run ${id} queued. To see it: weir runs get ${id}`);
+  }
+  const showLine = (line: LogLine, text: string) =>
+    isJson ? printJson(host, text) : host.out(logText(line));
+  const ended = await followRun({ api, host }, id, flags.follow ? showLine : undefined);
+  if (ended === null) return;
+  if (isJson) printJson(host, ended.text);
+  reportEnd(host, "run", ended.body, isJson);
 }
 
 /** A line of a log for people. */

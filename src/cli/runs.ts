@@ -1,5 +1,5 @@
 import type { Reply } from "../calls.ts";
-import { followRun, logText, type Run } from "./follow.ts";
+import { FOLLOWING, followRun, logText, type Run, showStarted } from "./follow.ts";
 import { actionId, numberInput } from "./input.ts";
 import {
   type Column,
@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<Run>[] = [
 
 const MOST_LINES = 1000;
 
-/** `weir runs list|get|logs|cancel` */
+/** `weir runs list|get|logs|cancel|retry` */
 export const runs = commandOf("runs", {
   list: verb({
     options: {
@@ -102,6 +102,15 @@ export const runs = commandOf("runs", {
       );
       if (flags.json) return printJson(host, text);
       host.out(`Run ${body.id} is ${body.status}.`);
+    },
+  }),
+  retry: verb({
+    words: "RUN",
+    options: FOLLOWING,
+    async run({ flags, words, host }) {
+      const api = apiOf({ flags, host });
+      const started = await api.call("POST /api/v1/action-runs/{run_id}/retry", at(words));
+      await showStarted({ api, host }, started, flags);
     },
   }),
 });

@@ -2,7 +2,7 @@ import type { Usage } from "./usage.ts";
 
 const SHARED = `  --server URL       server URL (default: $WEIR_SERVER, $WEIR_BASE_URL, the last server used, or
                      http://127.0.0.1:8484)
-  --org ORG          organization to act in, by ID or slug (default: the token's organization)
+  --org ORG          organization to act in, by ID or slug (default: $WEIR_ORG, or the token's organization)
   --json             print the raw API response`;
 
 const PAGES = `  --limit N          maximum number of results; use --offset N to skip results`;
@@ -18,37 +18,40 @@ approvals, failing connections and dead letters. Exit code 1 if the server is un
 ${SHARED.replace("print the raw API response", "print all of this as one object")}`,
   },
   actions: {
-    line: "weir actions list|get|create|run [FLAGS]",
-    gist: "list, show, create and run actions",
+    line: "weir actions list|get|create|edit|run [FLAGS]",
+    gist: "list, show, create, edit and run actions",
     verbs: {
       list: "weir actions list [--q TEXT] [--kind KIND]... [--status STATUS]... [--limit N] [--offset N] [--json]",
       get: "weir actions get ACTION [--json]",
       create:
         "weir actions create --kind KIND --name NAME [--slug SLUG] [--connection CONNECTION] [--template TEMPLATE] [--definition JSON] [--json]",
+      edit: "weir actions edit ACTION [--definition JSON] [--json]",
       run: "weir actions run ACTION [--overrides JSON] [--follow] [--wait] [--json]",
     },
-    text: `ACTION, CONNECTION and TEMPLATE are IDs or slugs. JSON is literal JSON, @FILE, or - for standard input.
+    text: `ACTION, CONNECTION and TEMPLATE are IDs or slugs. JSON is literal JSON, @FILE, or - for standard input. On a terminal,
+edit opens the definition in $VISUAL or $EDITOR; it changes nothing if someone else changed the action meanwhile.
 
   --q TEXT           filter by name or slug
   --kind KIND        filter by kind, such as http_request; repeatable
   --status STATUS    filter by status; repeatable
 ${PAGES}
-  --definition JSON  action definition (default: empty draft)
+  --definition JSON  action definition (default with create: empty draft; with edit: opens the editor)
   --overrides JSON   JSON merge patch applied to the definition for this run only
   --wait             wait for the run to finish; exit code 1 if it fails or is cancelled
   --follow           like --wait, and stream the log
 ${SHARED}`,
   },
   runs: {
-    line: "weir runs list|get|logs|cancel [FLAGS]",
-    gist: "list, show, follow and cancel action runs",
+    line: "weir runs list|get|logs|cancel|retry [FLAGS]",
+    gist: "list, show, follow, cancel and retry action runs",
     verbs: {
       list: "weir runs list [--action ACTION] [--kind KIND]... [--status STATUS]... [--automation-run ID] [--trigger METHOD] [--since TIME] [--until TIME] [--limit N] [--offset N] [--json]",
       get: "weir runs get RUN [--json]",
       logs: "weir runs logs RUN [--follow] [--json]",
       cancel: "weir runs cancel RUN [--json]",
+      retry: "weir runs retry RUN [--follow] [--wait] [--json]",
     },
-    text: `RUN is the ID of a run. ACTION is the ID or slug of an action.
+    text: `RUN is the ID of a run. ACTION is the ID or slug of an action. retry starts a new run with the same definition.
 
   --status STATUS    pending, running, waiting, completed, failed or cancelled; repeatable
   --kind KIND        filter by kind, such as http_request; repeatable
@@ -59,6 +62,7 @@ ${SHARED}`,
   --until TIME       created at or before this time
 ${PAGES}
   --follow           stream the log until the run finishes; survives server restarts
+  --wait             wait for the run to finish; exit code 1 if it fails or is cancelled
 ${SHARED}`,
   },
   automations: {
@@ -104,10 +108,10 @@ ${SHARED}`,
       create:
         "weir connections create --name NAME (--provider PROVIDER | --template SLUG [--template-version N]) [--slug SLUG] [--config JSON] [--credentials JSON] [--json]",
       verify: "weir connections verify CONNECTION [--json]",
-      authorize: "weir connections authorize CONNECTION [--json]",
+      authorize: "weir connections authorize CONNECTION [--no-wait] [--json]",
     },
     text: `CONNECTION is an ID or slug. JSON is literal JSON, @FILE, or - for standard input. verify exits with code 1 if the
-connection fails. authorize prints the URL where you sign in.
+connection fails. authorize prints the URL where you sign in, waits until you have done so, and verifies the connection.
 
   --q TEXT           filter by name or slug
   --provider PROVIDER
@@ -117,7 +121,24 @@ ${PAGES}
   --template SLUG    connection template, and --template-version N its version
   --config JSON      connection settings, such as host and database
   --credentials JSON
-                     credentials; prompts for them on a terminal if omitted
+                     credentials, which should come from @FILE or standard input; prompts for them on a terminal
+                     if omitted
+  --no-wait          print the URL and don't wait
+${SHARED}`,
+  },
+  bundles: {
+    line: "weir bundles list|install [FLAGS]",
+    gist: "list and install bundles",
+    verbs: {
+      list: "weir bundles list [--limit N] [--offset N] [--json]",
+      install: "weir bundles install BUNDLE [--inputs JSON] [--version N] [--json]",
+    },
+    text: `BUNDLE is a slug. JSON is literal JSON, @FILE, or - for standard input. Installing the same version with the same inputs
+again creates nothing.
+
+${PAGES}
+  --inputs JSON      values for the bundle's inputs
+  --version N        version to install (default: the latest published one)
 ${SHARED}`,
   },
   query: {

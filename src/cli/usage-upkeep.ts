@@ -3,7 +3,8 @@ import type { Usage } from "./usage.ts";
 const DATA = "  --data DIR         data directory (default: $WEIR_DATA, or ./weir-data)";
 const SERVER = `  --server URL       server URL (default: $WEIR_SERVER, $WEIR_BASE_URL, the last server used, or
                      http://127.0.0.1:8484)`;
-const ORG = "  --org ORG          organization to act in, by ID or slug (default: the token's organization)";
+const ORG =
+  "  --org ORG          organization to act in, by ID or slug (default: $WEIR_ORG, or the token's organization)";
 
 /** Usage of the commands that operate an installation or manage configuration as files. */
 export const upkeepUsage = {

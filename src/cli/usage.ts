@@ -83,7 +83,8 @@ ${DATA}
     line: "weir login [--server URL] [--token] [--json]",
     gist: "sign in to a server",
     text: `Prints a URL and a code, then waits until you have entered the code at that URL in a browser. The token is saved in your
-config directory ($XDG_CONFIG_HOME, or ~/.config), readable only by you.
+config directory ($XDG_CONFIG_HOME, or ~/.config), readable only by you. If WEIR_TOKEN is set, commands use that token
+instead.
 
 ${SERVER}
   --token            read an access token from standard input instead

@@ -105,16 +105,25 @@ export const listed = (names: readonly string[]) =>
 export interface TextReply<T> {
   body: T;
   text: string;
+  /** The response's `ETag`; null if it has none. */
+  tag: string | null;
 }
 
 /** Sends requests to a server as the user who is signed in to it. */
 export interface Api {
   server: string;
-  /** Sends values unchecked: the server reports what is wrong with them. `isLong` turns the timeout off. */
-  call<K extends Call>(address: K, input: Typed<K> & { isLong?: boolean }): Promise<TextReply<Reply<K>>>;
+  /** Sends values unchecked: the server reports what is wrong with them. */
+  call<K extends Call>(address: K, input: Typed<K> & Conditions): Promise<TextReply<Reply<K>>>;
   get<T>(path: string, query?: Query): Promise<TextReply<T>>;
   send<T>(method: string, path: string, body?: unknown): Promise<TextReply<T>>;
   open: Client["open"];
+}
+
+interface Conditions {
+  /** Turns the timeout off. */
+  isLong?: boolean;
+  /** `ETag` of the state that the call changes; if it has another by now, the server refuses. */
+  ifMatch?: string | null;
 }
 
 type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
@@ -129,26 +138,33 @@ export function apiOf({ flags, host }: Pick<CommandInput, "flags" | "host">): Ap
   const { server, client } = signedIn(host, flags.server, flags.org);
   return {
     server,
-    call<K extends Call>(address: K, input: Typed<K> & { isLong?: boolean }) {
-      const { path = {}, query = {}, body, isLong = false } = input as Parts;
+    call<K extends Call>(address: K, input: Typed<K> & Conditions) {
+      const { path = {}, query = {}, body, isLong = false, ifMatch = null } = input as Parts;
       const [method = "", template = ""] = address.split(" ");
       const at = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
-      const saying = isLong ? { timeoutMs: 0 } : {};
-      return whileSignedIn(server, client.say<Reply<K>>(method, at + queryText(query), body, saying));
+      const saying = {
+        ...(isLong ? { timeoutMs: 0 } : {}),
+        ...(ifMatch === null ? {} : { headers: { "if-match": ifMatch } }),
+      };
+      return whileSignedIn(server, tagged(client.say<Reply<K>>(method, at + queryText(query), body, saying)));
     },
     get: <T>(path: string, query: Query = {}) =>
-      whileSignedIn(server, client.say<T>("GET", path + queryText(query))),
+      whileSignedIn(server, tagged(client.say<T>("GET", path + queryText(query)))),
     send: <T>(method: string, path: string, body?: unknown) =>
-      whileSignedIn(server, client.say<T>(method, path, body)),
+      whileSignedIn(server, tagged(client.say<T>(method, path, body))),
     open: (method, path, saying) => whileSignedIn(server, client.open(method, path, saying)),
   };
 }
 
-interface Parts {
+interface Parts extends Conditions {
   path?: Record<string, string>;
   query?: Query;
   body?: unknown;
-  isLong?: boolean;
+}
+
+async function tagged<T>(reply: Promise<{ body: T; text: string; headers: Headers }>): Promise<TextReply<T>> {
+  const { body, text, headers } = await reply;
+  return { body, text, tag: headers.get("etag") };
 }
 
 /** Returns `?…` with the defined values; lists become repeated parameters. */

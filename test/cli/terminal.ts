@@ -5,6 +5,7 @@ import { actions } from "../../src/cli/actions.ts";
 import { api } from "../../src/cli/api.ts";
 import { approvals } from "../../src/cli/approvals.ts";
 import { automations } from "../../src/cli/automations.ts";
+import { bundles } from "../../src/cli/bundles.ts";
 import { completion } from "../../src/cli/completion.ts";
 import { connections } from "../../src/cli/connections.ts";
 import { openCredentials } from "../../src/cli/credentials.ts";
@@ -24,6 +25,7 @@ const commands = {
   automations,
   approvals,
   connections,
+  bundles,
   query,
   events,
   webhooks,
@@ -51,6 +53,7 @@ interface Sitting {
   width?: number;
   /** Given to each question that is asked. */
   answer?: string;
+  env?: Record<string, string>;
   /** After so many lines whoever reads the output goes. */
   readLines?: number;
 }
@@ -63,7 +66,7 @@ export function openTerminal(server: string, token?: string) {
 
   /** A command that goes on: what it printed so far, what it asked, and Ctrl-C. */
   function start(name: Name, args: readonly string[], sitting: Sitting = {}) {
-    const { stdin = "", width, answer, readLines = Number.POSITIVE_INFINITY } = sitting;
+    const { stdin = "", width, answer, env = {}, readLines = Number.POSITIVE_INFINITY } = sitting;
     const decoder = new TextDecoder();
     const stops: (() => void)[] = [];
     const lines: string[] = [];
@@ -84,6 +87,7 @@ export function openTerminal(server: string, token?: string) {
       hasColor: false,
       self: [],
       person,
+      env,
       onStop: (stop) => void stops.push(stop),
       stdin: async () => stdin,
       out: (line) => {

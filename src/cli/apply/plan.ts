@@ -2,6 +2,7 @@ import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/
 import { MASK } from "../../base/mask.ts";
 import { capitalized } from "../../base/plural.ts";
 import { HTTP_PROVIDER } from "../../providers/http-template/http-template.ts";
+import { differencesOf, shortText } from "../differences.ts";
 import { KINDS, kindOf, UNSEEN } from "./kinds.ts";
 import { type Files, isUnseen, type Wanted } from "./read.ts";
 import type { State, There } from "./state.ts";
@@ -89,7 +90,7 @@ function planChange(wanted: Wanted, there: There, plan: Plan): void {
     }
     if (field === "status" && wanted.noun === "template" && !isStep(from, to))
       plan.faults.push(`${wanted.at}: Can't change template ${wanted.key} from ${from} to ${to}.`);
-    changes.push(...differences(from, to, [field], filled.given));
+    changes.push(...differences(from, to, field, filled.given));
   }
   const sent = unseenIn(filled.body);
   if (changes.length > 0) plan.steps.push({ operation: "change", wanted: filled, there, changes });
@@ -130,31 +131,18 @@ function withKept(wanted: Wanted, there: There, plan: Plan): Wanted {
   return { ...wanted, body, given: [...wanted.given, ...wanted.unset.map(({ path }) => path)] };
 }
 
-function differences(from: Json, to: Json, path: Path, writeOnly: readonly Path[]): Difference[] {
-  if (canonicalJson(from) === canonicalJson(to)) return [];
-  if (isObject(from) && isObject(to)) {
-    return [...new Set([...Object.keys(from), ...Object.keys(to)])].flatMap((key) =>
-      differences(from[key] ?? null, to[key] ?? null, [...path, key], writeOnly),
-    );
-  }
-  if (Array.isArray(from) && Array.isArray(to) && from.length === to.length) {
-    return from.flatMap((item, at) => differences(item, to[at] ?? null, [...path, at], writeOnly));
-  }
-  const masked = (value: Json): Json =>
+function differences(from: Json, to: Json, field: string, writeOnly: readonly Path[]): Difference[] {
+  const masked = (value: Json, path: Path): Json =>
     mapTexts(value, (text, inner) => {
       const whole = [...path, ...inner];
       const isGiven = writeOnly.some((one) => one.join("\0") === whole.join("\0"));
       return isGiven || isSecretText(text, whole) ? MASK : text;
     });
-  return [{ field: path.join("."), from: masked(from), to: masked(to) }];
-}
-
-const MAX_TOLD = 100;
-
-/** A value in a line for people. */
-export function shortText(value: Json): string {
-  const text = JSON.stringify(value) ?? "nothing";
-  return text.length > MAX_TOLD ? `${text.slice(0, MAX_TOLD)}…` : text;
+  return differencesOf(from, to, [field]).map(({ path, from, to }) => ({
+    field: path.join("."),
+    from: masked(from, path),
+    to: masked(to, path),
+  }));
 }
 
 /** What a thing names by a reference. */

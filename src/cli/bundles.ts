@@ -1,0 +1,55 @@
+import type { Reply } from "../calls.ts";
+import { plain } from "./client.ts";
+import { jsonInput, numberInput } from "./input.ts";
+import { type Column, printJson, printTable, reportMore } from "./show.ts";
+import { apiOf, commandOf, verb } from "./verbs.ts";
+
+type Bundle = Reply<"GET /api/v1/bundles">["bundles"][number];
+type Component = Reply<"POST /api/v1/bundles/{slug}/install">["components"][number];
+
+const COLUMNS: readonly Column<Bundle>[] = [
+  { title: "SLUG", of: ({ slug }) => slug, isWhole: true },
+  { title: "VERSION", of: ({ version }) => version },
+  { title: "INPUTS", of: ({ inputJsonSchema }) => Object.keys(inputJsonSchema.properties ?? {}).join(", ") },
+  { title: "NAME", of: ({ displayName }) => displayName },
+];
+
+const COMPONENT_COLUMNS: readonly Column<Component>[] = [
+  { title: "ID", of: ({ entityId }) => entityId, isWhole: true },
+  { title: "TYPE", of: ({ entityType }) => entityType },
+  { title: "KEY", of: ({ key }) => key },
+  { title: "NAME", of: ({ entityName }) => entityName },
+];
+
+/** `weir bundles list|install` */
+export const bundles = commandOf("bundles", {
+  list: verb({
+    options: { limit: { type: "string" }, offset: { type: "string" } },
+    async run({ flags, host }) {
+      const [limit, offset] = [numberInput("--limit", flags.limit), numberInput("--offset", flags.offset)];
+      const { body, text } = await apiOf({ flags, host }).call("GET /api/v1/bundles", {
+        query: { limit, offset },
+      });
+      if (flags.json) return printJson(host, text);
+      printTable(host, body.bundles, COLUMNS);
+      const shown = body.bundles.length;
+      reportMore(host, { ...body, hasNext: body.offset + shown < body.total }, shown);
+    },
+  }),
+  install: verb({
+    words: "BUNDLE",
+    options: { inputs: { type: "string" }, version: { type: "string" } },
+    async run({ flags, words, host }) {
+      const inputs = await jsonInput(host, "--inputs", flags.inputs);
+      const version = numberInput("--version", flags.version);
+      const { body, text } = await apiOf({ flags, host }).call("POST /api/v1/bundles/{slug}/install", {
+        path: { slug: words[0] ?? "" },
+        query: { version },
+        body: inputs === undefined ? {} : { inputs },
+      });
+      if (flags.json) return printJson(host, text);
+      printTable(host, body.components, COMPONENT_COLUMNS);
+      host.out(plain(`Bundle ${body.bundleSlug} version ${body.bundleVersion} installed.`));
+    },
+  }),
+});

@@ -1,0 +1,29 @@
+import { canonicalJson, isObject, type Json } from "../base/json.ts";
+
+/** What differs at one path of two JSON values. */
+interface Difference {
+  path: readonly (string | number)[];
+  from: Json;
+  to: Json;
+}
+
+/** Compares objects by key, and lists of the same length by position; everything else as a whole. */
+export function differencesOf(from: Json, to: Json, path: Difference["path"] = []): Difference[] {
+  if (canonicalJson(from) === canonicalJson(to)) return [];
+  if (isObject(from) && isObject(to)) {
+    return [...new Set([...Object.keys(from), ...Object.keys(to)])].flatMap((key) =>
+      differencesOf(from[key] ?? null, to[key] ?? null, [...path, key]),
+    );
+  }
+  if (Array.isArray(from) && Array.isArray(to) && from.length === to.length)
+    return from.flatMap((item, at) => differencesOf(item, to[at] ?? null, [...path, at]));
+  return [{ path, from, to }];
+}
+
+const MAX_TOLD = 100;
+
+/** A value in a line for people. */
+export function shortText(value: Json): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > MAX_TOLD ? `${text.slice(0, MAX_TOLD)}…` : text;
+}
