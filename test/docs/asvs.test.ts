@@ -22,8 +22,8 @@ const rows = [...pageOf("docs/asvs.md").matchAll(/^\| V\d.*$/gm)].map(([line]) =
   return { id, cells: cellsOf(line).length, state, tests, claims: claimsOf(tests) };
 });
 
-/** The lines of "What Weir guards", without the head of the table. */
-const guarded = (/^## What Weir guards$(.*?)^## /ms.exec(pageOf("docs/security.md"))?.[1] ?? "")
+/** The lines of "What Weir protects", without the head of the table. */
+const guarded = (/^## What Weir protects$(.*?)^## /ms.exec(pageOf("docs/security.md"))?.[1] ?? "")
   .split("\n")
   .filter((line) => line.startsWith("| "))
   .slice(2);
