@@ -30,6 +30,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   webhooks: async () => (await import("./cli/webhooks.ts")).webhooks,
   organization: async () => (await import("./cli/organization.ts")).organization,
   openapi: async () => (await import("./cli/openapi.ts")).openapi,
+  schema: async () => (await import("./cli/schema.ts")).schema,
   api: async () => (await import("./cli/api.ts")).api,
   completion: async () => (await import("./cli/completion.ts")).completion,
   backup: async () => (await import("./cli/backup.ts")).backup,

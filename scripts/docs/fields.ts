@@ -9,6 +9,7 @@ export interface Schema {
   enum?: unknown[];
   const?: unknown;
   default?: unknown;
+  "x-default"?: unknown;
   description?: string;
   format?: string;
   minimum?: number;
@@ -101,7 +102,8 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 function meaningOf(schema: Schema): string {
-  const fallback = schema.default === undefined ? null : `Default \`${JSON.stringify(schema.default)}\`.`;
+  const implied = schema.default ?? schema["x-default"];
+  const fallback = implied === undefined ? null : `Default \`${JSON.stringify(implied)}\`.`;
   return [sentence(schema.description), rangeOf(schema), fallback].filter(Boolean).join(" ");
 }
 

@@ -330,6 +330,19 @@ export const described = <T extends TSchema>(description: string, schema: T): T 
   description,
 });
 
+/** What the JSON Schema of a shape is called, and written by, where one schema can't say all of it (`openapi/typed`). */
+export const typed = <T extends TSchema>(name: string, schema: T): T => ({ ...schema, "x-is": name });
+/** A shape with what stands in its place where the field is absent, which `read` does not fill in. */
+export const implied = <T extends TSchema>(value: unknown, schema: T): T => ({
+  ...schema,
+  "x-default": value,
+});
+/** A shape with values that read like real ones. */
+export const exemplified = <T extends TSchema>(examples: readonly unknown[], schema: T): T => ({
+  ...schema,
+  examples,
+});
+
 /** A text that people read as a name. */
 export const named = (maxLength = 255) => Type.String({ minLength: 1, maxLength, pattern: "\\S" });
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -343,6 +356,10 @@ export const map = <T extends TSchema>(schema: T) => Type.Record(Type.String(), 
 export const anything = () => Type.Unsafe<import("./json.ts").Json>({});
 export const jsonObject = (options: Record<string, unknown> = {}) =>
   Type.Unsafe<import("./json.ts").JsonObject>({ type: "object", additionalProperties: true, ...options });
+
+/** A JSON Schema that a person writes. */
+export const jsonSchema = (options: Record<string, unknown> = {}) =>
+  typed("JsonSchema", jsonObject({ description: "A JSON Schema (draft 2020-12)", ...options }));
 
 /** `limit` and `offset` of a list. */
 export const offsetQuery = (fallback: number, maximum = 100) => ({

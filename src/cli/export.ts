@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { ConfigError } from "../base/config-error.ts";
 import { readState } from "./apply/state.ts";
-import { FORMAT, sectionsOf, yamlOf } from "./apply/write.ts";
+import { FORMAT, SCHEMA_FILE, sectionsOf, yamlOf } from "./apply/write.ts";
 import { usage } from "./usage.ts";
 import { apiOf, singleCommand, verb } from "./verbs.ts";
 
@@ -22,16 +22,26 @@ export const exportConfig = singleCommand(
       if (isFolder(output)) {
         for (const [name, things] of Object.entries(sections))
           put(join(output, `${name}.yaml`), await yamlOf({ [name]: things }));
-      } else put(output, await yamlOf(sections));
+        put(join(output, SCHEMA_FILE), await schemaText());
+      } else {
+        put(output, await yamlOf(sections));
+        put(join(dirname(output), SCHEMA_FILE), await schemaText());
+      }
       const counts = Object.fromEntries(Object.entries(sections).map(([name, { length }]) => [name, length]));
       if (flags.json) return host.out(JSON.stringify({ output, ...counts }));
       const counted = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
-      host.out(`${output}: ${counted.join(", ")}.`);
+      host.out(`${output}: ${counted.join(", ")}. Beside it: ${SCHEMA_FILE}, with which editors check it.`);
     },
   }),
 );
 
 const isFolder = (path: string) => /[/\\]$/.test(path) || (existsSync(path) && statSync(path).isDirectory());
+
+/** The schema that the head of each file names. */
+async function schemaText(): Promise<string> {
+  const { schemaDocument, schemaUrn } = await import("../resources/openapi/schemas.ts");
+  return `${JSON.stringify(schemaDocument("config", schemaUrn("config")))}\n`;
+}
 
 /** The file is the old one or the new one, whatever happens. */
 function put(path: string, text: string): void {

@@ -208,6 +208,16 @@ ${SHARED}`,
     gist: "print the OpenAPI document",
     text: "Prints the document that this version serves at /openapi.json. Needs no server.",
   },
+  schema: {
+    line: "weir schema [NAME] [--json]",
+    gist: "print a JSON Schema for editors",
+    text: `Prints the JSON Schema of what people write in files, with which editors complete and check it; without NAME it
+lists them: automation, action, connection, template, bundle, agent-spec and config, which is a file of weir apply.
+Needs no server.
+
+For files of weir apply: weir schema config > weir.schema.json, and at the head of each file
+# yaml-language-server: $schema=weir.schema.json, as weir export writes it.`,
+  },
   api: {
     line: "weir api METHOD PATH [--data JSON] [--server URL] [--org ORG] [--json]",
     gist: "send a request to the API",

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { schemaFaults } from "../base/json-schema.ts";
-import { anything, described, named, nullable, object, optional } from "../base/shape.ts";
+import { anything, described, jsonSchema, named, nullable, object, optional } from "../base/shape.ts";
 import { type Done, defineExecutor } from "./contract.ts";
 import { answerOf } from "./model/answer.ts";
 import { isFixedAddress } from "./page/address.ts";
@@ -32,10 +32,7 @@ export const agentFetchPage = defineExecutor({
     url: described("http:// or https://", Type.String({ minLength: 1, maxLength: 8192 })),
     instructions: described("What the model is to find out, in words", named(20_000)),
     outputSchema: optional(
-      described(
-        "A JSON Schema that the answer has to fit; without it the answer is text",
-        Type.Unsafe<JsonObject>({ type: "object" }),
-      ),
+      jsonSchema({ description: "A JSON Schema that the answer has to fit; without it the answer is text" }),
     ),
   }),
   result: object({

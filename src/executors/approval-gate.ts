@@ -6,6 +6,7 @@ import {
   described,
   instant,
   jsonObject,
+  jsonSchema,
   named,
   nullable,
   object,
@@ -26,7 +27,7 @@ const Definition = object({
     "A yes or a no, or a form that is filled in",
     oneOf(["approve_reject", "form_input"], { default: "approve_reject" }),
   ),
-  formSchema: optional(jsonObject({ description: "A JSON Schema of what is to be filled in" })),
+  formSchema: optional(jsonSchema({ description: "A JSON Schema of what is to be filled in" })),
   context: optional(jsonObject({ description: "What people should see when they decide" })),
   assignedTo: optional(
     Type.String({

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import { schemaFaults, valueFaults } from "../base/json-schema.ts";
-import { anything, described, jsonObject, object, optional } from "../base/shape.ts";
+import { anything, described, jsonSchema, object, optional } from "../base/shape.ts";
 import { isWholeTemplate } from "../base/template.ts";
 import { type ReportedCall, runAgent } from "../models/agent.ts";
 import type { ModelMessage, OpenAgent } from "../models/contract.ts";
@@ -11,7 +11,7 @@ import { defineExecutor, type RunContext } from "./contract.ts";
 const Definition = object({
   agent: Type.String({ minLength: 1, maxLength: 200, description: "Id or slug of an agent spec" }),
   prompt: described("What the agent is asked", Type.String({ minLength: 1, maxLength: 400_000 })),
-  outputSchema: optional(jsonObject({ description: "A JSON Schema that the answer has to fit" })),
+  outputSchema: optional(jsonSchema({ description: "A JSON Schema that the answer has to fit" })),
   maxSteps: optional(
     Type.Integer({ minimum: 1, maximum: 100, description: "The agent's own where absent, else 10" }),
   ),

@@ -1,8 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
-import { anything, described, map, named, object, oneOf, optional } from "../base/shape.ts";
+import { anything, described, jsonObject, map, named, object, oneOf, optional } from "../base/shape.ts";
 import { missingFields, specFaults } from "../charts/spec.ts";
 import type { LakeTable } from "../lake/contract.ts";
 import { readsOf } from "../lake/reads.ts";
@@ -27,9 +26,9 @@ const panel = object({
   }),
   parameters: optional(described("Values for $name in the SQL", map(anything()))),
   chart: optional(
-    Type.Unsafe<JsonObject>({
-      type: "object",
+    jsonObject({
       description: "A Vega-Lite specification without data; absent for a table of the rows.",
+      examples: [{ mark: "bar", encoding: { x: { field: "day" }, y: { field: "orders" } } }],
     }),
   ),
   width: optional(

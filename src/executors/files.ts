@@ -1,14 +1,22 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json } from "../base/json.ts";
-import { object, uuid } from "../base/shape.ts";
+import { described, object, uuid } from "../base/shape.ts";
 import type { Provider } from "../providers/contract.ts";
 import type { NamedConnection, RunContext } from "./contract.ts";
 
 /** A file that there is: an artifact, or what lies at a connection. */
 export const FileReference = Type.Union([
-  object({ artifactId: uuid() }),
-  object({ connectionId: uuid(), path: Type.String({ minLength: 1, maxLength: 4096 }) }),
+  object({ artifactId: described("ID of an artifact", uuid()) }),
+  object({
+    connectionId: described("ID of a connection with files", uuid()),
+    path: Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      description: "Path of the file at the connection",
+      examples: ["/2026/orders.csv"],
+    }),
+  }),
 ]);
 export type FileReference = Static<typeof FileReference>;
 

@@ -8,7 +8,11 @@ import { connectionOf, FileReference, readFile } from "./files.ts";
 const MAX_ATTACHED_BYTES = 20 * 1024 * 1024;
 
 const address = () =>
-  Type.String({ maxLength: 320, pattern: '^[^\\s@<>,;:"()\\[\\]\\\\]+@[^\\s@<>,;:"()\\[\\]\\\\]+$' });
+  Type.String({
+    maxLength: 320,
+    pattern: '^[^\\s@<>,;:"()\\[\\]\\\\]+@[^\\s@<>,;:"()\\[\\]\\\\]+$',
+    examples: ["ada@example.com"],
+  });
 
 const Definition = object({
   to: described("Mail addresses", Type.Array(address(), { minItems: 1, maxItems: 100 })),
@@ -22,7 +26,7 @@ const Definition = object({
   html: optional(
     described("The same as a page, for those who see one", Type.String({ maxLength: 5_000_000 })),
   ),
-  replyTo: optional(address()),
+  replyTo: optional(described("Address that replies go to", address())),
   attachments: optional(
     Type.Array(FileReference, {
       maxItems: 20,

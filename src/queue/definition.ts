@@ -2,7 +2,7 @@ import { type TObject, Type } from "@sinclair/typebox";
 import { conditionFault } from "../base/condition.ts";
 import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
-import { object, read } from "../base/shape.ts";
+import { object, read, typed } from "../base/shape.ts";
 import {
   isWholeTemplate,
   resolveTemplates,
@@ -19,30 +19,44 @@ import { ACTION_KINDS, type ActionKind, type Executor } from "../executors/contr
 /** What every kind takes beside its own fields (docs/decisions/runs.md). */
 const COMMON = {
   retry: Type.Optional(
-    object({
-      maxAttempts: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 10, description: "Maximum number of attempts. Default: 1." }),
+    typed(
+      "Retry",
+      object(
+        {
+          maxAttempts: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              maximum: 10,
+              description: "Maximum number of attempts",
+              "x-default": 1,
+            }),
+          ),
+          backoffSeconds: Type.Optional(
+            Type.Array(Type.Number({ minimum: 0, maximum: 86_400 }), {
+              maxItems: 10,
+              description: "Seconds between attempts. The last value repeats",
+              examples: [[10, 60]],
+            }),
+          ),
+        },
+        { description: "How often a failed run is tried again" },
       ),
-      backoffSeconds: Type.Optional(
-        Type.Array(Type.Number({ minimum: 0, maximum: 86_400 }), {
-          maxItems: 10,
-          description: "Seconds between attempts. The last value repeats.",
-        }),
-      ),
-    }),
+    ),
   ),
   timeoutSeconds: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 86_400,
-      description: "Timeout of each attempt, in seconds. Default: 3600.",
+      description: "Timeout of each attempt, in seconds",
+      "x-default": 3600,
     }),
   ),
   concurrencyKey: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 500,
-      description: "Runs with the same key execute one at a time, in order. Can be a template.",
+      description: "Runs with the same key execute one at a time, in order. Can be a template",
+      examples: ["{{payload.customerId}}"],
     }),
   ),
 };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { parse } from "yaml";
 import { apply } from "../../src/cli/apply.ts";
 import { openCredentials } from "../../src/cli/credentials.ts";
 import { exportConfig } from "../../src/cli/export.ts";
@@ -12,6 +13,7 @@ import { connections } from "../../src/resources/connections/table.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { startApp } from "../support/app.ts";
 import { deepTest } from "../support/scale.ts";
+import { validatorOf } from "../support/schemas.ts";
 import { folder } from "../support/shell.ts";
 import { branch, created, makeAction, makeAutomation, makeOldAction } from "../support/work.ts";
 
@@ -234,6 +236,22 @@ describe("weir export and weir apply", () => {
     });
     const text = readFileSync(file, "utf8");
     expect((await from.export()).out).toBe(text.trimEnd());
+    expect(text).toStartWith("# yaml-language-server: $schema=weir.schema.json\n");
+    const inEditor = validatorOf(JSON.parse(readFileSync(join(here.path, "weir.schema.json"), "utf8")));
+    expect(inEditor(parse(text))).toEqual([]);
+    for (const [right, wrong] of [
+      ["automations:", "automation:"],
+      ["triggerType: webhook", "trigger: webhook"],
+      ["dependsOn:", "dependOn:"],
+      ["database: shop", "databse: shop"],
+      ["path: /out", "folder: /out"],
+      ["branches:", "branch:"],
+      ["displayName:", "display:"],
+      ["method: GET", "verb: GET"],
+    ] as const) {
+      expect(text).toContain(right);
+      expect([wrong, inEditor(parse(text.replace(right, wrong)))]).not.toEqual([wrong, []]);
+    }
     for (const secret of Object.values(SECRETS).filter((value) => value !== "ada"))
       expect(text).not.toContain(secret);
     expect(text).toContain("approvalRequired: writes");
@@ -303,9 +321,19 @@ describe("weir export and weir apply", () => {
     mkdirSync(dir);
     expect((await shell.export("-o", dir)).code).toBe(0);
     expect(readdirSync(dir).sort()).toEqual(
-      ["actions", "agents", "apis", "automations", "connections", "dashboards", "queries", "templates"].map(
-        (name) => `${name}.yaml`,
-      ),
+      [
+        ...[
+          "actions",
+          "agents",
+          "apis",
+          "automations",
+          "connections",
+          "dashboards",
+          "queries",
+          "templates",
+        ].map((name) => `${name}.yaml`),
+        "weir.schema.json",
+      ].sort(),
     );
     const edit = (name: string, change: (text: string) => string) => {
       const path = join(dir, `${name}.yaml`);

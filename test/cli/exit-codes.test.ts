@@ -74,6 +74,11 @@ const FAILURES: Readonly<Record<keyof typeof usage, readonly Failure[]>> = {
     away("organization export -o new.tar"),
   ],
   openapi: [strange("openapi"), ["openapi extra", 2, /extra/]],
+  schema: [
+    strange("schema"),
+    ["schema workflow", 1, /automation, action/],
+    ["schema action more", 2, /one schema/],
+  ],
   api: [strange("api"), ["api GET", 2, /Usage: weir api/], away("api GET /api/v1/meta")],
   completion: [strange("completion"), ["completion dos", 2, /bash, zsh or fish/]],
   backup: [

@@ -15,6 +15,7 @@ import { openapi } from "../../src/cli/openapi.ts";
 import { organization } from "../../src/cli/organization.ts";
 import { query } from "../../src/cli/query.ts";
 import { runs } from "../../src/cli/runs.ts";
+import { schema } from "../../src/cli/schema.ts";
 import { status } from "../../src/cli/status.ts";
 import { webhooks } from "../../src/cli/webhooks.ts";
 
@@ -31,6 +32,7 @@ const commands = {
   webhooks,
   organization,
   openapi,
+  schema,
   api,
   completion,
 };

@@ -90,9 +90,18 @@ const FORMATS: Readonly<Record<string, fc.Arbitrary<string>>> = {
   uri: fc.constantFrom("http://127.0.0.1:9/", "https://example.invalid/a?b=c"),
 };
 
-/** Values that fit a schema, as far as a schema tells. */
+const known = new WeakMap<Schema, fc.Arbitrary<unknown>>();
+
+/** Values that fit a schema, as far as a schema tells; each schema is looked at once. */
 function fitting(schema: Schema): fc.Arbitrary<unknown> {
-  const { anyOf, allOf, enum: values, const: only, type } = schema;
+  const made = known.get(schema) ?? fittingAnew(schema);
+  known.set(schema, made);
+  return made;
+}
+
+function fittingAnew(schema: Schema): fc.Arbitrary<unknown> {
+  const { allOf, enum: values, const: only, type } = schema;
+  const anyOf = schema.properties === undefined ? (schema.oneOf ?? schema.anyOf) : undefined;
   if (only !== undefined) return fc.constant(only);
   if (Array.isArray(values)) return fc.constantFrom(...values);
   if (Array.isArray(anyOf)) return fc.oneof(...anyOf.map((member) => fitting(member as Schema)));
@@ -135,15 +144,18 @@ function fitting(schema: Schema): fc.Arbitrary<unknown> {
 }
 
 interface TextSchema {
+  examples?: unknown[];
   format?: string;
   pattern?: string;
   minLength?: number;
   maxLength?: number;
 }
 
-function fittingText({ format = "", pattern, minLength = 0, maxLength = 60 }: TextSchema) {
-  const known = FORMATS[format];
-  if (known) return known;
+function fittingText({ format = "", pattern, minLength = 0, maxLength = 60, examples }: TextSchema) {
+  const formatted = FORMATS[format];
+  if (formatted) return formatted;
+  // no text is made of a pattern that looks ahead
+  if (pattern?.includes("(?")) return fc.constantFrom(...(examples?.map(String) ?? ["example"]));
   if (typeof pattern === "string" && pattern !== "\\S")
     return fc.stringMatching(new RegExp(pattern, "u"), { size: "small" });
   return fc.string({

@@ -25,6 +25,8 @@ test("/docs shows every operation in a browser, its fields too, and asks nobody 
   await page.waitForSelector("#createConnection[open] .inside");
   expect(await page.locator(".operation").count()).toBe(operations.length);
   const shown = () => page.locator("#createConnection .inside").textContent();
+  await page.locator("#createConnection summary", { hasText: "PostgreSQL" }).click();
+  await page.waitForSelector("#createConnection details[open] >> text=credentials.password");
   for (const text of ["Role: member", "name *", "Shop database", "isFromTemplate *", "curl -X POST"])
     expect(await shown()).toContain(text);
   await page.locator("#createConnection summary", { hasText: "409" }).click();

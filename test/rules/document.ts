@@ -41,32 +41,40 @@ export interface Described extends Omit<Documented, "responses"> {
 export async function readDocument({ anonymous }: Awaited<ReturnType<typeof startApp>>) {
   const { text } = await anonymous("GET", "/openapi.json");
   const document = JSON.parse(text) as Document;
+  const known = new Map<string, unknown>();
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]): Described => {
-      const whole = followed(operation, document) as Omit<Described, "method" | "path">;
+      const whole = followed(operation, document, known) as Omit<Described, "method" | "path">;
       return { ...whole, method: method.toUpperCase(), path };
     }),
   );
   return { text, document, operations };
 }
 
-/** A copy in which what is referred to stands in place of the reference; examples stay as they are. */
-function followed(value: unknown, document: Document): unknown {
-  if (Array.isArray(value)) return value.map((item) => followed(item, document));
+/**
+ * A copy in which what is referred to stands in place of the reference; examples stay as they are. A schema within itself
+ * is anything there.
+ */
+function followed(value: unknown, document: Document, known = new Map<string, unknown>()): unknown {
+  if (Array.isArray(value)) return value.map((item) => followed(item, document, known));
   if (typeof value !== "object" || value === null) return value;
   const { $ref } = value as Schema;
   if (typeof $ref === "string") {
+    if (known.has($ref)) return known.get($ref);
     const found = $ref
       .slice(2)
       .split("/")
       .reduce<unknown>((at, name) => (at as Schema | undefined)?.[name], document);
     if (found === undefined) throw new Error(`Nothing is at ${$ref}.`);
-    return followed(found, document);
+    known.set($ref, {});
+    const whole = followed(found, document, known);
+    known.set($ref, whole);
+    return whole;
   }
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       key,
-      key === "example" || key === "examples" ? item : followed(item, document),
+      key === "example" || key === "examples" ? item : followed(item, document, known),
     ]),
   );
 }

@@ -218,6 +218,7 @@ const template = () => ({
 const THINGS: Readonly<Record<string, Make>> = {
   "/webhooks/{org_id}": ({ organizationId }) => organizationId,
   "/webhooks/{org_id}/{path}": hook,
+  "/api/v1/schemas/{name}": () => "config",
   "/api/v1/forms/{org_id}": ({ organizationId }) => organizationId,
   "/api/v1/forms/{org_id}/{path}": form,
   "/f/{org_id}": ({ organizationId }) => organizationId,

@@ -6,7 +6,13 @@ import { isSecretText, mapTexts, ordered, variableName } from "./text.ts";
 /** The version of these files. */
 export const FORMAT = 1;
 
-const ABOUT = "# Weir configuration, written by `weir export`. Apply it with `weir apply -f`.\n";
+/** The schema that editors check the files with, beside them: where a server is, files that move do not know. */
+export const SCHEMA_FILE = "weir.schema.json";
+
+const ABOUT = `# yaml-language-server: $schema=${SCHEMA_FILE}
+# Weir configuration, written by \`weir export\`. Apply it with \`weir apply -f\`.
+# Editors complete and check it with the schema: \`weir schema config > ${SCHEMA_FILE}\`.
+`;
 
 /** A state as files hold it: by section, without ids and secrets. */
 export function sectionsOf(state: State): Record<string, JsonObject[]> {

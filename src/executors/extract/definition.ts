@@ -91,13 +91,20 @@ export const definition = object({
         ),
       ),
     }),
-    { minItems: 1, maxItems: MAX_RESOURCES },
+    { minItems: 1, maxItems: MAX_RESOURCES, description: "What is read, each into a table" },
   ),
   dataset: described("Where the tables go", named(200)),
   layer: optional(described("raw, staging, marts, or one of your own", Type.String({ default: "raw" }))),
   schemaContract: optional(
     Type.Union(
-      [mode(), object({ tables: optional(mode()), columns: optional(mode()), dataType: optional(mode()) })],
+      [
+        mode(),
+        object({
+          tables: optional(described("Whether new tables are made", mode())),
+          columns: optional(described("What happens to new columns", mode())),
+          dataType: optional(described("What happens to values of another type than the column's", mode())),
+        }),
+      ],
       {
         default: "evolve",
         description: "What a load may change about a table that is there; one word for all, or one each.",

@@ -7,7 +7,8 @@ import { compileGlob } from "../../providers/files/glob.ts";
 /** What stands in place of a connection's id for the organization's own tables. */
 export const LAKE = "lake";
 
-const path = (description: string) => optional(Type.String({ maxLength: 4_096, description }));
+const path = (description: string) =>
+  optional(Type.String({ maxLength: 4_096, description, "x-default": "/", examples: ["/2026"] }));
 
 const connectionId = () =>
   optional(
@@ -25,41 +26,49 @@ const selectedItem = Type.Union([
   Type.String({ minLength: 1, maxLength: 4_096 }),
   Type.Object(
     {
-      id: Type.String({ minLength: 1, maxLength: 4_096 }),
-      path: optional(Type.String({ minLength: 1, maxLength: 4_096 })),
+      id: Type.String({ minLength: 1, maxLength: 4_096, description: "ID at the source" }),
+      path: optional(Type.String({ minLength: 1, maxLength: 4_096, description: "Path at the source" })),
     },
-    { additionalProperties: true },
+    { additionalProperties: true, description: "An item as the list of files has it" },
   ),
-  Type.Object({ path: Type.String({ minLength: 1, maxLength: 4_096 }) }, { additionalProperties: true }),
+  Type.Object(
+    { path: Type.String({ minLength: 1, maxLength: 4_096, description: "Path at the source" }) },
+    { additionalProperties: true, description: "An item as the list of files has it" },
+  ),
 ]);
 type SelectedItem = Static<typeof selectedItem>;
 
 export const definition = object({
-  source: object({
-    connectionId: connectionId(),
-    path: path(
-      "The folder to copy from; / by default. Of the lake: /LAYER, /LAYER/DATASET or /LAYER/DATASET/TABLE.",
-    ),
-    selectedItems: optional(
-      Type.Array(selectedItem, {
-        maxItems: 10_000,
-        description: "Only these files and folders, by path or id; all by default.",
-      }),
-    ),
-    include: optional(
-      Type.Array(pattern(), {
-        maxItems: 100,
-        description: "Only files that match one of these globs; one without a slash goes by the file's name.",
-      }),
-    ),
-    exclude: optional(
-      Type.Array(pattern(), { maxItems: 100, description: "No file that matches one of these." }),
-    ),
-  }),
-  destination: object({
-    connectionId: connectionId(),
-    path: path("The folder to copy into; / by default. Of the lake: /LAYER/DATASET or /LAYER/DATASET/TABLE."),
-  }),
+  source: object(
+    {
+      connectionId: connectionId(),
+      path: path("The folder to copy from. Of the lake: /LAYER, /LAYER/DATASET or /LAYER/DATASET/TABLE."),
+      selectedItems: optional(
+        Type.Array(selectedItem, {
+          maxItems: 10_000,
+          description: "Only these files and folders, by path or id; all by default.",
+        }),
+      ),
+      include: optional(
+        Type.Array(pattern(), {
+          maxItems: 100,
+          description:
+            "Only files that match one of these globs; one without a slash goes by the file's name.",
+        }),
+      ),
+      exclude: optional(
+        Type.Array(pattern(), { maxItems: 100, description: "No file that matches one of these." }),
+      ),
+    },
+    { description: "Where files are copied from" },
+  ),
+  destination: object(
+    {
+      connectionId: connectionId(),
+      path: path("The folder to copy into. Of the lake: /LAYER/DATASET or /LAYER/DATASET/TABLE."),
+    },
+    { description: "Where files are copied to" },
+  ),
   mode: oneOf(["copy", "mirror"], {
     default: "copy",
     description:

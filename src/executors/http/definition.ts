@@ -11,7 +11,7 @@ const scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Nu
 
 const ApiCall = object(
   {
-    apiId: uuid(),
+    apiId: described("ID of an entry of the API catalog", uuid()),
     endpoint: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: "Of an HTTP API" })),
     tool: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: "Of an MCP server" })),
     arguments: Type.Optional(jsonObject({ description: "As the inputSchema of the endpoint or tool asks" })),
@@ -28,7 +28,7 @@ const ApiCall = object(
 export type ApiCall = Static<typeof ApiCall>;
 
 export const Definition = object({
-  method: Type.Optional(oneOf(METHODS, { description: "GET by default" })),
+  method: Type.Optional(oneOf(METHODS, { description: "HTTP method", "x-default": "GET" })),
   url: Type.Optional(
     Type.String({
       minLength: 1,
@@ -54,12 +54,15 @@ export const Definition = object({
       description: "text for a string, json for all else; multipart for fields some of which are files",
     }),
   ),
-  followRedirects: Type.Optional(Type.Boolean({ description: "true by default" })),
+  followRedirects: Type.Optional(
+    Type.Boolean({ description: "Whether redirects are followed", "x-default": true }),
+  ),
   expectStatus: Type.Optional(
     Type.Array(Type.Integer({ minimum: 100, maximum: 599 }), {
       minItems: 1,
       maxItems: 100,
-      description: "2xx by default",
+      description: "Statuses that are a success; 2xx by default",
+      examples: [[200, 404]],
     }),
   ),
   responseExtract: Type.Optional(
@@ -73,10 +76,13 @@ export const Definition = object({
     Type.Integer({
       minimum: 1,
       maximum: 104_857_600,
-      description: "Of all pages together, decoded; 10 MiB by default",
+      description: "Maximum size of all pages together, decoded",
+      "x-default": 10_485_760,
     }),
   ),
-  pagination: Type.Optional(Pagination),
+  pagination: Type.Optional(
+    described("How one page leads to the next; without it there is one page", Pagination),
+  ),
   batch: Type.Optional(
     object(
       {
@@ -84,13 +90,13 @@ export const Definition = object({
           "A list, or {artifactId} of a file with a line of JSON for each",
           Type.Union([
             Type.Array(anything(), { title: "List" }),
-            object({ artifactId: uuid() }, { title: "File" }),
+            object({ artifactId: described("ID of an artifact", uuid()) }, { title: "File" }),
           ]),
         ),
         size: Type.Optional(
           described(
-            "So many items go in one request; 100 by default",
-            Type.Integer({ minimum: 1, maximum: 1000 }),
+            "So many items go in one request",
+            Type.Integer({ minimum: 1, maximum: 1000, "x-default": 100 }),
           ),
         ),
       },
@@ -102,7 +108,14 @@ export const Definition = object({
   ),
   saveAs: Type.Optional(
     object(
-      { title: Type.String({ minLength: 1, maxLength: 200 }) },
+      {
+        title: Type.String({
+          minLength: 1,
+          maxLength: 200,
+          description: "Title of the file",
+          examples: ["Invoice"],
+        }),
+      },
       { description: "Keeps the reply as a file of the run, as `artifactId`; its body is not read" },
     ),
   ),

@@ -8,12 +8,15 @@ import { maskSecrets } from "../../base/mask.ts";
 import { object, oneOf } from "../../base/shape.ts";
 import type { NextPage, NextPageWork } from "./result.ts";
 
+const TYPE = "Which of them it is";
+
 const DEFAULT_MAX_PAGES = 100;
 
 const path = (description: string) => Type.String({ minLength: 1, maxLength: 4096, description });
-const parameter = (description: string) => Type.String({ minLength: 1, maxLength: 255, description });
-const count = (minimum: number, description: string) =>
-  Type.Integer({ minimum, maximum: 2 ** 40, description });
+const parameter = (description: string, options = {}) =>
+  Type.String({ minLength: 1, maxLength: 255, description, ...options });
+const count = (minimum: number, description: string, options = {}) =>
+  Type.Integer({ minimum, maximum: 2 ** 40, description, ...options });
 
 const common = {
   itemsPath: Type.Optional(
@@ -23,7 +26,8 @@ const common = {
     Type.Integer({
       minimum: 1,
       maximum: 10_000,
-      description: `Pages at most; ${DEFAULT_MAX_PAGES} by default`,
+      description: "Maximum number of pages",
+      "x-default": DEFAULT_MAX_PAGES,
     }),
   ),
 };
@@ -37,29 +41,33 @@ const sized = {
 
 /** How one page leads to the next. */
 export const Pagination = Type.Union([
-  object({ type: Type.Literal("link_header"), ...common }),
+  object({ type: Type.Literal("link_header", { description: TYPE }), ...common }),
   object({
-    type: Type.Literal("cursor"),
+    type: Type.Literal("cursor", { description: TYPE }),
     cursorPath: path("JMESPath to the cursor of the next page; null or empty ends"),
     cursorParam: Type.Optional(
       parameter("Where the cursor goes; without it the cursor is the next page's address"),
     ),
-    cursorIn: Type.Optional(oneOf(["query", "body"], { description: "query by default" })),
+    cursorIn: Type.Optional(
+      oneOf(["query", "body"], { description: "Where the cursor stands", "x-default": "query" }),
+    ),
     ...common,
   }),
   object({
-    type: Type.Literal("page"),
-    pageParam: Type.Optional(parameter("Query parameter for the number of the page; page by default")),
-    startPage: Type.Optional(count(0, "1 by default")),
+    type: Type.Literal("page", { description: TYPE }),
+    pageParam: Type.Optional(
+      parameter("Query parameter for the number of the page", { "x-default": "page" }),
+    ),
+    startPage: Type.Optional(count(0, "Number of the first page", { "x-default": 1 })),
     ...sized,
     ...common,
   }),
   object({
-    type: Type.Literal("offset"),
+    type: Type.Literal("offset", { description: TYPE }),
     offsetParam: Type.Optional(
       parameter("Query parameter for the number of items to skip; offset by default"),
     ),
-    startOffset: Type.Optional(count(0, "0 by default")),
+    startOffset: Type.Optional(count(0, "Rows to pass over at first", { "x-default": 0 })),
     ...sized,
     ...common,
   }),

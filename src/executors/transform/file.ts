@@ -21,7 +21,7 @@ export const FileOutput = object(
       described("Where the file lies at the connection", Type.String({ minLength: 1, maxLength: 4096 })),
     ),
     title: optional(described("Of an artifact", Type.String({ minLength: 1, maxLength: 200 }))),
-    format: oneOf(SAVE_FORMATS),
+    format: oneOf(SAVE_FORMATS, { description: "Format of the file" }),
     compression: optional(
       described(
         "none, gzip or zstd of csv and jsonl (none where absent); of parquet also snappy, lz4 and brotli (zstd where absent)",

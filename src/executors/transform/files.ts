@@ -25,7 +25,7 @@ export const FILES_LAYER = "files";
 
 const FileTable = object(
   {
-    file: FileReference,
+    file: described("The file: an artifact, or one at a connection", FileReference),
     ...FileOptions.properties,
     sheet: optional(
       described(

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
 import { isObject, type Json } from "../../base/json.ts";
-import { anything, map, object, optional } from "../../base/shape.ts";
+import { anything, described, map, object, optional } from "../../base/shape.ts";
 import type { Sql, SqlJob } from "../../sql/contract.ts";
 
 /** One thing that has to hold before anything is written. */
@@ -13,7 +13,12 @@ export interface TransformTest {
 }
 
 export const TransformTestShape = object({
-  name: Type.String({ minLength: 1, maxLength: 255 }),
+  name: Type.String({
+    minLength: 1,
+    maxLength: 255,
+    description: "What the test is called when it fails",
+    examples: ["No order twice"],
+  }),
   sql: Type.String({
     minLength: 1,
     maxLength: 100_000,
@@ -26,7 +31,7 @@ export const TransformTestShape = object({
         "What the SQL has to give: a list of rows; an object, which are fields of the first row; or one value, that of its first column. Absent: no rows.",
     }),
   ),
-  parameters: optional(map(anything())),
+  parameters: optional(described("Values for $name in the SQL", map(anything()))),
 });
 
 /** Rows that are compared; of more the first ones are shown. */

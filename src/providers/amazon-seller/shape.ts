@@ -50,8 +50,13 @@ export type SellerConfig = Static<typeof SellerConfig>;
 
 export const SellerCredentials = t.Object(
   {
-    clientId: t.String({ minLength: 1, maxLength: 255 }),
-    clientSecret: t.String({ minLength: 1, maxLength: 1_024, format: "password" }),
+    clientId: t.String({ minLength: 1, maxLength: 255, description: "LWA client ID of the app." }),
+    clientSecret: t.String({
+      minLength: 1,
+      maxLength: 1_024,
+      format: "password",
+      description: "LWA client secret of the app.",
+    }),
     refreshToken: t.Optional(
       t.String({
         minLength: 1,

@@ -50,7 +50,9 @@ export const DriveCredentials = t.Object(
           "Of an OAuth client of the type Web application, made in the Google Cloud console; with clientSecret. A person signs in with it.",
       }),
     ),
-    clientSecret: t.Optional(t.String({ maxLength: 1_024, format: "password" })),
+    clientSecret: t.Optional(
+      t.String({ maxLength: 1_024, format: "password", description: "Secret of the OAuth client." }),
+    ),
     refreshToken: t.Optional(
       t.String({
         maxLength: 4_096,

@@ -2,12 +2,15 @@ import { type Static, Type } from "@sinclair/typebox";
 import { headerFault } from "../../base/http-message.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { schemaFaults } from "../../base/json-schema.ts";
-import { jsonObject, map, object, oneOf, optional } from "../../base/shape.ts";
+import { described, jsonObject, jsonSchema, map, object, oneOf, optional } from "../../base/shape.ts";
 import { pathsOf, readPieces, type Template } from "../../base/template-grammar.ts";
 import { RESERVED } from "../../oauth/contract.ts";
 import { resourcesFaults, TemplateResource, templatesOf } from "./resources.ts";
 
-const text = (description: string) => Type.String({ minLength: 1, maxLength: 4096, description });
+const TYPE = "Which of them it is";
+
+const text = (description: string, options = {}) =>
+  Type.String({ minLength: 1, maxLength: 4096, description, ...options });
 const method = ["GET", "HEAD", "POST"] as const;
 const status = () => Type.Integer({ minimum: 100, maximum: 599 });
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
@@ -16,58 +19,70 @@ const CLIENT_AUTH = ["basic", "body"] as const;
 const scope = Type.String({ minLength: 1, maxLength: 500, pattern: "^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$" });
 
 const Auth = Type.Union([
-  object({ type: Type.Literal("none") }),
-  object({ type: Type.Literal("bearer"), token: optional(text("{{credentials.token}} by default")) }),
+  object({ type: Type.Literal("none", { description: TYPE }) }),
   object({
-    type: Type.Literal("basic"),
-    username: optional(text("{{credentials.username}} by default")),
-    password: optional(text("{{credentials.password}} by default")),
+    type: Type.Literal("bearer", { description: TYPE }),
+    token: optional(text("The token", { "x-default": "{{credentials.token}}" })),
   }),
   object({
-    type: Type.Literal("header"),
-    name: optional(text("X-API-Key by default")),
-    value: optional(text("{{credentials.apiKey}} by default")),
+    type: Type.Literal("basic", { description: TYPE }),
+    username: optional(text("User name", { "x-default": "{{credentials.username}}" })),
+    password: optional(text("Password", { "x-default": "{{credentials.password}}" })),
   }),
   object({
-    type: Type.Literal("query"),
-    name: optional(text("api_key by default")),
-    value: optional(text("{{credentials.apiKey}} by default")),
+    type: Type.Literal("header", { description: TYPE }),
+    name: optional(text("Name of the header", { "x-default": "X-API-Key" })),
+    value: optional(text("The key", { "x-default": "{{credentials.apiKey}}" })),
   }),
   object({
-    type: Type.Literal("path"),
+    type: Type.Literal("query", { description: TYPE }),
+    name: optional(text("Name of the parameter", { "x-default": "api_key" })),
+    value: optional(text("The key", { "x-default": "{{credentials.apiKey}}" })),
+  }),
+  object({
+    type: Type.Literal("path", { description: TYPE }),
     prefix: optional(
       Type.String({
         pattern: "^[A-Za-z0-9._~-]*$",
         maxLength: 100,
         description: "What stands before value in its segment",
+        examples: ["bot"],
       }),
     ),
-    value: optional(text("A segment after the base address; {{credentials.token}} by default")),
+    value: optional(text("A segment after the base address", { "x-default": "{{credentials.token}}" })),
   }),
   object({
-    type: Type.Literal("oauth2_client_credentials"),
-    tokenUrl: text("http:// or https://; {{config.x}} may stand in it"),
-    clientId: optional(text("{{credentials.clientId}} by default")),
-    clientSecret: optional(text("{{credentials.clientSecret}} by default")),
-    scope: optional(text("Scopes, with spaces between")),
+    type: Type.Literal("oauth2_client_credentials", { description: TYPE }),
+    tokenUrl: text("http:// or https://; {{config.x}} may stand in it", {
+      examples: ["https://example.com/oauth/token"],
+    }),
+    clientId: optional(text("Client ID", { "x-default": "{{credentials.clientId}}" })),
+    clientSecret: optional(text("Client secret", { "x-default": "{{credentials.clientSecret}}" })),
+    scope: optional(text("Scopes, with spaces between", { examples: ["orders.read"] })),
     audience: optional(text("Asked for by some servers")),
-    clientAuth: optional(oneOf(CLIENT_AUTH, { description: "basic by default" })),
+    clientAuth: optional(
+      oneOf(CLIENT_AUTH, { description: "How the client shows who it is at tokenUrl", "x-default": "basic" }),
+    ),
   }),
   object({
-    type: Type.Literal("oauth2_authorization_code"),
+    type: Type.Literal("oauth2_authorization_code", { description: TYPE }),
     authorizeUrl: text("Where the person signs in: http:// or https://; {{config.x}} may stand in it"),
-    tokenUrl: text("http:// or https://; {{config.x}} may stand in it"),
-    clientId: optional(text("{{credentials.clientId}} by default")),
-    clientSecret: optional(text("{{credentials.clientSecret}} by default; a client may have none")),
+    tokenUrl: text("http:// or https://; {{config.x}} may stand in it", {
+      examples: ["https://example.com/oauth/token"],
+    }),
+    clientId: optional(text("Client ID", { "x-default": "{{credentials.clientId}}" })),
+    clientSecret: optional(
+      text("Client secret; a client may have none", { "x-default": "{{credentials.clientSecret}}" }),
+    ),
     scopes: optional(Type.Array(scope, { maxItems: 100, description: "What Weir asks for" })),
-    pkce: optional(Type.Boolean({ description: "Whether PKCE guards the code; true by default" })),
+    pkce: optional(Type.Boolean({ description: "Whether PKCE guards the code", "x-default": true })),
     extraParams: optional(
       Type.Record(Type.String(), text("{{config.x}} may stand in it"), {
         description: "Further parameters of the address that the person goes to",
       }),
     ),
     tokenAuth: optional(
-      oneOf(CLIENT_AUTH, { description: "How the client shows who it is at tokenUrl; basic by default" }),
+      oneOf(CLIENT_AUTH, { description: "How the client shows who it is at tokenUrl", "x-default": "basic" }),
     ),
   }),
 ]);
@@ -80,40 +95,53 @@ export const MAX_RESOURCES = 200;
  * `{{credentials.x}}` in those of `auth` but for addresses and names.
  */
 export const HttpTemplate = object({
-  http: object({
-    baseUrl: text("http:// or https://; paths are appended to it"),
-    auth: Auth,
-    verify: optional(
-      object({
-        method: optional(oneOf(method, { description: "GET by default" })),
-        path: optional(text("/ by default")),
-        body: optional(jsonObject({ description: "JSON of a POST, which has to be one that only reads" })),
-        expectStatus: optional(
-          Type.Union([status(), Type.Array(status(), { minItems: 1, maxItems: 100 })], {
-            description: "2xx by default",
-          }),
+  http: object(
+    {
+      baseUrl: text("http:// or https://; paths are appended to it", {
+        examples: ["https://api.example.com/v1", "{{config.baseUrl}}"],
+      }),
+      auth: described("How requests carry the credentials", Auth),
+      verify: optional(
+        object(
+          {
+            method: optional(oneOf(method, { description: "HTTP method", "x-default": "GET" })),
+            path: optional(text("Path below baseUrl", { "x-default": "/" })),
+            body: optional(
+              jsonObject({ description: "JSON of a POST, which has to be one that only reads" }),
+            ),
+            expectStatus: optional(
+              Type.Union([status(), Type.Array(status(), { minItems: 1, maxItems: 100 })], {
+                description: "Status of a success, or several; 2xx by default",
+              }),
+            ),
+          },
+          { description: "The request that verifies a connection" },
         ),
-      }),
-    ),
-    headers: optional(
-      map(text("Sent with every request of the connection; {{config.x}} may stand in it, no credentials")),
-    ),
-    requestsPerMinute: optional(
-      Type.Number({
-        exclusiveMinimum: 0,
-        maximum: 60_000,
-        description: "At most so many requests of a connection, over all of its runs",
-      }),
-    ),
-    resources: optional(
-      Type.Array(TemplateResource, {
-        maxItems: MAX_RESOURCES,
-        description: "What extracts may name in their spec",
-      }),
-    ),
-  }),
-  configSchema: optional(jsonObject({ description: "JSON Schema of the connection's config" })),
-  credentialsSchema: optional(jsonObject({ description: "JSON Schema of its credentials, which are texts" })),
+      ),
+      headers: optional(
+        described(
+          "Headers of every request of the connection",
+          map(text("Value of the header; {{config.x}} may stand in it, no credentials")),
+        ),
+      ),
+      requestsPerMinute: optional(
+        Type.Number({
+          exclusiveMinimum: 0,
+          maximum: 60_000,
+          description: "At most so many requests of a connection, over all of its runs",
+        }),
+      ),
+      resources: optional(
+        Type.Array(TemplateResource, {
+          maxItems: MAX_RESOURCES,
+          description: "What extracts may name in their spec",
+        }),
+      ),
+    },
+    { description: "The API, and how Weir signs in there" },
+  ),
+  configSchema: optional(jsonSchema({ description: "JSON Schema of the connection's config" })),
+  credentialsSchema: optional(jsonSchema({ description: "JSON Schema of its credentials, which are texts" })),
 });
 export type HttpTemplate = Static<typeof HttpTemplate>;
 export type HttpAuth = HttpTemplate["http"]["auth"];

@@ -2,26 +2,30 @@ import { type Static, Type } from "@sinclair/typebox";
 import { headerFault } from "../../base/http-message.ts";
 import { jmespathFault } from "../../base/jmespath.ts";
 import { isObject } from "../../base/json.ts";
-import { jsonObject, map, object, oneOf, optional } from "../../base/shape.ts";
+import { described, jsonObject, map, object, oneOf, optional } from "../../base/shape.ts";
 import { isUncountable } from "./list.ts";
 
+const TYPE = "Which of them it is";
+
 const path = (description: string) => Type.String({ minLength: 1, maxLength: 2000, description });
-const parameter = (description: string) => Type.String({ minLength: 1, maxLength: 255, description });
-const count = (minimum: number, description: string, maximum = 2 ** 40) =>
-  Type.Integer({ minimum, maximum, description });
+const parameter = (description: string, options = {}) =>
+  Type.String({ minLength: 1, maxLength: 255, description, ...options });
+const count = (minimum: number, description: string, options = {}) =>
+  Type.Integer({ minimum, maximum: 2 ** 40, description, ...options });
 
 export const DEFAULT_MAX_PAGES = 100_000;
 
 const parameterIn = (what: string) =>
   optional(
     oneOf(["query", "body"], {
-      description: `Where ${what} stand, query by default; in a body a dot leads into an object, as in variables.after`,
+      description: `Where ${what} stand; in a body a dot leads into an object, as in variables.after`,
+      "x-default": "query",
     }),
   );
 
 const sized = {
   sizeParam: optional(parameter("Parameter for the size of a page")),
-  pageSize: optional(count(1, "What it says; batchSize by default", 1_000_000)),
+  pageSize: optional(count(1, "What it says; batchSize by default", { maximum: 1_000_000 })),
   in: parameterIn("the parameters of the paginator"),
 };
 const more = {
@@ -43,14 +47,14 @@ const counted = {
 
 const Paginator = Type.Union(
   [
-    object({ type: Type.Literal("none") }, { description: "All rows come at once" }),
+    object({ type: Type.Literal("none", { description: TYPE }) }, { description: "All rows come at once" }),
     object(
-      { type: Type.Literal("link_header"), ...sized },
+      { type: Type.Literal("link_header", { description: TYPE }), ...sized },
       { description: "The Link header leads to the next page" },
     ),
     object(
       {
-        type: Type.Literal("json_link"),
+        type: Type.Literal("json_link", { description: TYPE }),
         nextPath: path("JMESPath to the address of the next page; null or empty ends"),
         ...more,
         ...sized,
@@ -59,7 +63,7 @@ const Paginator = Type.Union(
     ),
     object(
       {
-        type: Type.Literal("cursor"),
+        type: Type.Literal("cursor", { description: TYPE }),
         cursorPath: path("JMESPath to the cursor of the next page; null or empty ends"),
         cursorParam: parameter("Parameter that the cursor goes into"),
         ...more,
@@ -69,9 +73,9 @@ const Paginator = Type.Union(
     ),
     object(
       {
-        type: Type.Literal("page"),
-        pageParam: optional(parameter("Parameter for the number of the page; page by default")),
-        startPage: optional(count(0, "1 by default")),
+        type: Type.Literal("page", { description: TYPE }),
+        pageParam: optional(parameter("Parameter for the number of the page", { "x-default": "page" })),
+        startPage: optional(count(0, "Number of the first page", { "x-default": 1 })),
         ...counted,
         ...sized,
       },
@@ -79,9 +83,11 @@ const Paginator = Type.Union(
     ),
     object(
       {
-        type: Type.Literal("offset"),
-        offsetParam: optional(parameter("Parameter for the number of rows to pass over; offset by default")),
-        startOffset: optional(count(0, "0 by default")),
+        type: Type.Literal("offset", { description: TYPE }),
+        offsetParam: optional(
+          parameter("Parameter for the number of rows to pass over", { "x-default": "offset" }),
+        ),
+        startOffset: optional(count(0, "Rows to pass over at first", { "x-default": 0 })),
         ...counted,
         ...sized,
       },
@@ -101,14 +107,19 @@ export const Endpoint = object(
   {
     method: optional(
       oneOf(["GET", "POST"], {
-        description:
-          "GET by default; a POST has to be one that only reads, as it is sent again where it fails",
+        description: "HTTP method; a POST has to be one that only reads, as it is sent again where it fails",
+        "x-default": "GET",
       }),
     ),
-    params: optional(map(Type.Union([scalar, Type.Array(scalar)]))),
-    headers: optional(map(scalar)),
+    params: optional(
+      described(
+        "Parameters of the address; a list stands for one repeated",
+        map(Type.Union([scalar, Type.Array(scalar)])),
+      ),
+    ),
+    headers: optional(described("Headers of each request; no credentials", map(scalar))),
     body: optional(jsonObject({ description: "Of a POST" })),
-    bodyType: optional(oneOf(["json", "form"], { description: "json by default" })),
+    bodyType: optional(oneOf(["json", "form"], { description: "How the body is sent", "x-default": "json" })),
     dataPath: optional(
       path(
         "JMESPath to the rows of a reply; without it the reply is itself their list. Where it finds nothing the run fails.",
@@ -127,7 +138,8 @@ export const Endpoint = object(
           endParam: optional(parameter("Parameter for where a backfill ends")),
           format: optional(
             oneOf(CURSOR_FORMATS, {
-              description: "How the value is written; as_is, as the API gave it, by default",
+              description: "How the value is written; as_is is as the API gave it",
+              "x-default": "as_is",
             }),
           ),
           in: parameterIn("these parameters"),
@@ -139,7 +151,10 @@ export const Endpoint = object(
       ),
     ),
     maxPages: optional(
-      count(1, `More pages fail the run, as a list without end; ${DEFAULT_MAX_PAGES} by default`, 10_000_000),
+      count(1, "More pages fail the run, as a list without end", {
+        maximum: 10_000_000,
+        "x-default": DEFAULT_MAX_PAGES,
+      }),
     ),
     requestsPerMinute: optional(
       Type.Number({

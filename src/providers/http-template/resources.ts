@@ -10,8 +10,10 @@ export const RESOURCE_NAME = "^[a-z][a-z0-9_]{0,62}$";
 /** A list of the API that extracts name in their `spec`. */
 export const TemplateResource = object({
   name: Type.String({ pattern: RESOURCE_NAME, description: "What the spec of an extract names" }),
-  title: optional(Type.String({ minLength: 1, maxLength: 255 })),
-  description: optional(Type.String({ maxLength: 2000 })),
+  title: optional(
+    Type.String({ minLength: 1, maxLength: 255, description: "Name that people read", examples: ["Orders"] }),
+  ),
+  description: optional(Type.String({ maxLength: 2000, description: "What the rows are" })),
   spec: Type.String({
     minLength: 1,
     maxLength: 1000,
@@ -19,7 +21,13 @@ export const TemplateResource = object({
       "Its path below the base address; {{config.x}} may stand in it, each one segment, and in params and body of the endpoint",
   }),
   endpoint: optional(Endpoint),
-  primaryKey: optional(Type.Array(named(1000), { maxItems: 32 })),
+  primaryKey: optional(
+    Type.Array(named(1000), {
+      maxItems: 32,
+      description: "Columns that tell rows apart",
+      examples: [["id"]],
+    }),
+  ),
   incremental: optional(Incremental),
 });
 export type TemplateResource = Static<typeof TemplateResource>;

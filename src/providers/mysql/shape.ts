@@ -9,8 +9,15 @@ const PORT = 3306;
 export const MysqlConfig = t.Object(
   {
     host: t.String({ minLength: 1, maxLength: 253, pattern: HOST, description: "Host name or address." }),
-    port: t.Optional(t.Integer({ minimum: 1, maximum: 65_535, default: PORT })),
-    database: t.String({ minLength: 1, maxLength: 255 }),
+    port: t.Optional(
+      t.Integer({ minimum: 1, maximum: 65_535, default: PORT, description: "Port of the server." }),
+    ),
+    database: t.String({
+      minLength: 1,
+      maxLength: 255,
+      description: "Name of the database.",
+      examples: ["shop"],
+    }),
     sslMode: t.Optional(
       t.Union(
         [
@@ -44,8 +51,10 @@ export type MysqlConfig = Static<typeof MysqlConfig>;
 
 export const MysqlCredentials = t.Object(
   {
-    user: t.String({ minLength: 1, maxLength: 255 }),
-    password: t.Optional(t.String({ maxLength: 4_096, format: "password" })),
+    user: t.String({ minLength: 1, maxLength: 255, description: "Name of the user.", examples: ["weir"] }),
+    password: t.Optional(
+      t.String({ maxLength: 4_096, format: "password", description: "Password of the user." }),
+    ),
     ...ROUTE_CREDENTIALS,
   },
   { additionalProperties: false },

@@ -11,8 +11,15 @@ export const SSL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", 
 export const PostgresConfig = t.Object(
   {
     host: t.String({ minLength: 1, maxLength: 253, pattern: HOST, description: "Host name or address." }),
-    port: t.Optional(t.Integer({ minimum: 1, maximum: 65_535, default: 5432 })),
-    database: t.String({ minLength: 1, maxLength: 255 }),
+    port: t.Optional(
+      t.Integer({ minimum: 1, maximum: 65_535, default: 5432, description: "Port of the server." }),
+    ),
+    database: t.String({
+      minLength: 1,
+      maxLength: 255,
+      description: "Name of the database.",
+      examples: ["shop"],
+    }),
     sslMode: t.Optional(
       t.Union(
         [
@@ -46,8 +53,10 @@ export type PostgresConfig = Static<typeof PostgresConfig>;
 
 export const PostgresCredentials = t.Object(
   {
-    user: t.String({ minLength: 1, maxLength: 255 }),
-    password: t.Optional(t.String({ maxLength: 4_096, format: "password" })),
+    user: t.String({ minLength: 1, maxLength: 255, description: "Name of the user.", examples: ["weir"] }),
+    password: t.Optional(
+      t.String({ maxLength: 4_096, format: "password", description: "Password of the user." }),
+    ),
     ...ROUTE_CREDENTIALS,
   },
   { additionalProperties: false },

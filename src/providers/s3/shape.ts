@@ -4,9 +4,21 @@ import type { Link } from "../contract.ts";
 
 export const S3Config = t.Object(
   {
-    bucket: t.String({ minLength: 3, maxLength: 255, pattern: "^[A-Za-z0-9][A-Za-z0-9._-]*[A-Za-z0-9]$" }),
+    bucket: t.String({
+      minLength: 3,
+      maxLength: 255,
+      pattern: "^[A-Za-z0-9][A-Za-z0-9._-]*[A-Za-z0-9]$",
+      description: "Name of the bucket.",
+      examples: ["acme-exports"],
+    }),
     region: t.Optional(
-      t.String({ minLength: 1, maxLength: 64, pattern: "^[A-Za-z0-9-]+$", default: "us-east-1" }),
+      t.String({
+        minLength: 1,
+        maxLength: 64,
+        pattern: "^[A-Za-z0-9-]+$",
+        default: "us-east-1",
+        description: "Region of the bucket.",
+      }),
     ),
     endpointUrl: t.Optional(
       t.String({
@@ -42,9 +54,27 @@ export type S3Config = Static<typeof S3Config>;
 
 export const S3Credentials = t.Object(
   {
-    accessKeyId: t.String({ minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" }),
-    secretAccessKey: t.String({ minLength: 1, maxLength: 1_024, format: "password" }),
-    sessionToken: t.Optional(t.String({ maxLength: 8_192, pattern: "^[\\x21-\\x7e]*$", format: "password" })),
+    accessKeyId: t.String({
+      minLength: 1,
+      maxLength: 255,
+      pattern: "^[\\x21-\\x7e]+$",
+      description: "ID of the access key.",
+      examples: ["AKIAIOSFODNN7EXAMPLE"],
+    }),
+    secretAccessKey: t.String({
+      minLength: 1,
+      maxLength: 1_024,
+      format: "password",
+      description: "Secret of the access key.",
+    }),
+    sessionToken: t.Optional(
+      t.String({
+        maxLength: 8_192,
+        pattern: "^[\\x21-\\x7e]*$",
+        format: "password",
+        description: "Token of temporary credentials.",
+      }),
+    ),
   },
   { additionalProperties: false },
 );

@@ -5,7 +5,9 @@ import { HOST, HostKey } from "../ssh/shape.ts";
 export const SftpConfig = t.Object(
   {
     host: t.String({ minLength: 1, maxLength: 253, pattern: HOST, description: "Host name or address." }),
-    port: t.Optional(t.Integer({ minimum: 1, maximum: 65_535, default: 22 })),
+    port: t.Optional(
+      t.Integer({ minimum: 1, maximum: 65_535, default: 22, description: "Port of the server." }),
+    ),
     hostKey: HostKey,
     root: t.Optional(
       t.String({
@@ -22,8 +24,10 @@ export const SftpConfig = t.Object(
 
 export const SftpCredentials = t.Object(
   {
-    user: t.String({ minLength: 1, maxLength: 255 }),
-    password: t.Optional(t.String({ maxLength: 4_096, format: "password" })),
+    user: t.String({ minLength: 1, maxLength: 255, description: "Name of the user.", examples: ["weir"] }),
+    password: t.Optional(
+      t.String({ maxLength: 4_096, format: "password", description: "Password of the user." }),
+    ),
     privateKey: t.Optional(
       t.String({
         maxLength: 32_768,

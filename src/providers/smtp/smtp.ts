@@ -25,8 +25,15 @@ const Config = object({
 });
 
 const Credentials = object({
-  user: optional(Type.String({ minLength: 1, maxLength: 320 })),
-  password: optional(Type.String({ minLength: 1, maxLength: 1024 })),
+  user: optional(
+    described(
+      "User name, where the server asks for one",
+      Type.String({ minLength: 1, maxLength: 320, examples: ["weir"] }),
+    ),
+  ),
+  password: optional(
+    described("Password of the user", Type.String({ minLength: 1, maxLength: 1024, format: "password" })),
+  ),
 });
 
 const PORTS = { starttls: 587, tls: 465, none: 25 } as const;

@@ -32,9 +32,21 @@ export const ROUTE_CONFIG = {
   ssh: t.Optional(
     t.Object(
       {
-        host: t.String({ minLength: 1, maxLength: 253, pattern: HOST }),
-        port: t.Optional(t.Integer({ minimum: 1, maximum: 65_535, default: 22 })),
-        user: t.String({ minLength: 1, maxLength: 255 }),
+        host: t.String({
+          minLength: 1,
+          maxLength: 253,
+          pattern: HOST,
+          description: "Host name or address of the SSH server.",
+        }),
+        port: t.Optional(
+          t.Integer({ minimum: 1, maximum: 65_535, default: 22, description: "Port of the SSH server." }),
+        ),
+        user: t.String({
+          minLength: 1,
+          maxLength: 255,
+          description: "User on the SSH server.",
+          examples: ["weir"],
+        }),
         hostKey: HostKey,
       },
       {

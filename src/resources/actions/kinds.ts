@@ -38,7 +38,8 @@ const plain = (schema: object): JsonObject => JSON.parse(JSON.stringify(schema))
 function asGiven(schema: JsonObject): JsonObject {
   const within = (value: Json): Json =>
     Array.isArray(value) ? value.map(within) : isObject(value) ? asGiven(value) : value;
-  const { required, ...rest } = schema;
+  const { required, "x-is": _, "x-default": fallback, ...own } = schema;
+  const rest: JsonObject = fallback === undefined ? own : { ...own, default: fallback };
   const made: JsonObject = Object.fromEntries(
     Object.entries(rest).map(([name, value]) => [name, name === "default" ? value : within(value)]),
   );

@@ -129,6 +129,7 @@ export const actionOperations = [
     description: "Queues a run and returns it.",
     params,
     body: RunCreate,
+    bodyExample: {},
     bodyOptional: true,
     status: 201,
     response: Run,

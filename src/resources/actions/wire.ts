@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import {
+  described,
   instant,
   jsonObject,
   named,
@@ -9,6 +10,7 @@ import {
   oneOf,
   optional,
   slug,
+  typed,
   uuid,
 } from "../../base/shape.ts";
 import { maskTyped } from "../../base/typed-secrets.ts";
@@ -43,19 +45,33 @@ export const Action = object({
   updatedBy: nullable(Type.String()),
 });
 
-export const ActionCreate = object({
-  kind: oneOf(ACTION_KINDS),
-  name: named(),
-  connectionId: optional(nullable(uuid())),
-  definition: optional(nullable(jsonObject())),
-  slug: optional(slug()),
-  templateId: optional(nullable(uuid())),
-});
+export const ActionCreate = typed(
+  "ActionCreate",
+  object({
+    kind: oneOf(ACTION_KINDS),
+    name: typed("ActionName", described("Name that people read", named())),
+    connectionId: optional(
+      typed("ActionConnection", described("ID of the connection that it works with", nullable(uuid()))),
+    ),
+    definition: optional(nullable(jsonObject())),
+    slug: optional(
+      typed("ActionSlug", described("Name in URLs, files and commands; made of the name by default", slug())),
+    ),
+    templateId: optional(
+      typed("ActionTemplate", described("ID of the template that it is made of", nullable(uuid()))),
+    ),
+  }),
+);
 export type ActionCreate = Static<typeof ActionCreate>;
 
 export const ActionPatch = object({
   connectionId: optional(nullable(uuid())),
-  definition: optional(nullable(jsonObject({ description: "null makes it a draft again" }))),
+  definition: optional(
+    described(
+      "Settings of the kind; null makes it a draft again",
+      nullable(typed("ActionDefinition", jsonObject())),
+    ),
+  ),
   name: optional(named()),
   slug: optional(slug()),
   status: optional(oneOf(ACTION_STATUSES)),
@@ -81,7 +97,17 @@ export const ActionPage = object({
   users: People,
 });
 
-export const RunCreate = object({ definitionOverrides: optional(nullable(jsonObject())) });
+export const RunCreate = object({
+  definitionOverrides: optional(
+    nullable(
+      jsonObject({
+        description:
+          "JSON Merge Patch over the action's definition, for this run alone. A token needs the scope write",
+        examples: [{ timeoutSeconds: 600 }],
+      }),
+    ),
+  ),
+});
 export type RunCreate = Static<typeof RunCreate>;
 
 export const StatePage = object({

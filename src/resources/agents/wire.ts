@@ -1,5 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import {
+  described,
+  exemplified,
   instant,
   jsonObject,
   named,
@@ -9,6 +11,7 @@ import {
   oneOf,
   optional,
   slug,
+  typed,
   uuid,
 } from "../../base/shape.ts";
 import type { AgentSpecRow } from "./table.ts";
@@ -30,15 +33,44 @@ export const AgentSpec = object({
 export const DEFAULT_MAX_STEPS = 10;
 
 /** What the front matter of a spec may hold. */
-export const FrontMatter = object({
-  name: named(),
-  slug: optional(slug()),
-  description: optional(nullable(Type.String({ maxLength: 2048 }))),
-  model: optional(nullable(Type.String({ minLength: 1, maxLength: 200, pattern: "^\\S+$" }))),
-  temperature: optional(nullable(Type.Number({ minimum: 0, maximum: 2 }))),
-  maxSteps: Type.Integer({ minimum: 1, maximum: 100, default: DEFAULT_MAX_STEPS }),
-  tools: Type.Array(Type.String({ minLength: 1, maxLength: 300 }), { maxItems: 64, default: [] }),
-});
+export const FrontMatter = typed(
+  "AgentFrontMatter",
+  object({
+    name: described("Name that people read", exemplified(["Sales analyst"], named())),
+    slug: optional(described("Name in commands and references; made of the name by default", slug())),
+    description: optional(
+      described(
+        "What the agent is for",
+        nullable(Type.String({ maxLength: 2048, examples: ["Answers questions about orders"] })),
+      ),
+    ),
+    model: optional(
+      described(
+        "Model that answers; the operator's by default",
+        nullable(Type.String({ minLength: 1, maxLength: 200, pattern: "^\\S+$", examples: ["gpt-5-mini"] })),
+      ),
+    ),
+    temperature: optional(
+      described(
+        "Temperature of the model; the model's own by default",
+        nullable(Type.Number({ minimum: 0, maximum: 2, examples: [0.2] })),
+      ),
+    ),
+    maxSteps: Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      default: DEFAULT_MAX_STEPS,
+      description: "Maximum number of steps of an answer",
+    }),
+    tools: Type.Array(Type.String({ minLength: 1, maxLength: 300, examples: ["query"] }), {
+      maxItems: 64,
+      default: [],
+      description:
+        "Tools that it may use: query, datasets, web_search, fetch_page, api:NAME, action:SLUG, automation:SLUG, connection:SLUG",
+      examples: [["query", "datasets"]],
+    }),
+  }),
+);
 export type FrontMatter = Static<typeof FrontMatter>;
 
 export const AgentSpecInput = object({

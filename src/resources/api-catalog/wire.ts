@@ -3,6 +3,7 @@ import {
   anything,
   instant,
   jsonObject,
+  jsonSchema,
   map,
   named,
   nullable,
@@ -161,7 +162,7 @@ const connectionId = () => optional(nullable(uuid()));
 const approvalRequired = () =>
   optional(Type.Boolean({ description: "False by default; changed by admins only" }));
 const itemDescription = () => optional(nullable(text(MAX_DESCRIPTION)));
-const schemaOf = (description: string) => optional(nullable(jsonObject({ description })));
+const schemaOf = (description: string) => optional(nullable(jsonSchema({ description })));
 
 const itemFlags = {
   enabled: optional(Type.Boolean({ description: "True by default" })),
@@ -199,7 +200,7 @@ const toolInput = {
   description: itemDescription(),
   inputSchema: schemaOf("As the server gives it"),
   outputSchema: schemaOf("As the server gives it"),
-  annotations: optional(nullable(jsonObject())),
+  annotations: optional(nullable(jsonObject({ description: "Hints of the server, such as readOnlyHint" }))),
   definitionHash: optional(nullable(Type.String({ pattern: "^[0-9a-f]{64}$" }))),
   ...itemFlags,
   trusted: optional(

@@ -10,33 +10,61 @@ import type { AutomationRow } from "./table.ts";
 
 const HEADER_NAME = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$";
 const headerName = (description: string) =>
-  described(description, Type.String({ minLength: 1, maxLength: 100, pattern: HEADER_NAME }));
+  described(
+    description,
+    Type.String({ minLength: 1, maxLength: 100, pattern: HEADER_NAME, examples: ["X-Signature"] }),
+  );
 /** Printable, as headers carry it. */
 const proof = (description: string) =>
-  described(description, Type.String({ minLength: 8, maxLength: 512, pattern: "^[\\x21-\\x7e]+$" }));
+  described(
+    description,
+    Type.String({
+      minLength: 8,
+      maxLength: 512,
+      pattern: "^[\\x21-\\x7e]+$",
+      examples: ["9f3a1c47d2e85b60"],
+    }),
+  );
 
 /** `config.auth`: how the sender of a webhook proves who it is. */
 export const SENDER_AUTH = Type.Union([
-  object({ type: Type.Literal("signature") }),
   object({
-    type: Type.Literal("bearer"),
+    type: Type.Literal("signature", { description: "An HMAC of the body with the automation's secret" }),
+  }),
+  object({
+    type: Type.Literal("bearer", { description: "A token in Authorization" }),
     token: optional(proof("What follows `Bearer ` in Authorization; never shown again")),
   }),
   object({
-    type: Type.Literal("basic"),
-    username: Type.String({ minLength: 1, maxLength: 255, pattern: "^[^:\\x00-\\x1f]+$" }),
-    password: optional(described("Never shown again", Type.String({ minLength: 8, maxLength: 512 }))),
+    type: Type.Literal("basic", { description: "A user name and a password in Authorization" }),
+    username: Type.String({
+      minLength: 1,
+      maxLength: 255,
+      pattern: "^[^:\\x00-\\x1f]+$",
+      description: "User name of the sender",
+      examples: ["shop"],
+    }),
+    password: optional(
+      described(
+        "Password of the sender; never shown again",
+        Type.String({ minLength: 8, maxLength: 512, examples: ["correct-horse-battery"] }),
+      ),
+    ),
   }),
   object({
-    type: Type.Literal("header"),
+    type: Type.Literal("header", { description: "A secret value in a header" }),
     name: headerName("The header that the sender adds"),
     value: optional(proof("What stands in it; never shown again")),
   }),
   object({
-    type: Type.Literal("ed25519"),
+    type: Type.Literal("ed25519", { description: "An Ed25519 signature of the body" }),
     publicKey: described(
       "The sender's public key: 32 bytes in hex or base64, or PEM",
-      Type.String({ minLength: 43, maxLength: 1000 }),
+      Type.String({
+        minLength: 43,
+        maxLength: 1000,
+        examples: ["d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"],
+      }),
     ),
     signatureHeader: headerName("The header with the signature, in hex or base64"),
     timestampHeader: optional(

@@ -13,6 +13,7 @@ import {
   oneOf,
   optional,
   slug,
+  typed,
   uuid,
 } from "../../base/shape.ts";
 import type { App } from "../../context.ts";
@@ -33,21 +34,24 @@ import {
 import { maskConfig } from "./wire-definitions.ts";
 import { mailWarnings, warningsOf } from "./wire-warnings.ts";
 
-export const AutomationCreate = object({
-  name: named(),
-  description: optional(nullable(Type.String({ maxLength: 2048 }))),
-  slug: optional(slug()),
-  triggerType: oneOf(TRIGGER_TYPES, { default: "manual" }),
-  orchestratorType: optional(oneOf(["local"])),
-  status: optional(oneOf(AUTOMATION_STATUSES)),
-  config: jsonObject(),
-});
+export const AutomationCreate = typed(
+  "AutomationCreate",
+  object({
+    name: named(),
+    description: optional(nullable(Type.String({ maxLength: 2048 }))),
+    slug: optional(slug()),
+    triggerType: oneOf(TRIGGER_TYPES, { default: "manual" }),
+    orchestratorType: optional(oneOf(["local"])),
+    status: optional(oneOf(AUTOMATION_STATUSES)),
+    config: jsonObject(),
+  }),
+);
 export type AutomationCreate = Static<typeof AutomationCreate>;
 
 export const AutomationPatch = object({
   name: optional(named()),
   description: optional(nullable(Type.String({ maxLength: 2048 }))),
-  config: optional(jsonObject()),
+  config: optional(typed("AutomationConfigChange", jsonObject())),
   orchestratorType: optional(oneOf(["local"])),
   status: optional(oneOf(AUTOMATION_STATUSES)),
 });
@@ -192,7 +196,12 @@ export const AutomationRun = object({
 
 export const AutomationRunCreate = object({ input: optional(anything()) });
 export const AutomationTest = object({
-  config: optional(jsonObject({ description: "In place of the automation's own, and stored nowhere else" })),
+  config: optional(
+    typed(
+      "AutomationConfig",
+      jsonObject({ description: "In place of the automation's own, and stored nowhere else" }),
+    ),
+  ),
   input: optional(anything()),
   fromRunId: optional(uuid()),
   upTo: optional(described("The step that the run ends with", Type.String({ minLength: 1, maxLength: 100 }))),

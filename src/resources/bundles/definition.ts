@@ -1,6 +1,18 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { JsonObject } from "../../base/json.ts";
-import { jsonObject, named, nullable, object, oneOf, optional, slug, uuid } from "../../base/shape.ts";
+import {
+  described,
+  exemplified,
+  jsonObject,
+  named,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  slug,
+  typed,
+  uuid,
+} from "../../base/shape.ts";
 import type { Places } from "../../base/template-install.ts";
 import type { App } from "../../context.ts";
 import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
@@ -9,54 +21,122 @@ import { TRIGGER_TYPES } from "../automations/table.ts";
 import { COMPONENT_TYPES } from "./table.ts";
 
 const KEY = "^(?!__proto__$)[A-Za-z_][A-Za-z0-9_-]*$";
-const key = () => Type.String({ minLength: 1, maxLength: 100, pattern: KEY });
 
-const Component = object({
-  key: key(),
-  type: oneOf(COMPONENT_TYPES),
-  name: optional(named()),
-  templateSlug: optional(slug()),
-  templateVersion: optional(Type.Integer({ minimum: 1 })),
-  definition: optional(
-    jsonObject({ description: "In place of a template: see ConnectionPart and its like" }),
-  ),
-  /** For the template; the bundle's inputs of the same names where absent. */
-  inputs: optional(jsonObject()),
-  /** Of an action that comes of a template. */
-  connectionId: optional(Type.String({ minLength: 1, maxLength: 500 })),
-  dependsOn: optional(Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 100 })),
-});
+export const Component = object(
+  {
+    key: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      pattern: KEY,
+      description:
+        "Name of the component within the bundle; templates read {{components.KEY.id}}, slug and name",
+      examples: ["shop"],
+    }),
+    type: oneOf(COMPONENT_TYPES, { description: "What the component becomes" }),
+    name: optional(
+      described(
+        "Name of what is made; templates of inputs may stand in it",
+        exemplified(["Shop database"], named()),
+      ),
+    ),
+    templateSlug: optional(
+      described("Template that the component is made of, instead of a definition", slug()),
+    ),
+    templateVersion: optional(
+      Type.Integer({
+        minimum: 1,
+        description: "Version of the template; the newest published one by default",
+      }),
+    ),
+    definition: optional(jsonObject({ description: "What is made, where no template is named" })),
+    inputs: optional(
+      jsonObject({
+        description: "Inputs of the template; the bundle's inputs of the same names by default",
+        examples: [{ host: "{{inputs.host}}" }],
+      }),
+    ),
+    connectionId: optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 500,
+        description: "Connection of an action that is made of a template",
+        examples: ["{{components.shop.id}}"],
+      }),
+    ),
+    dependsOn: optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 100, examples: ["shop"] }), {
+        maxItems: 100,
+        description: "Keys of components that are made before it",
+        examples: [["shop"]],
+      }),
+    ),
+  },
+  {
+    examples: [
+      {
+        key: "orders",
+        type: "action",
+        name: "Load orders",
+        definition: { kind: "http_request", definition: { url: "{{inputs.url}}" } },
+      },
+    ],
+  },
+);
 export type Component = Static<typeof Component>;
 
 /**
  * A bundle's definition (docs/decisions/bundles.md). `{{inputs.x}}` and `{{components.KEY.id}}` (also `slug` and `name`)
  * may stand in every value of a component; the other templates of actions and automations are left for their runs.
  */
-export const BundleDefinition = object({ components: Type.Array(Component, { minItems: 1, maxItems: 100 }) });
+export const BundleDefinition = object({
+  components: Type.Array(typed("BundleComponent", Component), {
+    minItems: 1,
+    maxItems: 100,
+    description: "What the bundle makes",
+  }),
+});
 export type BundleDefinition = Static<typeof BundleDefinition>;
 
-const settings = { config: optional(nullable(jsonObject())), credentials: optional(nullable(jsonObject())) };
+const settings = {
+  config: optional(described("Settings of the provider", nullable(jsonObject()))),
+  credentials: optional(described("What authenticates; best given as inputs", nullable(jsonObject()))),
+};
 
 /** What `definition` holds: what a request that creates such a thing holds, less its name. */
-export const ConnectionPart = object({ provider: Type.String(), ...settings });
+export const ConnectionPart = object({
+  provider: Type.String({ description: "Kind of system that it connects to" }),
+  ...settings,
+});
 export type ConnectionPart = Static<typeof ConnectionPart>;
 
 export const ActionPart = object({
-  kind: oneOf(ACTION_KINDS),
-  definition: optional(nullable(jsonObject())),
-  connectionId: optional(nullable(uuid())),
+  kind: oneOf(ACTION_KINDS, { description: "What the action does" }),
+  definition: optional(described("Settings of the kind", nullable(jsonObject()))),
+  connectionId: optional(described("Connection that the action works with", nullable(uuid()))),
 });
 export type ActionPart = Static<typeof ActionPart>;
 
 export const AutomationPart = object({
-  triggerType: oneOf(TRIGGER_TYPES, { default: "manual" }),
-  description: optional(nullable(Type.String({ maxLength: 2048 }))),
-  config: jsonObject(),
+  triggerType: oneOf(TRIGGER_TYPES, { default: "manual", description: "What starts the automation" }),
+  description: optional(
+    described(
+      "What the automation is for",
+      nullable(Type.String({ maxLength: 2048, examples: ["Loads orders"] })),
+    ),
+  ),
+  config: jsonObject({ description: "Trigger and steps" }),
 });
 export type AutomationPart = Static<typeof AutomationPart>;
 
 /** An agent is its text; the name stands in its front matter. */
-export const AgentPart = object({ markdown: Type.String({ minLength: 1, maxLength: 1_000_000 }) });
+export const AgentPart = object({
+  markdown: Type.String({
+    minLength: 1,
+    maxLength: 1_000_000,
+    description: "YAML front matter between two lines of ---, then the system prompt",
+    examples: ["---\nname: Sales analyst\ntools: [query]\n---\nAnswer questions about orders.\n"],
+  }),
+});
 
 /** A connection template stands in place of a provider. */
 export const isHttpDefinition = (definition: JsonObject): boolean => definition.http !== undefined;

@@ -10,6 +10,7 @@ import {
   oneOf,
   optional,
   slug,
+  typed,
   uuid,
 } from "../../base/shape.ts";
 import { HTTP_PROVIDER } from "../../providers/http-template/http-template.ts";
@@ -19,6 +20,7 @@ import { APPROVAL_RULES, CONNECTION_STATUSES, type ConnectionRow } from "./table
 
 const ApprovalRule = oneOf(APPROVAL_RULES, {
   description: "What a person has to approve each time. Set by admins",
+  "x-default": "none",
 });
 
 export const Connection = object({
@@ -43,21 +45,24 @@ export const Connection = object({
 });
 
 /** Both variants of a new connection; which fields go together is `creationFaults`' matter. */
-export const ConnectionCreate = object({
-  name: named(),
-  provider: optional(
-    Type.String({ description: "One of GET /api/v1/connection-providers; not with a template" }),
-  ),
-  config: optional(nullable(jsonObject())),
-  /** May be absent where the provider takes none. */
-  credentials: optional(map(Type.String())),
-  approvalRequired: optional(ApprovalRule),
-  slug: optional(nullable(slug())),
-  kind: optional(nullable(Type.Literal("from_template"))),
-  templateId: optional(nullable(uuid())),
-  templateSlug: optional(nullable(slug())),
-  templateVersion: optional(nullable(Type.Integer({ minimum: 1 }))),
-});
+export const ConnectionCreate = typed(
+  "ConnectionCreate",
+  object({
+    name: named(),
+    provider: optional(
+      Type.String({ description: "One of GET /api/v1/connection-providers; not with a template" }),
+    ),
+    config: optional(nullable(jsonObject())),
+    /** May be absent where the provider takes none. */
+    credentials: optional(map(Type.String())),
+    approvalRequired: optional(ApprovalRule),
+    slug: optional(nullable(slug())),
+    kind: optional(nullable(Type.Literal("from_template"))),
+    templateId: optional(nullable(uuid())),
+    templateSlug: optional(nullable(slug())),
+    templateVersion: optional(nullable(Type.Integer({ minimum: 1 }))),
+  }),
+);
 export type ConnectionCreate = Static<typeof ConnectionCreate>;
 
 export const ConnectionPatch = object({
@@ -65,7 +70,7 @@ export const ConnectionPatch = object({
   slug: optional(slug()),
   approvalRequired: optional(ApprovalRule),
   config: optional(
-    Type.Union([jsonObject(), Type.Null()], {
+    Type.Union([typed("ConnectionConfigChange", jsonObject()), Type.Null()], {
       description: "Only the keys given change, each as a whole; null removes one",
     }),
   ),

@@ -1,5 +1,16 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { described, instant, jsonObject, map, object, oneOf, optional, uuid } from "../../base/shape.ts";
+import {
+  described,
+  exemplified,
+  instant,
+  jsonObject,
+  map,
+  object,
+  oneOf,
+  optional,
+  typed,
+  uuid,
+} from "../../base/shape.ts";
 import type { DraftRow } from "../automations/table.ts";
 import { maskConfig } from "../automations/wire-definitions.ts";
 
@@ -11,7 +22,10 @@ export const AutomationDraft = object({
 });
 
 export const AutomationDraftPatch = object({
-  config: jsonObject({ description: "The fields that change; null clears one" }),
+  config: typed(
+    "AutomationConfigChange",
+    jsonObject({ description: "The fields that change; null clears one" }),
+  ),
   basedOn: optional(
     described(
       "The version whose changes are taken into account; that of the draft by default",
@@ -29,7 +43,7 @@ export const AutomationLayout = object({
   direction: oneOf(["down", "right"]),
   positions: described(
     "Where steps stand, by their keys",
-    map(Type.Array(place(), { minItems: 2, maxItems: 2 })),
+    exemplified([{ load: [0, 120] }], map(Type.Array(place(), { minItems: 2, maxItems: 2 }))),
   ),
   groups: Type.Array(
     object({

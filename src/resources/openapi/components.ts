@@ -1,28 +1,59 @@
 import type { JsonObject } from "../../base/json.ts";
 import { componentNames } from "./names.ts";
-import { type Direction, type Refer, toComponent } from "./schema.ts";
+import { type Mode, type Refer, toComponent, toSchema } from "./schema.ts";
+import { type Draw, TYPED } from "./typed/table.ts";
+
+interface Options {
+  /** Where the schemas stand in the document. */
+  root?: string;
+  /** Whether a component also goes out; a shape that goes both ways has two. */
+  goesOut?(name: string): boolean;
+}
 
 /**
  * The shared schemas of one document. `refer` notes what is referred to; a shape that goes both ways has two
  * components, as what comes in may leave out its defaults, so the one for requests is called `…Input`.
  */
-export function sharedSchemas(goesOut: (name: string) => boolean) {
+export function sharedSchemas({ root = "#/components/schemas/", goesOut = () => false }: Options = {}) {
   const names = componentNames();
-  const used = new Map<string, { text: string; direction: Direction }>();
-  const refer: Refer = (text, direction) => {
-    const known = names.get(text);
-    if (known === undefined) return null;
-    const name = direction === "in" && goesOut(known) ? `${known}Input` : known;
-    used.set(name, { text, direction });
-    return { $ref: `#/components/schemas/${name}` };
+  const used = new Map<string, () => JsonObject>();
+  const note = (name: string, made: () => JsonObject): JsonObject => {
+    if (!used.has(name)) used.set(name, made);
+    return { $ref: `${root}${name}` };
   };
+  const refer: Refer = (schema, mode) => {
+    const typed = schema["x-is"];
+    if (mode.direction === "in" && typeof typed === "string") return referTyped(typed, schema, mode);
+    const known = mode.isFilled ? undefined : names.get(JSON.stringify(schema));
+    if (known === undefined) return null;
+    const name = mode.direction === "in" && goesOut(known) ? `${known}Input` : known;
+    return note(name, () => toComponent(schema, mode, refer));
+  };
+
+  function referTyped(name: string, schema: JsonObject, given: Mode): JsonObject {
+    const { mode: fixed, prefix = "Bundle", draw } = TYPED[name] ?? {};
+    const mode = { ...given, ...fixed };
+    const isApart = mode.isFilled === true && fixed === undefined;
+    return note(isApart ? `${prefix}${name}` : name, () => {
+      const drawing = drawingIn(mode);
+      return draw ? draw(drawing, schema) : drawing.plain(schema);
+    });
+  }
+
+  const drawingIn = (mode: Mode): Draw => ({
+    mode,
+    ref: (name, change = {}) => referTyped(name, {}, { ...mode, ...change }),
+    schema: (shape) => toSchema(shape, mode, refer),
+    plain: (shape) => toComponent(shape, mode, refer),
+  });
+
   return {
     refer,
     isUsed: (name: string) => used.has(name),
     /** The components referred to so far, and what they refer to themselves. */
     all(): JsonObject {
       const made = new Map<string, JsonObject>();
-      for (const [name, { text, direction }] of used) made.set(name, toComponent(text, direction, refer));
+      for (const [name, draw] of used) made.set(name, draw());
       return Object.fromEntries([...made].sort(([a], [b]) => (a < b ? -1 : 1)));
     },
   };

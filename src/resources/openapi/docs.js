@@ -29,10 +29,22 @@ const resolve = (thing) =>
         .reduce((at, name) => at?.[name], whole)
     : thing;
 
+/** Objects that a union has more of are not shown one by one within a field. */
+const MOST_SHOWN = 4;
+
+/** The objects of a union. */
+const variantsOf = (schema) =>
+  (schema.oneOf ?? schema.anyOf ?? [])
+    .map(resolve)
+    .flatMap((each) => (each.properties ? [each] : variantsOf(each)));
+
 /** A schema's type in one line. */
 function typeOf(given) {
   const schema = resolve(given) ?? {};
-  if (schema.anyOf) return schema.anyOf.map(typeOf).join(" or ");
+  const titles = variantsOf(schema).map(({ title }) => title);
+  if (titles.length > MOST_SHOWN) return `one of: ${titles.join(", ")}`;
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices) return [...new Set(choices.map(typeOf))].join(" or ");
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   const types = [schema.type ?? "any"].flat();
@@ -62,8 +74,9 @@ function inner(given) {
   const schema = resolve(given) ?? {};
   if (schema.items) return inner(schema.items);
   if (schema.allOf) return together(schema.allOf.map(inner));
-  const member = schema.anyOf?.map(inner).find((each) => each.properties);
-  return member ?? schema;
+  if (schema.properties) return schema;
+  const variants = variantsOf(schema);
+  return variants.length > 0 && variants.length <= MOST_SHOWN ? variants[0] : schema;
 }
 
 /** Schemas that hold at once, as one. */
@@ -124,10 +137,24 @@ function parametersOf(operation) {
   return shown ? [el("h4", {}, "Parameters"), shown] : [];
 }
 
+const fieldTable = (schema) => table(["Field", "Type", "Meaning"], fieldRows(schema));
+
+/** The fields of a body; of a union those of each variant, which are made when it is opened first. */
+function fieldsOf(given) {
+  const schema = resolve(given) ?? {};
+  const variants = schema.properties ? [] : variantsOf(schema);
+  if (variants.length <= 1) return [fieldTable(schema)];
+  return variants.map((variant) => {
+    const node = el("details", {}, el("summary", {}, variant.title ?? typeOf(variant)));
+    node.addEventListener("toggle", () => node.append(fieldTable(variant) ?? ""), { once: true });
+    return node;
+  });
+}
+
 function bodyOf(content = {}) {
   return Object.entries(content).flatMap(([type, { schema = {}, example }]) => [
     el("p", { class: "type" }, el("code", {}, type)),
-    table(["Field", "Type", "Meaning"], fieldRows(schema)),
+    ...fieldsOf(schema),
     example === undefined ? null : pretty(example),
   ]);
 }

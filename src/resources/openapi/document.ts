@@ -5,9 +5,13 @@ import { scopeOf } from "../access-tokens/scopes.ts";
 import { sharedSchemas } from "./components.ts";
 import type { Described } from "./described.ts";
 import { exampleOf, requestExampleOf } from "./example.ts";
+import { meaningOf } from "./meanings.ts";
 import { operationIdOf } from "./operation-id.ts";
 import { bodies, type ErrorCodes, errorsOf, mayMatch, problems } from "./replies.ts";
-import { type Refer, toSchema } from "./schema.ts";
+import { type Mode, type Refer, toSchema } from "./schema.ts";
+
+const IN: Mode = { direction: "in" };
+const OUT: Mode = { direction: "out" };
 
 const ABOUT = `Weir moves data between systems, transforms it with SQL, and acts on events.
 
@@ -15,10 +19,10 @@ Every call runs in the context of one organization: the one named by \`X-Organiz
 
 /** The OpenAPI 3.1 document of the operations below `base`; `codes` are those that an error of each status may have. */
 export function openApiDocument(operations: readonly Described[], codes: ErrorCodes, base = ""): JsonObject {
-  const replies = sharedSchemas(() => true);
+  const replies = sharedSchemas({ goesOut: () => true });
   for (const operation of operations) successOf(operation, replies.refer);
   replies.all(); // what they refer to themselves goes out too
-  const schemas = sharedSchemas(replies.isUsed);
+  const schemas = sharedSchemas({ goesOut: replies.isUsed });
   const paths: Record<string, JsonObject> = {};
   for (const operation of operations) {
     const item = paths[operation.path] ?? {};
@@ -144,7 +148,7 @@ interface Field {
 }
 
 function fieldsOf(shape: TObject): Field[] {
-  const { properties, required } = toSchema(shape, "in");
+  const { properties, required } = toSchema(shape, IN);
   const needed = Array.isArray(required) ? required : [];
   return Object.entries(properties as Record<string, JsonObject>).map(([name, schema]) => ({
     name,
@@ -159,29 +163,10 @@ function parameter({ name, schema, required }: Field, where: "path" | "query"): 
     name,
     in: where,
     required,
-    description: description ?? MEANINGS[name] ?? meaningOf(name),
+    description: description ?? meaningOf(name),
     schema: rest,
   };
 }
-
-/** `action_id` and `actorType` in words. */
-function meaningOf(name: string): string {
-  const words = name.replace(/_/g, " ").replace(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`);
-  return words.endsWith(" id") ? `ID of the ${words.slice(0, -3)}.` : `The ${words}.`;
-}
-
-/** What parameters of these names mean wherever they stand. */
-const MEANINGS: Readonly<Record<string, string>> = {
-  limit: "Maximum number of items per page.",
-  offset: "Number of items to skip.",
-  cursor: "`nextCursor` of the previous page. Valid for 24 hours and for the same filters.",
-  q: "Case-insensitive search text.",
-  order: "Sort order: asc or desc.",
-  sort_by: "Field to sort by.",
-  layer: "Layer of the lake.",
-  org_id: "ID or slug of the organization.",
-  path: "Path in the external system.",
-};
 
 const PARAMETERS: JsonObject = {
   OrganizationId: {
@@ -238,7 +223,7 @@ function requestOf(
     return { requestBody: { required: true, description: "The raw body.", content } };
   }
   const example = given ?? requestExampleOf(body);
-  const content = { schema: toSchema(body, "in", refer), ...(example === undefined ? {} : { example }) };
+  const content = { schema: toSchema(body, IN, refer), ...(example === undefined ? {} : { example }) };
   return {
     requestBody: {
       required: !bodyOptional,
@@ -276,6 +261,6 @@ const otherRepliesOf = ({ replies = {} }: Described, refer: Refer): JsonObject =
 function contentOf(shape: TSchema | undefined, given: unknown, refer: Refer): JsonObject {
   if (shape === undefined && given === undefined) return {};
   const example = (given as Json | undefined) ?? (shape && exampleOf(shape));
-  const schema = shape ? toSchema(shape, "out", refer) : { type: "object" };
+  const schema = shape ? toSchema(shape, OUT, refer) : { type: "object" };
   return { content: { "application/json": { schema, ...(example === undefined ? {} : { example }) } } };
 }

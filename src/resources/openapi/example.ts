@@ -53,6 +53,12 @@ const CANDIDATES = [
   "orders.csv",
   "UTC",
   "0 7 * * *",
+  "text",
+  "https://example.com",
+  "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+  "SHA256:uNiVztksCsDhcc0u9e8BgrJXVGDHaRO7e2Vt1gtCwzI",
+  "-----BEGIN CERTIFICATE-----\nMIIB…\n-----END CERTIFICATE-----",
+  "amzn1.sp.solution.0190a1b2-c3d4-7e5f",
   "a",
   "1",
 ];
@@ -61,6 +67,12 @@ const CANDIDATES = [
 export function exampleOf(shape: TSchema): Json | undefined {
   const made = sample(JSON.parse(JSON.stringify(shape)), "");
   return fits(shape, made) ? made : undefined;
+}
+
+/** A value of one field that fits its shape; undefined where none was found. */
+export function exampleIn(schema: JsonObject, name: string): Json | undefined {
+  const made = sample(schema, name, true);
+  return fits(schema as TSchema, made) ? made : undefined;
 }
 
 /** An example of a request: what must be given, or where nothing must the first field. */
@@ -77,12 +89,15 @@ export function requestExampleOf(shape: TSchema): Json | undefined {
 
 const fits = (shape: TSchema, value: Json) => read(shape, value, []).faults.length === 0;
 
-function sample(schema: JsonObject, name: string): Json {
-  const { anyOf, enum: values, type } = schema;
+/** `isShort` leaves out of objects what need not be there. */
+function sample(schema: JsonObject, name: string, isShort = false): Json {
+  const { anyOf, enum: values, type, examples, "x-default": implied } = schema;
+  if (Array.isArray(examples) && examples[0] !== undefined) return examples[0];
   if (schema.default !== undefined) return schema.default;
+  if (implied !== undefined) return implied;
   if (schema.const !== undefined) return schema.const;
   if (Array.isArray(values)) return values[0] ?? null;
-  if (Array.isArray(anyOf)) return isObject(anyOf[0]) ? sample(anyOf[0], name) : null;
+  if (Array.isArray(anyOf)) return isObject(anyOf[0]) ? sample(anyOf[0], name, isShort) : null;
   switch (type) {
     case "string":
       return sampleText(schema, name);
@@ -92,9 +107,9 @@ function sample(schema: JsonObject, name: string): Json {
     case "boolean":
       return true;
     case "array":
-      return isObject(schema.items) ? [sample(schema.items, name.replace(/s$/, ""))] : [];
+      return isObject(schema.items) ? [sample(schema.items, name.replace(/s$/, ""), isShort)] : [];
     case "object":
-      return sampleObject(schema);
+      return sampleObject(schema, isShort);
     default:
       return null;
   }
@@ -114,10 +129,16 @@ function sampleNumber({ minimum, maximum }: JsonObject): number {
   return typeof maximum === "number" ? Math.min(Math.max(least, 1), maximum) : Math.max(least, 1);
 }
 
-function sampleObject({ properties, patternProperties, additionalProperties }: JsonObject): JsonObject {
+function sampleObject(schema: JsonObject, isShort: boolean): JsonObject {
+  const { properties, patternProperties, additionalProperties, required } = schema;
   if (isObject(properties)) {
+    const needed = Array.isArray(required) ? required : [];
+    const fields = Object.entries(properties);
+    const shown = isShort
+      ? fields.filter(([name], at) => needed.includes(name) || needed.length + at === 0)
+      : fields;
     return Object.fromEntries(
-      Object.entries(properties).map(([name, value]) => [name, isObject(value) ? sample(value, name) : null]),
+      shown.map(([name, value]) => [name, isObject(value) ? sample(value, name, isShort) : null]),
     );
   }
   const values = isObject(patternProperties) ? Object.values(patternProperties)[0] : additionalProperties;

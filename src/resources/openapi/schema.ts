@@ -1,31 +1,49 @@
 import type { TSchema } from "@sinclair/typebox";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { exampleIn } from "./example.ts";
+import { meaningOf } from "./meanings.ts";
 
 /** Whether a shape describes what comes in, where defaults may be left out, or what goes out, which may grow. */
-export type Direction = "in" | "out";
+type Direction = "in" | "out";
 
-/** Gives the component that stands for a shape, by the shape's JSON text; null where none does. */
-export type Refer = (text: string, direction: Direction) => JsonObject | null;
+/** How a shape is written. */
+export interface Mode {
+  direction: Direction;
+  /** True where `{{…}}` may stand for any value. */
+  isFilled?: boolean;
+  /** True where `${…}` may stand for a text, as in the files of `weir apply`. */
+  hasPlaceholders?: boolean;
+}
+
+/** Gives the component that stands for a shape; null where none does. */
+export type Refer = (schema: JsonObject, mode: Mode) => JsonObject | null;
 
 /** A shape as JSON Schema 2020-12, without the marks and spellings that are TypeBox's own. */
-export const toSchema = (shape: TSchema, direction: Direction, refer: Refer = () => null): JsonObject =>
-  writer(direction, refer).whole(JSON.parse(JSON.stringify(shape)));
+export const toSchema = (shape: TSchema | JsonObject, mode: Mode, refer: Refer = () => null): JsonObject =>
+  writer(mode, refer).whole(JSON.parse(JSON.stringify(shape)));
 
 /** The JSON Schema of a shape that is itself a component: only what is in it may refer to others. */
-export const toComponent = (text: string, direction: Direction, refer: Refer): JsonObject =>
-  writer(direction, refer).plain(JSON.parse(text));
+export const toComponent = (shape: TSchema | JsonObject, mode: Mode, refer: Refer): JsonObject =>
+  writer(mode, refer).plain(JSON.parse(JSON.stringify(shape)));
 
-function writer(direction: Direction, refer: Refer) {
-  const whole = (schema: JsonObject): JsonObject => refer(JSON.stringify(schema), direction) ?? plain(schema);
+const ANY = { description: "Any JSON value" };
+
+function writer(mode: Mode, refer: Refer) {
+  const isIn = mode.direction === "in";
+  const whole = (schema: JsonObject): JsonObject => refer(schema, mode) ?? plain(schema);
+  const value = (schema: JsonObject): JsonObject => opened(schema, whole(schema), mode, refer);
 
   function plain(schema: JsonObject): JsonObject {
-    const { patternProperties, anyOf, ...rest } = schema;
+    const { patternProperties, anyOf, "x-is": _, "x-default": implied, ...own } = schema;
+    const rest = isIn && implied !== undefined ? { ...own, default: implied } : own;
     if (Array.isArray(anyOf)) return union(anyOf.filter(isObject), rest);
     const made: JsonObject = { ...rest };
-    if (isObject(schema.items)) made.items = whole(schema.items);
+    if (isObject(schema.items)) made.items = value(schema.items);
+    if (isIn && made.additionalProperties === true) made.additionalProperties = ANY;
     if (isObject(patternProperties)) {
       const [values] = Object.values(patternProperties);
-      made.additionalProperties = isObject(values) ? whole(values) : true;
+      made.additionalProperties =
+        isObject(values) && Object.keys(values).length > 0 ? value(values) : isIn ? ANY : true;
     }
     if (isObject(schema.properties)) Object.assign(made, fields(schema, schema.properties));
     return made;
@@ -34,14 +52,29 @@ function writer(direction: Direction, refer: Refer) {
   function fields(schema: JsonObject, properties: JsonObject): JsonObject {
     const hasDefault = (name: string) => isObject(properties[name]) && "default" in properties[name];
     const all = Array.isArray(schema.required) ? schema.required.map(String) : [];
-    const required = direction === "in" ? all.filter((name) => !hasDefault(name)) : all;
+    const required = isIn ? all.filter((name) => !hasDefault(name)) : all;
     const { additionalProperties } = schema;
     return {
       properties: Object.fromEntries(
-        Object.entries(properties).map(([name, value]) => [name, isObject(value) ? whole(value) : value]),
+        Object.entries(properties).map(([name, field]) => [
+          name,
+          isObject(field) ? documented(name, field) : field,
+        ]),
       ),
       required,
-      ...(direction === "out" && additionalProperties === false ? { additionalProperties: true } : {}),
+      ...(!isIn && additionalProperties === false ? { additionalProperties: true } : {}),
+    };
+  }
+
+  /** A field with what people need to write it: what it means, and a value that fits. */
+  function documented(name: string, schema: JsonObject): JsonObject {
+    const made = value(schema);
+    if (!isIn || typeof made.$ref === "string") return made;
+    const example = Array.isArray(made.examples) ? undefined : exampleIn(schema, name);
+    return {
+      ...made,
+      ...(made.description === undefined ? { description: meaningOf(name) } : {}),
+      ...(example === undefined ? {} : { examples: [example] }),
     };
   }
 
@@ -60,12 +93,57 @@ function writer(direction: Direction, refer: Refer) {
     if (others.length > 1 || only === undefined || typeof only.type !== "string") {
       return { anyOf: [...others, { type: "null" }], ...rest };
     }
-    const { const: value, enum: values, ...own } = only;
-    const allowed = Array.isArray(values) ? values : value === undefined ? null : [value];
+    const { const: held, enum: values, ...own } = only;
+    const allowed = Array.isArray(values) ? values : held === undefined ? null : [held];
     return { ...own, type: [only.type, "null"], ...(allowed ? { enum: [...allowed, null] } : {}), ...rest };
   }
 
   return { whole, plain };
 }
+
+/** A value with what may stand in its place: a template, or a placeholder. */
+function opened(schema: JsonObject, made: JsonObject, mode: Mode, refer: Refer): JsonObject {
+  const named = (name: string) => refer({ "x-is": name }, mode) ?? {};
+  const others = [
+    ...(mode.isFilled && !takesText(schema) ? [named("TemplateExpression")] : []),
+    ...(mode.hasPlaceholders && isText(schema) && !takesText(schema) ? [named("Placeholder")] : []),
+  ];
+  if (others.length === 0) return made;
+  const { anyOf, ...rest } = made;
+  const notes = Object.entries(rest).filter(([name]) => NOTES.includes(name));
+  const rules = Object.fromEntries(Object.entries(rest).filter(([name]) => !NOTES.includes(name)));
+  const own = !Array.isArray(anyOf)
+    ? [rules]
+    : Object.keys(rules).length === 0
+      ? anyOf
+      : [{ anyOf, ...rules }];
+  return { anyOf: [...own, ...others], ...Object.fromEntries(notes) };
+}
+
+/** What says something of a value and refuses none. */
+const NOTES = ["title", "description", "default", "examples"];
+
+/** A text that is no longer may be a template or placeholder, and must not be refused for its length. */
+const ROOM = 300;
+
+/** Whether every text that is not very long fits. */
+function takesText({ anyOf, type, ...schema }: JsonObject): boolean {
+  if (Array.isArray(anyOf)) return anyOf.some((member) => isObject(member) && takesText(member));
+  if (type === undefined) return schema.const === undefined && schema.enum === undefined;
+  if (type !== "string") return false;
+  const { pattern, format, minLength = 0, maxLength = ROOM } = schema;
+  if ("const" in schema || "enum" in schema) return false;
+  const isFree = pattern === undefined || pattern === "\\S";
+  return (
+    isFree &&
+    (format === undefined || format === "password") &&
+    Number(minLength) <= 5 &&
+    Number(maxLength) >= ROOM
+  );
+}
+
+/** Whether it may be a text at all. */
+const isText = ({ anyOf, type }: JsonObject): boolean =>
+  Array.isArray(anyOf) ? anyOf.some((member) => isObject(member) && isText(member)) : type === "string";
 
 const typeOf = (value: Json) => (value === null ? "null" : typeof value);

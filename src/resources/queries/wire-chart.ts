@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Fault } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { described, object, oneOf, optional, read } from "../../base/shape.ts";
+import { described, jsonObject, object, oneOf, optional, read } from "../../base/shape.ts";
 import { isSpec, specFaults } from "../../charts/spec.ts";
 
 const column = () => Type.String({ minLength: 1, maxLength: 255 });
@@ -25,10 +25,7 @@ export const Chart = object({
 export const ChartInput = Type.Unsafe<JsonObject>({
   anyOf: [
     Chart,
-    Type.Unsafe<JsonObject>({
-      type: "object",
-      description: "A Vega-Lite specification without data, as in a flashboard's panels",
-    }),
+    jsonObject({ description: "A Vega-Lite specification without data, as in a flashboard's panels" }),
   ],
   description: "How the rows are shown. Null: as a table",
 });

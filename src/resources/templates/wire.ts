@@ -1,7 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import {
+  described,
   instant,
   jsonObject,
+  jsonSchema,
   named,
   nullable,
   object,
@@ -9,6 +11,7 @@ import {
   oneOf,
   optional,
   slug,
+  typed,
   uuid,
 } from "../../base/shape.ts";
 import { maskTyped } from "../../base/typed-secrets.ts";
@@ -33,36 +36,70 @@ export const Template = object({
   updatedAt: instant(),
 });
 
-const description = () => optional(nullable(Type.String({ maxLength: 4096 })));
+const description = () =>
+  optional(
+    typed(
+      "TemplateDescription",
+      described("What it is for", nullable(Type.String({ maxLength: 4096, examples: ["Loads orders"] }))),
+    ),
+  );
 const iconUrl = () =>
-  optional(nullable(Type.String({ maxLength: 2048, format: "uri", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://" })));
+  optional(
+    typed(
+      "TemplateIcon",
+      described(
+        "Address of a picture",
+        nullable(
+          Type.String({
+            maxLength: 2048,
+            format: "uri",
+            pattern: "^[Hh][Tt][Tt][Pp][Ss]?://",
+            examples: ["https://example.com/orders.svg"],
+          }),
+        ),
+      ),
+    ),
+  );
 const inputDefaults = () =>
-  optional(nullable(jsonObject({ description: "Values of inputs that are not given; they fit the schema" })));
+  optional(
+    nullable(
+      typed(
+        "TemplateInputs",
+        jsonObject({
+          description: "Values of inputs that are not given; they fit the schema",
+          examples: [{ schema: "public" }],
+        }),
+      ),
+    ),
+  );
 const inputJsonSchema = () =>
   optional(
-    nullable(jsonObject({ description: "JSON Schema of the inputs, {{inputs.x}} in the definition" })),
+    nullable(jsonSchema({ description: "JSON Schema of the inputs, {{inputs.x}} in the definition" })),
   );
 
-export const TemplateCreate = object({
-  slug: slug(),
-  displayName: named(),
-  templateType: oneOf(TEMPLATE_TYPES),
-  definition: jsonObject({
-    description:
-      "By type: an action's definition; {http, configSchema, credentialsSchema} of a connection; {components} of a bundle",
+export const TemplateCreate = typed(
+  "TemplateCreate",
+  object({
+    slug: slug(),
+    displayName: named(),
+    templateType: oneOf(TEMPLATE_TYPES),
+    definition: jsonObject({
+      description:
+        "By type: an action's definition; {http, configSchema, credentialsSchema} of a connection; {components} of a bundle",
+    }),
+    description: description(),
+    iconUrl: iconUrl(),
+    inputDefaults: inputDefaults(),
+    inputJsonSchema: inputJsonSchema(),
+    kind: optional(
+      nullable(Type.String({ minLength: 1, maxLength: 100, description: "The kind of an action template" })),
+    ),
   }),
-  description: description(),
-  iconUrl: iconUrl(),
-  inputDefaults: inputDefaults(),
-  inputJsonSchema: inputJsonSchema(),
-  kind: optional(
-    nullable(Type.String({ minLength: 1, maxLength: 100, description: "The kind of an action template" })),
-  ),
-});
+);
 export type TemplateCreate = Static<typeof TemplateCreate>;
 
 export const TemplateChange = object({
-  definition: optional(jsonObject()),
+  definition: optional(typed("TemplateDefinition", jsonObject())),
   displayName: optional(named()),
   description: description(),
   iconUrl: iconUrl(),

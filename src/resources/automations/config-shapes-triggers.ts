@@ -1,0 +1,252 @@
+import { Type } from "@sinclair/typebox";
+import {
+  anything,
+  described,
+  exemplified,
+  implied,
+  jsonSchema,
+  object,
+  oneOf,
+  optional,
+  typed,
+} from "../../base/shape.ts";
+import { SIGNATURE_PRESETS } from "../../crypto/presets.ts";
+import { SIGNATURE_ALGORITHMS } from "../../crypto/signature.ts";
+import { SENDER_AUTH } from "./sender.ts";
+
+export const SCHEDULE = {
+  schedule: typed(
+    "AutomationSchedule",
+    object(
+      {
+        cron: Type.String({
+          minLength: 1,
+          maxLength: 200,
+          description: "Cron expression: minute, hour, day of month, month, day of week",
+          examples: ["0 7 * * 1-5"],
+        }),
+        timezone: optional(
+          implied(
+            "UTC",
+            Type.String({
+              minLength: 1,
+              maxLength: 100,
+              description: "IANA time zone of the cron expression",
+              examples: ["Europe/Berlin"],
+            }),
+          ),
+        ),
+        catchUp: optional(
+          implied(
+            "none",
+            oneOf(["none", "last"], {
+              description: "Whether the last time missed while no server ran is made up for",
+            }),
+          ),
+        ),
+      },
+      { description: "When the automation runs" },
+    ),
+  ),
+};
+
+export const EVENT = {
+  event: typed(
+    "AutomationEvent",
+    object(
+      {
+        types: Type.Array(Type.String({ minLength: 1, maxLength: 100, examples: ["action.failed"] }), {
+          minItems: 1,
+          maxItems: 100,
+          description: "Types of events that start a run; * stands for one or more parts",
+          examples: [["action.failed", "connection.*"]],
+        }),
+      },
+      { description: "Which events start the automation" },
+    ),
+  ),
+};
+
+const HEADER_NAME = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$";
+
+/** A path of one or more segments, as it stands in the address. */
+const PATH = "^(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+(?:/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+)*$";
+
+const ANSWER = {
+  waitSeconds: optional(
+    implied(
+      0,
+      Type.Number({
+        minimum: 0,
+        maximum: 30,
+        description: "Seconds to wait for the run's end, whose result is the reply then",
+        examples: [10],
+      }),
+    ),
+  ),
+  response: optional(
+    typed(
+      "WebhookResponse",
+      object(
+        {
+          status: optional(
+            implied(
+              200,
+              Type.Union(
+                [
+                  Type.Integer({ minimum: 200, maximum: 599 }),
+                  Type.String({ maxLength: 4096, title: "Template" }),
+                ],
+                { description: "HTTP status, or a template for it" },
+              ),
+            ),
+          ),
+          headers: optional(
+            Type.Record(Type.String({ minLength: 1, maxLength: 100, pattern: HEADER_NAME }), Type.String(), {
+              description: "Headers of the reply; templates may stand in their values",
+              examples: [{ "Content-Type": "application/json" }],
+            }),
+          ),
+          body: optional(
+            described(
+              "Body of the reply; templates may stand in it",
+              exemplified([{ id: "{{steps.create.result.id}}" }], anything()),
+            ),
+          ),
+        },
+        {
+          description:
+            "The reply when the run has completed in time, with templates over the trigger and the steps",
+        },
+      ),
+    ),
+  ),
+  retries: optional(
+    typed(
+      "WebhookRetries",
+      object(
+        {
+          enabled: optional(
+            implied(
+              true,
+              Type.Boolean({ description: "Whether a delivery is tried again when its run fails" }),
+            ),
+          ),
+          maxAttempts: optional(
+            implied(5, Type.Integer({ minimum: 1, maximum: 50, description: "Maximum number of attempts" })),
+          ),
+          backoffSeconds: optional(
+            implied(
+              [5, 30, 120, 600, 1800],
+              Type.Array(Type.Number({ minimum: 0, maximum: 604_800, examples: [60] }), {
+                maxItems: 50,
+                description: "Seconds before each further attempt; the last one repeats",
+                examples: [[60, 300, 3600]],
+              }),
+            ),
+          ),
+        },
+        { description: "How failed deliveries are tried again" },
+      ),
+    ),
+  ),
+};
+
+export const WEBHOOK = {
+  path: Type.String({
+    minLength: 1,
+    maxLength: 200,
+    pattern: PATH,
+    description: "End of the webhook's address: /webhooks/ORGANIZATION_ID/PATH",
+    examples: ["orders"],
+  }),
+  signaturePreset: optional(
+    oneOf(SIGNATURE_PRESETS, {
+      description: "Sender whose way of signing is known; instead of signatureHeader",
+    }),
+  ),
+  signatureHeader: optional(
+    implied(
+      "X-SVC-Signature",
+      Type.String({
+        minLength: 1,
+        maxLength: 100,
+        pattern: HEADER_NAME,
+        description: "Header that holds the signature",
+        examples: ["X-Signature"],
+      }),
+    ),
+  ),
+  signatureAlgorithm: optional(
+    implied("sha256", oneOf(SIGNATURE_ALGORITHMS, { description: "Hash function of the signature (HMAC)" })),
+  ),
+  requireTimestamp: optional(
+    Type.Boolean({
+      description:
+        "Whether a request needs X-SVC-Timestamp. True by default where the signature is Weir's own, and for automations made before this existed once a request with a timestamp has come",
+    }),
+  ),
+  auth: optional(described("How the sender proves who it is; by a signature by default", SENDER_AUTH)),
+  allowedIps: optional(
+    Type.Array(Type.String({ maxLength: 100, examples: ["192.0.2.0/24"] }), {
+      maxItems: 1000,
+      description: "Addresses or CIDR ranges that requests may come from; any by default",
+      examples: [["192.0.2.0/24"]],
+    }),
+  ),
+  debug: optional(
+    implied(
+      false,
+      Type.Boolean({ description: "Whether headers and body of each request are kept, to be looked at" }),
+    ),
+  ),
+  ...ANSWER,
+};
+
+export const FORM = {
+  path: optional(
+    described(
+      "The end of the form's address; the automation's slug by default",
+      Type.String({ minLength: 1, maxLength: 200, pattern: PATH, examples: ["time-off"] }),
+    ),
+  ),
+  form: typed(
+    "AutomationForm",
+    object(
+      {
+        title: Type.String({
+          minLength: 1,
+          maxLength: 200,
+          description: "Title of the page",
+          examples: ["Time off"],
+        }),
+        description: optional(
+          Type.String({
+            maxLength: 10_000,
+            description: "Text above the fields",
+            examples: ["Ask at least two weeks ahead."],
+          }),
+        ),
+        schema: jsonSchema({ description: "JSON Schema of the answers, which are the payload" }),
+        submitLabel: optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 100,
+            description: "Label of the button",
+            examples: ["Send"],
+          }),
+        ),
+        access: optional(
+          implied(
+            "signed_in",
+            oneOf(["signed_in", "public"], {
+              description: "Who may fill it in: members of the organization, or anybody with the address",
+            }),
+          ),
+        ),
+      },
+      { description: "The page that people fill in" },
+    ),
+  ),
+  ...ANSWER,
+};

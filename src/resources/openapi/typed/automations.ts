@@ -1,0 +1,90 @@
+import { isObject, type JsonObject } from "../../../base/json.ts";
+import { CONFIGS } from "../../automations/config-shapes.ts";
+import { TRIGGER_TYPES, type TriggerType } from "../../automations/table.ts";
+import { change, type Draw, only, pascal, type Typed, variant } from "./draw.ts";
+
+const configName = (trigger: TriggerType) => `${pascal(trigger)}AutomationConfig`;
+
+const TITLES: Readonly<Record<TriggerType, string>> = {
+  manual: "Manual",
+  webhook: "Webhook",
+  form: "Form",
+  schedule: "Schedule",
+  event: "Event",
+};
+
+/** What each trigger is, for the documents too. */
+const TRIGGERS: Readonly<Record<TriggerType, string>> = {
+  manual: "Starts when a person, the API or another automation runs it.",
+  webhook: "Starts with each request that another system sends to its address.",
+  form: "Starts when somebody fills in its form.",
+  schedule: "Starts at the times of a cron expression.",
+  event: "Starts with events of the audit trail, such as a failed run.",
+};
+
+const configs = Object.fromEntries(
+  TRIGGER_TYPES.map((trigger): [string, Typed] => [
+    configName(trigger),
+    {
+      draw: ({ plain }) => ({
+        title: TITLES[trigger],
+        description: TRIGGERS[trigger],
+        ...plain(CONFIGS[trigger]),
+        oneOf: [{ required: ["action"] }, { required: ["steps"] }],
+      }),
+    },
+  ]),
+);
+
+/** One variant of `whole` for each trigger, with the config that belongs to it. */
+export const byTrigger = (draw: Draw, whole: JsonObject): JsonObject[] =>
+  TRIGGER_TYPES.map((trigger) => {
+    const isDefault = trigger === "manual";
+    const tag = only(trigger, "What starts the automation");
+    return variant(whole, {
+      title: TITLES[trigger],
+      description: TRIGGERS[trigger],
+      fields: {
+        triggerType: isDefault ? { ...tag, default: trigger } : tag,
+        config: draw.ref(configName(trigger)),
+      },
+      needs: isDefault ? [] : ["triggerType"],
+    });
+  });
+
+/** All fields of all triggers, each once. */
+function allFields({ plain }: Draw): JsonObject {
+  const drawn = TRIGGER_TYPES.map((trigger) => plain(CONFIGS[trigger]).properties);
+  return { properties: Object.assign({}, ...drawn.filter(isObject)) as JsonObject };
+}
+
+export const AUTOMATIONS: Readonly<Record<string, Typed>> = {
+  ...configs,
+  AutomationConfig: {
+    draw: ({ ref }) => ({
+      description: "Trigger and steps, by the automation's triggerType",
+      anyOf: TRIGGER_TYPES.map((trigger) => ref(configName(trigger))),
+    }),
+  },
+  AutomationConfigChange: {
+    draw: (draw) => ({
+      ...change(allFields(draw)),
+      description: "The fields that change, of those that the triggerType has; null removes one",
+    }),
+  },
+  AutomationCreate: {
+    draw(draw, schema) {
+      const whole = draw.plain(schema);
+      const draft = variant(whole, {
+        title: "Draft",
+        description: "An automation that is not finished; what is required may be missing.",
+        fields: {
+          status: only("draft", "Not started by anything yet"),
+          config: draw.ref("AutomationConfigChange"),
+        },
+        needs: ["status"],
+      });
+      return { description: "A new automation, by its trigger.", anyOf: [...byTrigger(draw, whole), draft] };
+    },
+  },
+};

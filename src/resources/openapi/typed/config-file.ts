@@ -1,0 +1,215 @@
+import type { TSchema } from "@sinclair/typebox";
+import { isObject, type JsonObject } from "../../../base/json.ts";
+import { ACTION_KINDS } from "../../../executors/contract.ts";
+import { HTTP_PROVIDER } from "../../../providers/http-template/http-template.ts";
+import { ActionCreate } from "../../actions/wire.ts";
+import { API_STATUSES } from "../../api-catalog/table.ts";
+import { HttpApiCreate, McpApiCreate } from "../../api-catalog/wire.ts";
+import { AutomationCreate } from "../../automations/wire.ts";
+import { AgentPart } from "../../bundles/definition.ts";
+import { ConnectionCreate } from "../../connections/wire.ts";
+import { DashboardCreate } from "../../dashboards/wire.ts";
+import { SavedQueryCreate } from "../../queries/wire.ts";
+import { TemplateCreate } from "../../templates/wire.ts";
+import { byKind } from "./actions.ts";
+import { byTrigger } from "./automations.ts";
+import { byProvider, TEMPLATE_CREDENTIALS, TEMPLATE_SETTINGS } from "./connections.ts";
+import { type Draw, only, type Typed, variant } from "./draw.ts";
+import { byType } from "./templates.ts";
+
+const text = (description: string, example: string): JsonObject => ({
+  type: "string",
+  minLength: 1,
+  description,
+  examples: [example],
+});
+const flag = (description: string): JsonObject => ({
+  type: "boolean",
+  description,
+  default: false,
+  examples: [true],
+});
+
+const SLUG = text("Name in URLs, files and commands; tells it apart from others", "shop");
+const DISABLED = flag("Whether it is switched off");
+const CONNECTION = text("Slug of the connection that it works with", "shop");
+const TEMPLATE = text("Slug of the template that it is made of", "orders-api");
+
+const STATUSES = (values: readonly string[], description: string, fallback: string): JsonObject => ({
+  type: "string",
+  enum: [...values],
+  description,
+  default: fallback,
+  examples: [fallback],
+});
+
+/** An object of these fields, those of a shape that the API takes among them. */
+const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({
+  type: "object",
+  additionalProperties: false,
+  properties,
+  required: [...required],
+});
+
+const fieldsOf = ({ plain }: Draw, shape: object): JsonObject =>
+  plain(shape as TSchema).properties as JsonObject;
+
+function templates(draw: Draw): JsonObject {
+  const { slug: _, ...fields } = fieldsOf(draw, TemplateCreate);
+  const status = STATUSES(["draft", "published", "deprecated"], "Where the version is in its life", "draft");
+  const whole = object({ slug: SLUG, ...fields, status }, [
+    "slug",
+    "displayName",
+    "templateType",
+    "definition",
+  ]);
+  return { description: "A template of connections, actions or bundles", anyOf: byType(draw, whole) };
+}
+
+function connections(draw: Draw): JsonObject {
+  const { name, provider, config, credentials, approvalRequired } = fieldsOf(draw, ConnectionCreate);
+  const more = {
+    disabled: DISABLED,
+    default: flag("Whether it is its provider's default"),
+    approvalRequired,
+  };
+  const fields = {
+    slug: SLUG,
+    name,
+    provider,
+    template: TEMPLATE,
+    ...more,
+    config,
+    credentials,
+  } as JsonObject;
+  const whole = object(fields, ["slug", "name", "provider"]);
+  const ofTemplate = variant(whole, {
+    title: "Of a template",
+    description: "A connection to an HTTP API, of a template.",
+    fields: {
+      provider: only(HTTP_PROVIDER, "Kind of system that it connects to"),
+      config: TEMPLATE_SETTINGS,
+      credentials: TEMPLATE_CREDENTIALS,
+    },
+  });
+  return {
+    description: "A connection to another system",
+    // what the server has of them may stay as it is
+    oneOf: [...byProvider(draw, whole, ["template"]).map(withoutCredentials), ofTemplate],
+  };
+}
+
+const withoutCredentials = ({ required, ...rest }: JsonObject): JsonObject => ({
+  ...rest,
+  required: Array.isArray(required) ? required.filter((name) => name !== "credentials") : [],
+});
+
+function apis(draw: Draw): JsonObject {
+  const common = {
+    name: text("Name, which tells it apart from others", "Orders API"),
+    description: text("What it is for", "The shop's orders"),
+    status: STATUSES(API_STATUSES, "Whether it may be called", "active"),
+    connection: CONNECTION,
+    approvalRequired: flag("Whether a person has to approve each call"),
+  };
+  const { baseUrl, endpoints } = fieldsOf(draw, HttpApiCreate);
+  const { url, transport, tools } = fieldsOf(draw, McpApiCreate);
+  const ofHttp = { ...common, baseUrl, endpoints: withoutFields(endpoints, ["listing"]) };
+  const ofMcp = { ...common, url, transport, tools: withoutFields(tools, ["definitionHash"]) };
+  const type = (value: string) => only(value, "HTTP API or MCP server");
+  return {
+    description: "An entry of the API catalog",
+    oneOf: [
+      {
+        title: "HTTP API",
+        ...object({ ...ofHttp, type: type("http") } as JsonObject, [
+          "name",
+          "description",
+          "type",
+          "baseUrl",
+        ]),
+      },
+      {
+        title: "MCP server",
+        ...object({ ...ofMcp, type: type("mcp") } as JsonObject, ["name", "description", "type", "url"]),
+      },
+    ],
+  };
+}
+
+/** A list of objects, less the fields that files do not have. */
+function withoutFields(list: unknown, lacks: readonly string[]): JsonObject {
+  if (!isObject(list) || !isObject(list.items)) throw new Error("This is the schema of no list.");
+  return { ...list, items: variant(list.items, { title: "", fields: {}, lacks }) };
+}
+
+const agents = (draw: Draw): JsonObject => ({
+  description: "An agent, as Markdown",
+  ...object({ slug: SLUG, ...fieldsOf(draw, AgentPart) }, ["slug", "markdown"]),
+});
+
+function actions(draw: Draw): JsonObject {
+  const { name, kind, definition } = fieldsOf(draw, ActionCreate);
+  const links = { template: TEMPLATE, connection: CONNECTION, disabled: DISABLED };
+  const whole = object({ slug: SLUG, name, kind, ...links, definition } as JsonObject, [
+    "slug",
+    "name",
+    "kind",
+  ]);
+  return {
+    description: `A reusable unit of work of one of ${ACTION_KINDS.length} kinds`,
+    oneOf: byKind(draw, whole, { isDraftAllowed: true }),
+  };
+}
+
+function automations(draw: Draw): JsonObject {
+  const { name, description, triggerType, config } = fieldsOf(draw, AutomationCreate);
+  const secret = text(
+    "What signs requests of a webhook and notices, or proves the sender; best given as a placeholder",
+    `\${ORDERS_SECRET}`,
+  );
+  const whole = object(
+    { slug: SLUG, name, description, triggerType, disabled: DISABLED, secret, config } as JsonObject,
+    ["slug", "name", "config"],
+  );
+  return { description: "A trigger and the steps that it starts", anyOf: byTrigger(draw, whole) };
+}
+
+function queries(draw: Draw): JsonObject {
+  const { slug: _, ...fields } = fieldsOf(draw, SavedQueryCreate);
+  return {
+    description: "SQL that is saved under a name",
+    ...object({ slug: SLUG, ...fields }, ["slug", "name", "sql"]),
+  };
+}
+
+function dashboards(draw: Draw): JsonObject {
+  const { slug: _, fromArtifactId: __, ...fields } = fieldsOf(draw, DashboardCreate);
+  return { description: "A page of charts", ...object({ slug: SLUG, ...fields }, ["slug", "name"]) };
+}
+
+const SECTIONS = { templates, connections, apis, agents, actions, automations, queries, dashboards } as const;
+
+/** The file of `weir apply`; its sections are those of `weir export` (test/rules/schemas.test.ts holds them together). */
+export const configFile: Typed = {
+  draw: (draw) => ({
+    title: "Configuration of Weir",
+    description: "A file of `weir apply`: what an organization has, without secrets",
+    type: "object",
+    additionalProperties: false,
+    required: ["weir"],
+    properties: {
+      weir: { type: "integer", const: 1, description: "Version of the format", examples: [1] },
+      ...Object.fromEntries(
+        Object.entries(SECTIONS).map(([section, draws]) => [
+          section,
+          {
+            type: ["array", "null"],
+            description: `The organization's ${section}`,
+            items: draws(draw),
+          },
+        ]),
+      ),
+    },
+  }),
+};

@@ -1,0 +1,89 @@
+import type { TSchema } from "@sinclair/typebox";
+import { isObject, type JsonObject } from "../../../base/json.ts";
+import type { Mode } from "../schema.ts";
+
+/** What draws a component: references to others, and shapes as JSON Schema. */
+export interface Draw {
+  readonly mode: Mode;
+  ref(name: string, mode?: Partial<Mode>): JsonObject;
+  schema(shape: TSchema | JsonObject): JsonObject;
+  /** The same, and never as a reference. */
+  plain(shape: TSchema | JsonObject): JsonObject;
+}
+
+/** A component that one shape can't say: `schema` is what stands at the place that refers to it. */
+export interface Typed {
+  /** Of a component that is the same wherever it stands. */
+  mode?: Partial<Mode>;
+  /** What the name begins with where templates may stand for values; "Bundle" by default. */
+  prefix?: string;
+  draw(draw: Draw, schema: JsonObject): JsonObject;
+}
+
+export const pascal = (text: string) =>
+  text.replace(/(?:^|[-_])(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/** The value that tells one variant of a union from the others. */
+export const only = (value: string, description: string): JsonObject => ({
+  type: "string",
+  const: value,
+  description,
+  examples: [value],
+});
+
+interface Change {
+  title: string;
+  description?: string;
+  /** Fields as this variant has them. */
+  fields: Readonly<Record<string, JsonObject>>;
+  /** Fields that have to be there, beside those that have to be there in all variants. */
+  needs?: readonly string[];
+  /** Fields that this variant does not have. */
+  lacks?: readonly string[];
+}
+
+/** One variant of an object: with some fields narrowed, needed or left out. */
+export function variant(
+  whole: JsonObject,
+  { title, description, fields, needs = [], lacks = [] }: Change,
+): JsonObject {
+  const properties = isObject(whole.properties) ? whole.properties : {};
+  const required = Array.isArray(whole.required) ? whole.required.map(String) : [];
+  const names = Object.keys(properties).filter((name) => !lacks.includes(name));
+  const needed = [...new Set([...required, ...needs])].filter((name) => !lacks.includes(name));
+  return {
+    title,
+    ...(description === undefined ? {} : { description }),
+    type: "object",
+    additionalProperties: false,
+    properties: Object.fromEntries(names.map((name) => [name, fields[name] ?? properties[name] ?? {}])),
+    required: needed,
+  };
+}
+
+/** An object's fields as a change of it: none has to be there, and null takes one away. */
+export function change(whole: JsonObject): JsonObject {
+  const properties = isObject(whole.properties) ? whole.properties : {};
+  const nullable = (field: JsonObject, name: string): JsonObject => {
+    const { description, examples, default: _, ...rest } = field;
+    return {
+      anyOf: [rest, { type: "null" }],
+      description: description ?? `What ${name} becomes; null removes it`,
+      ...(examples === undefined ? {} : { examples }),
+    };
+  };
+  return {
+    type: "object",
+    additionalProperties: false,
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, field]) => [
+        name,
+        isObject(field) ? nullable(field, name) : field,
+      ]),
+    ),
+  };
+}
+
+/** True where a shape can be met by an object without fields. */
+export const takesNothing = ({ required = [], properties = {} }: TSchema): boolean =>
+  (required as string[]).every((name) => "default" in ((properties as Record<string, object>)[name] ?? {}));

@@ -1,0 +1,134 @@
+import type { JsonObject } from "../../../base/json.ts";
+import { HttpTemplate } from "../../../providers/http-template/definition.ts";
+import {
+  ActionPart,
+  AgentPart,
+  AutomationPart,
+  BundleDefinition,
+  ConnectionPart,
+} from "../../bundles/definition.ts";
+import { byKind } from "./actions.ts";
+import { byTrigger } from "./automations.ts";
+import { byProvider } from "./connections.ts";
+import { type Draw, only, type Typed, variant } from "./draw.ts";
+
+/** One variant of `whole` for each type of template, and of those of actions for each kind. */
+export function byType(draw: Draw, whole: JsonObject): JsonObject[] {
+  const type = (value: string) => only(value, "What is made of the template");
+  const ofType = (value: string, title: string, definition: string) =>
+    variant(whole, {
+      title,
+      fields: {
+        templateType: type(value),
+        definition: {
+          anyOf: [draw.ref(definition), draw.ref("EmptyDefinition")],
+          description: "What is made of it",
+        },
+      },
+      lacks: ["kind"],
+    });
+  const actions = byKind(draw, variant(whole, { title: "", fields: { templateType: type("action") } }), {
+    isDraftAllowed: true,
+  });
+  const anyKind = variant(whole, {
+    title: "Action of any kind",
+    description: "An action template without a kind, which is that of the action made of it.",
+    fields: {
+      templateType: type("action"),
+      kind: { type: "null", description: "None", examples: [null] },
+      definition: draw.ref("ActionDefinition"),
+    },
+  });
+  return [
+    ...actions,
+    anyKind,
+    ofType("connection", "Connection template", "ConnectionTemplateDefinition"),
+    ofType("bundle", "Bundle", "BundleDefinition"),
+  ];
+}
+
+/** What the components of a bundle become; templates may stand for every value in them. */
+const filled = { isFilled: true } as const;
+
+function components(draw: Draw, schema: JsonObject): JsonObject[] {
+  const whole = draw.plain(schema);
+  const type = (value: string) => only(value, "What the component becomes");
+  const made = (value: string, title: string, definition: string) =>
+    variant(whole, {
+      title,
+      fields: { type: type(value), definition: draw.ref(definition, filled) },
+      needs: ["definition"],
+      lacks: ["templateSlug", "templateVersion", "inputs", "connectionId"],
+    });
+  const ofTemplate = (value: string, title: string, lacks: readonly string[]) =>
+    variant(whole, {
+      title,
+      fields: { type: type(value) },
+      needs: ["templateSlug"],
+      lacks: ["definition", ...lacks],
+    });
+  return [
+    made("connection", "Connection", "Connection"),
+    made("action", "Action", "Action"),
+    made("automation", "Automation", "Automation"),
+    made("agent_spec", "Agent", "Agent"),
+    ofTemplate("connection", "Connection of a template", ["connectionId"]),
+    ofTemplate("action", "Action of a template", []),
+  ];
+}
+
+export const TEMPLATES: Readonly<Record<string, Typed>> = {
+  ConnectionTemplateDefinition: {
+    draw: ({ plain }) => ({
+      description: "An HTTP API, and what its connections take",
+      ...plain(HttpTemplate),
+    }),
+  },
+  BundleDefinition: {
+    mode: {},
+    draw: ({ plain }) => ({
+      description: "The components that the bundle makes",
+      ...plain(BundleDefinition),
+    }),
+  },
+  BundleComponent: {
+    mode: {},
+    draw: (draw, schema) => ({
+      description:
+        "One thing that the bundle makes; {{inputs.x}} and {{components.KEY.id}} may stand in its definition",
+      oneOf: components(draw, schema),
+    }),
+  },
+  Connection: {
+    draw: (draw) => ({
+      description: "A connection that a bundle makes: of a provider, or to an HTTP API",
+      anyOf: [...byProvider(draw, draw.plain(ConnectionPart)), draw.ref("ConnectionTemplateDefinition")],
+    }),
+  },
+  Action: {
+    draw: (draw) => ({
+      description: "An action that a bundle makes, by its kind",
+      oneOf: byKind(draw, draw.plain(ActionPart), { isDraftAllowed: true }),
+    }),
+  },
+  Automation: {
+    draw: (draw) => ({
+      description: "An automation that a bundle makes, by its trigger",
+      anyOf: byTrigger(draw, draw.plain(AutomationPart)),
+    }),
+  },
+  Agent: { draw: ({ plain }) => ({ description: "An agent that a bundle makes", ...plain(AgentPart) }) },
+  TemplateDefinition: {
+    mode: {},
+    draw: ({ ref }) => ({
+      description: "What is made of the template, by its type",
+      anyOf: [ref("ConnectionTemplateDefinition"), ref("BundleDefinition"), ref("ActionDefinition")],
+    }),
+  },
+  TemplateCreate: {
+    draw: (draw, schema) => ({
+      description: "A new template, by its type.",
+      anyOf: byType(draw, draw.plain(schema)),
+    }),
+  },
+};

@@ -1,0 +1,97 @@
+import type { JsonObject } from "../../../base/json.ts";
+import type { Typed } from "./draw.ts";
+
+const fixed = { isFilled: false, hasPlaceholders: false };
+
+/** A keyword of JSON Schema that holds schemas. */
+const schema = (description: string): JsonObject => ({
+  description,
+  anyOf: [{ $ref: "" }, { type: "boolean" }],
+});
+
+const KEYWORDS: Readonly<Record<string, JsonObject>> = {
+  type: {
+    description: "Type of the value, or several",
+    anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }],
+    examples: ["object"],
+  },
+  title: { type: "string", description: "Name that people read", examples: ["Amount"] },
+  description: { type: "string", description: "What the value means", examples: ["In euros"] },
+  format: { type: "string", description: "Format of a text", examples: ["date"] },
+  enum: {
+    type: "array",
+    description: "The values that are allowed",
+    items: {},
+    examples: [["small", "large"]],
+  },
+  properties: {
+    type: "object",
+    description: "Schemas of an object's fields, by name",
+    additionalProperties: schema("Schema of the field"),
+    examples: [{ amount: { type: "number" } }],
+  },
+  required: {
+    type: "array",
+    items: { type: "string" },
+    description: "Fields that have to be there",
+    examples: [["amount"]],
+  },
+  pattern: {
+    type: "string",
+    description: "Regular expression that a text matches",
+    examples: ["^[A-Z]{2}$"],
+  },
+  minimum: { type: "number", description: "Least value", examples: [0] },
+  maximum: { type: "number", description: "Greatest value", examples: [1000] },
+  minLength: { type: "integer", description: "Least number of characters", examples: [1] },
+  maxLength: { type: "integer", description: "Maximum number of characters", examples: [200] },
+};
+
+/** Texts that stand for values, and schemas that people write. */
+export const TEXTS: Readonly<Record<string, Typed>> = {
+  TemplateExpression: {
+    mode: fixed,
+    draw: () => ({
+      title: "Template",
+      type: "string",
+      pattern: "^\\{\\{[\\s\\S]*\\}\\}$",
+      description: "A template, whose value stands in the field's place when the run begins",
+      examples: ["{{payload.total}}"],
+    }),
+  },
+  Placeholder: {
+    mode: fixed,
+    draw: () => ({
+      title: "Placeholder",
+      type: "string",
+      pattern: "^\\$\\{[^{}]+\\}$",
+      description: `\${NAME} stands for an environment variable of weir apply, \${connection:SLUG} and its like for the ID of what a file or the server has`,
+      examples: [`\${SHOP_PASSWORD}`, `\${connection:shop}`],
+    }),
+  },
+  JsonSchema: {
+    prefix: "Templated",
+    draw: ({ ref, mode }) => {
+      const own = ref("JsonSchema");
+      const keywords = JSON.stringify(KEYWORDS).replaceAll('"$ref":""', `"$ref":${JSON.stringify(own.$ref)}`);
+      const properties: Record<string, JsonObject> = JSON.parse(keywords);
+      return {
+        title: "JSON Schema",
+        type: "object",
+        description: "A JSON Schema (draft 2020-12); keywords that are not listed here may stand in it too",
+        properties: mode.isFilled ? filled(properties, ref("TemplateExpression")) : properties,
+        additionalProperties: { description: "Any keyword of JSON Schema" },
+        examples: [{ type: "object", properties: { amount: { type: "number" } }, required: ["amount"] }],
+      };
+    },
+  },
+};
+
+/** The keywords where a template may stand for the value of each. */
+const filled = (keywords: Record<string, JsonObject>, template: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(keywords).map(([name, { description = "", examples = [], ...rest }]) => [
+      name,
+      { description, examples, anyOf: [rest, template] },
+    ]),
+  );
