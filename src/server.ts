@@ -23,6 +23,7 @@ import { chatOperations } from "./resources/chat/routes.ts";
 import { connectionSignInOperations } from "./resources/connection-sign-ins/routes.ts";
 import { connectionOperations } from "./resources/connections/routes.ts";
 import { dashboardOperations } from "./resources/dashboards/routes.ts";
+import { datasetLoadOperations } from "./resources/dataset-loads/routes.ts";
 import { datasetOperations } from "./resources/datasets/routes.ts";
 import { deadLetterOperations } from "./resources/dead-letters/routes.ts";
 import { decisionOperations } from "./resources/decisions/routes.ts";
@@ -105,6 +106,7 @@ const described = [
   ...chatOperations,
   ...artifactOperations,
   ...datasetOperations,
+  ...datasetLoadOperations,
   ...overviewOperations,
   ...queryOperations,
   ...savedQueryOperations,

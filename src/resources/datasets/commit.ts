@@ -5,7 +5,7 @@ import type { WriteContext } from "../../context.ts";
 import { SMALL_FILE_BYTES } from "../../lake/compact.ts";
 import type { LakeFile, LakeLoad, TableChange } from "../../lake/contract.ts";
 import { withinStorage } from "../usage/quotas.ts";
-import { extractCursors, lakeFiles, lakeLoads, lakeSchemas, lakeTables } from "./table.ts";
+import { extractCursors, type LoadedTable, lakeFiles, lakeLoads, lakeSchemas, lakeTables } from "./table.ts";
 
 /** Whose load it is: the kind of the action that made it, or `upload`. */
 export interface Origin {
@@ -31,6 +31,10 @@ export async function commitLoad(
   const dataset = { organizationId: tx.organizationId, layer: load.layer, dataset: load.dataset };
   const moment = { at, seq: await nextSeq(tx) };
   const { kind, actionId } = origin;
+  const tables: LoadedTable[] = [];
+  await withinStorage(tx, async () => {
+    for (const change of load.tables) tables.push(await commitTable(tx, dataset, change, moment));
+  });
   await tx.db.insert(lakeLoads).values({
     id: load.loadId,
     ...dataset,
@@ -39,9 +43,7 @@ export async function commitLoad(
     seq: moment.seq,
     kind,
     actionId,
-  });
-  await withinStorage(tx, async () => {
-    for (const change of load.tables) await commitTable(tx, dataset, change, moment);
+    tables,
   });
   for (const [resource, cursor] of Object.entries(load.cursors ?? {})) {
     const values = {
@@ -82,7 +84,7 @@ async function commitTable(
   dataset: DatasetKey,
   change: TableChange,
   moment: Moment,
-): Promise<void> {
+): Promise<LoadedTable> {
   const here = { ...dataset, tableName: change.table };
   const [before] = await tx.db.select().from(lakeTables).where(tableIs(here));
   if (change.remove !== "all" && (before?.version ?? null) !== change.baseVersion) throw changed(dataset);
@@ -100,6 +102,14 @@ async function commitTable(
   else await tx.db.insert(lakeTables).values({ ...here, ...values });
   if (!before || JSON.stringify(before.columns) !== JSON.stringify(change.columns))
     await tx.db.insert(lakeSchemas).values({ ...here, seq: moment.seq, columns: change.columns });
+  const written = (field: "rows" | "bytes") => change.add.reduce((sum, file) => sum + file[field], 0);
+  return {
+    table: change.table,
+    rows: values.rows,
+    rowsChange: values.rows - (before?.rows ?? 0),
+    rowsWritten: written("rows"),
+    bytesWritten: written("bytes"),
+  };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { operation } from "../../http/operation.ts";
 import { readUpload } from "../../http/upload.ts";
 import { readLineage } from "./lineage.ts";
+import { profileTable } from "./profile.ts";
 import { deleteDataset, listDatasets, previewDataset } from "./service.ts";
 import { MAX_UPLOAD_BYTES, uploadDataset } from "./upload.ts";
 import {
@@ -14,6 +15,7 @@ import {
   Uploaded,
   UploadQuery,
 } from "./wire.ts";
+import { ProfileQuery, TableProfile } from "./wire-profile.ts";
 
 const tag = "Datasets";
 
@@ -49,6 +51,19 @@ export const datasetOperations = [
       const { columns, rows } = await previewDataset(ctx, params, query, visit.request.signal);
       return { columns, rows };
     },
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/datasets/{layer}/{dataset}/profile",
+    audience: "viewer",
+    tag,
+    summary: "Profile a table",
+    description:
+      "Nulls, distinct values, minimum and maximum of each column, read from all rows. Counts against the organization's query limits.",
+    params: DatasetRef,
+    query: ProfileQuery,
+    response: TableProfile,
+    handle: ({ ctx, params, query, visit }) => profileTable(ctx, params, query.table, visit.request.signal),
   }),
   operation({
     method: "GET",

@@ -2,6 +2,7 @@ import { and, asc, eq, isNotNull, isNull, or } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { invalid, notFound } from "../../base/errors.ts";
 import { type Context, write } from "../../context.ts";
+import type { LakeTable } from "../../lake/contract.ts";
 import { sqlName, sqlTables } from "../../lake/views.ts";
 import type { SqlRows } from "../../sql/contract.ts";
 import { quoteName } from "../../sql/text.ts";
@@ -67,15 +68,10 @@ export async function listDatasets(
 }
 
 /**
- * The first rows of one table. Throws `not_found`, and `invalid` where the dataset has several tables and
- * none is named.
+ * A table of a dataset: the one that is named, else that of the dataset's own name, or the only one. Throws
+ * `not_found`, and `invalid` where the dataset has several tables and none is named.
  */
-export async function previewDataset(
-  ctx: Context,
-  ref: DatasetRef,
-  { table: name, limit }: PreviewQuery,
-  signal: AbortSignal,
-): Promise<SqlRows> {
+export async function pickTable(ctx: Context, ref: DatasetRef, name: string | undefined): Promise<LakeTable> {
   const tables = await readTables(ctx.db, { organizationId: ctx.organizationId, ...ref });
   if (tables.length === 0) throw notFound("dataset");
   const only = tables.length === 1 ? tables[0] : undefined;
@@ -88,6 +84,17 @@ export async function previewDataset(
     const names = tables.map((each) => each.table).join(", ");
     throw invalid(["query", "table"], `This dataset has several tables; name one of ${names}`, "missing");
   }
+  return table;
+}
+
+/** The first rows of one table. Throws as `pickTable` does. */
+export async function previewDataset(
+  ctx: Context,
+  ref: DatasetRef,
+  { table: name, limit }: PreviewQuery,
+  signal: AbortSignal,
+): Promise<SqlRows> {
+  const table = await pickTable(ctx, ref, name);
   const from = `${quoteName(table.layer)}.${quoteName(sqlName(table))}`;
   const { organizationId } = ctx;
   const visible = await sqlTables(ctx.lake, [table]);

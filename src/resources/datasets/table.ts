@@ -62,7 +62,19 @@ export const lakeLoads = sqliteTable("lake_loads", {
   /** The kind of the action; `upload` for an upload, empty where an older version did not write it down. */
   kind: text().notNull(),
   actionId: text(),
+  /** What it did to each table; null where an older version did not write it down. */
+  tables: json<LoadedTable[] | null>(),
 });
+
+export interface LoadedTable {
+  table: string;
+  /** Of the table after it. */
+  rows: number;
+  rowsChange: number;
+  /** In its files, rows that were written anew among them. */
+  rowsWritten: number;
+  bytesWritten: number;
+}
 
 /** The columns that a table had from the load `seq` on, until the next row. */
 export const lakeSchemas = sqliteTable(

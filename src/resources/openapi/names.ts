@@ -16,7 +16,9 @@ import * as chat from "../chat/wire.ts";
 import * as connectionSignIns from "../connection-sign-ins/wire.ts";
 import * as connections from "../connections/wire.ts";
 import * as dashboards from "../dashboards/wire.ts";
+import * as datasetLoads from "../dataset-loads/wire.ts";
 import * as datasets from "../datasets/wire.ts";
+import * as datasetProfile from "../datasets/wire-profile.ts";
 import * as deadLetters from "../dead-letters/wire.ts";
 import * as decisions from "../decisions/wire.ts";
 import * as device from "../device/wire.ts";
@@ -69,6 +71,8 @@ const WIRES: readonly object[] = [
   connections,
   dashboards,
   datasets,
+  datasetLoads,
+  datasetProfile,
   deadLetters,
   decisions,
   device,

@@ -54,6 +54,8 @@ const NAMES: Readonly<Record<string, string>> = {
   "GET /api/v1/automation-runs": "listAllAutomationRuns",
   "GET /api/v1/artifacts/{artifact_id}/content": "downloadArtifact",
   "GET /api/v1/datasets/{layer}/{dataset}/preview": "previewDataset",
+  "GET /api/v1/datasets/{layer}/{dataset}/profile": "getTableProfile",
+  "GET /api/v1/datasets/{layer}/{dataset}/loads": "listDatasetLoads",
   "GET /api/v1/datasets/{layer}/{dataset}/lineage": "getDatasetLineage",
   "PUT /api/v1/datasets/{layer}/{dataset}/upload": "uploadDataset",
   "GET /api/v1/api-catalog": "listCatalogApis",

@@ -8,7 +8,10 @@ const among = (ids: readonly (string | null)[]) =>
   sql`(select value from json_each(${JSON.stringify([...new Set(ids.filter((id) => id !== null))])}))`;
 
 /** The names of the actions and automations of runs, in two statements however many there are. */
-export async function namesOfRuns(ctx: Context, rows: readonly RunRow[]) {
+export async function namesOfRuns(
+  ctx: Context,
+  rows: readonly Pick<RunRow, "actionId" | "automationRunId">[],
+) {
   const named = await ctx.db
     .select({ id: actions.id, name: actions.name })
     .from(actions)
