@@ -64,7 +64,7 @@ async function openMariadb(): Promise<Destination> {
   };
 }
 
-const ROWS = scaled(20_000, 150_000);
+const ROWS = scaled(8_000, 150_000);
 const LAST = ROWS - 1;
 const SQL = `select i as id, 'new ' || i as v from range(${ROWS}) t(i)`;
 const SUMS = "select count(*), count(distinct id), count(case when v like 'new%' then 1 end) from t";
