@@ -25,14 +25,14 @@ test("a person with a forgotten password sets a new one, and answers each invita
     await page.goto(`${app.origin}/login?return_to=/invitations`);
     await page.getByRole("link", { name: "Forgot your password?" }).click();
     await page.getByLabel("Email").fill("ada@example.com");
-    await page.getByRole("button", { name: "Send the link" }).click();
-    await page.getByText("a link is on its way").waitFor();
+    await page.getByRole("button", { name: "Send link" }).click();
+    await page.getByText("you will receive a link").waitFor();
     while (!app.peer.received.some(({ headers }) => headers.subject === "New password for Weir"))
       await Bun.sleep(10);
     await page.goto(app.peer.linkTo("ada@example.com").href);
     await page.getByLabel(/New password/).fill(`${PASSWORD} 2`);
-    await page.getByRole("button", { name: "Set the password" }).click();
-    await page.getByText("Your password is set.").waitFor();
+    await page.getByRole("button", { name: "Set password" }).click();
+    await page.getByText("Your password has been changed.").waitFor();
 
     await page.goto(`${app.origin}/invitations?return_to=/health`);
     await page.waitForURL(/\/login\?return_to=/);
@@ -40,10 +40,10 @@ test("a person with a forgotten password sets a new one, and answers each invita
     await page.fill("#password [name=password]", `${PASSWORD} 2`);
     await page.click("#password button");
     await page.getByText(`${good.user.firstName} (${good.user.email}) invites you to join Good`).waitFor();
-    await page.getByRole("button", { name: `Decline the invitation to ${MARKUP}` }).click();
+    await page.getByRole("button", { name: `Decline invitation to ${MARKUP}` }).click();
     await page.getByText(MARKUP).waitFor({ state: "detached" });
-    await page.getByRole("button", { name: "Accept the invitation to Good" }).click();
-    await page.getByText("No open invitations.").waitFor();
+    await page.getByRole("button", { name: "Accept invitation to Good" }).click();
+    await page.getByText("No pending invitations").waitFor();
     await page.getByRole("link", { name: "Continue to Weir" }).click();
     await page.waitForURL(`${app.origin}/health`);
   } finally {

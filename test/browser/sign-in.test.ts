@@ -10,7 +10,7 @@ test("the set-up page of a Weir that is set up says so, and leads to sign-in", a
   try {
     const { page } = await browser.open(app.origin);
     await page.goto(`${app.origin}/setup?token=abc`);
-    await page.getByText("This Weir is set up already.").waitFor();
+    await page.getByText("Weir is already set up.").waitFor();
     expect(await page.getByRole("textbox").count()).toBe(0);
     await page.getByRole("link", { name: "Sign in" }).click();
     await page.locator("#password").waitFor();
@@ -61,7 +61,7 @@ deepTest(
     try {
       const { page } = await browser.open(app.origin);
       await page.goto(`${app.origin}/login?return_to=%2Fhealth`);
-      const code = page.getByLabel("Code of your authenticator app, or a recovery code");
+      const code = page.getByLabel("Code from your authenticator app, or a recovery code");
       await page.locator("#password").waitFor();
       expect(await code.isVisible()).toBe(false);
       await page.fill("#password [name=email]", "ada@example.com");

@@ -45,13 +45,13 @@ function sectionOf(panel: BoardPanel): string {
   const { title, sql, provenance, truncated, rows } = panel;
   const from = provenance.tables.map(
     ({ layer, dataset, table, version, rows: all, asOf }) =>
-      `<li>${escaped(`${layer}.${dataset}, table ${table}: ${asOf === undefined ? `version ${version}` : `as load ${asOf} left it`}, ${all} rows`)}</li>`,
+      `<li>${escaped(`${layer}.${dataset}, table ${table}: ${asOf === undefined ? `version ${version}` : `as of load ${asOf}`}, ${all} rows`)}</li>`,
   );
-  const cut = truncated ? `<p>Only the first ${rows.length} rows are here.</p>` : "";
+  const cut = truncated ? `<p>Shows the first ${rows.length} rows only.</p>` : "";
   return `<section style="grid-column: span ${panel.width}">
 <h2>${escaped(title)}</h2>
 ${bodyOf(panel)}
-${cut}<details><summary>Where this comes from</summary>
+${cut}<details><summary>Sources</summary>
 <ul>${from.join("")}</ul>
 <pre>${escaped(sql)}</pre>
 <div>Queried at ${escaped(provenance.queriedAt)} by run ${escaped(provenance.runId)}.</div>
@@ -75,7 +75,7 @@ function bodyOf({ note, svg, title, columns, rows }: BoardPanel): string {
         `<tr>${columns.map(({ name }, at) => `<td${mark(at)}>${escaped(textOf(row[name] ?? null))}</td>`).join("")}</tr>`,
     );
   const more =
-    rows.length > PAGE_ROWS ? `<p>${rows.length - PAGE_ROWS} more rows are in the artifact.</p>` : "";
+    rows.length > PAGE_ROWS ? `<p>The artifact contains ${rows.length - PAGE_ROWS} more rows.</p>` : "";
   return `<table><thead><tr>${head}</tr></thead><tbody>\n${body.join("\n")}\n</tbody></table>${more}`;
 }
 

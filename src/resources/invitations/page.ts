@@ -4,23 +4,23 @@ import ownScript from "./pages/invitations.page.js" with { type: "text" };
 import script from "./pages/invite.page.js" with { type: "text" };
 
 const invite = page(
-  "Join on Weir",
+  "Accept invitation",
   "/invite/invite.js",
   `<form id="join" data-step hidden>
 <p>You are signed in as <strong id="who"></strong>.</p>
-<button>Accept the invitation</button>
-<button id="another" class="quiet" type="button">It is for another address</button>
+<button>Accept invitation</button>
+<button id="another" class="quiet" type="button">Use a different account</button>
 </form>
 <form id="come-in" data-step hidden>
-<p>Choose a password, or give the one that you have here already.</p>
+<p>Choose a password, or enter your existing one.</p>
 <label>Password, at least 12 characters <input name="password" type="password" required minlength="12" autocomplete="new-password"></label>
 <label>First name <input name="firstName" autocomplete="given-name"></label>
 <label>Last name <input name="lastName" autocomplete="family-name"></label>
-<button>Accept the invitation</button>
+<button>Accept invitation</button>
 <a id="elsewhere" class="button" href="/login">Sign in first</a>
 </form>
 <section id="joined" data-step hidden tabindex="-1">
-<p>You are in, as <strong id="who-joined"></strong>.</p>
+<p>You joined as <strong id="who-joined"></strong>.</p>
 <a class="button" href="/">Open Weir</a>
 </section>`,
 );
@@ -30,7 +30,7 @@ const invitations = page(
   "/invite/invitations.js",
   `<section id="open" data-step hidden>
 <ul id="invitations"></ul>
-<p id="none" hidden>No open invitations.</p>
+<p id="none" hidden>No pending invitations</p>
 <a id="go-on" class="button" href="/">Continue to Weir</a>
 </section>`,
 );

@@ -133,11 +133,11 @@ function parametersOf(operation) {
         el("td", {}, prose([each.description ?? "", limitsOf(each.schema)].filter(Boolean).join(" · "))),
       ),
     );
-  const shown = table(["Parameter", "in", "Type", "Meaning"], rows);
+  const shown = table(["Parameter", "Location", "Type", "Description"], rows);
   return shown ? [el("h4", {}, "Parameters"), shown] : [];
 }
 
-const fieldTable = (schema) => table(["Field", "Type", "Meaning"], fieldRows(schema));
+const fieldTable = (schema) => table(["Field", "Type", "Description"], fieldRows(schema));
 
 /** The fields of a body; of a union those of each variant, which are made when it is opened first. */
 function fieldsOf(given) {
@@ -201,14 +201,11 @@ function contentsOf(method, path, operation) {
     ),
     ...parametersOf(operation),
     ...(requestBody
-      ? [
-          el("h4", {}, requestBody.required ? "Body" : "Body (may be left out)"),
-          ...bodyOf(requestBody.content),
-        ]
+      ? [el("h4", {}, requestBody.required ? "Body" : "Body (optional)"), ...bodyOf(requestBody.content)]
       : []),
-    el("h4", {}, "Replies"),
+    el("h4", {}, "Responses"),
     ...responsesOf(operation),
-    el("h4", {}, "With curl"),
+    el("h4", {}, "curl example"),
     curlOf(method, path, operation),
   ];
 }
@@ -288,5 +285,6 @@ fetch(`${base}/openapi.json`)
     render();
   })
   .catch((error) => {
-    document.getElementById("operations").textContent = `The document could not be loaded: ${error.message}`;
+    document.getElementById("operations").textContent =
+      `Couldn't load the OpenAPI document: ${error.message}`;
   });

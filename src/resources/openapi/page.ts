@@ -14,12 +14,12 @@ const html = `<!doctype html>
 <body>
 <header>
 <h1>Weir API <small id="version"></small></h1>
-<label>Search <input id="search" type="search" placeholder="path, summary, role or operation id" autocomplete="off"></label>
+<label>Search <input id="search" type="search" placeholder="Path, summary, role or operation ID" autocomplete="off"></label>
 <a href="/docs/index">Documentation</a>
 <a href="/openapi.json">openapi.json</a>
 </header>
 <nav id="tags" aria-label="Sections"></nav>
-<main id="operations"><p>Loading the document …</p><noscript><p>This page needs scripts; the document itself is at <a href="/openapi.json">/openapi.json</a>.</p></noscript></main>
+<main id="operations"><p>Loading…</p><noscript><p>This page requires JavaScript. The OpenAPI document is at <a href="/openapi.json">/openapi.json</a>.</p></noscript></main>
 </body>
 </html>
 `;

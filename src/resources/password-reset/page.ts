@@ -7,13 +7,13 @@ const forgot = page(
   "Forgot your password?",
   "/sign-in/forgot.js",
   `<form id="forgot" data-step>
-<p>Enter the email address of your account. A link to choose a new password is mailed to it.</p>
+<p>Enter the email address of your account to get a link for choosing a new password.</p>
 <label>Email <input name="email" type="email" required autocomplete="username"></label>
-<button>Send the link</button>
+<button>Send link</button>
 <a href="/login">Back to sign-in</a>
 </form>
 <section id="sent" data-step hidden tabindex="-1">
-<p>If there is an account with this address, a link is on its way. It is valid for one hour.</p>
+<p>If an account with this address exists, you will receive a link. It expires in 1 hour.</p>
 <a class="button" href="/login">Back to sign-in</a>
 </section>`,
 );
@@ -22,12 +22,12 @@ const reset = page(
   "Choose a new password",
   "/sign-in/reset.js",
   `<form id="reset" data-step>
-<p>A new password signs you out everywhere and ends your access tokens.</p>
+<p>Setting a new password signs you out everywhere and revokes your access tokens.</p>
 <label>New password, at least 12 characters <input name="password" type="password" required minlength="12" autocomplete="new-password"></label>
-<button>Set the password</button>
+<button>Set password</button>
 </form>
 <section id="set" data-step hidden tabindex="-1">
-<p>Your password is set.</p>
+<p>Your password has been changed.</p>
 <a class="button" href="/login">Sign in</a>
 </section>`,
 );

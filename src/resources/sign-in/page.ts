@@ -22,7 +22,7 @@ export const page = (title: string, script: string, content: string) => `<!docty
 <h1>${title}</h1>
 ${content}
 <div id="told" role="status"></div>
-<noscript><p>This page needs scripts. Without a browser: weir help</p></noscript>
+<noscript><p>This page requires JavaScript. Without a browser, use the weir command.</p></noscript>
 </main>
 </body>
 </html>
@@ -32,10 +32,10 @@ const signIn = `<section id="sign-in" data-step hidden>
 <form id="password">
 <label>Email <input name="email" type="email" required autocomplete="username"></label>
 <label>Password <input name="password" type="password" required autocomplete="current-password"></label>
-<label id="second-factor" hidden>Code of your authenticator app, or a recovery code <input name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" maxlength="100"></label>
+<label id="second-factor" hidden>Code from your authenticator app, or a recovery code <input name="code" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" maxlength="100"></label>
 <button>Sign in</button>
 </form>
-<a id="oidc" class="button" href="/login" hidden>Sign in elsewhere</a>
+<a id="oidc" class="button" href="/login" hidden>Sign in with single sign-on</a>
 </section>`;
 
 const forgot = `
@@ -45,16 +45,16 @@ const setup = page(
   "Set up Weir",
   "/sign-in/setup.js",
   `<form id="setup" data-step>
-<p>You become the owner of the first organization.</p>
+<p>Create the owner account and the first organization.</p>
 <label>Email <input name="email" type="email" required autocomplete="username"></label>
 <label>Password, at least 12 characters <input name="password" type="password" required minlength="12" autocomplete="new-password"></label>
 <label>First name <input name="firstName" autocomplete="given-name"></label>
 <label>Last name <input name="lastName" autocomplete="family-name"></label>
 <label>Organization <input name="organizationName" required autocomplete="organization"></label>
-<button>Make it mine</button>
+<button>Create account</button>
 </form>
 <section id="set-up" data-step hidden>
-<p>This Weir is set up already.</p>
+<p>Weir is already set up.</p>
 <a class="button" href="/login">Sign in</a>
 </section>`,
 );
@@ -66,32 +66,32 @@ const login = (app: App) =>
     `${signIn}${app.mailer ? forgot : ""}
 <section id="signed-in" data-step hidden>
 <p>You are signed in as <strong id="who"></strong>.</p>
-<a id="go-on" class="button" href="/">Go on</a>
+<a id="go-on" class="button" href="/">Continue</a>
 <button id="sign-out" class="quiet" type="button">Sign out</button>
 </section>`,
   );
 
 const device = page(
-  "Let a client in",
+  "Authorize device",
   "/sign-in/device.js",
   `${signIn}
 <form id="code" data-step hidden>
-<p>Enter the code that your terminal or device shows.</p>
+<p>Enter the code shown in your terminal or on your device.</p>
 <label>Code <input name="userCode" class="code" required maxlength="40" autocomplete="off" autocapitalize="characters" spellcheck="false" placeholder="XXXX-XXXX"></label>
-<button>Go on</button>
+<button>Continue</button>
 </form>
 <form id="confirm" data-step hidden>
-<p>This client wants to act for you, with all that you may do. Let it in only if you started it yourself, just now, and it shows this code. Nobody who sends you a code needs you to enter it.</p>
+<p>This device is requesting full access to your account. Approve it only if you just started the sign-in yourself and the code matches. Never enter a code someone sent you.</p>
 <dl>
 <dt>Code</dt><dd id="shown-code" class="code"></dd>
 <dt>Client</dt><dd id="client"></dd>
-<dt>Address</dt><dd id="address"></dd>
+<dt>IP address</dt><dd id="address"></dd>
 <dt>Program</dt><dd id="program"></dd>
-<dt>Asked at</dt><dd id="asked-at"></dd>
+<dt>Requested</dt><dd id="asked-at"></dd>
 </dl>
 <label>Organization <select id="organization"></select></label>
-<button value="approve">Let it in</button>
-<button class="quiet" value="deny">Turn it away</button>
+<button value="approve">Approve</button>
+<button class="quiet" value="deny">Deny</button>
 </form>
 <section id="done" data-step hidden tabindex="-1"><p id="outcome"></p></section>`,
 );

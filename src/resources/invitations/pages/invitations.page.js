@@ -19,7 +19,7 @@ async function answer(id, verb) {
 
 function row({ id, organization, roleSlug, invitedBy }) {
   const item = document.createElement("li");
-  const inviter = invitedBy ? nameOf(invitedBy) : "A program of the organization";
+  const inviter = invitedBy ? nameOf(invitedBy) : "An API key";
   const text = element("p", `${inviter} invites you to join `);
   text.append(element("strong", organization.name), ` (${organization.slug}) as ${roleSlug}.`);
   const buttons = [
@@ -31,7 +31,7 @@ function row({ id, organization, roleSlug, invitedBy }) {
     }),
   ];
   for (const [at, button] of buttons.entries())
-    button.setAttribute("aria-label", `${["Accept", "Decline"][at]} the invitation to ${organization.name}`);
+    button.setAttribute("aria-label", `${["Accept", "Decline"][at]} invitation to ${organization.name}`);
   item.append(text, ...buttons);
   return item;
 }

@@ -19,7 +19,7 @@ onSubmit(part("come-in"), accept);
 part("another").addEventListener("click", () => show("come-in"));
 
 const person = token === "" ? null : await whoIsHere();
-if (token === "") tell(["This page is opened by the link of an invitation."]);
+if (token === "") tell(["Open this page with your invitation link."]);
 else if (person) {
   part("who").textContent = person.email;
   show("join");

@@ -9,4 +9,4 @@ onSubmit(part("reset"), async (fields) => {
   show("set");
 });
 
-if (token === "") tell(["This page is opened by the link of a mail."]);
+if (token === "") tell(["Open this page with the link from your email."]);

@@ -50,8 +50,8 @@ onSubmit(part("confirm"), async (_fields, button) => {
   if (!decided.isGood) return tell(decided.problem);
   show("done");
   part("outcome").textContent = approve
-    ? "It is signed in. You can close this page."
-    : "It was turned away. You can close this page.";
+    ? "Device approved. You can close this page."
+    : "Device denied. You can close this page.";
 });
 
 if (await whoIsHere()) askForCode();

@@ -12,5 +12,4 @@ onSubmit(form, async (fields) => {
 
 const { body: methods } = await ask("GET", "/api/v1/auth/methods");
 if (methods?.setupRequired === false) show("set-up");
-else if (token === "")
-  tell(["This page is opened by the set-up link that Weir prints when it starts for the first time."]);
+else if (token === "") tell(["Open this page with the setup link from the server log."]);

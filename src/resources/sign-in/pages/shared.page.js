@@ -33,7 +33,7 @@ export async function ask(method, path, body, headers = {}) {
 
 function problemOf(reply, answer) {
   if (reply?.ok) return [];
-  const detail = answer?.detail ?? "Weir could not be reached; is it still running?";
+  const detail = answer?.detail ?? "Couldn't reach the server. Check that it is running.";
   return Array.isArray(detail) ? detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`) : [detail];
 }
 
@@ -93,9 +93,7 @@ export async function signIn(returnTo, then) {
   show("sign-in");
   if (!methods) return tell(problem);
   if (methods.setupRequired) {
-    return tell([
-      "This Weir waits for its first owner: open the set-up link that it printed when it started.",
-    ]);
+    return tell(["Weir isn't set up yet. Open the setup link from the server log."]);
   }
   if (methods.oidc) {
     const link = part("oidc");
