@@ -92,7 +92,7 @@ try {
   await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("navigation", { name: "Areas" }).waitFor({ state: "attached" });
+  await page.getByRole("navigation", { name: "Main navigation" }).waitFor({ state: "attached" });
   await page.evaluate((theme) => localStorage.setItem("weir.theme", theme), values.theme);
   mkdirSync(values.into, { recursive: true });
   const asked = positionals.map((path) => ({

@@ -20,16 +20,16 @@ export class ApiError extends Error {
   constructor(status: number, body: unknown, correlationId: string | null) {
     const detail = (body as { detail?: unknown } | null)?.detail;
     const faults = Array.isArray(detail) ? (detail as Fault[]) : [];
-    const messages = faults
-      .map(({ loc, msg }) => `${loc.slice(1).join(".") || "The input"}: ${msg}`)
-      .join("; ");
-    super(typeof detail === "string" ? detail : messages || `Weir answered ${status}.`);
+    const messages = faults.map(({ loc, msg }) => `${loc.slice(1).join(".") || "Input"}: ${msg}`).join("; ");
+    super(typeof detail === "string" ? detail : messages || `The server returned ${status}.`);
     this.status = status;
     this.code = (body as { code?: string } | null)?.code ?? (faults.length > 0 ? "invalid" : "unreachable");
     this.faults = faults;
     this.correlationId = correlationId;
   }
 }
+
+const NO_REPLY = "Couldn't reach the server.";
 
 const ORGANIZATION = "weir.organization";
 
@@ -117,7 +117,7 @@ async function send(call: Call, input: Parts, options: Options): Promise<Respons
     ...(hasBody ? { body: JSON.stringify(input.body) } : options.raw ? { body: options.raw } : {}),
   }).catch((cause: unknown) => {
     if (options.signal?.aborted) throw cause;
-    throw new ApiError(0, { detail: "Weir could not be reached.", code: "unreachable" }, null);
+    throw new ApiError(0, { detail: NO_REPLY, code: "unreachable" }, null);
   });
   if (reply.ok || reply.status === options.alsoReplies) return reply;
   const body: unknown = await reply.json().catch(() => null);
@@ -203,7 +203,7 @@ export async function* follow<K extends Call>(
 export async function sendForm(path: string, answers: unknown): Promise<void> {
   const headers = { "content-type": "application/json" };
   const reply = await fetch(path, { method: "POST", headers, body: JSON.stringify(answers) }).catch(() => {
-    throw new ApiError(0, { detail: "Weir could not be reached.", code: "unreachable" }, null);
+    throw new ApiError(0, { detail: NO_REPLY, code: "unreachable" }, null);
   });
   if (reply.ok) return;
   const body: unknown = await reply.json().catch(() => null);

@@ -28,7 +28,7 @@ export interface Area {
   icon: LucideIcon;
   /** Pressed after `g`, leads here. */
   key: string;
-  group: "" | "Build" | "Data" | "Watch" | "Organization" | "Operator";
+  group: "" | "Build" | "Data" | "Monitor" | "Organization" | "Operator";
   /** Shown to operators of the installation alone. */
   isOperators?: boolean;
   /** Addresses of other pages that belong to it. */
@@ -52,19 +52,19 @@ export const AREAS: readonly Area[] = [
   { href: "/actions", name: "Actions", icon: Zap, key: "a", group: "Build" },
   { href: "/agents", name: "Agents", icon: Bot, key: "n", group: "Build" },
   { href: "/connections", name: "Connections", icon: Cable, key: "c", group: "Build" },
-  { href: "/catalog", name: "APIs", icon: Boxes, key: "i", group: "Build" },
+  { href: "/catalog", name: "API catalog", icon: Boxes, key: "i", group: "Build" },
   { href: "/bundles", name: "Bundles", icon: Package, key: "b", group: "Build", also: ["/templates"] },
   { href: "/datasets", name: "Datasets", icon: Database, key: "d", group: "Data" },
   { href: "/sql", name: "SQL", icon: SquareTerminal, key: "s", group: "Data" },
   { href: "/dashboards", name: "Dashboards", icon: LayoutDashboard, key: "v", group: "Data" },
   { href: "/artifacts", name: "Artifacts", icon: FileText, key: "f", group: "Data" },
-  { href: "/events", name: "Events", icon: ScrollText, key: "e", group: "Watch" },
+  { href: "/events", name: "Events", icon: ScrollText, key: "e", group: "Monitor" },
   {
     href: "/webhooks",
     name: "Webhooks",
     icon: Webhook,
     key: "w",
-    group: "Watch",
+    group: "Monitor",
     also: ["/deliveries", "/dead-letters"],
   },
   { href: "/team", name: "Team", icon: Users, key: "m", group: "Organization" },

@@ -29,7 +29,7 @@ import { Keys } from "./parts/palette/keys-help.tsx";
 import { Palette } from "./parts/palette/palette.tsx";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
 
-const GROUPS: readonly Area["group"][] = ["", "Build", "Data", "Watch", "Organization", "Operator"];
+const GROUPS: readonly Area["group"][] = ["", "Build", "Data", "Monitor", "Organization", "Operator"];
 
 /** What stands around every page: navigation, organization, person, search. */
 export function Frame({ children }: { children: ReactNode }) {
@@ -47,12 +47,12 @@ export function Frame({ children }: { children: ReactNode }) {
         href="#main"
         className="sr-only z-50 rounded-md bg-accent px-3 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
       >
-        Skip to the content
+        Skip to main content
       </a>
       <header className="sticky top-0 z-30 flex h-12 items-center gap-2 border-b border-line bg-raised px-3 md:hidden">
         <IconButton
           icon={MenuIcon}
-          label="Navigation"
+          label={isNavOpen ? "Close navigation" : "Open navigation"}
           aria-expanded={isNavOpen}
           onClick={() => setNavOpen(!isNavOpen)}
         />
@@ -79,10 +79,10 @@ export function Frame({ children }: { children: ReactNode }) {
           >
             <Search size={14} aria-hidden />
             <span className="grow text-left">Search</span>
-            <kbd className="font-sans text-xs text-faint">Ctrl K</kbd>
+            <kbd className="font-sans text-xs text-faint">Ctrl+K</kbd>
           </button>
         </div>
-        <nav aria-label="Areas" className="grow overflow-y-auto px-2 pb-3">
+        <nav aria-label="Main navigation" className="grow overflow-y-auto px-2 pb-3">
           {GROUPS.filter((group) => areas.some((area) => area.group === group)).map((group) => (
             <div key={group} className="mb-1">
               {group && <p className="px-2 pt-2 pb-0.5 text-xs font-medium text-faint">{group}</p>}
@@ -103,7 +103,7 @@ export function Frame({ children }: { children: ReactNode }) {
       {isNavOpen && (
         <button
           type="button"
-          aria-label="Close the navigation"
+          aria-label="Close navigation"
           className="fixed inset-0 z-30 bg-black/40 md:hidden"
           onClick={() => setNavOpen(false)}
         />
@@ -163,7 +163,7 @@ function Waiting() {
   return total > 0 ? (
     <span className="ml-auto rounded-full bg-wait-soft px-1.5 text-xs font-medium text-wait tabular-nums">
       {counted(total)}
-      <span className="sr-only"> waiting</span>
+      <span className="sr-only"> pending</span>
     </span>
   ) : null;
 }
@@ -173,18 +173,18 @@ function LiveMark() {
   const link = useLink();
   if (link === "connecting") return null;
   return link === "open" ? (
-    <span role="status" title="Live: changes show by themselves" className="flex items-center">
+    <span role="status" title="Live. This page updates automatically." className="flex items-center">
       <span className="size-2 rounded-full bg-good" />
       <span className="sr-only">Live</span>
     </span>
   ) : (
     <span
       role="status"
-      title="Not connected; trying again. What is shown may be old."
+      title="Connection lost. Reconnecting… Data may be out of date."
       className="flex items-center gap-1 rounded-full bg-warn-soft px-2 py-0.5 text-xs text-warn"
     >
       <WifiOff size={12} aria-hidden />
-      Offline
+      Reconnecting…
     </span>
   );
 }
@@ -231,7 +231,7 @@ function Switcher() {
 const THEMES: readonly (readonly [theme: Theme, name: string, icon: typeof Sun])[] = [
   ["light", "Light", Sun],
   ["dark", "Dark", Moon],
-  ["system", "As the system", SunMoon],
+  ["system", "System", SunMoon],
 ];
 
 async function signOut(): Promise<void> {
@@ -248,7 +248,7 @@ function Person({ onKeys }: { onKeys: () => void }) {
   const name = [user?.firstName, user?.lastName].filter(Boolean).join(" ") || user?.email || "";
   return (
     <Menu
-      label="You"
+      label="Account menu"
       hasText
       opens="up"
       buttonClass="flex w-full items-center gap-2 rounded-md px-1.5 py-1.5 text-sm hover:bg-sunken"
@@ -272,13 +272,13 @@ function Person({ onKeys }: { onKeys: () => void }) {
         ...THEMES.map(([id, title, icon]) => ({
           name: title,
           icon,
-          aside: theme === id ? <Check size={14} aria-label="Chosen" /> : undefined,
+          aside: theme === id ? <Check size={14} aria-label="Selected" /> : undefined,
           onPick: () => chooseTheme(id),
         })),
         "line",
-        { name: "Keyboard", icon: Keyboard, onPick: onKeys },
+        { name: "Keyboard shortcuts", icon: Keyboard, onPick: onKeys },
         { name: "Documentation", icon: BookOpen, onPick: () => location.assign(`${base}/docs/index`) },
-        { name: "API", icon: KeyRound, onPick: () => location.assign(`${base}/docs`) },
+        { name: "API reference", icon: KeyRound, onPick: () => location.assign(`${base}/docs`) },
         "line",
         { name: "Sign out", icon: LogOut, onPick: () => void signOut() },
       ]}

@@ -25,34 +25,34 @@ test("a person changes the password, and turns a second factor on and off", asyn
   await heading("Access");
   await page.getByLabel("Current password").fill("not the one");
   await page.getByLabel("New password").fill("another horse battery staple");
-  await page.getByRole("button", { name: "Change the password" }).click();
+  await page.getByRole("button", { name: "Change password" }).click();
   await page.getByText("is not right").waitFor();
   expect(await page.getByRole("dialog").count()).toBe(0);
   await page.getByLabel("Current password").fill(PASSWORD);
-  await page.getByRole("button", { name: "Change the password" }).click();
-  await page.getByText("Your password was changed").waitFor();
+  await page.getByRole("button", { name: "Change password" }).click();
+  await page.getByText("Password changed").waitFor();
 
   await page.getByRole("button", { name: "Turn on" }).click();
-  const dialog = page.getByRole("dialog", { name: "Turn on the second factor" });
-  await dialog.getByRole("img", { name: "QR code of the secret" }).waitFor();
+  const dialog = page.getByRole("dialog", { name: "Turn on two-factor authentication" });
+  await dialog.getByRole("img", { name: "QR code for your authenticator app" }).waitFor();
   const secret = fromBase32((await dialog.locator("code").textContent()) ?? "");
   expect(await troubles()).toEqual([]);
   await dialog.getByRole("textbox", { name: "Code" }).fill("000000");
-  await dialog.getByRole("button", { name: "Turn it on" }).click();
+  await dialog.getByRole("button", { name: "Turn on" }).click();
   await dialog.locator("[aria-invalid=true]").waitFor();
   await dialog
     .getByRole("textbox", { name: "Code" })
     .fill(codeAt(secret, counterAt(weir.clock.now().getTime())));
-  await dialog.getByRole("button", { name: "Turn it on" }).click();
-  const codes = page.getByRole("dialog", { name: "Keep your recovery codes" });
+  await dialog.getByRole("button", { name: "Turn on" }).click();
+  const codes = page.getByRole("dialog", { name: "Save your recovery codes" });
   expect(((await codes.locator("code").textContent()) ?? "").split("\n")).toHaveLength(10);
-  await codes.getByRole("button", { name: "I have it" }).click();
-  await page.getByText("10 of 10 recovery codes are left").waitFor();
+  await codes.getByRole("button", { name: "Done" }).click();
+  await page.getByText("Recovery codes left: 10 of 10").waitFor();
   expect(await troubles()).toEqual([]);
 
   await page.getByRole("button", { name: "Turn off" }).click();
   await page.getByRole("dialog").getByLabel("Password").fill("another horse battery staple");
-  await page.getByRole("button", { name: "Turn it off" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Turn off" }).click();
   await page.getByRole("button", { name: "Turn on" }).waitFor();
 });
 
@@ -66,19 +66,19 @@ deepTest("after an hour a new token asks who it is, and goes on from there", asy
   });
   await page.getByRole("button", { name: "New access token" }).first().click();
   await page.getByLabel("Name").fill("CI");
-  await page.getByRole("button", { name: "Make the token" }).click();
-  const dialog = page.getByRole("dialog", { name: "Confirm that it is you" });
+  await page.getByRole("button", { name: "Create token" }).click();
+  const dialog = page.getByRole("dialog", { name: "Confirm your identity" });
   await dialog.getByLabel("Password or code").fill("another horse battery staple");
   await dialog.getByRole("button", { name: "Confirm" }).click();
-  await page.getByText("Confirmed. Try it again now.").waitFor();
-  await page.getByRole("button", { name: "Make the token" }).click();
-  await page.getByRole("dialog", { name: "Keep the token CI" }).waitFor();
-  await page.getByRole("button", { name: "I have it" }).click();
+  await page.getByText("Identity confirmed. Try again.").waitFor();
+  await page.getByRole("button", { name: "Create token" }).click();
+  await page.getByRole("dialog", { name: "Save your access token" }).waitFor();
+  await page.getByRole("button", { name: "Done" }).click();
 
   await go("/access?tab=everybody");
   await page.getByRole("button", { name: "Revoke CI" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
-  await page.getByText("Revoked CI").waitFor();
+  await page.getByText("CI revoked").waitFor();
 });
 
 deepTest("a person joins another organization only by accepting it", async () => {
@@ -119,13 +119,13 @@ test("a person takes their data along, and erases themselves by typing their add
   await page.getByRole("button", { name: "Export", exact: true }).click();
   const data = JSON.parse(readFileSync(await (await saved).path(), "utf8"));
   expect(data.user.email).toBe("ada@example.com");
-  await page.getByRole("button", { name: "Erase", exact: true }).click();
+  await page.getByRole("button", { name: "Erase account" }).click();
   await page.getByLabel("Your email address").fill("eve@example.com");
-  await page.getByRole("button", { name: "Erase me" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Erase account" }).click();
   await page.getByRole("dialog").locator("[aria-invalid=true]").waitFor();
   expect(await troubles()).toEqual([]);
   await page.getByLabel("Your email address").fill("ada@example.com");
-  await page.getByRole("button", { name: "Erase me" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Erase account" }).click();
   await page.waitForURL(/\/login$/);
   const { members } = (await other.call("GET", "/api/v1/organizations/team")).body;
   expect(members.map(({ email }: { email: string }) => email)).not.toContain("ada@example.com");

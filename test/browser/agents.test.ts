@@ -20,10 +20,10 @@ test("the first agent is written from the empty list: what is wrong is told by i
   await go("/agents");
   await page.getByText("No agents yet").waitFor();
   expect(await troubles()).toEqual([]);
-  await page.getByRole("link", { name: "Write the first one" }).click();
+  await page.getByRole("link", { name: "Create agent" }).click();
   await page.getByText("Answers questions from").waitFor();
   await write("Agent", BAD);
-  await page.getByRole("button", { name: "Create the agent" }).click();
+  await page.getByRole("button", { name: "Create agent" }).click();
   const told = page.getByRole("alert");
   await told.getByText("Line 3").waitFor();
   await told.getByText("Line 6").waitFor();
@@ -34,11 +34,11 @@ test("the first agent is written from the empty list: what is wrong is told by i
   ]);
   expect(await troubles()).toEqual([]);
   await write("Agent", "---\nname: [unclosed\n---\nYou help.\n");
-  await page.getByRole("button", { name: "Create the agent" }).click();
+  await page.getByRole("button", { name: "Create agent" }).click();
   await told.getByText(/Line \d/).waitFor();
   await told.getByText(/not valid YAML/).waitFor();
   await write("Agent", BAD.replace("9", "0.5").replace("  - nothing:x\n", ""));
-  await page.getByRole("button", { name: "Create the agent" }).click();
+  await page.getByRole("button", { name: "Create agent" }).click();
   await heading("Helper");
   const { body } = await weir.owner("GET", SPECS);
   expect(body.specs[0]).toMatchObject({
@@ -54,10 +54,10 @@ deepTest(
     await makeAction(weir.owner, { name: "Pay back", slug: "pay-back" });
     const [{ id }] = (await weir.owner("GET", SPECS)).body.specs;
     await go(`/agents/${id}`);
-    await page.getByLabel("Give it a tool").selectOption("action:pay-back");
-    await page.getByText("action:pay-back is among its tools.").waitFor();
+    await page.getByLabel("Add tool").selectOption("action:pay-back");
+    await page.getByText("action:pay-back added").waitFor();
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved", { exact: true }).waitFor();
+    await page.getByText("Agent saved", { exact: true }).waitFor();
     const text = (await weir.owner("GET", `${SPECS}/${id}`)).body.markdown;
     expect(text).toBe(BAD.replace("9", "0.5").replace("nothing:x", "action:pay-back"));
 
@@ -76,7 +76,7 @@ deepTest(
     await page.locator(".cm-tooltip-autocomplete").getByText("action:pay-back", { exact: true }).waitFor();
     expect(await troubles()).toEqual([]);
     await page.keyboard.press("Escape");
-    await page.getByText("What may stand in it").click();
+    await page.getByText("Reference").click();
     await page.getByText("automation:SLUG").waitFor();
     expect(await troubles()).toEqual([]);
   },
@@ -91,13 +91,13 @@ deepTest("one chats with it, and deleting it says what hangs on it", async () =>
     definition: { agent: id, prompt: "Hello" },
   });
   await go(`/agents/${id}`);
-  await page.getByRole("button", { name: "Chat with it" }).click();
+  await page.getByRole("button", { name: "New chat" }).click();
   await heading("New chat");
   await page.getByRole("link", { name: "Helper" }).click();
   await heading("Helper");
-  await page.getByRole("button", { name: "Delete the agent" }).click();
+  await page.getByRole("button", { name: "Delete agent" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByText("1 of your chats is with it.").waitFor();
+  await dialog.getByText("1 of your chats uses this agent.").waitFor();
   await dialog.getByText("Ask the helper").waitFor();
   expect(await troubles()).toEqual([]);
   await dialog.getByRole("button", { name: "Delete" }).click();
@@ -108,8 +108,8 @@ deepTest("one chats with it, and deleting it says what hangs on it", async () =>
   });
   const [thread] = (await weir.owner("GET", THREADS)).body.items;
   await go(`/chat/${thread.id}`);
-  await page.getByText("The agent of this chat was deleted.").waitFor();
-  await page.getByLabel("Give it another agent").selectOption(made.id);
+  await page.getByText("This chat's agent was deleted.").waitFor();
+  await page.getByLabel("Choose another agent").selectOption(made.id);
   await page.getByRole("link", { name: MARKUP }).click();
   await heading(MARKUP);
   expect(await troubles()).toEqual([]);
@@ -150,16 +150,16 @@ deepTest(
     await open(`/agents/${id}`);
     await page.locator("pre").getByText("name:").waitFor();
     await open("/agents/new");
-    await page.getByText("Members create agents").waitFor();
+    await page.getByText("You need the member role to create agents").waitFor();
     await open("/catalog/new");
-    await page.getByText("Members add APIs").waitFor();
+    await page.getByText("You need the member role to add APIs").waitFor();
     await open(`/catalog/${api.id}`);
     await page.getByRole("button", { name: /^list_orders/ }).click();
     expect(await page.getByRole("checkbox", { name: /^Enabled/ }).isDisabled()).toBe(true);
-    expect(await page.getByText("Try it").count()).toBe(0);
+    expect(await page.getByText("Test", { exact: true }).count()).toBe(0);
     await open("/chat");
     await page.getByText("No chats yet").waitFor();
-    for (const name of [/^Ask/, "New chat", /^Delete/, /^Chat with/, "Save", "Disable"])
+    for (const name of [/^Ask/, "New chat", /^Delete/, /^New chat/, "Save", "Disable"])
       expect([name, await page.getByRole("button", { name }).count()]).toEqual([name, 0]);
     expect(faults).toEqual([]);
   },

@@ -80,7 +80,7 @@ describe("artifacts", () => {
   test("a long one is shown in part and had whole", async () => {
     const { page, go, troubles } = seen;
     await go(`/artifacts/${made.long}`);
-    await page.getByText(/^The first 524 KB are shown/).waitFor();
+    await page.getByText(/^Preview of the first 512 KiB/).waitFor();
     const shown = await page.getByRole("region", { name: "Content" }).textContent();
     expect(shown?.length).toBe(512 * 1024);
     expect(await troubles()).toEqual([]);
@@ -115,7 +115,7 @@ describe("artifacts", () => {
     expect(await page.title()).toBe("week.html · Weir");
     expect(page.url()).toBe(`${seen.weir.origin}/dashboards/${made.html}`);
     await page
-      .getByRole("navigation", { name: "Areas" })
+      .getByRole("navigation", { name: "Main navigation" })
       .locator("[aria-current]", { hasText: "Dashboards" })
       .waitFor();
     expect(spy.got).toEqual([]);
@@ -165,7 +165,7 @@ describe("artifacts", () => {
       expect(await picture.locator("path").count()).toBeGreaterThan(2);
       await page.getByRole("region", { name: "Rows of As a table" }).getByText("tea").waitFor();
       await page.getByText("There is no data for this panel.").waitFor();
-      await page.getByText("Where this comes from").first().click();
+      await page.getByText("Sources").first().click();
       await page.getByText("marts.sales, table sales: version 1, 2 rows").first().waitFor();
       expect(await troubles()).toEqual([]);
       const [saved] = await Promise.all([
@@ -217,7 +217,7 @@ describe("artifacts", () => {
     await go(`/artifacts/${id}`);
     const picture = page.getByRole("img", { name: MARKUP });
     await picture.getByText("kept").waitFor();
-    await page.getByText("This drawing can't be read.").waitFor();
+    await page.getByText("Couldn't display this chart.").waitFor();
     await picture.locator("rect").click();
     const markup = await picture.evaluate((element) => element.outerHTML);
     expect(markup).not.toMatch(/script|iframe|image|use|href|style|onclick|onload|lost|127\.0\.0\.1/);
@@ -230,17 +230,17 @@ describe("artifacts", () => {
   test("one is deleted, and its run stays", async () => {
     const { page, go, troubles, weir } = seen;
     await go(`/artifacts/${made.text}`);
-    await page.getByRole("button", { name: "Delete the artifact" }).click();
+    await page.getByRole("button", { name: "Delete artifact" }).click();
     await page
       .getByRole("dialog")
-      .getByText(/The run that made it stays/)
+      .getByText(/The run is kept/)
       .waitFor();
     expect(await troubles()).toEqual([]);
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByRole("table", { name: "Artifacts" }).waitFor();
     expect((await weir.owner("GET", `/api/v1/artifacts/${made.text}`)).status).toBe(404);
     await go(`/artifacts/${made.text}`);
-    await page.getByText("Nothing is here").waitFor();
+    await page.getByText("Not found").waitFor();
   });
 
   deepTest("they are as readable in the dark and on a phone", async () => {

@@ -82,10 +82,10 @@ test.each(WAYS.slice(0, scaled(1, WAYS.length)))(
       expect(await picture.evaluate(width)).toBe(1);
       const content = `/weir/api/v1/artifacts/${dot.id}/content`;
       expect(await page.getByRole("link", { name: "Download" }).getAttribute("href")).toBe(content);
-      await page.getByRole("link", { name: "Open its run" }).click();
-      await page.getByRole("button", { name: "Copy as a command" }).click();
-      await page.getByRole("menuitem", { name: "Read it: cURL" }).click();
-      await page.getByText("Copied").waitFor();
+      await page.getByRole("link", { name: "Open run" }).click();
+      await page.getByRole("button", { name: "Copy as command" }).click();
+      await page.getByRole("menuitem", { name: "Get run (cURL)" }).click();
+      await page.getByText("Command copied").waitFor();
       const copied = await page.evaluate(() => navigator.clipboard.readText());
       expect(copied).toStartWith(`curl '${weir.site}/api/v1/action-runs/${run.id}'`);
 
@@ -97,7 +97,7 @@ test.each(WAYS.slice(0, scaled(1, WAYS.length)))(
       expect(at()).toBe("/weir/sql");
       await page.locator("[data-editor]").first().waitFor();
       await page.getByRole("button", { name: "Ada Lovelace" }).click();
-      await page.getByRole("menuitem", { name: "API" }).click();
+      await page.getByRole("menuitem", { name: "API reference" }).click();
       await page.waitForURL(`${weir.site}/docs`);
       const search = page.getByRole("searchbox");
       await search.fill("health");

@@ -30,12 +30,12 @@ describe("bundles", () => {
   test("an empty home leads to the quick start, which is installed by its form and shows what it made", async () => {
     const { page, go, heading, troubles } = seen;
     await go("/");
-    await page.getByRole("link", { name: "Begin with the quick start" }).click();
+    await page.getByRole("link", { name: "Install quick start" }).click();
     await heading("Quick start");
     await page.getByLabel("Folder").fill("my-shop");
     expect(await troubles()).toEqual([]);
     await page.getByRole("button", { name: "Install" }).click();
-    await page.getByRole("heading", { name: "What it made" }).waitFor();
+    await page.getByRole("heading", { name: "Installed components" }).waitFor();
     await page.getByRole("button", { name: "Install again" }).waitFor();
     expect(await troubles()).toEqual([]);
     const { connections } = (await seen.weir.owner("GET", "/api/v1/connections")).body;
@@ -43,7 +43,7 @@ describe("bundles", () => {
     await page.getByRole("link", { name: `${connections[0].name} Connection` }).click();
     await heading(connections[0].name);
     await go("/bundles");
-    await page.getByRole("link", { name: /Quick start.*installed/ }).waitFor();
+    await page.getByRole("link", { name: /Quick start.*Installed/ }).waitFor();
     expect(await troubles()).toEqual([]);
   });
 
@@ -56,7 +56,7 @@ describe("bundles", () => {
         bundle("drop", [FOLDER], { displayName: MARKUP, inputJsonSchema: INPUTS }),
       );
       await go("/bundles");
-      await page.getByRole("link", { name: /onerror.*yours/ }).click();
+      await page.getByRole("link", { name: /onerror.*Yours/ }).click();
       await heading(MARKUP);
       await page.getByLabel("Folder").fill("ab");
       await page.keyboard.press("Control+Enter");
@@ -71,10 +71,10 @@ describe("bundles", () => {
       await page.getByText("deleted", { exact: true }).waitFor();
       await page.getByLabel("Folder").fill("drop-box");
       await page.getByRole("button", { name: "Install again" }).click();
-      await page.getByRole("heading", { name: "Made before" }).waitFor();
+      await page.getByRole("heading", { name: "Earlier install" }).waitFor();
       expect(await made.getAttribute("href")).not.toBe(first);
       expect(await troubles()).toEqual([]);
-      await page.getByRole("link", { name: "Open the template" }).click();
+      await page.getByRole("link", { name: "Open template" }).click();
       await page.waitForURL(`**/templates/${id}`);
     },
   );
@@ -88,9 +88,9 @@ describe("templates", () => {
     await page.getByRole("textbox", { name: "Slug" }).fill("Not a slug");
     await write("Definition", '{"components": [');
     await page.getByRole("alert").getByText(/JSON/).waitFor();
-    expect(await page.getByRole("button", { name: "Create the draft" }).isDisabled()).toBe(true);
+    expect(await page.getByRole("button", { name: "Create draft" }).isDisabled()).toBe(true);
     await write("Definition", JSON.stringify({ components: [{ key: "files", type: "teapot" }] }));
-    await page.getByRole("button", { name: "Create the draft" }).click();
+    await page.getByRole("button", { name: "Create draft" }).click();
     await page
       .getByText(/^components\.0/)
       .first()
@@ -108,15 +108,15 @@ describe("templates", () => {
     await page.getByRole("button", { name: "Publish" }).click();
     await page.getByText("Published", { exact: true }).waitFor();
     await page.getByRole("textbox", { name: "Description" }).fill(MARKUP);
-    await page.getByRole("button", { name: "Save as a draft" }).click();
+    await page.getByRole("button", { name: "Save draft" }).click();
     await page.getByText("version 2", { exact: true }).waitFor();
     expect(await troubles()).toEqual([]);
     await page.getByRole("link", { name: /Version 1/ }).click();
-    await page.getByText(/Version 2 is open as a draft/).waitFor();
+    await page.getByText(/Version 2 is a draft/).waitFor();
     await page.getByRole("button", { name: "Deprecate" }).click();
     await page
       .getByRole("dialog")
-      .getByText(/Nothing new is made of it/)
+      .getByText(/can no longer be used for new installs/)
       .waitFor();
     expect(await troubles()).toEqual([]);
     await page.getByRole("dialog").getByRole("button", { name: "Deprecate" }).click();
@@ -127,7 +127,7 @@ describe("templates", () => {
     await page.getByRole("row", { name: /Inbox.*2 Draft/ }).waitFor();
     await page.getByLabel("Status").selectOption("deprecated");
     await page.getByRole("row", { name: /Inbox.*1 Deprecated/ }).click();
-    await page.getByRole("button", { name: "Delete this version" }).click();
+    await page.getByRole("button", { name: "Delete version" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.waitForURL("**/templates");
     expect(await troubles()).toEqual([]);
@@ -140,15 +140,15 @@ describe("templates", () => {
     const used = await published(weir.owner, bundle("used", [flow]));
     await install(weir.owner, "used");
     await go(`/templates/${used.id}`);
-    await page.getByRole("button", { name: "Delete this version" }).click();
+    await page.getByRole("button", { name: "Delete version" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByText(/is in use: 1 automation came of it/).waitFor();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect(await troubles()).toEqual([]);
     const { bundles } = (await weir.owner("GET", "/api/v1/bundles")).body;
     await go(`/templates/${bundles[0].id}`);
-    await page.getByText(/comes with Weir/).waitFor();
-    expect(await page.getByRole("button", { name: "Delete this version" }).count()).toBe(0);
+    await page.getByText(/Built-in template/).waitFor();
+    expect(await page.getByRole("button", { name: "Delete version" }).count()).toBe(0);
     expect(await troubles()).toEqual([]);
   });
 });
@@ -194,7 +194,7 @@ deepTest("connections and actions are made of published templates by their forms
   );
   await go(`/templates/${template.id}`);
   await page.getByLabel("Connection").selectOption({ label: "None" });
-  await page.getByRole("button", { name: "Create the action" }).click();
+  await page.getByRole("button", { name: "Create action" }).click();
   await page.waitForURL("**/actions/**");
   await heading("Template ask");
   const made = await weir.owner("GET", `/api/v1${new URL(page.url()).pathname}`);
@@ -202,7 +202,7 @@ deepTest("connections and actions are made of published templates by their forms
 });
 
 test("the palette finds a bundle, and an event leads to what it is about", async () => {
-  const { page, go, heading } = seen;
+  const { page, go, heading, weir } = seen;
   await go("/");
   await heading("Hello, Ada");
   await page.keyboard.press("Control+k");
@@ -216,7 +216,9 @@ test("the palette finds a bundle, and an event leads to what it is about", async
     .first()
     .click();
   await page.getByRole("dialog").getByRole("link").first().click();
-  await heading("Template ask");
+  const [event] = (await weir.owner("GET", "/api/v1/events?type=template.published")).body.items;
+  const template = await weir.owner("GET", `/api/v1/templates/${event.entity.id}`);
+  await heading(template.body.displayName);
 });
 
 deepTest("they are as readable in the dark and on a phone", async () => {
@@ -234,5 +236,5 @@ deepTest("they are as readable in the dark and on a phone", async () => {
 
 test("a bundle that is not there says so", async () => {
   await seen.go("/bundles/no-such-bundle");
-  await seen.page.getByText("Nothing is here").waitFor();
+  await seen.page.getByText("Not found").waitFor();
 });

@@ -27,24 +27,24 @@ async function letIn() {
 test("a server that asks for a sign-in is signed in to on the way into the catalog", async () => {
   const { page, go, heading, troubles } = seen;
   await go("/catalog/new?from=server");
-  await page.getByLabel("Address").fill(peer.url);
-  await page.getByRole("button", { name: "Ask it for its tools" }).click();
-  await page.getByText("shows its tools only to who is signed in").waitFor();
+  await page.getByLabel("URL").fill(peer.url);
+  await page.getByRole("button", { name: "Discover tools" }).click();
+  await page.getByText("requires a sign-in to list its tools").waitFor();
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByText("in the name of whoever signs in").waitFor();
+  await page.getByText("use the account that signs in").waitFor();
   expect(await troubles()).toEqual([]);
-  await page.getByRole("button", { name: "Go on" }).click();
-  await page.getByRole("heading", { name: `Go to ${new URL(peer.issuer).host}?` }).waitFor();
-  await page.getByText("another host than its own").waitFor();
+  await page.getByRole("button", { name: "Continue" }).click();
+  await page.getByRole("heading", { name: `Continue to ${new URL(peer.issuer).host}?` }).waitFor();
+  await page.getByText("a different host from the MCP server").waitFor();
   expect(await troubles()).toEqual([]);
-  await page.getByRole("button", { name: "Go there" }).click();
+  await page.getByRole("button", { name: "Continue" }).click();
   await letIn();
   await heading("New API");
-  await page.getByRole("button", { name: "Ask it for its tools" }).click();
+  await page.getByRole("button", { name: "Discover tools" }).click();
   await page.getByText("2 of 2").waitFor();
   await page.getByLabel("Name").fill("Guarded");
   await page.getByLabel("Description").fill("Behind a sign-in.");
-  await page.getByRole("button", { name: "Add it with 2 tools" }).click();
+  await page.getByRole("button", { name: "Add API with 2 tools" }).click();
   await heading("Guarded");
 }, 120_000);
 
@@ -58,19 +58,19 @@ deepTest(
     await page.getByText("Signed in", { exact: true }).waitFor();
     await page.getByText(peer.issuer).first().waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByText("Its tools can't be called until").waitFor();
+    await page.getByText("Tools can't be called until").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
-    await page.getByText("None; the server has not asked for one").waitFor();
+    await page.getByText("Not required").waitFor();
     await weir.owner("POST", `${CATALOG}/${id}/refresh`);
-    await page.getByText("The server asks for a sign-in.").waitFor();
+    await page.getByText("The server requires a sign-in.").waitFor();
     await page.getByRole("status").getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("button", { name: "Go on" }).click();
-    await page.getByRole("button", { name: "Go there" }).click();
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("button", { name: "Continue" }).click();
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByRole("heading", { name: "Guarded", level: 1 }).waitFor();
-    await page.getByRole("button", { name: "Ask it for its tools" }).click();
-    await page.getByText("Its tools are as they were accepted").waitFor();
-    expect(await page.getByText("The server asks for a sign-in.").count()).toBe(0);
+    await page.getByRole("button", { name: "Refresh tools" }).click();
+    await page.getByText("Tools are up to date").waitFor();
+    expect(await page.getByText("The server requires a sign-in.").count()).toBe(0);
   },
   120_000,
 );

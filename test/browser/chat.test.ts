@@ -33,7 +33,7 @@ async function openThread(tools: string[] = []) {
 }
 
 async function askIt(text: string) {
-  await seen.page.getByLabel("Ask", { exact: true }).fill(text);
+  await seen.page.getByLabel("Message", { exact: true }).fill(text);
   await seen.page.keyboard.press("Enter");
 }
 
@@ -62,18 +62,18 @@ describe("an answer", () => {
     model.play([calls("query", { sql: "SELECT city, total FROM raw.shop__orders" }), last.script]);
     const { at } = await openThread(["query"]);
     await askIt("Where are the orders from?");
-    await page.getByRole("region", { name: "Rows of the answer" }).getByText("Bern").waitFor();
+    await page.getByRole("region", { name: "Result rows" }).getByText("Bern").waitFor();
     await page.getByText("Most are from **Zür").waitFor();
     await page.getByRole("button", { name: "Stop" }).waitFor();
     await page.getByRole("button", { name: "Chart" }).click();
-    await page.getByRole("img", { name: /Chart of total/ }).waitFor();
+    await page.getByRole("img", { name: /Y axis: .*total/ }).waitFor();
     expect(await troubles()).toEqual([]);
     last.go();
-    await page.getByRole("button", { name: "Answer again" }).waitFor();
+    await page.getByRole("button", { name: "Regenerate" }).waitFor();
     expect(await answers().locator("strong").textContent()).toBe("Zürich");
     await page.getByRole("region", { name: "Table" }).getByText("30").waitFor();
     await seen.heading("Where are the orders from?");
-    await page.getByRole("button", { name: "Copy the answer" }).waitFor();
+    await page.getByRole("button", { name: "Copy answer" }).waitFor();
     expect((await messagesOf(at)).map(({ role }: { role: string }) => role)).toEqual(["user", "assistant"]);
     expect(await troubles()).toEqual([]);
   });
@@ -94,7 +94,7 @@ describe("an answer", () => {
         model.play([says(text)]);
         await openThread();
         await askIt("Go on");
-        await page.getByRole("button", { name: "Answer again" }).waitFor();
+        await page.getByRole("button", { name: "Regenerate" }).waitFor();
         const drawn = await page.evaluate(() => ({
           wasRun: "wasRun" in window,
           foreign: [
@@ -116,7 +116,7 @@ describe("an answer", () => {
       model.play([says(hostile[5] ?? "")]);
       await openThread();
       await askIt("Go on");
-      await page.getByRole("button", { name: "Answer again" }).waitFor();
+      await page.getByRole("button", { name: "Regenerate" }).waitFor();
       expect(await troubles()).toEqual([]);
     },
     120_000,
@@ -134,7 +134,7 @@ describe("an answer", () => {
     await page.getByRole("button", { name: "Stop" }).waitFor();
     slow.go();
     await page.getByText("First half and second half.").waitFor();
-    await page.getByRole("button", { name: "Answer again" }).waitFor();
+    await page.getByRole("button", { name: "Regenerate" }).waitFor();
     expect(await answers().count()).toBe(1);
     expect((await messagesOf(at))[1].content).toBe("First half and second half.");
     expect(await troubles()).toEqual([]);
@@ -168,7 +168,7 @@ describe("an answer", () => {
     model.play([says("Now I am.")]);
     await alert.getByRole("button", { name: "Try again" }).click();
     await page.getByText("Now I am.").waitFor();
-    await page.getByRole("button", { name: "Answer again" }).click();
+    await page.getByRole("button", { name: "Regenerate" }).click();
     await until(seen.weir.owner, at, ({ lastTurnStatus }) => lastTurnStatus === "failed");
     expect((await messagesOf(at)).length).toBe(2);
   });
@@ -196,7 +196,7 @@ describe("a call that needs a yes", () => {
       await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
       model.play([calls("action_refund", { order: "B-18" }), says("Then not.")]);
       await askIt("And B-18");
-      await page.getByLabel("Reason, if you reject it").fill("Too late");
+      await page.getByLabel("Reason for rejection (optional)").fill("Too late");
       await page.getByRole("button", { name: "Reject" }).click();
       await page.getByText("Then not.").waitFor();
       await page.getByText("Too late").waitFor();
@@ -233,7 +233,7 @@ test("a second question while an answer comes from elsewhere is refused, kept, a
   await askIt("From here");
   await page.getByText("From elsewhere").first().waitFor();
   await page.getByText("Asked elsewhere").waitFor();
-  expect(await page.getByLabel("Ask", { exact: true }).inputValue()).toBe("From here");
+  expect(await page.getByLabel("Message", { exact: true }).inputValue()).toBe("From here");
   slow.go();
   await page.getByText("One turn at a time").waitFor();
   await page.getByText("Asked elsewhere, answered here.").waitFor();
@@ -253,15 +253,15 @@ deepTest(
     own.play([slow.script]);
     const { thread } = await makeThread({ app: weir });
     await page.goto(`${line.origin}/chat/${thread.id}`);
-    await page.getByLabel("Ask", { exact: true }).fill("Go");
+    await page.getByLabel("Message", { exact: true }).fill("Go");
     await page.keyboard.press("Enter");
     await page.getByText("Before the cut").waitFor();
     line.cut();
-    await page.getByText("The line to Weir broke").waitFor();
+    await page.getByText("Connection lost").waitFor();
     slow.go();
     line.mend();
     await page.getByText("Before the cut and after it.").waitFor();
-    await page.getByRole("button", { name: "Answer again" }).waitFor();
+    await page.getByRole("button", { name: "Regenerate" }).waitFor();
     expect(await page.getByRole("article", { name: "Answer" }).count()).toBe(1);
   },
   120_000,
@@ -273,18 +273,16 @@ deepTest(
     await using bare = await openSeen();
     const { page, go, weir, troubles } = bare;
     await go("/chat");
-    await page.getByText("There is no agent to chat with yet").waitFor();
-    await page
-      .getByText(/No language model is configured, so no agent can answer.*WEIR_LLM_BASE_URL/)
-      .waitFor();
+    await page.getByText("No agents yet").waitFor();
+    await page.getByText(/No language model is configured.*WEIR_LLM_BASE_URL/).waitFor();
     await go("/agents");
     await page.getByText("No language model is configured").waitFor();
     const { thread } = await makeThread({ app: weir });
     await go(`/chat/${thread.id}`);
-    await page.getByLabel("Ask", { exact: true }).fill("Anybody there?");
+    await page.getByLabel("Message", { exact: true }).fill("Anybody there?");
     await page.getByRole("button", { name: "Ask", exact: true }).click();
     await page.getByText(/No language model is configured: set WEIR_LLM_BASE_URL/).waitFor();
-    expect(await page.getByLabel("Ask", { exact: true }).inputValue()).toBe("Anybody there?");
+    expect(await page.getByLabel("Message", { exact: true }).inputValue()).toBe("Anybody there?");
     expect((await weir.owner("GET", `${THREADS}/${thread.id}/messages`)).body.items).toEqual([]);
     expect(await troubles()).toEqual([]);
   },
@@ -297,7 +295,7 @@ deepTest(
     const { page, go } = seen;
     const other = await openThread();
     const { id } = await openThread();
-    const box = page.getByLabel("Ask", { exact: true });
+    const box = page.getByLabel("Message", { exact: true });
     await box.fill("Half of what I wanted");
     await page.getByRole("link", { name: "Datasets" }).click();
     await page.goBack();
@@ -309,7 +307,7 @@ deepTest(
     expect(await box.inputValue()).toBe("Half of what I wanted");
     model.play([says("Done")]);
     await box.press("Enter");
-    await page.getByRole("button", { name: "Answer again" }).waitFor();
+    await page.getByRole("button", { name: "Regenerate" }).waitFor();
     await box.fill("Private");
     await page.getByRole("button", { name: /Ada Lovelace/ }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).click();
@@ -317,7 +315,7 @@ deepTest(
     expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
     await page.getByLabel("Password").fill(PASSWORD);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("navigation", { name: "Areas" }).waitFor();
+    await page.getByRole("navigation", { name: "Main navigation" }).waitFor();
   },
 );
 
@@ -325,8 +323,8 @@ test("a session that ends takes no question away, and no API that is half descri
   const { page, go, weir } = seen;
   await openThread();
   const forms = [
-    ["Ask", "Ask"],
-    ["Content", "Read it"],
+    ["Message", "Ask"],
+    ["Content", "Read endpoints"],
   ] as const;
   for (const [field, send] of forms) {
     if (field === "Content") await go("/catalog/new?from=text");
@@ -347,7 +345,7 @@ deepTest("chats are begun with one of the agents, renamed, deleted one by one an
   const { page, go, heading, weir, troubles } = seen;
   await weir.owner("POST", `${THREADS}/bulk-delete`, { all: true });
   const { spec, id } = await openThread();
-  await page.getByRole("button", { name: "Rename the chat" }).click();
+  await page.getByRole("button", { name: "Rename chat" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Title").fill(MARKUP);
   await dialog.getByRole("button", { name: "Rename" }).click();
@@ -356,16 +354,16 @@ deepTest("chats are begun with one of the agents, renamed, deleted one by one an
   await page.getByRole("button", { name: "New chat" }).click();
   await page.getByRole("menuitem", { name: spec.name }).click();
   await heading("New chat");
-  await page.getByRole("button", { name: "Delete the chat" }).click();
+  await page.getByRole("button", { name: "Delete chat" }).click();
   await dialog.getByRole("button", { name: "Delete" }).click();
   await heading("Chat");
   await page.getByRole("link", { name: MARKUP }).waitFor();
   await makeThread({ app: weir });
   await page.reload();
   expect(await troubles()).toEqual([]);
-  await page.getByLabel("Pick New chat").check();
+  await page.getByLabel("Select New chat").check();
   await page.getByLabel(`Pick ${MARKUP}`).check();
-  await page.getByRole("button", { name: "Delete 2 picked" }).click();
+  await page.getByRole("button", { name: "Delete 2 selected" }).click();
   await dialog.getByRole("button", { name: "Delete" }).click();
   await page.getByText("No chats yet").waitFor();
   expect((await weir.owner("GET", `${THREADS}/${id}`)).status).toBe(404);
@@ -378,6 +376,6 @@ deepTest("chats are as readable in the dark and on a phone", async () => {
   model.play([calls("unknown", { long: "W".repeat(500) }), says(text)]);
   const { id } = await openThread(["query"]);
   await askIt("W".repeat(200));
-  await page.getByRole("button", { name: "Answer again" }).waitFor();
+  await page.getByRole("button", { name: "Regenerate" }).waitFor();
   expect(await alsoDarkAndNarrow("/chat", `/chat/${id}`)).toEqual([]);
 });

@@ -45,7 +45,7 @@ test("an empty organization loads a list of a template's service after a sign-in
   });
 
   const { click, clicks } = clicker();
-  await click(page.getByRole("link", { name: "Connect a system" }));
+  await click(page.getByRole("link", { name: "Create connection" }));
   await click(page.getByRole("button", { name: /^GitLab \(sign-in\)/ }));
   await page.getByText("/api/v1/connections/oauth/callback").waitFor();
   await page.getByRole("textbox", { name: "Name", exact: true }).fill("Our GitLab");
@@ -116,7 +116,7 @@ deepTest(
     await go(`/connections/${id}`);
     await page.getByText("Sign in to use this connection.").waitFor();
     await page.getByRole("status").getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("The sign-in lacks rights: items:write.").waitFor();
+    await page.getByText("The sign-in is missing scopes: items:write.").waitFor();
     await page.locator("h1 + span", { hasText: "Active" }).waitFor();
     await page.locator("main").getByRole("link", { name: "Settings" }).click();
     await page.getByText("Signed in", { exact: true }).waitFor();

@@ -31,7 +31,7 @@ test("a service is found by its name, connected by one form, and a list of it lo
     .waitFor();
   expect(await troubles()).toEqual([]);
   expect(await cards.count()).toBeGreaterThan(60);
-  await page.getByLabel("Search services").fill("forgejo releases");
+  await page.getByLabel("Search connectors").fill("forgejo releases");
   await page.waitForFunction(() => document.querySelectorAll("main li").length === 1);
   await page.getByRole("button", { name: /^Gitea and Forgejo/ }).click();
   await page.getByLabel("Access token").fill("a-token-of-ada");
@@ -61,7 +61,7 @@ test("every service that ships is found by its name, with its mark, and asks for
   const { page, go } = seen;
   expect(services.length).toBeGreaterThanOrEqual(60);
   await go("/connections/new");
-  const search = page.getByLabel("Search services");
+  const search = page.getByLabel("Search connectors");
   for (const { slug, displayName: name, definition } of services) {
     const { http, configSchema, credentialsSchema } = definition as unknown as HttpTemplate;
     await search.fill(name);
@@ -102,14 +102,14 @@ deepTest(
     };
     await published(weir.owner, own);
     await go("/connections/new");
-    await page.getByRole("button", { name: /onerror.*yours/ }).click();
+    await page.getByRole("button", { name: /onerror.*Yours/ }).click();
     await page.getByLabel("Base address").fill("http://127.0.0.1:9/");
     await page.getByRole("button", { name: "Create and verify" }).click();
     await heading(MARKUP);
     await page.getByRole("alert").first().waitFor();
     await page.getByLabel("Base address").fill("http://127.0.0.1:9/api");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved").first().waitFor();
+    await page.getByText("Connection saved").first().waitFor();
     const { connections } = ok(await weir.owner("GET", CONNECTIONS));
     expect(connections).toContainEqual(
       expect.objectContaining({ config: { baseUrl: "http://127.0.0.1:9/api" } }),
@@ -124,5 +124,5 @@ deepTest(
 
 test("an address of a template that is not there says so", async () => {
   await seen.go("/connections/new?template=no-such");
-  await seen.page.getByText("Nothing is here").waitFor();
+  await seen.page.getByText("Not found").waitFor();
 });

@@ -33,10 +33,10 @@ test("events are told as sentences with the names of what they are about, and a 
     .waitFor();
   expect(await page.getByRole("img", { name: "Queued" }).count()).toBe(0);
 
-  await line(/Run goes on Load orders · It is at write/).waitFor();
-  expect(await line(/Run goes on/).count()).toBe(1);
-  await page.getByRole("button", { name: "2 before" }).click();
-  await line(/Run goes on Load orders · It is at read/).waitFor();
+  await line(/Run progressed Load orders · It is at write/).waitFor();
+  expect(await line(/Run progressed/).count()).toBe(1);
+  await page.getByRole("button", { name: "2 earlier" }).click();
+  await line(/Run progressed Load orders · It is at read/).waitFor();
   expect(await troubles()).toEqual([]);
   await line(/Action created/).click();
   await page.getByRole("dialog", { name: "Action created" }).getByText("action.created").waitFor();

@@ -25,9 +25,9 @@ describe("the first five minutes", () => {
     await page.getByLabel("Organization").fill("Acme");
     await page.getByRole("button").click();
     await page.getByRole("heading", { name: "Hello, Ada" }).waitFor();
-    await page.getByText("Nothing has run here yet").waitFor();
+    await page.getByText("Welcome to Weir").waitFor();
 
-    await page.getByRole("link", { name: "Connect a system" }).click();
+    await page.getByRole("link", { name: "Create connection" }).click();
     await page.getByRole("button", { name: /Local files/ }).click();
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("Shop");
     await page.getByRole("button", { name: "Create and verify" }).click();
@@ -51,7 +51,7 @@ describe("the first five minutes", () => {
     await page.getByRole("button", { name: "Add" }).first().click();
     await page.getByLabel("Spec").fill("orders.csv");
     await page.getByLabel("Dataset").fill("shop");
-    await page.getByRole("button", { name: "Create the action" }).click();
+    await page.getByRole("button", { name: "Create action" }).click();
     await page.getByRole("heading", { name: "Load orders" }).waitFor();
 
     await page.getByRole("button", { name: "Run", exact: true }).click();
@@ -98,14 +98,14 @@ describe("the way in", () => {
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("Half done");
     await page.getByLabel("URL").fill("https://example.com/");
     expect((await weir.owner("DELETE", "/api/v1/sessions?exclude_current=false")).status).toBe(200);
-    await page.getByRole("button", { name: "Create the action" }).click();
+    await page.getByRole("button", { name: "Create action" }).click();
 
     const dialog = page.getByRole("dialog", { name: "Your session has ended" });
     await dialog.getByLabel("Password").fill(PASSWORD);
     await dialog.getByRole("button", { name: "Sign in" }).click();
     await dialog.waitFor({ state: "detached" });
     expect(await page.getByRole("textbox", { name: "Name", exact: true }).inputValue()).toBe("Half done");
-    await page.getByRole("button", { name: "Create the action" }).click();
+    await page.getByRole("button", { name: "Create action" }).click();
     await page.getByRole("heading", { name: "Half done" }).waitFor();
   });
 

@@ -50,7 +50,7 @@ test("whoever has the address of a public form fills it in without signing in, a
   expect(await page.getByLabel("Days").getAttribute("aria-invalid")).toBe("true");
   await page.getByLabel("Days").fill("3");
   await page.getByRole("button", { name: "Ask" }).click();
-  await page.getByText("Your answers are stored.").waitFor();
+  await page.getByText("Your response has been recorded.").waitFor();
   const { runs } = await until(
     weir.owner,
     `${AUTOMATIONS}/${made.id}/runs`,

@@ -22,7 +22,7 @@ test("the graph of eight steps in a row is seen whole on a laptop; a longer one 
     const { x = 0, width = 0 } = (await last(name).boundingBox()) ?? {};
     return x + width;
   };
-  const hint = page.getByText(/^There is more to the/);
+  const hint = page.getByText(/^Scroll (right|left) to see more/);
 
   for (const path of [`/automations/${eight.id}`, `/automations/${eight.id}?tab=edit`]) {
     await go(path);
@@ -35,11 +35,11 @@ test("the graph of eight steps in a row is seen whole on a laptop; a longer one 
   expect(await page.getByRole("textbox", { name: "Key", exact: true }).first().inputValue()).toBe("step_8");
 
   await go(`/automations/${many.id}`);
-  await page.getByText("There is more to the right").waitFor();
+  await page.getByText("Scroll right to see more").waitFor();
   await eventually(async () => (await right("step_20")) > 1280);
   expect(await troubles()).toEqual([]);
   await last("step_20").focus();
-  await page.getByText("There is more to the left").waitFor();
+  await page.getByText("Scroll left to see more").waitFor();
   expect(
     await seen.alsoDarkAndNarrow(`/automations/${eight.id}`, `/automations/${many.id}?tab=edit`),
   ).toEqual([]);

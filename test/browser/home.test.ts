@@ -52,17 +52,17 @@ test("home says what is stale, what is broken and what comes next, each with the
   await owner("POST", `/api/v1/connections/${id}/verify`);
 
   await go("/");
-  await page.getByRole("link", { name: `${MARKUP}: has not run for longer than it should` }).waitFor();
-  await page.getByRole("link", { name: /^Error Connection Warehouse/ }).waitFor();
-  await page.getByRole("link", { name: /^Every day in [56]h/ }).waitFor();
+  await page.getByRole("link", { name: `${MARKUP}: overdue` }).waitFor();
+  await page.getByRole("link", { name: /^Error Warehouse: connection failed/ }).waitFor();
+  await page.getByRole("link", { name: /^Every day in [56] hr/ }).waitFor();
   expect(await page.getByText(/^Mended since: /).count()).toBe(0);
   expect(await troubles()).toEqual([]);
-  await page.getByRole("link", { name: /has not run for longer/ }).click();
+  await page.getByRole("link", { name: /: overdue/ }).click();
   await heading(MARKUP);
   await flowToEnd(owner, silent.id);
   await go("/");
-  await page.getByRole("link", { name: /^Error Connection Warehouse/ }).waitFor();
-  expect(await page.getByText(/has not run for longer/).count()).toBe(0);
+  await page.getByRole("link", { name: /^Error Warehouse: connection failed/ }).waitFor();
+  expect(await page.getByText(/: overdue/).count()).toBe(0);
 });
 
 test("letters and the palette lead to each area", async () => {

@@ -302,7 +302,7 @@ test("the search, an event, a question's form and a result show such texts as th
   expect(await result.getByText("<b>bold</b>").count()).toBe(1);
   expect(await strangers()).toEqual([]);
   await page.getByRole("button", { name: "Chart" }).click();
-  await page.getByRole("img", { name: /Chart of n/ }).waitFor();
+  await page.getByRole("img", { name: /Y axis: .*n/ }).waitFor();
   expect(await strangers()).toEqual([]);
 }, 120_000);
 

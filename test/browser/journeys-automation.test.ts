@@ -13,20 +13,20 @@ test("a webhook automation is built by form, tested, fails, is mended by what it
     isBroken ? Response.json({ error: "no" }, { status: 500 }) : Response.json({ ok: true }),
   );
   await page.getByRole("link", { name: "Automations" }).click();
-  await page.getByRole("link", { name: "Create the first" }).click();
+  await page.getByRole("link", { name: "Create automation" }).click();
   await page.getByRole("textbox", { name: "Name", exact: true }).fill("Big orders");
   await page.getByLabel("Trigger", { exact: true }).selectOption("webhook");
   await page.getByRole("textbox", { name: "Path" }).fill("orders");
   await page.getByText("More settings").click();
   await page.getByRole("group", { name: "Retries" }).getByRole("button", { name: "Set" }).click();
   await page.getByLabel("On", { exact: true }).uncheck();
-  const add = page.getByLabel("Add an action as a step");
+  const add = page.getByLabel("Add step");
   await add.selectOption({ label: "Branch" });
   await page.getByRole("button", { name: "JSON" }).nth(1).click();
   await write("Definition", '{"branches": [{"key": "big", "when": "payload.total > 100"}]}');
   await page.getByRole("textbox", { name: "Key", exact: true }).fill("route");
   await add.selectOption({ label: "HTTP request" });
-  const question = page.getByRole("dialog", { name: "After which branch of route?" });
+  const question = page.getByRole("dialog", { name: "Run after which branch of route?" });
   await question.getByRole("button", { name: "big" }).waitFor();
   expect(await troubles()).toEqual([]);
   await question.getByRole("button", { name: "big" }).click();
@@ -36,9 +36,9 @@ test("a webhook automation is built by form, tested, fails, is mended by what it
   await page.getByRole("textbox", { name: "URL" }).fill(`${receiver.url}/told`);
   await page.getByLabel("Method").selectOption("POST");
   expect(await troubles()).toEqual([]);
-  await page.getByRole("button", { name: "Create the automation" }).click();
+  await page.getByRole("button", { name: "Create automation" }).click();
   const secret = (await page.getByRole("dialog").locator("code").textContent()) ?? "";
-  await page.getByRole("button", { name: "I have it" }).click();
+  await page.getByRole("button", { name: "Done" }).click();
   await heading("Big orders");
 
   await page.getByRole("link", { name: "Webhook", exact: true }).click();
@@ -52,18 +52,18 @@ test("a webhook automation is built by form, tested, fails, is mended by what it
 
   // The editor shows what came and what each step gave, and completes from it.
   await page.getByRole("link", { name: "Editor" }).click();
-  await page.getByText("What came last time").click();
+  await page.getByText("Last input").click();
   await page.getByText("total:").waitFor();
   await page.getByRole("button", { name: /^tell/ }).click();
-  await page.getByText("What it gave last time").waitFor();
-  await page.getByRole("link", { name: "Open the run" }).waitFor();
+  await page.getByText("Last output").waitFor();
+  await page.getByRole("link", { name: "Open run" }).waitFor();
   const url = page.getByRole("textbox", { name: "URL" });
   await url.click();
   await page.keyboard.press("End");
   await page.keyboard.type("/{{payload.or");
   await page.getByRole("option", { name: /^payload\.order\.no/ }).click();
   expect(await url.inputValue()).toBe(`${receiver.url}/told/{{payload.order.no}}`);
-  const when = page.getByRole("textbox", { name: "When" });
+  const when = page.getByRole("textbox", { name: "Condition" });
   await when.pressSequentially("steps.rou");
   await page.getByRole("option", { name: /^steps\.route\.result\.branch/ }).waitFor();
   await page.keyboard.press("Escape");
@@ -80,14 +80,14 @@ test("a webhook automation is built by form, tested, fails, is mended by what it
   for (let typed = 0; typed < "{{steps.route.res".length; typed++) await page.keyboard.press("Backspace");
   await page.getByRole("button", { name: "Form" }).first().click();
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Saved", { exact: true }).waitFor();
+  await page.getByText("Automation saved", { exact: true }).waitFor();
   isBroken = false;
 
   await page.getByRole("link", { name: "Steps and runs" }).click();
   await page.getByRole("table", { name: "Runs" }).getByRole("link").first().click();
   await page.waitForURL(/\/automation-runs\//);
   const before = page.url();
-  await page.getByRole("button", { name: "Retry what failed" }).click();
+  await page.getByRole("button", { name: "Retry failed steps" }).click();
   await page.waitForURL((address) => address.href !== before);
   await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
   expect(receiver.got.map(({ path }) => path)).toEqual(["/told", "/told/7"]);
@@ -114,17 +114,17 @@ deepTest("what no form can draw is edited as JSON, and a fault of the API stands
   await page.getByRole("textbox", { name: "Name", exact: true }).fill("By hand");
   await page.getByRole("button", { name: "JSON" }).click();
   await write("Config", '{"steps": [{"no": "key"}]}');
-  await page.getByText("No form can draw this").waitFor();
+  await page.getByText("This can only be edited as JSON").waitFor();
   expect(await page.getByRole("button", { name: "Form" }).isDisabled()).toBe(true);
   await write(
     "Config",
     '{"steps": [{"key": "a", "kind": "duckdb_transform", "definition": {}, "when": "1 +"}]}',
   );
   await page.getByRole("button", { name: "Form" }).click();
-  await page.getByRole("button", { name: "Create the automation" }).click();
-  await page.getByText("Something is wrong with a.").waitFor();
+  await page.getByRole("button", { name: "Create automation" }).click();
+  await page.getByText("Check the settings of a.").waitFor();
   await page.getByRole("button", { name: /^a/ }).click();
-  expect(await page.getByRole("textbox", { name: "When" }).getAttribute("aria-invalid")).toBe("true");
+  expect(await page.getByRole("textbox", { name: "Condition" }).getAttribute("aria-invalid")).toBe("true");
   await page.getByText("Field required").waitFor();
   expect(await troubles()).toEqual([]);
 });
@@ -138,10 +138,10 @@ test("a schedule names its next five instants, in its own zone and in the person
   await page.getByLabel("Trigger", { exact: true }).selectOption("schedule");
   await page.getByRole("textbox", { name: "Cron" }).fill("30 6 * * *");
   await page.getByRole("textbox", { name: "Time zone" }).fill("America/New_York");
-  const next = page.getByRole("table", { name: "Next instants" });
+  const next = page.getByRole("table", { name: "Upcoming runs" });
   await next.getByText("06:30:00").first().waitFor();
   expect(await next.getByRole("row").count()).toBe(6);
-  expect(await next.getByText("Europe/Berlin, where you are").count()).toBe(1);
+  expect(await next.getByText("Europe/Berlin (your time zone)").count()).toBe(1);
   const [first] = await next.locator("time").all();
   const { body } = await weir.owner("POST", "/api/v1/automations", {
     name: "The same",

@@ -18,10 +18,10 @@ test("from the set-up link over the quick start and its first run to a dashboard
     await page.getByLabel("Organization").fill("Acme");
     await page.getByRole("button").click();
 
-    await page.getByRole("link", { name: "Begin with the quick start" }).click();
+    await page.getByRole("link", { name: "Install quick start" }).click();
     await page.getByRole("heading", { name: "Quick start", level: 1 }).waitFor();
     await page.getByRole("button", { name: "Install" }).click();
-    await page.getByRole("heading", { name: "What it made" }).waitFor();
+    await page.getByRole("heading", { name: "Installed components" }).waitFor();
     await page.getByRole("link", { name: /Shop exported/ }).click();
     await page.getByRole("heading", { name: "Shop exported" }).waitFor();
 
@@ -95,14 +95,14 @@ deepTest(
     await page.getByRole("button", { name: "Create and run" }).click();
     await page.waitForURL(/\/runs\//);
     await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
-    const chain = page.locator("section", { hasText: "Out of the same cause" }).last();
+    const chain = page.locator("section", { hasText: "Related runs" }).last();
     await chain.getByRole("img", { name: "Completed" }).waitFor();
     await page.getByRole("link", { name: "raw.shop" }).click();
     await heading("shop");
 
     await go("/sql");
     await page.getByText("raw.shop__orders").click();
-    await page.getByRole("button", { name: "Select from it" }).click();
+    await page.getByRole("button", { name: "Query this table" }).click();
     await page.getByText("40 rows").waitFor();
     await write("SQL", "SELECT * FROM raw.sh");
     await page.keyboard.press("Control+Space");
@@ -125,14 +125,14 @@ deepTest(
     };
     expect(await (await take("CSV")).text()).toBe("country,total\r\nCH,630.00\r\nDE,600.00");
     await page.getByRole("button", { name: "All rows" }).click();
-    expect((await (await take("As CSV")).text()).split(/\r?\n/)).toContain("CH,630.00");
+    expect((await (await take("CSV")).text()).split(/\r?\n/)).toContain("CH,630.00");
     await page.getByRole("button", { name: "All rows" }).click();
-    expect((await (await take("As Parquet")).text()).startsWith("PAR1")).toBe(true);
+    expect((await (await take("Parquet")).text()).startsWith("PAR1")).toBe(true);
     await page.getByRole("button", { name: "All rows" }).click();
-    expect((await (await take("As Excel workbook")).text()).startsWith("PK")).toBe(true);
+    expect((await (await take("Excel workbook")).text()).startsWith("PK")).toBe(true);
     await page.getByRole("button", { name: "Chart" }).click();
-    await page.getByRole("img", { name: "Chart of total over country, 2 points" }).waitFor();
-    expect(await page.getByLabel("As", { exact: true }).inputValue()).toBe("bar");
+    await page.getByRole("img", { name: "Chart. X axis: country. Y axis: total." }).waitFor();
+    expect(await page.getByLabel("Type", { exact: true }).inputValue()).toBe("bar");
     expect(await troubles()).toEqual([]);
   },
   120_000,
@@ -157,11 +157,11 @@ deepTest(
     await page.waitForURL(/\/automation-runs\//);
     await page.getByRole("table", { name: "Runs" }).getByRole("link").first().click();
     await page.waitForURL(/\/runs\//);
-    await page.getByRole("heading", { name: "Out of the same cause" }).waitFor();
+    await page.getByRole("heading", { name: "Related runs" }).waitFor();
     await page.getByRole("link", { name: "Automation", exact: true }).nth(1).waitFor();
     expect(await troubles()).toEqual([]);
-    await page.getByRole("link", { name: "The whole story" }).click();
-    await page.getByRole("heading", { name: "What one cause led to" }).waitFor();
+    await page.getByRole("link", { name: "View all events" }).click();
+    await page.getByRole("heading", { name: "Events with the same correlation ID" }).waitFor();
     await page.getByText("Automation started").nth(1).waitFor();
     expect(await troubles()).toEqual([]);
   },

@@ -25,13 +25,13 @@ test("a link of Slack's says whom it speaks of, and ties them when one agrees", 
       );
     };
     await page.goto(/<(http[^|>]+)\|/.exec(await ask("approvals"))?.[1] ?? "");
-    await page.getByRole("heading", { name: "Is this you?" }).waitFor();
+    await page.getByRole("heading", { name: "Link Slack account" }).waitFor();
     const said = await page.locator("main").textContent();
     expect(said).toContain("<b>robin</b> in the Slack team tea-shop");
     expect(said).toContain("ada@example.com");
     expect(await seen.troubles()).toEqual([]);
-    await page.getByRole("button", { name: "That is me" }).click();
-    await page.getByText("Your Slack user is tied to your account").waitFor();
+    await page.getByRole("button", { name: "Link account" }).click();
+    await page.getByText("Slack account linked").waitFor();
     expect(await ask("approvals")).toBe("Nothing waits for a decision.");
   } finally {
     await seen[Symbol.asyncDispose]();

@@ -20,7 +20,7 @@ test("an approval's link opens the one question, and says later who decided it",
   expect(await page.getByText("Another question").count()).toBe(0);
   expect(await troubles()).toEqual([]);
   expect(await seen.alsoDarkAndNarrow(path)).toEqual([]);
-  await page.getByLabel("Reason, if it is rejected").fill("Too early");
+  await page.getByLabel("Reason for rejection (optional)").fill("Too early");
   await page.getByRole("button", { name: "Reject" }).click();
   await page.getByText("Decided by").waitFor();
   await page.getByText("Too early").waitFor();
@@ -50,7 +50,7 @@ deepTest(
     await page.getByText("Nothing is mailed.").waitFor();
     await page.getByLabel("Approvals").selectOption("assigned");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved", { exact: true }).waitFor();
+    await page.getByText("Notice settings saved", { exact: true }).waitFor();
     expect((await weir.owner("GET", "/api/v1/users/me/notices")).body.approvals).toBe("assigned");
     expect(await troubles()).toEqual([]);
   },
@@ -94,7 +94,7 @@ deepTest(
       await page.locator("summary").filter({ hasText: "More settings" }).first().click();
     await late.fill("90000");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved", { exact: true }).waitFor();
+    await page.getByText("Automation saved", { exact: true }).waitFor();
     expect((await weir.owner("GET", `${AUTOMATIONS}/${id}`)).body.config.alerts).toEqual({
       onFailure: true,
       lateAfterSeconds: 90_000,

@@ -123,7 +123,7 @@ const heading = (name: string) => page.getByRole("heading", { name, exact: true 
 describe("each page does its work, is open to all, and breaks no policy", () => {
   test("home says what needs attention and what ran", async () => {
     await go("/");
-    await page.getByText("1 run failed in the last day").waitFor();
+    await page.getByText("1 run failed in the last 24 hours").waitFor();
     await page.getByRole("table", { name: "Runs" }).getByText("Load orders").waitFor();
     await page.getByRole("button", { name: /2 runs, 1 failed/ }).waitFor();
     expect(await troubles()).toEqual([]);
@@ -153,33 +153,33 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     const before = page.url();
     await page.getByRole("button", { name: "Retry" }).click();
     await page.waitForURL((url) => url.href !== before);
-    await page.getByText("Retry of").waitFor();
+    await page.getByText("Retried from").waitFor();
     await page.locator("h1 + span", { hasText: "Failed" }).waitFor();
   });
 
   test("an action is made as a draft or by its form, its faults stand at their fields, and a run may override it", async () => {
     await go("/actions/new?kind=duckdb_transform");
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("Count");
-    await page.getByRole("button", { name: "Create the action" }).click();
+    await page.getByRole("button", { name: "Create action" }).click();
     await heading("Count");
     await go("/actions/new?kind=duckdb_transform");
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("Count");
     await page.getByRole("combobox", { name: "Output" }).selectOption("File");
     await page.getByLabel("Format").waitFor();
     await page.getByRole("combobox", { name: "Output" }).selectOption("Table of the lake");
-    await page.getByRole("button", { name: "Create the action" }).click();
+    await page.getByRole("button", { name: "Create action" }).click();
     await page.getByText("Field required").nth(2).waitFor();
     expect(await page.getByLabel("Layer").getAttribute("aria-invalid")).toBe("true");
     await page.getByRole("combobox", { name: "Output" }).selectOption("None");
     expect(await troubles()).toEqual([]);
     await write("SQL", "SELECT 1 AS one");
-    await page.getByRole("button", { name: "Create the action" }).click();
+    await page.getByRole("button", { name: "Create action" }).click();
     await heading("Count");
 
     await page.getByRole("button", { name: "JSON" }).click();
     await write("Definition", '{"sql": "SELECT 2 AS two"}');
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved", { exact: true }).waitFor();
+    await page.getByText("Action saved", { exact: true }).waitFor();
 
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await write("Overrides", '{"sql": "SELECT 3 AS three"}');
@@ -205,7 +205,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.getByRole("button", { name: "in", exact: true }).click();
     await page.getByText("orders.csv").waitFor();
     expect(await troubles()).toEqual([]);
-    await page.getByRole("button", { name: "Delete the connection" }).click();
+    await page.getByRole("button", { name: "Delete connection" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("Load orders").waitFor();
     expect(await dialog.getByRole("button", { name: "Delete" }).isDisabled()).toBe(true);
@@ -238,12 +238,12 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
     await page.getByRole("link", { name: "Steps and runs" }).click();
     await page.getByRole("button", { name: /sum/ }).click();
-    await page.getByRole("link", { name: "Open the run" }).waitFor();
+    await page.getByRole("link", { name: "Open run" }).waitFor();
     expect(await page.getByRole("img", { name: "Completed" }).count()).toBeGreaterThanOrEqual(3);
     expect(await troubles()).toEqual([]);
     await page.getByRole("table", { name: "Runs" }).getByRole("link").first().click();
     await page.waitForURL(/\/automation-runs\//);
-    await page.getByRole("heading", { name: "Runs of the steps" }).waitFor();
+    await page.getByRole("heading", { name: "Step runs" }).waitFor();
     expect(await troubles()).toEqual([]);
   });
 
@@ -251,9 +251,9 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await go("/automations/new");
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("Every morning");
     await page.getByLabel("Trigger").selectOption("schedule");
-    await page.getByLabel("Add an action as a step").selectOption({ label: "Load orders" });
+    await page.getByLabel("Add step").selectOption({ label: "Load orders" });
     expect(await troubles()).toEqual([]);
-    await page.getByRole("button", { name: "Create the automation" }).click();
+    await page.getByRole("button", { name: "Create automation" }).click();
     await heading("Every morning");
     await page.getByRole("button", { name: "Disable" }).click();
     await page.getByRole("button", { name: "Enable" }).click();
@@ -289,11 +289,11 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     const start = async () => created(await weir.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, {}));
     const question = page.getByRole("heading", { name: "Ship it?" });
     await go("/approvals");
-    await page.getByText("Nothing waits for a decision").waitFor();
+    await page.getByText("No pending approvals").waitFor();
     await page.locator("aside [title^='Live']").waitFor();
     const approved = await start();
     await question.waitFor();
-    await page.getByRole("link", { name: "Approvals 1 waiting" }).waitFor();
+    await page.getByRole("link", { name: "Approvals 1 pending" }).waitFor();
     expect(await troubles()).toEqual([]);
     await page.setViewportSize({ width: 360, height: 740 });
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
@@ -302,7 +302,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await troubles()).toEqual([]);
     await page.getByLabel("Amount").fill("40");
     await page.getByRole("button", { name: "Approve" }).click();
-    await page.getByText("Nothing waits for a decision").waitFor();
+    await page.getByText("No pending approvals").waitFor();
     await page.setViewportSize({ width: 1280, height: 860 });
     const { status, steps } = await automationRunEnd(weir.owner, approved.id);
     expect({ status, steps }).toMatchObject({
@@ -312,7 +312,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
 
     const rejected = await start();
     await go("/");
-    await page.getByRole("link", { name: "1 approval waits for a decision" }).click();
+    await page.getByRole("link", { name: "1 approval pending" }).click();
     await question.waitFor();
     await page.getByLabel(/^Reason/).fill("Too dear");
     await page.keyboard.press("Enter");
@@ -365,11 +365,11 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await weir.owner("POST", "/api/v1/connections", { name: "Warehouse", provider: "local_files" });
     await page.getByText("Warehouse").waitFor();
     expect(await troubles()).toEqual([]);
-    await page.getByRole("button", { name: "Verify the trail" }).click();
-    await page.getByText(/^Intact: \d+ events/).waitFor();
+    await page.getByRole("button", { name: "Verify integrity" }).click();
+    await page.getByText(/^Verified: \d+ events intact/).waitFor();
     await page.getByText("Warehouse").click();
-    await page.getByRole("link", { name: "What it belongs to" }).click();
-    await page.getByRole("heading", { name: "What one cause led to" }).waitFor();
+    await page.getByRole("link", { name: "View related events" }).click();
+    await page.getByRole("heading", { name: "Events with the same correlation ID" }).waitFor();
   });
 
   deepTest("Ctrl-K finds by name and by id, and letters lead to areas", async () => {
@@ -413,7 +413,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
       await page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
     }
-    await page.getByRole("button", { name: "Navigation" }).click();
+    await page.getByRole("button", { name: "Open navigation" }).click();
     await page.getByRole("link", { name: "Events" }).click();
     await heading("Events");
     await page.setViewportSize({ width: 1280, height: 860 });
@@ -421,9 +421,9 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
 
   test("an id that does not exist, and an address that is none, say so", async () => {
     await go("/runs/01890a5d-ac96-774b-bcce-b302099a8057");
-    await page.getByText("Nothing is here").waitFor();
+    await page.getByText("Not found").waitFor();
     await go("/no/such/page");
-    await page.getByText("There is no page at this address").waitFor();
+    await page.getByText("There's nothing at this address").waitFor();
     expect(seen.faults).toEqual([]);
   });
 });

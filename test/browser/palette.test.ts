@@ -43,9 +43,9 @@ deepTest(
     await page.waitForURL(`${weir.origin}/runs/${run.id}`);
     await take(flowRun.id.slice(-6), /^Automation run/);
     await page.waitForURL(`${weir.origin}/automation-runs/${flowRun.id}`);
-    await take("invite", /^Invite somebody/);
-    await page.getByRole("dialog", { name: "Invite somebody" }).waitFor();
-    await page.getByRole("button", { name: "Not now" }).click();
+    await take("invite", /^Invite member/);
+    await page.getByRole("dialog", { name: "Invite member" }).waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
     expect(new URL(page.url()).search).toBe("");
     await take("api key", /^New API key/);
     await page.getByRole("dialog", { name: "New API key" }).waitFor();
@@ -66,7 +66,7 @@ deepTest(
     await viewer.page.getByRole("heading", { level: 1 }).waitFor();
     await viewer.page.keyboard.press("Control+k");
     await viewer.page.keyboard.type("invite");
-    await viewer.page.getByText("Nothing has this name or id.").waitFor();
+    await viewer.page.getByText("No results").waitFor();
   },
   120_000,
 );

@@ -14,7 +14,7 @@ test("a script is written in an editor that offers what Weir and its input hold,
   await page.keyboard.press("Escape");
   await write("Source", "export default (input: { n: number }[]) => input.length");
   await page.locator("[data-editor=typescript]").waitFor();
-  await page.getByRole("button", { name: "Create the action" }).click();
+  await page.getByRole("button", { name: "Create action" }).click();
   await page.getByRole("heading", { name: "Sum up", level: 1 }).waitFor();
   expect(await troubles()).toEqual([]);
 

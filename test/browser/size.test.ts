@@ -60,13 +60,13 @@ test("a result that is too large for its run is shown by its summary: the rest s
   const run = await runToEnd(weir.owner, large.id);
   const weighed = weigh(seen);
   await go(`/runs/${run.id}`);
-  await page.getByText("is kept as an artifact").waitFor();
+  await page.getByText("is stored as an artifact").waitFor();
   await page.getByText(/string of \d+ characters/).waitFor();
   expect(await troubles()).toEqual([]);
   expect(weighed.bytes).toBeLessThan(4 * MEBIBYTE);
   const [download] = await Promise.all([
     page.waitForEvent("download"),
-    page.getByRole("link", { name: "Download it" }).click(),
+    page.getByRole("link", { name: "Download result" }).click(),
   ]);
   expect(Bun.file(await download.path()).size).toBeGreaterThan(24 * MEBIBYTE);
 }, 120_000);
@@ -87,7 +87,7 @@ deepTest(
     const run = await runToEnd(weir.owner, listed.id);
     await go(`/runs/${run.id}`);
     await page.getByRole("button", { name: /^list/ }).click();
-    await page.getByRole("button", { name: "9900 more" }).waitFor();
+    await page.getByRole("button", { name: "Show 100 more" }).waitFor();
     expect(await page.evaluate(() => document.querySelectorAll("*").length)).toBeLessThan(3000);
   },
   120_000,

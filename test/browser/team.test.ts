@@ -19,19 +19,19 @@ describe("the team", () => {
     const { page, go, heading, troubles, weir } = seen;
     await go("/team");
     await heading("Team");
-    await page.getByText("None is open").waitFor();
-    await page.getByRole("button", { name: "Invite somebody" }).click();
+    await page.getByText("No pending invitations").waitFor();
+    await page.getByRole("button", { name: "Invite member" }).click();
     await page.keyboard.type("grace");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").locator("[aria-invalid=true]").waitFor();
     expect(await troubles()).toEqual([]);
     await page.getByLabel("Email").fill("grace@example.com");
     await page.getByRole("dialog").getByLabel("Role").selectOption("viewer");
-    await page.getByRole("button", { name: "Make the link" }).click();
-    const link = page.getByRole("dialog", { name: "Send the link to grace@example.com" });
+    await page.getByRole("button", { name: "Create invitation" }).click();
+    const link = page.getByRole("dialog", { name: "Send this link to grace@example.com" });
     const address = (await link.locator("code").textContent()) ?? "";
     expect(await troubles()).toEqual([]);
-    await link.getByRole("button", { name: "I have it" }).click();
+    await link.getByRole("button", { name: "Done" }).click();
     await page.getByRole("table", { name: "Invitations" }).getByText("grace@example.com").waitFor();
 
     const elsewhere = await openBrowser();
@@ -39,15 +39,15 @@ describe("the team", () => {
     await hers.page.goto(address);
     await hers.page.getByLabel(/Password/).fill(PASSWORD);
     await hers.page.getByLabel("First name").fill(MARKUP);
-    await hers.page.getByRole("button", { name: "Accept the invitation" }).click();
+    await hers.page.getByRole("button", { name: "Accept invitation" }).click();
     await hers.page.getByRole("link", { name: "Open Weir" }).click();
     await hers.page.getByRole("heading", { name: `Hello, ${MARKUP}` }).waitFor();
 
     for (const [path, text] of [
-      ["/webhooks", "Admins see webhooks"],
-      ["/webhooks/new", "Admins see webhooks"],
-      ["/access?tab=keys", "Admins see API keys"],
-      ["/bundles/quick-start", "Members install bundles"],
+      ["/webhooks", "Only admins can see webhooks"],
+      ["/webhooks/new", "Only admins can see webhooks"],
+      ["/access?tab=keys", "Only admins can see API keys"],
+      ["/bundles/quick-start", "Installing bundles requires the member role"],
       ["/dead-letters", "No dead letters"],
       ["/templates", "No templates yet"],
       ["/organization", "acme"],
@@ -59,7 +59,7 @@ describe("the team", () => {
       ).toBe(0);
     }
     await hers.page.goto(`${weir.origin}/team`);
-    await hers.page.getByText("you", { exact: true }).waitFor();
+    await hers.page.getByText("You", { exact: true }).waitFor();
     expect(await hers.page.getByRole("combobox").count()).toBe(0);
     expect(hers.faults).toEqual([]);
 
@@ -77,11 +77,11 @@ describe("the team", () => {
     const { user } = await join(weir, "member");
     await weir.owner("POST", "/api/v1/organizations/invitations", { email: "alan@example.com" });
     await go("/team");
-    await page.getByRole("button", { name: "Withdraw the invitation of alan@example.com" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Withdraw" }).click();
-    await page.getByText("None is open").waitFor();
+    await page.getByRole("button", { name: "Revoke invitation for alan@example.com" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    await page.getByText("No pending invitations").waitFor();
     await page.getByRole("button", { name: `Remove ${user.firstName}` }).click();
-    await page.getByRole("dialog").getByText("What was made stays.").waitFor();
+    await page.getByRole("dialog").getByText("Everything they created is kept.").waitFor();
     expect(await troubles()).toEqual([]);
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
     await page.getByText(user.email).waitFor({ state: "detached" });
@@ -93,9 +93,9 @@ describe("the team", () => {
     await page.getByLabel("Role of Ada Lovelace").selectOption("member");
     await page
       .getByRole("dialog")
-      .getByText(/can't give yourself back/)
+      .getByText(/won't be able to restore your current role/)
       .waitFor();
-    await page.getByRole("button", { name: "Change it" }).click();
+    await page.getByRole("button", { name: "Change role" }).click();
     await page.getByText(/^This is the only owner/).waitFor();
     expect(await page.getByLabel("Role of Ada Lovelace").inputValue()).toBe("owner");
   });
@@ -111,24 +111,24 @@ describe("access", () => {
     await page.getByRole("dialog").locator("[aria-invalid=true]").waitFor();
     expect(await troubles()).toEqual([]);
     await page.getByLabel("Name").fill(MARKUP);
-    await page.getByLabel("Good for").selectOption("30");
+    await page.getByLabel("Expires in").selectOption("30");
     await page.keyboard.press("Tab");
-    await page.getByRole("button", { name: "Make the token" }).click();
-    const shown = page.getByRole("dialog", { name: /^Keep the token/ });
+    await page.getByRole("button", { name: "Create token" }).click();
+    const shown = page.getByRole("dialog", { name: /^Save your access token/ });
     const token = (await shown.locator("code", { hasText: "svc_pat_" }).textContent()) ?? "";
     const asked = () =>
       weir.anonymous("GET", "/api/v1/users/me", undefined, { authorization: `Bearer ${token}` });
     expect((await asked()).body.email).toBe("ada@example.com");
     expect(await troubles()).toEqual([]);
-    await shown.getByRole("button", { name: "I have it" }).click();
+    await shown.getByRole("button", { name: "Done" }).click();
     await page.getByRole("row", { name: /onerror.*in 4w/ }).waitFor();
     await go("/access"); // the use was perhaps after the list was read
-    await page.getByRole("row", { name: /onerror.*in 4w just now/ }).waitFor();
+    await page.getByRole("row", { name: /onerror.*in 4 wk\. now/ }).waitFor();
     expect(await page.getByText(token).count()).toBe(0);
     await page.getByRole("button", { name: `Revoke ${MARKUP}` }).click();
     await page
       .getByRole("dialog")
-      .getByText(/refused from the next request on/)
+      .getByText(/fail immediately/)
       .waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
     await page.getByRole("row", { name: /onerror/ }).waitFor({ state: "detached" });
@@ -142,13 +142,13 @@ describe("access", () => {
     await page.getByRole("button", { name: "New API key" }).click();
     await page.keyboard.type("Nightly import");
     await page.getByLabel("Role").selectOption("viewer");
-    await page.getByRole("button", { name: "Make the key" }).click();
-    const shown = page.getByRole("dialog", { name: "Keep the key Nightly import" });
+    await page.getByRole("button", { name: "Create key" }).click();
+    const shown = page.getByRole("dialog", { name: "Save your API key" });
     const key = (await shown.locator("code", { hasText: "svc_key_" }).textContent()) ?? "";
     const asked = (method: string) =>
       weir.anonymous(method, "/api/v1/actions", method === "GET" ? undefined : {}, { "x-api-key": key });
     expect([(await asked("GET")).status, (await asked("POST")).status]).toEqual([200, 403]);
-    await shown.getByRole("button", { name: "I have it" }).click();
+    await shown.getByRole("button", { name: "Done" }).click();
     await page.getByRole("row", { name: /Nightly import.*viewer/ }).waitFor();
     expect(await troubles()).toEqual([]);
     await page.getByRole("button", { name: "Revoke Nightly import" }).click();
@@ -171,9 +171,9 @@ describe("access", () => {
       .first()
       .click();
     await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
-    await page.getByText("Signed out there").waitFor();
-    await page.getByRole("button", { name: "Sign out everywhere else" }).click();
-    await page.getByText("Signed out in one other place").waitFor();
+    await page.getByText("Session signed out").waitFor();
+    await page.getByRole("button", { name: "Sign out all other sessions" }).click();
+    await page.getByText("1 session signed out").waitFor();
     await page.getByRole("row", { name: /Chrome/ }).waitFor();
     expect(await page.getByRole("table", { name: "Sessions" }).getByRole("row").count()).toBe(2);
   });
@@ -187,16 +187,16 @@ describe("the organization", () => {
     await heading("Organization");
     await page.getByRole("textbox", { name: "Slug" }).fill("Not a slug");
     await page.getByLabel("Plan").selectOption("enterprise");
-    await page.getByLabel("Webhooks a minute").fill("many");
+    await page.getByLabel("Webhooks per minute").fill("many");
     await page.getByRole("button", { name: "Save" }).click();
     await page.locator("[aria-invalid=true]").nth(1).waitFor();
     expect(await troubles()).toEqual([]);
     await page.getByRole("textbox", { name: "Slug" }).fill("acme-works");
-    await page.getByLabel("Webhooks a minute").fill("5000");
-    await page.getByLabel("At once").fill("700");
+    await page.getByLabel("Webhooks per minute").fill("5000");
+    await page.getByLabel("Burst").fill("700");
     await page.getByRole("textbox", { name: "Name" }).fill(MARKUP);
     await page.keyboard.press("Control+Enter");
-    await page.getByText("Saved", { exact: true }).waitFor();
+    await page.getByText("Settings saved", { exact: true }).waitFor();
     await page.getByRole("button", { name: MARKUP }).waitFor();
     expect((await weir.owner("GET", "/api/v1/organizations/current")).body).toMatchObject({
       name: MARKUP,
@@ -218,10 +218,10 @@ describe("the organization", () => {
     expect(await troubles()).toEqual([]);
     await page.keyboard.press("Enter");
     await page.getByText("How things stand at Second.").waitFor();
-    await page.getByText("Nothing has run here yet").waitFor();
+    await page.getByText("Welcome to Weir").waitFor();
     await page.getByRole("button", { name: "Second" }).click();
     await page.getByRole("menuitem", { name: MARKUP }).click();
-    await page.getByText(`How things stand at ${MARKUP}.`).waitFor();
+    await page.locator("header").getByText(MARKUP, { exact: true }).waitFor();
     await go("/organization");
     await page
       .getByRole("listitem")
@@ -232,7 +232,7 @@ describe("the organization", () => {
     await page.getByRole("button", { name: "Second" }).click();
     await page.getByRole("menuitem", { name: MARKUP }).click();
     await heading("Hello, Ada");
-    await page.getByText(`How things stand at ${MARKUP}.`).waitFor();
+    await page.locator("header").getByText(MARKUP, { exact: true }).waitFor();
   });
 });
 
@@ -278,12 +278,12 @@ deepTest("an owner removes an organization by typing its name", async () => {
   await page.getByRole("heading", { name: /^Hello/ }).waitFor();
   await go("/organization");
   await page.getByRole("button", { name: "Remove", exact: true }).click();
-  await page.getByLabel("Name of the organization").fill("To stay");
-  await page.getByRole("button", { name: "Remove it" }).click();
+  await page.getByLabel("Organization name").fill("To stay");
+  await page.getByRole("button", { name: "Remove organization" }).click();
   await page.getByRole("dialog").locator("[aria-invalid=true]").waitFor();
   expect(await troubles()).toEqual([]);
-  await page.getByLabel("Name of the organization").fill("To go");
-  await page.getByRole("button", { name: "Remove it" }).click();
+  await page.getByLabel("Organization name").fill("To go");
+  await page.getByRole("button", { name: "Remove organization" }).click();
   await page.getByRole("heading", { name: /^Hello/ }).waitFor();
   const { items } = (await weir.owner("GET", "/api/v1/organizations")).body;
   expect(items.map(({ name }: { name: string }) => name)).not.toContain("To go");

@@ -22,14 +22,14 @@ beforeEach(() => seen.weir.clock.turn(60_000));
 
 /** Forms: what they are of, where they stand, the field that is written in, and what sends them. */
 const FORMS: readonly (readonly [of: string, path: () => string, field: string | RegExp, send: string])[] = [
-  ["a new action", () => "/actions/new?kind=conditional_branch", "Name", "Create the action"],
+  ["a new action", () => "/actions/new?kind=conditional_branch", "Name", "Create action"],
   ["an action", () => `/actions/${made.action}`, "Name", "Save"],
   ["a new connection", () => "/connections/new?provider=local_files", "Name", "Create and verify"],
   ["a connection", () => `/connections/${made.connection}?tab=settings`, "Name", "Save"],
   ["an automation", () => `/automations/${made.flow}?tab=edit`, "Description", "Save"],
   ["an approval", () => "/approvals", /^Reason/, "Reject"],
-  ["a new template", () => "/templates/new", "Name", "Create the draft"],
-  ["a new webhook", () => "/webhooks/new", "Address", "Create the webhook"],
+  ["a new template", () => "/templates/new", "Name", "Create draft"],
+  ["a new webhook", () => "/webhooks/new", "URL", "Create webhook"],
   ["the organization", () => "/organization", "Name", "Save"],
 ];
 
@@ -63,7 +63,7 @@ test("a page whose code could not be fetched comes by itself once the server ans
   line.cut();
   await lost;
   line.mend();
-  await page.getByRole("button", { name: "Create the action" }).click();
+  await page.getByRole("button", { name: "Create action" }).click();
   await page.getByRole("heading", { name: "Begun too early" }).waitFor();
 });
 
@@ -78,20 +78,20 @@ deepTest(
     await page.locator("aside [title^='Live']").waitFor();
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("Written in the dark");
     line.cut();
-    await page.locator("aside").getByText("Offline").waitFor();
-    await page.getByRole("button", { name: "Create the action" }).click();
-    await page.getByRole("alert").getByText("Weir could not be reached.").waitFor();
+    await page.locator("aside").getByText("Reconnecting…").waitFor();
+    await page.getByRole("button", { name: "Create action" }).click();
+    await page.getByRole("alert").getByText("Couldn't reach the server.").waitFor();
     await makeAction(weir.owner, { name: "Made meanwhile" });
     line.mend();
     await page.locator("aside [title^='Live']").waitFor();
-    await page.getByRole("button", { name: "Create the action" }).click();
+    await page.getByRole("button", { name: "Create action" }).click();
     await page.getByRole("heading", { name: "Written in the dark" }).waitFor();
     await page.getByRole("link", { name: "Actions", exact: true }).first().click();
     await page.getByText("Made meanwhile").waitFor();
 
     // A page that was open all the while is renewed by itself.
     line.cut();
-    await page.locator("aside").getByText("Offline").waitFor();
+    await page.locator("aside").getByText("Reconnecting…").waitFor();
     await makeAction(weir.owner, { name: "Made in the second night" });
     line.mend();
     await page.getByText("Made in the second night").waitFor();
@@ -119,7 +119,7 @@ deepTest(
     const { page, faults } = vera;
     for (const noun of ["actions", "connections", "automations"]) {
       await page.goto(`${weir.origin}/${noun}/new`);
-      await page.getByText(`Members create ${noun}`).waitFor();
+      await page.getByText(`You need the member role to create ${noun}`).waitFor();
       expect(await page.getByRole("button", { name: /^Create/ }).count()).toBe(0);
     }
     await page.goto(`${weir.origin}/automations/${made.flow}?tab=edit`);
@@ -175,7 +175,7 @@ test("a definition is written by form or as JSON, and both are the same", async 
   await page.getByRole("button", { name: "JSON" }).click();
   await write("Definition", '{"url": ');
   expect(await page.getByRole("button", { name: "Form" }).isDisabled()).toBe(true);
-  expect(await page.getByRole("button", { name: "Create the action" }).isDisabled()).toBe(true);
+  expect(await page.getByRole("button", { name: "Create action" }).isDisabled()).toBe(true);
 });
 
 test("a page whose code could not be fetched is there again when it is asked for once more", async () => {
@@ -184,7 +184,7 @@ test("a page whose code could not be fetched is there again when it is asked for
   const scripts = "**/assets/team-*.js";
   await page.route(scripts, (route) => (isCut ? route.abort() : route.continue()));
   await page.goto(`${weir.origin}/team`);
-  await page.getByText("A part of the page could not be fetched.").waitFor();
+  await page.getByText("Part of this page failed to load. Reload to try again.").waitFor();
   isCut = false;
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("heading", { name: "Team", level: 1 }).waitFor();

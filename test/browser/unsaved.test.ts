@@ -17,7 +17,7 @@ test("whoever leaves a form that is not saved is asked first, by a link, a key a
   await page.getByRole("link", { name: "Datasets" }).click();
   await question.waitFor();
   expect(await troubles()).toEqual([]);
-  await question.getByRole("button", { name: "Stay here" }).click();
+  await question.getByRole("button", { name: "Keep editing" }).click();
   expect(await name.inputValue()).toBe("Another name");
 
   await page.goBack();
@@ -28,10 +28,10 @@ test("whoever leaves a form that is not saved is asked first, by a link, a key a
 
   await page.locator("h1").click();
   await pressTogether(page, "g", "d");
-  await question.getByRole("button", { name: "Stay here" }).click();
+  await question.getByRole("button", { name: "Keep editing" }).click();
 
   await page.goBack();
-  await question.getByRole("button", { name: "Leave", exact: true }).click();
+  await question.getByRole("button", { name: "Discard changes" }).click();
   await page.waitForURL(/\/actions$/);
   await heading("Actions");
 
@@ -39,14 +39,14 @@ test("whoever leaves a form that is not saved is asked first, by a link, a key a
   await page.getByRole("link", { name: "Branch" }).click();
   await name.fill("A third name");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Saved", { exact: true }).waitFor();
+  await page.getByText("Action saved", { exact: true }).waitFor();
   await page.getByRole("link", { name: "Connections" }).click();
   await heading("Connections");
   await page.getByRole("link", { name: "New connection" }).first().click();
   await page.getByRole("button", { name: /Local files/ }).click();
   await name.fill("Shop");
   await page.getByRole("link", { name: "Datasets" }).click();
-  await question.getByRole("button", { name: "Stay here" }).click();
+  await question.getByRole("button", { name: "Keep editing" }).click();
   await page.getByRole("button", { name: "Create and verify" }).click();
   await heading("Shop");
   await page.getByRole("link", { name: "Datasets" }).click();

@@ -29,7 +29,7 @@ test("a run says whose it is though it failed, and an automation's run what its 
     .last();
   await hook.getByText("no total here").waitFor();
   expect(await troubles()).toEqual([]);
-  await hook.getByRole("link", { name: "Open it" }).click();
+  await hook.getByRole("link", { name: "Open delivery" }).click();
   await page.waitForURL(/\/deliveries\//);
 }, 120_000);
 
@@ -43,13 +43,16 @@ deepTest(
     ];
     const { id } = await makeHook(weir, { steps });
     await go(`/automations/${id}?tab=webhook`);
-    await page.getByRole("button", { name: "New secret" }).click();
-    await page.getByText("Whoever signs with the one there is now").waitFor();
+    await page.getByRole("button", { name: "Rotate secret" }).click();
+    await page.getByText("Requests signed with the current secret will be rejected").waitFor();
     expect(await troubles()).toEqual([]);
-    await page.getByRole("button", { name: "Make it" }).click();
-    const secret = await page.getByRole("dialog", { name: "Keep the secret" }).locator("code").textContent();
+    await page.getByRole("button", { name: "Rotate" }).click();
+    const secret = await page
+      .getByRole("dialog", { name: "Save your signing secret" })
+      .locator("code")
+      .textContent();
     expect(secret).toMatch(/^whsec_.{44}$/);
-    await page.getByRole("button", { name: "I have it" }).click();
+    await page.getByRole("button", { name: "Done" }).click();
     expect(await page.getByLabel("Secret").inputValue()).toBe(secret ?? "");
     await page.getByRole("button", { name: "Sign and send" }).click();
     await page.getByRole("table", { name: "Deliveries" }).getByText("Processed").waitFor();

@@ -18,10 +18,10 @@ const configOf = async (id: string) => (await seen.weir.owner("GET", `${AUTOMATI
 async function generated(): Promise<string> {
   const { page } = seen;
   await page.getByRole("button", { name: "Generate" }).click();
-  const dialog = page.getByRole("dialog", { name: "Keep the secret" });
+  const dialog = page.getByRole("dialog", { name: "Save your signing secret" });
   const secret = (await dialog.locator("code").textContent()) ?? "";
   expect(await seen.troubles()).toEqual([]);
-  await dialog.getByRole("button", { name: "I have it" }).click();
+  await dialog.getByRole("button", { name: "Done" }).click();
   return secret;
 }
 
@@ -29,7 +29,7 @@ async function save() {
   const { page } = seen;
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved", { exact: true }).last().waitFor();
-  await page.getByText("Not saved").waitFor({ state: "detached" });
+  await page.getByText("Unsaved changes").waitFor({ state: "detached" });
 }
 
 test("a webhook's sender is chosen by name, its secret is shown once, and all else stays with another choice", async () => {
@@ -40,15 +40,15 @@ test("a webhook's sender is chosen by name, its secret is shown once, and all el
   await page.getByLabel("Trigger", { exact: true }).selectOption("webhook");
   await page.getByRole("textbox", { name: "Path" }).fill("orders");
   await choice.selectOption({ label: "Bearer token" });
-  await page.getByLabel("Add an action as a step").selectOption({ label: "Branch" });
+  await page.getByLabel("Add step").selectOption({ label: "Branch" });
   await page.getByRole("button", { name: "JSON" }).nth(1).click();
   await seen.write("Definition", '{"branches": [{"key": "yes", "when": "true"}]}');
-  await page.getByRole("button", { name: "Create the automation" }).click();
+  await page.getByRole("button", { name: "Create automation" }).click();
   await page.locator("[aria-invalid=true]").first().waitFor();
   await page.getByText("Give the token that the sender proves itself with").waitFor();
   expect(await troubles()).toEqual([]);
   const token = await generated();
-  await page.getByRole("button", { name: "Create the automation" }).click();
+  await page.getByRole("button", { name: "Create automation" }).click();
   await heading("Orders");
   const id = page.url().split("/").at(-1)?.split("?")[0] ?? "";
   expect(await configOf(id)).toMatchObject({ auth: { type: "bearer" } });

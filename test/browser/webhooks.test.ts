@@ -33,32 +33,32 @@ describe("webhooks out", () => {
   test("one is subscribed by a form, its secret is shown once and signs, and a test shows how it goes", async () => {
     const { page, go, heading, troubles } = seen;
     await go("/webhooks");
-    await page.getByRole("link", { name: "Tell another system" }).click();
+    await page.getByRole("link", { name: "Create webhook" }).click();
     await heading("New webhook");
-    await page.getByLabel("Address").fill("ftp://nowhere");
-    await page.getByRole("button", { name: "Create the webhook" }).click();
+    await page.getByLabel("URL").fill("ftp://nowhere");
+    await page.getByRole("button", { name: "Create webhook" }).click();
     await page.getByText("Input should be an address that begins with").waitFor();
-    expect(await page.getByLabel("Address").getAttribute("aria-invalid")).toBe("true");
+    expect(await page.getByLabel("URL").getAttribute("aria-invalid")).toBe("true");
     await page.getByRole("group", { name: "Events" }).getByRole("alert").waitFor();
     expect(await troubles()).toEqual([]);
 
-    await page.getByLabel("Address").fill(`${receiver.url}/told`);
+    await page.getByLabel("URL").fill(`${receiver.url}/told`);
     await page.getByText("Connection", { exact: true }).click();
     await page.getByLabel("connection.created").check();
     await page.getByText("Artifact", { exact: true }).click();
     await page.getByLabel(/artifact\.\*/).check();
     expect(await page.getByLabel("artifact.created").isChecked()).toBe(true);
-    await page.getByRole("button", { name: "Create the webhook" }).click();
-    const dialog = page.getByRole("dialog", { name: "Keep the secret" });
+    await page.getByRole("button", { name: "Create webhook" }).click();
+    const dialog = page.getByRole("dialog", { name: "Save your signing secret" });
     const secret = (await dialog.locator("code").textContent()) ?? "";
     expect(await troubles()).toEqual([]);
-    await dialog.getByRole("button", { name: "I have it" }).click();
+    await dialog.getByRole("button", { name: "Done" }).click();
     await heading(`${receiver.url}/told`);
     expect(await page.getByText(secret).count()).toBe(0);
-    await page.getByText("Nothing was sent yet").waitFor();
+    await page.getByText("No deliveries yet").waitFor();
     await page.getByText("connection.created, artifact.*").waitFor();
 
-    await page.getByRole("button", { name: "Send a test" }).click();
+    await page.getByRole("button", { name: "Send test" }).click();
     const delivery = page.getByRole("dialog", { name: "webhook.tested" });
     await delivery.getByText("Delivered").waitFor();
     await delivery.getByText(MARKUP).waitFor();
@@ -68,7 +68,7 @@ describe("webhooks out", () => {
     const signed = Object.fromEntries(got!.headers);
     expect(new Webhook(secret).verify(got!.text, signed)).toMatchObject({ type: "webhook.tested" });
     await page.keyboard.press("Escape");
-    await page.getByRole("row", { name: /webhook\.tested a test Delivered 200/ }).waitFor();
+    await page.getByRole("row", { name: /webhook\.tested Test Delivered 200/ }).waitFor();
   });
 
   deepTest(
@@ -83,14 +83,14 @@ describe("webhooks out", () => {
       const delivery = page.getByRole("dialog", { name: "connection.created" });
       await delivery.getByText("Delivered").waitFor();
       const id = new URL(page.url()).searchParams.get("delivery");
-      await delivery.getByRole("button", { name: "Deliver again" }).click();
+      await delivery.getByRole("button", { name: "Resend" }).click();
       await delivery.getByRole("link", { name: "the first delivery" }).click();
       await page.waitForURL(`**/webhooks/${hook.id}?delivery=${id}`);
       expect(await troubles()).toEqual([]);
       await page.keyboard.press("Escape");
-      await page.getByRole("link", { name: "connection.created sent once more" }).waitFor();
+      await page.getByRole("link", { name: "connection.created Resent" }).waitFor();
       await page.getByLabel("Status").selectOption("dead_letter");
-      await page.getByText("No delivery has this status").waitFor();
+      await page.getByText("No deliveries have this status").waitFor();
     },
   );
 
@@ -101,17 +101,17 @@ describe("webhooks out", () => {
       const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
       await go(`/webhooks/${hook.id}?tab=settings`);
       await page.getByRole("button", { name: "Disable" }).click();
-      await page.getByText("Events are held meanwhile").waitFor();
+      await page.getByText("Events are queued while it's disabled").waitFor();
       expect(await troubles()).toEqual([]);
       await page.getByRole("button", { name: "Enable" }).click();
       await page.getByText("Active", { exact: true }).waitFor();
-      await page.getByLabel("Address").fill("http://");
+      await page.getByLabel("URL").fill("http://");
       await page.getByRole("button", { name: "Save" }).click();
       await page.locator("[aria-invalid=true]").waitFor();
-      await page.getByLabel("Address").fill(`${receiver.url}/elsewhere`);
-      await page.getByLabel("Everything that happens").check();
+      await page.getByLabel("URL").fill(`${receiver.url}/elsewhere`);
+      await page.getByLabel("All events").check();
       await page.getByRole("button", { name: "Save" }).click();
-      await page.getByText("Saved", { exact: true }).waitFor();
+      await page.getByText("Webhook saved", { exact: true }).waitFor();
       expect((await weir.owner("GET", `${WEBHOOKS}/${hook.id}`)).body).toMatchObject({
         url: `${receiver.url}/elsewhere`,
         events: ["*"],
@@ -123,7 +123,7 @@ describe("webhooks out", () => {
         .waitFor();
       await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
       await page
-        .getByRole("dialog", { name: "Keep the new secret" })
+        .getByRole("dialog", { name: "Save your signing secret" })
         .getByText(/^whsec_/)
         .waitFor();
       expect(await troubles()).toEqual([]);
@@ -144,7 +144,7 @@ describe("what failed for good", () => {
       { name: MARKUP },
     );
     await go("/deliveries");
-    await page.getByText("None has come yet").waitFor();
+    await page.getByText("No deliveries yet").waitFor();
     await seen.live();
     state.status = 503;
     const { body } = await send(weir, '{"order":"A-17"}', {}, "/webhooks/acme/orders?from=shop");
@@ -153,52 +153,52 @@ describe("what failed for good", () => {
     await until(weir.owner, LETTERS, ({ items }) => items.length === 2);
 
     await page.getByRole("row", { name: /Dead letter 500 2/ }).click();
-    await heading(`Webhook for ${MARKUP}`);
+    await heading(MARKUP);
     await page.getByText('"A-17"').waitFor();
     await page.getByText('"shop"').waitFor();
-    await page.getByText("Try 2").waitFor();
+    await page.getByText("Attempt 2").waitFor();
     expect(await troubles()).toEqual([]);
-    await page.getByRole("link", { name: "To the dead letters" }).click();
+    await page.getByRole("link", { name: "View dead letters" }).click();
     await page.waitForURL(`**/dead-letters?automation=${automation.id}`);
     await page.getByRole("button", { name: /^Replay all of/ }).waitFor();
     expect(await page.getByRole("table", { name: "Dead letters" }).getByRole("row").count()).toBe(2);
 
     await page.getByRole("button", { name: "Clear filters" }).click();
-    await page.getByRole("link", { name: `out to ${receiver.url}/elsewhere` }).waitFor();
+    await page.getByRole("link", { name: `Outgoing · ${receiver.url}/elsewhere` }).waitFor();
     expect(await troubles()).toEqual([]);
     await go("/");
-    await page.getByRole("link", { name: "2 dead letters wait to be replayed" }).click();
+    await page.getByRole("link", { name: "2 dead letters" }).click();
     state.status = 200;
-    await page.getByRole("button", { name: "Pick all shown" }).click();
-    await page.getByLabel(`Pick the dead letter of ${receiver.url}/elsewhere`).uncheck();
-    await page.getByRole("button", { name: "Replay 1 picked" }).click();
-    await page.getByText("1 delivered once more").waitFor();
-    await page.getByRole("row", { name: /in to.*Replayed/ }).waitFor();
+    await page.getByRole("button", { name: "Select all on this page" }).click();
+    await page.getByLabel(`Select dead letter of ${receiver.url}/elsewhere`).uncheck();
+    await page.getByRole("button", { name: "Replay 1 selected" }).click();
+    await page.getByText("1 replay queued").waitFor();
+    await page.getByRole("row", { name: /Incoming.*Replayed/ }).waitFor();
     expect((await weir.owner("GET", `/api/v1/webhook-deliveries/${body.deliveryId}`)).body.payload).toEqual({
       order: "A-17",
     });
     expect(shop.got.at(-1)?.text).toBe('{"order":"A-17"}');
 
-    await page.getByRole("link", { name: /^out to/ }).click();
+    await page.getByRole("link", { name: /^Outgoing/ }).click();
     const delivery = page.getByRole("dialog", { name: "connection.created" });
     await delivery.getByText("503", { exact: true }).first().waitFor();
     expect(await troubles()).toEqual([]);
     await page.goBack();
     await page
-      .getByRole("row", { name: /out to/ })
-      .getByRole("button", { name: "Replay it" })
+      .getByRole("row", { name: /Outgoing/ })
+      .getByRole("button", { name: "Replay", exact: true })
       .click();
     await newest(weir, hook.id, "delivered");
     await page
-      .getByRole("row", { name: /out to/ })
-      .getByRole("button", { name: "Take it off the list" })
+      .getByRole("row", { name: /Outgoing/ })
+      .getByRole("button", { name: "Discard" })
       .click();
-    await page.getByRole("dialog").getByRole("button", { name: "Take off" }).click();
-    await page.getByText("Taken off the list").waitFor();
-    await page.getByRole("row", { name: /out to/ }).waitFor({ state: "detached" });
+    await page.getByRole("dialog").getByRole("button", { name: "Discard" }).click();
+    await page.getByText("Dead letter discarded").waitFor();
+    await page.getByRole("row", { name: /Outgoing/ }).waitFor({ state: "detached" });
   });
 
-  test("incoming ones are filtered by status and automation", async () => {
+  deepTest("incoming ones are filtered by status and automation", async () => {
     const { page, go, weir, troubles } = seen;
     await go("/deliveries");
     await page.getByLabel("Status").selectOption("processed");
@@ -209,7 +209,7 @@ describe("what failed for good", () => {
     await page.getByLabel("Automation").selectOption(automation.id);
     await page.waitForURL(`**/deliveries?status=processed&automation=${automation.id}`);
     await page.getByLabel("Status").selectOption("retrying");
-    await page.getByText("No delivery fits these filters").waitFor();
+    await page.getByText("No deliveries match these filters").waitFor();
     expect(await troubles()).toEqual([]);
   });
 });
@@ -235,8 +235,8 @@ test("deleting a webhook says what is dropped with it", async () => {
   const { page, go, weir, troubles } = seen;
   const [hook] = (await weir.owner("GET", WEBHOOKS)).body.items;
   await go(`/webhooks/${hook.id}`);
-  await page.getByRole("button", { name: "Delete the webhook" }).click();
-  await page.getByRole("dialog").getByText("Nothing waits to be delivered.").waitFor();
+  await page.getByRole("button", { name: "Delete webhook" }).click();
+  await page.getByRole("dialog").getByText("No deliveries are pending.").waitFor();
   expect(await troubles()).toEqual([]);
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByText("No webhooks yet").waitFor();
@@ -252,7 +252,7 @@ test("a webhook with a token is tried from its page with that token", async () =
     action: { kind: "conditional_branch", definition: { branches: [{ key: "a", when: "true" }] } },
   });
   await go(`/automations/${hook.id}?tab=webhook`);
-  await page.getByText("Bearer and the token").waitFor();
+  await page.getByText("Bearer token").waitFor();
   await page.getByLabel("Secret").fill("a-token-of-the-shop");
   await page.getByRole("button", { name: "Send", exact: true }).click();
   await page.getByRole("status").getByText("200").waitFor();

@@ -20,7 +20,7 @@ export default function Access() {
     ["notices", "Notices"],
     ["invitations", "Invitations"],
     ["data", "Your data"],
-    ...(may ? ([["everybody", "Everybody's tokens"]] as const) : []),
+    ...(may ? ([["everybody", "All tokens"]] as const) : []),
   ]);
   const shown: Readonly<Record<string, React.ReactNode>> = {
     keys: <ApiKeys />,
@@ -38,7 +38,7 @@ export default function Access() {
   };
   return (
     <>
-      <PageHead title="Access" about="How you, other people and programs come in." />
+      <PageHead title="Access" about="Tokens, keys, sessions and sign-in settings." />
       {tabs.bar}
       {shown[tabs.current ?? ""] ?? <AccessTokens />}
     </>

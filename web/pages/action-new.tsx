@@ -14,7 +14,7 @@ import { MembersOnly } from "../parts/layout/members-only.tsx";
 
 /** The action is there; its page lets it be run again. */
 function tell(error: unknown): null {
-  notify(error instanceof Error ? error.message : "It was not run.", "bad");
+  notify(error instanceof Error ? error.message : "Couldn't run the action.", "bad");
   return null;
 }
 
@@ -31,7 +31,7 @@ export default function NewAction() {
   return (
     <>
       <PageHead title="New action" from={[["/actions", "Actions"]]} />
-      <MembersOnly does="create actions">
+      <MembersOnly title="You need the member role to create actions">
         <Shown of={kinds}>
           {({ kinds: all }) => {
             const kind = all.find((each) => each.kind === asked);
@@ -101,7 +101,7 @@ function NewOf({ kind, connectionId: given, spec, isMerged, source }: Props) {
   const create = useChange("POST /api/v1/actions", {
     touches: ["/actions"],
     tellsErrors: false,
-    done: ({ name: made }) => `Created ${made}`,
+    done: ({ name: made }) => `${made} created`,
     async onDone({ id }) {
       const run = spec
         ? await call("POST /api/v1/actions/{action_id}/run", { path: { action_id: id }, body: {} }).catch(
@@ -129,7 +129,7 @@ function NewOf({ kind, connectionId: given, spec, isMerged, source }: Props) {
       call={create}
       drawn={["name", "slug", "connectionId", "definition"]}
       isReady={problem === null}
-      verb={spec ? "Create and run" : "Create the action"}
+      verb={spec ? "Create and run" : "Create action"}
       onSend={save}
       more={
         <Section title="Definition">

@@ -40,11 +40,11 @@ function Whole({ action, kind }: { action: Action; kind: ActionKindInfo | null }
   const isOff = action.status === "disabled";
   const patch = useChange("PATCH /api/v1/actions/{action_id}", {
     touches: ["/actions"],
-    done: isOff ? "Enabled" : "Disabled",
+    done: isOff ? "Action enabled" : "Action disabled",
   });
   return (
     <Detail
-      noun="action"
+      deleteLabel="Delete action"
       from={["/actions", "Actions"]}
       of={action}
       what={kind?.title ?? action.kind}
@@ -62,7 +62,7 @@ function Whole({ action, kind }: { action: Action; kind: ActionKindInfo | null }
           "definition",
           "Definition",
           () => (
-            <Held noun="action" of={action}>
+            <Held of={action}>
               {(held, onDirty) => (
                 <ActionPaths actionId={held.id}>
                   <Edit action={held} kind={kind} onDirty={onDirty} />
@@ -94,7 +94,7 @@ function Edit({ action, kind, onDirty }: EditProps) {
   const save = useChange("PATCH /api/v1/actions/{action_id}", {
     touches: ["/actions"],
     tellsErrors: false,
-    done: "Saved",
+    done: "Action saved",
     onDone: () => onDirty(false),
   });
   const messageFor = messagesBy(save.error);
@@ -111,7 +111,7 @@ function Edit({ action, kind, onDirty }: EditProps) {
   if (!kind || !may) {
     return (
       <Section title="Definition">
-        <Tree value={action.definition} label="the definition" />
+        <Tree value={action.definition} copyLabel="Copy definition as JSON" />
       </Section>
     );
   }
@@ -124,10 +124,10 @@ function Edit({ action, kind, onDirty }: EditProps) {
       isReady={problem === null}
       onSend={() => save.mutate({ path: { action_id: action.id }, body })}
       more={
-        <Section title="Facts">
+        <Section title="Details">
           <Facts
             of={[
-              ["Id", <Mono key="id" text={action.id} />],
+              ["ID", <Mono key="id" text={action.id} />],
               [
                 "Connection",
                 action.connectionId ? (
@@ -136,14 +136,14 @@ function Edit({ action, kind, onDirty }: EditProps) {
                     href={`/connections/${action.connectionId}`}
                     className="text-accent hover:underline"
                   >
-                    Open it
+                    Open connection
                   </Link>
                 ) : (
                   "None"
                 ),
               ],
               ["Created", <When key="made" at={action.createdAt} />],
-              ["Changed", <When key="changed" at={action.updatedAt} />],
+              ["Updated", <When key="changed" at={action.updatedAt} />],
             ]}
           />
         </Section>
@@ -182,8 +182,8 @@ function Runs({ id }: { id: string }) {
       <Shown of={runs}>
         {(page) =>
           page.runs.length === 0 ? (
-            <Empty icon={Play} title="It has not run yet">
-              Press Run to try it.
+            <Empty icon={Play} title="No runs yet">
+              Select Run to start one.
             </Empty>
           ) : (
             <>

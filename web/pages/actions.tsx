@@ -11,7 +11,7 @@ const COLUMNS: readonly Column<Action>[] = [
   { name: "Kind", isMinor: true, cell: ({ kind }) => <span className="text-soft">{kind}</span> },
   { name: "Status", cell: ({ status }) => <Status status={status} /> },
   LATEST_RUN,
-  { name: "Changed", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+  { name: "Updated", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
 ];
 
 export default function Actions() {
@@ -32,8 +32,8 @@ export default function Actions() {
   return (
     <ListPage
       title="Actions"
-      about="Units of work: what they do is their kind, how is their definition."
-      noun="action"
+      about="Reusable units of work. The kind determines what an action does, and the definition configures it."
+      create="New action"
       path="/actions"
       icon={Zap}
       filters={filters}
@@ -48,8 +48,10 @@ export default function Actions() {
       of={actions}
       rowsOf={(page) => page.actions}
       columns={COLUMNS}
-      first="Create the first"
-      empty="An action loads a table, transforms data with SQL, calls an API, or asks a person."
+      noMatches="No actions match these filters"
+      none="No actions yet"
+      first="Create action"
+      empty="An action loads data, transforms it with SQL, calls an API or requests an approval, among other things."
     />
   );
 }

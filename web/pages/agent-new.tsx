@@ -24,7 +24,7 @@ export default function NewAgent() {
   const create = useChange("POST /api/v1/agents/specs", {
     touches: ["/agents/specs"],
     tellsErrors: false,
-    done: ({ name }) => `Made ${name}`,
+    done: ({ name }) => `${name} created`,
     onDone: ({ id }) => go(`/agents/${id}`),
   });
   const send = () => {
@@ -34,14 +34,14 @@ export default function NewAgent() {
   return (
     <>
       <PageHead title="New agent" from={[["/agents", "Agents"]]} />
-      <MembersOnly does="create agents">
+      <MembersOnly title="You need the member role to create agents">
         <FormFrame
           title="Agent"
-          aside="Markdown with YAML on top"
+          aside="Markdown with YAML front matter"
           call={create}
           drawn={["markdown"]}
           isReady={markdown.trim() !== ""}
-          verb="Create the agent"
+          verb="Create agent"
           onSend={send}
         >
           <AgentEditor

@@ -8,6 +8,8 @@ import { IconButton } from "../parts/base/button.tsx";
 import { Mono } from "../parts/base/copy.tsx";
 import { Confirm } from "../parts/base/dialog.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { plural } from "../parts/base/plural.ts";
+import { CANT_UNDO } from "../parts/base/texts.ts";
 import { When } from "../parts/base/time.tsx";
 import { ChatWith } from "../parts/chat/start.tsx";
 import { FormFrame, faultsOf } from "../parts/form/frame.tsx";
@@ -37,15 +39,13 @@ function Whole({ agent }: { agent: AgentSpec }) {
       >
         {may && (
           <>
-            <IconButton icon={Trash2} label="Delete the agent" onClick={() => setRemoving(true)} />
-            <ChatWith agentId={agent.id}>Chat with it</ChatWith>
+            <IconButton icon={Trash2} label="Delete agent" onClick={() => setRemoving(true)} />
+            <ChatWith agentId={agent.id}>New chat</ChatWith>
           </>
         )}
       </PageHead>
       {may ? (
-        <Held noun="agent" of={agent}>
-          {(held, onDirty) => <Edit agent={held} onDirty={onDirty} />}
-        </Held>
+        <Held of={agent}>{(held, onDirty) => <Edit agent={held} onDirty={onDirty} />}</Held>
       ) : (
         <Section title="Agent">
           <pre
@@ -56,12 +56,12 @@ function Whole({ agent }: { agent: AgentSpec }) {
           </pre>
         </Section>
       )}
-      <Section title="Facts">
+      <Section title="Details">
         <Facts
           of={[
-            ["Id", <Mono key="id" text={agent.id} />],
+            ["ID", <Mono key="id" text={agent.id} />],
             ["Created", <When key="made" at={agent.createdAt} />],
-            ["Changed", <When key="changed" at={agent.updatedAt} />],
+            ["Updated", <When key="changed" at={agent.updatedAt} />],
           ]}
         />
       </Section>
@@ -76,7 +76,7 @@ function Edit({ agent, onDirty }: { agent: AgentSpec; onDirty: (isDirty: boolean
   const save = useChange("PATCH /api/v1/agents/specs/{spec_id}", {
     touches: ["/agents/specs"],
     tellsErrors: false,
-    done: "Saved",
+    done: "Agent saved",
     onDone: () => onDirty(false),
   });
   const isChanged = markdown !== agent.markdown;
@@ -88,7 +88,7 @@ function Edit({ agent, onDirty }: { agent: AgentSpec; onDirty: (isDirty: boolean
   return (
     <FormFrame
       title="Agent"
-      aside="Markdown with YAML on top"
+      aside="Markdown with YAML front matter"
       call={save}
       drawn={["markdown"]}
       isChanged={isChanged}
@@ -124,7 +124,7 @@ function Remove({ agent, onClose }: { agent: AgentSpec; onClose: () => void }) {
   });
   const remove = useChange("DELETE /api/v1/agents/specs/{spec_id}", {
     touches: ["/agents/specs"],
-    done: `Deleted ${agent.name}`,
+    done: `${agent.name} deleted`,
     onDone: () => go("/agents"),
   });
   return (
@@ -136,12 +136,16 @@ function Remove({ agent, onClose }: { agent: AgentSpec; onClose: () => void }) {
       onConfirm={() => remove.mutate({ path: { spec_id: agent.id } }, { onError: onClose })}
     >
       <p>
-        {own > 0 ? `${own} of your chats ${own === 1 ? "is" : "are"} with it. ` : ""}
-        Chats with it stay readable, and go on once they are given another agent. The agent can't be had back.
+        {own > 0 &&
+          plural(own, {
+            one: "# of your chats uses this agent. ",
+            other: "# of your chats use this agent. ",
+          })}{" "}
+        Its chats stay readable. Assign another agent to continue them. {CANT_UNDO}
       </p>
       {users.length > 0 && (
         <div>
-          <p>These actions call it, and fail without it:</p>
+          <p>These actions call this agent and will fail without it:</p>
           <ul className="mt-1 list-disc pl-5">
             {users.map(({ id, name }) => (
               <li key={id}>{name}</li>

@@ -14,7 +14,7 @@ const LIMIT = 50;
 function toolsLine({ frontmatter: { tools } }: AgentSpec): string {
   const names = Array.isArray(tools) ? tools.map(String) : [];
   if (names.length === 0) return "none";
-  return names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+  return names.slice(0, 3).join(", ") + (names.length > 3 ? ` +${names.length - 3}` : "");
 }
 
 const COLUMNS: readonly Column<AgentSpec>[] = [
@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<AgentSpec>[] = [
       <span className="block max-w-72 truncate font-mono text-xs text-soft">{toolsLine(agent)}</span>
     ),
   },
-  { name: "Changed", isRight: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+  { name: "Updated", isRight: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
 ];
 
 export default function Agents() {
@@ -46,7 +46,7 @@ export default function Agents() {
     <>
       <PageHead
         title="Agents"
-        about="Each is a text: who it is, and which tools it may use. It acts with the rights of the person who asks."
+        about="An agent is a prompt and a list of allowed tools. It acts with the permissions of the user who asks."
       >
         {may && (
           <LinkButton href="/agents/new" kind="main" icon={Plus}>
@@ -58,7 +58,7 @@ export default function Agents() {
       <div className="card">
         <FilterBar onClear={filters.isAny && filters.clear}>
           <Choice
-            label="Made by"
+            label="Created by"
             value={filters.get("owner")}
             options={[["me", "Me"]]}
             onChange={(value) => filters.set("owner", value)}
@@ -80,8 +80,8 @@ export default function Agents() {
             ) : filters.isAny ? (
               <Empty
                 icon={SearchX}
-                title="You have made none yet"
-                action={<Button onClick={filters.clear}>Show all</Button>}
+                title="You haven't created any agents"
+                action={<Button onClick={filters.clear}>Clear filters</Button>}
               />
             ) : (
               <Empty
@@ -90,13 +90,13 @@ export default function Agents() {
                 action={
                   may && (
                     <LinkButton href="/agents/new" kind="main">
-                      Write the first one
+                      Create agent
                     </LinkButton>
                   )
                 }
               >
-                An agent answers questions from your data, calls APIs and runs actions, and asks before it
-                changes anything.
+                An agent answers questions about your data, calls APIs and runs actions. It asks for approval
+                before it changes anything.
               </Empty>
             )
           }

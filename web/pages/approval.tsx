@@ -30,11 +30,12 @@ function Whole({ decision }: { decision: Decision }) {
           aside={
             <>
               <Link href={`/runs/${subjectId}`} className="text-accent hover:underline">
-                Its run
+                {" "}
+                Open run
               </Link>
               {expiresAt ? (
                 <span>
-                  expires <When at={expiresAt} />
+                  Expires <When at={expiresAt} />
                 </span>
               ) : (
                 <When at={createdAt} />
@@ -60,12 +61,12 @@ function Decided({ decision }: { decision: Decision }) {
         <Facts
           of={[
             ["Decided by", person ? personName(person) : "–"],
-            ["When", <When key="when" at={decidedAt ?? updatedAt} />],
+            ["Decided", <When key="when" at={decidedAt ?? updatedAt} />],
             ["Reason", rejectionReason ?? "–"],
             [
               "Run",
               <Link key="run" href={`/runs/${subjectId}`} className="text-accent hover:underline">
-                Open the run
+                Open run
               </Link>,
             ],
           ]}
@@ -73,17 +74,17 @@ function Decided({ decision }: { decision: Decision }) {
       </Section>
       {formResponse && (
         <Section title="Answer">
-          <Tree value={formResponse} label="the answer" />
+          <Tree value={formResponse} copyLabel="Copy answer as JSON" />
         </Section>
       )}
       {(description || context) && (
-        <Section title="Question">
+        <Section title="Request">
           {description && (
             <p className="text-sm whitespace-pre-wrap [overflow-wrap:anywhere]" dir="auto">
               {description}
             </p>
           )}
-          {context && <Tree value={context} label="what is known" />}
+          {context && <Tree value={context} copyLabel="Copy context as JSON" />}
         </Section>
       )}
     </>

@@ -22,7 +22,7 @@ export default function Approvals() {
   const tabs = useTab(TABS);
   return (
     <>
-      <PageHead title="Approvals" about="What runs ask people, and wait for." />
+      <PageHead title="Approvals" about="Runs that are waiting for a decision." />
       {tabs.bar}
       {tabs.current === "decided" ? <Decided /> : <Pending />}
     </>
@@ -37,8 +37,8 @@ function Pending() {
       {({ items }) =>
         items.length === 0 ? (
           <div className="card">
-            <Empty icon={Inbox} title="Nothing waits for a decision">
-              Approval steps of automations ask here, and their runs go on once somebody has decided.
+            <Empty icon={Inbox} title="No pending approvals">
+              When a run reaches an approval step, it waits here until someone approves or rejects it.
             </Empty>
           </div>
         ) : (
@@ -47,7 +47,9 @@ function Pending() {
               <Question key={approval.id} of={approval} aside={<Asked approval={approval} />} />
             ))}
             {items.length > shown && (
-              <Button onClick={() => setShown(shown + AT_ONCE)}>{counted(items.length - shown)} more</Button>
+              <Button onClick={() => setShown(shown + AT_ONCE)}>
+                Show {counted(Math.min(AT_ONCE, items.length - shown))} more
+              </Button>
             )}
           </>
         )
@@ -61,7 +63,7 @@ function Asked({ approval: { automationRunId, automationName, requestedAt } }: {
     <>
       {automationRunId && (
         <Link href={`/automation-runs/${automationRunId}`} className="text-accent hover:underline">
-          {automationName ?? "Its automation"}
+          {automationName ?? "View automation"}
         </Link>
       )}
       <When at={requestedAt} />
@@ -86,7 +88,7 @@ function Decided() {
   };
   const columns: readonly Column<Decision>[] = [
     {
-      name: "Question",
+      name: "Approval",
       isWide: true,
       cell: ({ title, rejectionReason, description }) => (
         <Named name={title} below={rejectionReason ?? description} />
@@ -98,7 +100,7 @@ function Decided() {
     },
     { name: "By", isMinor: true, cell: ({ decidedBy }) => nameOf(decidedBy) },
     {
-      name: "When",
+      name: "Decided",
       isRight: true,
       isMinor: true,
       cell: ({ decidedAt, updatedAt }) => <When at={decidedAt ?? updatedAt} />,
@@ -122,7 +124,7 @@ function Decided() {
       <Shown of={decisions}>
         {(page) =>
           page.decisions.length === 0 ? (
-            <Empty icon={SearchX} title="There is none" />
+            <Empty icon={SearchX} title="No decisions match this filter" />
           ) : (
             <>
               <Table

@@ -45,14 +45,14 @@ function Whole({ artifact }: { artifact: Artifact }) {
             {file && <span className="[overflow-wrap:anywhere]">{file.name}</span>}
             {file && <span>{sized(file.bytes)}</span>}
             <span>
-              made <When at={artifact.createdAt} />
+              Created <When at={artifact.createdAt} />
             </span>
           </span>
         }
       >
-        {may && <IconButton icon={Trash2} label="Delete the artifact" onClick={() => setRemoving(true)} />}
+        {may && <IconButton icon={Trash2} label="Delete artifact" onClick={() => setRemoving(true)} />}
         <LinkButton href={`/runs/${artifact.actionRunId}`} icon={ListChecks}>
-          Open its run
+          Open run
         </LinkButton>
         <a
           href={contentUrl(whole)}
@@ -79,18 +79,18 @@ function Remove({ artifact, onClose }: { artifact: Artifact; onClose: () => void
   const [, go] = useLocation();
   const remove = useChange("DELETE /api/v1/artifacts/{artifact_id}", {
     touches: ["/artifacts"],
-    done: `Deleted ${titleOf(artifact)}`,
+    done: `${titleOf(artifact)} deleted`,
     onDone: () => go(isDashboard(artifact) ? "/dashboards" : "/artifacts"),
   });
   return (
     <Confirm
-      title="Delete this artifact?"
+      title={`Delete ${titleOf(artifact)}?`}
       verb="Delete"
       isBusy={remove.isPending}
       onClose={onClose}
       onConfirm={() => remove.mutate({ path: { artifact_id: artifact.id } }, { onError: onClose })}
     >
-      <p>Its content is gone for good. The run that made it stays, and can be run once more.</p>
+      <p>This permanently deletes the content. The run is kept, and you can run it again.</p>
     </Confirm>
   );
 }

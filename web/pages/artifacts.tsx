@@ -1,12 +1,13 @@
-import { FileText, SearchX } from "lucide-react";
+import { FileText } from "lucide-react";
 import type { Artifact } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { fileOf, titleOf } from "../parts/artifacts/artifact.ts";
-import { Button, LinkButton } from "../parts/base/button.tsx";
+import { LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { sized, When } from "../parts/base/time.tsx";
 import { Chip, Choice, FilterBar } from "../parts/table/filters.tsx";
+import { NoMatches } from "../parts/table/no-matches.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
 
 const LIMIT = 50;
@@ -18,7 +19,7 @@ const COLUMNS: readonly Column<Artifact>[] = [
     cell: (artifact) => (
       <Named
         name={titleOf(artifact)}
-        below={artifact.title === null ? `run ${artifact.actionRunId.slice(-12)}` : fileOf(artifact)?.name}
+        below={artifact.title === null ? `Run ${artifact.actionRunId.slice(-12)}` : fileOf(artifact)?.name}
       />
     ),
   },
@@ -45,7 +46,7 @@ export default function Artifacts() {
   const artifacts = useApi("GET /api/v1/artifacts", { query: query as never }, { keep: true });
   return (
     <>
-      <PageHead title="Artifacts" about="What runs left behind to be looked at: reports, extracts, files." />
+      <PageHead title="Artifacts" about="Reports, files and large results produced by runs." />
       <div className="card">
         <FilterBar onClear={filters.isAny && filters.clear}>
           <Choice
@@ -58,7 +59,7 @@ export default function Artifacts() {
             ]}
             onChange={(value) => filters.set("kind", value)}
           />
-          {run && <Chip name="run" value={run} onDrop={() => filters.set("run", "")} />}
+          {run && <Chip name="Run" value={run} onDrop={() => filters.set("run", "")} />}
         </FilterBar>
         <Shown of={artifacts} rows={8}>
           {(page) =>
@@ -74,22 +75,18 @@ export default function Artifacts() {
                 <Pager {...page} shown={page.artifacts.length} />
               </>
             ) : filters.isAny ? (
-              <Empty
-                icon={SearchX}
-                title="No artifact fits these filters"
-                action={<Button onClick={filters.clear}>Clear filters</Button>}
-              />
+              <NoMatches title="No artifacts match these filters" onClear={filters.clear} />
             ) : (
               <Empty
                 icon={FileText}
                 title="No artifacts yet"
                 action={
                   <LinkButton href="/actions" kind="main">
-                    Run an action
+                    Run action
                   </LinkButton>
                 }
               >
-                Results too large to stand in a run, and files that programs add to one, are kept here.
+                Large run results, and files added through the API, appear here.
               </Empty>
             )
           }

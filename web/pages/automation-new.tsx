@@ -11,6 +11,7 @@ import { CopyButton } from "../parts/base/copy.tsx";
 import { Dialog } from "../parts/base/dialog.tsx";
 import { Labelled, TextField } from "../parts/base/labelled.tsx";
 import { PageHead } from "../parts/base/page.tsx";
+import { COPY_NOW } from "../parts/base/texts.ts";
 import type { Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, messagesBy } from "../parts/form/frame.tsx";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
@@ -34,7 +35,7 @@ export default function NewAutomation() {
   const create = useChange("POST /api/v1/automations", {
     touches: ["/automations"],
     tellsErrors: false,
-    done: ({ name }) => `Created ${name}`,
+    done: ({ name }) => `${name} created`,
     onDone: (automation) =>
       secretOf(automation) && !("secret" in draft.config)
         ? setMade(automation)
@@ -54,13 +55,13 @@ export default function NewAutomation() {
   return (
     <>
       <PageHead title="New automation" from={[["/automations", "Automations"]]} />
-      <MembersOnly does="create automations">
+      <MembersOnly title="You need the member role to create automations">
         <FormFrame
-          title="What starts it"
+          title="Trigger"
           call={create}
           drawn={["name", "config"]}
           isReady={problem === null && stepsIn(draft.config).length > 0}
-          verb="Create the automation"
+          verb="Create automation"
           onSend={save}
           more={
             <ConfigEditor
@@ -105,18 +106,18 @@ export default function NewAutomation() {
       </MembersOnly>
       {made && (
         <Dialog
-          title="Keep the secret"
+          title="Save your signing secret"
           onClose={() => go(`/automations/${made.id}`)}
           foot={
             <Button kind="main" onClick={() => go(`/automations/${made.id}`)}>
-              I have it
+              Done
             </Button>
           }
         >
-          <p className="mb-3 text-soft">Senders sign with it. It is shown this once.</p>
+          <p className="mb-3 text-soft">Senders use it to sign requests. {COPY_NOW}</p>
           <div className="flex items-center gap-2 rounded-md border border-line bg-ground px-3 py-2">
             <code className="min-w-0 grow font-mono text-xs break-all">{secretOf(made)}</code>
-            <CopyButton text={secretOf(made) ?? ""} label="Copy the secret" />
+            <CopyButton text={secretOf(made) ?? ""} label="Copy signing secret" />
           </div>
         </Dialog>
       )}

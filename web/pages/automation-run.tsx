@@ -57,10 +57,13 @@ function Whole({ run }: { run: AutomationRun }) {
   const runs = useApi("GET /api/v1/action-runs", { query: { automation_run_id: run.id, limit: 100 } });
   const path = { path: { run_id: run.id } };
   const touches = ["/automations", "/automation-runs", "/action-runs"] as const;
-  const cancel = useChange("POST /api/v1/automation-runs/{run_id}/cancel", { touches, done: "Cancelling" });
+  const cancel = useChange("POST /api/v1/automation-runs/{run_id}/cancel", {
+    touches,
+    done: "Cancelling run…",
+  });
   const retry = useChange("POST /api/v1/automation-runs/{run_id}/retry", {
     touches,
-    done: "Set off again",
+    done: "New run started",
     onDone: ({ id }) => go(`/automation-runs/${id}`),
   });
   const steps = automation.data ? stepsOf(automation.data.config) : run.steps.map(({ key }) => ({ key }));
@@ -84,7 +87,7 @@ function Whole({ run }: { run: AutomationRun }) {
                   busy={retry.isPending}
                   onClick={() => retry.mutate({ ...path, body: { fromFailed: false } })}
                 >
-                  From the start
+                  Rerun from start
                 </Button>
               )}
               <Button
@@ -92,12 +95,13 @@ function Whole({ run }: { run: AutomationRun }) {
                 busy={retry.isPending}
                 onClick={() => retry.mutate({ ...path, body: { fromFailed: run.status === "failed" } })}
               >
-                {run.status === "failed" ? "Retry what failed" : "Run again"}
+                {run.status === "failed" ? "Retry failed steps" : "Run again"}
               </Button>
             </>
           ) : (
             <Button kind="bad" icon={Ban} busy={cancel.isPending} onClick={() => cancel.mutate(path)}>
-              Cancel
+              {" "}
+              Cancel run
             </Button>
           ))}
       </PageHead>
@@ -125,23 +129,23 @@ function Whole({ run }: { run: AutomationRun }) {
         />
         {step && <Step step={step} state={run.steps.find(({ key }) => key === step.key) ?? null} />}
       </Section>
-      <Section title="Runs of the steps" flush>
+      <Section title="Step runs" flush>
         <Shown of={runs}>{(page) => <RunTable runs={page.runs} steps={run.steps} />}</Shown>
       </Section>
       <div className="grid items-start gap-x-5 lg:grid-cols-2">
         <Origin run={run} />
         <Section title="Result" aside={<Left result={run.result} />}>
-          <Tree value={run.result} label="the result" />
+          <Tree value={run.result} copyLabel="Copy result as JSON" />
         </Section>
       </div>
-      <Section title="Facts">
+      <Section title="Details">
         <Facts
           of={[
             ["Run", <Mono key="id" text={run.id} />],
-            ["Trigger", `${run.triggerMethod}, by ${run.triggerSourceType}`],
+            ["Trigger", `${run.triggerMethod} · ${run.triggerSourceType}`],
             ["Created", <When key="made" at={run.createdAt} />],
             ["Started", <When key="started" at={run.startedAt} />],
-            ["Ended", <When key="ended" at={run.completedAt} empty="not yet" />],
+            ["Completed", <When key="ended" at={run.completedAt} empty="Not yet" />],
           ]}
         />
       </Section>

@@ -29,11 +29,11 @@ function Whole({ automation }: { automation: Automation }) {
   const isOff = automation.status === "disabled";
   const patch = useChange("PATCH /api/v1/automations/{automation_id}", {
     touches: ["/automations"],
-    done: isOff ? "Enabled" : "Disabled: nothing triggers it",
+    done: isOff ? "Automation enabled" : "Automation disabled",
   });
   return (
     <Detail
-      noun="automation"
+      deleteLabel="Delete automation"
       from={["/automations", "Automations"]}
       of={automation}
       about={automation.description && <p dir="auto">{automation.description}</p>}
@@ -41,7 +41,7 @@ function Whole({ automation }: { automation: Automation }) {
       known={
         automation.nextRunAt && (
           <>
-            next <When at={automation.nextRunAt} />
+            Next run <When at={automation.nextRunAt} />
           </>
         )
       }
@@ -71,7 +71,7 @@ function Whole({ automation }: { automation: Automation }) {
           "edit",
           "Editor",
           () => (
-            <Held noun="automation" of={automation}>
+            <Held of={automation}>
               {(held, onDirty) => <EditAutomation automation={held} mayChange={may} onDirty={onDirty} />}
             </Held>
           ),
@@ -116,7 +116,7 @@ const COLUMNS: readonly Column<AutomationRun>[] = [
     isMinor: true,
     cell: ({ triggerMethod }) => <span className="text-soft">{triggerMethod}</span>,
   },
-  { name: "Took", isRight: true, isMinor: true, cell: tookOf },
+  { name: "Duration", isRight: true, isMinor: true, cell: tookOf },
   { name: "Created", isRight: true, cell: ({ createdAt }) => <When at={createdAt} /> },
 ];
 
@@ -134,7 +134,7 @@ function Runs({ automation }: { automation: Automation }) {
   const latest = filters.offset === 0 ? (runs.data?.runs[0] ?? null) : null;
   return (
     <>
-      <Section title="Steps" flush aside={latest && <span>as the latest run left them</span>}>
+      <Section title="Steps" flush aside={latest && <span>Status of the latest run</span>}>
         {steps.length > 0 ? (
           <Graph
             steps={steps}
@@ -143,7 +143,7 @@ function Runs({ automation }: { automation: Automation }) {
             onChoose={(key) => setChosen(key === chosen ? null : key)}
           />
         ) : (
-          <p className="p-4 text-sm text-soft">It has no steps.</p>
+          <p className="p-4 text-sm text-soft">No steps yet</p>
         )}
         {step && <Step step={step} state={latest?.steps.find(({ key }) => key === step.key) ?? null} />}
       </Section>
@@ -151,10 +151,10 @@ function Runs({ automation }: { automation: Automation }) {
         <Shown of={runs}>
           {(page) =>
             page.runs.length === 0 ? (
-              <Empty icon={ListChecks} title="It has not run yet">
+              <Empty icon={ListChecks} title="No runs yet">
                 {automation.webhookUrl
-                  ? "Send it a webhook from the tab Webhook, or press Run."
-                  : "Press Run to try it."}
+                  ? "Send a test from the Webhook tab, or select Run."
+                  : "Select Run to start one."}
               </Empty>
             ) : (
               <>

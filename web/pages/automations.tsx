@@ -8,7 +8,7 @@ import { AUTOMATION_STATUSES, askOf, LATEST_RUN, ListPage } from "../parts/layou
 import { type Column, Named, useFilters } from "../parts/table/table.tsx";
 
 export const TRIGGERS = named<Automation["triggerType"]>({
-  manual: "By hand",
+  manual: "Manual",
   webhook: "Webhook",
   form: "Form",
   schedule: "Schedule",
@@ -55,8 +55,8 @@ export default function Automations() {
   return (
     <ListPage
       title="Automations"
-      about="Steps that run when something triggers them."
-      noun="automation"
+      about="Steps that run on a webhook, a schedule, an event, or on demand."
+      create="New automation"
       path="/automations"
       icon={Workflow}
       filters={filters}
@@ -67,8 +67,10 @@ export default function Automations() {
       of={automations}
       rowsOf={(page) => page.automations}
       columns={COLUMNS}
-      first="Create the first"
-      empty="An automation runs actions when a webhook comes, at set times, when something happens here, or by hand."
+      noMatches="No automations match these filters"
+      none="No automations yet"
+      first="Create automation"
+      empty="An automation runs actions when a webhook arrives, on a schedule, in response to an event, or manually."
     />
   );
 }

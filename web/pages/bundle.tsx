@@ -47,38 +47,38 @@ function Whole({ bundle }: { bundle: Template }) {
         beside={
           <>
             {bundle.status !== "published" && <Status status={bundle.status} />}
-            <Tag>version {bundle.version}</Tag>
+            <Tag>Version {bundle.version}</Tag>
           </>
         }
         about={<span dir="auto">{bundle.description}</span>}
       >
         {!isBuiltIn && (
           <LinkButton href={`/templates/${bundle.id}`} icon={FileCode}>
-            Open the template
+            Open template
           </LinkButton>
         )}
       </PageHead>
       <div className="grid items-start gap-x-5 lg:grid-cols-3">
         <div className="min-w-0 lg:col-span-2">
-          {latest && <MadeBy install={latest} title="What it made" />}
+          {latest && <MadeBy install={latest} title="Installed components" />}
           {bundle.status !== "published" ? (
             <p className="card mb-5 p-4 text-sm text-soft">
               {bundle.status === "draft"
-                ? "This version is a draft: publish its template, then it can be installed."
-                : "This version is deprecated: what was made of it goes on, but nothing new is made."}
+                ? "This version is a draft. Publish it to install it."
+                : "This version is deprecated. Existing installs keep working. New installs are blocked."}
             </p>
           ) : may ? (
             <div className="mb-8">
               <InstallForm bundle={bundle} isFirst={latest === undefined} />
             </div>
           ) : (
-            <p className="card mb-5 p-4 text-sm text-soft">Members install bundles; viewers look at them.</p>
+            <p className="card mb-5 p-4 text-sm text-soft">Installing bundles requires the member role.</p>
           )}
           {earlier.slice(0, EARLIER).map((install) => (
-            <MadeBy key={install.id} install={install} title="Made before" />
+            <MadeBy key={install.id} install={install} title="Earlier install" />
           ))}
         </div>
-        <Section title="It consists of">
+        <Section title="Contents">
           <ComponentList of={componentsOf(bundle)} />
         </Section>
       </div>
@@ -93,7 +93,7 @@ function MadeBy({ install: { at, by, version, components }, title }: { install: 
       flush
       aside={
         <span>
-          version {version}, <When at={at} /> by {by}
+          {`Version ${version} · ${by}`} · <When at={at} />
         </span>
       }
     >
@@ -127,7 +127,7 @@ function InstallForm({ bundle, isFirst }: { bundle: Template; isFirst: boolean }
   const install = useChange("POST /api/v1/bundles/{slug}/install", {
     touches: ["/api/v1", "name of"],
     tellsErrors: false,
-    done: ({ components }) => `Installed: ${components.map(({ entityName }) => entityName).join(", ")}`,
+    done: `${bundle.displayName} installed`,
   });
   const schema = withDefaults(bundle);
   const asks = propertiesOf(schema).length > 0;
@@ -147,8 +147,8 @@ function InstallForm({ bundle, isFirst }: { bundle: Template; isFirst: boolean }
     >
       {!isFirst && (
         <p className="mb-4 text-sm text-soft">
-          With the same inputs nothing is made twice, and what was deleted comes back; with others a second
-          set is made. A newer version changes in place what the older one made.
+          Reinstalling with the same inputs restores deleted components and duplicates nothing. Different
+          inputs create a second set. A newer version updates the existing components.
         </p>
       )}
       {asks || faultsOf(install.error).length > 0 ? (
@@ -160,7 +160,7 @@ function InstallForm({ bundle, isFirst }: { bundle: Template; isFirst: boolean }
           faults={faultsOf(install.error)}
         />
       ) : (
-        <p className="text-sm text-soft">It asks for nothing: install it, then change what it made.</p>
+        <p className="text-sm text-soft">No inputs required. You can edit the components after installing.</p>
       )}
     </FormFrame>
   );

@@ -21,10 +21,7 @@ export default function Bundles() {
   const isOwn = (id: string) => own.data?.templates.some((template) => template.id === id) === true;
   return (
     <>
-      <PageHead
-        title="Bundles"
-        about="Connections, actions and automations that belong together, installed in one go."
-      >
+      <PageHead title="Bundles" about="Ready-made sets of connections, actions and automations.">
         {may && (
           <LinkButton href="/templates/new?type=bundle" icon={Plus}>
             New bundle
@@ -36,7 +33,7 @@ export default function Bundles() {
         {(page) =>
           page.bundles.length === 0 ? (
             <div className="card">
-              <Empty icon={Package} title="There is none" />
+              <Empty icon={Package} title="No bundles yet" />
             </div>
           ) : (
             <>
@@ -54,9 +51,9 @@ export default function Bundles() {
                         {description}
                       </span>
                       <span className="mt-3 flex flex-wrap gap-1">
-                        <Tag>{isOwn(id) ? "yours" : "built in"}</Tag>
-                        {version > 1 && <Tag>version {version}</Tag>}
-                        {installed.has(slug) && <Tag tone="good">installed</Tag>}
+                        <Tag>{isOwn(id) ? "Yours" : "Built in"}</Tag>
+                        {version > 1 && <Tag>Version {version}</Tag>}
+                        {installed.has(slug) && <Tag tone="good">Installed</Tag>}
                       </span>
                     </Link>
                   </li>

@@ -9,7 +9,9 @@ import { Confirm } from "../parts/base/dialog.tsx";
 import { Check, LongField } from "../parts/base/fields.tsx";
 import { TextField } from "../parts/base/labelled.tsx";
 import { Facts, PageHead, Section, Shown, useTab } from "../parts/base/page.tsx";
+import { plural } from "../parts/base/plural.ts";
 import { Status, Tag } from "../parts/base/status.tsx";
+import { ONLY_ADMINS_CHANGE } from "../parts/base/texts.ts";
 import { When } from "../parts/base/time.tsx";
 import { ApiConnection } from "../parts/catalog/connection.tsx";
 import { ImportAgain, NewTools } from "../parts/catalog/import.tsx";
@@ -41,7 +43,7 @@ function Whole({ api }: { api: CatalogEntry }) {
     <>
       <PageHead
         title={api.name}
-        from={[["/catalog", "APIs"]]}
+        from={[["/catalog", "API catalog"]]}
         beside={
           <>
             <Status status={api.status} />
@@ -74,16 +76,12 @@ function Whole({ api }: { api: CatalogEntry }) {
         <ImportAgain api={api} />
       ) : tabs.current === "settings" ? (
         <>
-          {may && (
-            <Held noun="API" of={api}>
-              {(held, onDirty) => <Settings api={held} onDirty={onDirty} />}
-            </Held>
-          )}
+          {may && <Held of={api}>{(held, onDirty) => <Settings api={held} onDirty={onDirty} />}</Held>}
           <SignInFacts api={api} />
-          <Section title="Facts">
+          <Section title="Details">
             <Facts
               of={[
-                ["Id", <Mono key="id" text={api.id} />],
+                ["ID", <Mono key="id" text={api.id} />],
                 [
                   "Connection",
                   api.connectionId ? (
@@ -92,14 +90,14 @@ function Whole({ api }: { api: CatalogEntry }) {
                       href={`/connections/${api.connectionId}`}
                       className="text-accent hover:underline"
                     >
-                      Open it
+                      Open connection
                     </Link>
                   ) : (
                     "None"
                   ),
                 ],
                 ["Created", <When key="made" at={api.createdAt} />],
-                ["Changed", <When key="changed" at={api.updatedAt} />],
+                ["Updated", <When key="changed" at={api.updatedAt} />],
               ]}
             />
           </Section>
@@ -117,22 +115,25 @@ function EntryActions({ api, onRefreshed }: { api: CatalogEntry; onRefreshed: (f
   const path = { api_id: api.id };
   const turn = useChange("PATCH /api/v1/api-catalog/{api_id}", {
     touches: ["/api-catalog"],
-    done: isOff ? "Enabled" : "Disabled: nothing of it is called",
+    done: isOff ? "API enabled" : "API disabled",
   });
   const refresh = useChange("POST /api/v1/api-catalog/{api_id}/refresh", {
     touches: ["/api-catalog"],
     onDone: onRefreshed,
     done: ({ api: { tools }, added }) => {
       const held = tools.filter(({ status }) => status !== "active").length;
-      if (held === 0 && added.length === 0) return "Its tools are as they were accepted";
-      return [held > 0 && `${held} held back`, added.length > 0 && `${added.length} new`]
+      if (held === 0 && added.length === 0) return "Tools are up to date";
+      return [
+        held > 0 && plural(held, { one: "# tool paused", other: "# tools paused" }),
+        added.length > 0 && plural(added.length, { one: "# new tool", other: "# new tools" }),
+      ]
         .filter(Boolean)
         .join(", ");
     },
   });
   return (
     <>
-      <IconButton icon={Trash2} label="Delete the API" onClick={() => setRemoving(true)} />
+      <IconButton icon={Trash2} label="Delete API" onClick={() => setRemoving(true)} />
       <Button
         busy={turn.isPending}
         onClick={() => turn.mutate({ path, body: { status: isOff ? "active" : "disabled" } })}
@@ -146,7 +147,7 @@ function EntryActions({ api, onRefreshed }: { api: CatalogEntry; onRefreshed: (f
           busy={refresh.isPending}
           onClick={() => refresh.mutate({ path })}
         >
-          Ask it for its tools
+          Refresh tools
         </Button>
       )}
       {isRemoving && <Remove api={api} onClose={() => setRemoving(false)} />}
@@ -163,7 +164,7 @@ function Settings({ api, onDirty }: { api: CatalogEntry; onDirty: (isDirty: bool
   const save = useChange("PATCH /api/v1/api-catalog/{api_id}", {
     touches: ["/api-catalog"],
     tellsErrors: false,
-    done: "Saved",
+    done: "API saved",
     onDone: () => onDirty(false),
   });
   const messageFor = messagesBy(save.error);
@@ -194,7 +195,7 @@ function Settings({ api, onDirty }: { api: CatalogEntry; onDirty: (isDirty: bool
           value={name}
           onChange={put(setName)}
           fault={messageFor("name")}
-          about="Agents that name it as api:NAME follow by this name."
+          about="Agents refer to the API by this name, as api:NAME."
           maxLength={255}
         />
         <ApiConnection
@@ -212,8 +213,8 @@ function Settings({ api, onDirty }: { api: CatalogEntry; onDirty: (isDirty: bool
           />
         </div>
         <Check
-          label="Ask before each call"
-          about={isAdmin ? "Somebody approves the exact arguments." : "Admins decide on this."}
+          label="Require approval for every call"
+          about={isAdmin ? "A person must approve the exact arguments." : ONLY_ADMINS_CHANGE}
           value={approvalRequired}
           onChange={put(setApproval)}
           isDisabled={!isAdmin}
@@ -239,7 +240,7 @@ function Remove({ api, onClose }: { api: CatalogEntry; onClose: () => void }) {
   ];
   const remove = useChange("DELETE /api/v1/api-catalog/{api_id}", {
     touches: ["/api-catalog"],
-    done: `Deleted ${api.name}`,
+    done: `${api.name} deleted`,
     onDone: () => go("/catalog"),
   });
   return (
@@ -250,12 +251,10 @@ function Remove({ api, onClose }: { api: CatalogEntry; onClose: () => void }) {
       onClose={onClose}
       onConfirm={() => remove.mutate({ path: { api_id: api.id } }, { onError: onClose })}
     >
-      <p>
-        Nothing of it can be called any more, and what was decided of its endpoints and tools goes with it.
-      </p>
+      <p>Agents and actions can no longer call this API. Its endpoint and tool settings are deleted too.</p>
       {users.length > 0 && (
         <div>
-          <p>These agents and actions call it:</p>
+          <p>These agents and actions call this API:</p>
           <ul className="mt-1 list-disc pl-5">
             {users.map(({ id, name }) => (
               <li key={id}>{name}</li>

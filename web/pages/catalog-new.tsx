@@ -7,9 +7,9 @@ import { ByAddress, ByServer, ByText, type Found } from "../parts/catalog/source
 import { MembersOnly } from "../parts/layout/members-only.tsx";
 
 const WAYS = [
-  ["address", "By its address", "An API with an OpenAPI or Swagger description.", Globe, ByAddress],
-  ["text", "From a text", "OpenAPI, curl, HAR, Postman, or its documentation.", ScanText, ByText],
-  ["server", "MCP server", "Tools of a server of the Model Context Protocol.", Plug, ByServer],
+  ["address", "From a URL", "An API with an OpenAPI or Swagger description.", Globe, ByAddress],
+  ["text", "From a file or text", "OpenAPI, curl, HAR, Postman, or its documentation.", ScanText, ByText],
+  ["server", "MCP server", "Tools of a Model Context Protocol (MCP) server.", Plug, ByServer],
 ] as const;
 
 export default function NewApi() {
@@ -19,8 +19,8 @@ export default function NewApi() {
   const From = way?.[4];
   return (
     <>
-      <PageHead title="New API" from={[["/catalog", "APIs"]]} />
-      <MembersOnly does="add APIs">
+      <PageHead title="New API" from={[["/catalog", "API catalog"]]} />
+      <MembersOnly title="You need the member role to add APIs">
         {found ? (
           <FoundApi found={found} onBack={() => setFound(null)} />
         ) : (

@@ -1,8 +1,9 @@
 import { Boxes } from "lucide-react";
 import type { CatalogSummary } from "../calls.ts";
 import { useApi } from "../data.ts";
+import { plural } from "../parts/base/plural.ts";
 import { Status, Tag } from "../parts/base/status.tsx";
-import { counted, When } from "../parts/base/time.tsx";
+import { When } from "../parts/base/time.tsx";
 import { askOf, ListPage, ON_OFF } from "../parts/layout/list-page.tsx";
 import { type Column, Named, useFilters } from "../parts/table/table.tsx";
 
@@ -14,13 +15,15 @@ const COLUMNS: readonly Column<CatalogSummary>[] = [
   },
   { name: "Kind", isMinor: true, cell: ({ type }) => <Tag>{type === "mcp" ? "MCP server" : "HTTP"}</Tag> },
   {
-    name: "Offers",
+    name: "Endpoints or tools",
     isRight: true,
     cell: ({ type, endpointCount, toolCount }) =>
-      type === "mcp" ? `${counted(toolCount)} tools` : `${counted(endpointCount)} endpoints`,
+      type === "mcp"
+        ? plural(toolCount, { one: "# tool", other: "# tools" })
+        : plural(endpointCount, { one: "# endpoint", other: "# endpoints" }),
   },
   { name: "Status", cell: ({ status }) => <Status status={status} /> },
-  { name: "Changed", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+  { name: "Updated", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
 ];
 
 export default function Catalog() {
@@ -33,9 +36,9 @@ export default function Catalog() {
   const apis = useApi("GET /api/v1/api-catalog", { query: query as never }, { keep: true });
   return (
     <ListPage
-      title="APIs"
-      about="What agents and actions may call: endpoints of HTTP APIs, and tools of MCP servers."
-      noun="API"
+      title="API catalog"
+      about="HTTP API endpoints and MCP tools that agents and actions can call."
+      create="New API"
       path="/catalog"
       icon={Boxes}
       filters={filters}
@@ -53,8 +56,10 @@ export default function Catalog() {
       of={apis}
       rowsOf={(page) => page.items}
       columns={COLUMNS}
-      first="Add an API"
-      empty="Found by its address, or read from OpenAPI, curl, HAR or Postman. Each endpoint is allowed on its own."
+      noMatches="No APIs match these filters"
+      none="No APIs yet"
+      first="Add API"
+      empty="Import an API from a URL, OpenAPI, curl, HAR or Postman. You enable each endpoint individually."
     />
   );
 }

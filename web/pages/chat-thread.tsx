@@ -7,6 +7,7 @@ import type { ChatMessage, Thread } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
 import { Button, IconButton } from "../parts/base/button.tsx";
 import { PageHead, Shown } from "../parts/base/page.tsx";
+import { plural } from "../parts/base/plural.ts";
 import type { UiMessage } from "../parts/chat/chunks.ts";
 import { Compose } from "../parts/chat/compose.tsx";
 import { Answer, type MessageText, Question } from "../parts/chat/message.tsx";
@@ -111,8 +112,8 @@ function Whole({ thread }: { thread: Thread }) {
       >
         {may && (
           <>
-            <IconButton icon={Pencil} label="Rename the chat" onClick={() => setOpened("rename")} />
-            <IconButton icon={Trash2} label="Delete the chat" onClick={() => setOpened("delete")} />
+            <IconButton icon={Pencil} label="Rename chat" onClick={() => setOpened("rename")} />
+            <IconButton icon={Trash2} label="Delete chat" onClick={() => setOpened("delete")} />
           </>
         )}
       </PageHead>
@@ -125,12 +126,14 @@ function Whole({ thread }: { thread: Thread }) {
             <div className="grow space-y-5" role="log" aria-label="Conversation">
               {hidden > 0 && (
                 <Button kind="quiet" onClick={() => setShown(shown + SHOWN)}>
-                  {hidden} earlier messages
+                  {plural(hidden, { one: "Show # earlier message", other: "Show # earlier messages" })}
                 </Button>
               )}
               {all.length === 0 && !turn.question && (
                 <p className="py-10 text-center text-sm text-soft">
-                  Ask something. What {agent?.name ?? "the agent"} reads and does is shown as it happens.
+                  {agent
+                    ? `Ask ${agent.name} a question. You can see each step as it works.`
+                    : "Ask a question. You can see each step as the agent works."}
                 </p>
               )}
               {all
@@ -168,7 +171,9 @@ function Whole({ thread }: { thread: Thread }) {
           hint={hintOf(turn.state, isWaiting)}
         />
       ) : (
-        <p className="py-6 text-center text-sm text-soft">Members ask agents; your role here may read.</p>
+        <p className="py-6 text-center text-sm text-soft">
+          You can read this chat. Asking requires the member role.
+        </p>
       )}
       {opened === "rename" && <RenameThread thread={thread} onClose={() => setOpened(null)} />}
       {opened === "delete" && <DeleteThread thread={thread} onClose={() => setOpened(null)} />}
@@ -180,8 +185,8 @@ const questionOf = ({ parts }: UiMessage): string =>
   parts.map((part) => ("text" in part ? part.text : "")).join("\n");
 
 function hintOf(state: string, isWaiting: boolean): string | null {
-  if (state === "lost") return "The line to Weir broke. The answer goes on there, and is taken up again.";
-  return isWaiting ? "It waits for your decision. Stop takes the question back." : null;
+  if (state === "lost") return "Connection lost. Reconnecting… The answer continues on the server.";
+  return isWaiting ? "Waiting for your approval. Stop cancels the request." : null;
 }
 
 /** Keeps the end in sight as it grows, unless the person has scrolled away from it. */
@@ -231,7 +236,7 @@ function Trouble({ thread, problem, isIdle, onAgain }: TroubleProps) {
     >
       <div className="min-w-0 grow basis-60 [overflow-wrap:anywhere]">
         <p dir="auto">{text}</p>
-        {isModelless && <p className="mt-1">Your question was not sent, and stands below as you wrote it.</p>}
+        {isModelless && <p className="mt-1">Your message wasn't sent. It's still in the box below.</p>}
       </div>
       {hasFailed && onAgain && <Button onClick={() => void onAgain()}>Try again</Button>}
     </div>
@@ -243,16 +248,16 @@ function AnotherAgent({ thread }: { thread: Thread }) {
   const give = useChange("PATCH /api/v1/chat/threads/{thread_id}", { touches: ["/chat/threads"] });
   return (
     <div className="mt-5 flex flex-wrap items-center gap-3 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
-      <span className="grow">The agent of this chat was deleted.</span>
+      <span className="grow">This chat's agent was deleted.</span>
       <select
-        aria-label="Give it another agent"
+        aria-label="Choose another agent"
         className="field w-auto max-w-full text-ink"
         value=""
         onChange={({ target: { value } }) =>
           give.mutate({ path: { thread_id: thread.id }, body: { agentSpecId: value } })
         }
       >
-        <option value="">Give it another …</option>
+        <option value="">Choose an agent</option>
         {agents.data?.specs.map(({ id, name }) => (
           <option key={id} value={id}>
             {name}

@@ -7,7 +7,7 @@ import { Button, LinkButton } from "../parts/base/button.tsx";
 import { Menu } from "../parts/base/menu.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
-import { When } from "../parts/base/time.tsx";
+import { counted, When } from "../parts/base/time.tsx";
 import { ChatWith, useStartChat } from "../parts/chat/start.tsx";
 import { DeleteThreads, titleOf } from "../parts/chat/threads.tsx";
 import { Older, useOlder } from "../parts/table/older.tsx";
@@ -30,28 +30,31 @@ export default function Chat() {
       name: "Chat",
       isWide: true,
       cell: (thread) => (
-        <Named name={titleOf(thread)} below={names.get(thread.agentSpecId) ?? "a deleted agent"} />
+        <Named name={titleOf(thread)} below={names.get(thread.agentSpecId) ?? "Deleted agent"} />
       ),
     },
     {
       name: "Status",
       cell: ({ lastTurnStatus }) =>
         NOTABLE.includes(lastTurnStatus) ? (
-          <Status status={lastTurnStatus} label={lastTurnStatus === "waiting" ? "Asks you" : undefined} />
+          <Status
+            status={lastTurnStatus}
+            label={lastTurnStatus === "waiting" ? "Needs approval" : undefined}
+          />
         ) : null,
     },
-    { name: "Last said", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+    { name: "Last message", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
     ...(may
       ? [
           {
-            name: "Pick",
+            name: "Select",
             isUntitled: true,
             isRight: true,
             cell: (thread: Thread) => (
               <label className="-my-1 inline-flex size-8 items-center justify-center">
                 <input
                   type="checkbox"
-                  aria-label={`Pick ${titleOf(thread)}`}
+                  aria-label={`Select ${titleOf(thread)}`}
                   checked={picked.includes(thread.id)}
                   onChange={({ target: { checked } }) =>
                     setPicked(checked ? [...picked, thread.id] : picked.filter((id) => id !== thread.id))
@@ -65,10 +68,10 @@ export default function Chat() {
   ];
   return (
     <>
-      <PageHead title="Chat" about="Your questions to agents. Nobody else sees them.">
+      <PageHead title="Chat" about="Private conversations with agents. Only you can see them.">
         {may && chosen.length > 0 && (
           <Button kind="bad" icon={Trash2} onClick={() => setRemoving(true)}>
-            Delete {chosen.length} picked
+            Delete {counted(chosen.length)} selected
           </Button>
         )}
         {may && <NewChat agents={agents.data?.specs ?? []} />}
@@ -132,16 +135,16 @@ function First({ agents, may }: { agents: readonly AgentSpec[]; may: boolean }) 
     return (
       <Empty
         icon={Bot}
-        title="There is no agent to chat with yet"
+        title="No agents yet"
         action={
           may && (
             <LinkButton href="/agents/new" kind="main">
-              Write an agent
+              Create agent
             </LinkButton>
           )
         }
       >
-        An agent answers from your data, and asks before it changes anything.
+        An agent answers questions about your data. It asks for approval before it changes anything.
       </Empty>
     );
   return (
@@ -157,7 +160,7 @@ function First({ agents, may }: { agents: readonly AgentSpec[]; may: boolean }) 
         ))
       }
     >
-      Ask about your data in your own words.
+      Ask about your data in plain language.
     </Empty>
   );
 }

@@ -25,7 +25,7 @@ export default function NewConnection() {
   return (
     <>
       <PageHead title="New connection" from={[["/connections", "Connections"]]} />
-      <MembersOnly does="create connections">
+      <MembersOnly title="You need the member role to create connections">
         <Shown of={providers}>
           {({ providers: all, redirectUri }) => {
             const provider = all.find(({ id }) => id === search.get("provider"));
@@ -88,7 +88,7 @@ function Choices({ providers }: { providers: readonly Provider[] }) {
     <>
       <div className="card mb-4">
         <FilterBar>
-          <SearchField label="Search services" value={words} onChange={setWords} />
+          <SearchField label="Search connectors" value={words} onChange={setWords} />
         </FilterBar>
       </div>
       <Shown of={shipped}>
@@ -97,18 +97,18 @@ function Choices({ providers }: { providers: readonly Provider[] }) {
             ({ slug, displayName, description }) => fits(slug, displayName, description),
           );
           if (shown.length + services.length === 0)
-            return <Empty icon={SearchX} title="No service has these words" />;
+            return <Empty icon={SearchX} title="No connectors match" />;
           return (
             <>
               {shown.length > 0 && (
-                <Cards label="Built for Weir">
+                <Cards label="Built-in connectors">
                   {shown.map((provider) => (
                     <ProviderCard key={provider.id} provider={provider} />
                   ))}
                 </Cards>
               )}
               {services.length > 0 && (
-                <Cards label="By template">
+                <Cards label="Connectors from templates">
                   {services.map((template) => (
                     <TemplateCard key={template.id} template={template} />
                   ))}
@@ -181,6 +181,6 @@ function TemplateCard({
 }: {
   template: ListedTemplate;
 }) {
-  const tags = isBuiltIn ? [] : ["yours"];
+  const tags = isBuiltIn ? [] : ["Yours"];
   return <Card name={displayName} id={slug} about={description} chosen={{ template: slug }} tags={tags} />;
 }

@@ -45,15 +45,19 @@ function Whole({ connection, provider }: { connection: Connection; provider: Pro
   const { files, schema } = provider?.capabilities ?? { files: false, schema: false };
   return (
     <Detail
-      noun="connection"
+      deleteLabel="Delete connection"
       from={["/connections", "Connections"]}
       of={connection}
-      beside={connection.isDefault && <Tag>default of its provider</Tag>}
+      beside={connection.isDefault && <Tag>Default</Tag>}
       what={provider?.title ?? connection.provider}
       known={
-        <>
-          verified <When at={connection.lastVerifiedAt} />
-        </>
+        connection.lastVerifiedAt ? (
+          <>
+            Verified <When at={connection.lastVerifiedAt} />
+          </>
+        ) : (
+          "Never verified"
+        )
       }
       actions={<ConnectionActions connection={connection} />}
       remove={(onClose) => <DeleteConnection connection={connection} onClose={onClose} />}
@@ -102,15 +106,15 @@ function ConnectionActions({ connection }: { connection: Connection }) {
   const verify = useChange("POST /api/v1/connections/{connection_id}/verify", { touches });
   const disable = useChange("POST /api/v1/connections/{connection_id}/disable", {
     touches,
-    done: "Disabled: runs that need it fail",
+    done: "Connection disabled. Runs that use it will fail.",
   });
   const reactivate = useChange("POST /api/v1/connections/{connection_id}/reactivate", {
     touches,
-    done: "Verify it to use it",
+    done: "Connection reactivated. Verify it before use.",
   });
   const makeDefault = useChange("POST /api/v1/connections/{connection_id}/set-default", {
     touches,
-    done: "It is the default now",
+    done: "Set as default",
   });
   const isOff = connection.status === "disabled";
   return (
@@ -122,7 +126,7 @@ function ConnectionActions({ connection }: { connection: Connection }) {
         button="More"
         items={[
           {
-            name: "Make it the default",
+            name: "Set as default",
             icon: Star,
             isDisabled: connection.isDefault,
             onPick: () => makeDefault.mutate(path),

@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<Connection>[] = [
     isMinor: true,
     cell: ({ lastVerifiedAt }) => <When at={lastVerifiedAt} />,
   },
-  { name: "Used", isRight: true, isMinor: true, cell: ({ lastUsedAt }) => <When at={lastUsedAt} /> },
+  { name: "Last used", isRight: true, isMinor: true, cell: ({ lastUsedAt }) => <When at={lastUsedAt} /> },
 ];
 
 export default function Connections() {
@@ -57,8 +57,8 @@ export default function Connections() {
   return (
     <ListPage
       title="Connections"
-      about="Links to other systems. Their credentials are written, never read back."
-      noun="connection"
+      about="External systems that actions read from and write to. Credentials are write-only."
+      create="New connection"
       path="/connections"
       icon={Cable}
       filters={filters}
@@ -77,8 +77,10 @@ export default function Connections() {
       of={connections}
       rowsOf={(page) => page.connections}
       columns={COLUMNS}
-      first="Connect a system"
-      empty="Databases, object stores, files and HTTP APIs that actions read from and write to."
+      noMatches="No connections match these filters"
+      none="No connections yet"
+      first="Create connection"
+      empty="A connection stores the address and credentials of a database, object store, file server or HTTP API."
     />
   );
 }

@@ -23,7 +23,7 @@ export default function Dashboards() {
   const sourceOf = useSources(found);
   return (
     <>
-      <PageHead title="Dashboards" about="Flashboards and pages that runs made, the newest first." />
+      <PageHead title="Dashboards" about="Dashboards and pages created by runs, newest first." />
       <Shown of={newest}>
         {() =>
           found.length === 0 ? (
@@ -34,13 +34,13 @@ export default function Dashboards() {
                 action={
                   <>
                     <LinkButton href="/actions/new?kind=create_flashboard" kind="main">
-                      Make a flashboard
+                      Create dashboard
                     </LinkButton>
-                    <LinkButton href="/artifacts">See all artifacts</LinkButton>
+                    <LinkButton href="/artifacts">View all artifacts</LinkButton>
                   </>
                 }
               >
-                A flashboard shows datasets as charts and tables, each panel with the SQL that it comes from.
+                A dashboard shows datasets as charts and tables, with the SQL behind each panel.
               </Empty>
             </div>
           ) : (

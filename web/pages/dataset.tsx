@@ -7,6 +7,7 @@ import { IconButton, LinkButton } from "../parts/base/button.tsx";
 import { CopyButton } from "../parts/base/copy.tsx";
 import { Confirm } from "../parts/base/dialog.tsx";
 import { Empty, PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { plural } from "../parts/base/plural.ts";
 import { Tag } from "../parts/base/status.tsx";
 import { counted, sized, When } from "../parts/base/time.tsx";
 import { Grid } from "../parts/table/grid.tsx";
@@ -24,8 +25,8 @@ export default function DatasetPage({ layer, dataset }: { layer: string; dataset
         ) : (
           <Empty
             icon={Database}
-            title="There is no such dataset"
-            action={<LinkButton href="/datasets">All datasets</LinkButton>}
+            title="Dataset not found"
+            action={<LinkButton href="/datasets">View all datasets</LinkButton>}
           />
         );
       }}
@@ -48,10 +49,11 @@ function Whole({ of: { layer, dataset, tables, updatedAt } }: { of: Dataset }) {
     tables[0];
   const remove = useChange("DELETE /api/v1/datasets/{layer}/{dataset}", {
     touches: ["/datasets"],
-    done: `Deleted ${layer}.${dataset}`,
+    done: `${layer}.${dataset} deleted`,
     onDone: () => go("/datasets"),
   });
   const name = table ? sqlName(layer, dataset, table.name) : "";
+  const rows = counted(tables.reduce((all, table) => all + table.rows, 0));
   return (
     <>
       <PageHead
@@ -63,11 +65,11 @@ function Whole({ of: { layer, dataset, tables, updatedAt } }: { of: Dataset }) {
         beside={<Tag>{layer}</Tag>}
         about={
           <>
-            changed <When at={updatedAt} />
+            Updated <When at={updatedAt} />
           </>
         }
       >
-        {may && <IconButton icon={Trash2} label="Delete the dataset" onClick={() => setAsks(true)} />}
+        {may && <IconButton icon={Trash2} label="Delete dataset" onClick={() => setAsks(true)} />}
         {table && (
           <LinkButton
             href={`/sql?sql=${encodeURIComponent(`SELECT *\nFROM ${name}\nLIMIT 100`)}`}
@@ -91,8 +93,11 @@ function Whole({ of: { layer, dataset, tables, updatedAt } }: { of: Dataset }) {
                   >
                     <span className="block truncate font-medium">{each.name}</span>
                     <span className="block text-xs text-soft tabular-nums">
-                      {counted(each.rows)} rows · {sized(each.bytes)} · {each.files}{" "}
-                      {each.files === 1 ? "file" : "files"}
+                      {[
+                        plural(each.rows, { one: "# row", other: "# rows" }),
+                        sized(each.bytes),
+                        plural(each.files, { one: "# file", other: "# files" }),
+                      ].join(" · ")}
                     </span>
                   </button>
                 </li>
@@ -100,7 +105,7 @@ function Whole({ of: { layer, dataset, tables, updatedAt } }: { of: Dataset }) {
             </ul>
           </Section>
           {table && (
-            <Section title={`${table.columns.length} columns`} flush>
+            <Section title={plural(table.columns.length, { one: "# column", other: "# columns" })} flush>
               <dl className="max-h-96 overflow-y-auto py-1 text-xs">
                 {table.columns.map((column) => (
                   <div key={column.name} className="flex justify-between gap-3 px-4 py-1">
@@ -121,7 +126,7 @@ function Whole({ of: { layer, dataset, tables, updatedAt } }: { of: Dataset }) {
             aside={
               <span className="inline-flex items-center gap-1">
                 <code className="font-mono">{name}</code>
-                <CopyButton text={name} label="Copy the name for SQL" />
+                <CopyButton text={name} label="Copy name for SQL" />
               </span>
             }
           >
@@ -139,8 +144,10 @@ function Whole({ of: { layer, dataset, tables, updatedAt } }: { of: Dataset }) {
           onConfirm={() => remove.mutate({ path: { layer, dataset } }, { onSettled: () => setAsks(false) })}
         >
           <p>
-            {counted(tables.reduce((all, { rows }) => all + rows, 0))} rows in {tables.length} tables are gone
-            for good. Transforms that read them will fail.
+            {plural(tables.length, {
+              one: `This permanently deletes # table (rows: ${rows}). Transforms that read it will fail.`,
+              other: `This permanently deletes # tables (rows: ${rows}). Transforms that read them will fail.`,
+            })}
           </p>
         </Confirm>
       )}
@@ -157,7 +164,7 @@ function PreviewOf({ layer, dataset, table }: { layer: string; dataset: string; 
     <Shown of={preview} rows={8}>
       {({ columns, rows }) =>
         rows.length === 0 ? (
-          <p className="p-4 text-sm text-soft">The table has no rows.</p>
+          <p className="p-4 text-sm text-soft">This table has no rows.</p>
         ) : (
           <Grid columns={columns} rows={rows} label={`Rows of ${table}`} height={520} />
         )

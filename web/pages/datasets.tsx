@@ -1,11 +1,12 @@
-import { Database, SearchX } from "lucide-react";
+import { Database } from "lucide-react";
 import type { Dataset } from "../calls.ts";
 import { useApi } from "../data.ts";
-import { Button, LinkButton } from "../parts/base/button.tsx";
+import { LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { counted, sized, When } from "../parts/base/time.tsx";
 import { Choice, FilterBar, SearchField } from "../parts/table/filters.tsx";
+import { NoMatches } from "../parts/table/no-matches.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
 
 const LIMIT = 50;
@@ -22,7 +23,7 @@ const COLUMNS: readonly Column<Dataset>[] = [
   { name: "Tables", isRight: true, isMinor: true, cell: ({ tables }) => tables.length },
   { name: "Rows", isRight: true, cell: ({ tables }) => counted(sum(tables, "rows")) },
   { name: "Size", isRight: true, isMinor: true, cell: ({ tables }) => sized(sum(tables, "bytes")) },
-  { name: "Changed", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+  { name: "Updated", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
 ];
 
 export default function Datasets() {
@@ -41,7 +42,7 @@ export default function Datasets() {
   );
   return (
     <>
-      <PageHead title="Datasets" about="What actions have loaded and made, by layer.">
+      <PageHead title="Datasets" about="Tables in the lake, by layer.">
         <LinkButton href="/sql">Open SQL</LinkButton>
       </PageHead>
       <div className="card">
@@ -72,22 +73,18 @@ export default function Datasets() {
                 <Pager {...page} shown={page.datasets.length} />
               </>
             ) : filters.isAny ? (
-              <Empty
-                icon={SearchX}
-                title="No dataset fits these filters"
-                action={<Button onClick={filters.clear}>Clear filters</Button>}
-              />
+              <NoMatches title="No datasets match these filters" onClear={filters.clear} />
             ) : (
               <Empty
                 icon={Database}
                 title="No data yet"
                 action={
                   <LinkButton href="/actions/new?kind=dlt_extract" kind="main">
-                    Load some
+                    Load data
                   </LinkButton>
                 }
               >
-                An extract copies tables or files from a connection; a transform makes new tables of them.
+                Extracts load tables or files from a connection. Transforms build new tables from them.
               </Empty>
             )
           }

@@ -1,4 +1,4 @@
-import { MailCheck, RotateCcw, SearchX, Trash2 } from "lucide-react";
+import { MailCheck, RotateCcw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { Link } from "wouter";
 import type { DeadLetter } from "../calls.ts";
@@ -7,10 +7,12 @@ import { Button, IconButton } from "../parts/base/button.tsx";
 import { Confirm } from "../parts/base/dialog.tsx";
 import { errorLine } from "../parts/base/error-text.tsx";
 import { Empty, PageHead } from "../parts/base/page.tsx";
+import { plural } from "../parts/base/plural.ts";
 import { Status } from "../parts/base/status.tsx";
-import { counted, When } from "../parts/base/time.tsx";
+import { When } from "../parts/base/time.tsx";
 import { Siblings, WEBHOOK_PAGES } from "../parts/layout/siblings.tsx";
 import { Choice, FilterBar } from "../parts/table/filters.tsx";
+import { NoMatches } from "../parts/table/no-matches.tsx";
 import { Older, useOlder } from "../parts/table/older.tsx";
 import { type Column, Table, useFilters } from "../parts/table/table.tsx";
 import { useReceivers, useSubscriptions } from "../parts/webhooks/subscriptions.ts";
@@ -34,11 +36,11 @@ export default function DeadLetters() {
   const touches = ["/dead-letters", "/webhook-deliveries", "/webhooks"] as const;
   const replay = useChange("POST /api/v1/dead-letters/{dead_letter_id}/replay", {
     touches,
-    done: "It is delivered once more",
+    done: "Replay queued",
   });
   const replayMany = useChange("POST /api/v1/dead-letters/replay", {
     touches,
-    done: ({ replayed }) => `${counted(replayed)} delivered once more`,
+    done: ({ replayed }) => plural(replayed, { one: "# replay queued", other: "# replays queued" }),
     onDone: () => setChosen(new Set()),
   });
   const dead = (letters.items ?? []).filter(({ status }) => status === "dead");
@@ -51,14 +53,14 @@ export default function DeadLetters() {
     ...(may
       ? [
           {
-            name: "Pick",
+            name: "Select",
             isUntitled: true,
             cell: (letter: DeadLetter) =>
               letter.status === "dead" && (
                 <input
                   type="checkbox"
                   className="block size-4 accent-accent"
-                  aria-label={`Pick the dead letter of ${nameOf(letter)}`}
+                  aria-label={`Select dead letter of ${nameOf(letter)}`}
                   checked={chosen.has(letter.id)}
                   onChange={(event) => {
                     const next = new Set(chosen);
@@ -84,7 +86,7 @@ export default function DeadLetters() {
             }
             className="block truncate font-medium hover:text-accent"
           >
-            <span className="text-soft">{letter.source === "inbound" ? "in to " : "out to "}</span>
+            <span className="text-soft">{letter.source === "inbound" ? "Incoming · " : "Outgoing · "}</span>
             <span dir="auto">{nameOf(letter)}</span>
           </Link>
           <span className="block truncate text-xs text-soft" dir="auto">
@@ -94,9 +96,9 @@ export default function DeadLetters() {
       ),
     },
     { name: "Status", isMinor: true, cell: ({ status }) => <Status status={status} /> },
-    { name: "Tries", isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
+    { name: "Attempts", isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
     {
-      name: "Last failed",
+      name: "Last attempt",
       isMinor: true,
       isRight: true,
       cell: ({ lastFailedAt }) => <When at={lastFailedAt} />,
@@ -104,18 +106,18 @@ export default function DeadLetters() {
     ...(may
       ? [
           {
-            name: "Deeds",
+            name: "Actions",
             isRight: true,
             isUntitled: true,
             cell: (letter: DeadLetter) => (
               <span className="inline-flex">
                 <IconButton
                   icon={RotateCcw}
-                  label="Replay it"
+                  label="Replay"
                   disabled={letter.status !== "dead" || replay.isPending}
                   onClick={() => replay.mutate({ path: { dead_letter_id: letter.id } })}
                 />
-                <IconButton icon={Trash2} label="Take it off the list" onClick={() => setGone(letter)} />
+                <IconButton icon={Trash2} label="Discard" onClick={() => setGone(letter)} />
               </span>
             ),
           },
@@ -126,7 +128,7 @@ export default function DeadLetters() {
     <>
       <PageHead
         title="Dead letters"
-        about="Deliveries that failed for good, in and out. Nothing is lost: mend the cause, then replay them."
+        about="Deliveries that failed on every attempt. Fix the cause, then replay them."
       >
         {may && ids.length > 0 && (
           <Button
@@ -135,7 +137,7 @@ export default function DeadLetters() {
             busy={replayMany.isPending}
             onClick={() => replayMany.mutate({ body: { ids } })}
           >
-            Replay {counted(ids.length)} picked
+            {plural(ids.length, { one: "Replay # selected", other: "Replay # selected" })}
           </Button>
         )}
         {may && ids.length === 0 && dead.length > 0 && all && (
@@ -149,9 +151,11 @@ export default function DeadLetters() {
           </Button>
         )}
         {may && ids.length === 0 && dead.length > 1 && (
-          <Button onClick={() => setChosen(new Set(dead.map(({ id }) => id)))}>Pick all shown</Button>
+          <Button onClick={() => setChosen(new Set(dead.map(({ id }) => id)))}>
+            Select all on this page
+          </Button>
         )}
-        {ids.length > 0 && <Button onClick={() => setChosen(new Set())}>Pick none</Button>}
+        {ids.length > 0 && <Button onClick={() => setChosen(new Set())}>Clear selection</Button>}
       </PageHead>
       <Siblings of={WEBHOOK_PAGES} label="Webhooks" />
       <div className="card">
@@ -160,8 +164,8 @@ export default function DeadLetters() {
             label="Direction"
             value={source}
             options={[
-              ["inbound", "In"],
-              ["outbound", "Out"],
+              ["inbound", "Incoming"],
+              ["outbound", "Outgoing"],
             ]}
             onChange={(value) => filters.set("source", value)}
           />
@@ -185,14 +189,10 @@ export default function DeadLetters() {
             items.length > 0 ? (
               <Table label="Dead letters" columns={columns} rows={items} keyOf={({ id }) => id} />
             ) : filters.isAny ? (
-              <Empty
-                icon={SearchX}
-                title="No dead letter fits these filters"
-                action={<Button onClick={filters.clear}>Clear filters</Button>}
-              />
+              <NoMatches title="No dead letters match these filters" onClear={filters.clear} />
             ) : (
               <Empty icon={MailCheck} title="No dead letters">
-                What can't be delivered after its last try waits here until somebody replays it.
+                Deliveries that fail on every attempt appear here. You can replay them.
               </Empty>
             )
           }
@@ -212,20 +212,19 @@ interface DiscardProps {
 function Discard({ letter, name, onClose }: DiscardProps) {
   const remove = useChange("DELETE /api/v1/dead-letters/{dead_letter_id}", {
     touches: ["/dead-letters"],
-    done: "Taken off the list",
+    done: "Dead letter discarded",
     onDone: onClose,
   });
   return (
     <Confirm
-      title="Take it off the list?"
-      verb="Take off"
+      title={`Discard dead letter of ${name}?`}
+      verb="Discard"
       isBusy={remove.isPending}
       onClose={onClose}
       onConfirm={() => remove.mutate({ path: { dead_letter_id: letter.id } }, { onError: onClose })}
     >
       <p className="[overflow-wrap:anywhere]">
-        The dead letter of {name} can't be replayed from here any more. The delivery itself stays in its list
-        until its time is over.
+        You can no longer replay it. The delivery stays in the log until its retention period ends.
       </p>
     </Confirm>
   );

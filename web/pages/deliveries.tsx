@@ -1,13 +1,14 @@
-import { Inbox, SearchX } from "lucide-react";
+import { Inbox } from "lucide-react";
 import type { DELIVERY_STATUSES } from "../../src/resources/inbound/table.ts";
 import type { InboundDelivery } from "../calls.ts";
-import { Button, LinkButton } from "../parts/base/button.tsx";
+import { LinkButton } from "../parts/base/button.tsx";
 import { errorLine } from "../parts/base/error-text.tsx";
 import { Empty, PageHead } from "../parts/base/page.tsx";
 import { Status, styleOf } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Siblings, WEBHOOK_PAGES } from "../parts/layout/siblings.tsx";
 import { Choice, FilterBar } from "../parts/table/filters.tsx";
+import { NoMatches } from "../parts/table/no-matches.tsx";
 import { Older, useOlder } from "../parts/table/older.tsx";
 import { type Column, Named, Table, useFilters } from "../parts/table/table.tsx";
 import { useSubscriptions } from "../parts/webhooks/subscriptions.ts";
@@ -33,15 +34,15 @@ export default function Deliveries() {
       ),
     },
     { name: "Status", cell: (row) => <Status status={row.status} /> },
-    { name: "Reply", isMinor: true, isRight: true, cell: ({ replyCode }) => replyCode ?? "–" },
-    { name: "Tries", isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
+    { name: "Response", isMinor: true, isRight: true, cell: ({ replyCode }) => replyCode ?? "–" },
+    { name: "Attempts", isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
     { name: "Received", isRight: true, isMinor: true, cell: ({ receivedAt }) => <When at={receivedAt} /> },
   ];
   return (
     <>
       <PageHead
         title="Incoming webhooks"
-        about="What other systems sent to webhook automations, and what became of it."
+        about="Requests received by webhook automations, and their results."
       />
       <Siblings of={WEBHOOK_PAGES} label="Webhooks" />
       <div className="card">
@@ -70,25 +71,22 @@ export default function Deliveries() {
                 hrefOf={({ id }) => `/deliveries/${id}`}
               />
             ) : filters.isAny ? (
-              <Empty
-                icon={SearchX}
-                title="No delivery fits these filters"
-                action={<Button onClick={filters.clear}>Clear filters</Button>}
-              />
+              <NoMatches title="No deliveries match these filters" onClear={filters.clear} />
             ) : (
               <Empty
                 icon={Inbox}
-                title="None has come yet"
+                title="No deliveries yet"
                 action={
                   <LinkButton
                     href={subscriptions.size > 0 ? "/automations?trigger=webhook" : "/automations/new"}
                     kind="main"
                   >
-                    {subscriptions.size > 0 ? "See webhook automations" : "Create an automation"}
+                    {subscriptions.size > 0 ? "View webhook automations" : "Create automation"}
                   </LinkButton>
                 }
               >
-                An automation with a webhook trigger has an address. Its page shows it, and can send a test.
+                Each automation with a webhook trigger has a URL. You can copy it, and send a test, on the
+                automation's page.
               </Empty>
             )
           }

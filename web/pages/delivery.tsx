@@ -24,16 +24,16 @@ function Page({ delivery }: { delivery: Whole }) {
   return (
     <>
       <PageHead
-        title={`Webhook for ${subscriptions.get(automationId) ?? "an automation"}`}
+        title={subscriptions.get(automationId) ?? "Webhook delivery"}
         from={[["/deliveries", "Incoming webhooks"]]}
         beside={<Status status={status} />}
       >
         {status === "dead_letter" && (
-          <LinkButton href={`/dead-letters?automation=${automationId}`}>To the dead letters</LinkButton>
+          <LinkButton href={`/dead-letters?automation=${automationId}`}>View dead letters</LinkButton>
         )}
         {automationRunId && (
           <LinkButton href={`/automation-runs/${automationRunId}`} kind="main" icon={ListChecks}>
-            Open its run
+            Open run
           </LinkButton>
         )}
       </PageHead>
@@ -43,7 +43,7 @@ function Page({ delivery }: { delivery: Whole }) {
         </p>
       )}
       <div className="grid items-start gap-x-5 lg:grid-cols-2">
-        <Section title="Facts">
+        <Section title="Details">
           <Facts
             of={[
               ["Delivery", <Mono key="id" text={id} />],
@@ -58,21 +58,21 @@ function Page({ delivery }: { delivery: Whole }) {
                 </Link>,
               ],
               ["Received", exactly(delivery.receivedAt)],
-              ["Reply", delivery.replyCode === null ? "none yet" : String(delivery.replyCode)],
+              ["Response", delivery.replyCode === null ? "None yet" : String(delivery.replyCode)],
               ...(delivery.nextAttemptAt
-                ? [["Next try", <When key="next" at={delivery.nextAttemptAt} />] as const]
+                ? [["Next attempt", <When key="next" at={delivery.nextAttemptAt} />] as const]
                 : []),
             ]}
           />
         </Section>
-        <Section title="Tries">
+        <Section title="Attempts">
           <ol className="space-y-2 text-sm">
             {attempts.map(({ number, startedAt, completedAt, replyCode, error: why }) => (
               <li key={number}>
                 <p className="flex flex-wrap items-baseline gap-x-3">
-                  <span className="font-medium">Try {number}</span>
+                  <span className="font-medium">Attempt {number}</span>
                   <span className={replyCode !== null && replyCode >= 300 ? "text-bad" : "text-good"}>
-                    {replyCode ?? (completedAt === null ? "under way" : "–")}
+                    {replyCode ?? (completedAt === null ? "In progress" : "–")}
                   </span>
                   <span className="text-xs text-soft">
                     {exactly(startedAt)}
@@ -86,23 +86,23 @@ function Page({ delivery }: { delivery: Whole }) {
         </Section>
       </div>
       {headers === null && query === null && payload === null ? (
-        <Section title="What was sent">
+        <Section title="Request">
           <p className="text-sm text-soft">
-            Not kept: the content of a delivery goes once it is processed, unless{" "}
-            <code className="font-mono text-xs">debug</code> is on in the automation's config.
+            Payloads are deleted after processing. To keep them, turn on{" "}
+            <code className="font-mono text-xs">debug</code> in the automation's configuration.
           </p>
         </Section>
       ) : (
         <>
           <Section title="Payload">
-            <Tree value={payload} label="the payload" />
+            <Tree value={payload} copyLabel="Copy payload as JSON" />
           </Section>
           <div className="grid items-start gap-x-5 lg:grid-cols-2">
             <Section title="Headers">
-              <Tree value={headers} label="the headers" />
+              <Tree value={headers} copyLabel="Copy headers as JSON" />
             </Section>
             <Section title="Query">
-              <Tree value={query} label="the query" />
+              <Tree value={query} copyLabel="Copy query as JSON" />
             </Section>
           </div>
         </>

@@ -8,14 +8,16 @@ import { onEvent } from "../live.ts";
 import { Button } from "../parts/base/button.tsx";
 import { named } from "../parts/base/named.ts";
 import { Empty, Failed, Loading, PageHead } from "../parts/base/page.tsx";
+import { plural } from "../parts/base/plural.ts";
 import { EventRow } from "../parts/events/row.tsx";
 import { Story, WholeEvent } from "../parts/events/whole.tsx";
 import { folded, useSubjects } from "../parts/events/words.ts";
 import { Chip, Choice, FilterBar } from "../parts/table/filters.tsx";
+import { NoMatches } from "../parts/table/no-matches.tsx";
 import { useFilters } from "../parts/table/table.tsx";
 
 const ACTORS = named<AuditEvent["actor"]["type"]>({
-  user: "People",
+  user: "Users",
   api: "API keys",
   automation: "Automations",
   system: "Weir",
@@ -23,6 +25,14 @@ const ACTORS = named<AuditEvent["actor"]["type"]>({
 const LIMIT = 50;
 /** Live events beyond these are found by asking for the list anew. */
 const MOST_LIVE = 500;
+
+/** Filters that links set. */
+const LINKED = [
+  ["entityType", "Resource type"],
+  ["entityId", "Resource ID"],
+  ["actorId", "Actor ID"],
+  ["correlationId", "Correlation ID"],
+] as const;
 
 export default function Events() {
   const filters = useFilters();
@@ -71,7 +81,7 @@ export default function Events() {
     <>
       <PageHead
         title="Events"
-        about="Everything that was done here, by whom. Nobody can change or delete what it says."
+        about="The audit log: who did what, and when. Entries can't be changed or deleted."
       >
         <Verify />
         <Button
@@ -102,10 +112,15 @@ export default function Events() {
             options={ACTORS}
             onChange={(value) => filters.set("actorType", value)}
           />
-          {(["entityType", "entityId", "actorId", "correlationId"] as const).map(
-            (name) =>
+          {LINKED.map(
+            ([name, title]) =>
               filters.get(name) && (
-                <Chip key={name} name={name} value={filters.get(name)} onDrop={() => filters.set(name, "")} />
+                <Chip
+                  key={name}
+                  name={title}
+                  value={filters.get(name)}
+                  onDrop={() => filters.set(name, "")}
+                />
               ),
           )}
         </FilterBar>
@@ -115,10 +130,11 @@ export default function Events() {
         ) : list.error ? (
           <Failed error={list.error} again={() => void list.refetch()} />
         ) : items.length === 0 ? (
-          <Empty
-            icon={ScrollText}
-            title={filters.isAny ? "No event fits these filters" : "Nothing has happened yet"}
-          />
+          filters.isAny ? (
+            <NoMatches title="No events match these filters" onClear={filters.clear} />
+          ) : (
+            <Empty icon={ScrollText} title="No events yet" />
+          )
         ) : (
           <ol>
             {folded(items).map((event) => (
@@ -129,7 +145,7 @@ export default function Events() {
         {list.hasNextPage && (
           <div className="border-t border-line p-2 text-center">
             <Button kind="quiet" busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-              Older events
+              Load more
             </Button>
           </div>
         )}
@@ -156,9 +172,9 @@ function fits(event: AuditEvent, query: Readonly<Record<string, string | undefin
 }
 
 const BROKEN = {
-  truncated: "Newest events missing",
-  rewritten: "Events changed or removed",
-  rolled_back: "Older copy put back",
+  truncated: "Latest events missing",
+  rewritten: "Events altered or removed",
+  rolled_back: "Older copy restored",
 };
 
 function Verify() {
@@ -166,9 +182,9 @@ function Verify() {
   const result = useApi("GET /api/v1/events/verify", {}, { enabled: asked });
   const text = result.data
     ? result.data.valid
-      ? `Intact: ${result.data.checked} events`
+      ? plural(result.data.checked, { one: "Verified: # event intact", other: "Verified: # events intact" })
       : BROKEN[result.data.reason ?? "rewritten"]
-    : "Verify the trail";
+    : "Verify integrity";
   return (
     <Button
       icon={ShieldCheck}
@@ -176,8 +192,8 @@ function Verify() {
       className={result.data ? (result.data.valid ? "text-good" : "text-bad") : ""}
       title={
         result.data?.firstBadId
-          ? `First at ${result.data.firstBadId}`
-          : "Recomputes the hash chain over all events"
+          ? `First affected event: ${result.data.firstBadId}`
+          : "Recompute the hash chain of all events"
       }
       onClick={() => (asked ? void result.refetch() : setAsked(true))}
     >

@@ -6,6 +6,7 @@ import type { Reply } from "../calls.ts";
 import { useApi, useMe } from "../data.ts";
 import { LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { plural } from "../parts/base/plural.ts";
 import { counted, useNow, When } from "../parts/base/time.tsx";
 import { Attention } from "../parts/home/attention.tsx";
 import { type Bar, Bars } from "../parts/home/bars.tsx";
@@ -24,7 +25,7 @@ export default function Home() {
     <>
       <PageHead
         title={user?.firstName ? `Hello, ${user.firstName}` : "Home"}
-        about={current ? `How things stand at ${current.organization.name}.` : undefined}
+        about={current?.organization.name}
       />
       {isNew && <FirstSteps />}
       <Attention />
@@ -38,7 +39,7 @@ export default function Home() {
                 flush
                 aside={
                   <Link href="/runs" className="text-accent hover:underline">
-                    All runs
+                    View all
                   </Link>
                 }
               >
@@ -87,8 +88,11 @@ function OverTime() {
     bad: totalOf(at * 2 + 1),
   }));
   const all = bars.reduce((sum, { good, bad }) => sum + good + bad, 0);
+  const failed = bars.reduce((sum, { bad }) => sum + bad, 0);
+  const summary =
+    all === 0 ? "No runs" : `${plural(all, { one: "# run", other: "# runs" })}, ${counted(failed)} failed`;
   return (
-    <Section title="Runs, last 24 hours" aside={<span className="tabular-nums">{counted(all)} in all</span>}>
+    <Section title="Runs in the last 24 hours" aside={<span className="tabular-nums">{summary}</span>}>
       <Bars bars={bars} onPick={({ since, until }) => go(`/runs?since=${since}&until=${until}`)} />
     </Section>
   );
@@ -103,9 +107,9 @@ function Schedules() {
     .sort((a, b) => (a.nextRunAt ?? "").localeCompare(b.nextRunAt ?? ""))
     .slice(0, 6);
   return (
-    <Section title="Next schedules" flush={next.length > 0}>
+    <Section title="Upcoming runs" flush={next.length > 0}>
       {next.length === 0 ? (
-        <p className="text-sm text-soft">Nothing is scheduled.</p>
+        <p className="text-sm text-soft">No scheduled runs</p>
       ) : (
         <ul>
           {next.map(({ id, name, nextRunAt }) => (
@@ -137,23 +141,23 @@ function FirstSteps() {
     <div className="card mb-5">
       <Empty
         icon={Package}
-        title="Welcome. Nothing has run here yet."
+        title="Welcome to Weir"
         action={
           <>
             {bundle && (
               <LinkButton kind="main" href={`/bundles/${bundle.slug}`}>
-                Begin with the quick start
+                Install quick start
               </LinkButton>
             )}
-            <LinkButton href="/bundles">See all bundles</LinkButton>
-            <LinkButton href="/connections/new">Connect a system</LinkButton>
-            <LinkButton href="/actions/new">Create an action</LinkButton>
+            <LinkButton href="/bundles">Browse bundles</LinkButton>
+            <LinkButton href="/connections/new">Create connection</LinkButton>
+            <LinkButton href="/actions/new">Create action</LinkButton>
           </>
         }
       >
         {bundle
-          ? `${bundle.description} It makes a connection, actions and an automation to look at and to change.`
-          : "Connect a system, then create an action that reads from it."}
+          ? `${bundle.description} It installs a sample connection, actions and an automation that you can explore and edit.`
+          : "Connect a database, an API or a folder, then create an action that loads data from it."}
       </Empty>
     </div>
   );

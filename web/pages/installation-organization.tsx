@@ -32,10 +32,10 @@ function Organization({ id }: { id: string }) {
           </PageHead>
           {data.restorableUntil !== null && (
             <p role="status" className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
-              Removed. All of its data is erased on {dayOf(data.restorableUntil)}.
+              {`Removed. All of its data will be erased on ${dayOf(data.restorableUntil)}.`}
             </p>
           )}
-          <Held noun="organization" of={data}>
+          <Held of={data}>
             {(held, onDirty) => <InstallationLimits organization={held} onDirty={onDirty} />}
           </Held>
           <Section title="Details">

@@ -27,7 +27,7 @@ function Operator() {
     <>
       <PageHead
         title="Installation"
-        about="All organizations and users of this installation. Operators don't see an organization's data."
+        about="All organizations and users of this installation. Operators can't see an organization's data."
       />
       {tabs.bar}
       {shown[tabs.current ?? "organizations"]}

@@ -16,28 +16,28 @@ export default function LinkPage() {
   if (agree.isSuccess) {
     return (
       <div className="card">
-        <Empty icon={Link2} title="Your Slack user is tied to your account">
-          You can close this page, and use the command in Slack.
+        <Empty icon={Link2} title="Slack account linked">
+          You can close this page and use the command in Slack.
         </Empty>
       </div>
     );
   }
   return (
     <>
-      <PageHead title="Slack" about="Whoever is tied to your account acts as you." />
+      <PageHead title="Slack" about="A linked Slack account acts with your permissions." />
       <Shown of={link}>
         {({ userName, teamName, expiresAt }) => (
-          <Section title="Is this you?">
+          <Section title="Link Slack account">
             <Refusal error={agree.error} />
             <p className="mb-2">
               <strong>{userName}</strong> in the Slack team <strong>{teamName}</strong> would run, ask and
               decide here as <strong>{me.user?.email}</strong>.
             </p>
             <p className="mb-4 text-sm text-soft">
-              Agree only where you asked for this link in Slack yourself. It ends <When at={expiresAt} />.
+              Continue only if you requested this link in Slack. It expires <When at={expiresAt} />.
             </p>
             <Button kind="main" busy={agree.isPending} onClick={() => agree.mutate({ query: { token } })}>
-              That is me
+              Link account
             </Button>
           </Section>
         )}

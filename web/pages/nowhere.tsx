@@ -5,14 +5,14 @@ import { Empty, PageHead } from "../parts/base/page.tsx";
 export default function Nowhere() {
   return (
     <>
-      <PageHead title="Not found" />
+      <PageHead title="Page not found" />
       <div className="card">
         <Empty
           icon={Compass}
-          title="There is no page at this address"
-          action={<LinkButton href="/">To the start</LinkButton>}
+          title="There's nothing at this address"
+          action={<LinkButton href="/">Go to Home</LinkButton>}
         >
-          Press Ctrl K to search for what you had in mind.
+          Check the address, or press Ctrl+K to search.
         </Empty>
       </div>
     </>

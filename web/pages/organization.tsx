@@ -5,6 +5,7 @@ import { useApi, useInstallation, useMay, useMe } from "../data.ts";
 import { Button } from "../parts/base/button.tsx";
 import { Mono } from "../parts/base/copy.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { plural } from "../parts/base/plural.ts";
 import { Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Held } from "../parts/layout/detail.tsx";
@@ -20,7 +21,7 @@ export default function OrganizationPage() {
   const organization = useApi("GET /api/v1/organizations/current", {});
   return (
     <>
-      <PageHead title="Organization" about="What it is called, and how much it may take.">
+      <PageHead title="Organization" about="Name, plan and limits.">
         {mayMake && (
           <Button icon={Plus} onClick={() => setSearch({ new: "yes" })}>
             New organization
@@ -31,11 +32,11 @@ export default function OrganizationPage() {
         {(data) => (
           <>
             {may && (
-              <Held noun="organization" of={data}>
+              <Held of={data}>
                 {(held, onDirty) => <OrganizationSettings organization={held} onDirty={onDirty} />}
               </Held>
             )}
-            <Section title="Facts">
+            <Section title="Details">
               <Facts
                 of={[
                   ...(may
@@ -45,7 +46,7 @@ export default function OrganizationPage() {
                         ["Slug", data.slug],
                         ["Plan", data.plan],
                       ] as const)),
-                  ["Id", <Mono key="id" text={data.id} />],
+                  ["ID", <Mono key="id" text={data.id} />],
                   ["Created", <When key="made" at={data.createdAt} />],
                 ]}
               />
@@ -68,15 +69,15 @@ function Kept() {
   const { retentionDays, retentionFailedDays } = (meta.data?.limits ?? {}) as Record<string, number>;
   if (retentionDays === undefined) return null;
   return (
-    <Section title="How long history is kept" aside="Set by whoever runs this Weir">
+    <Section title="Data retention" aside="Set by the server operator">
       <Facts
         of={[
-          ["What went well", `${retentionDays} days`],
-          ["What failed", `${retentionFailedDays} days`],
+          ["Completed runs", plural(retentionDays, { one: "# day", other: "# days" })],
+          ["Failed runs", plural(retentionFailedDays ?? retentionDays, { one: "# day", other: "# days" })],
         ]}
       />
       <p className="mt-3 text-sm text-soft">
-        This goes for runs, logs and deliveries. Datasets and the events of the audit trail stay.
+        Applies to runs, logs and deliveries. Datasets and the audit log are kept.
       </p>
     </Section>
   );
@@ -98,7 +99,7 @@ function Mine() {
             </span>
             <Tag>{role}</Tag>
             {isCurrent ? (
-              <span className="w-20 text-right text-xs text-soft">you are here</span>
+              <span className="w-20 text-right text-xs text-soft">Current</span>
             ) : (
               <Button onClick={() => switchTo(organization.id)}>Switch</Button>
             )}

@@ -5,7 +5,7 @@ import { client, refresh, useApi } from "../data.ts";
 import { Mono } from "../parts/base/copy.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
-import { Took, When } from "../parts/base/time.tsx";
+import { counted, Took, When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
 import { RunActions } from "../parts/runs/actions.tsx";
 import { RunChain } from "../parts/runs/chain.tsx";
@@ -56,24 +56,24 @@ function Whole({ run: first }: { run: Run }) {
       <Problem run={run} />
       <Progress run={run} />
       <div className="grid items-start gap-x-5 lg:grid-cols-2">
-        <Section title="What happened">
+        <Section title="Timeline">
           <RunTimeline run={run} />
         </Section>
-        <Section title="Facts">
+        <Section title="Details">
           <Facts
             of={[
               ["Run", <Mono key="id" text={run.id} />],
               ["Kind", title],
               ["Trigger", <TriggeredBy key="trigger" run={run} name={automation?.[1]} />],
               ...loadedInto(run),
-              ["Took", <Took key="took" seconds={run.durationSeconds} />],
+              ["Duration", <Took key="took" seconds={run.durationSeconds} />],
               ["Created", <When key="created" at={run.createdAt} />],
-              ...(run.retryCount > 0 ? [["Tries", String(run.retryCount + 1)] as const] : []),
-              ...(run.interruptCount > 0 ? [["Interrupted", `${run.interruptCount} ×`] as const] : []),
+              ...(run.retryCount > 0 ? [["Attempts", String(run.retryCount + 1)] as const] : []),
+              ...(run.interruptCount > 0 ? [["Interruptions", counted(run.interruptCount)] as const] : []),
               ...(run.parentActionRunId
                 ? [
                     [
-                      "Retry of",
+                      "Retried from",
                       <Link
                         key="p"
                         href={`/runs/${run.parentActionRunId}`}
@@ -96,7 +96,7 @@ function Whole({ run: first }: { run: Run }) {
       </Section>
       <div className="grid items-start gap-x-5 lg:grid-cols-2">
         <Section title="Input">
-          <Tree value={run.definition} label="the input" />
+          <Tree value={run.definition} copyLabel="Copy input as JSON" />
         </Section>
         <Section title="Output">
           <Output run={run} isOver={isOver} />
@@ -122,17 +122,17 @@ function loadedInto({ kind, status, definition }: Run): readonly (readonly [stri
   ];
 }
 
-function TriggeredBy({ run, name = "an automation" }: { run: Run; name?: string | undefined }) {
+function TriggeredBy({ run, name = "Unnamed automation" }: { run: Run; name?: string | undefined }) {
   const { triggerMethod, triggerSourceType, triggerSourceId } = run;
   if (triggerSourceType === "automation" && triggerSourceId) {
     return (
       <>
-        {triggerMethod}, by{" "}
+        {triggerMethod} ·{" "}
         <Link href={`/automations/${triggerSourceId}`} className="text-accent hover:underline">
           <span dir="auto">{name}</span>
         </Link>
       </>
     );
   }
-  return <>{`${triggerMethod}, by ${triggerSourceType.replace("_", " ")}`}</>;
+  return <>{`${triggerMethod} · ${triggerSourceType.replace("_", " ")}`}</>;
 }

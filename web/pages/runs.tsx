@@ -1,12 +1,13 @@
-import { ListChecks, SearchX } from "lucide-react";
+import { ListChecks } from "lucide-react";
 import type { TRIGGER_METHODS } from "../../src/resources/runs/table.ts";
 import type { Run } from "../calls.ts";
 import { useApi } from "../data.ts";
-import { Button, LinkButton } from "../parts/base/button.tsx";
+import { LinkButton } from "../parts/base/button.tsx";
 import { named } from "../parts/base/named.ts";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { RunTable } from "../parts/runs/table.tsx";
 import { Chip, Choice, FilterBar } from "../parts/table/filters.tsx";
+import { NoMatches } from "../parts/table/no-matches.tsx";
 import { Pager, useFilters } from "../parts/table/table.tsx";
 
 const LIMIT = 50;
@@ -47,6 +48,14 @@ const sinceOf = (hours: string): string | undefined =>
     ? new Date(Math.floor(Date.now() / 60_000) * 60_000 - Number(hours) * HOUR_MS).toISOString()
     : undefined;
 
+/** Filters that links set. */
+const LINKED = [
+  ["action", "Action"],
+  ["automation_run", "Automation run"],
+  ["since", "From"],
+  ["until", "To"],
+] as const;
+
 export default function Runs() {
   const filters = useFilters();
   const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
@@ -70,7 +79,7 @@ export default function Runs() {
   );
   return (
     <>
-      <PageHead title="Runs" about="Each carrying out of an action, newest first." />
+      <PageHead title="Runs" about="Every run of every action, newest first." />
       <div className="card">
         <FilterBar onClear={filters.isAny && filters.clear}>
           <Choice
@@ -97,12 +106,12 @@ export default function Runs() {
             options={SPANS}
             onChange={(value) => filters.set("span", value)}
           />
-          {["action", "automation_run", "since", "until"].map(
-            (name) =>
+          {LINKED.map(
+            ([name, title]) =>
               filters.get(name) !== "" && (
                 <Chip
                   key={name}
-                  name={name.replace("_", " ")}
+                  name={title}
                   value={filters.get(name)}
                   onDrop={() => filters.set(name, "")}
                 />
@@ -113,25 +122,21 @@ export default function Runs() {
           {(page) =>
             page.runs.length === 0 ? (
               filters.isAny ? (
-                <Empty
-                  icon={SearchX}
-                  title="No run fits these filters"
-                  action={<Button onClick={filters.clear}>Clear filters</Button>}
-                />
+                <NoMatches title="No runs match these filters" onClear={filters.clear} />
               ) : (
                 <Empty
                   icon={ListChecks}
-                  title="Nothing has run yet"
+                  title="No runs yet"
                   action={
                     <>
                       <LinkButton href="/actions/new" kind="main">
-                        Create an action
+                        Create action
                       </LinkButton>
-                      <LinkButton href="/">Install a bundle</LinkButton>
+                      <LinkButton href="/bundles">Browse bundles</LinkButton>
                     </>
                   }
                 >
-                  A run appears here when an action is started, by hand or by an automation.
+                  Runs appear here when you run an action or an automation starts one.
                 </Empty>
               )
             ) : (

@@ -6,7 +6,8 @@ import type { Reply } from "../calls.ts";
 import { useApi } from "../data.ts";
 import { Button } from "../parts/base/button.tsx";
 import { PageHead, Section } from "../parts/base/page.tsx";
-import { counted, inWords } from "../parts/base/time.tsx";
+import { plural } from "../parts/base/plural.ts";
+import { inWords } from "../parts/base/time.tsx";
 import { Code } from "../parts/editor/code.tsx";
 import { useTables } from "../parts/form/definition.tsx";
 import { Chart } from "../parts/sql/chart.tsx";
@@ -15,7 +16,7 @@ import { Grid } from "../parts/table/grid.tsx";
 
 const LIMITS = [100, 1000, 10_000] as const;
 const KEPT = "weir.sql";
-const START = "-- Tables are named layer.dataset__table. Ctrl-Enter runs.\nSELECT 1 AS one";
+const START = "-- Tables are named layer.dataset__table. Ctrl+Enter runs the query.\nSELECT 1 AS one";
 
 type Result = Reply<"POST /api/v1/query">;
 
@@ -65,7 +66,7 @@ export default function Sql() {
     <>
       <PageHead
         title="SQL"
-        about={`Reads the organization's own tables and nothing else.${seconds ? ` A statement may take ${inWords(seconds)}.` : ""}`}
+        about={`Query your organization's tables. Read-only.${seconds ? ` Statements time out after ${inWords(seconds)}.` : ""}`}
       />
       <div className="grid items-start gap-x-5 lg:grid-cols-[minmax(0,1fr)_15rem]">
         <div className="min-w-0">
@@ -81,7 +82,7 @@ export default function Sql() {
           <div className="mt-2 mb-5 flex flex-wrap items-center gap-2">
             {isBusy ? (
               <Button icon={Square} onClick={cancel}>
-                Stop
+                Cancel query
               </Button>
             ) : (
               <Button kind="main" icon={Play} disabled={sql.trim() === ""} onClick={() => void run(sql)}>
@@ -89,20 +90,20 @@ export default function Sql() {
               </Button>
             )}
             <select
-              aria-label="Rows at most"
+              aria-label="Row limit"
               className="field w-auto"
               value={limit}
               onChange={(event) => setLimit(Number(event.target.value))}
             >
               {LIMITS.map((each) => (
                 <option key={each} value={each}>
-                  {counted(each)} rows at most
+                  {plural(each, { one: "Up to # row", other: "Up to # rows" })}
                 </option>
               ))}
             </select>
             {isBusy && (
               <span className="text-sm text-soft" role="status">
-                Running …
+                Running…
               </span>
             )}
           </div>
@@ -118,8 +119,9 @@ export default function Sql() {
             <Section
               title={
                 <span role="status">
-                  {counted(result.rowCount)} {result.rowCount === 1 ? "row" : "rows"}
-                  {result.truncated ? ", and there are more" : ""}
+                  {result.truncated
+                    ? plural(result.rowCount, { one: "First row", other: "First # rows" })
+                    : plural(result.rowCount, { one: "# row", other: "# rows" })}
                 </span>
               }
               flush
@@ -169,7 +171,7 @@ function Names({
   return (
     <Section title="Tables" flush>
       {names.length === 0 ? (
-        <p className="p-4 text-sm text-soft">There is no data yet.</p>
+        <p className="p-4 text-sm text-soft">No tables yet</p>
       ) : (
         <ul className="max-h-[32rem] overflow-y-auto py-1">
           {names.map((name) => (
@@ -178,7 +180,7 @@ function Names({
                 <summary className="truncate font-mono">{name}</summary>
                 <div className="pt-1 pb-2 pl-4">
                   <button type="button" className="text-accent hover:underline" onClick={() => onPick(name)}>
-                    Select from it
+                    Query this table
                   </button>
                   <ul className="mt-1 font-mono text-soft">
                     {tables[name]?.map((column) => (

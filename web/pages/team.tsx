@@ -19,12 +19,12 @@ export default function Team() {
   const [leaving, setLeaving] = useState<TeamMember | null>(null);
   const columns: readonly Column<TeamMember>[] = [
     {
-      name: "Person",
+      name: "Name",
       isWide: true,
       cell: (member) => (
         <span className="flex min-w-0 items-center gap-2">
           <Named name={personName(member)} below={member.email} />
-          {member.isCurrentUser && <Tag>you</Tag>}
+          {member.isCurrentUser && <Tag>You</Tag>}
         </span>
       ),
     },
@@ -33,7 +33,7 @@ export default function Team() {
     ...(may
       ? [
           {
-            name: "Deeds",
+            name: "Actions",
             isRight: true,
             isUntitled: true,
             cell: (member: TeamMember) => (
@@ -49,7 +49,7 @@ export default function Team() {
   ];
   return (
     <>
-      <PageHead title="Team" about="Who works in this organization, and what they may do." />
+      <PageHead title="Team" about="Members and their roles." />
       <Shown of={team}>
         {({ members }) => (
           <Section title="Members" flush aside={counted(members.length)}>
@@ -112,14 +112,14 @@ function RoleChoice({ member }: { member: TeamMember }) {
       {asked && (
         <Confirm
           title="Change your own role?"
-          verb="Change it"
+          verb="Change role"
           onClose={() => setAsked(null)}
           onConfirm={() => {
             send(asked);
             setAsked(null);
           }}
         >
-          <p>As {asked} you can't give yourself back what you give up; somebody else has to.</p>
+          <p>{`As ${asked}, you won't be able to restore your current role yourself.`}</p>
         </Confirm>
       )}
     </>
@@ -129,7 +129,7 @@ function RoleChoice({ member }: { member: TeamMember }) {
 function Remove({ member, onClose }: { member: TeamMember; onClose: () => void }) {
   const remove = useChange("DELETE /api/v1/organizations/team/members/{membership_id}", {
     touches: ["/organizations"],
-    done: `${personName(member)} is not a member any more`,
+    done: `${personName(member)} removed`,
     onDone: () => (member.isCurrentUser ? location.assign(`${base}/`) : onClose()),
   });
   return (
@@ -141,10 +141,15 @@ function Remove({ member, onClose }: { member: TeamMember; onClose: () => void }
       onConfirm={() => remove.mutate({ path: { membership_id: member.membershipId } }, { onError: onClose })}
     >
       <p>
-        {member.isCurrentUser ? "You don't" : "They don't"} see this organization any more, and access tokens
-        for it are worth nothing from the next request on.
+        {member.isCurrentUser
+          ? "You lose access to this organization immediately, and your access tokens for it stop working."
+          : "They lose access to this organization immediately, and their access tokens for it stop working."}
       </p>
-      <p>What was made stays. To come back takes an invitation.</p>
+      <p>
+        {member.isCurrentUser
+          ? "Everything you created is kept. To rejoin, you need a new invitation."
+          : "Everything they created is kept. To rejoin, they need a new invitation."}
+      </p>
     </Confirm>
   );
 }

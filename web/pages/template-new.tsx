@@ -80,7 +80,7 @@ export default function NewTemplate() {
   const create = useChange("POST /api/v1/templates", {
     touches: ["/templates"],
     tellsErrors: false,
-    done: ({ displayName }) => `Created ${displayName}, as a draft`,
+    done: ({ displayName }) => `${displayName} created as a draft`,
     onDone: ({ id }) => go(`/templates/${id}`),
   });
   const messageFor = messagesBy(create.error);
@@ -94,19 +94,19 @@ export default function NewTemplate() {
       <PageHead
         title="New template"
         from={[["/templates", "Templates"]]}
-        about="It begins as a draft: publish it once it is right."
+        about="A new template is a draft until you publish it."
       />
-      <MembersOnly does="create templates">
+      <MembersOnly title="You need the member role to create templates">
         <FormFrame
           title="Template"
           call={create}
           drawn={["slug", "displayName", "description", "kind", ...PARTS]}
           isReady={isReadable(text)}
-          verb="Create the draft"
+          verb="Create draft"
           onSend={send}
         >
           <div className="mb-5 grid gap-4 sm:grid-cols-2">
-            <Labelled label="Makes">
+            <Labelled label="Type">
               {(wiring) => (
                 <select
                   {...wiring}
@@ -153,7 +153,7 @@ export default function NewTemplate() {
               value={slug}
               onChange={setSlug}
               fault={messageFor("slug")}
-              about="Bundles and programs know it by this name; all its versions share it."
+              about="Identifier in bundles and the API. All versions share it."
               maxLength={100}
             />
           </div>

@@ -30,7 +30,7 @@ function Whole({ template }: { template: Template }) {
   const isOwn = !template.isBuiltIn;
   const canUse = may && template.status === "published" && template.templateType !== "bundle";
   const tabs = useTab([
-    ["use", "Use it"],
+    ["use", "Use template"],
     ["edit", "Definition"],
   ]);
   const draft = versions?.find(({ status, id }) => status === "draft" && id !== template.id);
@@ -42,7 +42,7 @@ function Whole({ template }: { template: Template }) {
         beside={
           <>
             <Status status={template.status} />
-            <Tag>version {template.version}</Tag>
+            <Tag>Version {template.version}</Tag>
           </>
         }
         about={
@@ -50,7 +50,7 @@ function Whole({ template }: { template: Template }) {
             <span>{template.kind ?? template.templateType}</span>
             <Mono text={template.slug} />
             <span>
-              changed <When at={template.updatedAt} />
+              Updated <When at={template.updatedAt} />
             </span>
           </span>
         }
@@ -59,11 +59,10 @@ function Whole({ template }: { template: Template }) {
       </PageHead>
       {draft && template.status === "published" && (
         <p className="mb-5 rounded-lg bg-warn-soft px-4 py-2.5 text-sm text-warn" role="status">
-          Version {draft.version} is open as a draft:{" "}
+          {`Version ${draft.version} is a draft.`}{" "}
           <Link href={`/templates/${draft.id}`} className="underline">
-            go on with it
+            Edit draft{" "}
           </Link>
-          .
         </p>
       )}
       {canUse && tabs.bar}
@@ -72,9 +71,7 @@ function Whole({ template }: { template: Template }) {
       ) : versions === null ? (
         <Loading />
       ) : may && isOwn && template.status !== "deprecated" ? (
-        <Held noun="template" of={template}>
-          {(held, onDirty) => <TemplateEditor template={held} onDirty={onDirty} />}
-        </Held>
+        <Held of={template}>{(held, onDirty) => <TemplateEditor template={held} onDirty={onDirty} />}</Held>
       ) : (
         <Reading template={template} isOwn={isOwn} />
       )}
@@ -106,14 +103,12 @@ function Whole({ template }: { template: Template }) {
 function Reading({ template, isOwn }: { template: Template; isOwn: boolean }) {
   return (
     <>
-      {!isOwn && (
-        <p className="mb-5 text-sm text-soft">It comes with Weir and can't be changed; only looked at.</p>
-      )}
+      {!isOwn && <p className="mb-5 text-sm text-soft">Built-in template. Read-only.</p>}
       <Section title="Definition">
-        <Tree value={template.definition} label="the definition" />
+        <Tree value={template.definition} copyLabel="Copy definition as JSON" />
       </Section>
-      <Section title="Schema of the inputs">
-        <Tree value={template.inputJsonSchema} label="the schema" />
+      <Section title="Input schema">
+        <Tree value={template.inputJsonSchema} copyLabel="Copy schema as JSON" />
       </Section>
     </>
   );

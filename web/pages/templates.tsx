@@ -1,13 +1,14 @@
-import { FileCode, Plus, SearchX } from "lucide-react";
+import { FileCode, Plus } from "lucide-react";
 import type { ListedTemplate } from "../calls.ts";
 import { useApi, useMay } from "../data.ts";
-import { Button, LinkButton } from "../parts/base/button.tsx";
+import { LinkButton } from "../parts/base/button.tsx";
 import { named } from "../parts/base/named.ts";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { BUNDLE_PAGES, Siblings } from "../parts/layout/siblings.tsx";
 import { Choice, FilterBar } from "../parts/table/filters.tsx";
+import { NoMatches } from "../parts/table/no-matches.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
 import { TYPES } from "../parts/templates/fields.tsx";
 
@@ -28,7 +29,7 @@ const COLUMNS: readonly Column<ListedTemplate>[] = [
   { name: "Type", isMinor: true, cell: ({ templateType }) => <Tag>{templateType}</Tag> },
   { name: "Version", isRight: true, cell: ({ version }) => version },
   { name: "Status", cell: ({ status }) => <Status status={status} /> },
-  { name: "Changed", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+  { name: "Updated", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
 ];
 
 export default function Templates() {
@@ -46,7 +47,7 @@ export default function Templates() {
     <>
       <PageHead
         title="Templates"
-        about="What connections, actions and bundles of your own are made of. A published version never changes."
+        about="Versioned definitions for your own connections, actions and bundles. Published versions are immutable."
       >
         {may && (
           <LinkButton href="/templates/new" kind="main" icon={Plus}>
@@ -84,11 +85,7 @@ export default function Templates() {
                 <Pager offset={filters.offset} limit={LIMIT} total={total} shown={rows.length} />
               </>
             ) : filters.isAny ? (
-              <Empty
-                icon={SearchX}
-                title="No template fits these filters"
-                action={<Button onClick={filters.clear}>Clear filters</Button>}
-              />
+              <NoMatches title="No templates match these filters" onClear={filters.clear} />
             ) : (
               <Empty
                 icon={FileCode}
@@ -97,14 +94,14 @@ export default function Templates() {
                   <>
                     {may && (
                       <LinkButton href="/templates/new" kind="main">
-                        Create the first one
+                        Create template
                       </LinkButton>
                     )}
-                    <LinkButton href="/bundles">See what is built in</LinkButton>
+                    <LinkButton href="/bundles">View built-in bundles</LinkButton>
                   </>
                 }
               >
-                A template is written once and installed many times, each time with other inputs.
+                Write a template once, then reuse it with different inputs.
               </Empty>
             )
           }

@@ -30,46 +30,46 @@ export default function NewWebhook() {
           title="Webhook"
           call={create}
           drawn={["url", "events", "secret"]}
-          verb="Create the webhook"
+          verb="Create webhook"
           onSend={() => create.mutate({ body: { url, events, ...(secret ? { secret } : {}) } })}
         >
           <div className="space-y-4">
             <TextField
-              label="Address"
+              label="URL"
               isRequired
               value={url}
               onChange={setUrl}
               fault={messageFor("url")}
-              about="Events are sent there with POST, as JSON."
+              about="Weir sends events to this URL as JSON, in POST requests."
               placeholder="https://example.com/weir"
               maxLength={2048}
               autoFocus
             />
             <EventPicker value={events} onChange={setEvents} fault={messageFor("events")} />
             <TextField
-              label="Secret"
+              label="Signing secret"
               type="password"
               value={secret}
               onChange={setSecret}
               fault={messageFor("secret")}
-              about="Each delivery is signed with it, as Standard Webhooks has it. One is made where none is given."
+              about="Signs every delivery (Standard Webhooks). Leave empty to generate one."
               maxLength={512}
             />
           </div>
         </FormFrame>
       ) : (
         <div className="card">
-          <AdminsOnly what="webhooks" />
+          <AdminsOnly title="Only admins can see webhooks" />
         </div>
       )}
       {made && (
         <ShownOnce
-          title="Keep the secret"
-          name="the secret"
+          title="Save your signing secret"
+          copyLabel="Copy signing secret"
           text={made.secret}
           onClose={() => go(`/webhooks/${made.id}`)}
         >
-          The receiver checks with it that a delivery comes from here.
+          The receiver uses it to check that deliveries come from Weir.
         </ShownOnce>
       )}
     </>

@@ -8,6 +8,7 @@ import { Mono } from "../parts/base/copy.tsx";
 import { Confirm } from "../parts/base/dialog.tsx";
 import { errorLine } from "../parts/base/error-text.tsx";
 import { Facts, PageHead, Section, Shown, useTab } from "../parts/base/page.tsx";
+import { plural } from "../parts/base/plural.ts";
 import { AdminsOnly } from "../parts/base/role.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
@@ -24,7 +25,7 @@ export default function WebhookPage({ id }: { id: string }) {
       <>
         <PageHead title="Webhook" from={[["/webhooks", "Webhooks"]]} />
         <div className="card">
-          <AdminsOnly what="webhooks" />
+          <AdminsOnly title="Only admins can see webhooks" />
         </div>
       </>
     );
@@ -46,7 +47,7 @@ function Whole({ webhook }: { webhook: Webhook }) {
           <span className="flex flex-wrap gap-x-3">
             <span>
               {webhook.events.includes("*") ? "All events" : webhook.events.slice(0, 4).join(", ")}
-              {webhook.events.length > 4 && ` and ${webhook.events.length - 4} more`}
+              {webhook.events.length > 4 && ` +${webhook.events.length - 4}`}
             </span>
           </span>
         }
@@ -55,23 +56,21 @@ function Whole({ webhook }: { webhook: Webhook }) {
       </PageHead>
       {webhook.status === "disabled" && (
         <p role="status" className="mb-5 rounded-lg bg-warn-soft px-4 py-3 text-sm text-warn">
-          {webhook.disabledReason ?? "It is disabled."} Events are held meanwhile, and delivered once it is
-          enabled again.
+          {webhook.disabledReason ?? "This webhook is disabled."} Events are queued while it's disabled and
+          delivered when you enable it.
         </p>
       )}
       {tabs.bar}
       {tabs.current === "settings" ? (
         <>
-          <Held noun="webhook" of={webhook}>
-            {(held, onDirty) => <WebhookSettings webhook={held} onDirty={onDirty} />}
-          </Held>
+          <Held of={webhook}>{(held, onDirty) => <WebhookSettings webhook={held} onDirty={onDirty} />}</Held>
           <WebhookSecret webhook={webhook} />
-          <Section title="Facts">
+          <Section title="Details">
             <Facts
               of={[
-                ["Id", <Mono key="id" text={webhook.id} />],
+                ["ID", <Mono key="id" text={webhook.id} />],
                 ["Created", <When key="made" at={webhook.createdAt} />],
-                ["Changed", <When key="changed" at={webhook.updatedAt} />],
+                ["Updated", <When key="changed" at={webhook.updatedAt} />],
               ]}
             />
           </Section>
@@ -85,8 +84,11 @@ function Whole({ webhook }: { webhook: Webhook }) {
 
 /** How a test went, in a sentence. */
 function testLine({ status, replyCode, durationMs, error }: OutboundDelivery): string {
-  if (status === "delivered") return `The receiver answered ${replyCode} in ${durationMs} ms`;
-  return errorLine(error) ?? `The receiver answered ${replyCode ?? "nothing"}`;
+  if (status === "delivered") return `The receiver returned ${replyCode} in ${durationMs} ms`;
+  return (
+    errorLine(error) ??
+    (replyCode === null ? "The receiver didn't respond" : `The receiver returned ${replyCode}`)
+  );
 }
 
 function WebhookActions({ webhook }: { webhook: Webhook }) {
@@ -96,7 +98,7 @@ function WebhookActions({ webhook }: { webhook: Webhook }) {
   const path = { webhook_id: webhook.id };
   const turn = useChange("PATCH /api/v1/webhooks/{webhook_id}", {
     touches: ["/webhooks"],
-    done: isOff ? "Enabled: what was held is delivered now" : "Disabled: events are held",
+    done: isOff ? "Webhook enabled. Delivering queued events." : "Webhook disabled. Events are queued.",
   });
   const test = useChange("POST /api/v1/webhooks/{webhook_id}/test", {
     touches: ["/webhooks"],
@@ -107,7 +109,7 @@ function WebhookActions({ webhook }: { webhook: Webhook }) {
   });
   return (
     <>
-      <IconButton icon={Trash2} label="Delete the webhook" onClick={() => setRemoving(true)} />
+      <IconButton icon={Trash2} label="Delete webhook" onClick={() => setRemoving(true)} />
       <Button
         busy={turn.isPending}
         onClick={() => turn.mutate({ path, body: { status: isOff ? "active" : "disabled" } })}
@@ -115,7 +117,7 @@ function WebhookActions({ webhook }: { webhook: Webhook }) {
         {isOff ? "Enable" : "Disable"}
       </Button>
       <Button kind="main" icon={Send} busy={test.isPending} onClick={() => test.mutate({ path })}>
-        Send a test
+        Send test
       </Button>
       {isRemoving && <Remove webhook={webhook} onClose={() => setRemoving(false)} />}
     </>
@@ -138,9 +140,21 @@ function Remove({ webhook, onClose }: { webhook: Webhook; onClose: () => void })
   });
   const waiting = (pending.data?.items.length ?? 0) + (retrying.data?.items.length ?? 0);
   const isMore = pending.data?.nextCursor !== undefined || retrying.data?.nextCursor !== undefined;
+  const dropped =
+    waiting === 0
+      ? "No deliveries are pending."
+      : isMore
+        ? plural(waiting, {
+            one: "#+ pending deliveries are dropped.",
+            other: "#+ pending deliveries are dropped.",
+          })
+        : plural(waiting, {
+            one: "# pending delivery is dropped.",
+            other: "# pending deliveries are dropped.",
+          });
   const remove = useChange("DELETE /api/v1/webhooks/{webhook_id}", {
     touches: ["/webhooks", "/dead-letters"],
-    done: "Deleted the webhook",
+    done: "Webhook deleted",
     onDone: () => go("/webhooks"),
   });
   return (
@@ -152,15 +166,10 @@ function Remove({ webhook, onClose }: { webhook: Webhook; onClose: () => void })
       onConfirm={() => remove.mutate({ path }, { onError: onClose })}
     >
       <p className="[overflow-wrap:anywhere]">
-        {webhook.url} is told of nothing any more. Its deliveries go with it, and its dead letters can't be
-        replayed.
+        {`Weir stops sending events to ${webhook.url}. Its delivery history is deleted, and its dead letters can no longer be replayed.`}
       </p>
-      <p>
-        {waiting === 0
-          ? "Nothing waits to be delivered."
-          : `${waiting}${isMore ? " or more" : ""} ${waiting === 1 ? "delivery that still waits is" : "deliveries that still wait are"} dropped.`}
-        {webhook.status === "disabled" && " So is what is held while it is disabled."}
-      </p>
+      <p>{dropped}</p>
+      {webhook.status === "disabled" && <p>Queued events are dropped too.</p>}
     </Confirm>
   );
 }

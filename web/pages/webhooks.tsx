@@ -14,12 +14,12 @@ import { type Column, Named, Table } from "../parts/table/table.tsx";
 function eventsLine(events: readonly string[]): string {
   if (events.includes("*")) return "everything";
   const [first = "", ...more] = events;
-  return more.length === 0 ? first : `${first} and ${more.length} more`;
+  return more.length === 0 ? first : `${first} +${more.length}`;
 }
 
 const COLUMNS: readonly Column<Webhook>[] = [
   {
-    name: "Address",
+    name: "URL",
     isWide: true,
     cell: ({ url, events, disabledReason }) => (
       <Named name={url} below={disabledReason ?? eventsLine(events)} />
@@ -34,10 +34,7 @@ export default function Webhooks() {
   const webhooks = useOlder("GET /api/v1/webhooks", {}, { enabled: may });
   return (
     <>
-      <PageHead
-        title="Webhooks"
-        about="Other systems are told of events here: signed, in order of their time, and tried again."
-      >
+      <PageHead title="Webhooks" about="Send events to your own endpoints: signed, in order, with retries.">
         {may && (
           <LinkButton href="/webhooks/new" kind="main" icon={Plus}>
             New webhook
@@ -63,18 +60,17 @@ export default function Webhooks() {
                   title="No webhooks yet"
                   action={
                     <LinkButton href="/webhooks/new" kind="main">
-                      Tell another system
+                      Create webhook
                     </LinkButton>
                   }
                 >
-                  A webhook sends each event that it is for to an address of yours, such as failed runs to a
-                  chat.
+                  A webhook sends selected events to your URL, for example failed runs to a chat channel.
                 </Empty>
               )
             }
           </Older>
         ) : (
-          <AdminsOnly what="webhooks" />
+          <AdminsOnly title="Only admins can see webhooks" />
         )}
       </div>
     </>

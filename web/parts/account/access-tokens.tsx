@@ -3,7 +3,9 @@ import type { SCOPES as Scopes } from "../../../src/resources/access-tokens/tabl
 import type { Reply } from "../../calls.ts";
 import { useChange, useMe } from "../../data.ts";
 import { Labelled, TextField } from "../base/labelled.tsx";
+import { plural } from "../base/plural.ts";
 import { Tag } from "../base/status.tsx";
+import { CANT_UNDO } from "../base/texts.ts";
 import { useNow, When } from "../base/time.tsx";
 import { FormDialog } from "../form/dialog.tsx";
 import { messagesBy } from "../form/frame.tsx";
@@ -24,8 +26,14 @@ export function AccessTokens() {
   const revoke = useChange("DELETE /api/v1/access-tokens/{token_id}", { touches: ["/access-tokens"] });
   return (
     <Credentials
-      noun="access token"
-      about={`They act as you in ${current?.organization.name ?? "this organization"}, with your role, until they run out. Nobody else sees them.`}
+      texts={{
+        create: "New access token",
+        label: "Access tokens",
+        none: "No access tokens yet",
+        save: "Save your access token",
+        copy: "Copy token",
+      }}
+      about={`Tokens act on your behalf in ${current?.organization.name ?? "this organization"}, with your role, until they expire. Only you can see them.`}
       list={list}
       columns={[
         {
@@ -33,18 +41,17 @@ export function AccessTokens() {
           cell: ({ scopes }) => scopes.join(", "),
         },
         {
-          name: "Runs out",
+          name: "Expires",
           isRight: true,
           cell: ({ expiresAt }) =>
-            Date.parse(expiresAt) < now ? <Tag tone="warn">has run out</Tag> : <When at={expiresAt} />,
+            Date.parse(expiresAt) < now ? <Tag tone="warn">Expired</Tag> : <When at={expiresAt} />,
         },
       ]}
-      empty="The weir command and scripts of yours sign in with one."
-      short="token"
+      empty="Use access tokens for the weir command and for scripts."
       make={(onClose, onMade) => <NewToken onClose={onClose} onMade={onMade} />}
       secretOf={({ token }: Made) => token}
-      header="Authorization: Bearer …"
-      loss="Whatever uses it is refused from the next request on. It can't be had back."
+      header="Authorization: Bearer TOKEN"
+      loss={`Requests that use this token fail immediately. ${CANT_UNDO}`}
       revoke={(id, then) => revoke.mutate({ path: { token_id: id } }, then)}
       isRevoking={revoke.isPending}
     />
@@ -65,7 +72,7 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Mad
   return (
     <FormDialog
       title="New access token"
-      verb="Make the token"
+      verb="Create token"
       call={create}
       onClose={onClose}
       onSend={() =>
@@ -78,10 +85,10 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Mad
         value={name}
         onChange={setName}
         fault={messageFor("name")}
-        about="What it is for, so that you know it again."
+        about="What this token is used for"
         maxLength={255}
       />
-      <Labelled label="Good for" fault={messageFor("expiresInDays")}>
+      <Labelled label="Expires in" fault={messageFor("expiresInDays")}>
         {(wiring) => (
           <select
             {...wiring}
@@ -91,7 +98,7 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Mad
           >
             {DAYS.map((count) => (
               <option key={count} value={count}>
-                {count} days
+                {plural(count, { one: "# day", other: "# days" })}
               </option>
             ))}
           </select>

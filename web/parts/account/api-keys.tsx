@@ -4,6 +4,7 @@ import { useChange, useMay } from "../../data.ts";
 import { TextField } from "../base/labelled.tsx";
 import { AdminsOnly, RoleField } from "../base/role.tsx";
 import { Tag } from "../base/status.tsx";
+import { CANT_UNDO } from "../base/texts.ts";
 import { FormDialog } from "../form/dialog.tsx";
 import { messagesBy } from "../form/frame.tsx";
 import { useOlder } from "../table/older.tsx";
@@ -19,21 +20,26 @@ export function ApiKeys() {
   if (!may)
     return (
       <div className="card">
-        <AdminsOnly what="API keys" />
+        <AdminsOnly title="Only admins can see API keys" />
       </div>
     );
   return (
     <Credentials
-      noun="API key"
-      about="They act for the organization and belong to no person: they stay when people leave, and don't run out."
+      texts={{
+        create: "New API key",
+        label: "API keys",
+        none: "No API keys yet",
+        save: "Save your API key",
+        copy: "Copy key",
+      }}
+      about="API keys belong to the organization, not to a user, and don't expire."
       list={list}
       columns={[{ name: "Role", cell: ({ roleSlug }) => <Tag>{roleSlug}</Tag> }]}
-      empty="Systems that run for good, such as a nightly import, use one."
-      short="key"
+      empty="Use API keys for servers and scheduled jobs."
       make={(onClose, onMade) => <NewKey onClose={onClose} onMade={onMade} />}
       secretOf={({ key }: Made) => key}
-      header="X-API-Key: …"
-      loss="Whatever system uses it is refused from the next request on. It can't be had back; make the new one first."
+      header="X-API-Key: KEY"
+      loss={`Requests that use this key fail immediately. ${CANT_UNDO} To rotate a key, create the new one first.`}
       revoke={(id, then) => revoke.mutate({ path: { key_id: id } }, then)}
       isRevoking={revoke.isPending}
     />
@@ -52,7 +58,7 @@ function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
   return (
     <FormDialog
       title="New API key"
-      verb="Make the key"
+      verb="Create key"
       call={create}
       onClose={onClose}
       onSend={() => create.mutate({ body: { name, roleSlug } })}
@@ -63,7 +69,7 @@ function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
         value={name}
         onChange={setName}
         fault={messageFor("name")}
-        about="The system that is to use it."
+        about="The system that uses this key"
         maxLength={255}
       />
       <RoleField value={roleSlug} onChange={setRole} fault={messageFor("roleSlug")} />

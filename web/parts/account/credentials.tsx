@@ -19,10 +19,13 @@ interface Credential {
 }
 
 interface Props<T extends Credential, M extends { name: string }> {
-  /** "access token" */
-  noun: string;
-  /** "token" */
-  short: string;
+  texts: {
+    /** Of the button and the form. */ create: string /** Of the table. */;
+    label: string;
+    none: string /** Title and button of the dialog that shows the secret. */;
+    save: string;
+    copy: string;
+  };
   about: ReactNode;
   list: Pick<
     ReturnType<typeof useOlder>,
@@ -35,7 +38,7 @@ interface Props<T extends Credential, M extends { name: string }> {
   empty: string;
   /** Draws the form for a new one. */
   make: (onClose: () => void, onMade: (made: M) => void) => ReactNode;
-  /** What is shown once of a new one, and the header that it goes into. */
+  /** What is shown once of a new one, and the header that carries it. */
   secretOf: (made: M) => string;
   header: string;
   /** What is lost with it. */
@@ -44,28 +47,28 @@ interface Props<T extends Credential, M extends { name: string }> {
   isRevoking: boolean;
 }
 
-/** Secrets by which programs come in: made, shown once, revoked. */
+/** Secrets of programs: created, shown once, revoked. */
 export function Credentials<T extends Credential, M extends { name: string }>(props: Props<T, M>) {
-  const { noun, short, list } = props;
+  const { texts, list } = props;
   const [isMaking, setMaking] = useNew();
   const [made, setMade] = useState<M | null>(null);
   const [gone, setGone] = useState<T | null>(null);
   const add = (
     <Button kind="main" icon={Plus} onClick={() => setMaking(true)}>
-      New {noun}
+      {texts.create}
     </Button>
   );
   const columns: readonly Column<T>[] = [
     {
       name: "Name",
       isWide: true,
-      cell: ({ name, lastFour }) => <Named name={name} below={`ends in ${lastFour}`} />,
+      cell: ({ name, lastFour }) => <Named name={name} below={`Ends in ${lastFour}`} />,
     },
     ...props.columns,
     { name: "Last used", isRight: true, isMinor: true, cell: ({ lastUsedAt }) => <When at={lastUsedAt} /> },
     { name: "Created", isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
     {
-      name: "Deeds",
+      name: "Actions",
       isRight: true,
       isUntitled: true,
       cell: (each) => (
@@ -83,9 +86,9 @@ export function Credentials<T extends Credential, M extends { name: string }>(pr
         <Older of={list}>
           {(items) =>
             items.length > 0 ? (
-              <Table label={`${noun}s`} columns={columns} rows={items} keyOf={({ id }) => id} />
+              <Table label={texts.label} columns={columns} rows={items} keyOf={({ id }) => id} />
             ) : (
-              <Empty icon={KeyRound} title={`No ${noun}s yet`} action={add}>
+              <Empty icon={KeyRound} title={texts.none} action={add}>
                 {props.empty}
               </Empty>
             )
@@ -102,12 +105,12 @@ export function Credentials<T extends Credential, M extends { name: string }>(pr
         )}
       {made && (
         <ShownOnce
-          title={`Keep the ${short} ${made.name}`}
-          name={`the ${short}`}
+          title={texts.save}
+          copyLabel={texts.copy}
           text={props.secretOf(made)}
           onClose={() => setMade(null)}
         >
-          Programs send it as <code className="font-mono text-xs">{props.header}</code>.
+          Send it in the header <code className="font-mono text-xs">{props.header}</code>.
         </ShownOnce>
       )}
       {gone && (
@@ -118,7 +121,7 @@ export function Credentials<T extends Credential, M extends { name: string }>(pr
           onClose={() => setGone(null)}
           onConfirm={() =>
             props.revoke(gone.id, {
-              onSuccess: () => notify(`Revoked ${gone.name}`),
+              onSuccess: () => notify(`${gone.name} revoked`),
               onSettled: () => setGone(null),
             })
           }

@@ -6,6 +6,7 @@ import { Button } from "../base/button.tsx";
 import { FileButton } from "../base/file-button.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
+import { CANT_UNDO } from "../base/texts.ts";
 import { FormDialog } from "../form/dialog.tsx";
 import { messagesBy } from "../form/frame.tsx";
 
@@ -18,19 +19,21 @@ export function OwnData() {
       <Section title="Export your data">
         <div className="flex flex-wrap items-center justify-between gap-3">
           <p className="max-w-prose text-sm text-soft">
-            Your profile, memberships, sessions, tokens without their secrets, chats and decisions, as JSON.
+            Download your profile, memberships, sessions, tokens (without secrets), chats and decisions as
+            JSON.
           </p>
           <FileButton call="GET /api/v1/users/me/export" input={{}} name="my-data.json" verb="Export" />
         </div>
       </Section>
-      <Section title="Erase yourself">
+      <Section title="Erase your account">
         <div className="flex flex-wrap items-center justify-between gap-3">
           <p className="max-w-prose text-sm text-soft">
-            You are signed out everywhere, and your profile, tokens and chats are erased. What you made in
-            organizations stays, without your name. Backups keep you until they are rotated out.
+            You are signed out everywhere, and your profile, tokens and chats are erased. Everything you
+            created in organizations is kept, without your name. Backups contain your data until they expire.
           </p>
           <Button icon={Trash2} onClick={() => setAsking(true)}>
-            Erase
+            {" "}
+            Erase account
           </Button>
         </div>
         {isAsking && user && <Erase email={user.email} onClose={() => setAsking(false)} />}
@@ -48,13 +51,13 @@ function Erase({ email, onClose }: { email: string; onClose: () => void }) {
   });
   return (
     <FormDialog
-      title="Erase yourself?"
-      verb="Erase me"
+      title="Erase your account?"
+      verb="Erase account"
       call={erase}
       onClose={onClose}
       onSend={() => erase.mutate({ body: { confirm } })}
     >
-      <p className="text-soft">This can't be undone.</p>
+      <p className="text-soft">{CANT_UNDO}</p>
       <TextField
         label="Your email address"
         isRequired

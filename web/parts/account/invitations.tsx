@@ -21,10 +21,10 @@ export function OwnInvitations() {
   return (
     <>
       <p className="mb-4 max-w-prose text-sm text-soft">
-        Organizations that ask you to join them. You belong to one only when you accept.
+        Organizations that invited you. You become a member when you accept.
       </p>
       <ul className="card" aria-label="Your invitations">
-        {list.data.items.length === 0 && <li className="p-4 text-sm text-soft">None is open.</li>}
+        {list.data.items.length === 0 && <li className="p-4 text-sm text-soft">No pending invitations</li>}
         {list.data.items.map((invitation) => (
           <Invitation key={invitation.id} of={invitation} />
         ))}
@@ -42,16 +42,16 @@ function Invitation({ of }: { of: Own }) {
   });
   const decline = useChange("POST /api/v1/users/me/invitations/{invitation_id}/decline", {
     touches: ["/invitations"],
-    done: `Declined ${organization.name}`,
+    done: `Invitation to ${organization.name} declined`,
   });
   return (
     <li className="flex flex-wrap items-center gap-3 border-t border-line px-4 py-2 text-sm first:border-t-0">
       <span className="min-w-0 grow">
-        <Named name={organization.name} below={invitedBy ? `from ${personName(invitedBy)}` : null} />
+        <Named name={organization.name} below={invitedBy ? `Invited by ${personName(invitedBy)}` : null} />
       </span>
       <Tag>{roleSlug}</Tag>
       <span className="text-xs text-soft">
-        until <When at={expiresAt} />
+        Expires <When at={expiresAt} />
       </span>
       <Button icon={X} busy={decline.isPending} onClick={() => decline.mutate(input)}>
         Decline

@@ -12,13 +12,13 @@ const SCHEMA = {
   properties: {
     approvals: {
       title: "Approvals",
-      description: "all: those that you may decide. assigned: those assigned to you by name.",
+      description: "all: every approval you can decide. assigned: only approvals assigned to you.",
       enum: ["all", "assigned", "none"] satisfies Preferences["approvals"][],
     },
     failures: {
       title: "Failures",
       description:
-        "mine: alerts that name you, or nobody if you made the automation. all: alerts of all automations.",
+        "mine: alerts addressed to you, and alerts without recipients of automations you created. all: alerts of all automations.",
       enum: ["mine", "all", "none"] satisfies Preferences["failures"][],
     },
   },
@@ -37,12 +37,12 @@ function Choices({ before }: { before: Preferences }) {
   const save = useChange("PATCH /api/v1/users/me/notices", {
     touches: ["/notices"],
     tellsErrors: false,
-    done: "Saved",
+    done: "Notice settings saved",
   });
   return (
     <>
       <p className="mb-4 max-w-prose text-sm text-soft">
-        What is mailed to you, in all organizations. Invitations and password resets are always mailed.
+        Emails you receive from all organizations. Invitations and password resets are always sent.
       </p>
       {warnings.map((warning) => (
         <p key={warning} className="card mb-4 p-4 text-sm text-soft">
@@ -50,7 +50,7 @@ function Choices({ before }: { before: Preferences }) {
         </p>
       ))}
       <FormFrame
-        title="Mails"
+        title="Email notices"
         call={save}
         drawn={["approvals", "failures"]}
         isChanged={value.approvals !== before.approvals || value.failures !== before.failures}

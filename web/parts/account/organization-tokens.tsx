@@ -6,6 +6,7 @@ import { IconButton } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
 import { personName } from "../base/person.ts";
 import { Tag } from "../base/status.tsx";
+import { CANT_UNDO } from "../base/texts.ts";
 import { When } from "../base/time.tsx";
 import { Older, useOlder } from "../table/older.tsx";
 import { type Column, Named, Table } from "../table/table.tsx";
@@ -25,10 +26,10 @@ export function OrganizationTokens() {
     {
       name: "Name",
       isWide: true,
-      cell: ({ name, lastFour }) => <Named name={name} below={`ends in ${lastFour}`} />,
+      cell: ({ name, lastFour }) => <Named name={name} below={`Ends in ${lastFour}`} />,
     },
-    { name: "Kind", cell: ({ kind }) => <Tag>{kind === "pat" ? "access token" : "API key"}</Tag> },
-    { name: "Of", cell: ({ userId }) => nameOf(userId) ?? "–" },
+    { name: "Kind", cell: ({ kind }) => <Tag>{kind === "pat" ? "Access token" : "API key"}</Tag> },
+    { name: "User", cell: ({ userId }) => nameOf(userId) ?? "–" },
     { name: "Last used", isRight: true, isMinor: true, cell: ({ lastUsedAt }) => <When at={lastUsedAt} /> },
     {
       name: "Expires",
@@ -37,7 +38,7 @@ export function OrganizationTokens() {
       cell: ({ expiresAt }) => (expiresAt === null ? "never" : <When at={expiresAt} />),
     },
     {
-      name: "Deeds",
+      name: "Actions",
       isRight: true,
       isUntitled: true,
       cell: (each) => (
@@ -48,12 +49,12 @@ export function OrganizationTokens() {
   return (
     <>
       <p className="mb-4 max-w-prose text-sm text-soft">
-        All access tokens and API keys that act in this organization. A revoked one is refused at once.
+        All access tokens and API keys of this organization. Revoking one takes effect immediately.
       </p>
       <div className="card">
         <Older of={list}>
           {(items) => (
-            <Table label="Tokens of the organization" columns={columns} rows={items} keyOf={({ id }) => id} />
+            <Table label="Access tokens and API keys" columns={columns} rows={items} keyOf={({ id }) => id} />
           )}
         </Older>
       </div>
@@ -65,7 +66,7 @@ export function OrganizationTokens() {
 function Revoke({ token, onClose }: { token: Token; onClose: () => void }) {
   const revoke = useChange("DELETE /api/v1/organizations/tokens/{token_id}", {
     touches: ["/organizations/tokens", "/access-tokens", "/api-keys"],
-    done: `Revoked ${token.name}`,
+    done: `${token.name} revoked`,
     onDone: onClose,
   });
   return (
@@ -76,7 +77,7 @@ function Revoke({ token, onClose }: { token: Token; onClose: () => void }) {
       onClose={onClose}
       onConfirm={() => revoke.mutate({ path: { token_id: token.id } }, { onError: onClose })}
     >
-      <p>Whatever uses it is refused from the next request on.</p>
+      <p>{`Requests that use it fail immediately. ${CANT_UNDO}`}</p>
     </Confirm>
   );
 }

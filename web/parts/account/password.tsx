@@ -12,7 +12,7 @@ export function OwnPassword() {
   const change = useChange("POST /api/v1/users/me/password", {
     touches: ["/sessions", "/access-tokens"],
     tellsErrors: false,
-    done: "Your password was changed",
+    done: "Password changed",
     onDone: () => setDraft(EMPTY),
   });
   const messageFor = messagesBy(change.error);
@@ -22,7 +22,7 @@ export function OwnPassword() {
       call={change}
       drawn={["currentPassword", "newPassword"]}
       isChanged={draft.currentPassword !== "" && draft.newPassword !== ""}
-      verb="Change the password"
+      verb="Change password"
       onSend={() => change.mutate({ body: draft })}
     >
       <div className="grid gap-4 sm:grid-cols-2">
@@ -39,11 +39,11 @@ export function OwnPassword() {
           value={draft.newPassword}
           onChange={(newPassword) => setDraft({ ...draft, newPassword })}
           fault={messageFor("newPassword")}
-          about="At least 12 characters. You are signed out everywhere else."
+          about="At least 12 characters. You will be signed out of all other sessions."
         />
       </div>
       <Check
-        label="End my access tokens too"
+        label="Revoke my access tokens too"
         value={draft.endTokens}
         onChange={(endTokens) => setDraft({ ...draft, endTokens })}
       />

@@ -9,20 +9,20 @@ export function Prove({ onDone }: { onDone: () => void }) {
   const confirm = useChange("POST /api/v1/auth/confirm", {
     touches: [],
     tellsErrors: false,
-    done: "Confirmed. Try it again now.",
+    done: "Identity confirmed. Try again.",
     onDone,
   });
   const isCode = /^\d{6}$/.test(typed.trim());
   return (
     <FormDialog
-      title="Confirm that it is you"
+      title="Confirm your identity"
       verb="Confirm"
       call={confirm}
       onClose={onDone}
       onSend={() => confirm.mutate({ body: isCode ? { code: typed } : { password: typed } })}
     >
       <p className="text-soft">
-        You signed in over an hour ago. Enter your password, or a code of your authenticator app.
+        You signed in over an hour ago. Enter your password, or a code from your authenticator app.
       </p>
       <TextField label="Password or code" type="password" value={typed} onChange={setTyped} />
     </FormDialog>

@@ -23,14 +23,14 @@ export function SecondFactor() {
   const [codes, setCodes] = useState<readonly string[] | null>(null);
   const begin = useChange("POST /api/v1/users/me/totp", { touches: [], onDone: setBegun });
   return (
-    <Section title="Second factor">
+    <Section title="Two-factor authentication">
       <Shown of={state}>
         {({ isOn, recoveryCodesLeft }) => (
           <div className="flex flex-wrap items-center justify-between gap-3 text-sm">
             <p className="max-w-prose text-soft">
               {isOn
-                ? `On. Signing in asks for a code of your authenticator app. ${recoveryCodesLeft} of 10 recovery codes are left.`
-                : "Off. With it, signing in asks for a code of an authenticator app as well as your password."}
+                ? `On. Signing in requires a code from your authenticator app. Recovery codes left: ${recoveryCodesLeft} of 10.`
+                : "Off. When it's on, signing in also requires a code from an authenticator app."}
             </p>
             {isOn ? (
               <Button icon={ShieldOff} onClick={() => setEnding(true)}>
@@ -56,12 +56,12 @@ export function SecondFactor() {
       )}
       {codes && (
         <ShownOnce
-          title="Keep your recovery codes"
-          name="the codes"
+          title="Save your recovery codes"
+          copyLabel="Copy recovery codes"
           text={codes.join("\n")}
           onClose={() => setCodes(null)}
         >
-          Each signs you in once in place of a code, when your phone is not at hand.
+          If you lose your phone, sign in with one of these codes. Each works once.
         </ShownOnce>
       )}
       {isEnding && <TurnOff onClose={() => setEnding(false)} />}
@@ -79,17 +79,17 @@ function TurnOn(props: { begun: Begun; onClose: () => void; onDone: (codes: read
   });
   return (
     <FormDialog
-      title="Turn on the second factor"
-      verb="Turn it on"
+      title="Turn on two-factor authentication"
+      verb="Turn on"
       call={confirm}
       onClose={props.onClose}
       onSend={() => confirm.mutate({ body: { code } })}
     >
-      <p className="text-soft">Scan this with an authenticator app, then enter the code that it shows.</p>
+      <p className="text-soft">Scan this with an authenticator app, then enter the code it shows.</p>
       <QrCode text={otpauthUrl} />
       <div className="flex items-center gap-2 rounded-md border border-line bg-ground px-3 py-2">
         <code className="min-w-0 grow font-mono text-xs break-all select-all">{secret}</code>
-        <CopyButton text={secret} label="Copy the secret" />
+        <CopyButton text={secret} label="Copy secret" />
       </div>
       <TextField label="Code" value={code} onChange={setCode} fault={messagesBy(confirm.error)("code")} />
     </FormDialog>
@@ -108,7 +108,7 @@ function QrCode({ text }: { text: string }) {
       className="mx-auto size-48 rounded-md bg-white"
       shapeRendering="crispEdges"
       role="img"
-      aria-label="QR code of the secret"
+      aria-label="QR code for your authenticator app"
     >
       <path d={path} fill="#000" />
     </svg>
@@ -120,18 +120,18 @@ function TurnOff({ onClose }: { onClose: () => void }) {
   const end = useChange("DELETE /api/v1/users/me/totp", {
     touches: [STATE],
     tellsErrors: false,
-    done: "The second factor is off",
+    done: "Two-factor authentication turned off",
     onDone: onClose,
   });
   return (
     <FormDialog
-      title="Turn off the second factor"
-      verb="Turn it off"
+      title="Turn off two-factor authentication"
+      verb="Turn off"
       call={end}
       onClose={onClose}
       onSend={() => end.mutate({ body: { password } })}
     >
-      <p className="text-soft">From then on your password alone signs you in.</p>
+      <p className="text-soft">You will sign in with your password only.</p>
       <TextField
         label="Password"
         type="password"

@@ -4,6 +4,7 @@ import type { Reply } from "../../calls.ts";
 import { useChange } from "../../data.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
+import { plural } from "../base/plural.ts";
 import { When } from "../base/time.tsx";
 import { Older, useOlder } from "../table/older.tsx";
 import { type Column, Named, Table } from "../table/table.tsx";
@@ -13,7 +14,7 @@ type Session = Reply<"GET /api/v1/sessions">["items"][number];
 const nameOf = ({ browserFamily, browserVersion, osFamily, cliVersion, terminal, clientType }: Session) => {
   if (clientType !== "web") return ["weir command", cliVersion, terminal].filter(Boolean).join(" ");
   const browser = [browserFamily, browserVersion?.split(".")[0]].filter(Boolean).join(" ");
-  return [browser || "A browser", osFamily].filter(Boolean).join(" on ");
+  return [browser || "Unknown browser", osFamily].filter(Boolean).join(" on ");
 };
 
 /** Where the person is signed in. */
@@ -23,11 +24,11 @@ export function Sessions() {
   const others = useChange("DELETE /api/v1/sessions", {
     touches: ["/sessions"],
     done: ({ revokedCount }) =>
-      revokedCount === 1 ? "Signed out in one other place" : `Signed out in ${revokedCount} other places`,
+      plural(revokedCount, { one: "# session signed out", other: "# sessions signed out" }),
   });
   const columns: readonly Column<Session>[] = [
     {
-      name: "Where",
+      name: "Device",
       isWide: true,
       cell: (session) => (
         <span className="flex min-w-0 items-center gap-2.5">
@@ -40,10 +41,10 @@ export function Sessions() {
         </span>
       ),
     },
-    { name: "Seen", isRight: true, cell: ({ lastActiveAt }) => <When at={lastActiveAt} /> },
+    { name: "Last active", isRight: true, cell: ({ lastActiveAt }) => <When at={lastActiveAt} /> },
     { name: "Signed in", isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
     {
-      name: "Deeds",
+      name: "Actions",
       isRight: true,
       isUntitled: true,
       cell: (session) => (
@@ -55,11 +56,11 @@ export function Sessions() {
     <>
       <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
         <p className="max-w-prose text-sm text-soft">
-          Where you are signed in. What you don't know, sign out.
+          Devices that are signed in to your account. Sign out any you don't recognize.
         </p>
         {(list.items?.length ?? 0) > 1 && (
           <Button icon={LogOut} busy={others.isPending} onClick={() => others.mutate({})}>
-            Sign out everywhere else
+            Sign out all other sessions
           </Button>
         )}
       </div>
@@ -76,7 +77,7 @@ export function Sessions() {
 function SignOut({ session, onClose }: { session: Session; onClose: () => void }) {
   const revoke = useChange("DELETE /api/v1/sessions/{session_id}", {
     touches: ["/sessions"],
-    done: "Signed out there",
+    done: "Session signed out",
     onDone: onClose,
   });
   return (
@@ -87,7 +88,7 @@ function SignOut({ session, onClose }: { session: Session; onClose: () => void }
       onClose={onClose}
       onConfirm={() => revoke.mutate({ path: { session_id: session.id } }, { onError: onClose })}
     >
-      <p>Whoever works there signs in anew. If it is this browser, that is you.</p>
+      <p>That device will have to sign in again.</p>
     </Confirm>
   );
 }

@@ -30,11 +30,11 @@ export function SignIn({ email, onDone }: { email: string; onDone: () => void })
   return (
     <Dialog title="Your session has ended" onClose={() => undefined}>
       <form onSubmit={send} className="space-y-4">
-        <p className="text-soft">Sign in again to go on where you are. What you typed is still here.</p>
+        <p className="text-soft">Sign in to continue. Your unsaved changes are still here.</p>
         {methods.data?.password !== false && (
           <>
             <p>
-              As <strong className="font-semibold">{email}</strong>
+              Signing in as <strong className="font-semibold">{email}</strong>
             </p>
             <TextField
               label="Password"
@@ -46,7 +46,7 @@ export function SignIn({ email, onDone }: { email: string; onDone: () => void })
             />
             {needsCode && (
               <TextField
-                label="Code of your authenticator app, or a recovery code"
+                label="Code from your authenticator app, or a recovery code"
                 value={code}
                 onChange={setCode}
                 fault={login.error?.message}
@@ -60,15 +60,12 @@ export function SignIn({ email, onDone }: { email: string; onDone: () => void })
         )}
         {methods.data?.oidc && (
           <p className="text-soft">
-            Or{" "}
             <a href={`${base}/login`} target="_blank" rel="noreferrer" className="text-accent underline">
-              sign in with {methods.data.oidc.name} in another tab
-            </a>
-            , then{" "}
+              {`Sign in with ${methods.data.oidc.name} in another tab`}
+            </a>{" "}
             <button type="button" className="text-accent underline" onClick={onDone}>
-              go on
+              Continue after signing in
             </button>
-            .
           </p>
         )}
       </form>

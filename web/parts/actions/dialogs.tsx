@@ -2,6 +2,8 @@ import { useLocation } from "wouter";
 import type { Action } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
 import { Confirm } from "../base/dialog.tsx";
+import { plural } from "../base/plural.ts";
+import { CANT_UNDO } from "../base/texts.ts";
 import { Tree } from "../base/tree.tsx";
 import { RunDialog } from "../layout/detail.tsx";
 
@@ -21,7 +23,7 @@ export function RunAction({ action, onClose }: Props) {
   return (
     <RunDialog
       name={action.name}
-      about="Runs with its definition as it is saved. What you write here is merged over it, for this run only; null takes a field away."
+      about="Uses the saved definition. Overrides apply to this run only. Set a field to null to remove it."
       label="Overrides"
       run={run}
       onRun={(overrides = null) =>
@@ -30,9 +32,9 @@ export function RunAction({ action, onClose }: Props) {
       onClose={onClose}
     >
       <details className="mt-4">
-        <summary className="text-soft">The definition</summary>
+        <summary className="text-soft">Definition</summary>
         <div className="mt-2">
-          <Tree value={action.definition} label="the definition" />
+          <Tree value={action.definition} copyLabel="Copy definition as JSON" />
         </div>
       </details>
     </RunDialog>
@@ -49,7 +51,7 @@ export function DeleteAction({ action, onClose }: Props) {
   );
   const remove = useChange("DELETE /api/v1/actions/{action_id}", {
     touches: ["/actions"],
-    done: `Deleted ${action.name}`,
+    done: `${action.name} deleted`,
     onDone: () => go("/actions"),
   });
   return (
@@ -62,12 +64,13 @@ export function DeleteAction({ action, onClose }: Props) {
     >
       <p>
         {runs.data && runs.data.total > 0
-          ? `Its ${runs.data.total} runs stay readable. The action itself can't be had back.`
-          : "It can't be had back."}
+          ? plural(runs.data.total, { one: "Its # run is kept.", other: "Its # runs are kept." })
+          : null}{" "}
+        {CANT_UNDO}
       </p>
       {users.length > 0 && (
         <div>
-          <p>These automations use it:</p>
+          <p>These automations use this action:</p>
           <ul className="mt-1 list-disc pl-5">
             {users.map(({ id, name }) => (
               <li key={id}>{name}</li>

@@ -11,7 +11,7 @@ export function ActionState({ id }: { id: string }) {
   const state = useApi("GET /api/v1/actions/{action_id}/state", { path: { action_id: id } });
   const reset = useChange("POST /api/v1/actions/{action_id}/state/reset", {
     touches: ["/state"],
-    done: "The next run begins anew",
+    done: "Cursors reset",
   });
   const [asks, setAsks] = useState(false);
   return (
@@ -25,10 +25,12 @@ export function ActionState({ id }: { id: string }) {
         )
       }
     >
-      <Shown of={state}>{({ resources }) => <Tree value={resources} label="the cursors" />}</Shown>
+      <Shown of={state}>
+        {({ resources }) => <Tree value={resources} copyLabel="Copy cursors as JSON" />}
+      </Shown>
       {asks && (
         <Confirm
-          title="Reset the cursors?"
+          title="Reset cursors?"
           verb="Reset"
           isBusy={reset.isPending}
           onClose={() => setAsks(false)}
@@ -36,7 +38,9 @@ export function ActionState({ id }: { id: string }) {
             reset.mutate({ path: { action_id: id }, body: {} }, { onSettled: () => setAsks(false) })
           }
         >
-          <p>The next run reads everything from the start. What append has loaded is loaded once more.</p>
+          <p>
+            The next run reads everything from the beginning. With append, existing rows are loaded again.
+          </p>
         </Confirm>
       )}
     </Section>

@@ -7,18 +7,18 @@ import { lineOf, withTool } from "./front.ts";
 const PLAIN_TOOLS = [
   ["query", "Reads the organization's tables with SQL"],
   ["datasets", "Lists datasets, tables and columns"],
-  ["web_search", "Searches the web, where a search engine is configured"],
+  ["web_search", "Searches the web, if a search engine is configured"],
   ["fetch_page", "Reads a public page as text"],
 ] as const;
 
 const FIELDS = [
-  ["name", "What people call it. Required."],
-  ["slug", "What programs call it; made from the name."],
-  ["description", "A sentence for those who choose an agent."],
-  ["model", "Another model than the configured one."],
-  ["temperature", "0 to 2; lower is more exact."],
-  ["maxSteps", "How often it may use tools in one answer; 10."],
-  ["tools", "What it may reach; nothing else."],
+  ["name", "Display name. Required."],
+  ["slug", "Identifier in URLs and the API. Defaults to the name."],
+  ["description", "One sentence that helps users choose an agent."],
+  ["model", "Model to use instead of the configured one."],
+  ["temperature", "0 to 2. Lower values give more predictable answers."],
+  ["maxSteps", "Maximum tool calls per answer. Default: 10."],
+  ["tools", "Allowed tools. The agent can use nothing else."],
 ] as const;
 
 interface Word {
@@ -97,7 +97,7 @@ export function AgentEditor({ markdown, onChange, faults, judged, onSubmit }: Pr
     <div>
       <div className="mb-3 flex flex-wrap items-center gap-3">
         <select
-          aria-label="Give it a tool"
+          aria-label="Add tool"
           className="field w-auto max-w-full"
           value=""
           onChange={({ target: { value } }) => {
@@ -105,7 +105,7 @@ export function AgentEditor({ markdown, onChange, faults, judged, onSubmit }: Pr
             setAdded(value);
           }}
         >
-          <option value="">Give it a tool …</option>
+          <option value="">Add tool</option>
           {groups
             .filter(([, tools]) => tools.length > 0)
             .map(([group, tools]) => (
@@ -119,7 +119,7 @@ export function AgentEditor({ markdown, onChange, faults, judged, onSubmit }: Pr
             ))}
         </select>
         <span className="text-xs text-soft" role="status">
-          {added && `${added} is among its tools.`}
+          {added && `${added} added`}
         </span>
       </div>
       {messages.length > 0 && (
@@ -146,23 +146,23 @@ export function AgentEditor({ markdown, onChange, faults, judged, onSubmit }: Pr
         isInvalid={messages.length > 0}
       />
       <details className="mt-3 text-sm">
-        <summary className="text-soft hover:text-ink">What may stand in it</summary>
+        <summary className="text-soft hover:text-ink">Reference</summary>
         <div className="mt-3 grid gap-x-8 gap-y-4 sm:grid-cols-2">
           <Words
             title="Front matter"
             of={FIELDS.map(([name, about]) => ({ name, about }))}
-            after="Below the second line of --- stands the system prompt: who it is, and how it answers."
+            after="The text below the second --- line is the system prompt: the agent's role, and how it answers."
           />
           <Words
             title="Tools"
             of={[
               ...PLAIN_TOOLS.map(([name, about]) => ({ name, about })),
-              { name: "action:SLUG", about: "Runs this action; asks you first where it writes" },
-              { name: "automation:SLUG", about: "Starts this automation, once you agree" },
-              { name: "connection:SLUG", about: "Looks at its files and tables" },
-              { name: "api:NAME", about: "Calls what is enabled of this API of the catalog" },
+              { name: "action:SLUG", about: "Runs this action. Asks for approval if the action writes." },
+              { name: "automation:SLUG", about: "Starts this automation after you approve" },
+              { name: "connection:SLUG", about: "Lists its files and tables" },
+              { name: "api:NAME", about: "Calls the enabled endpoints and tools of this API" },
             ]}
-            after="It acts as the person who asks, with no more rights than theirs."
+            after="The agent acts with the permissions of the user who asks."
           />
         </div>
       </details>

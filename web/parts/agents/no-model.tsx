@@ -6,8 +6,8 @@ export function NoModel() {
   if (meta.data?.limits.model !== null) return null;
   return (
     <p className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn" role="status">
-      No language model is configured, so no agent can answer. Whoever runs the server sets WEIR_LLM_BASE_URL
-      and WEIR_LLM_MODEL, or ANTHROPIC_API_KEY, and starts it again.
+      No language model is configured. Ask your server's operator to set WEIR_LLM_BASE_URL and WEIR_LLM_MODEL,
+      or ANTHROPIC_API_KEY, and restart the server.
     </p>
   );
 }

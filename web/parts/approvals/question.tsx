@@ -75,7 +75,7 @@ export function Question({ of, aside }: Props) {
             {description}
           </p>
         )}
-        {context && <Tree value={context} label="what is known" />}
+        {context && <Tree value={context} copyLabel="Copy context as JSON" />}
         {may &&
           formSchema &&
           (propertiesOf(formSchema).length > 0 ? (
@@ -118,7 +118,7 @@ export function Question({ of, aside }: Props) {
           >
             <div className="grow basis-48">
               <TextField
-                label="Reason, if it is rejected"
+                label="Reason for rejection (optional)"
                 value={reason}
                 onChange={setReason}
                 fault={messagesBy(error)("rejectionReason")}

@@ -39,7 +39,7 @@ export function Drawing({ svg, label }: { svg: string; label: string }) {
     const isRead = root.tagName === "svg" && root.querySelector("parsererror") === null;
     return isRead ? copyOf(root, { prefix, left: MOST_ELEMENTS, label }) : null;
   }, [svg, prefix, label]);
-  return drawn ?? <p className="text-sm text-soft">This drawing can't be read.</p>;
+  return drawn ?? <p className="text-sm text-soft">Couldn't display this chart.</p>;
 }
 
 interface Copying {

@@ -1,5 +1,6 @@
 import { Section } from "../base/page.tsx";
-import { counted, When } from "../base/time.tsx";
+import { plural } from "../base/plural.ts";
+import { When } from "../base/time.tsx";
 import { Grid } from "../table/grid.tsx";
 import { Drawing } from "./drawing.tsx";
 
@@ -58,7 +59,7 @@ export function Flashboard({ board }: { board: Board }) {
   return (
     <>
       <p className="mb-4 text-sm text-soft">
-        As of <When at={board.createdAt} />. Each panel says where its numbers come from.
+        Data as of <When at={board.createdAt} />. Expand a panel to see its SQL and sources.
       </p>
       <div className="grid gap-x-5 md:grid-cols-2">
         {board.panels.map((panel, at) => (
@@ -81,25 +82,28 @@ function PanelCard({ panel }: { panel: Panel }) {
           {title}
         </span>
       }
-      aside={`${counted(rows.length)} rows`}
+      aside={plural(rows.length, { one: "# row", other: "# rows" })}
     >
       <Body panel={panel} />
       {truncated && (
-        <p className="mt-2 text-xs text-soft">Only the first {counted(rows.length)} rows are here.</p>
+        <p className="mt-2 text-xs text-soft">
+          {plural(rows.length, { one: "Shows the first row only.", other: "Shows the first # rows only." })}
+        </p>
       )}
       <details className="mt-3 text-sm text-soft">
-        <summary className="hover:text-ink">Where this comes from</summary>
+        <summary className="hover:text-ink">Sources</summary>
         <ul className="mt-2 list-disc pl-5">
           {provenance.tables.map(({ layer, dataset, table, version, rows: all, asOf }) => (
             <li key={`${layer}.${dataset}.${table}.${asOf}`} className="[overflow-wrap:anywhere]">
-              {layer}.{dataset}, table {table}: {asOf ? `as load ${asOf} left it` : `version ${version}`},{" "}
-              {counted(all)} rows
+              {layer}.{dataset}, table {table}: {asOf ? `as of load ${asOf}` : `version ${version}`},{" "}
+              {plural(all, { one: "# row", other: "# rows" })}
             </li>
           ))}
         </ul>
         <pre className="mt-2 font-mono text-xs whitespace-pre-wrap [overflow-wrap:anywhere]">{sql}</pre>
         <p className="mt-2">
-          Queried <When at={provenance.queriedAt} />, {columns.length} columns.
+          Queried <When at={provenance.queriedAt} />,{" "}
+          {plural(columns.length, { one: "# column", other: "# columns" })}
         </p>
       </details>
     </Section>

@@ -16,7 +16,7 @@ const JSON_BYTES = 8 * 1024 * 1024;
 export function ArtifactView({ artifact }: { artifact: Artifact }) {
   switch (previewOf(artifact)) {
     case "tree":
-      return <Tree value={artifact.content.data} label="the content" />;
+      return <Tree value={artifact.content.data} copyLabel="Copy content as JSON" />;
     case "image":
       return (
         <img
@@ -31,7 +31,9 @@ export function ArtifactView({ artifact }: { artifact: Artifact }) {
       return <Text artifact={artifact} />;
     default:
       return (
-        <p className="text-sm text-soft">A file of this type can be downloaded; it is not shown here.</p>
+        <p className="text-sm text-soft">
+          No preview available for this file type. Download the file to view it.
+        </p>
       );
   }
 }
@@ -51,7 +53,7 @@ function useContent({ id }: Artifact, bytes = SHOWN_BYTES) {
 
 const Cut = () => (
   <p className="mt-3 text-xs text-soft">
-    The first {sized(SHOWN_BYTES)} are shown; the download has all of it.
+    {`Preview of the first ${sized(SHOWN_BYTES)}. Download for the full content.`}
   </p>
 );
 
@@ -65,7 +67,7 @@ function Text({ artifact }: { artifact: Artifact }) {
         const value = isAll && isJson ? parsed(all) : undefined;
         const board = boardOf(value);
         if (board) return <Flashboard board={board} />;
-        if (value !== undefined) return <Tree value={value} label="the content" />;
+        if (value !== undefined) return <Tree value={value} copyLabel="Copy content as JSON" />;
         const text = all.slice(0, SHOWN_BYTES);
         const isWhole = isAll && text.length === all.length;
         return (
@@ -73,7 +75,7 @@ function Text({ artifact }: { artifact: Artifact }) {
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
             <section aria-label="Content" tabIndex={0} className="max-h-[70vh] overflow-auto">
               <pre dir="auto" className="font-mono text-xs whitespace-pre-wrap [overflow-wrap:anywhere]">
-                {text === "" ? "Nothing." : text}
+                {text === "" ? "Empty" : text}
               </pre>
             </section>
             {!isWhole && <Cut />}
@@ -107,7 +109,7 @@ function Html({ artifact }: { artifact: Artifact }) {
             className="h-[70vh] w-full rounded border border-line bg-[#fff]"
           />
           <p className="mt-2 text-xs text-soft">
-            Shown without scripts and without what it would fetch; the download has it as it is.
+            Scripts and remote content are blocked in this preview. Download for the original.
           </p>
           {!isWhole && <Cut />}
         </>

@@ -41,8 +41,8 @@ export function ConfigEditor({ trigger, config, onChange, onProblem, faults, las
   return (
     <TemplatePaths value={last.paths}>
       <FormOrJson
-        label="Config"
-        wrong="A config is an object."
+        label="Configuration"
+        wrong="The configuration must be a JSON object."
         value={config}
         onChange={onChange}
         onProblem={onProblem}
@@ -70,7 +70,7 @@ export function ConfigEditor({ trigger, config, onChange, onProblem, faults, las
               />
               {typeof schedule?.cron === "string" && (
                 <div className="mt-4">
-                  <p className="mb-1 text-sm font-medium">Next</p>
+                  <p className="mb-1 text-sm font-medium">Upcoming runs</p>
                   <Later
                     of={instants}
                     given={{
@@ -83,9 +83,9 @@ export function ConfigEditor({ trigger, config, onChange, onProblem, faults, las
               )}
               {came !== undefined && came !== null && (
                 <details className="mt-4">
-                  <summary className="text-sm text-soft hover:text-ink">What came last time</summary>
+                  <summary className="text-sm text-soft hover:text-ink">Last input</summary>
                   <div className="mt-2">
-                    <Tree value={came} label="what came" />
+                    <Tree value={came} copyLabel="Copy input as JSON" />
                   </div>
                 </details>
               )}
@@ -101,7 +101,7 @@ export function ConfigEditor({ trigger, config, onChange, onProblem, faults, las
             />
             {Object.keys(config).some((name) => !known.includes(name)) && (
               <p className="text-xs text-soft">
-                Kept as it is, and seen as JSON only:{" "}
+                Only editable as JSON:{" "}
                 {Object.keys(config)
                   .filter((name) => !known.includes(name))
                   .join(", ")}

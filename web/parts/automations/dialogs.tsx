@@ -2,6 +2,8 @@ import { useLocation } from "wouter";
 import type { Automation } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
 import { Confirm } from "../base/dialog.tsx";
+import { plural } from "../base/plural.ts";
+import { CANT_UNDO } from "../base/texts.ts";
 import { RunDialog } from "../layout/detail.tsx";
 
 interface Props {
@@ -22,7 +24,7 @@ export function RunAutomation({ automation, onClose }: Props) {
       name={automation.name}
       about={
         <>
-          The input, as JSON; steps read it as <code className="font-mono">{"{{input.…}}"}</code>.
+          Input as JSON. Steps refer to it as <code className="font-mono">{"{{input.…}}"}</code>.
         </>
       }
       label="Input"
@@ -47,7 +49,7 @@ export function DeleteAutomation({ automation, onClose }: Props) {
   });
   const remove = useChange("DELETE /api/v1/automations/{automation_id}", {
     touches: ["/automations"],
-    done: `Deleted ${automation.name}`,
+    done: `${automation.name} deleted`,
     onDone: () => go("/automations"),
   });
   return (
@@ -59,9 +61,14 @@ export function DeleteAutomation({ automation, onClose }: Props) {
       onClose={onClose}
       onConfirm={() => remove.mutate({ path: { automation_id: automation.id } }, { onError: onClose })}
     >
-      <p>It can't be had back. {runs.data ? `It has run ${runs.data.total} times.` : ""}</p>
-      {automation.webhookUrl && <p>Webhooks sent to {automation.webhookUrl} are then refused.</p>}
-      {automation.triggerType === "schedule" && <p>Its schedule ends.</p>}
+      <p>
+        {runs.data &&
+          runs.data.total > 0 &&
+          plural(runs.data.total, { one: "Its # run is kept.", other: "Its # runs are kept." })}{" "}
+        {CANT_UNDO}
+      </p>
+      {automation.webhookUrl && <p>{`Webhooks sent to ${automation.webhookUrl} will be rejected.`}</p>}
+      {automation.triggerType === "schedule" && <p>Scheduled runs stop.</p>}
     </Confirm>
   );
 }

@@ -40,8 +40,8 @@ export function EditAutomation({ automation, mayChange, onDirty }: Props) {
       <Section title="Steps" flush>
         <Graph steps={stepsOf(automation.config)} />
       </Section>
-      <Section title="Config">
-        <Tree value={automation.config} label="the config" />
+      <Section title="Configuration">
+        <Tree value={automation.config} copyLabel="Copy config as JSON" />
       </Section>
       <KnownOf automation={automation} />
     </>
@@ -58,7 +58,7 @@ function Editor({ automation, onDirty }: Omit<Props, "mayChange">) {
   const save = useChange("PATCH /api/v1/automations/{automation_id}", {
     touches: ["/automations"],
     tellsErrors: false,
-    done: "Saved",
+    done: "Automation saved",
     onDone: () => onDirty(false),
   });
   const messageFor = messagesBy(save.error);
@@ -73,7 +73,7 @@ function Editor({ automation, onDirty }: Omit<Props, "mayChange">) {
   useEffect(() => onDirty(isChanged), [isChanged, onDirty]);
   return (
     <FormFrame
-      title="Names"
+      title="Name and description"
       call={save}
       drawn={["name", "description", "config"]}
       isChanged={isChanged}
@@ -116,16 +116,16 @@ function Editor({ automation, onDirty }: Omit<Props, "mayChange">) {
 }
 
 const KnownOf = ({ automation: { id, createdAt, updatedAt } }: { automation: Automation }) => (
-  <Section title="Facts">
+  <Section title="Details">
     <Facts
       of={[
-        ["Id", <Mono key="id" text={id} />],
+        ["ID", <Mono key="id" text={id} />],
         ["Created", <When key="made" at={createdAt} />],
-        ["Changed", <When key="changed" at={updatedAt} />],
+        ["Updated", <When key="changed" at={updatedAt} />],
         [
           "Events",
           <Link key="events" href={`/events?entityId=${id}`} className="text-accent hover:underline">
-            Everything about it
+            View all events
           </Link>,
         ],
       ]}

@@ -17,7 +17,7 @@ export function ForEach({ step, messageFor, onChange }: Props) {
   const fault = messageFor("forEach");
   return (
     <>
-      <Labelled label="Runs" about="Once, or for each item of a list or row of a table.">
+      <Labelled label="Run" about="Once, or for each item of a list or each row of a table.">
         {(wiring) => (
           <select
             {...wiring}
@@ -39,7 +39,7 @@ export function ForEach({ step, messageFor, onChange }: Props) {
       {typeof forEach === "string" && (
         <Labelled
           label="For each"
-          about="A template that stands for a list; the step runs for each item, as {{item}}."
+          about="A template expression that resolves to a list. The step runs once per item, available as {{item}}."
           fault={fault}
         >
           {(wiring) => (
@@ -58,7 +58,7 @@ export function ForEach({ step, messageFor, onChange }: Props) {
       )}
       {forEach !== undefined && (
         <TextField
-          label="Items at once"
+          label="Concurrency"
           value={step.maxParallel === undefined ? "" : String(step.maxParallel)}
           placeholder="10"
           onChange={(text) =>
@@ -95,7 +95,7 @@ function Table({
         onChange={(table) => put({ table })}
         fault={fault}
       />
-      <Labelled label="Rows where" about="SQL; without it all rows.">
+      <Labelled label="Filter" about="SQL condition. Leave empty to include all rows.">
         {(wiring) => (
           <TemplateText
             {...wiring}
@@ -113,9 +113,9 @@ function Table({
         onChange={(orderBy) => put({ orderBy })}
       />
       <TextField
-        label="Rows in one item"
+        label="Batch size"
         value={rows.batch === undefined ? "" : String(rows.batch)}
-        placeholder="1; with more, {{item}} is a list"
+        placeholder="1 (above 1, {{item}} is a list)"
         onChange={(text) => put({ batch: text === "" ? undefined : Number(text) || text })}
       />
     </>

@@ -15,7 +15,7 @@ const STROKE: Readonly<Record<Tone, string>> = {
 
 /** How far a step over a list has got. */
 const progressOf = (items: AutomationRun["steps"][number]["items"]) =>
-  items ? `${items.completed + items.failed} of ${items.total}` : "for each";
+  items ? `${items.completed + items.failed} of ${items.total}` : "For each";
 
 interface Props {
   steps: readonly Step[];
@@ -121,7 +121,7 @@ function Drawn({ layout, run = null, chosen = null, onChoose, bad = [] }: Props 
                     </span>
                     <span className="block truncate text-xs text-soft">
                       {titleOf(step)}
-                      {step.when ? " · when" : ""}
+                      {step.when ? " · condition" : ""}
                       {step.forEach ? ` · ${progressOf(state?.items)}` : ""}
                     </span>
                   </span>

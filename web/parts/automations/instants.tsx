@@ -33,11 +33,11 @@ function nextOf({ cron, timezone }: Props): Date[] | null {
 export default function Instants(props: Props) {
   const next = nextOf(props);
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  if (!next) return <p className="text-sm text-soft">This is no schedule yet.</p>;
-  if (next.length === 0) return <p className="text-sm text-soft">No instant fits it.</p>;
+  if (!next) return <p className="text-sm text-soft">Enter a cron expression to see upcoming runs.</p>;
+  if (next.length === 0) return <p className="text-sm text-soft">This schedule never runs.</p>;
   const isSame = own === props.timezone;
   return (
-    <table aria-label="Next instants" className="text-sm tabular-nums">
+    <table aria-label="Upcoming runs" className="text-sm tabular-nums">
       <thead className="text-left text-xs text-soft">
         <tr>
           <th scope="col" className="pr-6 pb-1 font-medium">
@@ -45,7 +45,7 @@ export default function Instants(props: Props) {
           </th>
           {!isSame && (
             <th scope="col" className="pb-1 font-medium">
-              {own}, where you are
+              {own} (your time zone)
             </th>
           )}
         </tr>

@@ -45,22 +45,28 @@ export function NewSecret({
   return (
     <>
       <Button icon={KeyRound} onClick={() => setAsking(true)}>
-        New secret
+        {" "}
+        Rotate secret
       </Button>
       {isAsking && (
         <Confirm
-          title="Make a new secret?"
-          verb="Make it"
+          title="Rotate signing secret?"
+          verb="Rotate"
           isBusy={patch.isPending}
           onConfirm={make}
           onClose={() => setAsking(false)}
         >
-          <p>Whoever signs with the one there is now is refused until they have the new one.</p>
+          <p>Requests signed with the current secret will be rejected immediately.</p>
         </Confirm>
       )}
       {made && (
-        <ShownOnce title="Keep the secret" name="the secret" text={made} onClose={() => setMade(null)}>
-          Senders sign with it.
+        <ShownOnce
+          title="Save your signing secret"
+          copyLabel="Copy signing secret"
+          text={made}
+          onClose={() => setMade(null)}
+        >
+          Senders use it to sign requests.
         </ShownOnce>
       )}
     </>

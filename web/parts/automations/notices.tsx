@@ -15,7 +15,7 @@ const KINDS = named<Notice["kind"]>({
   "automation.late": "Late",
   "automation.stale": "Stale",
   "webhook.failing": "Webhook failing",
-  "approval.open": "Approval",
+  "approval.open": "Approval requested",
 });
 const STATES = named<Notice["status"]>({ pending: "Pending", sent: "Sent", unsent: "Not sent" });
 
@@ -24,17 +24,17 @@ const nameIn = <V extends string>(names: readonly (readonly [V, string])[], valu
 
 const COLUMNS: readonly Column<Notice>[] = [
   {
-    name: "To",
+    name: "Recipient",
     isWide: true,
     cell: ({ target, error }) => <Named name={target} below={error} />,
   },
   {
-    name: "Notice",
+    name: "Type",
     cell: ({ kind, count }) => `${nameIn(KINDS, kind)}${count > 1 ? ` ×${count}` : ""}`,
   },
   { name: "Status", cell: ({ status }) => <Tag>{nameIn(STATES, status)}</Tag> },
   {
-    name: "When",
+    name: "Sent",
     isRight: true,
     isMinor: true,
     cell: ({ sentAt, dueAt, createdAt }) => <When at={sentAt ?? dueAt ?? createdAt} />,
@@ -56,7 +56,8 @@ export function Notices({ automation: { id, warnings = [] } }: { automation: Aut
           {({ items }) =>
             items.length === 0 ? (
               <Empty icon={BellOff} title="No notices yet">
-                Alerts tell people when the automation fails, recovers or is late. They are set in the editor.
+                Alerts notify people when the automation fails, recovers or is late. Set them up in the
+                editor.
               </Empty>
             ) : (
               <Table label="Notices" columns={COLUMNS} rows={items} keyOf={({ id }) => id} />

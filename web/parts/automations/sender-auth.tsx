@@ -72,7 +72,7 @@ export function SenderAuth({ config, onChange, faults, stored }: Props) {
             label={proof.title}
             about={
               stored && wayOf(choiceOf(stored))?.proof?.field === proof.field
-                ? `${proof.about} Leave it empty to keep the stored one.`
+                ? `${proof.about} Leave empty to keep the saved one.`
                 : proof.about
             }
             value={typeof value[proof.field] === "string" ? String(value[proof.field]) : ""}
@@ -136,8 +136,13 @@ function ProofField({
         </Button>
       )}
       {made !== null && (
-        <ShownOnce title="Keep the secret" name="the secret" text={made} onClose={() => setMade(null)}>
-          The sender needs it. It takes effect when you save.
+        <ShownOnce
+          title="Save your signing secret"
+          copyLabel="Copy signing secret"
+          text={made}
+          onClose={() => setMade(null)}
+        >
+          Enter it at the sender. It takes effect when you save.
         </ShownOnce>
       )}
     </div>

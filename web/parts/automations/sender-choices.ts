@@ -40,7 +40,7 @@ const NONE = fieldsOf({});
 const secret = (about: string, isTheirs = false): Proof => ({
   ...{ field: "secret", title: "Secret", about, isTheirs },
 });
-const MADE = "16 to 512 characters. Weir makes one if a new webhook has none.";
+const MADE = "16 to 512 characters. Leave empty for a new webhook to generate one.";
 
 const SIGNATURE = fieldsOf<OwnSignature>({
   signatureHeader: text("Signature header", undefined, { default: "X-SVC-Signature" }),
@@ -52,7 +52,7 @@ const SIGNATURE = fieldsOf<OwnSignature>({
   requireTimestamp: {
     type: "boolean",
     title: "Require a timestamp",
-    description: "Refuses a signature without the time of sending, which could be sent again at any time",
+    description: "Reject signatures without a timestamp, to prevent replays",
     default: true,
   },
 });
@@ -67,10 +67,10 @@ export const SERVICES: Readonly<Record<Preset, Way>> = {
   gitlab: preset("GitLab", "Enter it as the secret token in GitLab's Settings → Webhooks."),
   shopify: preset("Shopify", "The app's client secret, or the one at Settings → Notifications.", true),
   slack: preset("Slack", "The signing secret in the app's Basic Information.", true),
-  stripe: preset("Stripe", "The signing secret of the endpoint, which begins with whsec_.", true),
-  svix: preset("Svix", "The signing secret of the endpoint, which begins with whsec_.", true),
-  standard: preset("Standard Webhooks", "The signing secret of the endpoint, which begins with whsec_."),
-  telegram: preset("Telegram", "Pass it to setWebhook as secret_token. Letters, digits, _ and - only."),
+  stripe: preset("Stripe", "The signing secret of the endpoint, which starts with whsec_.", true),
+  svix: preset("Svix", "The signing secret of the endpoint, which starts with whsec_.", true),
+  standard: preset("Standard Webhooks", "The signing secret of the endpoint, which starts with whsec_."),
+  telegram: preset("Telegram", "Pass it to setWebhook as secret_token. Use letters, digits, _ and - only."),
 };
 
 /** Ways that any sender may take. */
@@ -81,7 +81,7 @@ export const TYPES: Readonly<Record<AuthType, Way>> = {
     fields: fieldsOf<AuthOf<"bearer">>({}),
     isAuth: true,
     proof: {
-      ...secret("What follows Bearer in the Authorization header."),
+      ...secret("The token after Bearer in the Authorization header."),
       ...{ field: "token", title: "Token" },
     },
   },
@@ -101,11 +101,11 @@ export const TYPES: Readonly<Record<AuthType, Way>> = {
     name: "Ed25519 signature",
     fields: fieldsOf<AuthOf<"ed25519">>(
       {
-        publicKey: text("Public key", "32 bytes in hex or base64, or PEM", {
+        publicKey: text("Public key", "32 bytes as hex or base64, or PEM", {
           contentMediaType: "text/plain",
         }),
         signatureHeader: text("Signature header"),
-        timestampHeader: text("Timestamp header", "Empty if only the body is signed"),
+        timestampHeader: text("Timestamp header", "Leave empty if only the body is signed"),
       },
       "publicKey",
       "signatureHeader",

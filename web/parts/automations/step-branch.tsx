@@ -14,10 +14,8 @@ interface Props {
 /** Asks on which branch of the step before it a new one goes on. */
 export function WhichBranch({ decides, branches, onChoose, onClose }: Props) {
   return (
-    <Dialog title={`After which branch of ${decides}?`} onClose={onClose}>
-      <p className="mb-3 text-soft">
-        The new step runs when {decides} has taken it, and is skipped otherwise.
-      </p>
+    <Dialog title={`Run after which branch of ${decides}?`} onClose={onClose}>
+      <p className="mb-3 text-soft">The new step runs if this branch is taken. Otherwise, it is skipped.</p>
       <ul className="space-y-2">
         {branches.map((branch) => (
           <li key={branch}>
@@ -32,7 +30,7 @@ export function WhichBranch({ decides, branches, onChoose, onClose }: Props) {
         ))}
         <li>
           <Button kind="quiet" className="w-full justify-start" onClick={() => onChoose(decides)}>
-            Whichever it takes
+            Any branch
           </Button>
         </li>
       </ul>

@@ -59,9 +59,9 @@ export function StepForm({ step, steps, actions, kinds, faults, at, state, ...re
               maxLength={255}
             />
           </div>
-          <IconButton icon={Trash2} label={`Take out ${step.key}`} onClick={rest.onRemove} />
+          <IconButton icon={Trash2} label={`Remove step ${step.key}`} onClick={rest.onRemove} />
         </div>
-        <Labelled label="Does" fault={messageFor("actionId") ?? messageFor("kind")}>
+        <Labelled label="Action or kind" fault={messageFor("actionId") ?? messageFor("kind")}>
           {(wiring) => (
             <select
               {...wiring}
@@ -85,8 +85,8 @@ export function StepForm({ step, steps, actions, kinds, faults, at, state, ...re
         />
         <div className="grid gap-4 sm:grid-cols-2">
           <Labelled
-            label="When"
-            about="A condition; without one it runs whenever its turn comes."
+            label="Condition"
+            about="CEL condition. Leave empty to always run."
             fault={messageFor("when")}
           >
             {(wiring) => (
@@ -100,7 +100,7 @@ export function StepForm({ step, steps, actions, kinds, faults, at, state, ...re
               />
             )}
           </Labelled>
-          <Labelled label="If it fails" fault={messageFor("onError")}>
+          <Labelled label="On failure" fault={messageFor("onError")}>
             {(wiring) => (
               <select
                 {...wiring}
@@ -112,8 +112,8 @@ export function StepForm({ step, steps, actions, kinds, faults, at, state, ...re
                   } as Partial<StepValue>)
                 }
               >
-                <option value="fail">The run fails</option>
-                <option value="continue">The run goes on</option>
+                <option value="fail">Fail the run</option>
+                <option value="continue">Continue</option>
               </select>
             )}
           </Labelled>
@@ -142,7 +142,7 @@ export function StepForm({ step, steps, actions, kinds, faults, at, state, ...re
           </fieldset>
         )}
       </div>
-      <Gave title="What it gave last time" state={state} />
+      <Gave title="Last output" state={state} />
     </div>
   );
 }
@@ -160,7 +160,7 @@ export function Works({ actions, kinds }: Pick<Props, "actions" | "kinds">) {
           ))}
         </optgroup>
       )}
-      <optgroup label="Defined here">
+      <optgroup label="Inline">
         {kinds.map(({ kind, title }) => (
           <option key={kind} value={`kind:${kind}`}>
             {title}
@@ -180,7 +180,7 @@ interface KeyProps {
 
 const keyFault = (text: string, key: string, steps: readonly StepValue[]): string | undefined => {
   if (text !== key && steps.some((each) => each.key === text)) return "Another step has this key.";
-  return KEY.test(text) ? undefined : "Letters, digits, _ and -, not beginning with a digit.";
+  return KEY.test(text) ? undefined : "Use letters, digits, _ and -. Can't start with a digit.";
 };
 
 /** What is typed and can't be a key stays in the field alone. */
@@ -191,7 +191,7 @@ function Key({ step: { key }, steps, fault, onRename }: KeyProps) {
     <Labelled
       label="Key"
       isRequired
-      about="Templates name it: {{steps.KEY.result}}."
+      about="Template expressions refer to it: {{steps.KEY.result}}."
       fault={keyFault(text, key, steps) ?? fault}
     >
       {(wiring) => (

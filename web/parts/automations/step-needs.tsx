@@ -32,7 +32,7 @@ export function Needs({ step, steps, actions, fault, onChange }: Props) {
   if (all.length === 0) return null;
   return (
     <fieldset aria-invalid={fault ? true : undefined}>
-      <legend className="mb-1 text-sm font-medium">After</legend>
+      <legend className="mb-1 text-sm font-medium">Depends on</legend>
       <ul className="flex flex-wrap gap-x-4 gap-y-1.5">
         {all.map((each) => (
           <li key={each}>

@@ -1,6 +1,7 @@
 import { Link } from "wouter";
 import type { AutomationRun } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { plural } from "../base/plural.ts";
 import { Status } from "../base/status.tsx";
 import { exactly } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
@@ -19,9 +20,9 @@ export function Step({ step, state }: Props) {
     <div className="grid gap-6 border-t border-line p-4 md:grid-cols-2">
       <div className="min-w-0">
         <p className="mb-2 text-sm font-semibold">{step.name ?? step.key}</p>
-        <Tree value={step} label="the step" />
+        <Tree value={step} copyLabel="Copy step as JSON" />
       </div>
-      <Gave title="What it gave" state={state} />
+      <Gave title="Output" state={state} />
     </div>
   );
 }
@@ -42,7 +43,7 @@ export function Gave({ title, state }: Pick<Props, "state"> & { title: string })
         {state && <Status status={state.status} />}
         {runId && (
           <Link href={`/runs/${runId}`} className="text-xs text-accent hover:underline">
-            Open the run
+            Open run
           </Link>
         )}
       </div>
@@ -50,9 +51,9 @@ export function Gave({ title, state }: Pick<Props, "state"> & { title: string })
       {error?.message && <p className="mb-2 text-sm break-words text-bad">{error.message}</p>}
       {state?.items?.failures && <Failures items={state.items} />}
       {run.data ? (
-        <Tree value={run.data.result} label="the result" />
+        <Tree value={run.data.result} copyLabel="Copy result as JSON" />
       ) : state?.items?.failures ? null : (
-        <p className="text-sm text-faint">Nothing yet.</p>
+        <p className="text-sm text-faint">No output yet</p>
       )}
     </div>
   );
@@ -73,7 +74,7 @@ function Failures({ items: { failures = [], failed } }: { items: NonNullable<Sta
           </li>
         ))}
       </ul>
-      {more > 0 && <p className="text-xs text-soft">{more} more</p>}
+      {more > 0 && <p className="text-xs text-soft">{plural(more, { one: "# more", other: "# more" })}</p>}
     </div>
   );
 }

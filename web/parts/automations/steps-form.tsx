@@ -65,21 +65,21 @@ export function StepsForm({ config, onChange, faults, at, onProblem, last }: Pro
       flush
       aside={
         <select
-          aria-label="Add an action as a step"
+          aria-label="Add step"
           className="field w-56"
           value=""
           onChange={({ target: { value } }) => (branches.length > 0 ? setWanted(value) : add(value))}
         >
-          <option value="">Add a step …</option>
+          <option value="">Add step</option>
           <Works actions={foundActions} kinds={foundKinds} />
         </select>
       }
     >
       {steps.length === 0 ? (
         <div className="flex flex-wrap items-center gap-3 p-4 text-sm text-soft">
-          Add what it does: an action that exists, or a kind that you define in its place.
+          Add an existing action, or define one inline.
           {actions.data && foundActions.length === 0 && (
-            <LinkButton href="/actions/new">Create an action</LinkButton>
+            <LinkButton href="/actions/new">Create action</LinkButton>
           )}
         </div>
       ) : (
@@ -97,7 +97,7 @@ export function StepsForm({ config, onChange, faults, at, onProblem, last }: Pro
       )}
       {below.length > 0 && !(step && below.includes(step.key)) && (
         <p role="alert" className="border-t border-line px-4 py-2 text-sm text-bad">
-          Something is wrong with {below.join(", ")}.
+          Check the settings of {below.join(", ")}.
         </p>
       )}
       {step && (
@@ -134,7 +134,7 @@ export function StepsForm({ config, onChange, faults, at, onProblem, last }: Pro
         />
       )}
       {!step && steps.length > 0 && (
-        <p className="border-t border-line px-4 py-2.5 text-xs text-soft">Choose a step to change it.</p>
+        <p className="border-t border-line px-4 py-2.5 text-xs text-soft">Select a step to edit it.</p>
       )}
     </Section>
   );

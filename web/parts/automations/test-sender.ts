@@ -51,26 +51,26 @@ export function testSenderOf(config: WebhookConfig): TestSender {
     signatureAlgorithm = "sha256",
   } = config;
   const header = signaturePreset && SECRET_HEADERS[signaturePreset];
-  if (header) return sends(header, "the secret", (secret) => secret);
+  if (header) return sends(header, "Secret", (secret) => secret);
   if (signaturePreset)
-    return { about: [["Sender", `signs as ${signaturePreset} does`]], signs: true, headers: null };
+    return { about: [["Sender", `${signaturePreset} signature`]], signs: true, headers: null };
   switch (auth?.type) {
     case "bearer":
-      return sends("Authorization", "Bearer and the token", (secret) => `Bearer ${secret}`);
+      return sends("Authorization", "Bearer token", (secret) => `Bearer ${secret}`);
     case "basic":
-      return sends("Authorization", `Basic, as ${auth.username}`, (secret) => {
+      return sends("Authorization", `Basic, user name ${auth.username}`, (secret) => {
         const bytes = new TextEncoder().encode(`${auth.username}:${secret}`);
         return `Basic ${btoa(String.fromCharCode(...bytes))}`;
       });
     case "header":
-      return sends(auth.name, "the value", (secret) => secret);
+      return sends(auth.name, "Value", (secret) => secret);
     case "ed25519":
-      return { about: [["Sender", "signs with its Ed25519 key"]], signs: true, headers: null };
+      return { about: [["Sender", "Ed25519 signature"]], signs: true, headers: null };
     default:
       return {
         about: [
           ["Signature header", signatureHeader],
-          ["Algorithm", `HMAC-${signatureAlgorithm} of timestamp.body, with X-SVC-Timestamp`],
+          ["Algorithm", `HMAC-${signatureAlgorithm} of timestamp.body, with the header X-SVC-Timestamp`],
         ],
         signs: true,
         async headers(secret, body) {

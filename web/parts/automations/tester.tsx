@@ -19,11 +19,11 @@ const COLUMNS: readonly Column<InboundDelivery>[] = [
   { name: "Delivery", cell: ({ id }) => <code className="font-mono text-xs">{id.slice(-12)}</code> },
   { name: "Status", cell: ({ status }) => <Status status={status} /> },
   {
-    name: "Reply",
+    name: "Response",
     isMinor: true,
     cell: ({ replyCode }) => <span className="tabular-nums">{replyCode ?? "–"}</span>,
   },
-  { name: "Tries", isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
+  { name: "Attempts", isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
   { name: "Received", isRight: true, cell: ({ receivedAt }) => <When at={receivedAt} /> },
 ];
 
@@ -49,7 +49,7 @@ export function Tester({ automation }: { automation: Automation }) {
       const headers = { "content-type": "application/json", ...(await sender.headers?.(secret, body)) };
       setAnswer(await post(new URL(url).pathname, body, headers));
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : "It could not be sent.");
+      setProblem(error instanceof Error ? error.message : "Couldn't send the test.");
     }
     setBusy(false);
     void deliveries.refetch();
@@ -62,12 +62,14 @@ export function Tester({ automation }: { automation: Automation }) {
   }
   return (
     <>
-      <Section title="Address">
-        <Facts of={[["Send POST to", <Mono key="url" text={url} />], ...sender.about]} />
+      <Section title="URL">
+        <Facts of={[["Webhook URL", <Mono key="url" text={url} />], ...sender.about]} />
       </Section>
-      <Section title="Send a test">
+      <Section title="Send test">
         {sender.headers === null ? (
-          <p className="text-sm text-soft">Only the sender itself can prove that a request is its own.</p>
+          <p className="text-sm text-soft">
+            Tests aren't available for this sender: only it holds the signing key.
+          </p>
         ) : canSign ? (
           <form
             className="space-y-4"
@@ -84,8 +86,8 @@ export function Tester({ automation }: { automation: Automation }) {
               onChange={setSecret}
               about={
                 sender.signs
-                  ? "It was shown once, when it was made. It signs here, in your browser, and is not sent."
-                  : "What the sender proves itself with. It is sent with the request."
+                  ? "The secret shown at creation. It signs the test in your browser and is never sent."
+                  : "The sender's credential. It is sent with the request."
               }
             />
             <div>
@@ -105,14 +107,14 @@ export function Tester({ automation }: { automation: Automation }) {
               </Button>
               {may && sender.signs && <NewSecret automation={automation} onMade={setSecret} />}
               {isBusy && (
-                <span className="text-sm text-soft">The reply comes when its run has ended, or waits.</span>
+                <span className="text-sm text-soft">
+                  The response arrives when the run finishes or pauses.
+                </span>
               )}
             </div>
           </form>
         ) : (
-          <p className="text-sm text-soft">
-            Browsers sign only on pages that come over https or from this machine.
-          </p>
+          <p className="text-sm text-soft">Signing requires HTTPS or localhost.</p>
         )}
         {problem && (
           <p role="alert" className="mt-3 text-sm text-bad">
@@ -125,9 +127,9 @@ export function Tester({ automation }: { automation: Automation }) {
               <span className={`font-semibold ${answer.status < 300 ? "text-good" : "text-bad"}`}>
                 {answer.status}
               </span>
-              <span className="ml-2 text-soft">in {inWords(answer.durationSeconds)}</span>
+              <span className="ml-2 text-soft">{inWords(answer.durationSeconds)}</span>
             </p>
-            <Tree value={shown} label="the reply" />
+            <Tree value={shown} copyLabel="Copy response as JSON" />
           </div>
         )}
       </Section>
@@ -135,7 +137,7 @@ export function Tester({ automation }: { automation: Automation }) {
         <Shown of={deliveries}>
           {({ items }) =>
             items.length === 0 ? (
-              <p className="p-4 text-sm text-soft">None has come yet.</p>
+              <p className="p-4 text-sm text-soft">No deliveries yet</p>
             ) : (
               <Table
                 label="Deliveries"

@@ -52,33 +52,37 @@ const group = <T extends object>(title: string, properties: Fields<T>, required:
 
 const NOTIFY: Fields<NonNullable<Alerts["notify"]>[number]> = {
   email: text("Email", undefined, { format: "email" }),
-  slack: text("Slack", "Address of an incoming webhook of Slack. Its last part is never shown again."),
-  url: text("URL", "Gets a POST, signed with the automation's secret"),
+  slack: text("Slack", "URL of a Slack incoming webhook. The last part is write-only."),
+  url: text("URL", "Receives a POST request signed with the automation's secret"),
 };
 
 const ALERTS = {
   type: "object",
   title: "Alerts",
   properties: {
-    onFailure: { type: "boolean", title: "On failure", description: "A run failed" },
+    onFailure: { type: "boolean", title: "On failure", description: "Alert when a run fails" },
     onRecovery: {
       type: "boolean",
       title: "On recovery",
-      description: "A run completed for the first time since a failure",
+      description: "Alert when a run completes after a failure",
     },
-    lateAfterSeconds: whole("Late after", "Seconds since a run last completed, or was to start"),
+    lateAfterSeconds: whole(
+      "Late after (seconds)",
+      "Alert if no run completes for this long, or a scheduled run doesn't start",
+    ),
     notify: {
       type: "array",
       title: "Notify",
-      description: "One of the fields each. Empty: the person who made the automation.",
+      description:
+        "Recipients, with one field each. Leave empty to notify the person who created the automation.",
       items: { type: "object", properties: NOTIFY },
     },
     failureThreshold: whole(
-      "Failures",
-      "Of a webhook: so many within the window are told to the address below",
+      "Failures before an alert",
+      "For webhook triggers: failed deliveries within the window below",
     ),
-    failureWindow: whole("Within", "Seconds"),
-    notifyUrl: text("Notify URL", "Gets a POST of them"),
+    failureWindow: whole("Failure window (seconds)", "Period in which failures are counted"),
+    notifyUrl: text("Notify URL", "Receives a POST request with the failures"),
   } satisfies Fields<Alerts>,
 };
 
@@ -86,9 +90,9 @@ const COMMON: Fields<Common> = {
   concurrency: group<NonNullable<Common["concurrency"]>>(
     "Concurrency",
     {
-      max: whole("At once", "Runs that go at the same time"),
+      max: whole("Maximum concurrent runs", "Runs of this automation at the same time"),
       policy: choice<NonNullable<NonNullable<Common["concurrency"]>["policy"]>>(
-        "Beyond that",
+        "When the limit is reached",
         { queue: true, skip: true, cancel_previous: true },
         { default: "queue" },
       ),
@@ -96,11 +100,11 @@ const COMMON: Fields<Common> = {
     { max: true },
   ),
   expect: group<NonNullable<Common["expect"]>>(
-    "Expectation",
+    "Freshness checks",
     {
-      maxSilenceSeconds: whole("Silence at most", "Seconds since a run last completed"),
-      minRows: whole("Rows at least", "That a run makes"),
-      notifyUrl: text("Notify", "An address that hears when it counts as stale"),
+      maxSilenceSeconds: whole("Maximum silence (seconds)", "Alert if no run completes within this time"),
+      minRows: whole("Minimum rows per run", "Alert if a run writes fewer rows"),
+      notifyUrl: text("Notify URL", "URL to notify when the automation is stale"),
     },
     {},
   ),
@@ -108,47 +112,52 @@ const COMMON: Fields<Common> = {
   inputSchema: {
     type: "object",
     title: "Input",
-    description: "A JSON Schema that the input of runs by hand and of calls is checked against",
+    description: "JSON Schema for the input of manual runs and of calls",
   },
 };
 
 const WEBHOOK: Fields<Webhook> = {
-  path: text("Path", "The last part of the address that webhooks are sent to."),
+  path: text("Path", "Last part of the webhook URL."),
   waitSeconds: {
     type: "number",
-    title: "Wait",
-    description: "Seconds that the sender waits for the outcome",
+    title: "Wait (seconds)",
+    description: "Seconds to hold the request open for the result",
   },
   response: group<Webhook["response"]>(
     "Response",
     {
       status: {
         title: "Status",
-        description: "200 by default; a template may stand here",
+        description: "Status code or template expression. Default: 200.",
         type: ["integer", "string"],
       },
       headers: { type: "object", title: "Headers", additionalProperties: { type: "string" } },
       body: {
         title: "Body",
         description:
-          "What the sender gets when the run has completed in time; templates over payload and steps",
+          "Returned when the run completes in time. Supports template expressions over payload and steps.",
       },
     },
     {},
   ),
-  debug: { type: "boolean", title: "Keep each body", description: "Also once it is processed" },
+  debug: { type: "boolean", title: "Keep payloads after processing", description: "For debugging" },
   allowedIps: {
     type: "array",
     items: { type: "string" },
     title: "Allowed addresses",
-    description: "CIDR ranges; empty for all.",
+    description: "CIDR ranges. Leave empty to allow all.",
   },
   retries: group<Webhook["retries"]>(
     "Retries",
     {
       enabled: { type: "boolean", title: "On", default: true },
-      maxAttempts: whole("Tries at most", "The first one included"),
-      backoffSeconds: { type: "array", items: { type: "number" }, title: "Pauses", description: "Seconds." },
+      maxAttempts: whole("Maximum attempts", "Including the first attempt"),
+      backoffSeconds: {
+        type: "array",
+        items: { type: "number" },
+        title: "Backoff",
+        description: "Seconds between attempts",
+      },
     },
     {},
   ),
@@ -160,11 +169,11 @@ const SCHEDULE: Fields<Settings<"schedule">> = {
     {
       cron: text(
         "Cron",
-        "Minute, hour, day of the month, month, day of the week; a sixth field in front is seconds.",
+        "Minute, hour, day of month, month, day of week. An optional field in front sets seconds.",
       ),
-      timezone: text("Time zone", "An IANA name such as Europe/Berlin", { default: "UTC" }),
+      timezone: text("Time zone", "IANA name, such as Europe/Berlin", { default: "UTC" }),
       catchUp: choice<NonNullable<Schedule["catchUp"]>>(
-        "Missed while no server ran",
+        "Missed runs",
         { none: true, last: true },
         { default: "none" },
       ),
@@ -181,7 +190,7 @@ const EVENT: Fields<Settings<"event">> = {
         type: "array",
         items: { type: "string" },
         title: "Event types",
-        description: "action.* stands for all that begin so.",
+        description: "Use a wildcard such as action.* to match several types.",
       },
     },
     { types: true },
@@ -197,18 +206,21 @@ const FORM: Fields<Settings<"form">> = {
       schema: {
         type: "object",
         title: "Fields",
-        description: "JSON Schema of the answers, which are the payload",
+        description: "JSON Schema of the answers. The answers become the payload.",
       },
-      submitLabel: text("Button", "Send by default"),
+      submitLabel: text("Button", "Label of the submit button. Default: Send."),
       access: choice(
-        "Who may answer",
+        "Access",
         { signed_in: true, public: true },
-        { description: "signed_in: members of the organization", default: "signed_in" },
+        {
+          description: "signed_in: members of the organization. public: anyone with the link.",
+          default: "signed_in",
+        },
       ),
     },
     { title: true, schema: true },
   ),
-  path: text("Path", "The end of the form's address; the automation's slug by default"),
+  path: text("Path", "Last part of the form's URL. Default: the automation's slug."),
   waitSeconds: WEBHOOK.waitSeconds,
   response: WEBHOOK.response,
   retries: WEBHOOK.retries,

@@ -11,7 +11,7 @@ export async function copy(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    notify("The browser does not let this page use the clipboard.", "bad");
+    notify("Couldn't copy: the browser blocked access to the clipboard.", "bad");
     return false;
   }
 }

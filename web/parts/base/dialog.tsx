@@ -68,7 +68,7 @@ export function Confirm({ title, children, verb, typed, isBusy = false, onConfir
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Keep it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button
             kind="bad"
             busy={isBusy}
@@ -84,7 +84,7 @@ export function Confirm({ title, children, verb, typed, isBusy = false, onConfir
       {typed !== undefined && (
         <label className="mt-4 block">
           <span className="mb-1 block">
-            Type <strong className="font-semibold">{typed}</strong> to go on
+            Type <strong className="font-semibold">{typed}</strong> to confirm
           </span>
           <input
             className="field"

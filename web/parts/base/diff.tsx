@@ -43,7 +43,7 @@ function linesOf(before: readonly string[], after: readonly string[]): Line[] {
 }
 
 const STYLE = { " ": "text-soft", "-": "bg-bad-soft text-bad", "+": "bg-good-soft text-good" } as const;
-const SAID = { " ": "", "-": "Before: ", "+": "Now: " } as const;
+const SAID = { " ": "", "-": "Before: ", "+": "After: " } as const;
 
 const textOf = (value: unknown): string =>
   visible(typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? ""));

@@ -5,7 +5,7 @@ export function ErrorText({ of }: { of: unknown }) {
   return (
     <span className="[overflow-wrap:anywhere]">
       <span dir="auto" className="text-bad">
-        {message ?? "It failed."}
+        {message ?? "Unknown error"}
       </span>
       {code && <code className="ml-2 font-mono text-xs text-soft">{code}</code>}
     </span>

@@ -27,13 +27,13 @@ export function FileButton<K extends Call>({ call, input, name, verb }: Props<K>
       download(name, await fetchFile(call, input, control.signal));
     } catch (error) {
       if (!control.signal.aborted)
-        notify(error instanceof Error ? error.message : "The export failed.", "bad");
+        notify(error instanceof Error ? error.message : "The download failed.", "bad");
     }
     setBusy(false);
   };
   return isBusy ? (
     <Button icon={Square} onClick={() => stop.current?.abort()}>
-      Stop the download
+      Cancel download
     </Button>
   ) : (
     <Button icon={Download} onClick={take}>

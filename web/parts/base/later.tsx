@@ -1,5 +1,6 @@
 import { type ComponentType, type ReactNode, useEffect, useReducer, useState } from "react";
 import { Failed, Loading } from "./page.tsx";
+import { PAGE_LOST } from "./texts.ts";
 
 /** Code that is a file of its own. */
 export interface Part<P> {
@@ -45,6 +46,4 @@ export function Later<P extends object>({ of, given, waiting = <Loading />, lost
   return isLost ? lost : waiting;
 }
 
-const Lost = () => (
-  <Failed error={new Error("A part of the page could not be fetched.")} again={() => location.reload()} />
-);
+const Lost = () => <Failed error={new Error(PAGE_LOST)} again={() => location.reload()} />;

@@ -109,7 +109,7 @@ export function Failed({ error, again }: { error: Error; again?: () => void }) {
   return (
     <Empty
       icon={missing ? SearchX : TriangleAlert}
-      title={missing ? "Nothing is here" : "This could not be loaded"}
+      title={missing ? "Not found" : "Couldn't load this"}
       action={
         again && !missing ? (
           <Button icon={RefreshCw} onClick={again}>
@@ -118,7 +118,11 @@ export function Failed({ error, again }: { error: Error; again?: () => void }) {
         ) : undefined
       }
     >
-      <p>{missing ? "It may have been deleted, or it belongs to another organization." : error.message}</p>
+      <p>
+        {missing
+          ? "It may have been deleted, or it belongs to another organization you're a member of."
+          : error.message}
+      </p>
       {error instanceof ApiError && error.correlationId && !missing && (
         <p className="mt-1 font-mono text-xs">{error.correlationId}</p>
       )}
@@ -145,7 +149,7 @@ export function useTab<T extends string>(tabs: readonly (readonly [id: T, name: 
   const asked = search.get("tab");
   const current = tabs.find(([id]) => id === asked)?.[0] ?? tabs[0]?.[0];
   const bar = (
-    <nav aria-label="Sections of this page" className="mb-5 flex gap-1 overflow-x-auto border-b border-line">
+    <nav aria-label="Page sections" className="mb-5 flex gap-1 overflow-x-auto border-b border-line">
       {tabs.map(([id, name], at) => (
         <Link
           key={id}

@@ -5,10 +5,10 @@ import { Labelled } from "./labelled.tsx";
 import { Empty, Loading } from "./page.tsx";
 
 const NAMES: Readonly<Record<Role, readonly [name: string, about: string]>> = {
-  viewer: ["Viewer", "Sees everything, changes nothing."],
-  member: ["Member", "Builds and runs."],
-  admin: ["Admin", "Also people, keys, webhooks and the organization."],
-  owner: ["Owner", "Also other owners."],
+  viewer: ["Viewer", "Can view everything, but change nothing."],
+  member: ["Member", "Viewer permissions, plus creating, editing and running things."],
+  admin: ["Admin", "Member permissions, plus members, API keys, webhooks and organization settings."],
+  owner: ["Owner", "Admin permissions, plus managing owners."],
 };
 
 /** Each role with its name and what it may do, from the least to the most. */
@@ -48,13 +48,16 @@ export function RoleField({ value, onChange, fault }: Props) {
   );
 }
 
-/** In the place of what only admins are shown. */
-export function AdminsOnly({ what }: { what: string }) {
+/** Tells others who to ask. */
+export const askForRole = (role: Role): string => `Your role is ${role}. Ask an admin to change it.`;
+
+/** Replaces what only admins see. */
+export function AdminsOnly({ title }: { title: string }) {
   const { current, role } = useMe();
   if (!current) return <Loading />;
   return (
-    <Empty icon={Lock} title={`Admins see ${what}`}>
-      Your role here is {role}. An admin of the organization can give you another one.
+    <Empty icon={Lock} title={title}>
+      {askForRole(role)}
     </Empty>
   );
 }

@@ -2,33 +2,35 @@ import type { ReactNode } from "react";
 import { Button } from "./button.tsx";
 import { CopyButton } from "./copy.tsx";
 import { Dialog } from "./dialog.tsx";
+import { COPY_NOW } from "./texts.ts";
 
 interface Props {
   title: string;
-  /** What it is good for. */
+  /** What it is used for. */
   children: ReactNode;
-  /** How the copying is called: "the token". */
-  name: string;
+  copyLabel: string;
   text: string;
   onClose: () => void;
 }
 
 /** A secret or link that nobody can see again once this is closed. */
-export function ShownOnce({ title, children, name, text, onClose }: Props) {
+export function ShownOnce({ title, children, copyLabel, text, onClose }: Props) {
   return (
     <Dialog
       title={title}
       onClose={onClose}
       foot={
         <Button kind="main" onClick={onClose}>
-          I have it
+          Done
         </Button>
       }
     >
-      <div className="mb-3 text-soft">{children} It is shown this once.</div>
+      <div className="mb-3 text-soft">
+        {children} {COPY_NOW}
+      </div>
       <div className="flex items-center gap-2 rounded-md border border-line bg-ground px-3 py-2">
         <code className="min-w-0 grow font-mono text-xs break-all select-all">{text}</code>
-        <CopyButton text={text} label={`Copy ${name}`} />
+        <CopyButton text={text} label={copyLabel} />
       </div>
     </Dialog>
   );

@@ -55,7 +55,7 @@ export function Sideways({ children }: Props) {
       </div>
       {(isCutBefore || isCutAfter) && (
         <p className="border-t border-line bg-ground px-4 py-1.5 text-xs text-soft">
-          There is more to the {isCutAfter ? "right" : "left"}: scroll sideways.
+          {isCutAfter ? "Scroll right to see more." : "Scroll left to see more."}
         </p>
       )}
     </>

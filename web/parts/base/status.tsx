@@ -92,8 +92,8 @@ const STYLES: Readonly<Record<StatusWord, StatusStyle>> = {
   replayed: { tone: "good", icon: CircleCheck, label: "Replayed" },
   streaming: { tone: "busy", icon: LoaderCircle, label: "Answering" },
   changed: { tone: "warn", icon: TriangleAlert, label: "Changed" },
-  missing: { tone: "bad", icon: OctagonX, label: "Gone" },
-  noted: { tone: "idle", icon: Circle, label: "Noted" },
+  missing: { tone: "bad", icon: OctagonX, label: "Missing" },
+  noted: { tone: "idle", icon: Circle, label: "Info" },
 };
 
 /** Of a word that a newer server has, the word itself. */

@@ -26,7 +26,7 @@ const STEPS: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: num
   ["hour", 3600],
   ["minute", 60],
 ];
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 const short = new Intl.DateTimeFormat(undefined, {
   month: "short",
@@ -36,13 +36,13 @@ const short = new Intl.DateTimeFormat(undefined, {
   second: "2-digit",
 });
 
-/** `3m ago`. */
+/** `3 min. ago`, in the words of the person's locale. */
 function ago(at: string, from: number): string {
   const seconds = (Date.parse(at) - from) / 1000;
   for (const [unit, size] of STEPS) {
     if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
   }
-  return seconds > 5 ? "in a moment" : "just now";
+  return relative.format(seconds > 5 ? Math.trunc(seconds) : 0, "second");
 }
 
 /** An instant in the person's own zone, with seconds. */
@@ -53,7 +53,7 @@ export const dayOf = (at: string): string => day.format(new Date(at));
 export const shortly = (at: string): string => short.format(new Date(at));
 
 /** How long ago, with the exact instant on hover. */
-export function When({ at, empty = "never" }: { at: string | null | undefined; empty?: string }) {
+export function When({ at, empty = "Never" }: { at: string | null | undefined; empty?: string }) {
   const from = useNow();
   if (!at) return <span className="text-faint">{empty}</span>;
   return (
@@ -83,11 +83,11 @@ export const Took = ({ seconds }: { seconds: number | null }) =>
 const COUNT = new Intl.NumberFormat(undefined);
 export const counted = (count: number): string => COUNT.format(count);
 
-/** Bytes as people say them. */
+/** Bytes in binary units: `1.5 MiB`. */
 export function sized(bytes: number | null): string {
   if (bytes === null) return "–";
-  const units = ["B", "KB", "MB", "GB", "TB"];
-  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
-  const size = bytes / 1000 ** step;
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const step = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), units.length - 1);
+  const size = bytes / 1024 ** step;
   return `${size < 10 && step > 0 ? size.toFixed(1) : Math.round(size)} ${units[step]}`;
 }

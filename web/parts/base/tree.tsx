@@ -1,6 +1,7 @@
 import { ChevronRight } from "lucide-react";
 import { useState } from "react";
 import { CopyButton } from "./copy.tsx";
+import { counted } from "./time.tsx";
 
 /** Of a long list or object so many are shown at first. */
 const AT_ONCE = 100;
@@ -13,12 +14,12 @@ const OPEN_AT_FIRST = [20];
 const isBranch = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 /** A JSON value to look into; big ones open piece by piece. */
-export function Tree({ value, label }: { value: unknown; label: string }) {
-  if (value === null || value === undefined) return <p className="text-sm text-faint">Nothing.</p>;
+export function Tree({ value, copyLabel }: { value: unknown; copyLabel: string }) {
+  if (value === null || value === undefined) return <p className="text-sm text-faint">Empty</p>;
   return (
     <div className="relative">
       <div className="absolute top-0 right-0">
-        <CopyButton text={JSON.stringify(value, null, 2)} label={`Copy ${label} as JSON`} />
+        <CopyButton text={JSON.stringify(value, null, 2)} label={copyLabel} />
       </div>
       <div className="overflow-x-auto pr-8 font-mono text-xs leading-5">
         {isBranch(value) ? <Children of={value} depth={0} /> : <Leaf value={value} />}
@@ -45,7 +46,7 @@ function Children({ of, depth }: { of: object; depth: number }) {
             className="pl-4 text-accent hover:underline"
             onClick={() => setShown(shown + AT_ONCE)}
           >
-            {entries.length - shown} more
+            {`Show ${counted(Math.min(AT_ONCE, entries.length - shown))} more`}
           </button>
         </li>
       )}
@@ -100,7 +101,7 @@ function Leaf({ value }: { value: unknown }) {
       "{isCut ? value.slice(0, TEXT_AT_ONCE) : value}"
       {isCut && (
         <button type="button" className="ml-1 text-accent hover:underline" onClick={() => setWhole(true)}>
-          … {value.length - TEXT_AT_ONCE} more characters
+          {`… show ${counted(value.length - TEXT_AT_ONCE)} more characters`}
         </button>
       )}
     </span>

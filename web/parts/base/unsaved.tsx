@@ -70,14 +70,14 @@ export function Leaving() {
       onClose={stay}
       foot={
         <>
-          <Button onClick={stay}>Stay here</Button>
+          <Button onClick={stay}>Keep editing</Button>
           <Button kind="bad" onClick={go}>
-            Leave
+            Discard changes
           </Button>
         </>
       }
     >
-      <p className="text-soft">What you changed on this page is not saved, and would be lost.</p>
+      <p className="text-soft">Your changes on this page haven't been saved.</p>
     </Dialog>
   );
 }

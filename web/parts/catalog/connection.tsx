@@ -11,7 +11,7 @@ interface ChoiceProps {
 export function ApiConnection({ value, onChange, fault }: ChoiceProps) {
   const connections = useApi("GET /api/v1/connections", { query: { limit: 100 } });
   return (
-    <Labelled label="Connection" about="Its credentials go with each call." fault={fault}>
+    <Labelled label="Connection" about="Its credentials are sent with each call." fault={fault}>
       {(wiring) => (
         <select
           {...wiring}

@@ -5,7 +5,9 @@ import { Button } from "../base/button.tsx";
 import { Check, LongField } from "../base/fields.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
+import { plural } from "../base/plural.ts";
 import { Tag } from "../base/status.tsx";
+import { ONLY_ADMINS_CHANGE, ONLY_ADMINS_SIGN_IN } from "../base/texts.ts";
 import { FormFrame, messagesBy } from "../form/frame.tsx";
 import { ApiConnection } from "./connection.tsx";
 import { endpointItem, PickList, toolItem } from "./pick.tsx";
@@ -40,14 +42,13 @@ export function FoundApi({ found, onBack }: Props) {
   const options = {
     touches: ["/api-catalog"] as const,
     tellsErrors: false as const,
-    done: ({ name }: { name: string }) => `Added ${name}`,
+    done: ({ name }: { name: string }) => `${name} added`,
     onDone: ({ id }: { id: string }) => go(`/catalog/${id}`),
   };
   const addHttp = useChange("POST /api/v1/api-catalog/http", options);
   const addServer = useChange("POST /api/v1/api-catalog/mcp", options);
   const add = isHttp ? addHttp : addServer;
   const messageFor = messagesBy(add.error);
-  const what = isHttp ? "endpoints" : "tools";
   if (items.length === 0) return <NothingFound found={found} onBack={onBack} />;
   const send = () => {
     const common = {
@@ -68,19 +69,23 @@ export function FoundApi({ found, onBack }: Props) {
     <>
       <Hints found={found} />
       <FormFrame
-        title="The API"
+        title="API"
         aside={
           <Button kind="quiet" onClick={onBack}>
-            Begin again
+            Start over
           </Button>
         }
         call={add}
         drawn={["name", "description", "baseUrl", "url", "connectionId"]}
         isReady={picked.size > 0 && name.trim() !== "" && description.trim() !== ""}
-        verb={`Add it with ${picked.size} ${what}`}
+        verb={
+          isHttp
+            ? plural(picked.size, { one: "Add API with # endpoint", other: "Add API with # endpoints" })
+            : plural(picked.size, { one: "Add API with # tool", other: "Add API with # tools" })
+        }
         onSend={send}
         more={
-          <Section title={isHttp ? "Endpoints" : "Tools"} aside="What is left out can be added later">
+          <Section title={isHttp ? "Endpoints" : "Tools"} aside="You can add the others later">
             <PickList
               items={items}
               picked={picked}
@@ -97,11 +102,11 @@ export function FoundApi({ found, onBack }: Props) {
             value={name}
             onChange={setName}
             fault={messageFor("name")}
-            about="Agents name it as api:NAME."
+            about="Agents refer to it as api:NAME."
             maxLength={255}
           />
           <TextField
-            label="Address"
+            label="URL"
             isRequired
             value={address}
             onChange={setAddress}
@@ -115,13 +120,13 @@ export function FoundApi({ found, onBack }: Props) {
               value={description}
               onChange={setDescription}
               fault={messageFor("description")}
-              about="What it is for, for people and for agents."
+              about="What this API does. Shown to users and agents."
             />
           </div>
           <ApiConnection value={connectionId} onChange={setConnectionId} fault={messageFor("connectionId")} />
           <Check
-            label="Ask before each call"
-            about={isAdmin ? "Somebody approves the exact arguments." : "Admins decide on this."}
+            label="Require approval for every call"
+            about={isAdmin ? "A person must approve the exact arguments." : ONLY_ADMINS_CHANGE}
             value={approvalRequired}
             onChange={setApproval}
             isDisabled={!isAdmin}
@@ -138,33 +143,34 @@ function Hints({ found: { existingApi, authRequired, authHints, warnings } }: { 
     <div className="mb-5 space-y-2 text-sm empty:hidden">
       {existingApi && (
         <p role="status" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
-          The catalog has an API at this address:{" "}
+          This API is already in the catalog:{" "}
           <Link href={`/catalog/${existingApi.id}`} className="underline">
             {existingApi.name}
           </Link>
-          . There it can be imported again.
         </p>
       )}
       {authRequired && (
         <p role="status" className="rounded-md bg-busy-soft px-3 py-2 text-busy">
-          It asks who calls
+          This API requires authentication. Choose a connection that has the credentials.{" "}
           {authHints.length > 0 && (
             <>
-              {": "}
+              {" "}
               {authHints.slice(0, 4).map(({ label, name, location }) => (
                 <span key={label + name} className="mr-2">
-                  {label} ({name} in the {location})
+                  {`${label} (${location}: ${name})`}
                 </span>
               ))}
             </>
           )}
-          . Choose a connection that has the credentials.
         </p>
       )}
       {warnings.length > 0 && (
         <details className="rounded-md bg-warn-soft px-3 py-2 text-warn">
           <summary>
-            {warnings.length} {warnings.length === 1 ? "thing" : "things"} could not be taken over
+            {plural(warnings.length, {
+              one: "# item couldn't be imported",
+              other: "# items couldn't be imported",
+            })}
           </summary>
           <ul className="mt-1 list-disc pl-5">
             {warnings.slice(0, 50).map((warning) => (
@@ -181,11 +187,11 @@ function Hints({ found: { existingApi, authRequired, authHints, warnings } }: { 
 
 function NothingFound({ found, onBack }: Props) {
   return (
-    <Section title="Nothing was found" aside={<Button onClick={onBack}>Begin again</Button>}>
+    <Section title="Nothing found" aside={<Button onClick={onBack}>Start over</Button>}>
       <SignInFirst found={found} />
       {found.attempts.length > 0 ? (
         <>
-          <p className="mb-2 text-sm text-soft">These places were looked at:</p>
+          <p className="mb-2 text-sm text-soft">Checked:</p>
           <ul className="space-y-1 text-sm">
             {found.attempts.map(({ url, status, error }) => (
               <li key={url} className="flex flex-wrap items-baseline gap-x-3">
@@ -196,11 +202,11 @@ function NothingFound({ found, onBack }: Props) {
             ))}
           </ul>
           <p className="mt-3 text-sm text-soft">
-            Where the API has no description, paste curl commands, an HTTP archive or its documentation.
+            If the API has no OpenAPI document, paste curl commands, an HTTP archive or its documentation.
           </p>
         </>
       ) : (
-        <p className="text-sm text-soft">There is no endpoint and no tool in it.</p>
+        <p className="text-sm text-soft">No endpoints or tools found</p>
       )}
       {found.warnings.map((warning) => (
         <p key={warning} className="mt-2 text-sm text-warn" dir="auto">
@@ -221,7 +227,7 @@ function SignInFirst({ found }: { found: Found }) {
   if (!isAsking || url === null) return null;
   return (
     <div className="mb-3 flex flex-wrap items-center justify-between gap-3 text-sm">
-      <p>The server shows its tools only to who is signed in.{!isAdmin && " Admins sign in."}</p>
+      <p>The server requires a sign-in to list its tools.{!isAdmin && ` ${ONLY_ADMINS_SIGN_IN}`}</p>
       {isAdmin && (
         <Button kind="main" onClick={() => setOpen(true)}>
           Sign in

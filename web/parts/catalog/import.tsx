@@ -4,6 +4,7 @@ import { useChange, useMay } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 import { Diff } from "../base/diff.tsx";
 import { Section } from "../base/page.tsx";
+import { plural } from "../base/plural.ts";
 import { FormFrame, messagesBy, Refusal } from "../form/frame.tsx";
 import { endpointItem, PickList, toolItem } from "./pick.tsx";
 import { type ContentType, TextToRead } from "./source.tsx";
@@ -25,7 +26,7 @@ export function ImportAgain({ api }: { api: CatalogEntry }) {
   return (
     <FormFrame
       title="Import again"
-      aside="Nothing is changed before you have seen it"
+      aside="You can review changes before applying them"
       call={read}
       drawn={["content", "contentType"]}
       isReady={content.trim() !== ""}
@@ -74,7 +75,7 @@ function Changes({ api, found, onBack }: { api: CatalogEntry; found: Read; onBac
   const save = useChange("PATCH /api/v1/api-catalog/{api_id}", {
     touches: ["/api-catalog"],
     tellsErrors: false,
-    done: "Imported",
+    done: "Changes applied",
     onDone: onBack,
   });
   const picked = added.size + changed.size + removed.size;
@@ -94,9 +95,9 @@ function Changes({ api, found, onBack }: { api: CatalogEntry; found: Read; onBac
     });
   const isSame = diff.added.length + diff.changed.length + diff.removed.length === 0;
   return (
-    <Section title="What would change" aside={<Button onClick={onBack}>Begin again</Button>}>
+    <Section title="Changes" aside={<Button onClick={onBack}>Start over</Button>}>
       <Refusal error={save.error} />
-      {isSame && <p className="text-sm text-soft">Everything is as the text has it.</p>}
+      {isSame && <p className="text-sm text-soft">No changes found</p>}
       <div className="space-y-5">
         {endpoints.length > 0 && (
           <div>
@@ -117,12 +118,12 @@ function Changes({ api, found, onBack }: { api: CatalogEntry; found: Read; onBac
               const own = api.endpoints.find(({ name }) => name === each.name);
               return (
                 <details key={each.name} className="mt-2 text-sm">
-                  <summary className="text-soft">What changes of {each.name}</summary>
+                  <summary className="text-soft">{`Changes to ${each.name}`}</summary>
                   <div className="mt-1">
                     <Diff
                       before={own ? shownOf(own) : {}}
                       after={shownOf(each)}
-                      label={`Change of ${each.name}`}
+                      label={`Changes to ${each.name}`}
                     />
                   </div>
                 </details>
@@ -132,7 +133,9 @@ function Changes({ api, found, onBack }: { api: CatalogEntry; found: Read; onBac
         )}
         {diff.removed.length > 0 && (
           <div>
-            <h3 className="mb-2 text-sm font-medium">Not in the text; picked ones are taken away</h3>
+            <h3 className="mb-2 text-sm font-medium">
+              Missing from the import. Selected items will be removed.
+            </h3>
             <PickList
               items={diff.removed.map((each) => ({
                 name: each.name,
@@ -143,13 +146,13 @@ function Changes({ api, found, onBack }: { api: CatalogEntry; found: Read; onBac
               }))}
               picked={removed}
               onPick={setRemoved}
-              label="Gone"
+              label="Missing"
             />
           </div>
         )}
         {!isSame && (
           <Button kind="main" busy={save.isPending} disabled={picked === 0} onClick={apply}>
-            Take over {picked} {picked === 1 ? "change" : "changes"}
+            {plural(picked, { one: "Apply # change", other: "Apply # changes" })}
           </Button>
         )}
       </div>
@@ -172,12 +175,12 @@ export function NewTools({
   const save = useChange("PATCH /api/v1/api-catalog/{api_id}", {
     touches: ["/api-catalog"],
     tellsErrors: false,
-    done: "Added",
+    done: "Tools added",
     onDone,
   });
   if (found.added.length === 0 || !may) return null;
   return (
-    <Section title="The server has new tools" aside={<Button onClick={onDone}>Not now</Button>}>
+    <Section title="New tools available" aside={<Button onClick={onDone}>Cancel</Button>}>
       <Refusal error={save.error} />
       <PickList items={found.added.map(toolItem)} picked={picked} onPick={setPicked} label="New tools" />
       <div className="mt-4">
@@ -197,7 +200,7 @@ export function NewTools({
             })
           }
         >
-          Add {picked.size} {picked.size === 1 ? "tool" : "tools"}
+          {plural(picked.size, { one: "Add # tool", other: "Add # tools" })}
         </Button>
       </div>
     </Section>

@@ -7,6 +7,7 @@ import { Mono } from "../base/copy.tsx";
 import { Diff } from "../base/diff.tsx";
 import { Check } from "../base/fields.tsx";
 import { Status, Tag } from "../base/status.tsx";
+import { ONLY_ADMINS_CHANGE } from "../base/texts.ts";
 import { counted } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 import { FilterBar, SearchField } from "../table/filters.tsx";
@@ -77,11 +78,11 @@ export function CatalogItems({ api }: { api: CatalogEntry }) {
           <OneItem key={nameOf(item)} api={api} item={item} />
         ))}
       </ul>
-      {found.length === 0 && <p className="p-4 text-sm text-soft">None is called so.</p>}
+      {found.length === 0 && <p className="p-4 text-sm text-soft">No matches</p>}
       {found.length > shown && (
         <div className="border-t border-line p-2 text-center">
           <Button kind="quiet" onClick={() => setShown(shown + AT_ONCE)}>
-            {counted(found.length - shown)} more
+            Show {counted(found.length - shown)} more
           </Button>
         </div>
       )}
@@ -109,8 +110,8 @@ function OneItem({ api, item }: { api: CatalogEntry; item: Any }) {
         />
         <ItemLine item={line} />
         <span className="flex shrink-0 flex-wrap justify-end gap-1.5">
-          {!item.enabled && <Tag>off</Tag>}
-          {(item.approvalRequired || api.approvalRequired) && <Tag tone="wait">asks first</Tag>}
+          {!item.enabled && <Tag>Disabled</Tag>}
+          {(item.approvalRequired || api.approvalRequired) && <Tag tone="wait">Needs approval</Tag>}
           {drift && <Status status={drift} />}
         </span>
       </button>
@@ -123,7 +124,7 @@ function Opened({ api, item }: { api: CatalogEntry; item: Any }) {
   const may = useMay("member");
   const isAdmin = useMay("admin");
   const name = nameOf(item);
-  const save = useItemChange(api, "Saved");
+  const save = useItemChange(api, "Changes saved");
   const isDrifted = isTool(item) && item.status !== "active";
   const asksFirst = item.approvalRequired || api.approvalRequired;
   const [wanted, setWanted] = useState<Flags>({}); // shown at once, until the server has it
@@ -134,7 +135,7 @@ function Opened({ api, item }: { api: CatalogEntry; item: Any }) {
   return (
     <div className="space-y-4 border-t border-line bg-ground px-4 py-4 sm:px-9">
       {isTool(item) && item.status === "missing" && (
-        <p className="text-sm text-bad">The server has no such tool any more; it is not called.</p>
+        <p className="text-sm text-bad">The server no longer offers this tool. Calls are blocked.</p>
       )}
       {isTool(item) && item.status === "changed" && <Drift api={api} tool={item} />}
       {item.description && (
@@ -145,27 +146,25 @@ function Opened({ api, item }: { api: CatalogEntry; item: Any }) {
       <div className="flex flex-wrap gap-x-8 gap-y-3">
         <Check
           label="Enabled"
-          about="Agents and actions may call it."
+          about="Agents and actions can call it."
           value={wanted.enabled ?? item.enabled}
           isDisabled={!may || save.isPending}
           onChange={(enabled) => set({ enabled })}
         />
         <Check
-          label="Ask before each call"
-          about={
-            api.approvalRequired ? "All of this API ask first." : isAdmin ? "" : "Admins decide on this."
-          }
+          label="Require approval for every call"
+          about={api.approvalRequired ? "Required for the whole API." : isAdmin ? "" : ONLY_ADMINS_CHANGE}
           value={wanted.approvalRequired ?? asksFirst}
           isDisabled={!isAdmin || api.approvalRequired || save.isPending}
           onChange={(approvalRequired) => set({ approvalRequired })}
         />
         {isTool(item) && item.annotations?.readOnlyHint === true && (
           <Check
-            label="Only reads"
+            label="Read-only"
             about={
               isAdmin
-                ? "Its server says so. Believed, agents call it without asking."
-                : "Its server says so; admins decide whether that is believed."
+                ? "The server marks this tool read-only. If you trust that, agents call it without approval."
+                : "The server marks this tool read-only. Only admins can choose to trust that."
             }
             value={wanted.trusted ?? item.trusted}
             isDisabled={!isAdmin || save.isPending}
@@ -173,28 +172,26 @@ function Opened({ api, item }: { api: CatalogEntry; item: Any }) {
           />
         )}
         <div className="text-sm">
-          <p className="text-xs text-soft">Models call it</p>
+          <p className="text-xs text-soft">Name shown to models</p>
           <Mono text={item.modelName} />
         </div>
       </div>
       <details className="text-sm">
         <summary className="text-soft">Definition</summary>
         <div className="mt-2 rounded-md border border-line bg-raised p-3">
-          <Tree value={definitionOf(item)} label="the definition" />
+          <Tree value={definitionOf(item)} copyLabel="Copy definition as JSON" />
         </div>
       </details>
       {may && !isDrifted && api.status === "active" && item.enabled && !asksFirst && (
         <details className="text-sm">
-          <summary className="text-soft">Try it</summary>
+          <summary className="text-soft">Test</summary>
           <div className="mt-2 rounded-md border border-line bg-raised p-3">
             <EndpointTester api={api} name={name} schema={item.inputSchema as Schema | null} />
           </div>
         </details>
       )}
       {may && asksFirst && (
-        <p className="text-xs text-soft">
-          It is tried by an action of the kind http_request, where somebody approves the arguments.
-        </p>
+        <p className="text-xs text-soft">This tool requires approval. Test it with an HTTP request action.</p>
       )}
     </div>
   );
@@ -221,7 +218,7 @@ const TITLES = {
 /** What a server says of a tool now, beside what was accepted: nobody calls it until an admin has looked. */
 function Drift({ api, tool }: { api: CatalogEntry; tool: CatalogTool }) {
   const isAdmin = useMay("admin");
-  const save = useItemChange(api, `Accepted ${tool.upstreamName} as it is now`);
+  const save = useItemChange(api, `New definition of ${tool.upstreamName} approved`);
   const { pending } = tool;
   const changed = DRIFTING.filter(
     (field) => pending && JSON.stringify(tool[field]) !== JSON.stringify(pending[field]),
@@ -229,13 +226,12 @@ function Drift({ api, tool }: { api: CatalogEntry; tool: CatalogTool }) {
   return (
     <div className="space-y-3 rounded-md border border-warn/40 bg-warn-soft/40 p-3">
       <p className="text-sm text-warn">
-        The server says something else of this tool than what was accepted. It is not called until an admin
-        accepts that.
+        This tool's definition changed since it was approved. Calls are blocked until an admin reviews it.
       </p>
       {changed.map((field) => (
         <div key={field}>
           <p className="mb-1 text-xs font-medium">{TITLES[field]}</p>
-          <Diff before={tool[field]} after={pending?.[field]} label={`Change of ${TITLES[field]}`} />
+          <Diff before={tool[field]} after={pending?.[field]} label={`Changes to ${TITLES[field]}`} />
         </div>
       ))}
       {isAdmin ? (
@@ -244,10 +240,10 @@ function Drift({ api, tool }: { api: CatalogEntry; tool: CatalogTool }) {
           busy={save.isPending}
           onClick={() => save.set(tool.upstreamName, { status: "active" })}
         >
-          Accept what it says now
+          Approve new definition
         </Button>
       ) : (
-        <p className="text-xs text-soft">An admin accepts it, or takes the tool away.</p>
+        <p className="text-xs text-soft">An admin can approve the new definition or remove the tool.</p>
       )}
     </div>
   );

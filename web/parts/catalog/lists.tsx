@@ -37,9 +37,9 @@ function Gap({ message, candidates }: Pick<Draft["unresolved"][number], "message
 }
 
 const PAGES: Record<string, string> = {
-  none: "All at once",
+  none: "Single page",
   link_header: "Link header",
-  json_link: "Next address",
+  json_link: "Next-page URL",
   cursor: "Cursor",
   page: "Page number",
   offset: "Offset",
@@ -52,7 +52,7 @@ export function Lists({ api }: { api: CatalogEntry }) {
   const [shown, setShown] = useState(AT_ONCE);
   const make = useChange("POST /api/v1/api-catalog/{api_id}/connection-template", {
     touches: ["/templates"],
-    done: ({ template }) => `Drafted the template ${template.slug}`,
+    done: ({ template }) => `Draft template ${template.slug} created`,
     onDone: setDraft,
   });
   const lists = api.endpoints.flatMap(({ name, path, listing }) =>
@@ -64,24 +64,21 @@ export function Lists({ api }: { api: CatalogEntry }) {
       {draft && <Made draft={draft} />}
       <Section
         title="Lists"
-        aside={
-          lists.length > 0 ? `${counted(whole)} of ${counted(lists.length)} can be read whole` : undefined
-        }
+        aside={lists.length > 0 ? `${counted(whole)} of ${counted(lists.length)} complete` : undefined}
       >
         <p className="mb-3 max-w-2xl text-sm text-soft">
-          A connection template offers these lists to extracts by name. What the description does not tell is
-          left out and named, so that no load ends after its first page unnoticed.
+          A connection template offers these lists to extracts by name. Lists with incomplete pagination
+          details are left out, so that no load stops after its first page unnoticed.
         </p>
         {lists.length === 0 ? (
           <p className="text-sm text-soft">
-            No description tells which endpoints give lists. Import an OpenAPI or Swagger document to find
-            them.
+            No lists found. Import an OpenAPI or Swagger document to detect them.
           </p>
         ) : (
           <table className="w-full text-left text-sm">
             <thead className="text-xs text-soft">
               <tr>
-                {["Path", "Rows at", "Pages", "Key"].map((head) => (
+                {["Path", "Row location", "Pagination", "Primary key"].map((head) => (
                   <th key={head} scope="col" className="py-1.5 pr-3 font-medium">
                     {head}
                   </th>
@@ -97,7 +94,7 @@ export function Lists({ api }: { api: CatalogEntry }) {
         )}
         {lists.length > shown && (
           <Button kind="quiet" onClick={() => setShown(shown + AT_ONCE)}>
-            {counted(lists.length - shown)} more
+            Show {counted(lists.length - shown)} more
           </Button>
         )}
         {may && (
@@ -107,7 +104,7 @@ export function Lists({ api }: { api: CatalogEntry }) {
               busy={make.isPending}
               onClick={() => make.mutate({ path: { api_id: api.id }, body: {} })}
             >
-              Draft a connection template
+              Create draft connection template
             </Button>
           </div>
         )}
@@ -134,10 +131,10 @@ function Line({ path, listing }: { path: string; listing: Listing }) {
         </td>
       ) : (
         <>
-          <td className="py-1.5 pr-3">{dataPath ? <code>{dataPath}</code> : "The reply itself"}</td>
+          <td className="py-1.5 pr-3">{dataPath ? <code>{dataPath}</code> : "Whole response"}</td>
           <td className="py-1.5 pr-3">{PAGES[paginator?.type ?? "none"]}</td>
           <td className="py-1.5">
-            {listing.primaryKey.length > 0 ? <code>{listing.primaryKey.join(", ")}</code> : "Not told"}
+            {listing.primaryKey.length > 0 ? <code>{listing.primaryKey.join(", ")}</code> : "Unknown"}
           </td>
         </>
       )}
@@ -149,16 +146,16 @@ function Line({ path, listing }: { path: string; listing: Listing }) {
 function Made({ draft: { template, unresolved } }: { draft: Draft }) {
   const [shown, setShown] = useState(AT_ONCE);
   return (
-    <Section title="The draft">
+    <Section title="Draft template">
       <p className="text-sm">
         <Link href={`/templates/${template.id}`} className="text-accent underline">
           {template.displayName}
         </Link>{" "}
-        is a draft. Publish it, then make a connection of it.
+        Publish this draft to create connections from it.
       </p>
       {unresolved.length > 0 && (
         <>
-          <h3 className="mt-3 mb-1 text-sm font-medium">What the description does not tell</h3>
+          <h3 className="mt-3 mb-1 text-sm font-medium">Missing details</h3>
           <ul className="list-disc pl-5 text-sm">
             {unresolved.slice(0, shown).map(({ endpoint, field, ...gap }) => (
               <li key={`${endpoint} ${field}`}>
@@ -173,7 +170,7 @@ function Made({ draft: { template, unresolved } }: { draft: Draft }) {
           </ul>
           {unresolved.length > shown && (
             <Button kind="quiet" onClick={() => setShown(shown + AT_ONCE)}>
-              {counted(unresolved.length - shown)} more
+              Show {counted(unresolved.length - shown)} more
             </Button>
           )}
         </>

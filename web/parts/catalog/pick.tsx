@@ -107,7 +107,7 @@ export function PickList({ items, picked, onPick, label }: Props) {
               className="text-sm text-accent hover:underline"
               onClick={() => setShown(shown + AT_ONCE)}
             >
-              {counted(found.length - shown)} more
+              Show {counted(found.length - shown)} more
             </button>
           </li>
         )}
@@ -128,7 +128,7 @@ export function ItemLine({ item }: { item: Item }) {
         <span className="font-mono text-xs text-soft [overflow-wrap:anywhere]" dir="auto">
           {item.detail}
         </span>
-        {item.isUnverified && <Tag tone="warn">not found in the text</Tag>}
+        {item.isUnverified && <Tag tone="warn">Not found in the text</Tag>}
       </span>
       {item.description && (
         <span className="line-clamp-2 text-xs text-soft [overflow-wrap:anywhere]" dir="auto">

@@ -8,6 +8,7 @@ import { Confirm, Dialog } from "../base/dialog.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { Facts, Section } from "../base/page.tsx";
 import { Tag } from "../base/status.tsx";
+import { ONLY_ADMINS_SIGN_IN } from "../base/texts.ts";
 import { When } from "../base/time.tsx";
 import { messagesBy, Refusal } from "../form/frame.tsx";
 
@@ -37,10 +38,10 @@ export function SignInWanted({ api }: { api: CatalogEntry }) {
     >
       <p className="min-w-0">
         {isNeeded
-          ? "The server asks for a sign-in."
-          : "The server asks for more rights than its sign-in has."}{" "}
+          ? "The server requires a sign-in."
+          : "The server requires more scopes than the current sign-in has."}{" "}
         {data.problem}
-        {!isAdmin && " Admins sign in."}
+        {!isAdmin && ` ${ONLY_ADMINS_SIGN_IN}`}
       </p>
       {isAdmin && (
         <Button kind="main" icon={LogIn} onClick={() => setOpen(true)}>
@@ -87,7 +88,7 @@ export function SignInFacts({ api }: { api: CatalogEntry }) {
           onClose={() => setOpen(null)}
           onConfirm={() => signOut.mutate({ path: { api_id: api.id } })}
         >
-          <p>The tokens are given up. Its tools can't be called until somebody signs in again.</p>
+          <p>Tokens are revoked. Tools can't be called until someone signs in again.</p>
         </Confirm>
       )}
     </Section>
@@ -95,21 +96,23 @@ export function SignInFacts({ api }: { api: CatalogEntry }) {
 }
 
 const STATES = {
-  none: "None; the server has not asked for one",
+  none: "Not required",
   needed: "Needs sign-in",
   signed_in: "Signed in",
 } as const;
 
 const factsOf = (of: SignIn): Parameters<typeof Facts>[0]["of"] => [
-  ["State", STATES[of.state]],
-  ...(of.issuer === null ? [] : [["With", <Mono key="with" text={of.issuer} />] as const]),
-  ...(of.clientId === null ? [] : [["As client", <Mono key="client" text={of.clientId} />] as const]),
-  ...(of.scope === null ? [] : [["Rights", <Scopes key="scope" of={of.scope} />] as const]),
-  ...(of.wantedScope === null ? [] : [["Asked for", <Scopes key="more" of={of.wantedScope} />] as const]),
-  ...(of.signedInAt === null ? [] : [["Since", <When key="since" at={of.signedInAt} />] as const]),
+  ["Status", STATES[of.state]],
+  ...(of.issuer === null ? [] : [["Authorization server", <Mono key="with" text={of.issuer} />] as const]),
+  ...(of.clientId === null ? [] : [["Client ID", <Mono key="client" text={of.clientId} />] as const]),
+  ...(of.scope === null ? [] : [["Scopes", <Scopes key="scope" of={of.scope} />] as const]),
+  ...(of.wantedScope === null
+    ? []
+    : [["Requested scopes", <Scopes key="more" of={of.wantedScope} />] as const]),
+  ...(of.signedInAt === null ? [] : [["Signed in", <When key="since" at={of.signedInAt} />] as const]),
   ...(of.expiresAt === null
     ? []
-    : [[of.isRenewable ? "Renewed" : "Ends", <When key="until" at={of.expiresAt} />] as const]),
+    : [[of.isRenewable ? "Next refresh" : "Expires", <When key="until" at={of.expiresAt} />] as const]),
 ];
 
 const Scopes = ({ of }: { of: string }) => (
@@ -155,13 +158,14 @@ export function SignInDialog({ entryId, server, onClose }: DialogProps) {
   if (started) return <Leave started={started} onClose={onClose} />;
   return (
     <Dialog
-      title="Sign in to the server"
+      title="Sign in to server"
       onClose={onClose}
       foot={
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="main" busy={begin.isPending} onClick={send}>
-            Go on
+            {" "}
+            Continue
           </Button>
         </>
       }
@@ -169,10 +173,9 @@ export function SignInDialog({ entryId, server, onClose }: DialogProps) {
       <Refusal error={begin.error} />
       <div className="space-y-4">
         <p className="text-soft">
-          All of this organization use the sign-in: each call of a tool is made in the name of whoever signs
-          in.
+          This sign-in is shared with your organization. All tool calls use the account that signs in.
         </p>
-        <Labelled label="Who signs in" fault={messageFor("grant")}>
+        <Labelled label="Sign-in type" fault={messageFor("grant")}>
           {(wiring) => (
             <select
               {...wiring}
@@ -182,18 +185,18 @@ export function SignInDialog({ entryId, server, onClose }: DialogProps) {
                 setGrant(value === "client_credentials" ? value : "authorization_code")
               }
             >
-              <option value="authorization_code">A person, in this browser</option>
-              <option value="client_credentials">Weir itself, with a client's secret</option>
+              <option value="authorization_code">A user, in this browser</option>
+              <option value="client_credentials">Client credentials (no user)</option>
             </select>
           )}
         </Labelled>
         <TextField
-          label="Client id"
+          label="Client ID"
           isRequired={grant === "client_credentials"}
           value={clientId}
           onChange={setClientId}
           fault={messageFor("clientId")}
-          about="Only where Weir was registered there by hand."
+          about="Only if Weir was registered manually with the authorization server."
           maxLength={2048}
         />
         <TextField
@@ -215,26 +218,26 @@ function Leave({ started, onClose }: { started: Started; onClose: () => void }) 
   const { host, isElsewhere, resource, scope, authorizationUrl } = started;
   return (
     <Dialog
-      title={`Go to ${host}?`}
+      title={`Continue to ${host}?`}
       onClose={onClose}
       foot={
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="main" onClick={() => authorizationUrl && location.assign(authorizationUrl)}>
-            Go there
+            Continue
           </Button>
         </>
       }
     >
       <div className="space-y-3">
         <p>
-          The server says that <strong>{host}</strong> lets people in.
-          {isElsewhere && " That is another host than its own: go there only if you know it."}
+          The server uses <strong>{host}</strong> for sign-in.{" "}
+          {isElsewhere && "This is a different host from the MCP server. Continue only if you trust it."}
         </p>
         <Facts
           of={[
-            ["For", <Mono key="for" text={resource} />],
-            ["Rights", scope === null ? "Whatever it gives" : <Scopes key="rights" of={scope} />],
+            ["Resource", <Mono key="for" text={resource} />],
+            ["Scopes", scope === null ? "Server default" : <Scopes key="rights" of={scope} />],
           ]}
         />
       </div>

@@ -39,11 +39,11 @@ export function ByAddress({ onFound }: Props) {
   const messageFor = messagesBy(discover.error);
   return (
     <FormFrame
-      title="An API, by its address"
+      title="API URL"
       call={discover}
       drawn={["baseUrl", "specUrl", "connectionId"]}
       isReady={address.trim() !== ""}
-      verb="Look what it can do"
+      verb="Discover endpoints"
       onSend={() =>
         discover.mutate({
           body: {
@@ -56,12 +56,12 @@ export function ByAddress({ onFound }: Props) {
     >
       <div className="space-y-4">
         <TextField
-          label="Address"
+          label="URL"
           isRequired
           value={address}
           onChange={setAddress}
           fault={messageFor("baseUrl") ?? messageFor("specUrl")}
-          about="Of the API, or of its OpenAPI description. The usual places are looked at."
+          about="URL of the API or of its OpenAPI document. Common locations are checked."
           placeholder="https://api.example.com"
           maxLength={2048}
           autoFocus
@@ -86,11 +86,11 @@ export function ByServer({ onFound }: Props) {
   const messageFor = messagesBy(discover.error);
   return (
     <FormFrame
-      title="An MCP server"
+      title="MCP server"
       call={discover}
       drawn={["mcpUrl", "mcpTransport", "connectionId"]}
       isReady={address.trim() !== ""}
-      verb="Ask it for its tools"
+      verb="Discover tools"
       onSend={() =>
         discover.mutate({
           body: {
@@ -105,7 +105,7 @@ export function ByServer({ onFound }: Props) {
       <div className="grid gap-4 sm:grid-cols-2">
         <div className="sm:col-span-2">
           <TextField
-            label="Address"
+            label="URL"
             isRequired
             value={address}
             onChange={setAddress}
@@ -115,7 +115,7 @@ export function ByServer({ onFound }: Props) {
             autoFocus
           />
         </div>
-        <Labelled label="Transport" fault={messageFor("mcpTransport")} about="Older servers speak SSE.">
+        <Labelled label="Transport" fault={messageFor("mcpTransport")} about="Older servers use SSE.">
           {(wiring) => (
             <select
               {...wiring}
@@ -135,12 +135,12 @@ export function ByServer({ onFound }: Props) {
 }
 
 const CONTENT_TYPES = [
-  ["auto", "Found out by itself"],
+  ["auto", "Detect automatically"],
   ["openapi", "OpenAPI or Swagger"],
   ["curl", "curl commands"],
   ["har", "HTTP archive (HAR)"],
   ["postman", "Postman collection"],
-  ["html", "A page (HTML)"],
+  ["html", "Web page (HTML)"],
   ["markdown", "Markdown"],
 ] as const;
 export type ContentType = (typeof CONTENT_TYPES)[number][0];
@@ -167,11 +167,11 @@ export function ByText({ onFound }: Props) {
   const messageFor = messagesBy(read.error);
   return (
     <FormFrame
-      title="What describes it"
+      title="Description"
       call={read}
       drawn={["content", "contentType", "baseUrl"]}
       isReady={content.trim() !== ""}
-      verb="Read it"
+      verb="Read endpoints"
       onSend={() =>
         read.mutate({
           body: { content, contentType, ...(baseUrl.trim() ? { baseUrl: baseUrl.trim() } : {}) },
@@ -187,11 +187,11 @@ export function ByText({ onFound }: Props) {
       />
       <div className="mt-4">
         <TextField
-          label="Address of the API"
+          label="API URL"
           value={baseUrl}
           onChange={setBaseUrl}
           fault={messageFor("baseUrl")}
-          about="Where the text does not say it."
+          about="If the text doesn't include it."
           placeholder="https://api.example.com"
           maxLength={2048}
         />
@@ -220,11 +220,11 @@ export function TextToRead({ content, onContent, contentType, onContentType, mes
         value={content}
         onChange={onContent}
         fault={messageFor("content")}
-        about="OpenAPI, curl commands, a HAR or a Postman collection are read as they are; prose by the language model."
+        about="OpenAPI, curl, HAR and Postman are parsed directly. Prose is read by the language model."
         placeholder="curl https://api.example.com/v1/orders?limit=10"
       />
       <label className="block text-sm">
-        <span className="mb-1 block text-soft">Or a file</span>
+        <span className="mb-1 block text-soft">Or choose a file</span>
         <input
           type="file"
           className="max-w-full text-sm file:mr-3 file:h-8 file:rounded-md file:border file:border-strong-line file:bg-raised file:px-3 file:text-ink"
@@ -232,7 +232,7 @@ export function TextToRead({ content, onContent, contentType, onContentType, mes
           onChange={({ target: { files } }) => void files?.[0]?.text().then(onContent)}
         />
       </label>
-      <Labelled label="Kind" fault={messageFor("contentType")}>
+      <Labelled label="Format" fault={messageFor("contentType")}>
         {(wiring) => (
           <select
             {...wiring}

@@ -4,6 +4,7 @@ import type { CatalogEntry, Schema } from "../../calls.ts";
 import { useChange } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 import { Tag } from "../base/status.tsx";
+import { jsonProblem } from "../base/texts.ts";
 import { inWords, sized } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 import { Code } from "../editor/code.tsx";
@@ -33,7 +34,7 @@ export function EndpointTester({ api, name, schema }: Props) {
       try {
         body = JSON.parse(text.trim() === "" ? "{}" : text) as Values;
       } catch (error) {
-        return setProblem(error instanceof Error ? error.message : "This is not JSON.");
+        return setProblem(jsonProblem(error));
       }
     }
     setProblem(null);
@@ -76,7 +77,8 @@ export function EndpointTester({ api, name, schema }: Props) {
           </p>
         )}
         <Button type="submit" icon={Send} busy={test.isPending}>
-          Call it
+          {" "}
+          Send call
         </Button>
       </form>
       {reply && (
@@ -84,24 +86,23 @@ export function EndpointTester({ api, name, schema }: Props) {
           <p className="flex flex-wrap items-center gap-2 text-sm">
             <Tag tone={reply.status < 400 ? "good" : "bad"}>{reply.status}</Tag>
             <span className="text-soft">
-              in {inWords(reply.durationSeconds)}, {sized(reply.bytes)}
-              {reply.truncated && ", cut off"}
+              {inWords(reply.durationSeconds)} · {sized(reply.bytes)} {reply.truncated && " · truncated"}
             </span>
           </p>
           {reply.extracted !== null && (
             <div>
-              <p className="mb-1 text-xs text-soft">What is taken from it</p>
-              <Tree value={reply.extracted} label="what is taken" />
+              <p className="mb-1 text-xs text-soft">Extracted value</p>
+              <Tree value={reply.extracted} copyLabel="Copy extracted value as JSON" />
             </div>
           )}
           <div>
             <p className="mb-1 text-xs text-soft">Body</p>
-            <Tree value={reply.body} label="the reply" />
+            <Tree value={reply.body} copyLabel="Copy reply as JSON" />
           </div>
           {Object.keys(reply.headers).length > 0 && (
             <details>
               <summary className="text-xs text-soft">Headers</summary>
-              <Tree value={reply.headers} label="the headers" />
+              <Tree value={reply.headers} copyLabel="Copy headers as JSON" />
             </details>
           )}
         </div>

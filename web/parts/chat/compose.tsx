@@ -40,8 +40,8 @@ export function Compose({ onAsk, onStop, isBusy, hint, draft, onDraft }: Props) 
     >
       <div className="flex items-end gap-2 rounded-lg border border-strong-line bg-raised p-2 focus-within:border-accent">
         <textarea
-          aria-label="Ask"
-          placeholder="Ask something"
+          aria-label="Message"
+          placeholder="Ask a question"
           // biome-ignore lint/a11y/noAutofocus: it is what the page is for
           autoFocus
           rows={Math.min(draft.split("\n").length, MAX_ROWS)}

@@ -162,7 +162,7 @@ function CodeBlock({ text, language }: { text: string; language: string }) {
   return (
     <div className="relative rounded-md border border-line bg-ground">
       <div className="absolute top-1 right-1">
-        <CopyButton text={text} label="Copy the code" />
+        <CopyButton text={text} label="Copy code" />
       </div>
       <section
         aria-label={`Code${language ? ` in ${language}` : ""}`}

@@ -61,23 +61,21 @@ export function Answer({ said, isGrowing, isCurrent, onAgain }: Props) {
       ))}
       {isGrowing && (isEmpty || !isWriting(parts)) && (
         <p className="text-sm text-soft" role="status">
-          <span className="pulse">{isEmpty ? "Thinking …" : "Working …"}</span>
+          <span className="pulse">{isEmpty ? "Thinking…" : "Writing…"}</span>
         </p>
       )}
-      {!isGrowing && isEmpty && (
-        <p className="text-sm text-soft">{cancelled ? "Stopped." : "No answer came."}</p>
-      )}
+      {!isGrowing && isEmpty && <p className="text-sm text-soft">{cancelled ? "Stopped" : "No answer"}</p>}
       {!isGrowing && !isEmpty && (
         <footer className="flex flex-wrap items-center gap-x-2 text-xs text-soft">
-          {text !== "" && <CopyButton text={text} label="Copy the answer" />}
+          {text !== "" && <CopyButton text={text} label="Copy answer" />}
           {onAgain && (
             <Button kind="quiet" icon={RotateCcw} onClick={onAgain}>
-              Answer again
+              Regenerate
             </Button>
           )}
           {cancelled && <span>Stopped</span>}
           {createdAt && <When at={createdAt} />}
-          {durationSeconds !== null && <span>in {inWords(durationSeconds)}</span>}
+          {durationSeconds !== null && <span>{inWords(durationSeconds)}</span>}
         </footer>
       )}
     </article>
@@ -96,7 +94,7 @@ function Drawn({ part: each, isCurrent }: { part: Part; isCurrent: boolean }) {
   if (each.type === "reasoning")
     return (
       <details className="text-sm text-soft">
-        <summary>Thoughts</summary>
+        <summary>Reasoning</summary>
         <p
           dir="auto"
           className="mt-1 border-l-2 border-line pl-3 whitespace-pre-wrap [overflow-wrap:anywhere]"

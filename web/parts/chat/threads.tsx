@@ -5,6 +5,7 @@ import { useChange } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 import { Confirm, Dialog } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
+import { plural } from "../base/plural.ts";
 import { messagesBy } from "../form/frame.tsx";
 
 export const titleOf = ({ title }: Pick<Thread, "title">): string => title ?? "New chat";
@@ -24,11 +25,11 @@ export function RenameThread({ thread, onClose }: Props) {
   const send = () => save.mutate({ path: { thread_id: thread.id }, body: { title: title || null } });
   return (
     <Dialog
-      title="Rename the chat"
+      title="Rename chat"
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Not now</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button kind="main" busy={save.isPending} onClick={send}>
             Rename
           </Button>
@@ -58,21 +59,18 @@ export function DeleteThread({ thread, onClose }: Props) {
   const [, go] = useLocation();
   const remove = useChange("DELETE /api/v1/chat/threads/{thread_id}", {
     touches: ["/chat/threads"],
-    done: "Deleted the chat",
+    done: "Chat deleted",
     onDone: () => go("/chat"),
   });
   return (
     <Confirm
-      title="Delete this chat?"
+      title="Delete chat?"
       verb="Delete"
       isBusy={remove.isPending}
       onClose={onClose}
       onConfirm={() => remove.mutate({ path: { thread_id: thread.id } }, { onError: onClose })}
     >
-      <p>
-        All that was said in it goes, and can't be had back. Runs that it started stay; an answer under way is
-        ended.
-      </p>
+      <p>This permanently deletes all messages and stops any answer in progress. Runs it started are kept.</p>
     </Confirm>
   );
 }
@@ -86,7 +84,7 @@ interface ManyProps {
 export function DeleteThreads({ ids, onClose, onDone }: ManyProps) {
   const remove = useChange("POST /api/v1/chat/threads/bulk-delete", {
     touches: ["/chat/threads"],
-    done: ({ deletedCount }) => `Deleted ${deletedCount} ${deletedCount === 1 ? "chat" : "chats"}`,
+    done: ({ deletedCount }) => plural(deletedCount, { one: "# chat deleted", other: "# chats deleted" }),
     onDone() {
       onDone();
       onClose();
@@ -94,13 +92,13 @@ export function DeleteThreads({ ids, onClose, onDone }: ManyProps) {
   });
   return (
     <Confirm
-      title={`Delete ${ids.length} ${ids.length === 1 ? "chat" : "chats"}?`}
+      title={plural(ids.length, { one: "Delete # chat?", other: "Delete # chats?" })}
       verb="Delete"
       isBusy={remove.isPending}
       onClose={onClose}
       onConfirm={() => remove.mutate({ body: { threadIds: [...ids] } }, { onError: onClose })}
     >
-      <p>All that was said in them goes, and can't be had back.</p>
+      <p>This permanently deletes all of their messages.</p>
     </Confirm>
   );
 }

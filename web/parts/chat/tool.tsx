@@ -5,8 +5,8 @@ import { useApi, useChange, useMay } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 import { CopyButton } from "../base/copy.tsx";
 import { TextField } from "../base/labelled.tsx";
+import { plural } from "../base/plural.ts";
 import { Status, type StatusWord } from "../base/status.tsx";
-import { counted } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 import { visible } from "../base/visible.ts";
 import { Refusal } from "../form/frame.tsx";
@@ -18,7 +18,7 @@ import type { ToolPart } from "./chunks.ts";
 const STATES: Readonly<Record<ToolPart["state"], readonly [status: StatusWord, label: string]>> = {
   "input-streaming": ["running", "Writing"],
   "input-available": ["running", "Running"],
-  "approval-requested": ["waiting", "Asks you"],
+  "approval-requested": ["waiting", "Needs approval"],
   "approval-responded": ["running", "Decided"],
   "output-available": ["completed", "Done"],
   "output-error": ["failed", "Failed"],
@@ -84,12 +84,12 @@ export function ToolCall({ part, isCurrent }: { part: ToolPart; isCurrent: boole
         <div className="space-y-3 border-t border-line px-3 py-2.5">
           <div>
             <p className="mb-1 text-xs text-soft">Arguments</p>
-            <Tree value={input} label="the arguments" />
+            <Tree value={input} copyLabel="Copy arguments as JSON" />
           </div>
           {state === "output-available" && (
             <div>
               <p className="mb-1 text-xs text-soft">Result</p>
-              <Tree value={output} label="the result" />
+              <Tree value={output} copyLabel="Copy result as JSON" />
             </div>
           )}
         </div>
@@ -103,7 +103,7 @@ export function ToolCall({ part, isCurrent }: { part: ToolPart; isCurrent: boole
       {run && (
         <p className="border-t border-line px-3 py-1.5 text-xs">
           <Link href={run} className="text-accent hover:underline">
-            See its run
+            View run
           </Link>
         </p>
       )}
@@ -127,16 +127,17 @@ function Rows({ of: { columns, rows, truncated } }: { of: Result }) {
       {isChart ? (
         <Chart columns={columns} rows={rows} />
       ) : (
-        <Grid columns={columns} rows={rows} label="Rows of the answer" height={HEIGHT} />
+        <Grid columns={columns} rows={rows} label="Result rows" height={HEIGHT} />
       )}
       <div className="flex items-center justify-between gap-2 px-3 py-1 text-xs text-soft">
         <span>
-          {counted(rows.length)} {rows.length === 1 ? "row" : "rows"}
-          {truncated && ", and there are more"}
+          {truncated
+            ? plural(rows.length, { one: "First row", other: "First # rows" })
+            : plural(rows.length, { one: "# row", other: "# rows" })}
         </span>
         {rows.length > 1 && (
           <Button kind="quiet" icon={isChart ? Table2 : ChartLine} onClick={() => setChart(!isChart)}>
-            {isChart ? "Table" : "Chart"}
+            {isChart ? "Show table" : "Show chart"}
           </Button>
         )}
       </div>
@@ -166,11 +167,11 @@ function Question({ id, part, isCurrent }: { id: string; part: ToolPart; isCurre
     <div className="border-t border-line bg-wait-soft/50 px-3 py-3">
       <Refusal error={approve.error ?? reject.error} />
       <p className="mb-2 font-medium">
-        It asks to call <code className="font-mono text-xs">{part.toolName}</code> with exactly this:
+        Wants to call <code className="font-mono text-xs">{part.toolName}</code> with these arguments:
       </p>
       <div className="relative mb-3 rounded-md border border-line bg-raised">
         <div className="absolute top-1 right-1">
-          <CopyButton text={text} label="Copy the arguments" />
+          <CopyButton text={text} label="Copy arguments" />
         </div>
         <section
           aria-label="Arguments to approve"
@@ -184,7 +185,7 @@ function Question({ id, part, isCurrent }: { id: string; part: ToolPart; isCurre
         </section>
       </div>
       {!isOpen || approve.isSuccess || reject.isSuccess ? (
-        <p className="text-soft">{isCurrent ? "It is decided." : "It was not decided while it could be."}</p>
+        <p className="text-soft">{isCurrent ? "This request has been decided." : "This request expired."}</p>
       ) : (
         may && (
           <div className="flex flex-wrap items-end justify-between gap-3">
@@ -207,7 +208,7 @@ function Question({ id, part, isCurrent }: { id: string; part: ToolPart; isCurre
             >
               <div className="grow basis-48">
                 <TextField
-                  label="Reason, if you reject it"
+                  label="Reason for rejection (optional)"
                   value={reason}
                   onChange={setReason}
                   maxLength={4096}

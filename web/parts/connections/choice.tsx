@@ -34,9 +34,9 @@ export function ConnectionChoice({ kind, value, onChange, fault }: Props) {
           </select>
           {connections.data && fitting.length === 0 && (
             <p className="mt-1 text-xs text-soft">
-              None fits yet.{" "}
+              No matching connections{" "}
               <Link href="/connections/new" className="text-accent underline">
-                Create one
+                Create connection
               </Link>
             </p>
           )}

@@ -56,9 +56,9 @@ export function Files({ connection, canUpload, canLoad }: Props) {
       const query = { path: `${path.replace(/\/$/, "")}/${file.name}` };
       try {
         await call("PUT /api/v1/connections/{connection_id}/files", { path: given, query }, { raw: file });
-        notify(`Uploaded ${file.name}`);
+        notify(`${file.name} uploaded`);
       } catch (error) {
-        notify(`${file.name}: ${error instanceof Error ? error.message : "not uploaded"}`, "bad");
+        notify(`${file.name}: ${error instanceof Error ? error.message : "upload failed"}`, "bad");
       }
     }
     setBusy(false);
@@ -127,7 +127,7 @@ export function Files({ connection, canUpload, canLoad }: Props) {
         <Failed error={files.error} again={() => void files.refetch()} />
       ) : items.length === 0 ? (
         <Empty icon={FolderOpen} title="This folder is empty">
-          {mayUpload ? "Drop files here, or press Upload." : null}
+          {mayUpload ? "Drop files here, or select Upload." : null}
         </Empty>
       ) : (
         <ul>

@@ -73,10 +73,10 @@ export function NewConnectionForm({
       onSend={save}
       more={
         propertiesOf(source.credentialsSchema).length > 0 && (
-          <Section title="Credentials" aside="Stored encrypted; never shown again">
+          <Section title="Credentials" aside="Stored encrypted and never shown again">
             {source.hasSignIn && redirectUri !== null && (
               <p className="mb-4 text-sm text-soft">
-                The app that people sign in with has to allow this redirect URI: <Mono text={redirectUri} />
+                Allow this redirect URI in the OAuth app: <Mono text={redirectUri} />
               </p>
             )}
             <SchemaForm

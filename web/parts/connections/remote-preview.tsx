@@ -38,11 +38,11 @@ function Rows({ connectionId, schema, table }: TableProps) {
       <Shown of={preview} rows={3}>
         {({ columns, rows, truncated }) =>
           rows.length === 0 ? (
-            <p className="px-10 py-3 text-sm text-soft">The table has no rows.</p>
+            <p className="px-10 py-3 text-sm text-soft">This table has no rows.</p>
           ) : (
             <>
               <Grid columns={columns} rows={rows} label={`Rows of ${schema}.${table}`} height={320} />
-              {truncated && <p className="px-4 py-1.5 text-xs text-soft">There are more.</p>}
+              {truncated && <p className="px-4 py-1.5 text-xs text-soft">Preview truncated.</p>}
             </>
           )
         }
@@ -68,13 +68,13 @@ export function FileStart({ connectionId, file, onClose }: FileProps) {
       <Shown of={preview} rows={5}>
         {({ text, truncated }) =>
           text === null ? (
-            <p className="text-soft">This is no text.</p>
+            <p className="text-soft">Binary file. No preview available.</p>
           ) : (
             <>
               <pre dir="auto" className="overflow-x-auto font-mono text-xs" tabIndex={-1}>
                 {text}
               </pre>
-              {truncated && <p className="mt-2 text-xs text-soft">It goes on.</p>}
+              {truncated && <p className="mt-2 text-xs text-soft">Preview truncated.</p>}
             </>
           )
         }

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useApi, useMay } from "../../data.ts";
 import { CopyButton } from "../base/copy.tsx";
 import { Empty, Shown } from "../base/page.tsx";
+import { counted } from "../base/time.tsx";
 import { FilterBar } from "../table/filters.tsx";
 import { LoadLink } from "./load-link.tsx";
 import { TableRows } from "./remote-preview.tsx";
@@ -45,10 +46,7 @@ export function Tables({ connectionId, canLoad }: { connectionId: string; canLoa
         {({ tables: all }) => {
           const found = all.filter(({ spec }) => spec.toLowerCase().includes(search.toLowerCase()));
           return found.length === 0 ? (
-            <Empty
-              icon={Table2}
-              title={all.length === 0 ? "There are no tables" : "No table has this name"}
-            />
+            <Empty icon={Table2} title={all.length === 0 ? "No tables found" : "No tables match"} />
           ) : (
             <>
               <ul>
@@ -66,7 +64,7 @@ export function Tables({ connectionId, canLoad }: { connectionId: string; canLoa
               </ul>
               {found.length > SHOWN && (
                 <p className="border-t border-line px-4 py-2 text-xs text-soft">
-                  {found.length - SHOWN} more; search for them.
+                  {`Shows the first ${counted(SHOWN)} tables. Search to find the others.`}
                 </p>
               )}
             </>
@@ -137,7 +135,7 @@ function Columns({ connectionId, schema, table }: { connectionId: string; schema
               <div key={name} className="contents">
                 <dt className="font-mono">{name}</dt>
                 <dd className="text-soft">{dataType}</dd>
-                <dd className="text-faint">{nullable ? "" : "not null"}</dd>
+                <dd className="text-faint">{nullable ? "" : "Not null"}</dd>
               </div>
             ))}
           </dl>

@@ -4,6 +4,7 @@ import { useChange, useMay } from "../../data.ts";
 import { Mono } from "../base/copy.tsx";
 import { Labelled } from "../base/labelled.tsx";
 import { Facts, Section } from "../base/page.tsx";
+import { ONLY_ADMINS_CHANGE } from "../base/texts.ts";
 import { When } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 import { SchemaForm, type Values } from "../form/form.tsx";
@@ -42,7 +43,7 @@ export function ConnectionSettings({
   const save = useChange("PATCH /api/v1/connections/{connection_id}", {
     touches: ["/connections"],
     tellsErrors: false,
-    done: "Saved",
+    done: "Connection saved",
     onDone: ({ id, status }) => {
       setCredentials({});
       if (status === "needs_verification") verify.mutate({ path: { connection_id: id } });
@@ -52,8 +53,8 @@ export function ConnectionSettings({
   if (!provider || !may) {
     return (
       <>
-        <Section title="Config">
-          <Tree value={connection.config} label="the config" />
+        <Section title="Configuration">
+          <Tree value={connection.config} copyLabel="Copy config as JSON" />
         </Section>
         <ConnectionSignInFacts connection={connection} />
       </>
@@ -76,7 +77,11 @@ export function ConnectionSettings({
           {propertiesOf(provider.credentialsSchema).length > 0 && (
             <Section
               title="Credentials"
-              aside={connection.hasCredentials ? "Stored; give only what changes" : "None stored"}
+              aside={
+                connection.hasCredentials
+                  ? "Saved. Enter a value only to replace it."
+                  : "No credentials saved"
+              }
             >
               <SchemaForm
                 schema={{ ...provider.credentialsSchema, required: [] }}
@@ -88,12 +93,12 @@ export function ConnectionSettings({
             </Section>
           )}
           <ConnectionSignInFacts connection={connection} />
-          <Section title="Facts">
+          <Section title="Details">
             <Facts
               of={[
-                ["Id", <Mono key="id" text={connection.id} />],
+                ["ID", <Mono key="id" text={connection.id} />],
                 ["Created", <When key="made" at={connection.createdAt} />],
-                ["Changed", <When key="changed" at={connection.updatedAt} />],
+                ["Updated", <When key="changed" at={connection.updatedAt} />],
                 ["Last used", <When key="used" at={connection.lastUsedAt} />],
               ]}
             />
@@ -104,7 +109,7 @@ export function ConnectionSettings({
       <NameFields value={named} onChange={setNamed} messageFor={messagesBy(save.error)}>
         <Labelled
           label="Approval required"
-          about={maySet ? "Runs wait for a decision." : "Only admins can change this."}
+          about={maySet ? "Runs wait for approval before they use this connection." : ONLY_ADMINS_CHANGE}
           fault={messagesBy(save.error)("approvalRequired")}
         >
           {(wiring) => (

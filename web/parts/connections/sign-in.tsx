@@ -46,8 +46,8 @@ export function ConnectionSignInWanted({ connection }: { connection: Connection 
       <p className="min-w-0">
         {isNeeded
           ? (data.problem ?? "Sign in to use this connection.")
-          : `The sign-in lacks rights: ${data.missingScopes.join(", ")}.`}
-        {!may && " Members sign in."}
+          : `The sign-in is missing scopes: ${data.missingScopes.join(", ")}.`}
+        {!may && " Signing in requires the member role."}
       </p>
       {may && (
         <Button
@@ -100,7 +100,7 @@ export function ConnectionSignInFacts({ connection }: { connection: Connection }
           onClose={() => setOpen(false)}
           onConfirm={() => signOut.mutate(path)}
         >
-          <p>The tokens are forgotten. Runs fail until somebody signs in again.</p>
+          <p>Tokens are deleted. Runs fail until someone signs in again.</p>
         </Confirm>
       )}
     </Section>
@@ -108,13 +108,13 @@ export function ConnectionSignInFacts({ connection }: { connection: Connection }
 }
 
 const factsOf = (of: ConnectionSignIn): Parameters<typeof Facts>[0]["of"] => [
-  ["State", of.state === "signed_in" ? "Signed in" : "Needs sign-in"],
+  ["Status", of.state === "signed_in" ? "Signed in" : "Needs sign-in"],
   ["Redirect URI", <Mono key="redirect" text={of.redirectUri} />],
   ...(of.scopes.length === 0
     ? []
     : [
         [
-          "Rights",
+          "Scopes",
           <span key="rights" className="flex flex-wrap gap-1">
             {of.scopes.map((scope) => (
               <Tag key={scope}>{scope}</Tag>
@@ -122,8 +122,8 @@ const factsOf = (of: ConnectionSignIn): Parameters<typeof Facts>[0]["of"] => [
           </span>,
         ] as const,
       ]),
-  ...(of.signedInAt === null ? [] : [["Since", <When key="since" at={of.signedInAt} />] as const]),
+  ...(of.signedInAt === null ? [] : [["Signed in", <When key="since" at={of.signedInAt} />] as const]),
   ...(of.expiresAt === null
     ? []
-    : [[of.isRenewable ? "Renewed" : "Ends", <When key="until" at={of.expiresAt} />] as const]),
+    : [[of.isRenewable ? "Next refresh" : "Expires", <When key="until" at={of.expiresAt} />] as const]),
 ];

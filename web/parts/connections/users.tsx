@@ -43,8 +43,8 @@ export function ConnectionUsers({ id }: { id: string }) {
       {users.length === 0 && !isLoading ? (
         <Empty
           icon={ListChecks}
-          title="Nothing uses it yet"
-          action={<LinkButton href={`/actions/new?connection=${id}`}>Create an action with it</LinkButton>}
+          title="Not used yet"
+          action={<LinkButton href={`/actions/new?connection=${id}`}>Create action</LinkButton>}
         />
       ) : (
         <ul>
@@ -62,7 +62,7 @@ export function ConnectionUsers({ id }: { id: string }) {
         </ul>
       )}
       {isPartial && (
-        <p className="border-t border-line px-4 py-2 text-xs text-soft">Of the newest hundred of each.</p>
+        <p className="border-t border-line px-4 py-2 text-xs text-soft">Shows the 100 most recent of each.</p>
       )}
     </div>
   );
@@ -74,7 +74,7 @@ export function DeleteConnection({ connection, onClose }: { connection: Connecti
   const { users, isLoading } = useUsers(connection.id);
   const remove = useChange("DELETE /api/v1/connections/{connection_id}", {
     touches: ["/connections"],
-    done: `Deleted ${connection.name}`,
+    done: `${connection.name} deleted`,
     onDone: () => go("/connections"),
   });
   return (
@@ -88,7 +88,7 @@ export function DeleteConnection({ connection, onClose }: { connection: Connecti
     >
       {users.length > 0 ? (
         <div>
-          <p>These use it; give them another connection first, or the API refuses:</p>
+          <p>In use by the following. Switch them to another connection before you delete this one:</p>
           <ul className="mt-1 list-disc pl-5">
             {users.map(({ id, name, noun }) => (
               <li key={id}>
@@ -98,7 +98,7 @@ export function DeleteConnection({ connection, onClose }: { connection: Connecti
           </ul>
         </div>
       ) : (
-        <p>Nothing uses it. Its credentials are gone for good; data that was loaded through it stays.</p>
+        <p>Nothing uses this connection. Its credentials are permanently deleted. Data it loaded is kept.</p>
       )}
     </Confirm>
   );

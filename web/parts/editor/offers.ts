@@ -1,4 +1,5 @@
 import { EditorState, type Extension } from "@codemirror/state";
+import { plural } from "../base/plural.ts";
 import type { CodeProps } from "./code.tsx";
 import { openTemplate, type TemplatePath } from "./template-paths.ts";
 
@@ -27,7 +28,7 @@ interface OfferOptions {
 
 /** What a script has of Weir. */
 const WEIR = [
-  { label: "weir.now", detail: "string: when the run began", type: "property" },
+  { label: "weir.now", detail: "string: start time of the run", type: "property" },
   {
     label: "weir.sql",
     detail: "(text: string, parameters?: object): Promise<object[]>",
@@ -74,7 +75,7 @@ export function offersOf({ language, tables = {}, paths, words = [] }: OfferOpti
     if (language !== "json" || openTemplate(text, pos - start) >= 0) return null;
     if (word.length < 2 && !explicit) return null;
     const options = Object.entries(tables).flatMap(([name, columns]) => [
-      { label: name, type: "class", detail: `${columns.length} columns` },
+      { label: name, type: "class", detail: plural(columns.length, { one: "# column", other: "# columns" }) },
       ...(word.startsWith(`${name}.`)
         ? columns.map((column) => ({ label: `${name}.${column}`, type: "property" }))
         : []),

@@ -28,7 +28,7 @@ const IN_TEMPLATES = /^[\p{L}\p{N}_$@-]+$/u;
 const IN_CONDITIONS = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 const shown = (value: unknown): string => {
-  if (Array.isArray(value)) return `list of ${value.length}`;
+  if (Array.isArray(value)) return `list (${value.length})`;
   if (typeof value === "object" && value !== null) return `{ ${Object.keys(value).slice(0, 4).join(", ")} }`;
   return JSON.stringify(value)?.slice(0, SHOWN_CHARACTERS) ?? "";
 };

@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { AuditEvent } from "../../calls.ts";
 import { Button } from "../base/button.tsx";
 import { StatusIcon } from "../base/status.tsx";
-import { When } from "../base/time.tsx";
+import { counted, When } from "../base/time.tsx";
 import { type EventText, subjectOf, titleOf, toneOf, who } from "./words.ts";
 
 interface Props {
@@ -37,7 +37,7 @@ export function EventRow({ entry: { event, before }, subjects, onOpen }: Props) 
         </button>
         {before.length > 0 && !isUnfolded && (
           <Button kind="quiet" onClick={() => setUnfolded(true)}>
-            {before.length} before
+            {counted(before.length)} earlier
           </Button>
         )}
       </li>

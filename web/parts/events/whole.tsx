@@ -29,7 +29,7 @@ export function Story({ id }: { id: string }) {
   const chain = useApi("GET /api/v1/events", { query: { correlationId: id, order: "asc", limit: 100 } });
   return (
     <div className="border-b border-line bg-ground p-4">
-      <h2 className="mb-3 text-sm font-semibold">What one cause led to</h2>
+      <h2 className="mb-3 text-sm font-semibold">Events with the same correlation ID</h2>
       <Shown of={chain} rows={3}>
         {({ items }) => (
           <Timeline
@@ -56,10 +56,10 @@ export function WholeEvent({ event, onClose }: { event: AuditEvent; onClose: () 
     <Dialog title={titleOf(event)} onClose={onClose} isWide>
       <Facts
         of={[
-          ["When", exactly(event.timestamp)],
+          ["Time", exactly(event.timestamp)],
           ["Type", <Mono key="type" text={event.type} />],
           [
-            "About",
+            "Resource",
             <span key="about">
               {event.entity.type}{" "}
               {page ? (
@@ -71,24 +71,24 @@ export function WholeEvent({ event, onClose }: { event: AuditEvent; onClose: () 
               )}
             </span>,
           ],
-          ["By", `${who(event, subjects)}${event.actor.ip ? ` from ${event.actor.ip}` : ""}`],
+          ["Actor", `${who(event, subjects)}${event.actor.ip ? ` (${event.actor.ip})` : ""}`],
           [
-            "Chain",
+            "Correlation ID",
             <Link
               key="chain"
               href={`/events?correlationId=${encodeURIComponent(correlationId)}`}
               className="text-accent hover:underline"
               onClick={onClose}
             >
-              What it belongs to
+              View related events
             </Link>,
           ],
-          ["Id", <Mono key="id" text={event.id} />],
+          ["ID", <Mono key="id" text={event.id} />],
           ["Hash", <Mono key="hash" text={event.hash} shown={`${event.hash.slice(0, 16)}…`} />],
         ]}
       />
       <h3 className="mt-5 mb-2 font-semibold">Data</h3>
-      <Tree value={event.data} label="the data" />
+      <Tree value={event.data} copyLabel="Copy data as JSON" />
     </Dialog>
   );
 }

@@ -16,48 +16,48 @@ const NOUNS: Readonly<Partial<Record<EventNoun, string>>> = {
 /** Sentences that are not the noun with what was done to it. */
 const TITLES: Readonly<Partial<Record<EventType, string>>> = {
   "action.started": "Run started",
-  "action.progress": "Run goes on",
+  "action.progress": "Run progressed",
   "action.completed": "Run completed",
   "action.failed": "Run failed",
   "action.cancelled": "Run cancelled",
-  "agent_spec.updated": "Agent changed",
-  "artifact.created": "Artifact kept",
-  "auth.chat_linked": "Slack user tied to an account",
-  "auth.device_approved": "Client let in",
-  "auth.device_denied": "Client turned away",
+  "agent_spec.updated": "Agent updated",
+  "artifact.created": "Artifact created",
+  "auth.chat_linked": "Slack account linked",
+  "auth.device_approved": "Device approved",
+  "auth.device_denied": "Device denied",
   "auth.login": "Signed in",
   "auth.login_failed": "Sign-in failed",
   "auth.logout": "Signed out",
-  "auth.permission_granted": "Role given",
-  "auth.permission_revoked": "Role taken back",
-  "automation.schedule_missed": "Automation missed its time",
-  "automation.stale": "Automation has not succeeded for too long",
+  "auth.permission_granted": "Role granted",
+  "auth.permission_revoked": "Role revoked",
+  "automation.schedule_missed": "Scheduled run missed",
+  "automation.stale": "Automation stale",
   "automation.triggered": "Automation started",
-  "catalog.drifted": "Tools of an API changed",
-  "catalog.sign_in_needed": "API wants to be signed in to",
-  "catalog.sign_in_started": "Sign-in to an API started",
-  "catalog.signed_in": "Signed in to an API",
-  "catalog.signed_out": "Signed out of an API",
-  "catalog.token_refreshed": "Token of an API renewed",
-  "chat_turn.started": "Question asked",
+  "catalog.drifted": "API tools changed",
+  "catalog.sign_in_needed": "API sign-in required",
+  "catalog.sign_in_started": "API sign-in started",
+  "catalog.signed_in": "Signed in to API",
+  "catalog.signed_out": "Signed out of API",
+  "catalog.token_refreshed": "API token refreshed",
+  "chat_turn.started": "Message sent",
   "chat_turn.tool_called": "Agent called a tool",
-  "chat_turn.waiting": "Answer waits for a decision",
-  "connection.error": "Connection does not work",
-  "connection.sign_in_started": "Sign-in for a connection begun",
-  "connection.signed_in": "Signed in for a connection",
-  "connection.signed_out": "Sign-in of a connection forgotten",
-  "connection.tested": "Connection checked",
-  "connection.token_refreshed": "Token of a connection renewed",
-  "decision.requested": "Decision asked for",
+  "chat_turn.waiting": "Answer waiting for approval",
+  "connection.error": "Connection failed",
+  "connection.sign_in_started": "Connection sign-in started",
+  "connection.signed_in": "Signed in to connection",
+  "connection.signed_out": "Signed out of connection",
+  "connection.tested": "Connection verified",
+  "connection.token_refreshed": "Connection token refreshed",
+  "decision.requested": "Decision requested",
   "decision.decided": "Decision made",
-  "decision.expired": "Decision ran out of time",
-  "decision.cancelled": "Decision no longer needed",
-  "organization.invitation_created": "Person invited",
-  "organization.invitation_withdrawn": "Invitation withdrawn",
-  "webhook.dead_lettered": "Webhook failed for good",
+  "decision.expired": "Decision expired",
+  "decision.cancelled": "Decision cancelled",
+  "organization.invitation_created": "Invitation created",
+  "organization.invitation_withdrawn": "Invitation revoked",
+  "webhook.dead_lettered": "Delivery moved to dead letters",
   "webhook.discarded": "Dead letter discarded",
-  "webhook.replayed": "Webhook replayed",
-  "webhook.secret_rotated": "Webhook got another secret",
+  "webhook.replayed": "Dead letter replayed",
+  "webhook.secret_rotated": "Webhook secret rotated",
 };
 
 /** What happened, in words: `connection.created` → Connection created. */
@@ -65,11 +65,11 @@ export function titleOf({ type, data }: Pick<AuditEvent, "type" | "data">): stri
   const [noun, verb] = partsOf(type);
   if (noun === "auth" && verb.startsWith("token_")) {
     const what = data.kind === "api_key" ? "API key" : "Access token";
-    return `${what} ${verb === "token_created" ? "made" : "revoked"}`;
+    return `${what} ${verb === "token_created" ? "created" : "revoked"}`;
   }
   const known = TITLES[type];
   if (known) return known;
-  const plain = `${NOUNS[noun] ?? noun} ${verb === "updated" ? "changed" : verb}`.replaceAll("_", " ");
+  const plain = `${NOUNS[noun] ?? noun} ${verb}`.replaceAll("_", " ");
   return plain.slice(0, 1).toUpperCase() + plain.slice(1);
 }
 

@@ -63,7 +63,7 @@ export function DefinitionEditor({ kind, value, onChange, onProblem, faults, at 
   return (
     <FormOrJson
       label="Definition"
-      wrong="A definition is an object."
+      wrong="The definition must be a JSON object."
       value={value}
       onChange={onChange}
       onProblem={onProblem}

@@ -30,7 +30,7 @@ export function FormDialog({ title, verb, call, onSend, onClose, children }: For
         <Refusal error={call.error} />
         {children}
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Not now</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="main" busy={call.isPending}>
             {verb}
           </Button>

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { Labelled } from "../base/labelled.tsx";
+import { jsonProblem } from "../base/texts.ts";
 import { type FieldProps, messagesOf } from "./field-frame.tsx";
 import { aboutOf, titleOf } from "./schema.ts";
 
@@ -41,6 +42,6 @@ function readJson(text: string): { value: unknown; problem: string | null } {
   } catch (error) {
     if (/^[^[{"]/.test(text.trim()) || /^\{\{.*\}\}$/s.test(text.trim()))
       return { value: text.trim(), problem: null };
-    return { value: undefined, problem: error instanceof Error ? error.message : "This is not JSON." };
+    return { value: undefined, problem: jsonProblem(error) };
   }
 }

@@ -76,7 +76,7 @@ export function SchemaForm({ schema, value, onChange, faults = [], at, minor = [
           open={more.some(([name]) => below.some(({ loc }) => loc[0] === name)) || undefined}
         >
           <summary className="px-3 py-2 text-sm text-soft hover:text-ink">
-            More settings{isSet > 0 && `, ${isSet} set`}
+            {isSet > 0 ? `More settings (${isSet} set)` : "More settings"}
           </summary>
           <div className={`border-t border-line p-3 ${GRID}`}>{more.map(draw)}</div>
         </details>

@@ -3,6 +3,7 @@ import { ApiError, type Fault } from "../../api.ts";
 import { Button } from "../base/button.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
+import { SLUG_FROM_NAME } from "../base/texts.ts";
 import { useUnsaved } from "../base/unsaved.tsx";
 import { Faults } from "./form.tsx";
 
@@ -84,8 +85,8 @@ export function FormFrame({ title, aside, call, drawn, isChanged, verb = "Save",
       {isChanged === undefined && button}
       {isChanged && (
         <div className="sticky bottom-3 z-10 flex items-center justify-end gap-3 rounded-lg border border-strong-line bg-raised px-4 py-2 text-sm text-soft shadow-lg">
-          <span className="grow">Not saved</span>
-          <span className="max-sm:hidden">Ctrl Enter</span>
+          <span className="grow">Unsaved changes</span>
+          <span className="max-sm:hidden">Ctrl+Enter</span>
           {button}
         </div>
       )}
@@ -121,7 +122,7 @@ export function NameFields({ value, onChange, messageFor, isNew = false, childre
         value={value.slug}
         onChange={(slug) => onChange({ ...value, slug })}
         fault={messageFor("slug")}
-        {...(isNew ? { placeholder: "made from the name" } : {})}
+        {...(isNew ? { placeholder: SLUG_FROM_NAME } : {})}
         maxLength={100}
       />
       {children}

@@ -1,4 +1,5 @@
 import type { Fault } from "../../api.ts";
+import { jsonProblem } from "../base/texts.ts";
 import { Code } from "../editor/code.tsx";
 
 /** Text as a JSON object, or what is wrong with it; nothing at all is an empty one. */
@@ -8,9 +9,9 @@ export function readObject(text: string): { value: Record<string, unknown> } | {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? { value: value as Record<string, unknown> }
-      : { problem: "This is to be an object." };
+      : { problem: "This must be a JSON object." };
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : "This is not JSON." };
+    return { problem: jsonProblem(error) };
   }
 }
 

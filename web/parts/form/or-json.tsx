@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from "react";
+import { jsonProblem } from "../base/texts.ts";
 import { Code } from "../editor/code.tsx";
 import type { Values } from "./form.tsx";
 
@@ -39,7 +40,7 @@ export function FormOrJson({ canDraw = true, value, onChange, onProblem, ...rest
       if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) message = rest.wrong;
       else onChange(parsed as Values);
     } catch (error) {
-      message = error instanceof Error ? error.message : "This is not JSON.";
+      message = jsonProblem(error);
     }
     setProblem(message);
     onProblem(message);
@@ -61,7 +62,7 @@ export function FormOrJson({ canDraw = true, value, onChange, onProblem, ...rest
           </button>
         ))}
       </fieldset>
-      {!canDraw && <p className="mb-3 text-sm text-soft">No form can draw this; it is edited as JSON.</p>}
+      {!canDraw && <p className="mb-3 text-sm text-soft">This can only be edited as JSON.</p>}
       {way === "form" ? (
         rest.form()
       ) : (

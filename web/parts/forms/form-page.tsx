@@ -49,11 +49,11 @@ function Fields({ form, to }: { form: Form; to: string }) {
               setState("open");
             }}
           >
-            Send another
+            Send another response
           </Button>
         }
       >
-        Your answers are stored.
+        Your response has been recorded.
       </Empty>
     );
   const send = async () => {

@@ -3,8 +3,9 @@ import { Link } from "wouter";
 import type { Reply } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { Section } from "../base/page.tsx";
+import { plural } from "../base/plural.ts";
 import { StatusIcon, type StatusWord } from "../base/status.tsx";
-import { counted, useNow } from "../base/time.tsx";
+import { useNow } from "../base/time.tsx";
 
 const HOUR_MS = 3_600_000;
 
@@ -27,34 +28,35 @@ export function Attention() {
   const stale = useStale(automations.data?.automations ?? []);
   const dead = letters.data?.items.filter(({ status }) => status === "dead").length ?? 0;
   const matters: Matter[] = [];
-  const add = (count: number, matter: Omit<Matter, "text">, one: string, many: string) => {
-    if (count > 0) matters.push({ ...matter, text: `${counted(count)} ${count === 1 ? one : many}` });
+  const add = (count: number, matter: Omit<Matter, "text">, texts: { one: string; other: string }) => {
+    if (count > 0) matters.push({ ...matter, text: plural(count, texts) });
   };
   add(
     failed.data?.total ?? 0,
     { key: "failed", status: "failed", href: "/runs?status=failed&span=24" },
-    "run failed in the last day",
-    "runs failed in the last day",
+    { one: "# run failed in the last 24 hours", other: "# runs failed in the last 24 hours" },
   );
   add(
     waiting.data?.total ?? 0,
     { key: "approvals", status: "waiting", href: "/approvals" },
-    "approval waits for a decision",
-    "approvals wait for a decision",
+    { one: "# approval pending", other: "# approvals pending" },
   );
   for (const { id, name, verificationError } of broken.data?.connections ?? []) {
     matters.push({
       key: id,
       status: "error",
-      text: `Connection ${name}: ${verificationError ?? "could not be reached"}`,
+      text: verificationError
+        ? `${name}: connection failed (${verificationError})`
+        : `${name}: connection failed`,
       href: `/connections/${id}`,
     });
   }
   add(
     dead,
     { key: "letters", status: "dead_letter", href: "/dead-letters" },
-    letters.data?.nextCursor ? "or more dead letters" : "dead letter waits to be replayed",
-    letters.data?.nextCursor ? "or more dead letters" : "dead letters wait to be replayed",
+    letters.data?.nextCursor
+      ? { one: "#+ dead letters", other: "#+ dead letters" }
+      : { one: "# dead letter", other: "# dead letters" },
   );
   for (const { id, name, text } of stale.items) {
     matters.push({
@@ -69,7 +71,7 @@ export function Attention() {
       matters.push({
         key: id,
         status: "failed",
-        text: `${name}: the latest run failed`,
+        text: `${name}: latest run failed`,
         href: `/automations/${id}`,
       });
   }
@@ -92,12 +94,12 @@ export function Attention() {
       ) : (
         <p className="flex items-center gap-2 text-sm text-soft">
           {isLoading ? (
-            "Looking …"
+            "Loading…"
           ) : isPartial ? (
-            "Not all of it could be loaded."
+            "Some items couldn't be loaded."
           ) : (
             <>
-              <CircleCheck size={15} className="text-good" aria-hidden /> Nothing. All is well.
+              <CircleCheck size={15} className="text-good" aria-hidden /> Nothing needs attention
             </>
           )}
         </p>
@@ -120,9 +122,8 @@ function useStale(known: Reply<"GET /api/v1/automations">["automations"]) {
     const latest = known.find(({ id }) => id === entity.id)?.latestRun;
     const isMended = latest?.status === "completed" && (latest.completedAt ?? "") > timestamp;
     if (isMended || items.has(entity.id) || !known.some(({ id }) => id === entity.id)) continue;
-    const text =
-      reason === "silent" ? "has not run for longer than it should" : "made fewer rows than it should";
-    items.set(entity.id, { id: entity.id, name: name ?? "An automation", text });
+    const text = reason === "silent" ? "overdue" : "fewer rows than expected";
+    items.set(entity.id, { id: entity.id, name: name ?? "Unnamed automation", text });
   }
   return { query, items: [...items.values()] };
 }

@@ -1,3 +1,4 @@
+import { plural } from "../base/plural.ts";
 import { counted } from "../base/time.tsx";
 
 export interface Bar {
@@ -19,7 +20,7 @@ export function Bars({ bars, onPick }: { bars: readonly Bar[]; onPick: (bar: Bar
     <ul className="flex items-end gap-1.5">
       {bars.map((bar, at) => {
         const { since, until, good, bad } = bar;
-        const label = `${hour.format(new Date(since))} to ${hour.format(new Date(until))}: ${counted(good + bad)} runs, ${counted(bad)} failed`;
+        const label = `${hour.formatRange(new Date(since), new Date(until))}: ${plural(good + bad, { one: "# run", other: "# runs" })}, ${counted(bad)} failed`;
         return (
           <li key={since} className="min-w-0 grow">
             <button

@@ -8,10 +8,10 @@ import { Tag } from "../base/status.tsx";
 
 /** What each check is called, and what it tried. */
 const CHECKS: Readonly<Record<string, readonly [name: string, about: string]>> = {
-  writes: ["Database", "A write was committed."],
+  writes: ["Database", "A test write was committed."],
   scheduler: ["Scheduler", "Schedules and retries are started."],
-  disk: ["Disk", "There is room in the data directory."],
-  key: ["Master key", "It opens what it encrypts."],
+  disk: ["Disk", "The data directory has free space."],
+  key: ["Master key", "The key decrypts what it encrypts."],
   backups: ["Backups", "The last scheduled backup succeeded."],
 };
 

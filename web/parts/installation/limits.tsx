@@ -16,7 +16,7 @@ const linesOf = (text: string): string[] =>
     .filter((line) => line !== "");
 
 const textsOf = (quotas: InstallationOrganization["quotas"]) =>
-  Object.fromEntries(QUOTA_FIELDS.map(({ name, power }) => [name, textOf(quotas[name], power)])) as Record<
+  Object.fromEntries(QUOTA_FIELDS.map(({ name, scale }) => [name, textOf(quotas[name], scale)])) as Record<
     Quota,
     string
   >;
@@ -39,7 +39,7 @@ export function InstallationLimits({
     onDone: () => onDirty(false),
   });
   const messageFor = messagesBy(save.error);
-  const counts = QUOTA_FIELDS.map(({ name, power }) => [name, countOf(quotas[name], power)] as const);
+  const counts = QUOTA_FIELDS.map(({ name, scale }) => [name, countOf(quotas[name], scale)] as const);
   const changed = counts.filter(([name, count]) => count !== organization.quotas[name]);
   const egressAllow = linesOf(egress);
   const body = {
@@ -62,7 +62,7 @@ export function InstallationLimits({
       onSend={() => save.mutate({ path: { organization_id: organization.id }, body })}
       more={
         <>
-          <Section title="Quotas" aside="No number: no limit">
+          <Section title="Quotas" aside="Leave empty for no limit">
             <div className="grid gap-4 sm:grid-cols-2">
               {QUOTA_FIELDS.map((field) => (
                 <QuotaInput
@@ -89,10 +89,10 @@ export function InstallationLimits({
               }}
               fault={faultsOf(save.error)
                 .filter(({ loc }) => loc[1] === "egressAllow")
-                .map(({ loc, msg }) => `${egressAllow[Number(loc[2])] ?? "The list"}: ${msg}`)
+                .map(({ loc, msg }) => `${egressAllow[Number(loc[2])] ?? "List"}: ${msg}`)
                 .join(" ")}
               placeholder={"10.1.0.0/16\ndb.internal:5432"}
-              about="One on each line: a CIDR range, an address or a host name, each also with a port. Added to WEIR_EGRESS_ALLOW."
+              about="One per line: a CIDR range, an IP address or a hostname, with an optional port. Added to WEIR_EGRESS_ALLOW."
             />
           </Section>
         </>
@@ -119,11 +119,11 @@ interface QuotaProps {
   onChange: (text: string) => void;
 }
 
-function QuotaInput({ field: { label, unit, power, about }, text, message, onChange }: QuotaProps) {
-  const count = countOf(text, power);
-  const hint = power === 0 ? "Enter a whole number." : `Enter a number with at most ${power} decimals.`;
-  const isLong = typeof count === "number" && (power > 0 || count > 9999);
-  const exact = isLong ? ` ${counted(count)} ${power > 0 ? "bytes" : unit}.` : "";
+function QuotaInput({ field: { label, unit, scale, about }, text, message, onChange }: QuotaProps) {
+  const count = countOf(text, scale);
+  const hint = scale === 1 ? "Enter a whole number." : "Enter a number.";
+  const isLong = typeof count === "number" && (scale > 1 || count > 9999);
+  const exact = isLong ? ` ${counted(count)} ${scale > 1 ? "bytes" : unit}.` : "";
   return (
     <Labelled label={label} about={about + exact} fault={count === undefined ? hint : message}>
       {(wiring) => (
@@ -133,7 +133,7 @@ function QuotaInput({ field: { label, unit, power, about }, text, message, onCha
             className="field"
             inputMode="decimal"
             autoComplete="off"
-            placeholder="no limit"
+            placeholder="No limit"
             value={text}
             onChange={(event) => onChange(event.target.value)}
           />

@@ -78,7 +78,7 @@ export function InstallationOrganizations() {
 function Limits({ quotas }: Pick<InstallationOrganization, "quotas">) {
   const words = limitsInWords(quotas);
   return words === "" ? (
-    <span className="text-faint">none</span>
+    <span className="text-faint">None</span>
   ) : (
     <span className="block min-w-44">{words}</span>
   );
@@ -89,7 +89,7 @@ function State({ organization }: { organization: InstallationOrganization }) {
   if (restorableUntil === null) return <Tag tone="good">Active</Tag>;
   return (
     <span className="inline-flex items-center gap-3">
-      <span className="text-xs text-warn">Erased on {dayOf(restorableUntil)}</span>
+      <span className="text-xs text-warn">{`Will be erased on ${dayOf(restorableUntil)}`}</span>
       <RestoreOrganization organization={organization} />
     </span>
   );

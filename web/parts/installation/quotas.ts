@@ -1,5 +1,6 @@
 import type { InstallationOrganization } from "../../calls.ts";
-import { counted, sized } from "../base/time.tsx";
+import { plural } from "../base/plural.ts";
+import { sized } from "../base/time.tsx";
 
 export type Quotas = InstallationOrganization["quotas"];
 export type Quota = keyof Quotas;
@@ -8,9 +9,9 @@ export type Quota = keyof Quotas;
 export interface QuotaField {
   readonly name: Quota;
   readonly label: string;
-  /** What stands behind the number; the number counts so many of what the API counts, as a power of ten. */
   readonly unit: string;
-  readonly power: number;
+  /** How many of what the API counts are in one unit. */
+  readonly scale: number;
   readonly about: string;
 }
 
@@ -19,60 +20,72 @@ export const QUOTA_FIELDS: readonly QuotaField[] = [
   {
     name: "storageBytes",
     label: "Storage",
-    unit: "GB",
-    power: 9,
-    about: "Tables, artifacts and uploaded files together.",
+    unit: "GiB",
+    scale: 2 ** 30,
+    about: "Tables, artifacts and uploaded files.",
   },
-  { name: "queuedRuns", label: "Queued runs", unit: "runs", power: 0, about: "Action runs that wait." },
+  {
+    name: "queuedRuns",
+    label: "Queued runs",
+    unit: "runs",
+    scale: 1,
+    about: "Action runs waiting for a worker.",
+  },
   {
     name: "concurrentRuns",
     label: "Concurrent runs",
     unit: "runs",
-    power: 0,
-    about: "Action runs that run at once. More of them wait.",
+    scale: 1,
+    about: "Action runs at the same time. Further runs wait.",
   },
   {
     name: "concurrentQueries",
     label: "Concurrent queries",
     unit: "queries",
-    power: 0,
-    about: "SQL of people and agents at once.",
+    scale: 1,
+    about: "SQL queries of users and agents at the same time.",
   },
   {
     name: "llmTokensPerDay",
     label: "Model tokens",
-    unit: "a day",
-    power: 0,
-    about: "Language model tokens from midnight to midnight UTC.",
+    unit: "per day",
+    scale: 1,
+    about: "Language model tokens per day (UTC).",
   },
 ];
 
-/** A count of the API as its field shows it, exactly: 10737418240 bytes are `10.73741824` GB. */
-export function textOf(count: number | null, power: number): string {
-  if (count === null) return "";
-  const digits = String(count).padStart(power + 1, "0");
-  const whole = digits.slice(0, digits.length - power);
-  const rest = digits.slice(digits.length - power).replace(/0+$/, "");
-  return rest === "" ? whole : `${whole}.${rest}`;
-}
+/** Enough decimals to tell each byte of a GiB apart. */
+const DECIMALS = 10;
 
-/** The count that a field says, exactly; null for an empty one, undefined for what is no such number. */
-export function countOf(text: string, power: number): number | null | undefined {
+/** A count of the API as its field shows it, exactly: 10737418240 bytes are `10` GiB. */
+export const textOf = (count: number | null, scale: number): string =>
+  count === null ? "" : String(Number((count / scale).toFixed(DECIMALS)));
+
+/** The count that a field says; null for an empty one, undefined for what is no such number. */
+export function countOf(text: string, scale: number): number | null | undefined {
   const trimmed = text.trim();
   if (trimmed === "") return null;
-  const [, whole = "", rest = ""] = /^(\d+)(?:\.(\d+))?$/.exec(trimmed) ?? [];
-  if (whole === "" || rest.length > power) return undefined;
-  return Number(whole + rest.padEnd(power, "0"));
+  return (scale === 1 ? /^\d+$/ : /^\d+(\.\d+)?$/).test(trimmed)
+    ? Math.round(Number(trimmed) * scale)
+    : undefined;
 }
 
-/** The limits that are set, in a line: `10.7 GB, 4 runs at once`; empty where none is. */
+/** The limits that are set, in a line: `10 GiB, 4 concurrent runs`; empty where none is. */
 export const limitsInWords = (quotas: Quotas): string =>
   [
     quotas.storageBytes === null ? "" : sized(quotas.storageBytes),
-    quotas.queuedRuns === null ? "" : `${counted(quotas.queuedRuns)} queued`,
-    quotas.concurrentRuns === null ? "" : `${counted(quotas.concurrentRuns)} at once`,
-    quotas.concurrentQueries === null ? "" : `${counted(quotas.concurrentQueries)} SQL`,
-    quotas.llmTokensPerDay === null ? "" : `${counted(quotas.llmTokensPerDay)} tokens`,
+    quotas.queuedRuns === null
+      ? ""
+      : plural(quotas.queuedRuns, { one: "# queued run", other: "# queued runs" }),
+    quotas.concurrentRuns === null
+      ? ""
+      : plural(quotas.concurrentRuns, { one: "# concurrent run", other: "# concurrent runs" }),
+    quotas.concurrentQueries === null
+      ? ""
+      : plural(quotas.concurrentQueries, { one: "# concurrent query", other: "# concurrent queries" }),
+    quotas.llmTokensPerDay === null
+      ? ""
+      : plural(quotas.llmTokensPerDay, { one: "# token per day", other: "# tokens per day" }),
   ]
     .filter(Boolean)
     .join(", ");

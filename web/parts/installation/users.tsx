@@ -1,4 +1,4 @@
-import { Download, MailCheck, SearchX, ShieldMinus, ShieldPlus, Trash2 } from "lucide-react";
+import { Download, MailCheck, ShieldMinus, ShieldPlus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { fetchFile } from "../../api.ts";
 import type { InstallationUser } from "../../calls.ts";
@@ -7,14 +7,15 @@ import { Button, IconButton } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { download } from "../base/download.ts";
 import { TextField } from "../base/labelled.tsx";
-import { Empty } from "../base/page.tsx";
 import { personName } from "../base/person.ts";
 import { Tag } from "../base/status.tsx";
+import { CANT_UNDO } from "../base/texts.ts";
 import { When } from "../base/time.tsx";
 import { notify } from "../base/toast.tsx";
 import { FormDialog } from "../form/dialog.tsx";
 import { messagesBy } from "../form/frame.tsx";
 import { Choice, FilterBar, SearchField } from "../table/filters.tsx";
+import { NoMatches } from "../table/no-matches.tsx";
 import { Older, useOlder } from "../table/older.tsx";
 import { type Column, Named, Table, useFilters } from "../table/table.tsx";
 
@@ -54,7 +55,7 @@ export function InstallationUsers() {
       cell: (user) => <Named name={personName(user)} below={user.email} />,
     },
     {
-      name: "Rights",
+      name: "Role",
       cell: ({ isOperator }) => (isOperator ? <Tag tone="good">Operator</Tag> : null),
     },
     {
@@ -78,7 +79,7 @@ export function InstallationUsers() {
         <FilterBar onClear={filters.isAny && filters.clear}>
           <SearchField label="Name or email" value={q} onChange={(value) => filters.set("q", value)} />
           <Choice
-            label="Rights"
+            label="Role"
             value={operators}
             options={OPERATORS}
             onChange={(value) => filters.set("operators", value)}
@@ -89,11 +90,7 @@ export function InstallationUsers() {
             items.length > 0 ? (
               <Table label="Users" columns={columns} rows={items} keyOf={({ id }) => id} />
             ) : (
-              <Empty
-                icon={SearchX}
-                title="No users match these filters"
-                action={<Button onClick={filters.clear}>Clear filters</Button>}
-              />
+              <NoMatches title="No users match these filters" onClear={filters.clear} />
             )
           }
         </Older>
@@ -129,7 +126,7 @@ function Actions({ user, onChange, onErase }: ActionProps) {
       />
       <IconButton
         icon={isOperator ? ShieldMinus : ShieldPlus}
-        label={isOperator ? `Remove operator rights of ${name}` : `Make ${name} an operator`}
+        label={isOperator ? `Remove ${name} as operator` : `Make ${name} an operator`}
         onClick={() => onChange({ user, body: { isOperator: !isOperator } })}
       />
       <IconButton icon={Trash2} label={`Erase ${name}`} onClick={() => onErase(user)} />
@@ -143,7 +140,7 @@ const wordsOf = (name: string, body: Change["body"], isSelf: boolean) => {
       title: `Verify the email of ${name}?`,
       verb: "Verify email",
       about:
-        "Confirm only if you know that the address is this person's own. It lets them accept invitations.",
+        "Confirm only if you know that this address belongs to the user. A verified address can accept invitations.",
       done: `Email of ${name} verified`,
     };
   }
@@ -152,16 +149,16 @@ const wordsOf = (name: string, body: Change["body"], isSelf: boolean) => {
       title: `Make ${name} an operator?`,
       verb: "Make operator",
       about:
-        "Operators set limits, restore organizations and make other operators. They don't see an organization's data.",
+        "Operators set limits, restore organizations and make other operators. They can't see an organization's data.",
       done: `${name} is now an operator`,
     };
   }
   return {
-    title: `Remove operator rights of ${name}?`,
-    verb: "Remove rights",
+    title: `Remove ${name} as operator?`,
+    verb: "Remove operator",
     about: isSelf
-      ? "You lose access to this page. Another operator can give it back."
-      : "They lose access to this page. Their organizations stay as they are.",
+      ? "You lose access to this page. Another operator can restore it."
+      : "They lose access to this page. Their organizations aren't affected.",
     done: `${name} is no longer an operator`,
   };
 };
@@ -213,11 +210,11 @@ function Erase({ user, onClose }: { user: InstallationUser; onClose: () => void 
       onSend={() => erase.mutate({ path: { user_id: user.id }, body: { confirm } })}
     >
       <p className="text-soft">
-        They are signed out everywhere, and their profile, tokens and chats are erased. What they made in
-        organizations stays, without their name. This can't be undone.
+        They are signed out everywhere, and their profile, tokens and chats are erased. Everything they
+        created in organizations is kept, without their name. {CANT_UNDO}
       </p>
       <TextField
-        label="Email address of the user"
+        label="User's email address"
         isRequired
         value={confirm}
         onChange={setConfirm}

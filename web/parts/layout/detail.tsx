@@ -6,10 +6,11 @@ import { Mono } from "../base/copy.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { PageHead, useTab } from "../base/page.tsx";
 import { Status, type StatusWord } from "../base/status.tsx";
+import { jsonProblem } from "../base/texts.ts";
 import { Code } from "../editor/code.tsx";
 
 interface Props {
-  noun: string;
+  deleteLabel: string;
   /** The list that one came from: address and name. */
   from: readonly [href: string, name: string];
   of: { name: string; slug: string; status: StatusWord };
@@ -29,7 +30,7 @@ interface Props {
 }
 
 /** The page of one thing: its names, its status, what may be done with it, and its tabs. */
-export function Detail({ noun, from, of, tabs, ...rest }: Props) {
+export function Detail({ deleteLabel, from, of, tabs, ...rest }: Props) {
   const may = useMay("member");
   const [isRemoving, setRemoving] = useState(false);
   const shown = useTab(tabs.filter(([, , draw]) => draw).map(([id, name]) => [id, name] as const));
@@ -58,7 +59,7 @@ export function Detail({ noun, from, of, tabs, ...rest }: Props) {
       >
         {may && (
           <>
-            <IconButton icon={Trash2} label={`Delete the ${noun}`} onClick={() => setRemoving(true)} />
+            <IconButton icon={Trash2} label={deleteLabel} onClick={() => setRemoving(true)} />
             {rest.actions}
           </>
         )}
@@ -116,7 +117,7 @@ export function RunDialog({ name, about, label, run, onRun, onClose, children }:
     try {
       value = text.trim() === "" ? undefined : JSON.parse(text);
     } catch (error) {
-      return setProblem(error instanceof Error ? error.message : "This is not JSON.");
+      return setProblem(jsonProblem(error));
     }
     setProblem(null);
     onRun(value);
@@ -127,7 +128,7 @@ export function RunDialog({ name, about, label, run, onRun, onClose, children }:
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Not now</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button kind="main" icon={Play} busy={run.isPending} onClick={start}>
             Run
           </Button>
@@ -155,13 +156,12 @@ export function RunDialog({ name, about, label, run, onRun, onClose, children }:
 }
 
 interface HeldProps<T> {
-  noun: string;
   of: T;
   children: (held: T, onDirty: (isDirty: boolean) => void) => ReactNode;
 }
 
 /** What is being typed is not thrown away when somebody else saves meanwhile. */
-export function Held<T extends { updatedAt: string }>({ noun, of, children }: HeldProps<T>) {
+export function Held<T extends { updatedAt: string }>({ of, children }: HeldProps<T>) {
   const [isDirty, setDirty] = useState(false);
   const held = useRef(of);
   if (!isDirty) held.current = of;
@@ -169,7 +169,7 @@ export function Held<T extends { updatedAt: string }>({ noun, of, children }: He
     <>
       {held.current.updatedAt !== of.updatedAt && (
         <p role="status" className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
-          Somebody changed this {noun} meanwhile; saving writes over the fields that you changed.
+          Someone else has edited this since you opened it. Saving overwrites the fields you changed.
         </p>
       )}
       <Fragment key={held.current.updatedAt}>{children(held.current, setDirty)}</Fragment>

@@ -1,13 +1,14 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import { type LucideIcon, Plus, SearchX } from "lucide-react";
+import { type LucideIcon, Plus } from "lucide-react";
 import type { Action, Automation } from "../../calls.ts";
 import { useMay } from "../../data.ts";
-import { Button, LinkButton } from "../base/button.tsx";
+import { LinkButton } from "../base/button.tsx";
 import { named } from "../base/named.ts";
 import { Empty, PageHead, Shown } from "../base/page.tsx";
 import { StatusIcon } from "../base/status.tsx";
 import { When } from "../base/time.tsx";
 import { Choice, FilterBar, SearchField } from "../table/filters.tsx";
+import { NoMatches } from "../table/no-matches.tsx";
 import { type Column, type Filters, Pager, Table } from "../table/table.tsx";
 
 const LIMIT = 50;
@@ -29,10 +30,10 @@ export const LATEST_RUN: Column<Pick<Automation, "latestRun">> = {
     latestRun ? (
       <span className="inline-flex items-center gap-1.5">
         <StatusIcon status={latestRun.status} />
-        <When at={latestRun.completedAt ?? latestRun.startedAt} empty="just now" />
+        <When at={latestRun.completedAt ?? latestRun.startedAt} empty="Just now" />
       </span>
     ) : (
-      <span className="text-faint">never</span>
+      <span className="text-faint">Never</span>
     ),
 };
 
@@ -43,10 +44,11 @@ interface Page {
 }
 
 interface Props<P extends Page, T> {
-  /** The plural, as the title has it. */
+  /** Of the page and its table. */
   title: string;
   about: string;
-  noun: string;
+  /** Of the button that leads to the form for a new one. */
+  create: string;
   /** Of the list; each thing stands below it by its id, and the form for a new one at `new`. */
   path: string;
   icon: LucideIcon;
@@ -59,21 +61,24 @@ interface Props<P extends Page, T> {
   of: UseQueryResult<P, Error>;
   rowsOf: (page: P) => readonly T[];
   columns: readonly Column<T>[];
-  /** What leads to the first one, and what it is good for. */
+  /** Shown where filters match nothing. */
+  noMatches: string;
+  /** Shown where there is none: title, button and purpose. */
+  none: string;
   first: string;
   empty: string;
 }
 
 /** A list of things with a name: searched and filtered by the address, in pages. */
 export function ListPage<P extends Page, T extends { id: string }>(props: Props<P, T>) {
-  const { title, noun, path, filters } = props;
+  const { title, path, filters } = props;
   const may = useMay("member");
   return (
     <>
       <PageHead title={title} about={props.about}>
         {may && (
           <LinkButton href={`${path}/new`} kind="main" icon={Plus}>
-            New {noun}
+            {props.create}
           </LinkButton>
         )}
       </PageHead>
@@ -111,15 +116,11 @@ export function ListPage<P extends Page, T extends { id: string }>(props: Props<
                 </>
               );
             return filters.isAny ? (
-              <Empty
-                icon={SearchX}
-                title={`No ${noun} fits these filters`}
-                action={<Button onClick={filters.clear}>Clear filters</Button>}
-              />
+              <NoMatches title={props.noMatches} onClear={filters.clear} />
             ) : (
               <Empty
                 icon={props.icon}
-                title={`No ${title.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase())} yet`}
+                title={props.none}
                 action={
                   may && (
                     <LinkButton href={`${path}/new`} kind="main">

@@ -2,16 +2,17 @@ import { Lock } from "lucide-react";
 import type { ReactNode } from "react";
 import { useMay, useMe } from "../../data.ts";
 import { Empty, Loading } from "../base/page.tsx";
+import { askForRole } from "../base/role.tsx";
 
-/** What only members may do; others are told so in its place. `does` ends "Members …". */
-export function MembersOnly({ does, children }: { does: string; children: ReactNode }) {
+/** What only members may do; others see `title` instead: "You need the member role to create actions". */
+export function MembersOnly({ title, children }: { title: string; children: ReactNode }) {
   const may = useMay("member");
   const { current, role } = useMe();
   if (may) return children;
   if (!current) return <Loading />;
   return (
-    <Empty icon={Lock} title={`Members ${does}`}>
-      Your role here is {role}. An admin of the organization can give you another one.
+    <Empty icon={Lock} title={title}>
+      {askForRole(role)}
     </Empty>
   );
 }

@@ -15,8 +15,8 @@ export function OperatorsOnly({ children }: { children: ReactNode }) {
           <>
             <PageHead title="Installation" />
             <div className="card">
-              <Empty icon={Lock} title="This page is for operators">
-                You aren't an operator of this installation. An operator can make you one.
+              <Empty icon={Lock} title="Only operators can view this page">
+                Ask an operator of this installation to give you access.
               </Empty>
             </div>
           </>

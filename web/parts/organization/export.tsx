@@ -4,11 +4,11 @@ import { Section } from "../base/page.tsx";
 /** For owners: all of the organization as one archive. */
 export function OrganizationExport({ slug }: { slug: string }) {
   return (
-    <Section title="Export the organization">
+    <Section title="Export organization">
       <div className="flex flex-wrap items-center justify-between gap-3">
         <p className="max-w-prose text-sm text-soft">
-          Everything as a tar archive: definitions, runs, audit log, tables and files. Credentials and chats
-          of others are left out.
+          Download definitions, runs, audit log, tables and files as a tar archive. Credentials and other
+          users' chats are not included.
         </p>
         <FileButton
           call="GET /api/v1/organizations/current/export"

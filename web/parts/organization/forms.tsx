@@ -4,6 +4,7 @@ import type { Reply } from "../../calls.ts";
 import { useChange } from "../../data.ts";
 import { Check } from "../base/fields.tsx";
 import { TextField } from "../base/labelled.tsx";
+import { SLUG_FROM_NAME } from "../base/texts.ts";
 import { FormDialog } from "../form/dialog.tsx";
 import { FormFrame, messagesBy } from "../form/frame.tsx";
 import { draftOf, PlanFields, planChange } from "./plan-fields.tsx";
@@ -26,7 +27,7 @@ export function OrganizationSettings({
   const save = useChange("PATCH /api/v1/organizations/current", {
     touches: ["/organizations", "/memberships"],
     tellsErrors: false,
-    done: "Saved",
+    done: "Settings saved",
     onDone: () => onDirty(false),
   });
   const messageFor = messagesBy(save.error);
@@ -66,16 +67,16 @@ export function OrganizationSettings({
           onChange={(slug) => put({ slug })}
           fault={messageFor("slug")}
           {...(draft.slug === organization.slug
-            ? { about: "Stands in the addresses of webhooks." }
-            : { about: "The addresses of webhooks change with it; tell whoever sends to the old ones." })}
+            ? { about: "Part of your webhook URLs." }
+            : { about: "Changing the slug changes your webhook URLs. Update the senders." })}
           maxLength={100}
         />
         <PlanFields draft={draft} onChange={put} messageFor={messageFor} />
       </div>
       <div className="mt-4">
         <Check
-          label="Require four eyes"
-          about="Nobody approves what they asked for, or what a run asks that they started."
+          label="Require a second person for approvals"
+          about="Users can't approve their own requests, or requests from runs they started."
           value={draft.requireFourEyes}
           onChange={(requireFourEyes) => put({ requireFourEyes })}
         />
@@ -97,14 +98,13 @@ export function NewOrganization({ onClose }: { onClose: () => void }) {
   return (
     <FormDialog
       title="New organization"
-      verb="Create and go there"
+      verb="Create organization"
       call={create}
       onClose={onClose}
       onSend={() => create.mutate({ body: { name, ...(slug ? { slug } : {}) } })}
     >
       <p className="text-soft">
-        It begins empty, with you as its owner. What is in this one stays here, and nobody sees the one from
-        the other.
+        Creates an empty organization that you own. Organizations can't see each other's data.
       </p>
       <TextField
         label="Name"
@@ -119,7 +119,7 @@ export function NewOrganization({ onClose }: { onClose: () => void }) {
         value={slug}
         onChange={setSlug}
         fault={messageFor("slug")}
-        placeholder="made from the name"
+        placeholder={SLUG_FROM_NAME}
         maxLength={100}
       />
     </FormDialog>

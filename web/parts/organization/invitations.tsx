@@ -27,23 +27,23 @@ export function Invitations() {
   const [gone, setGone] = useState<Invitation | null>(null);
   const invitations = useOlder("GET /api/v1/organizations/invitations", {});
   const columns: readonly Column<Invitation>[] = [
-    { name: "Address", isWide: true, cell: ({ email }) => <Named name={email} /> },
+    { name: "Email", isWide: true, cell: ({ email }) => <Named name={email} /> },
     { name: "Role", cell: ({ roleSlug }) => <Tag>{roleSlug}</Tag> },
     {
-      name: "Runs out",
+      name: "Expires",
       isRight: true,
       isMinor: true,
       cell: ({ expiresAt }) =>
-        Date.parse(expiresAt) < now ? <Tag tone="warn">has run out</Tag> : <When at={expiresAt} />,
+        Date.parse(expiresAt) < now ? <Tag tone="warn">Expired</Tag> : <When at={expiresAt} />,
     },
     {
-      name: "Deeds",
+      name: "Actions",
       isRight: true,
       isUntitled: true,
       cell: (invitation) => (
         <IconButton
           icon={X}
-          label={`Withdraw the invitation of ${invitation.email}`}
+          label={`Revoke invitation for ${invitation.email}`}
           onClick={() => setGone(invitation)}
         />
       ),
@@ -55,7 +55,7 @@ export function Invitations() {
       flush
       aside={
         <Button icon={MailPlus} onClick={() => setAsking(true)}>
-          Invite somebody
+          Invite member
         </Button>
       }
     >
@@ -65,7 +65,7 @@ export function Invitations() {
             <Table label="Invitations" columns={columns} rows={items} keyOf={({ id }) => id} />
           ) : (
             <p className="p-4 text-sm text-soft">
-              None is open. An invitation is a link that you send on; it is good for seven days and one use.
+              No pending invitations. Invitation links expire after 7 days and work once.
             </p>
           )
         }
@@ -81,13 +81,13 @@ export function Invitations() {
       )}
       {made && (
         <ShownOnce
-          title={`Send the link to ${made.email}`}
-          name="the link"
+          title={`Send this link to ${made.email}`}
+          copyLabel="Copy link"
           text={made.inviteUrl}
           onClose={() => setMade(null)}
         >
-          {made.warnings?.join(" ") ?? `A link was mailed to ${made.email}.`} This link needs the account's
-          own sign-in where the address has an account. It is valid for seven days and can be used once.
+          {made.warnings?.join(" ") ?? `The invitation was emailed to ${made.email}.`} The link expires after
+          7 days and works once. If the address already has an account, they sign in with it.
         </ShownOnce>
       )}
       {gone && <Withdraw invitation={gone} onClose={() => setGone(null)} />}
@@ -106,8 +106,8 @@ function Invite({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
   const messageFor = messagesBy(create.error);
   return (
     <FormDialog
-      title="Invite somebody"
-      verb="Make the link"
+      title="Invite member"
+      verb="Create invitation"
       call={create}
       onClose={onClose}
       onSend={() => create.mutate({ body: { email, roleSlug } })}
@@ -129,18 +129,18 @@ function Invite({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
 function Withdraw({ invitation, onClose }: { invitation: Invitation; onClose: () => void }) {
   const remove = useChange("DELETE /api/v1/organizations/invitations/{invitation_id}", {
     touches: ["/invitations"],
-    done: "Withdrawn",
+    done: "Invitation revoked",
     onDone: onClose,
   });
   return (
     <Confirm
-      title="Withdraw the invitation?"
-      verb="Withdraw"
+      title={`Revoke invitation for ${invitation.email}?`}
+      verb="Revoke"
       isBusy={remove.isPending}
       onClose={onClose}
       onConfirm={() => remove.mutate({ path: { invitation_id: invitation.id } }, { onError: onClose })}
     >
-      <p>The link of {invitation.email} is worth nothing from then on.</p>
+      <p>The link stops working immediately.</p>
     </Confirm>
   );
 }

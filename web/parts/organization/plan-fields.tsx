@@ -2,6 +2,7 @@ import type { Reply } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { named } from "../base/named.ts";
+import { counted } from "../base/time.tsx";
 
 export type Plan = Reply<"GET /api/v1/organizations/current">["plan"];
 interface Rate {
@@ -54,7 +55,11 @@ export function PlanFields({ draft, onChange, messageFor }: Props) {
       <Labelled
         label="Plan"
         fault={messageFor("plan")}
-        about={usual ? `Webhooks that come in: ${usual.perMinute} a minute, ${usual.burst} at once.` : null}
+        about={
+          usual
+            ? `Incoming webhooks: ${counted(usual.perMinute)} per minute, burst ${counted(usual.burst)}.`
+            : null
+        }
       >
         {(wiring) => (
           <select
@@ -73,16 +78,16 @@ export function PlanFields({ draft, onChange, messageFor }: Props) {
       </Labelled>
       {draft.plan === "enterprise" && (
         <fieldset className="grid grid-cols-2 gap-4">
-          <legend className="sr-only">A webhook rate of its own</legend>
+          <legend className="sr-only">Custom webhook rate limit</legend>
           <TextField
-            label="Webhooks a minute"
+            label="Webhooks per minute"
             value={draft.perMinute}
             onChange={(perMinute) => onChange({ perMinute })}
             fault={messageFor("webhookRate", "perMinute")}
             placeholder={usual ? String(usual.perMinute) : ""}
           />
           <TextField
-            label="At once"
+            label="Burst"
             value={draft.burst}
             onChange={(burst) => onChange({ burst })}
             fault={messageFor("webhookRate", "burst")}

@@ -16,11 +16,11 @@ type Organization = Reply<"GET /api/v1/organizations/current">;
 export function OrganizationRemoval({ organization }: { organization: Organization }) {
   const [isAsking, setAsking] = useState(false);
   return (
-    <Section title="Remove the organization">
+    <Section title="Remove organization">
       <div className="flex flex-wrap items-center justify-between gap-3">
         <p className="max-w-prose text-sm text-soft">
-          It is gone for everybody at once, and its runs stop. An operator can restore it for 7 days; then it
-          is erased with all its data.
+          All members lose access immediately, and runs stop. An operator can restore the organization for 7
+          days. After that, it is erased with all of its data.
         </p>
         <Button icon={Trash2} onClick={() => setAsking(true)}>
           Remove
@@ -44,13 +44,13 @@ function Remove({ organization: { name }, onClose }: { organization: Organizatio
   return (
     <FormDialog
       title={`Remove ${name}?`}
-      verb="Remove it"
+      verb="Remove organization"
       call={remove}
       onClose={onClose}
       onSend={() => remove.mutate({ body: { confirm } })}
     >
       <TextField
-        label="Name of the organization"
+        label="Organization name"
         isRequired
         value={confirm}
         onChange={setConfirm}

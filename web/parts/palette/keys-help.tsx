@@ -3,17 +3,17 @@ import { useInstallation } from "../../data.ts";
 import { Dialog } from "../base/dialog.tsx";
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
-  ["Ctrl K", "Search names, slugs and ids"],
-  ["/", "To the filter of the page"],
-  ["Ctrl Enter", "Run the SQL or save the form"],
-  ["Esc", "Close"],
-  ["?", "This list"],
+  ["Ctrl+K", "Search names, slugs and IDs"],
+  ["/", "Focus the page's filter"],
+  ["Ctrl+Enter", "Run the query or save the form"],
+  ["Esc", "Close the dialog"],
+  ["?", "Show keyboard shortcuts"],
 ];
 
 export function Keys({ onClose }: { onClose: () => void }) {
   const areas = areasFor(useInstallation());
   return (
-    <Dialog title="Keyboard" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <dl className="grid grid-cols-[max-content_1fr] gap-x-6 gap-y-2">
         {[...KEYS, ...areas.map(({ key, name }) => [`g ${key}`, name] as const)].map(([keys, what]) => (
           <div key={keys} className="contents">

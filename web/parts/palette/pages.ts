@@ -24,5 +24,5 @@ export const PAGES: readonly (Hit & { isAdmins?: boolean; isOperators?: boolean 
   { href: "/catalog/new", name: "New API", about: "Create", icon: Plus },
   { href: "/access?new=yes", name: "New access token", about: "Create", icon: KeyRound },
   { href: "/access?tab=keys&new=yes", name: "New API key", about: "Create", icon: KeyRound, isAdmins: true },
-  { href: "/team?new=yes", name: "Invite somebody", about: "Team", icon: MailPlus, isAdmins: true },
+  { href: "/team?new=yes", name: "Invite member", about: "Team", icon: MailPlus, isAdmins: true },
 ];

@@ -87,8 +87,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
           aria-expanded="true"
           aria-controls={list}
           aria-activedescendant={hits.length > 0 ? `${list}-${chosen}` : undefined}
-          aria-label="Search names, slugs and ids"
-          placeholder="Search names, slugs and ids"
+          aria-label="Search names, slugs and IDs"
+          placeholder="Search names, slugs and IDs"
           className="h-12 grow bg-transparent outline-none"
           value={text}
           maxLength={255}
@@ -99,7 +99,12 @@ export function Palette({ onClose }: { onClose: () => void }) {
           }}
         />
       </div>
-      <div id={list} role="listbox" aria-label="Found" className="max-h-[50vh] overflow-y-auto p-1.5">
+      <div
+        id={list}
+        role="listbox"
+        aria-label="Search results"
+        className="max-h-[50vh] overflow-y-auto p-1.5"
+      >
         {hits.map(({ href, name, about, icon: Icon }, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the keyboard
           <div
@@ -123,7 +128,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       </div>
       {hits.length === 0 && (
         <p className="px-4 pb-5 text-sm text-soft" role="status">
-          {found.isFetching || asked !== text.trim() ? "Searching …" : "Nothing has this name or id."}
+          {found.isFetching || asked !== text.trim() ? "Searching…" : "No results"}
         </p>
       )}
     </dialog>

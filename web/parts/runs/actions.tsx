@@ -35,21 +35,21 @@ export function RunActions({ run, isOver }: { run: Run; isOver: boolean }) {
   const path = { path: { run_id: run.id } };
   const cancel = useChange("POST /api/v1/action-runs/{run_id}/cancel", {
     touches: ["/action-runs"],
-    done: "Cancelling",
+    done: "Cancelling run…",
   });
   const retry = useChange("POST /api/v1/action-runs/{run_id}/retry", {
     touches: ["/action-runs"],
-    done: "Set off again",
+    done: "New run started",
     onDone: ({ id }) => go(`/runs/${id}`),
   });
   const take = async (text: string) => {
-    if (await copy(text)) notify("Copied");
+    if (await copy(text)) notify("Command copied");
   };
   const { read, again, follow } = commandsFor(run);
   return (
     <>
       <Menu
-        label="Copy as a command"
+        label="Copy as command"
         align="right"
         buttonClass="inline-flex h-8 items-center gap-1.5 rounded-md border border-strong-line bg-raised px-3 text-sm font-medium hover:bg-sunken"
         button={
@@ -58,14 +58,14 @@ export function RunActions({ run, isOver }: { run: Run; isOver: boolean }) {
           </>
         }
         items={[
-          { name: "Read it: cURL", icon: ClipboardCopy, onPick: () => void take(read.curl) },
-          { name: "Read it: weir command", icon: Terminal, onPick: () => void take(read.cli) },
-          { name: "Follow the log: weir command", icon: Terminal, onPick: () => void take(follow) },
+          { name: "Get run (cURL)", icon: ClipboardCopy, onPick: () => void take(read.curl) },
+          { name: "Get run (weir)", icon: Terminal, onPick: () => void take(read.cli) },
+          { name: "Follow log (weir)", icon: Terminal, onPick: () => void take(follow) },
           ...(again
             ? [
                 "line" as const,
-                { name: "Run it again: cURL", icon: ClipboardCopy, onPick: () => void take(again.curl) },
-                { name: "Run it again: weir command", icon: Terminal, onPick: () => void take(again.cli) },
+                { name: "Run again (cURL)", icon: ClipboardCopy, onPick: () => void take(again.curl) },
+                { name: "Run again (weir)", icon: Terminal, onPick: () => void take(again.cli) },
               ]
             : []),
         ]}
@@ -82,7 +82,8 @@ export function RunActions({ run, isOver }: { run: Run; isOver: boolean }) {
           busy={cancel.isPending}
           onClick={() => cancel.mutate(path)}
         >
-          Cancel
+          {" "}
+          Cancel run
         </Button>
       )}
     </>

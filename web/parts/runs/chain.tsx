@@ -2,6 +2,7 @@ import { Link } from "wouter";
 import type { Run } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { Section } from "../base/page.tsx";
+import { plural } from "../base/plural.ts";
 import { StatusIcon } from "../base/status.tsx";
 import { When } from "../base/time.tsx";
 import { useChainRuns, useRunTrail } from "./trail.ts";
@@ -21,14 +22,14 @@ export function RunChain({ run }: { run: Run }) {
       : (kinds.data?.kinds.find(({ kind }) => kind === name)?.title ?? name);
   return (
     <Section
-      title="Out of the same cause"
+      title="Related runs"
       flush
       aside={
         <Link
           href={`/events?correlationId=${encodeURIComponent(correlationId)}`}
           className="text-accent hover:underline"
         >
-          The whole story
+          View all events
         </Link>
       }
     >
@@ -40,7 +41,7 @@ export function RunChain({ run }: { run: Run }) {
           >
             <StatusIcon status={status} />
             {id === run.id ? (
-              <span className="font-medium">{titleOf(name)}, this run</span>
+              <span className="font-medium">{titleOf(name)} (this run)</span>
             ) : (
               <Link href={href} className="font-medium hover:text-accent hover:underline">
                 {titleOf(name)}
@@ -55,7 +56,10 @@ export function RunChain({ run }: { run: Run }) {
       </ol>
       {runs.length > MOST_SHOWN && (
         <p className="border-t border-line px-4 py-2 text-xs text-soft">
-          {runs.length - MOST_SHOWN} more are in the story.
+          {plural(runs.length - MOST_SHOWN, {
+            one: "# more in the audit log",
+            other: "# more in the audit log",
+          })}
         </p>
       )}
     </Section>

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "react";
 import type { LOG_LEVELS } from "../../../src/base/log.ts";
 import type { LogLine } from "../../calls.ts";
-import { exactly } from "../base/time.tsx";
+import { plural } from "../base/plural.ts";
+import { counted, exactly } from "../base/time.tsx";
 import { Rows } from "../table/rows.tsx";
 
 const LINE_HEIGHT = 20;
@@ -49,31 +50,38 @@ export function Log({ lines, isLive }: Props) {
         <input
           type="search"
           className="field w-60"
-          placeholder="Search the log"
-          aria-label="Search the log"
+          placeholder="Search log"
+          aria-label="Search log"
           value={search}
           onChange={(event) => setSearch(event.target.value)}
         />
         <select
           className="field w-auto"
-          aria-label="Least level"
+          aria-label="Minimum level"
           value={level}
           onChange={(event) => setLevel(event.target.value)}
         >
           <option value="debug">All levels</option>
-          <option value="info">Info and worse</option>
+          <option value="info">Info and above</option>
           <option value="warn">Warnings and errors</option>
           <option value="error">Errors</option>
         </select>
         <span className="ml-auto text-xs text-soft tabular-nums">
           {count === lines.length
-            ? `${count} ${count === 1 ? "line" : "lines"}`
-            : `${count} of ${lines.length} lines`}
+            ? plural(count, { one: "# line", other: "# lines" })
+            : plural(lines.length, {
+                one: `${counted(count)} of # line`,
+                other: `${counted(count)} of # lines`,
+              })}
         </span>
       </div>
       {count === 0 ? (
         <p className="px-4 py-6 text-sm text-soft">
-          {lines.length > 0 ? "No line matches." : isLive ? "No lines yet." : "This run wrote no lines."}
+          {lines.length > 0
+            ? "No lines match"
+            : isLive
+              ? "No log output yet"
+              : "This run produced no log output."}
         </p>
       ) : (
         <Rows

@@ -3,6 +3,7 @@ import { call, follow } from "../../api.ts";
 import type { LogLine } from "../../calls.ts";
 import { Button } from "../base/button.tsx";
 import { Failed, Loading } from "../base/page.tsx";
+import { counted } from "../base/time.tsx";
 import { Log } from "./log-lines.tsx";
 
 /** A page of a log that is over. */
@@ -60,7 +61,7 @@ function Past({ runId }: { runId: string }) {
       {cursor && (
         <div className="border-t border-line p-2 text-center">
           <Button kind="quiet" busy={isBusy} onClick={() => void load(cursor)}>
-            Load {PAGE} more lines
+            {`Load ${counted(PAGE)} more lines`}
           </Button>
         </div>
       )}

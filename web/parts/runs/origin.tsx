@@ -41,7 +41,7 @@ export function Origin({ run }: { run: AutomationRun }) {
   if (!delivery)
     return (
       <Section title="Input">
-        <Tree value={run.input} label="the input" />
+        <Tree value={run.input} copyLabel="Copy input as JSON" />
       </Section>
     );
   return (
@@ -51,19 +51,19 @@ export function Origin({ run }: { run: AutomationRun }) {
         <>
           {delivery.nextAttemptAt && (
             <span>
-              next try <When at={delivery.nextAttemptAt} />
+              Next attempt <When at={delivery.nextAttemptAt} />
             </span>
           )}
           <Link href={`/deliveries/${delivery.id}`} className="text-accent hover:underline">
-            Open it
+            Open delivery
           </Link>
         </>
       }
     >
       {delivery.headers === null && delivery.payload === null ? (
-        <p className="text-sm text-soft">What came is not kept once it is processed.</p>
+        <p className="text-sm text-soft">Payloads are deleted after processing.</p>
       ) : (
-        <Tree value={delivery.payload} label="the payload" />
+        <Tree value={delivery.payload} copyLabel="Copy payload as JSON" />
       )}
     </Section>
   );

@@ -21,23 +21,25 @@ function keptOf(result: unknown): Kept | null {
 
 /** The result; one that was too large for the run by what is known of it, with the way to the whole. */
 export function Output({ run: { result }, isOver }: { run: Run; isOver: boolean }) {
-  if (result === null) return <p className="text-sm text-faint">{isOver ? "Nothing." : "Not yet."}</p>;
+  if (result === null) return <p className="text-sm text-faint">{isOver ? "No output" : "No output yet"}</p>;
   const kept = keptOf(result);
-  if (kept === null) return <Tree value={result} label="the output" />;
+  if (kept === null) return <Tree value={result} copyLabel="Copy output as JSON" />;
   const { bytes, fields, large = [] } = kept.summary;
   return (
     <>
       <p className="mb-3 text-sm text-soft">
-        The whole result{bytes === undefined ? "" : `, ${sized(bytes)},`} is kept as an artifact
-        {large.length > 0 && <>; it was too large by {large.join(", ")}</>}.
+        {bytes === undefined
+          ? "The full result is stored as an artifact because it exceeds the size limit."
+          : `The full result (${sized(bytes)}) is stored as an artifact because it exceeds the size limit.`}{" "}
+        {large.length > 0 && ` Large fields: ${large.join(", ")}.`}
       </p>
       <p className="mb-3 flex flex-wrap gap-4 text-sm">
         <Link href={`/artifacts/${kept.artifactId}`} className="text-accent hover:underline">
-          Look into it
+          View result
         </Link>
-        <ContentLink id={kept.artifactId} file="result.json" name="Download it" />
+        <ContentLink id={kept.artifactId} file="result.json" name="Download result" />
       </p>
-      <Tree value={fields ?? kept.summary} label="the summary" />
+      <Tree value={fields ?? kept.summary} copyLabel="Copy summary as JSON" />
     </>
   );
 }

@@ -17,13 +17,13 @@ export function Problem({ run: { error } }: { run: Run }) {
       </p>
       <p className="mt-0.5 text-xs text-soft">
         <code className="font-mono">{code}</code>
-        {attempt !== undefined && ` · try ${attempt}`}
+        {attempt !== undefined && ` · Attempt ${attempt}`}
       </p>
       {details !== undefined && details !== null && (
         <details className="mt-2">
           <summary className="text-xs text-soft">Details</summary>
           <div className="mt-2">
-            <Tree value={details} label="the details" />
+            <Tree value={details} copyLabel="Copy details as JSON" />
           </div>
         </details>
       )}

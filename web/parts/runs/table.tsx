@@ -86,7 +86,7 @@ export function RunTable({ runs, hidesAction = false, steps = [] }: Props) {
       cell: ({ triggerMethod }) => <span className="text-soft">{triggerMethod}</span>,
     },
     {
-      name: "Took",
+      name: "Duration",
       isRight: true,
       isMinor: true,
       cell: ({ durationSeconds }) => <Took seconds={durationSeconds} />,

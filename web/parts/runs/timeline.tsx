@@ -17,7 +17,7 @@ const momentOf = ({ type, timestamp, data, actor }: AuditEvent, tries: number): 
   return {
     at: timestamp,
     status: shown[0] === "running" ? "active" : shown[0],
-    title: type === "action.started" && tries > 1 ? `Try ${tries}` : shown[1],
+    title: type === "action.started" && tries > 1 ? `Attempt ${tries}` : shown[1],
     detail: error?.message ?? (actor.type === "user" ? (actor.email ?? null) : null),
   };
 };
@@ -26,7 +26,7 @@ const momentOf = ({ type, timestamp, data, actor }: AuditEvent, tries: number): 
 export function RunTimeline({ run }: { run: Run }) {
   const { events } = useRunTrail(run);
   const moments: Moment[] = [
-    { at: run.createdAt, status: "pending", title: "Queued", detail: `by ${run.triggerMethod}` },
+    { at: run.createdAt, status: "pending", title: "Queued", detail: `Trigger: ${run.triggerMethod}` },
   ];
   let tries = 0;
   for (const event of events) {

@@ -55,7 +55,7 @@ export default function Canvas({ kind, over, labels, series }: Props) {
   const what = series.map(({ name }) => name).join(", ");
   return (
     <div className="relative" style={{ height: HEIGHT }}>
-      <canvas ref={canvas} role="img" aria-label={`Chart of ${what} over ${over}, ${labels.length} points`} />
+      <canvas ref={canvas} role="img" aria-label={`Chart. X axis: ${over}. Y axis: ${what}.`} />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { Labelled } from "../base/labelled.tsx";
 import { Later, part } from "../base/later.tsx";
+import { counted } from "../base/time.tsx";
 
 export type ChartKind = "line" | "bar" | "scatter";
 
@@ -51,13 +52,15 @@ export function Chart({ columns, rows }: Props) {
   const kind = wanted ?? (x && /CHAR|BOOL|ENUM|UUID/i.test(x.dataType) ? "bar" : "line");
   const possible = numeric.filter(({ name }) => name !== x?.name).slice(0, MOST_SERIES);
   if (!x || possible.length === 0)
-    return <p className="p-4 text-sm text-soft">A chart needs a column of numbers beside another column.</p>;
+    return (
+      <p className="p-4 text-sm text-soft">Charts need at least one numeric column and one other column.</p>
+    );
   const drawn = possible.filter(({ name }) => !left.includes(name));
   const points = rows.slice(0, MOST_POINTS);
   return (
     <div className="p-4">
       <div className="mb-4 flex flex-wrap items-end gap-4">
-        <Labelled label="As">
+        <Labelled label="Type">
           {(wiring) => (
             <select
               {...wiring}
@@ -65,13 +68,13 @@ export function Chart({ columns, rows }: Props) {
               value={kind}
               onChange={(event) => setKind(event.target.value as ChartKind)}
             >
-              <option value="line">Lines</option>
-              <option value="bar">Bars</option>
-              <option value="scatter">Points</option>
+              <option value="line">Line</option>
+              <option value="bar">Bar</option>
+              <option value="scatter">Scatter</option>
             </select>
           )}
         </Labelled>
-        <Labelled label="Over">
+        <Labelled label="X axis">
           {(wiring) => (
             <select
               {...wiring}
@@ -86,7 +89,7 @@ export function Chart({ columns, rows }: Props) {
           )}
         </Labelled>
         <fieldset>
-          <legend className="mb-1 text-sm font-medium">Drawn</legend>
+          <legend className="mb-1 text-sm font-medium">Y axis</legend>
           <ul className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-1 text-sm">
             {possible.map(({ name }) => (
               <li key={name}>
@@ -116,7 +119,7 @@ export function Chart({ columns, rows }: Props) {
         }}
       />
       {rows.length > MOST_POINTS && (
-        <p className="mt-2 text-xs text-soft">The first {MOST_POINTS} rows are drawn.</p>
+        <p className="mt-2 text-xs text-soft">{`Shows the first ${counted(MOST_POINTS)} rows.`}</p>
       )}
     </div>
   );

@@ -30,14 +30,14 @@ export function QueryFiles({ sql, result: { columns, rows } }: Props) {
       download(`query.${format}`, file);
     } catch (error) {
       if (!mine.signal.aborted)
-        notify(error instanceof Error ? error.message : "It could not be had.", "bad");
+        notify(error instanceof Error ? error.message : "The download failed.", "bad");
     }
     setBusy(false);
   };
   if (isBusy)
     return (
       <Button kind="quiet" icon={Square} onClick={() => stop.current?.abort()}>
-        Stop the download
+        Cancel download
       </Button>
     );
   return (
@@ -50,7 +50,7 @@ export function QueryFiles({ sql, result: { columns, rows } }: Props) {
         CSV
       </Button>
       <Menu
-        label="All rows"
+        label="Download all rows"
         hasText
         align="right"
         buttonClass="inline-flex h-8 items-center gap-1.5 rounded-md px-2 text-sm font-medium text-soft hover:bg-sunken hover:text-ink"
@@ -62,9 +62,9 @@ export function QueryFiles({ sql, result: { columns, rows } }: Props) {
           </>
         }
         items={[
-          { name: "As CSV", icon: Download, onPick: () => void take("csv") },
-          { name: "As Excel workbook", icon: Download, onPick: () => void take("xlsx") },
-          { name: "As Parquet", icon: Download, onPick: () => void take("parquet") },
+          { name: "CSV", icon: Download, onPick: () => void take("csv") },
+          { name: "Excel workbook", icon: Download, onPick: () => void take("xlsx") },
+          { name: "Parquet", icon: Download, onPick: () => void take("parquet") },
         ]}
       />
     </>

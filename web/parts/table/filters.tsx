@@ -87,7 +87,7 @@ export function Chip({ name, value, onDrop }: { name: string; value: string; onD
     <span className="inline-flex h-8 items-center gap-1 rounded-md bg-accent-soft pr-0.5 pl-2.5 text-xs">
       <span className="text-soft">{name}</span>
       <span className="max-w-48 truncate font-medium">{value}</span>
-      <IconButton icon={X} label={`Drop the filter ${name}`} onClick={onDrop} />
+      <IconButton icon={X} label={`Remove filter ${name}`} onClick={onDrop} />
     </span>
   );
 }

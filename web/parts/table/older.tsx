@@ -65,7 +65,7 @@ export function Older<T>({ of, rows = 5, children }: Props<T>) {
       {of.hasNextPage && (
         <div className="border-t border-line p-2 text-center">
           <Button kind="quiet" busy={of.isFetchingNextPage} onClick={() => void of.fetchNextPage()}>
-            Show older ones
+            Load more
           </Button>
         </div>
       )}

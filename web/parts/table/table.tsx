@@ -142,12 +142,14 @@ export function Pager({ offset, limit, total, shown }: PagerProps) {
   return (
     <div className="flex items-center justify-between gap-3 border-t border-line px-4 py-1.5 text-xs text-soft">
       <span className="tabular-nums" role="status">
-        {total === 0 ? "None" : `${counted(offset + 1)}–${counted(offset + shown)} of ${counted(total)}`}
+        {total === 0
+          ? "No results"
+          : `${counted(offset + 1)}–${counted(offset + shown)} of ${counted(total)}`}
       </span>
       <span className="flex items-center">
         <IconButton
           icon={ChevronLeft}
-          label="Page before"
+          label="Previous page"
           disabled={offset === 0}
           onClick={() => onOffset(offset - limit)}
         />

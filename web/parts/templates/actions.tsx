@@ -5,6 +5,7 @@ import type { Template } from "../../calls.ts";
 import { useChange } from "../../data.ts";
 import { Button, IconButton, LinkButton } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
+import { CANT_UNDO } from "../base/texts.ts";
 
 /** A version is published, deprecated and deleted. */
 export function TemplateActions({ template }: { template: Template }) {
@@ -15,21 +16,21 @@ export function TemplateActions({ template }: { template: Template }) {
   const close = () => setAsked(null);
   const publish = useChange("POST /api/v1/templates/{template_id}/publish", {
     touches,
-    done: "Published: it can be installed now",
+    done: "Version published",
   });
   const deprecate = useChange("POST /api/v1/templates/{template_id}/deprecate", {
     touches,
-    done: "Deprecated",
+    done: "Version deprecated",
     onDone: close,
   });
   const remove = useChange("DELETE /api/v1/templates/{template_id}", {
     touches,
-    done: `Deleted version ${template.version}`,
+    done: `Version ${template.version} deleted`,
     onDone: () => go("/templates"),
   });
   return (
     <>
-      <IconButton icon={Trash2} label="Delete this version" onClick={() => setAsked("delete")} />
+      <IconButton icon={Trash2} label="Delete version" onClick={() => setAsked("delete")} />
       {template.status === "draft" && (
         <Button kind="main" icon={Rocket} busy={publish.isPending} onClick={() => publish.mutate(path)}>
           Publish
@@ -56,8 +57,7 @@ export function TemplateActions({ template }: { template: Template }) {
           onConfirm={() => remove.mutate(path, { onError: close })}
         >
           <p>
-            The other versions of {template.slug} stay. A version that something was made of, or that a bundle
-            names, is not deleted: the API then says what uses it.
+            {`The other versions of ${template.slug} are kept. A version that is in use can't be deleted.`}
           </p>
         </Confirm>
       )}
@@ -70,8 +70,7 @@ export function TemplateActions({ template }: { template: Template }) {
           onConfirm={() => deprecate.mutate(path, { onError: close })}
         >
           <p>
-            Nothing new is made of it from now on, by hand or by a bundle. What was made of it goes on. This
-            can't be undone; publish a new version instead.
+            {`This version can no longer be used for new installs. Existing resources keep working. ${CANT_UNDO}`}
           </p>
         </Confirm>
       )}

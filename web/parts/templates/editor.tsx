@@ -21,7 +21,7 @@ export function TemplateEditor({
   const save = useChange("PUT /api/v1/templates/{template_id}", {
     touches: ["/templates", "/bundles"],
     tellsErrors: false,
-    done: ({ version }) => (isDraft ? "Saved" : `Saved as version ${version}, a draft`),
+    done: ({ version }) => (isDraft ? "Draft saved" : `Draft of version ${version} saved`),
     onDone({ id }) {
       onDirty(false);
       if (id !== template.id) go(`/templates/${id}`);
@@ -42,12 +42,12 @@ export function TemplateEditor({
       drawn={["displayName", "description", ...PARTS]}
       isChanged={isChanged}
       isReady={isReadable(text)}
-      verb={isDraft ? "Save" : "Save as a draft"}
+      verb={isDraft ? "Save" : "Save draft"}
       onSend={send}
     >
       {!isDraft && (
         <p className="mb-4 text-sm text-soft">
-          This version is published and stays as it is. A change goes into a draft of the next one.
+          Published versions can't be edited. Your changes are saved as a draft of the next version.
         </p>
       )}
       <div className="mb-5 grid gap-4 sm:grid-cols-2">

@@ -49,10 +49,11 @@ export function valuesOf(text: TemplateText) {
 }
 
 const ABOUT: Readonly<Record<TemplateType, string>> = {
-  connection: "{http, configSchema, credentialsSchema}: how an HTTP API is spoken to, and what it takes to.",
-  action: "The definition of the action; {{inputs.name}} stands for what is asked for when it is made.",
+  connection:
+    "{http, configSchema, credentialsSchema}: the requests of an HTTP API, and the settings it needs.",
+  action: "Definition of the action. {{inputs.name}} is replaced with an input.",
   bundle:
-    "{components: […]}, each with key, type, name and definition or templateSlug. {{components.key.id}} names another one.",
+    "{components: […]}, each with key, type, name, and definition or templateSlug. {{components.key.id}} refers to another component.",
 };
 
 interface Props {
@@ -79,8 +80,8 @@ export function TemplateParts({ type, text, onChange, faults, onSubmit }: Props)
         onSubmit={onSubmit}
       />
       <JsonField
-        label="Schema of the inputs"
-        about="JSON Schema of what is asked for: the form is made from it."
+        label="Input schema"
+        about="JSON Schema of the inputs. The installation form is generated from it."
         name="inputJsonSchema"
         text={text.inputJsonSchema}
         onChange={(inputJsonSchema) => put({ inputJsonSchema })}
@@ -88,8 +89,8 @@ export function TemplateParts({ type, text, onChange, faults, onSubmit }: Props)
         onSubmit={onSubmit}
       />
       <JsonField
-        label="Defaults of the inputs"
-        about="Values of inputs that are not given."
+        label="Input defaults"
+        about="Values for inputs left empty."
         name="inputDefaults"
         text={text.inputDefaults}
         onChange={(inputDefaults) => put({ inputDefaults })}

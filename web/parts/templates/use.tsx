@@ -36,7 +36,7 @@ function NewAction({ template }: { template: Template }) {
   const create = useChange("POST /api/v1/actions", {
     touches: ["/actions"],
     tellsErrors: false,
-    done: ({ name }) => `Created ${name}`,
+    done: ({ name }) => `${name} created`,
     onDone: ({ id }) => go(`/actions/${id}`),
   });
   const messageFor = messagesBy(create.error);
@@ -46,7 +46,7 @@ function NewAction({ template }: { template: Template }) {
       call={create}
       drawn={["name", "slug", "connectionId"]}
       isReady={kind !== undefined}
-      verb="Create the action"
+      verb="Create action"
       onSend={() =>
         create.mutate({
           body: {
@@ -60,8 +60,8 @@ function NewAction({ template }: { template: Template }) {
       }
     >
       <p className="mb-4 text-sm text-soft">
-        It gets the template's definition, filled in with the defaults of its inputs, and is changed on its
-        own page. A bundle asks for the inputs by a form.
+        The action gets the template's definition with the default inputs. You can edit it on the action's
+        page. Bundles ask for the inputs in a form.
       </p>
       <NameFields value={named} onChange={setNamed} messageFor={messageFor} isNew>
         {kind && kind.providers.length > 0 && (

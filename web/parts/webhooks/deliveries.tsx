@@ -27,16 +27,13 @@ const COLUMNS: readonly Column<OutboundDelivery>[] = [
     name: "Event",
     isWide: true,
     cell: ({ eventType, error, isTest, replayOf }) => (
-      <Named
-        name={eventType}
-        below={errorLine(error) ?? (isTest ? "a test" : replayOf ? "sent once more" : null)}
-      />
+      <Named name={eventType} below={errorLine(error) ?? (isTest ? "Test" : replayOf ? "Resent" : null)} />
     ),
   },
   { name: "Status", cell: ({ status }) => <Status status={status} /> },
-  { name: "Reply", isMinor: true, isRight: true, cell: ({ replyCode }) => replyCode ?? "–" },
-  { name: "Tries", isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
-  { name: "Took", isMinor: true, isRight: true, cell: ({ durationMs }) => took(durationMs) },
+  { name: "Response", isMinor: true, isRight: true, cell: ({ replyCode }) => replyCode ?? "–" },
+  { name: "Attempts", isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
+  { name: "Duration", isMinor: true, isRight: true, cell: ({ durationMs }) => took(durationMs) },
   { name: "Created", isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
 ];
 
@@ -72,8 +69,8 @@ export function OutboundDeliveries({ webhook }: { webhook: Webhook }) {
               hrefOf={({ id }) => `/webhooks/${webhook.id}?delivery=${id}`}
             />
           ) : (
-            <Empty icon={Send} title={status ? "No delivery has this status" : "Nothing was sent yet"}>
-              {status ? null : "What happens from now on is sent at once. A test shows whether it arrives."}
+            <Empty icon={Send} title={status ? "No deliveries have this status" : "No deliveries yet"}>
+              {status ? null : "New events are sent as they happen. Send a test to check the receiver."}
             </Empty>
           )
         }
@@ -93,7 +90,7 @@ function Whole({ webhookId, id, onClose }: { webhookId: string; id: string; onCl
   );
   const again = useChange("POST /api/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver", {
     touches: ["/webhooks", "/dead-letters"],
-    done: "It is sent once more, under the same id",
+    done: "Resending with the same ID",
     onDone: (made) => setSearch({ delivery: made.id }),
   });
   return (
@@ -108,7 +105,7 @@ function Whole({ webhookId, id, onClose }: { webhookId: string; id: string; onCl
           disabled={!delivery.data}
           onClick={() => again.mutate({ path })}
         >
-          Deliver again
+          Resend
         </Button>
       }
     >
@@ -121,42 +118,42 @@ function Whole({ webhookId, id, onClose }: { webhookId: string; id: string; onCl
                   "Status",
                   <span key="status" className="flex flex-wrap items-center gap-2">
                     <Status status={data.status} />
-                    {data.isTest && <Tag>test</Tag>}
+                    {data.isTest && <Tag>Test</Tag>}
                   </span>,
                 ],
                 ["Created", exactly(data.createdAt)],
-                ...(data.completedAt ? [["Ended", exactly(data.completedAt)] as const] : []),
+                ...(data.completedAt ? [["Completed", exactly(data.completedAt)] as const] : []),
                 ...(data.nextAttemptAt
-                  ? [["Next try", <When key="n" at={data.nextAttemptAt} />] as const]
+                  ? [["Next attempt", <When key="n" at={data.nextAttemptAt} />] as const]
                   : []),
-                ["Id of the event", <Mono key="event" text={data.eventId} />],
+                ["Event ID", <Mono key="event" text={data.eventId} />],
                 ...(data.replayOf
                   ? [
                       [
-                        "Repeats",
+                        "Resend of",
                         <Link
                           key="of"
                           href={`/webhooks/${webhookId}?delivery=${data.replayOf}`}
                           className="text-accent hover:underline"
                         >
-                          the first delivery
+                          Original delivery
                         </Link>,
                       ] as const,
                     ]
                   : []),
               ]}
             />
-            <h3 className="mt-5 mb-2 font-semibold">Tries</h3>
+            <h3 className="mt-5 mb-2 font-semibold">Attempts</h3>
             {data.attempts.length === 0 ? (
-              <p className="text-soft">None yet.</p>
+              <p className="text-soft">No attempts yet</p>
             ) : (
               <ol className="space-y-2">
                 {data.attempts.map(({ number, startedAt, durationMs, replyCode, replyExcerpt, error }) => (
                   <li key={number} className="rounded-md border border-line px-3 py-2">
                     <p className="flex flex-wrap items-baseline gap-x-3">
-                      <span className="font-medium">Try {number}</span>
+                      <span className="font-medium">Attempt {number}</span>
                       <span className={replyCode !== null && replyCode < 300 ? "text-good" : "text-bad"}>
-                        {replyCode ?? "no reply"}
+                        {replyCode ?? "No response"}
                       </span>
                       <span className="text-xs text-soft">
                         {exactly(startedAt)}, {took(durationMs)}
@@ -179,8 +176,8 @@ function Whole({ webhookId, id, onClose }: { webhookId: string; id: string; onCl
                 ))}
               </ol>
             )}
-            <h3 className="mt-5 mb-2 font-semibold">What is sent</h3>
-            <Tree value={data.payload} label="the event" />
+            <h3 className="mt-5 mb-2 font-semibold">Payload</h3>
+            <Tree value={data.payload} copyLabel="Copy event as JSON" />
           </>
         )}
       </Shown>

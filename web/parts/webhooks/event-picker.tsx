@@ -31,7 +31,7 @@ export function EventPicker({ value, onChange, fault }: Props) {
       )}
       <div className={`rounded-md border ${fault ? "border-bad" : "border-line"}`}>
         <Tick
-          label="Everything that happens"
+          label="All events"
           isOn={isAll}
           onTurn={(isOn) => onChange(isOn ? ["*"] : [])}
           className="px-3 py-2 font-medium"
@@ -48,12 +48,12 @@ export function EventPicker({ value, onChange, fault }: Props) {
                   <ChevronRight size={14} aria-hidden className="shrink-0 text-faint group-open:rotate-90" />
                   <span className="grow">{wordsOf(group)}</span>
                   <span className={`text-xs tabular-nums ${count > 0 ? "text-accent" : "text-faint"}`}>
-                    {isWhole ? "all" : `${count} of ${own.length}`}
+                    {isWhole ? "All" : `${count} of ${own.length}`}
                   </span>
                 </summary>
                 <div className="grid gap-x-4 px-3 pb-2 pl-9 sm:grid-cols-2">
                   <Tick
-                    label={`All, also future ones: ${pattern}`}
+                    label={`All, including future types: ${pattern}`}
                     isOn={isWhole}
                     onTurn={(isOn) => onChange([...without(pattern, ...own), ...(isOn ? [pattern] : [])])}
                     className="py-0.5 sm:col-span-2"

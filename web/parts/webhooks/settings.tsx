@@ -23,7 +23,7 @@ export function WebhookSettings({
   const save = useChange("PATCH /api/v1/webhooks/{webhook_id}", {
     touches: ["/webhooks"],
     tellsErrors: false,
-    done: "Saved",
+    done: "Webhook saved",
     onDone: () => onDirty(false),
   });
   const changes = {
@@ -33,7 +33,7 @@ export function WebhookSettings({
   const messageFor = messagesBy(save.error);
   return (
     <FormFrame
-      title="What is sent where"
+      title="Settings"
       call={save}
       drawn={["url", "events"]}
       isChanged={Object.keys(changes).length > 0}
@@ -41,7 +41,7 @@ export function WebhookSettings({
     >
       <div className="space-y-4">
         <TextField
-          label="Address"
+          label="URL"
           isRequired
           value={url}
           onChange={(next) => {
@@ -77,7 +77,7 @@ export function WebhookSecret({ webhook }: { webhook: Webhook }) {
   });
   return (
     <Section
-      title="Secret"
+      title="Signing secret"
       aside={
         <Button icon={KeyRound} onClick={() => setAsks(true)}>
           Rotate
@@ -85,31 +85,31 @@ export function WebhookSecret({ webhook }: { webhook: Webhook }) {
       }
     >
       <p className="text-sm text-soft">
-        It signs each delivery, was shown once and is not shown again. Rotating makes a new one.
+        The signing secret signs every delivery. It was shown once, at creation. Rotate it to get a new one.
       </p>
       {asks && (
         <Confirm
-          title="Make a new secret?"
+          title="Rotate signing secret?"
           verb="Rotate"
           isBusy={rotate.isPending}
           onClose={() => setAsks(false)}
           onConfirm={() => rotate.mutate({ path: { webhook_id: webhook.id }, body: {} })}
         >
           <p>
-            From now on X-SVC-Signature is made with the new secret. For 24 hours deliveries carry a signature
-            by the old one too: in X-SVC-Signature-Previous, and as the second entry of webhook-signature. A
-            receiver that looks at neither needs the new secret at once.
+            X-SVC-Signature uses the new secret immediately. For 24 hours, deliveries also carry a signature
+            made with the old secret, in X-SVC-Signature-Previous and as the second entry of
+            webhook-signature. Receivers that check neither need the new secret immediately.
           </p>
         </Confirm>
       )}
       {secret !== null && (
         <ShownOnce
-          title="Keep the new secret"
-          name="the secret"
+          title="Save your signing secret"
+          copyLabel="Copy signing secret"
           text={secret}
           onClose={() => setSecret(null)}
         >
-          The old one signs too for 24 hours.
+          The old secret also works for 24 hours.
         </ShownOnce>
       )}
     </Section>
