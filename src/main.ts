@@ -25,6 +25,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   automations: async () => (await import("./cli/automations.ts")).automations,
   approvals: async () => (await import("./cli/approvals.ts")).approvals,
   connections: async () => (await import("./cli/connections.ts")).connections,
+  datasets: async () => (await import("./cli/datasets.ts")).datasets,
   bundles: async () => (await import("./cli/bundles.ts")).bundles,
   query: async () => (await import("./cli/query.ts")).query,
   webhooks: async () => (await import("./cli/webhooks.ts")).webhooks,
@@ -83,6 +84,7 @@ async function openHost(): Promise<Host> {
     err,
     status: (text) => void (isTerminal && process.stderr.write(`\r\x1b[2K${text.slice(0, columns())}`)),
     stdin: () => Bun.stdin.text(),
+    input: () => Bun.stdin.stream(),
     async parts(flags) {
       const { partsFrom } = await import("./cli/settings.ts");
       return partsFrom(flags, process.env, { isTerminal, self, err });

@@ -1,20 +1,20 @@
 import type { Reply } from "../calls.ts";
 import { edit } from "./actions-edit.ts";
 import { FOLLOWING, showStarted } from "./follow.ts";
-import { actionId, connectionId, jsonInput, needed, numberInput, templateId } from "./input.ts";
+import { actionId, connectionId, jsonInput, needed, numberInput, templateId, wideInput } from "./input.ts";
 import { type Column, instantText, printFields, printJson, printTable, reportMore } from "./show.ts";
-import { apiOf, commandOf, verb } from "./verbs.ts";
+import { apiOf, commandOf, LISTING, verb } from "./verbs.ts";
 
 type Action = Reply<"GET /api/v1/actions/{action_id}">;
 
 const COLUMNS: readonly Column<Action>[] = [
-  { title: "ID", of: ({ id }) => id, isWhole: true },
+  { title: "ID", of: ({ id }) => id, isWhole: true, extra: 1 },
   { title: "SLUG", of: ({ slug }) => slug },
   { title: "KIND", of: ({ kind }) => kind },
   { title: "STATUS", of: ({ status }) => status },
   { title: "LATEST RUN", of: ({ latestRun }) => latestRun?.status },
-  { title: "STARTED", of: ({ latestRun }) => instantText(latestRun?.startedAt) },
-  { title: "NAME", of: ({ name }) => name },
+  { title: "STARTED", of: ({ latestRun }) => instantText(latestRun?.startedAt), extra: 2 },
+  { title: "NAME", of: ({ name }) => name, isName: true },
 ];
 
 /** `weir actions list|get|create|edit|run` */
@@ -24,10 +24,10 @@ export const actions = commandOf("actions", {
       q: { type: "string" },
       kind: { type: "string", multiple: true },
       status: { type: "string", multiple: true },
-      limit: { type: "string" },
-      offset: { type: "string" },
+      ...LISTING,
     },
     async run({ flags, host }) {
+      const isWide = wideInput(flags.output);
       const query = {
         q: flags.q,
         kinds: flags.kind,
@@ -37,7 +37,7 @@ export const actions = commandOf("actions", {
       };
       const { body, text } = await apiOf({ flags, host }).call("GET /api/v1/actions", { query });
       if (flags.json) return printJson(host, text);
-      printTable(host, body.actions, COLUMNS);
+      printTable(host, body.actions, COLUMNS, { isWide });
       reportMore(host, body, body.actions.length);
     },
   }),

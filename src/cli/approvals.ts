@@ -1,7 +1,7 @@
 import { plain } from "./client.ts";
-import { jsonInput } from "./input.ts";
+import { jsonInput, wideInput } from "./input.ts";
 import { type Column, instantText, printJson, printTable } from "./show.ts";
-import { apiOf, commandOf, type Verb, verb } from "./verbs.ts";
+import { apiOf, commandOf, LISTING, type Verb, verb } from "./verbs.ts";
 
 interface Approval {
   id: string;
@@ -17,23 +17,25 @@ const COLUMNS: readonly Column<Approval>[] = [
   {
     title: "RESPONSE",
     of: ({ decisionType }) => (decisionType === "form_input" ? "form" : "approve or reject"),
+    extra: 1,
   },
-  { title: "STATUS", of: ({ status }) => status },
-  { title: "REQUESTED", of: ({ requestedAt }) => instantText(requestedAt) },
-  { title: "AUTOMATION", of: ({ automationName }) => automationName },
-  { title: "TITLE", of: ({ title }) => title },
+  { title: "STATUS", of: ({ status }) => status, extra: 2 },
+  { title: "REQUESTED", of: ({ requestedAt }) => instantText(requestedAt), extra: 3 },
+  { title: "AUTOMATION", of: ({ automationName }) => automationName, extra: 4 },
+  { title: "TITLE", of: ({ title }) => title, isName: true },
 ];
 
 /** `weir approvals list|approve|reject` */
 export const approvals = commandOf("approvals", {
   list: verb({
-    options: { status: { type: "string" } },
+    options: { status: { type: "string" }, output: LISTING.output },
     async run({ flags, host }) {
+      const isWide = wideInput(flags.output);
       const { body, text } = await apiOf({ flags, host }).get<{ items: Approval[] }>("/api/v1/approvals", {
         status: flags.status,
       });
       if (flags.json) return printJson(host, text);
-      printTable(host, body.items, COLUMNS);
+      printTable(host, body.items, COLUMNS, { isWide });
     },
   }),
   approve: decide("approve", "approved"),

@@ -1,20 +1,20 @@
 import type { Reply } from "../calls.ts";
 import { plain } from "./client.ts";
 import { type AutomationRun, awaitAutomationRun, reportEnd } from "./follow.ts";
-import { automationId, jsonInput, numberInput } from "./input.ts";
+import { automationId, jsonInput, numberInput, wideInput } from "./input.ts";
 import { type Column, instantText, printJson, printTable, reportMore } from "./show.ts";
-import { apiOf, type CommandInput, commandOf, verb } from "./verbs.ts";
+import { apiOf, type CommandInput, commandOf, LISTING, verb } from "./verbs.ts";
 
 type Automation = Reply<"GET /api/v1/automations/{automation_id}">;
 
 const COLUMNS: readonly Column<Automation>[] = [
-  { title: "ID", of: ({ id }) => id, isWhole: true },
+  { title: "ID", of: ({ id }) => id, isWhole: true, extra: 1 },
   { title: "SLUG", of: ({ slug }) => slug },
   { title: "TRIGGER", of: ({ triggerType }) => triggerType },
   { title: "STATUS", of: ({ status }) => status },
   { title: "LATEST RUN", of: ({ latestRun }) => latestRun?.status },
-  { title: "NEXT RUN", of: ({ nextRunAt }) => instantText(nextRunAt) },
-  { title: "NAME", of: ({ name }) => name },
+  { title: "NEXT RUN", of: ({ nextRunAt }) => instantText(nextRunAt), extra: 2 },
+  { title: "NAME", of: ({ name }) => name, isName: true },
 ];
 
 /** `weir automations list|run|enable|disable` */
@@ -24,10 +24,10 @@ export const automations = commandOf("automations", {
       q: { type: "string" },
       trigger: { type: "string" },
       status: { type: "string" },
-      limit: { type: "string" },
-      offset: { type: "string" },
+      ...LISTING,
     },
     async run({ flags, host }) {
+      const isWide = wideInput(flags.output);
       const query = {
         q: flags.q,
         trigger_type: flags.trigger,
@@ -37,7 +37,7 @@ export const automations = commandOf("automations", {
       };
       const { body, text } = await apiOf({ flags, host }).call("GET /api/v1/automations", { query });
       if (flags.json) return printJson(host, text);
-      printTable(host, body.automations, COLUMNS);
+      printTable(host, body.automations, COLUMNS, { isWide });
       reportMore(host, body, body.automations.length);
     },
   }),

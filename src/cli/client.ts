@@ -15,7 +15,7 @@ export interface Answer {
 
 interface Question {
   headers?: Record<string, string>;
-  body?: string;
+  body?: string | ReadableStream<Uint8Array>;
 }
 
 /** What a request says beside its method and path. */

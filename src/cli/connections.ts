@@ -3,19 +3,19 @@ import type { Reply } from "../calls.ts";
 import { plain } from "./client.ts";
 import { authorize, verify } from "./connections-sign-in.ts";
 import { type Host, UsageError } from "./host.ts";
-import { connectionId, jsonInput, needed, numberInput } from "./input.ts";
+import { connectionId, jsonInput, needed, numberInput, wideInput } from "./input.ts";
 import { type Column, instantText, printJson, printTable, reportMore } from "./show.ts";
-import { type Api, apiOf, commandOf, verb } from "./verbs.ts";
+import { type Api, apiOf, commandOf, LISTING, verb } from "./verbs.ts";
 
 type Connection = Reply<"GET /api/v1/connections/{connection_id}">;
 
 const COLUMNS: readonly Column<Connection>[] = [
-  { title: "ID", of: ({ id }) => id, isWhole: true },
+  { title: "ID", of: ({ id }) => id, isWhole: true, extra: 1 },
   { title: "SLUG", of: ({ slug }) => slug },
   { title: "PROVIDER", of: ({ provider }) => provider },
   { title: "STATUS", of: ({ status }) => status },
-  { title: "VERIFIED", of: ({ lastVerifiedAt }) => instantText(lastVerifiedAt) },
-  { title: "NAME", of: ({ name }) => name },
+  { title: "VERIFIED", of: ({ lastVerifiedAt }) => instantText(lastVerifiedAt), extra: 2 },
+  { title: "NAME", of: ({ name }) => name, isName: true },
 ];
 
 const IN_THE_OPEN =
@@ -28,10 +28,10 @@ export const connections = commandOf("connections", {
       q: { type: "string" },
       provider: { type: "string", multiple: true },
       status: { type: "string", multiple: true },
-      limit: { type: "string" },
-      offset: { type: "string" },
+      ...LISTING,
     },
     async run({ flags, host }) {
+      const isWide = wideInput(flags.output);
       const query = {
         q: flags.q,
         provider: flags.provider,
@@ -41,7 +41,7 @@ export const connections = commandOf("connections", {
       };
       const { body, text } = await apiOf({ flags, host }).call("GET /api/v1/connections", { query });
       if (flags.json) return printJson(host, text);
-      printTable(host, body.connections, COLUMNS);
+      printTable(host, body.connections, COLUMNS, { isWide });
       reportMore(host, body, body.connections.length);
     },
   }),

@@ -5,6 +5,7 @@ import { capitalized } from "../base/plural.ts";
 import type { Reply } from "../calls.ts";
 import { plain } from "./client.ts";
 import type { Host } from "./host.ts";
+import { bar } from "./progress.ts";
 import { errorText, printJson, secondsText } from "./show.ts";
 import { openPatience, openStream } from "./sse.ts";
 import type { Api, TextReply } from "./verbs.ts";
@@ -130,13 +131,6 @@ export function progressText(status: string, progress: JsonObject): string {
       .join("  ")
       .replace(/\s*\n\s*/g, " "),
   ).trimEnd();
-}
-
-const BAR_WIDTH = 20;
-
-function bar(percent: number): string {
-  const full = Math.round((Math.min(100, Math.max(0, percent)) / 100) * BAR_WIDTH);
-  return `[${"#".repeat(full)}${"-".repeat(BAR_WIDTH - full)}]`;
 }
 
 /** Tells how an action run or an automation run ended. Throws where it did not complete. */

@@ -16,6 +16,7 @@ const SECTIONS: Readonly<Record<string, readonly (keyof typeof usage)[]>> = {
     "automations",
     "approvals",
     "connections",
+    "datasets",
     "bundles",
     "query",
     "events",

@@ -28,6 +28,8 @@ export interface Host {
   onStop(stop: () => void): void;
   /** All of standard input, to its end. */
   stdin(): Promise<string>;
+  /** The bytes of standard input as they come. */
+  input(): AsyncIterable<Uint8Array>;
   out(line: string): void;
   /** Bytes of standard output as they are. */
   write(bytes: Uint8Array): void;

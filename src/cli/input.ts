@@ -39,6 +39,12 @@ export function numberInput(flag: string, word: string | undefined): number | un
   return Number(word);
 }
 
+/** Reads `-o wide`: every column of a table, and nothing cut. */
+export function wideInput(word: string | undefined): boolean {
+  if (word !== undefined && word !== "wide") throw new UsageError("-o takes wide. For JSON, use --json.");
+  return word === "wide";
+}
+
 /** Returns a required flag's value. Throws `UsageError` if it is omitted. */
 export function needed(flag: string, word: string | undefined, meaning: string): string {
   if (word === undefined || word === "") throw new UsageError(`Missing flag: ${flag}, ${meaning}.`);
@@ -63,6 +69,15 @@ export async function connectionId(api: Api, word: string): Promise<string> {
 export async function templateId(api: Api, word: string): Promise<string> {
   if (isId(word)) return word;
   return (await api.call("GET /api/v1/templates/slug/{slug}", { path: { slug: word } })).body.id;
+}
+
+/** Reads `LAYER.DATASET`. Throws `UsageError`. */
+export function datasetRef(word: string): { layer: string; dataset: string } {
+  const { layer, dataset } =
+    /^(?<layer>[a-z][a-z0-9_]*)\.(?<dataset>[a-z][a-z0-9_]*)$/.exec(word)?.groups ?? {};
+  if (layer === undefined || dataset === undefined)
+    throw new UsageError(`Invalid dataset: ${word}. Use LAYER.DATASET, such as raw.shop.`);
+  return { layer, dataset };
 }
 
 const PAGE = 100;

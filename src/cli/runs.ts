@@ -1,6 +1,6 @@
 import type { Reply } from "../calls.ts";
-import { FOLLOWING, followRun, logText, type Run, showStarted } from "./follow.ts";
-import { actionId, numberInput } from "./input.ts";
+import { FOLLOWING, followRun, logText, showStarted } from "./follow.ts";
+import { actionId, numberInput, wideInput } from "./input.ts";
 import {
   type Column,
   instantText,
@@ -10,17 +10,21 @@ import {
   reportMore,
   secondsText,
 } from "./show.ts";
-import { apiOf, commandOf, type TextReply, verb } from "./verbs.ts";
+import { apiOf, commandOf, LISTING, type TextReply, verb } from "./verbs.ts";
 
 type Logs = Reply<"GET /api/v1/action-runs/{run_id}/logs">;
 
-const COLUMNS: readonly Column<Run>[] = [
+type ListedRun = Reply<"GET /api/v1/action-runs">["runs"][number];
+
+const COLUMNS: readonly Column<ListedRun>[] = [
   { title: "ID", of: ({ id }) => id, isWhole: true },
-  { title: "KIND", of: ({ kind }) => kind },
+  { title: "KIND", of: ({ kind }) => kind, extra: 1 },
   { title: "STATUS", of: ({ displayStatus }) => displayStatus },
-  { title: "CREATED", of: ({ createdAt }) => instantText(createdAt) },
-  { title: "TOOK", of: ({ durationSeconds }) => secondsText(durationSeconds) },
-  { title: "BY", of: ({ triggerMethod }) => triggerMethod },
+  { title: "CREATED", of: ({ createdAt }) => instantText(createdAt), extra: 3 },
+  { title: "TOOK", of: ({ durationSeconds }) => secondsText(durationSeconds), extra: 4 },
+  { title: "BY", of: ({ triggerMethod }) => triggerMethod, extra: 2 },
+  { title: "AUTOMATION", of: ({ automationName }) => automationName, isName: true },
+  { title: "ACTION", of: ({ actionName, stepKey }) => actionName ?? stepKey, isName: true },
 ];
 
 const MOST_LINES = 1000;
@@ -36,10 +40,10 @@ export const runs = commandOf("runs", {
       trigger: { type: "string" },
       since: { type: "string" },
       until: { type: "string" },
-      limit: { type: "string" },
-      offset: { type: "string" },
+      ...LISTING,
     },
     async run({ flags, host }) {
+      const isWide = wideInput(flags.output);
       const [limit, offset] = [numberInput("--limit", flags.limit), numberInput("--offset", flags.offset)];
       const api = apiOf({ flags, host });
       const { body, text } = await api.call("GET /api/v1/action-runs", {
@@ -56,7 +60,7 @@ export const runs = commandOf("runs", {
         },
       });
       if (flags.json) return printJson(host, text);
-      printTable(host, body.runs, COLUMNS);
+      printTable(host, body.runs, COLUMNS, { isWide });
       reportMore(host, body, body.runs.length);
     },
   }),

@@ -8,6 +8,10 @@ export interface Column<T> {
   of(row: T): unknown;
   /** True where it is of no use unless it is whole, such as an id. */
   isWhole?: boolean;
+  /** True for what tells the rows apart: the last to be cut. */
+  isName?: boolean;
+  /** A column that a narrow terminal does without, those with the lowest number first. */
+  extra?: number;
 }
 
 const GAP = "  ";
@@ -15,19 +19,27 @@ const LEAST_WIDTH = 6;
 /** Where nothing is cut, longer cells stand out of line: one of them must not fill up every row. */
 const MOST_PADDING = 120;
 
-/** Prints rows below their titles, each on one line, cut to the width of the terminal where there is one. */
-export function printTable<T>(host: Host, rows: readonly T[], columns: readonly Column<T>[]): void {
-  const titles = columns.map(({ title }) => cellText(title));
-  const cells = rows.map((row) => columns.map((column) => cellText(column.of(row))));
-  const widths = columns.map((_, at) =>
-    Math.max(...[titles, ...cells].map((line) => Bun.stringWidth(line[at] ?? ""))),
-  );
-  const { width } = host;
-  if (width !== null) narrow(widths, columns, width);
-  for (const line of [titles, ...cells]) {
-    const text = line
-      .map((cell, at) => {
-        const most = widths[at] ?? 0;
+/**
+ * Prints rows below their titles, each on one line. On a terminal they fit its width, without some columns if need be;
+ * `isWide` shows all of everything.
+ */
+export function printTable<T>(
+  host: Host,
+  rows: readonly T[],
+  all: readonly Column<T>[],
+  { isWide = false }: { isWide?: boolean } = {},
+): void {
+  const cellsOf = (column: Column<T>) => [column.title, ...rows.map((row) => column.of(row))].map(cellText);
+  const found = all.map((column) => {
+    const cells = cellsOf(column);
+    return { ...column, cells, width: Math.max(...cells.map((cell) => Bun.stringWidth(cell))) };
+  });
+  const width = isWide ? null : host.width;
+  const columns = width === null ? found : narrowed(found, width);
+  for (let line = 0; line <= rows.length; line++) {
+    const text = columns
+      .map(({ cells, width: most }) => {
+        const cell = cells[line] ?? "";
         return width === null ? padded(cell, Math.min(most, MOST_PADDING)) : padded(cut(cell, most), most);
       })
       .join(GAP)
@@ -36,16 +48,28 @@ export function printTable<T>(host: Host, rows: readonly T[], columns: readonly 
   }
 }
 
-/** Takes from the widest columns until all fit; those that must be whole keep their width. */
-function narrow(widths: number[], columns: readonly Column<never>[], width: number): void {
-  const isSoft = (at: number) => columns[at]?.isWhole !== true && (widths[at] ?? 0) > LEAST_WIDTH;
-  for (;;) {
-    const total = widths.reduce((sum, one) => sum + one, GAP.length * (widths.length - 1));
-    const soft = widths.map((_, at) => at).filter(isSoft);
-    const widest = soft.toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0))[0];
-    if (total <= width || widest === undefined) return;
-    widths[widest] = (widths[widest] ?? 0) - 1;
+type Fitted = Pick<Column<never>, "isWhole" | "isName" | "extra"> & { cells: string[]; width: number };
+
+const totalOf = (columns: readonly Fitted[]) =>
+  columns.reduce((sum, { width }) => sum + width, GAP.length * (columns.length - 1));
+
+/** Leaves out extra columns, then takes from the widest of the others until all fit; from those with names at last. */
+function narrowed(found: readonly Fitted[], width: number): Fitted[] {
+  let columns = found.map((column) => ({ ...column }));
+  const extras = columns.filter(({ extra }) => extra !== undefined);
+  for (const out of extras.toSorted((a, b) => (a.extra ?? 0) - (b.extra ?? 0))) {
+    if (totalOf(columns) <= width) break;
+    columns = columns.filter((column) => column !== out);
   }
+  for (const isName of [false, true]) {
+    const soft = columns.filter((column) => column.isWhole !== true && (column.isName === true) === isName);
+    for (;;) {
+      const [widest] = soft.filter((one) => one.width > LEAST_WIDTH).toSorted((a, b) => b.width - a.width);
+      if (totalOf(columns) <= width || widest === undefined) break;
+      widest.width--;
+    }
+  }
+  return columns;
 }
 
 const padded = (text: string, width: number) => text + " ".repeat(Math.max(0, width - Bun.stringWidth(text)));

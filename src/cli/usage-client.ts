@@ -5,7 +5,9 @@ const SHARED = `  --server URL       server URL (default: $WEIR_SERVER, $WEIR_BA
   --org ORG          organization to act in, by ID or slug (default: $WEIR_ORG, or the token's organization)
   --json             print the raw API response`;
 
-const PAGES = `  --limit N          maximum number of results; use --offset N to skip results`;
+const WIDE = "  -o wide            show every column of the list, uncut";
+const PAGES = `  --limit N          maximum number of results; use --offset N to skip results
+${WIDE}`;
 
 /** Usage of the commands that send requests to a server. */
 export const clientUsage = {
@@ -21,7 +23,7 @@ ${SHARED.replace("print the raw API response", "print all of this as one object"
     line: "weir actions list|get|create|edit|run [FLAGS]",
     gist: "list, show, create, edit and run actions",
     verbs: {
-      list: "weir actions list [--q TEXT] [--kind KIND]... [--status STATUS]... [--limit N] [--offset N] [--json]",
+      list: "weir actions list [--q TEXT] [--kind KIND]... [--status STATUS]... [--limit N] [--offset N] [-o wide] [--json]",
       get: "weir actions get ACTION [--json]",
       create:
         "weir actions create --kind KIND --name NAME [--slug SLUG] [--connection CONNECTION] [--template TEMPLATE] [--definition JSON] [--json]",
@@ -45,7 +47,7 @@ ${SHARED}`,
     line: "weir runs list|get|logs|cancel|retry [FLAGS]",
     gist: "list, show, follow, cancel and retry action runs",
     verbs: {
-      list: "weir runs list [--action ACTION] [--kind KIND]... [--status STATUS]... [--automation-run ID] [--trigger METHOD] [--since TIME] [--until TIME] [--limit N] [--offset N] [--json]",
+      list: "weir runs list [--action ACTION] [--kind KIND]... [--status STATUS]... [--automation-run ID] [--trigger METHOD] [--since TIME] [--until TIME] [--limit N] [--offset N] [-o wide] [--json]",
       get: "weir runs get RUN [--json]",
       logs: "weir runs logs RUN [--follow] [--json]",
       cancel: "weir runs cancel RUN [--json]",
@@ -69,7 +71,7 @@ ${SHARED}`,
     line: "weir automations list|run|enable|disable [FLAGS]",
     gist: "list, run, enable and disable automations",
     verbs: {
-      list: "weir automations list [--q TEXT] [--trigger TYPE] [--status STATUS] [--limit N] [--offset N] [--json]",
+      list: "weir automations list [--q TEXT] [--trigger TYPE] [--status STATUS] [--limit N] [--offset N] [-o wide] [--json]",
       run: "weir automations run AUTOMATION [--input JSON] [--wait|--follow] [--json]",
       enable: "weir automations enable AUTOMATION [--json]",
       disable: "weir automations disable AUTOMATION [--json]",
@@ -89,13 +91,14 @@ ${SHARED}`,
     line: "weir approvals list|approve|reject [FLAGS]",
     gist: "list, approve and reject approvals",
     verbs: {
-      list: "weir approvals list [--status STATUS] [--json]",
+      list: "weir approvals list [--status STATUS] [-o wide] [--json]",
       approve: "weir approvals approve APPROVAL [--form JSON] [--reason TEXT] [--json]",
       reject: "weir approvals reject APPROVAL [--reason TEXT] [--form JSON] [--json]",
     },
     text: `APPROVAL is the ID of an approval. JSON is literal JSON, @FILE, or - for standard input.
 
   --status STATUS    pending or decided (default: pending)
+${WIDE}
   --reason TEXT      reason for a rejection
   --form JSON        form response
 ${SHARED}`,
@@ -104,7 +107,7 @@ ${SHARED}`,
     line: "weir connections list|create|verify|authorize [FLAGS]",
     gist: "list, create, verify and authorize connections",
     verbs: {
-      list: "weir connections list [--q TEXT] [--provider PROVIDER]... [--status STATUS]... [--limit N] [--offset N] [--json]",
+      list: "weir connections list [--q TEXT] [--provider PROVIDER]... [--status STATUS]... [--limit N] [--offset N] [-o wide] [--json]",
       create:
         "weir connections create --name NAME (--provider PROVIDER | --template SLUG [--template-version N]) [--slug SLUG] [--config JSON] [--credentials JSON] [--json]",
       verify: "weir connections verify CONNECTION [--json]",
@@ -126,11 +129,42 @@ ${PAGES}
   --no-wait          print the URL and don't wait
 ${SHARED}`,
   },
+  datasets: {
+    line: "weir datasets list|preview|upload|download|delete [FLAGS]",
+    gist: "list, preview, upload, download and delete datasets",
+    verbs: {
+      list: "weir datasets list [--layer LAYER] [--q TEXT] [--limit N] [--offset N] [-o wide] [--json]",
+      preview: "weir datasets preview DATASET [--table TABLE] [--limit N] [--json]",
+      upload:
+        "weir datasets upload DATASET FILE|- [--table TABLE] [--format FORMAT] [--append] [--encoding ENCODING] [--delimiter CHARACTER] [--no-header] [--json]",
+      download: "weir datasets download DATASET -o FILE|- [--table TABLE] [--format FORMAT] [--json]",
+      delete: "weir datasets delete DATASET [--yes] [--json]",
+    },
+    text: `DATASET is LAYER.DATASET, such as raw.shop. upload replaces the table's rows, all at once or not at all; a missing
+dataset, table or column is created. Files may be compressed with gzip or Zstandard. upload and download take at most
+1 GiB.
+
+  --layer LAYER      filter by layer, such as raw
+  --q TEXT           filter by part of the name of a dataset or table
+${PAGES}
+  --table TABLE      table (default: the one with the dataset's name; preview and download also take the only one)
+  --format FORMAT    for upload csv, tsv, json, jsonl or parquet; for download csv, jsonl, parquet or xlsx (default:
+                     the filename's extension)
+  --append           add the rows instead of replacing the table's
+  --encoding ENCODING
+                     utf-8, latin1 or utf-16 (default: utf-8)
+  --delimiter CHARACTER
+                     of CSV: a comma, semicolon, tab or | (default: found in the first line)
+  --no-header        the first line of CSV is data
+  -o, --output FILE  new file to write, or - for standard output
+  --yes              delete without asking
+${SHARED}`,
+  },
   bundles: {
     line: "weir bundles list|install [FLAGS]",
     gist: "list and install bundles",
     verbs: {
-      list: "weir bundles list [--limit N] [--offset N] [--json]",
+      list: "weir bundles list [--limit N] [--offset N] [-o wide] [--json]",
       install: "weir bundles install BUNDLE [--inputs JSON] [--version N] [--json]",
     },
     text: `BUNDLE is a slug. JSON is literal JSON, @FILE, or - for standard input. Installing the same version with the same inputs
@@ -191,7 +225,7 @@ ${SHARED.replace("print the raw API response", "{output, bytes}")}`,
     gist: "list and replay dead letters",
     verbs: {
       "dead-letters":
-        "weir webhooks dead-letters [--source SOURCE] [--automation AUTOMATION] [--webhook ID] [--limit N] [--cursor CURSOR] [--json]",
+        "weir webhooks dead-letters [--source SOURCE] [--automation AUTOMATION] [--webhook ID] [--limit N] [--cursor CURSOR] [-o wide] [--json]",
       replay: "weir webhooks replay DEAD_LETTER... | --automation AUTOMATION | --webhook ID [--json]",
     },
     text: `DEAD_LETTER is the ID of a dead letter. AUTOMATION is an ID or slug.
@@ -201,6 +235,7 @@ ${SHARED.replace("print the raw API response", "{output, bytes}")}`,
                      dead letters of one automation; replay replays all of them
   --webhook ID       dead letters of one outgoing webhook; replay replays all of them
   --limit N          maximum number of results; use --cursor CURSOR for the next page
+${WIDE}
 ${SHARED}`,
   },
   openapi: {

@@ -14,6 +14,13 @@ const SHARED = {
   json: { type: "boolean" },
 } as const satisfies Options;
 
+/** Flags of a command that lists things by page. */
+export const LISTING = {
+  limit: { type: "string" },
+  offset: { type: "string" },
+  output: { type: "string", short: "o" },
+} as const satisfies Options;
+
 type Value<O extends Options[string]> = O["type"] extends "boolean" ? boolean : string;
 type Flags<O extends Options> = {
   [K in keyof O]?: O[K]["multiple"] extends true ? Value<O[K]>[] : Value<O[K]>;

@@ -2,19 +2,19 @@ import { AppError } from "../base/errors.ts";
 import { plural } from "../base/plural.ts";
 import type { Reply } from "../calls.ts";
 import { UsageError } from "./host.ts";
-import { automationId, numberInput } from "./input.ts";
+import { automationId, numberInput, wideInput } from "./input.ts";
 import { type Column, errorText, instantText, printJson, printTable } from "./show.ts";
-import { apiOf, commandOf, verb } from "./verbs.ts";
+import { apiOf, commandOf, LISTING, verb } from "./verbs.ts";
 
 type DeadLetter = Reply<"GET /api/v1/dead-letters">["items"][number];
 
 const COLUMNS: readonly Column<DeadLetter>[] = [
   { title: "ID", of: ({ id }) => id, isWhole: true },
-  { title: "SOURCE", of: ({ source }) => source },
-  { title: "STATUS", of: ({ status }) => status },
-  { title: "ATTEMPTS", of: ({ attempts }) => attempts },
-  { title: "LAST FAILED", of: ({ lastFailedAt }) => instantText(lastFailedAt) },
-  { title: "ERROR", of: ({ error }) => (error === null ? "" : errorText(error)) },
+  { title: "SOURCE", of: ({ source }) => source, extra: 2 },
+  { title: "STATUS", of: ({ status }) => status, extra: 3 },
+  { title: "ATTEMPTS", of: ({ attempts }) => attempts, extra: 1 },
+  { title: "LAST FAILED", of: ({ lastFailedAt }) => instantText(lastFailedAt), extra: 4 },
+  { title: "ERROR", of: ({ error }) => (error === null ? "" : errorText(error)), isName: true },
 ];
 
 /** `weir webhooks dead-letters|replay` */
@@ -26,8 +26,10 @@ export const webhooks = commandOf("webhooks", {
       webhook: { type: "string" },
       limit: { type: "string" },
       cursor: { type: "string" },
+      output: LISTING.output,
     },
     async run({ flags, host }) {
+      const isWide = wideInput(flags.output);
       const limit = numberInput("--limit", flags.limit);
       const api = apiOf({ flags, host });
       const { body, text } = await api.call("GET /api/v1/dead-letters", {
@@ -41,7 +43,7 @@ export const webhooks = commandOf("webhooks", {
         },
       });
       if (flags.json) return printJson(host, text);
-      printTable(host, body.items, COLUMNS);
+      printTable(host, body.items, COLUMNS, { isWide });
       if (body.nextCursor !== undefined && host.isTerminal)
         host.err(`Next page: --cursor ${body.nextCursor}`);
     },

@@ -45,6 +45,7 @@ function terminal(home: string, app: Pick<Started, "origin" | "token">) {
       onStop: () => undefined,
       status: () => undefined,
       stdin: async () => stdin,
+      input: () => new Blob([stdin]).stream(),
       out: (line) => out.push(line),
       write: () => undefined,
       isRead: () => true,

@@ -44,6 +44,11 @@ const ALL: readonly [Name, ...string[]][] = [
   ["connections", "create", "--name", "Files", "--provider", "local_files"],
   ["connections", "verify", NOBODY],
   ["connections", "authorize", NOBODY],
+  ["datasets", "list"],
+  ["datasets", "preview", "raw.shop"],
+  ["datasets", "upload", "raw.shop", "-", "--format", "csv"],
+  ["datasets", "download", "raw.shop", "-o", "-", "--format", "csv"],
+  ["datasets", "delete", "raw.shop", "--yes"],
   ["bundles", "list"],
   ["bundles", "install", "quick-start"],
   ["query", "SELECT 1 AS n"],
@@ -111,6 +116,13 @@ describe("every command that is a client", () => {
       ["runs", "retry"],
       ["actions", "edit", "ping"],
       ["bundles", "install"],
+      ["actions", "list", "-o", "narrow"],
+      ["datasets", "preview", "shop"],
+      ["datasets", "upload", "raw.shop"],
+      ["datasets", "upload", "raw.shop", "shop.docx"],
+      ["datasets", "download", "raw.shop"],
+      ["datasets", "download", "raw.shop", "-o", "-"],
+      ["datasets", "delete", "raw.shop"],
       ["automations", "run"],
       ["automations", "run", "flow", "--input", "nonsense"],
       ["automations", "enable"],
@@ -306,13 +318,14 @@ describe("weir runs", () => {
       expect([flags, (await shell.run("runs", "list", "--json", ...flags)).json.total]).toEqual([flags, 0]);
     }
     const [titles, , second] = cells(await shell.run("runs", "list"));
-    expect(titles).toEqual(["ID", "KIND", "STATUS", "CREATED", "TOOK", "BY"]);
+    expect(titles).toEqual(["ID", "KIND", "STATUS", "CREATED", "TOOK", "BY", "AUTOMATION", "ACTION"]);
     expect(second).toEqual([
       run.id,
       "approval_gate",
       "Waiting for approval",
       run.createdAt.replace(/\.\d+/, ""),
       "api",
+      "Branch",
     ]);
 
     same(

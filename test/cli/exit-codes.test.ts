@@ -59,6 +59,11 @@ const FAILURES: Readonly<Record<keyof typeof usage, readonly Failure[]>> = {
     ["connections verify", 2, /Usage: weir connections/],
     away("connections list"),
   ],
+  datasets: [
+    strange("datasets list"),
+    ["datasets preview", 2, /Usage: weir datasets/],
+    away("datasets list"),
+  ],
   bundles: [strange("bundles list"), ["bundles install", 2, /Usage: weir bundles/], away("bundles list")],
   query: [strange("query"), ["query", 2, /Usage: weir query/], away("query SELECT")],
   events: [strange("events tail"), ["events verify --data empty", 1, /no database/i], away("events tail")],

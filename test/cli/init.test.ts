@@ -32,6 +32,7 @@ function terminal() {
     onStop: () => undefined,
     status: () => undefined,
     stdin: async () => stdin,
+    input: () => new Blob([stdin]).stream(),
     out: (line) => printed.out.push(line),
     err: (line) => printed.err.push(line),
     write: () => undefined,

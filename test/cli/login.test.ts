@@ -30,6 +30,7 @@ function terminal(person: Partial<Person> = {}) {
     onStop: () => undefined,
     status: () => undefined,
     stdin: async () => stdin,
+    input: () => new Blob([stdin]).stream(),
     out: (line) => {
       printed.out.push(line);
       heard();

@@ -12,7 +12,7 @@ import { startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { folder, shell } from "../support/shell.ts";
-import { makeAction, NOBODY, until } from "../support/work.ts";
+import { branch, makeAction, makeAutomation, NOBODY, until } from "../support/work.ts";
 import { openTerminal } from "./terminal.ts";
 
 const LETTERS = "/api/v1/dead-letters";
@@ -212,27 +212,49 @@ describe("weir api", () => {
 });
 
 describe("a table", () => {
-  test("is cut to the terminal's width, ids staying whole, and is whole where it is no terminal", async () => {
+  test("fits the terminal, the name being cut last, and is whole where it is no terminal", async () => {
     await using app = await startApp({ engine: false });
     using shell = openTerminal(app.origin, app.token);
     const name = `${"long ".repeat(30)}名前 of mine`;
     const { id } = await makeAction(app.owner, { name, slug: "a-slug-that-is-rather-long-for-a-table" });
-    expect((await shell.run("actions", "list")).out).toContain(name);
-    for (const width of [100, 140, 60]) {
+    const whole = (await shell.run("actions", "list")).out;
+    expect(whole).toContain(name);
+    expect(whole).toContain(id);
+    expect((await shell.sit({ width: 80 }, "actions", "list", "-o", "wide")).out).toBe(whole);
+    for (const width of [140, 80, 60]) {
       const { out } = await shell.sit({ width }, "actions", "list");
       const lines = out.trimEnd().split("\n");
       expect(lines.length).toBe(2);
       for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(width);
-      expect(lines[1]).toStartWith(`${id}  `);
-      expect(lines[1]).toContain("…");
+      expect(lines[1]).toMatch(width === 60 ? /^a-slu… .+ long .+…$/ : / {2}long long long .*…$/);
     }
+    await makeAction(app.owner, { name: "Short", slug: "short" });
+    const { out: short } = await shell.sit({ width: 80 }, "actions", "list", "--q", "short");
+    expect(short.split("\n")[0]?.split(/ +/)).toEqual("SLUG KIND STATUS LATEST RUN STARTED NAME".split(" "));
     const long = await shell.run("query", "SELECT i, repeat('x', i * 1000) AS x, i AS n FROM range(2) t(i)");
     expect(long.out.split("\n").map((line) => line.length)).toEqual([126, 126, 1006, 0]);
-    for (const n of [1, 2]) await makeAction(app.owner, { name: `More ${n}` });
+    await makeAction(app.owner, { name: "More" });
     const { err } = await shell.sit({ width: 100 }, "actions", "list", "--limit", "2");
     expect(err).toBe("Showing 1–2 of 3. Next page: --offset 2\n");
     const last = await shell.sit({ width: 100 }, "actions", "list", "--offset", "2");
     expect(last.err).toBe("");
+  });
+
+  test("of runs names the automation and the action, and has the whole id on 80 columns", async () => {
+    await using app = await startApp();
+    using shell = openTerminal(app.origin, app.token);
+    await makeAction(app.owner, { name: "Sort by hand", slug: "sort" });
+    const steps = [{ key: "sort-step", kind: "conditional_branch", definition: branch() }];
+    await makeAutomation(app.owner, { steps });
+    const { json } = await shell.run("actions", "run", "sort", "--wait", "--json");
+    await shell.run("automations", "run", "flow", "--wait");
+    const { out } = await shell.sit({ width: 80 }, "runs", "list");
+    const [titles = "", ...rows] = out.trimEnd().split("\n");
+    expect(titles.split(/ +/)).toEqual(["ID", "STATUS", "AUTOMATION", "ACTION"]);
+    expect(rows).toEqual([
+      expect.stringMatching(/^\S{36} {2}Completed {2}Flow +sort-step$/),
+      expect.stringMatching(new RegExp(`^${json.id}  Completed +Sort by hand$`)),
+    ]);
   });
 });
 

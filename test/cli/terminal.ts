@@ -9,6 +9,7 @@ import { bundles } from "../../src/cli/bundles.ts";
 import { completion } from "../../src/cli/completion.ts";
 import { connections } from "../../src/cli/connections.ts";
 import { openCredentials } from "../../src/cli/credentials.ts";
+import { datasets } from "../../src/cli/datasets.ts";
 import { events } from "../../src/cli/events.ts";
 import type { Host } from "../../src/cli/host.ts";
 import { openapi } from "../../src/cli/openapi.ts";
@@ -26,6 +27,7 @@ const commands = {
   automations,
   approvals,
   connections,
+  datasets,
   bundles,
   query,
   events,
@@ -92,6 +94,7 @@ export function openTerminal(server: string, token?: string) {
       env,
       onStop: (stop) => void stops.push(stop),
       stdin: async () => stdin,
+      input: () => new Blob([stdin]).stream(),
       out: (line) => {
         lines.push(line);
         state.out += `${line}\n`;

@@ -49,6 +49,7 @@ export function shell(env: Readonly<Record<string, string | undefined>> = {}, st
       onStop: () => undefined,
       status: () => undefined,
       stdin: async () => stdin,
+      input: () => new Blob([stdin]).stream(),
       out: (line) => out.push(line),
       write: () => undefined,
       isRead: () => true,

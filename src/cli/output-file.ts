@@ -1,0 +1,29 @@
+import { existsSync } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { AppError } from "../base/errors.ts";
+
+/** Throws `conflict`: nothing is written over. */
+export function refuseExisting(path: string): void {
+  if (existsSync(path)) throw new AppError("conflict", `${path} already exists. Choose another filename.`);
+}
+
+/** Writes the file under its name once all of it is there, readable for its owner alone. Returns its bytes. */
+export async function saveFile(body: AsyncIterable<Uint8Array>, path: string): Promise<number> {
+  const part = `${path}.part`;
+  const file = await open(part, "w", 0o600);
+  try {
+    let bytes = 0;
+    for await (const chunk of body) {
+      await file.writeFile(chunk);
+      bytes += chunk.length;
+    }
+    await file.sync();
+    await file.close();
+    await rename(part, path);
+    return bytes;
+  } catch (error) {
+    await file.close();
+    await rm(part, { force: true });
+    throw error;
+  }
+}
