@@ -3,7 +3,7 @@ import { maskSecrets } from "../base/mask.ts";
 /** Why this is no address of an API; null where it is one. Credentials belong into a connection. */
 export function apiAddressFault(address: string, type: "http" | "mcp"): string | null {
   if (!/^https?:\/\/\S+$/i.test(address) || !URL.canParse(address))
-    return "Input should be an address that begins with http:// or https://";
+    return "Input should be a URL that starts with http:// or https://";
   const { username, password, search, hash } = new URL(address);
   if (username || password)
     return "An address can't hold a user name or password; they belong into a connection";

@@ -26,7 +26,7 @@ test("a person changes the password, and turns a second factor on and off", asyn
   await page.getByLabel("Current password").fill("not the one");
   await page.getByLabel("New password").fill("another horse battery staple");
   await page.getByRole("button", { name: "Change password" }).click();
-  await page.getByText("is not right").waitFor();
+  await page.getByText("Incorrect current password").waitFor();
   expect(await page.getByRole("dialog").count()).toBe(0);
   await page.getByLabel("Current password").fill(PASSWORD);
   await page.getByRole("button", { name: "Change password" }).click();

@@ -36,7 +36,7 @@ test("the first agent is written from the empty list: what is wrong is told by i
   await write("Agent", "---\nname: [unclosed\n---\nYou help.\n");
   await page.getByRole("button", { name: "Create agent" }).click();
   await told.getByText(/Line \d/).waitFor();
-  await told.getByText(/not valid YAML/).waitFor();
+  await told.getByText(/Invalid YAML/).waitFor();
   await write("Agent", BAD.replace("9", "0.5").replace("  - nothing:x\n", ""));
   await page.getByRole("button", { name: "Create agent" }).click();
   await heading("Helper");

@@ -235,7 +235,7 @@ test("a second question while an answer comes from elsewhere is refused, kept, a
   await page.getByText("Asked elsewhere").waitFor();
   expect(await page.getByLabel("Message", { exact: true }).inputValue()).toBe("From here");
   slow.go();
-  await page.getByText("One turn at a time").waitFor();
+  await page.getByText("A turn is already in progress").waitFor();
   await page.getByText("Asked elsewhere, answered here.").waitFor();
   await (await other).text();
   await page.unroute("**/api/v1/events/stream");

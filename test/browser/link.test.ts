@@ -32,7 +32,7 @@ test("a link of Slack's says whom it speaks of, and ties them when one agrees", 
     expect(await seen.troubles()).toEqual([]);
     await page.getByRole("button", { name: "Link account" }).click();
     await page.getByText("Slack account linked").waitFor();
-    expect(await ask("approvals")).toBe("Nothing waits for a decision.");
+    expect(await ask("approvals")).toBe("No pending approvals.");
   } finally {
     await seen[Symbol.asyncDispose]();
   }

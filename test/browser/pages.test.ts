@@ -211,7 +211,7 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     expect(await dialog.getByRole("button", { name: "Delete" }).isDisabled()).toBe(true);
     await dialog.getByLabel(/Type shop/).fill("shop");
     await dialog.getByRole("button", { name: "Delete" }).click();
-    await page.getByText(/^This connection is used by/).waitFor();
+    await page.getByText(/^This connection is in use by/).waitFor();
   });
 
   test("a database's connection is made by the form of its provider", async () => {

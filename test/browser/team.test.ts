@@ -96,7 +96,7 @@ describe("the team", () => {
       .getByText(/won't be able to restore your current role/)
       .waitFor();
     await page.getByRole("button", { name: "Change role" }).click();
-    await page.getByText(/^This is the only owner/).waitFor();
+    await page.getByText(/^An organization needs at least one owner/).waitFor();
     expect(await page.getByLabel("Role of Ada Lovelace").inputValue()).toBe("owner");
   });
 });

@@ -37,7 +37,7 @@ describe("webhooks out", () => {
     await heading("New webhook");
     await page.getByLabel("URL").fill("ftp://nowhere");
     await page.getByRole("button", { name: "Create webhook" }).click();
-    await page.getByText("Input should be an address that begins with").waitFor();
+    await page.getByText("Input should be a URL that starts with").waitFor();
     expect(await page.getByLabel("URL").getAttribute("aria-invalid")).toBe("true");
     await page.getByRole("group", { name: "Events" }).getByRole("alert").waitFor();
     expect(await troubles()).toEqual([]);

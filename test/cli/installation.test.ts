@@ -356,7 +356,7 @@ describe("weir config accept", () => {
     await serveOnce(path);
     const before = readFileSync(join(path, "installation.json"), "utf8");
     const { code, err } = await shell({ WEIR_SECRET_KEY: key(9) })(config, "accept", "--data", path);
-    expect([code, err]).toEqual([1, expect.stringContaining("secrets are encrypted with the key")]);
+    expect([code, err]).toEqual([1, expect.stringContaining("The master key isn't the one")]);
     expect(readFileSync(join(path, "installation.json"), "utf8")).toBe(before);
     const empty = join(here.path, "empty");
     expect((await shell()(config, "accept", "--data", empty)).err).toContain("No database in");

@@ -335,7 +335,9 @@ describe("with the key in the environment", () => {
       await expect(openAgain(dataFolder, { WEIR_SECRET_KEY: one })).rejects.toThrow(
         "WEIR_SECRET_KEY is the key",
       );
-      await expect(openAgain(dataFolder, { WEIR_SECRET_KEY: two })).rejects.toThrow("encrypted with the key");
+      await expect(openAgain(dataFolder, { WEIR_SECRET_KEY: two })).rejects.toThrow(
+        "The master key isn't the one",
+      );
     } finally {
       rmSync(dataFolder, { recursive: true, force: true });
     }

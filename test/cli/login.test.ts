@@ -98,7 +98,7 @@ describe("weir login with a token", () => {
     await using app = await startApp({ engine: false });
     using shell = terminal();
     expect(await shell.login(["--server", app.origin, "--token"], "svc_pat_nonsense")).toBe(1);
-    expect(shell.err.at(-1)).toContain("access token is not valid");
+    expect(shell.err.at(-1)).toContain("Invalid access token");
     expect(await shell.login(["--server", "http://127.0.0.1:1", "--token"], app.token)).toBe(1);
     expect(shell.err.at(-1)).toContain("127.0.0.1:1");
     expect(await shell.login(["--server", app.origin, "--token"], "\n")).toBe(2);
@@ -185,7 +185,7 @@ test("weir login by a code ends well when the person lets it in, and with 1 when
   using shell = good.shell;
   using refused = bad.shell;
   expect([good.code, bad.code]).toEqual([0, 1]);
-  expect(refused.err).toEqual(["Sign-in failed: The person has turned the client away."]);
+  expect(refused.err).toEqual(["Sign-in failed: The user denied the request."]);
   expect(existsSync(refused.file)).toBe(false);
   expect(shell.last()).toMatchObject({ email: "ada@example.com", organizationSlug: "acme" });
 

@@ -298,7 +298,7 @@ test("a transform reads a table as a load left it", async () => {
   await data.transform({ sql: before, output: output("before"), parameters: { load: first.id } });
   expect(await data.rows("select n from marts.before")).toEqual([{ n: 1 }]);
   const wrong = await data.end("duckdb_transform", { sql: "from marts.steps as of 'never'" });
-  expect(wrong.error).toMatchObject({ code: "sql_error", message: 'There is no load "never".' });
+  expect(wrong.error).toMatchObject({ code: "sql_error", message: 'Load "never" not found.' });
 });
 
 test("a test that fails fails the run, with what it gave, and leaves the dataset as it was", async () => {

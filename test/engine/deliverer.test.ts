@@ -110,7 +110,7 @@ describe("the schedule", () => {
         replyExcerpt: null,
         error: {
           code: "unexpected_status",
-          message: "The receiver answered 500.",
+          message: "The receiver returned 500.",
           retryable: true,
           attempt: number,
           details: { status: 500 },
@@ -160,7 +160,7 @@ describe("a receiver", () => {
     expect(row).toMatchObject({
       status: "dead_letter",
       replyCode: 307,
-      error: { message: "The receiver answered 307; redirects are not followed." },
+      error: { message: "The receiver returned 307. Redirects are not followed." },
     });
     expect(elsewhere.got).toEqual([]);
   });
@@ -232,7 +232,7 @@ describe("a receiver", () => {
     const { id } = await subscribe(app, receiver.url, COMPLETED);
     const told = await tellOf(app, 1);
     await until(app.owner, `${WEBHOOKS}/${id}`, (row) => row.status === "disabled");
-    expect(await show(app, id)).toMatchObject({ disabledReason: "The receiver answered 410: it is gone." });
+    expect(await show(app, id)).toMatchObject({ disabledReason: "The receiver returned 410 (Gone)." });
     expect((await typesOf(app, id)).at(-1)).toBe("webhook.disabled");
     told.push(...(await tellOf(app, 700)));
     await app.owner("PATCH", `${WEBHOOKS}/${id}`, { status: "disabled" });
@@ -297,7 +297,7 @@ describe("a subscription with nothing but failures", () => {
     const off = await show(app, id);
     expect(off).toMatchObject({
       status: "disabled",
-      disabledReason: expect.stringMatching(/^Every delivery has failed since 2/),
+      disabledReason: expect.stringMatching(/^All deliveries have failed since 2/),
     });
     const [told] = (await app.app.store.db.select().from(events).where(eq(events.entityId, id))).slice(-1);
     expect(told).toMatchObject({

@@ -98,7 +98,7 @@ deepTest(
     const { owner } = await installation.serve();
     const { status, error } = await runToEnd(owner, action.id);
     expect(status).toBe("failed");
-    expect(error.message).toContain("an earlier renewal was cut off");
+    expect(error.message).toContain("an earlier renewal was interrupted");
     expect((await owner("GET", `/api/v1/connections/${id}`)).body.status).toBe("error");
     expect(peer.state.refreshes).toBe(2);
     expect((await runToEnd(owner, action.id)).error.message).toContain("Sign in again");

@@ -174,7 +174,7 @@ describe("a flashboard", () => {
     });
     expect((await board([{ title: "None", sql: "FROM marts.counts AS OF 'nothing'" }])).error).toMatchObject({
       code: "sql_error",
-      message: 'The panel "None": There is no load "nothing".',
+      message: 'The panel "None": Load "nothing" not found.',
     });
   });
 

@@ -66,10 +66,13 @@ test("a server that has forgotten Weir as a client is signed in to anew", async 
   const { id } = await goThrough(peer);
   weir.clock.turn(61_000);
   const called = await callTool(weir, id);
-  expect([called.status, called.body.detail]).toEqual([502, expect.stringContaining("an admin signs in")]);
+  expect([called.status, called.body.detail]).toEqual([
+    502,
+    expect.stringContaining("an admin must sign in"),
+  ]);
   expect(await stateOf(weir, id)).toMatchObject({
     state: "needed",
-    problem: expect.stringContaining("does not know Weir"),
+    problem: expect.stringContaining("no longer recognizes Weir"),
   });
   const registered = () => peer.requests.filter((each) => each === "POST /reg").length;
   const before = registered();

@@ -30,7 +30,7 @@ test.each(["x", "api", "api:80", "localhost", "[::1]"])(
     const id = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b";
     for (const path of ["/api/v1/actions", `/api/v1/actions/${id}`, "/api/v1/../v1/actions"])
       expect(await request(`GET ${path}`, host)).toStartWith("HTTP/1.1 401 ");
-    expect(await request("POST /webhooks/acme/nothing", host)).toContain("no active webhook");
+    expect(await request("POST /webhooks/acme/nothing", host)).toContain("No active webhook");
     expect(await request("PUT /api/v1/actions", host)).toStartWith("HTTP/1.1 405 ");
   },
 );

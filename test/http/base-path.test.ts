@@ -168,7 +168,7 @@ describe.each(WAYS)("behind a proxy that %s", (way) => {
     const lost = await anyone("GET", "/api/v1/auth/oidc/callback?state=x", undefined, HTML);
     expect(lost.status).toBe(400);
     expect(linked(lost.text).sort()).toEqual(["/weir/login", "/weir/sign-in/page.css"]);
-    expect(lost.text).toContain(`Begin again at ${weir.site}/login.`);
+    expect(lost.text).toContain(`Start again at ${weir.site}/login.`);
     expect(weir.strays).toEqual([]);
   });
 
@@ -235,7 +235,7 @@ describe("a base path that Weir can't stand below", () => {
     expect(names.size).toBeGreaterThan(30);
     for (const name of names) {
       expect(() => read(`https://example.com/${name}`)).toThrow(/^Invalid WEIR_BASE_URL: "/);
-      expect(() => read(`https://example.com/${name.toUpperCase()}/weir`)).toThrow(/take/);
+      expect(() => read(`https://example.com/${name.toUpperCase()}/weir`)).toThrow(/Use another path/);
     }
     expect(() => read("https://example.com/api")).toThrow(
       'Invalid WEIR_BASE_URL: "https://example.com/api". Weir uses paths that start with /api itself. Use another path, such as /weir.',

@@ -142,16 +142,16 @@ describe("POST /agents/specs", () => {
   });
 
   test.each([
-    ["a number that is none", "temperature: .nan", 3, ".nan is no number"],
-    ["one without end", "temperature: -.inf", 3, "-.inf is no number"],
-    ["one that is too large", "temperature: 1e999", 3, "1e999 is no number"],
-    ["a field that stands twice", "slug: b\nslug: c", 4, "stands twice"],
+    ["a number that is none", "temperature: .nan", 3, ".nan is not a valid number"],
+    ["one without end", "temperature: -.inf", 3, "-.inf is not a valid number"],
+    ["one that is too large", "temperature: 1e999", 3, "1e999 is not a valid number"],
+    ["a field that stands twice", "slug: b\nslug: c", 4, "Duplicate field"],
     ["a tab before a field", "\tslug: b", 3, "Tabs"],
-    ["a merge", "<<: {slug: b}", 3, "Merging (<<) is not taken"],
-    ["an alias of nothing", "slug: *s", 3, "No anchor &s"],
-    ["a name that is no text", "~: b", 3, "name of a field"],
-    ["a name that is a list", "? [x]\n: b", 3, "name of a field"],
-    ["an end in the middle", "...\nslug: b", 4, "It ends here"],
+    ["a merge", "<<: {slug: b}", 3, "Merge keys (<<) aren't supported"],
+    ["an alias of nothing", "slug: *s", 3, "Undefined anchor &s"],
+    ["a name that is no text", "~: b", 3, "field name must be a string"],
+    ["a name that is a list", "? [x]\n: b", 3, "field name must be a string"],
+    ["an end in the middle", "...\nslug: b", 4, "YAML ends here"],
     ["a tag that nobody knows", "slug: !secret b", 3, "!secret"],
   ])("says where YAML has %s", async (_, front, line, why) => {
     const answer = await post(spec(`name: a\n${front}`));

@@ -318,7 +318,7 @@ describe("a step over a table", () => {
     expect(lines[5]).toMatchObject({ index: 5, status: "failed", error: { code: "unexpected_status" } });
     const alone = await app.owner("POST", `${RUNS}/${first.steps[0].actionRunId}/retry`);
     expect([alone.status, alone.body.code]).toEqual([409, "invalid_state"]);
-    expect(alone.body.detail).toContain("try the automation's run again");
+    expect(alone.body.detail).toContain("Retry the automation run");
     isBroken = false;
     await makeTable(app.owner, "rows", "SELECT range + 1000 AS id FROM range(7)");
     const again = created(await app.owner("POST", `${AUTOMATION_RUNS}/${first.id}/retry`));

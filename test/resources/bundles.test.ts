@@ -347,7 +347,7 @@ describe("installing", () => {
     expect(badPath.body.detail).toEqual([
       {
         loc: ["body", "inputs"],
-        msg: expect.stringContaining("The component hook can't be made: config.path:"),
+        msg: expect.stringContaining("Couldn't create the component hook: config.path:"),
         type: "string_pattern_mismatch",
       },
     ]);
@@ -358,7 +358,7 @@ describe("installing", () => {
     const between = await amounts();
     const conflict = await attempt({ path: "taken", label: "b" });
     expect([conflict.status, conflict.body.code]).toEqual([409, "conflict"]);
-    expect(conflict.body.detail).toStartWith("The component hook can't be made: ");
+    expect(conflict.body.detail).toStartWith("Couldn't create the component hook: ");
     expect(await amounts()).toEqual(between);
   });
 

@@ -33,7 +33,7 @@ describe("a person's sign-in", () => {
 
     const refused = await callTool(weir, id);
     expect([refused.status, refused.body.code]).toEqual([502, "upstream"]);
-    expect(refused.body.detail).toContain(`an admin signs in at ${weir.origin}/catalog/${id}`);
+    expect(refused.body.detail).toContain(`an admin must sign in at ${weir.origin}/catalog/${id}`);
     expect(await stateOf(weir, id)).toMatchObject({ state: "needed", wantedScope: "tools:read" });
     await callTool(weir, id);
     const wanted = (await eventsOf("catalog.sign_in_needed")).filter(
@@ -267,12 +267,12 @@ describe("tokens", () => {
     weir.clock.turn(301_000);
     peer.forget("RefreshToken");
     const refused = await callTool(weir, id);
-    expect(refused.body.detail).toContain(`an admin signs in at ${weir.origin}/catalog/${id}`);
+    expect(refused.body.detail).toContain(`an admin must sign in at ${weir.origin}/catalog/${id}`);
     expect(await stateOf(weir, id)).toMatchObject({
       state: "needed",
       isRenewable: false,
       expiresAt: null,
-      problem: expect.stringContaining("does not renew the sign-in any more"),
+      problem: expect.stringContaining("no longer renews the sign-in"),
     });
     const asked = peer.requests.length;
     await callTool(weir, id);

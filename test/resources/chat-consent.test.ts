@@ -75,7 +75,7 @@ test("what a chat asks shows its arguments to those alone who may decide, wherev
     for (const call of [member!, viewer!]) {
       const { status, text } = await call("GET", place);
       expect([status, text.includes(id), text.includes("731731")]).toEqual([200, true, false]);
-      expect(text).toContain("A private chat set this off.");
+      expect(text).toContain("Started from a private chat.");
     }
   }
   for (const call of [talker.call, admin!, member!, viewer!])
@@ -161,7 +161,7 @@ describe("a call that was approved", () => {
     const { reply } = await ask(chat, at);
     expect(reply.rawData.parts.find(({ type }: { type: string }) => type === "dynamic-tool")).toMatchObject({
       state: "output-error",
-      errorText: `The action ${slug} has changed since the agent was given it; ask again.`,
+      errorText: `The action ${slug} changed after the agent received it. Ask again.`,
     });
     expect(receiver.got.filter(({ path }) => path === `/${slug}`)).toEqual([]);
   });

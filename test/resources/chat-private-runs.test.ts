@@ -14,7 +14,7 @@ const ARTIFACTS = "/api/v1/artifacts";
 const AUTOMATION_RUNS = "/api/v1/automation-runs";
 /** What the person says in the chat, and nobody else is to read. */
 const SECRET = "salary-of-nadia";
-const WHY = "A private chat set this off.";
+const WHY = "Started from a private chat.";
 
 let chat: Chat;
 let talker: Awaited<ReturnType<typeof joinAs>>;

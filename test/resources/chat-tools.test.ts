@@ -252,11 +252,11 @@ describe("the tools of an agent", () => {
     const { reply } = await ask(chat, at);
     expect(offered(chat.heard[0]!)).toEqual(["query"]);
     expect(reply.rawData.metadata.warnings).toEqual([
-      `The tool action:${slug} can't be used now: the action ${slug} is disabled.`,
-      "The tool action:never-was can't be used now: there is no action never-was.",
-      "The tool connection:never-was can't be used now: there is no connection never-was.",
-      "The tool automation:never-was can't be used now: there is no automation never-was.",
-      "The tool api:never was can't be used now: the API catalog has no never was with anything that can be called.",
+      `The tool action:${slug} is unavailable: the action ${slug} is disabled.`,
+      "The tool action:never-was is unavailable: action never-was not found.",
+      "The tool connection:never-was is unavailable: connection never-was not found.",
+      "The tool automation:never-was is unavailable: automation never-was not found.",
+      "The tool api:never was is unavailable: never was isn't in the API catalog, or has nothing that can be called.",
     ]);
     for (const warning of reply.rawData.metadata.warnings)
       expect(chat.heard[0]?.body.messages[0].content).toContain(warning);
@@ -321,7 +321,7 @@ describe("a tool that writes", () => {
     const second = await owner("POST", `${at}/turns/stream`, { content: "And?" });
     expect([second.status, second.body.detail]).toEqual([
       409,
-      expect.stringContaining("waits for an approval"),
+      expect.stringContaining("is waiting for an approval"),
     ]);
 
     const asked = first.chunks.find(({ type }) => type === "tool-approval-request") as { approvalId: string };

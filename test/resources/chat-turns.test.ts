@@ -596,7 +596,7 @@ describe("the bounds of one turn", () => {
       const env = { WEIR_LLM_TURN_TIMEOUT: "3" };
       await using chat = await startChat([], { env });
       const never = Promise.withResolvers<void>().promise;
-      const sentence = "The turn was at work for 3 s, which is all that one turn has, and was ended.";
+      const sentence = "The turn reached its time limit of 3 seconds.";
       chat.play([{ moves: [{ text: "Well" }, { hold: never }] }]);
       const { at } = await makeThread(chat);
       const { chunks, reply, thread } = await ask(chat, at);
@@ -623,14 +623,14 @@ describe("the bounds of one turn", () => {
     await using chat = await startChat(() => calls("datasets", {}), { env });
     const { at } = await makeThread(chat, ["datasets"]);
     const { chunks, reply } = await ask(chat, at);
-    const sentence = "The turn has used 60 tokens and came to no answer; one turn has 60, and was ended.";
+    const sentence = "The turn used 60 tokens without an answer. The limit per turn is 60.";
     expect(chat.heard).toHaveLength(2);
     ended(chunks, sentence);
     expect(reply.content).toBe(sentence);
     chat.play(() => ({ moves: [{ call: "datasets", arguments: {} }] }));
     const uncounted = await ask(chat, at);
     expect(chat.heard).toHaveLength(1);
-    expect(uncounted.reply.content).toMatch(/^The turn has used \d+ tokens/);
+    expect(uncounted.reply.content).toMatch(/^The turn used \d+ tokens/);
     chat.play([says("Fine.")]);
     expect((await ask(chat, at)).reply.content).toBe("Fine.");
   });
@@ -640,7 +640,7 @@ describe("the bounds of one turn", () => {
     await using chat = await startChat(() => ({ moves: many }));
     const { at } = await makeThread(chat, "maxSteps: 100");
     const { chunks, reply } = await ask(chat, at);
-    const sentence = "The agent made 200 calls and came to no answer; one turn has 200, and was ended.";
+    const sentence = "The agent made 200 calls without an answer. The limit per turn is 200.";
     expect(chat.heard).toHaveLength(5);
     ended(chunks, sentence);
     expect(reply.content).toBe(sentence);

@@ -47,7 +47,7 @@ describe("a sign-in for a connection", () => {
     });
     const early = await ask(id);
     expect(early).toMatchObject({ status: "failed" });
-    expect(early.error.message).toContain("nobody has signed in");
+    expect(early.error.message).toContain("Sign in to");
 
     const { begun, landing } = await signInFor(weir, id);
     expect(begun).toEqual({
@@ -168,7 +168,7 @@ describe("a sign-in for a connection", () => {
     expect(await signInStateOf(weir, id)).toMatchObject({ state: "signed_in", isRenewable: false });
     expect(await ask(id)).toMatchObject({ status: "completed" });
     peer.endTokens();
-    expect((await ask(id)).error.message).toContain("gave none to renew it with");
+    expect((await ask(id)).error.message).toContain("issued no refresh token");
     expect(await shown(id)).toMatchObject({ status: "error" });
   });
 });
@@ -311,7 +311,7 @@ describe("the tokens of a sign-in", () => {
     const verified = (await weir.owner("POST", `${CONNECTIONS}/${id}/verify`)).body;
     expect(verified).toMatchObject({
       status: "error",
-      verificationError: expect.stringContaining("other settings"),
+      verificationError: expect.stringContaining("changed after the sign-in"),
     });
     expect(elsewhere.requests).toEqual([]);
   });

@@ -148,7 +148,7 @@ describe("verifying", () => {
     const late = await started.owner("POST", `${CONNECTIONS}/${made.id}/verify`);
     expect([late.body.status, late.body.verificationError]).toEqual([
       "error",
-      "Shop database did not answer within 15 seconds.",
+      "Shop database didn't respond within 15 seconds.",
     ]);
     const tables = await started.owner("GET", `${CONNECTIONS}/${made.id}/schema/tables`);
     expect([tables.status, tables.body.code]).toEqual([504, "timeout"]);
@@ -260,12 +260,12 @@ describe("the schema of a database", () => {
     expect(await told(base.id, "files")).toEqual([
       400,
       "bad_request",
-      "A connection of PostgreSQL has no files.",
+      "PostgreSQL connections have no files.",
     ]);
     expect(await told(files.id, "schema/tables")).toEqual([
       400,
       "bad_request",
-      "A connection of Local files has no tables.",
+      "Local files connections have no tables.",
     ]);
     expect((await told(base.id, "schema/tables")).slice(0, 2)).toEqual([502, "upstream"]);
     await started.owner("POST", `${CONNECTIONS}/${base.id}/disable`);

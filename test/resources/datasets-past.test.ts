@@ -111,14 +111,14 @@ test("a load that is not there, and a table that came later, are told at the SQL
   };
   expect(await told("FROM raw.shop__late AS OF 'nothing'")).toEqual([
     422,
-    [["body", "sql"], "sql_error", 'There is no load "nothing".'],
+    [["body", "sql"], "sql_error", 'Load "nothing" not found.'],
   ]);
   expect(await told(`FROM raw.shop__late AS OF '${before}'`)).toEqual([
     422,
     [
       ["body", "sql"],
       "sql_error",
-      `There was no table raw.shop__late when load ${before} was done, or it was deleted since.`,
+      `Table raw.shop__late didn't exist as of load ${before}, or has been deleted since.`,
     ],
   ]);
   const { body: beta } = await weir.owner("POST", "/api/v1/organizations", { name: "Beta" });
@@ -129,7 +129,7 @@ test("a load that is not there, and a table that came later, are told at the SQL
     { "x-organization-id": beta.id },
   );
   expect(foreign.status).toBe(422);
-  expect(foreign.body.detail[0].msg).toBe(`There is no load "${before}".`);
+  expect(foreign.body.detail[0].msg).toBe(`Load "${before}" not found.`);
 });
 
 test("past states stay for a day where nothing else is set", async () => {
@@ -165,7 +165,7 @@ deepTest("past states go when their time is over, and the last one stays", async
   own.clock.turn(2 * MINUTE);
   await sweep();
   expect((await ask(`FROM raw.shop__orders AS OF '${first}'`)).body.detail[0].msg).toBe(
-    `raw.shop__orders is not kept any more as load ${first} left it; WEIR_LAKE_HISTORY_DAYS says how long such states are.`,
+    `The state of raw.shop__orders as of load ${first} is no longer stored (WEIR_LAKE_HISTORY_DAYS).`,
   );
   expect(await rows(`FROM raw.shop__orders AS OF '${second}'`)).toEqual([{ id: 2 }]);
   expect(await rows(`SELECT count(*) AS n FROM raw.shop__many AS OF '${last}'`)).toEqual([{ n: 41 }]);
@@ -181,7 +181,7 @@ test("a dataset that was deleted has no past, also when it comes again", async (
   expect((await shop.ask(`FROM raw.gone AS OF '${before}'`)).status).toBe(422);
   const again = await shop.load("SELECT 3 AS id", "gone", {}, "gone");
   expect((await shop.ask(`FROM raw.gone AS OF '${before}'`)).body.detail[0].msg).toContain(
-    "or it was deleted",
+    "or has been deleted",
   );
   expect(await shop.rows(`FROM raw.gone AS OF '${again}'`)).toEqual([{ id: 3 }]);
 });
@@ -256,7 +256,7 @@ test("a store of an earlier version keeps its tables; what was before can't be l
   expect(table?.files.map(({ id }) => id)).toEqual(["one", "two"]);
   const past = (loadId: string) => readPast(store.db, "o", { layer: "raw", name: "shop__orders", loadId });
   expect((await past("a")).files.map(({ id }) => id)).toEqual(["one", "two"]);
-  expect(past("b")).rejects.toThrow("is not kept any more");
+  expect(past("b")).rejects.toThrow("is no longer stored");
   await past("b").catch(() => undefined);
   await store.close();
   rmSync(folder, { recursive: true, force: true });

@@ -461,7 +461,7 @@ describe("files that something is wrong with load nothing, and say what", () => 
       "Latin-1",
       Buffer.from("a\ncafé\n", "latin1"),
       "format=csv",
-      /^The file is not UTF-8: .* encoding=latin1\.$/,
+      /^The file isn't valid UTF-8\. .* encoding=latin1\.$/,
     ],
     ["JSON cut short", '[{"a":1},{"a":', "format=json", /^The file can't be read as JSON: Malformed JSON/],
     ["JSON without objects", "[1,2]", "format=json", /it takes objects/],

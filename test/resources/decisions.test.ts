@@ -180,7 +180,7 @@ describe("a decision", () => {
       const refused = await call("POST", decideOn(decision.id), body);
       expect([refused.status, refused.body.code]).toEqual([409, "invalid_state"]);
       expect(refused.body.detail).toBe(
-        `This was approved by Ada Lovelace (ada@example.com) at ${first.body.decidedAt}.`,
+        `Already approved by Ada Lovelace (ada@example.com) at ${first.body.decidedAt}.`,
       );
     }
     expect((await app.owner("GET", `${DECISIONS}/${decision.id}`)).text).toBe(first.text);
@@ -453,7 +453,7 @@ describe("a cancel", () => {
     });
     const late = await app.owner("POST", decideOn(decision.id), approved);
     expect([late.status, late.body.code]).toEqual([409, "invalid_state"]);
-    expect(late.body.detail).toContain("cancelled by Ada Lovelace");
+    expect(late.body.detail).toContain("Cancelled by Ada Lovelace");
     expect((await app.owner("GET", `${RUNS}/${run.id}`)).body.status).toBe("cancelled");
     expect((await app.owner("GET", `${DECISIONS}/pending`)).body.total).toBe(0);
   });

@@ -100,7 +100,7 @@ deepTest("the first success after a failure that was told is told, and no other"
   app.clock.turn(HOUR + 1);
   const mails = await mailsTo(app, OPS, 3);
   expect(mails[2]?.headers.subject).toBe("Nightly failed");
-  expect(mails[2]?.text).toContain("A run completed since");
+  expect(mails[2]?.text).toContain("A run has completed since");
   while ((await rowsOf(app)).some(({ sentAt }) => sentAt === null)) await Bun.sleep(10);
 });
 

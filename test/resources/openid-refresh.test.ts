@@ -83,7 +83,7 @@ describe("a session of the identity provider", () => {
     expect(refreshes(weir.peer.requests)).toBe(1);
     expect((await call("GET", "/api/v1/users/me")).status).toBe(200);
     expect(await logouts(weir)).toEqual([]);
-    expect(weir.logged.join()).toContain("A session could not be refreshed");
+    expect(weir.logged.join()).toContain("session refresh failed");
   });
 
   test("is refreshed by one of several processes", async () => {

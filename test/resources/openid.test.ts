@@ -290,11 +290,7 @@ describe("who is not let in", () => {
   test("whoever has an address that the provider has not verified, though it is a user's", async () => {
     await using weir = await startWithProvider();
     const { landing, surfer } = await weir.signIn("mallory");
-    expect(told(landing)).toEqual([
-      403,
-      "forbidden",
-      expect.stringContaining("has not verified the address ada@"),
-    ]);
+    expect(told(landing)).toEqual([403, "forbidden", expect.stringContaining("hasn't verified ada@")]);
     expect(surfer.jar.has("svc_token")).toBe(false);
     await nobodyCame(weir, 1);
   });
@@ -304,12 +300,12 @@ describe("who is not let in", () => {
     expect(told((await weir.signIn("eve")).landing)).toEqual([
       403,
       "forbidden",
-      "Nobody here has the address eve@example.com, and it is not invited; ask an administrator for an invitation.",
+      "No account or invitation for eve@example.com. Ask an administrator for an invitation.",
     ]);
     expect(told((await weir.signIn("nobody")).landing)).toEqual([
       403,
       "forbidden",
-      expect.stringContaining("did not tell your e-mail address"),
+      expect.stringContaining("didn't provide your email address"),
     ]);
     expect((await invite(weir, "eve@example.com")).status).toBe(201);
     weir.clock.turn(7 * DAY_MS + MINUTE_MS);
@@ -372,7 +368,7 @@ describe("an answer that does not belong to the sign-in", () => {
       expect(told(await surfer.go(url.href))).toEqual([
         400,
         "bad_request",
-        expect.stringContaining("Begin again at"),
+        expect.stringContaining("Start again at"),
       ]);
     }
     expect((await surfer.go(callback.href)).headers.get("location")).toBeNull();
@@ -624,7 +620,7 @@ describe("a provider in trouble", () => {
     expect([landing.status, landing.headers.get("content-type")]).toEqual([403, "text/html; charset=utf-8"]);
     expect(landing.headers.get("content-security-policy")).toContain("default-src 'none'");
     expect(landing.text).toContain(
-      "Nobody here has the address &#60;b&#62;&#34;odd&#34;&#38;&#39;@example.com",
+      "No account or invitation for &#60;b&#62;&#34;odd&#34;&#38;&#39;@example.com",
     );
     expect(landing.text).not.toContain("<b>");
     const wrong = await weir.anonymous("GET", "/api/v1/auth/oidc/start?return_to=//evil", undefined, {

@@ -116,14 +116,14 @@ describe("a forgotten password", () => {
   test("fills no mailbox", async () => {
     await using app = await startWithMail({ stands: true });
     for (let n = 0; n < 5; n++) await app.anonymous("POST", FORGOT, { email: ADA });
-    await waitFor(() => app.logged.join().split("too many mails").length > 2);
+    await waitFor(() => app.logged.join().split("too many emails").length > 2);
     await waitFor(() => app.peer.received.length === 3);
   });
 
-  test("is told of in the log where no mail server is set", async () => {
+  test("is told of in the log where no mail server is configured", async () => {
     await using app = await startApp({ engine: false });
     expect((await app.anonymous("POST", FORGOT, { email: ADA })).status).toBe(202);
-    await waitFor(() => app.logged.join().includes("no mail server is set"));
+    await waitFor(() => app.logged.join().includes("no mail server is configured"));
   });
 
   test("of who signs in elsewhere can be set too, and does not touch other people", async () => {

@@ -174,13 +174,13 @@ describe("the mailed link", () => {
     await using silent = await startApp({ engine: false });
     const [warning] = (await invite(silent.owner, "grace@example.com")).warnings;
     expect(warning).toBe(
-      "Nothing was mailed to grace@example.com: no mail server is set (WEIR_SMTP_URL and WEIR_MAIL_FROM). Send the link yourself.",
+      "Couldn't send the email to grace@example.com: no mail server is configured (WEIR_SMTP_URL and WEIR_MAIL_FROM). Send the link yourself.",
     );
     await using app = await startWithMail();
     await app.peer[Symbol.asyncDispose]();
     const made = await invite(app.owner, "grace@example.com");
     expect(made.warnings).toEqual([expect.stringContaining("The mail server localhost:")]);
-    expect(app.logged.join()).toContain("A mail was not sent.");
+    expect(app.logged.join()).toContain("email not sent");
     expect((await app.anonymous("POST", ACCEPT, { token: made.token, password: PASSWORD })).status).toBe(201);
   });
 

@@ -31,7 +31,7 @@ test("every refusal is one line of the log, with its cause and source", async ()
     [
       401,
       "unauthenticated",
-      "password is not right",
+      "Incorrect email or password",
       (headers: Record<string, string>) =>
         app.anonymous("POST", "/api/v1/auth/login", { email: "ada@example.com", password: "guess" }, headers),
     ],
@@ -51,7 +51,7 @@ test("every refusal is one line of the log, with its cause and source", async ()
     [
       403,
       "forbidden",
-      "role admin",
+      "admin role",
       (headers: Record<string, string>) => viewer("POST", "/api/v1/api-keys", { name: "k" }, headers),
     ],
     [

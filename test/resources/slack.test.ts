@@ -161,9 +161,7 @@ describe("a link", () => {
       { linked: true, provider: "slack", teamId: "T1", chatUserId: "U-new" },
     ]);
     expect((await weir.owner("GET", pathname + search)).status).toBe(410);
-    expect((await command("approvals", { user_id: "U-new" })).body.text).toBe(
-      "Nothing waits for a decision.",
-    );
+    expect((await command("approvals", { user_id: "U-new" })).body.text).toBe("No pending approvals.");
     const { items } = (await weir.owner("GET", "/api/v1/events?type=auth.chat_linked&limit=1")).body;
     expect(items[0].type).toBe("auth.chat_linked");
     expect(items[0].data).toEqual({ provider: "slack", teamId: "T1", chatUserId: "U-new" });
@@ -217,7 +215,7 @@ describe("commands", () => {
       /^Started: Nightly &lt;load&gt;\. <http.*\/runs\/[0-9a-f-]+\|Open the run>$/,
     );
     const again = await command("run nightly", { trigger_id: "once" }, { "x-slack-retry-num": "1" });
-    expect(again.body.text).toContain("nothing new was started");
+    expect(again.body.text).toContain("Nothing new was started");
     const [end] = await heard(1);
     expect(end).toMatchObject({
       path: "/hook",
@@ -239,8 +237,8 @@ describe("commands", () => {
     };
     await makeAutomation(weir.owner, { action: fails }, { slug: "counted" });
     expect((await command('start counted {"n": "x"}')).body.text).toContain("Started");
-    expect((await heard(1))[0]?.body.text).toMatch(/^The run ended as failed: /);
-    expect((await command("start counted {n:")).body.text).toContain("should be JSON");
+    expect((await heard(1))[0]?.body.text).toMatch(/^The run failed: /);
+    expect((await command("start counted {n:")).body.text).toContain("must be JSON");
   });
 
   test("ask an agent, whose answer is told", async () => {
@@ -266,14 +264,14 @@ describe("commands", () => {
   });
 
   test.each([
-    ["", "What Weir does here"],
-    ["help", "What Weir does here"],
-    ["dance", "There is no command dance"],
+    ["", "Commands:"],
+    ["help", "Commands:"],
+    ["dance", "Unknown command: dance"],
     ["run", "Say which action"],
     ["run nowhere", "no such action"],
-    ["start nowhere", "There is no automation with the slug nowhere."],
+    ["start nowhere", "Automation nowhere not found."],
     ["ask", "Say which agent"],
-    ["ask shop", "Say what to ask"],
+    ["ask shop", "Missing question"],
     ["approve 01900000-0000-7000-8000-00000000abcd", "decision"],
   ])("%p is answered in words", async (text, answer) => {
     const { status, body } = await command(text);
@@ -284,10 +282,10 @@ describe("commands", () => {
   test("go by the person's role of the moment", async () => {
     const viewer = await join(weir, "viewer");
     await tie(viewer.call, "U-viewer");
-    expect((await command("run nightly", { user_id: "U-viewer" })).body.text).toContain("Viewers may look");
-    expect((await command("approvals", { user_id: "U-viewer" })).body.text).toBe(
-      "Nothing waits for a decision.",
+    expect((await command("run nightly", { user_id: "U-viewer" })).body.text).toContain(
+      "Requires the member role",
     );
+    expect((await command("approvals", { user_id: "U-viewer" })).body.text).toBe("No pending approvals.");
   });
 });
 
@@ -321,7 +319,7 @@ describe("approvals", () => {
   test("are listed with buttons, and a pressed one decides, as whoever pressed it", async () => {
     const id = await waiting();
     const { body } = await command("approvals");
-    expect(body.text).toBe("One thing waits for a decision.");
+    expect(body.text).toBe("1 pending approval.");
     expect(body.blocks[0].text.text).toContain("*Pay *17* &lt;now&gt;?*");
     expect(
       body.blocks[1].elements.map((button: { action_id: string; value: string }) => [
@@ -377,7 +375,7 @@ describe("approvals", () => {
 
   test("are rejected by a command with a reason, and not decided by a viewer or by nobody", async () => {
     const id = await waiting();
-    expect((await press("approve", id, "U-viewer")).body.text).toContain("Viewers may look");
+    expect((await press("approve", id, "U-viewer")).body.text).toContain("Requires the member role");
     expect((await press("approve", id, "U-unknown")).body.text).toContain("link-callback");
     expect((await weir.owner("GET", `/api/v1/decisions/${id}`)).body.status).toBe("pending");
     expect((await command(`reject ${id} too dear`)).body.text).toContain("Rejected");

@@ -405,9 +405,9 @@ describe("a sync", () => {
       });
       return reply.plan.limitExceededReason;
     };
-    expect(await reasonOf({ maxFiles: 1 })).toBe("2 files would be copied, and maxFiles is 1.");
+    expect(await reasonOf({ maxFiles: 1 })).toBe("2 files exceed maxFiles (1). Nothing was copied.");
     expect(await reasonOf({ maxBytes: bytes - 1 })).toBe(
-      `${bytes} bytes would be copied, and maxBytes is ${bytes - 1}.`,
+      `${bytes} bytes exceed maxBytes (${bytes - 1}). Nothing was copied.`,
     );
     expect(await reasonOf({ maxFiles: 0 })).toContain("maxFiles is 0");
     expect((await there.call("GET", `/api/v1/datasets?layer=${layer}`)).body.total).toBe(0);
@@ -499,7 +499,7 @@ describe("who may", () => {
         const reply = await app.owner("POST", SYNC, { layer, ...body });
         expect([reply.status, reply.body.code]).toEqual([403, "forbidden"]);
         expect(reply.text.replaceAll(id, "ID").replace(reply.body.correlationId, "")).toContain(
-          "of ID you are none",
+          "You aren't an admin of ID.",
         );
       }
     }

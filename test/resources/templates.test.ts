@@ -288,7 +288,7 @@ describe("what is checked when it is saved", () => {
     expect(circle.body.detail).toEqual([
       {
         loc: ["body", "definition", "components"],
-        msg: "These components wait for each other: a → b → a",
+        msg: "Circular dependency: a → b → a",
         type: "value_error",
       },
     ]);

@@ -148,5 +148,5 @@ test("a reset password ends every way into the account, in every organization", 
 test("device codes are not given before there is an owner", async () => {
   await using app = await startApp({ engine: false, owner: false });
   const refused = await app.anonymous("POST", "/api/v1/auth/device/code", { client_id: "weir-cli" });
-  expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining("not set up")]);
+  expect([refused.status, refused.body.detail]).toEqual([403, expect.stringContaining("isn't set up")]);
 });

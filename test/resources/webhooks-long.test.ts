@@ -97,7 +97,7 @@ describe("a form of more than 10,000 fields is refused", () => {
       [
         {
           loc: ["body"],
-          msg: "A form may have at most 10,000 fields. Send fewer at a time.",
+          msg: "A form can have at most 10,000 fields. Send fewer at a time.",
           type: "form_too_large",
         },
       ],

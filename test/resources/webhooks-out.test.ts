@@ -498,7 +498,7 @@ describe("a test", () => {
       attempts: 1,
       replyCode: 410,
       nextAttemptAt: null,
-      error: { code: "unexpected_status", message: "The receiver answered 410." },
+      error: { code: "unexpected_status", message: "The receiver returned 410." },
     });
     expect((await app.owner("GET", `${WEBHOOKS}/${id}`)).body.disabledReason).toBeNull();
     expect((await app.owner("GET", LETTERS)).body.items).toEqual([]);
@@ -553,7 +553,7 @@ describe("a dead letter of a subscription", () => {
       lastFailedAt: expect.stringMatching(INSTANT),
       error: {
         code: "unexpected_status",
-        message: "The receiver answered 500.",
+        message: "The receiver returned 500.",
         retryable: true,
         attempt: 2,
         details: { status: 500 },
@@ -570,7 +570,7 @@ describe("a dead letter of a subscription", () => {
         eventId: row.eventId,
         eventType: "connection.created",
         attempts: 2,
-        error: { code: "unexpected_status", message: "The receiver answered 500." },
+        error: { code: "unexpected_status", message: "The receiver returned 500." },
       },
     ]);
     const member = await join(app, "member");

@@ -53,10 +53,10 @@ describe("the response of a webhook", () => {
     await using app = await startApp();
     for (const [path, response, why] of [
       ["missing", { body: "{{payload.nothing}}" }, 'has no "nothing"'],
-      ["status", { status: "{{payload.lines.size()}}" }, "a status is from 200 to 599"],
-      ["break", { headers: { "X-A": "{{ 'a\\r\\nb' }}" } }, "response.headers.X-A has characters"],
-      ["control", { headers: { "X-A": "{{ 'a\\u0001b' }}" } }, "response.headers.X-A has characters"],
-      ["beyond", { headers: { "X-A": "{{ '5 \\u20ac' }}" } }, "response.headers.X-A has characters"],
+      ["status", { status: "{{payload.lines.size()}}" }, "Use a status from 200 to 599"],
+      ["break", { headers: { "X-A": "{{ 'a\\r\\nb' }}" } }, "response.headers.X-A contains characters"],
+      ["control", { headers: { "X-A": "{{ 'a\\u0001b' }}" } }, "response.headers.X-A contains characters"],
+      ["beyond", { headers: { "X-A": "{{ '5 \\u20ac' }}" } }, "response.headers.X-A contains characters"],
     ] as const) {
       await makeHook(app, { path, steps, response });
       const answer = await send(app, body, {}, `/webhooks/acme/${path}`);

@@ -28,7 +28,7 @@ describe("a timestamp", () => {
     const without = await send(app, body, unstamped(body));
     expect([without.status, without.body.detail]).toEqual([
       401,
-      expect.stringContaining("no X-SVC-Timestamp header"),
+      expect.stringContaining("Missing X-SVC-Timestamp header"),
     ]);
     expect((await send(app, body, stamped(body, SECRET, now(app)))).status).toBe(200);
     expect(await stored(app)).toBe(1);
@@ -84,7 +84,7 @@ describe("a signature", () => {
       { ...headers, "idempotency-key": "made-up" },
     ]) {
       const answer = await send(app, body, again);
-      expect([answer.status, answer.body.detail]).toEqual([401, expect.stringContaining("taken before")]);
+      expect([answer.status, answer.body.detail]).toEqual([401, expect.stringContaining("already used")]);
     }
     const named = { ...stamped("{}", SECRET, now(app)), "idempotency-key": "k1" };
     const one = await send(app, "{}", named);

@@ -162,7 +162,7 @@ function explain(error: unknown, session: Session, request: ExtractRequest): unk
   if (error instanceof AppError || !isOwn || !FAULTS_OF_TEXT.includes(errorNumber(error))) {
     return session.failure(error);
   }
-  const message = error instanceof Error ? error.message : "it can't be read";
+  const message = error instanceof Error ? error.message : "can't be parsed";
   return new AppError("definition_invalid", `The source can't take this condition: ${message}.`, {
     cause: error,
   });

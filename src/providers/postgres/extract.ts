@@ -170,7 +170,7 @@ async function whereText(
     .parameterTypes(`SELECT 1 FROM ${from} WHERE (${where.sql}\n)`)
     .catch((error: unknown) => {
       if (!/^(42|22|0A)/.test(sqlState(error))) throw error;
-      const message = error instanceof Error ? error.message : "it can't be read";
+      const message = error instanceof Error ? error.message : "can't be parsed";
       throw new AppError("definition_invalid", `The condition "where" is wrong: ${message}.`, {
         cause: error,
       });
@@ -246,7 +246,7 @@ function explain(error: unknown, session: Session, request: ExtractRequest): unk
   if (error instanceof AppError || !conditional || !/^(22|42)/.test(state) || state === "42501") {
     return session.failure(error);
   }
-  const message = error instanceof Error ? error.message : "it can't be read";
+  const message = error instanceof Error ? error.message : "can't be parsed";
   return new AppError("definition_invalid", `The source can't take this condition: ${message}.`, {
     cause: error,
   });

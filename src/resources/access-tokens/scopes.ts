@@ -7,7 +7,7 @@ export function requireScope({ scopes }: Pick<Context, "scopes">, scope: Scope):
   if (!scopes || scopes.includes(scope)) return;
   throw new AppError(
     "scope_missing",
-    `This access token lacks the scope ${scope}; it has ${scopes.join(", ")}. Use a token that has ${scope}.`,
+    `This access token lacks the scope ${scope}. It has ${scopes.join(", ")}.`,
   );
 }
 

@@ -27,12 +27,12 @@ export async function createAccessToken(
   },
 ): Promise<{ row: AccessTokenRow; token: string }> {
   if (!ctx.organizationId) {
-    throw new AppError("forbidden", "An access token acts in an organization, and you belong to none.");
+    throw new AppError("forbidden", "Access tokens need an organization, and you aren't a member of any.");
   }
   if (ctx.isConfined && input.organizations === "all") {
     throw new AppError(
       "forbidden",
-      "A token that acts in one organization makes none that acts in all; sign in to make one.",
+      "A token for one organization can't create one for all. Sign in to create it.",
     );
   }
   for (const scope of input.scopes ?? []) requireScope(ctx, scope);

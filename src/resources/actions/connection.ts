@@ -22,8 +22,8 @@ export async function connectionFault(
   if (!providers || providers.includes(row.provider)) return null;
   const msg =
     providers.length === 0
-      ? `${kind} takes no connection`
-      : `${kind} takes connections of ${providers.join(", ")}`;
+      ? `${kind} doesn't use a connection`
+      : `${kind} requires a connection of ${providers.join(", ")}`;
   return { msg, type: "value_error" };
 }
 

@@ -48,7 +48,7 @@ export async function findRunnable(tx: WriteContext, id: string): Promise<Runnab
   const [action] = await liveById(remote ? tx.db : db).all({ organizationId: tx.organizationId, id });
   if (!action) throw notFound("action");
   if (action.status === "disabled")
-    throw new AppError("invalid_state", "This action is disabled; set its status to active first.");
+    throw new AppError("invalid_state", "This action is disabled. Set its status to active first.");
   if (!remote) await insist(tx.db)([id]);
   return action;
 }

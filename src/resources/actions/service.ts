@@ -143,7 +143,7 @@ async function slugFor(tx: WriteContext, slug: string | undefined, name: string)
 }
 
 const slugTaken = (slug: string) =>
-  new AppError("slug_taken", `The slug ${slug} is taken by another action; choose another.`);
+  new AppError("slug_taken", `The slug ${slug} is already in use by another action. Choose another.`);
 
 async function checkConnection(tx: WriteContext, kind: ActionRow["kind"], id: string | null): Promise<void> {
   const fault = id === null ? null : await connectionFault(tx, id, kind);

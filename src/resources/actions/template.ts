@@ -14,7 +14,7 @@ export async function templateFor(ctx: Context, kind: ActionKind, templateId: st
   if (!template) throw invalid(["body", "templateId"], "Action template not found", "not_found");
   refuseUnpublished(template);
   if (template.kind === null || template.kind === kind) return { ...template, kind };
-  throw invalid(["body", "kind"], `The template is one for ${template.kind}, not for ${kind}`);
+  throw invalid(["body", "kind"], `The template is for ${template.kind}, not ${kind}`);
 }
 
 /**

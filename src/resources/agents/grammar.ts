@@ -25,5 +25,5 @@ export function toolFault(text: string): string | null {
     ...PLAIN_TOOLS,
     ...NAMING_TOOLS.map((kind) => `${kind}:${kind === "api" ? "NAME" : "SLUG"}`),
   ];
-  return `There is no tool ${JSON.stringify(text.slice(0, 100))}; tools are ${known.join(", ")}`;
+  return `Unknown tool ${JSON.stringify(text.slice(0, 100))}. Use ${known.join(", ")}`;
 }

@@ -27,11 +27,11 @@ export async function readSpec(markdown: string): Promise<{ spec: Spec | null; f
   const parts = split(markdown);
   if (parts === null)
     return fail(
-      "A spec begins with YAML between two lines of ---; its name stands there",
+      "A spec must start with YAML between two lines of ---, with its name",
       "front_matter_missing",
     );
   if (parts.front.length > MAX_FRONT_CHARACTERS)
-    return fail(`The front matter has at most ${MAX_FRONT_CHARACTERS} characters`, "too_long");
+    return fail(`The front matter can have at most ${MAX_FRONT_CHARACTERS} characters`, "too_long");
   const parsed = await parseYaml(parts.front);
   if ("fault" in parsed) return fail(parsed.fault, "yaml_invalid");
   const { value: fields, faults } = read(FrontMatter, parsed.value, LOC);
@@ -60,7 +60,7 @@ function toolFaults(tools: readonly unknown[]): Fault[] {
   const seen = new Set<string>();
   return tools.flatMap((tool, at) => {
     if (typeof tool !== "string") return [];
-    const msg = seen.has(tool) ? "This tool stands twice" : toolFault(tool);
+    const msg = seen.has(tool) ? "Duplicate tool" : toolFault(tool);
     seen.add(tool);
     return msg === null ? [] : [named({ loc: [...LOC, "tools", String(at)], msg, type: "value_error" })];
   });
@@ -78,7 +78,7 @@ function split(markdown: string): { front: string; body: string } | null {
 async function parseYaml(text: string): Promise<{ value: JsonObject } | { fault: string }> {
   const yaml = await import("yaml");
   const fault = (why: string, at: number) => ({
-    fault: `The front matter is not valid YAML${lineNote(text, at)}: ${why}`,
+    fault: `Invalid YAML in the front matter${lineNote(text, at)}: ${why}`,
   });
   try {
     const document = yaml.parseDocument(text, {
@@ -95,17 +95,17 @@ async function parseYaml(text: string): Promise<{ value: JsonObject } | { fault:
       JSON.stringify(document.toJS({ maxAliasCount: MAX_ALIASES })) ?? "null",
     );
     if (isObject(value)) return { value };
-    return { fault: "The front matter is a list of fields, such as `name: Analyst`" };
+    return { fault: "The front matter must have fields, such as `name: Analyst`" };
   } catch (error) {
-    const why = error instanceof Error ? error.message : "it can't be read";
-    return { fault: `The front matter is not valid YAML: ${why}` };
+    const why = error instanceof Error ? error.message : "can't be parsed";
+    return { fault: `Invalid YAML in the front matter: ${why}` };
   }
 }
 
 /** Where the words of the parser are those of a program. */
 const SAID: Readonly<Record<string, string>> = {
-  DUPLICATE_KEY: "This field stands twice",
-  MULTIPLE_DOCS: "It ends here (a line of ... ends YAML), and there is more",
+  DUPLICATE_KEY: "Duplicate field",
+  MULTIPLE_DOCS: "YAML ends here (a line of ...), but text follows",
 };
 
 /** What YAML can say and JSON can't, and so would get lost; null for nothing. */
@@ -125,14 +125,13 @@ function lostIn(yaml: typeof Yaml, document: Yaml.Document): { why: string; at: 
 function lostBy(yaml: typeof Yaml, node: unknown, anchors: Set<string>): string | null {
   if (yaml.isPair(node)) {
     const name = yaml.isScalar(node.key) ? node.key.value : null;
-    if (name === "<<") return "Merging (<<) is not taken; write the fields out";
-    return typeof name === "string" || typeof name === "number" ? null : "The name of a field is a text";
+    if (name === "<<") return "Merge keys (<<) aren't supported. Write the fields out";
+    return typeof name === "string" || typeof name === "number" ? null : "A field name must be a string";
   }
-  if (yaml.isAlias(node))
-    return anchors.has(node.source) ? null : `No anchor &${node.source} stands before this`;
+  if (yaml.isAlias(node)) return anchors.has(node.source) ? null : `Undefined anchor &${node.source}`;
   if ((yaml.isScalar(node) || yaml.isCollection(node)) && node.anchor) anchors.add(node.anchor);
   const isLost = yaml.isScalar(node) && typeof node.value === "number" && !Number.isFinite(node.value);
-  return isLost ? `${node.source ?? "This"} is no number that can be used` : null;
+  return isLost ? `${node.source ?? "This"} is not a valid number` : null;
 }
 
 /** Lines count from the top of the text, the fence included. */

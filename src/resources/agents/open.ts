@@ -40,7 +40,7 @@ export async function openAgent(
         tools.set(tool.name, { ...tool, fingerprint: `${spec} ${tool.fingerprint}` });
     } catch (error) {
       if (!(error instanceof AppError) || error.code === "internal") throw error;
-      warnings.push(`The tool ${text} can't be used now: ${error.message.replace(/\.$/, "")}.`);
+      warnings.push(`The tool ${text} is unavailable: ${error.message.replace(/\.$/, "")}.`);
     }
   }
   return {
@@ -66,7 +66,7 @@ async function openTools(
   isChanged: boolean,
 ): Promise<AgentTool[]> {
   const read = readTool(text);
-  if (!read) throw new AppError("not_available", "this version of Weir does not have it");
+  if (!read) throw new AppError("not_available", "this version of Weir doesn't support it");
   const { source, audience } = toolSources[read.kind];
   const tools = await source.open(ctx, read.named, { id, name });
   return tools.map((tool) => heldBack(tool, audience, isChanged));

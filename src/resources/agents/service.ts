@@ -145,6 +145,6 @@ async function slugFor(
     );
   const taken = new Set(near.map(({ slug }) => slug));
   if (slug !== undefined && taken.has(slug))
-    throw new AppError("slug_taken", `The slug ${slug} is taken by another agent; choose another.`);
+    throw new AppError("slug_taken", `The slug ${slug} is already in use by another agent. Choose another.`);
   return freeSlug(wanted, taken);
 }

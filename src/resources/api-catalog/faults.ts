@@ -41,7 +41,7 @@ function repeated(items: readonly Json[], field: string, loc: Loc): Fault[] {
       seen.add(name);
       return [];
     }
-    const msg = "This name stands twice in the list";
+    const msg = "Duplicate name";
     return [{ loc: [...loc, String(index), field], msg, type: "not_unique" }];
   });
 }

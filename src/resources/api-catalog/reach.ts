@@ -13,7 +13,7 @@ export async function openConnection(
 ): Promise<OpenedConnection> {
   const row = await findConnection(ctx, id);
   if (row.status === "disabled") {
-    throw new AppError("connection_disabled", `The connection ${row.name} is disabled; reactivate it first.`);
+    throw new AppError("connection_disabled", `Connection ${row.name} is disabled. Reactivate it first.`);
   }
   return linkOf(ctx, row, { signal, purpose });
 }

@@ -9,7 +9,7 @@ export function graphFaults(steps: readonly Step[], loc: readonly string[]): Fau
     if (byKey.has(step.key))
       faults.push({
         loc: [...loc, String(index), "key"],
-        msg: `The key ${step.key} stands twice`,
+        msg: `Duplicate key ${step.key}`,
         type: "value_error",
       });
     byKey.set(step.key, step);

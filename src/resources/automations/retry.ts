@@ -28,10 +28,7 @@ export async function retryAutomationRun(
   const run = await findAutomationRun(tx, id);
   refuseOthers(tx, run);
   if (!isOver(run))
-    throw new AppError(
-      "invalid_state",
-      `This run is ${run.status}; only one that has ended can be tried again.`,
-    );
+    throw new AppError("invalid_state", `This run is ${run.status}. You can retry it when it has finished.`);
   const isDone = run.status === "completed" && run.steps.every(({ status }) => status !== "failed");
   if (isDone && fromFailed)
     throw new AppError(

@@ -155,7 +155,7 @@ async function connectionOf(tx: WriteContext, ready: Ready) {
   if (definition !== null && !isHttpDefinition(definition)) {
     const part = checked(ConnectionPart, definition);
     if (!tx.providers.has(part.provider))
-      throw invalid([...LOC, "provider"], `There is no provider ${part.provider}`, "enum");
+      throw invalid([...LOC, "provider"], `Unknown provider ${part.provider}`, "enum");
     const { provider } = takerFor(tx, { provider: part.provider, definition: null });
     refuseFaults(settingsFaults({ provider, definition: null }, { ...part }, LOC));
     const credentials = part.credentials as Record<string, string> | null | undefined;
@@ -203,7 +203,7 @@ async function actionOf(tx: WriteContext, ready: Ready) {
     };
   }
   const template = await templateOf(tx, ready.component, "action");
-  if (template.kind === null) throw invalid(["templateSlug"], `The template ${template.slug} is of no kind`);
+  if (template.kind === null) throw invalid(["templateSlug"], `The template ${template.slug} has no kind`);
   const { properties } = template.inputJsonSchema;
   const isTaken = (name: string) => !isObject(properties) || Object.hasOwn(properties, name);
   const inputs = Object.entries(ready.inputs).filter(

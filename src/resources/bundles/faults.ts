@@ -68,29 +68,25 @@ async function sourceFaults(ctx: Context, component: Component, loc: readonly st
   ];
   if (templateSlug === undefined) {
     if (templateVersion !== undefined)
-      return fault("templateVersion", "This field belongs to a templateSlug", "extra_forbidden");
+      return fault("templateVersion", "Only allowed with a templateSlug", "extra_forbidden");
     if (component.connectionId !== undefined)
-      return fault(
-        "connectionId",
-        "An action of its own names its connection in definition",
-        "extra_forbidden",
-      );
-    return definition === undefined ? fault("definition", "Give templateSlug or definition", "missing") : [];
+      return fault("connectionId", "An inline action sets its connection in definition", "extra_forbidden");
+    return definition === undefined ? fault("definition", "Set templateSlug or definition", "missing") : [];
   }
-  if (definition !== undefined) return fault("definition", "Give either templateSlug or definition");
+  if (definition !== undefined) return fault("definition", "Set either templateSlug or definition");
   if (type === "automation" || type === "agent_spec")
     return fault(
       "templateSlug",
-      `There are no templates of ${type === "automation" ? "automations" : "agents"}; give definition`,
+      `Templates of ${type === "automation" ? "automations" : "agents"} don't exist. Set definition`,
     );
   const reference = { templateSlug, templateVersion: templateVersion ?? null };
   const template = await namedTemplate(ctx, reference, type as TemplateType);
   if (type === "action" && template?.kind === null)
-    return fault("templateSlug", `The template ${templateSlug} is of no kind; give a definition with a kind`);
+    return fault("templateSlug", `The template ${templateSlug} has no kind. Set a definition with a kind`);
   if (template) return [];
   const known = (await versionsOf(ctx, templateSlug)).some(({ templateType }) => templateType === type);
   return known
-    ? fault("templateVersion", `The template ${templateSlug} has no such version`, "not_found")
+    ? fault("templateVersion", `Template version of ${templateSlug} not found`, "not_found")
     : fault("templateSlug", `There is no ${type} template ${templateSlug}`, "not_found");
 }
 
@@ -112,9 +108,9 @@ function referenceFaults(
 function factFault(components: readonly Component[], { source, path }: Template): string | null {
   const [, key, fact, ...rest] = path;
   if (key === undefined || !components.some((component) => component.key === key))
-    return `The template ${source} names no component of this bundle`;
+    return `Template ${source} names no component of this bundle`;
   if (fact !== undefined && FACTS.includes(fact) && rest.length === 0) return null;
-  return `The template ${source} should name one of ${FACTS.join(", ")} of the component`;
+  return `Template ${source} must name one of ${FACTS.join(", ")} of the component`;
 }
 
 interface Keeper {
@@ -155,7 +151,7 @@ function secretFaults(
   return references.flatMap(({ template: { source, path: keys }, path }) => {
     const isSecret = keys[0] === "inputs" && (keys[1] === undefined || secrets.includes(keys[1]));
     if (!isSecret || secrets.length === 0 || isSealedField(keeper, path)) return [];
-    const msg = `The template ${source} puts in a secret, which may only stand in credentials, in config.secret and in config.auth`;
+    const msg = `Template ${source} inserts a secret, which is allowed only in credentials, config.secret and config.auth`;
     return [{ loc: [...loc, ...path], msg, type: "secret_exposed" }];
   });
 }
@@ -186,7 +182,7 @@ async function contentFaults(
   if (unknown.length > 0)
     return unknown.map((field) => ({
       loc: [...loc, "definition", field],
-      msg: `Write ${field} out: it says what the component is, and no template gives it`,
+      msg: `${field} can't come from a template. Write it out`,
       type: "template_error",
     }));
   const open: string[][] = [];

@@ -86,7 +86,7 @@ function checkInputs(bundle: TemplateRow, given: JsonObject): JsonObject {
   const reported = new Set(faults.map((fault) => fault.loc[2]));
   for (const name of Object.keys(given)) {
     if (names === null || names.includes(name) || reported.has(name)) continue;
-    faults.push({ loc: [...loc, name], msg: "This field is not known here", type: "extra_forbidden" });
+    faults.push({ loc: [...loc, name], msg: "Unknown field", type: "extra_forbidden" });
   }
   if (faults.length > 0) throw new InvalidInput(faults);
   return inputs;
@@ -106,7 +106,7 @@ async function installToUpdate(
     .orderBy(asc(bundleInstalls.id));
   const same = rows.find((row) => tx.secrets.open(row.sealedFingerprint, installLabel(row)) === fingerprint);
   if (same && same.version > bundle.version) {
-    const message = `Version ${same.version} of ${bundle.slug} is installed with these inputs; version ${bundle.version} is older.`;
+    const message = `Version ${same.version} of ${bundle.slug} is already installed with these inputs, and version ${bundle.version} is older.`;
     throw new AppError("conflict", message);
   }
   const [only] = rows;
@@ -152,7 +152,7 @@ function fillComponent(
 }
 
 function toldOf({ key }: Component, error: AppError): AppError {
-  const where = `The component ${key} can't be made`;
+  const where = `Couldn't create the component ${key}`;
   if (error instanceof InvalidInput) {
     return new InvalidInput(
       error.faults.map(({ loc, msg, type }): Fault => {

@@ -14,7 +14,7 @@ export function orderFaults(linked: readonly Linked[], loc: readonly string[]): 
   const keys = new Set<string>();
   for (const [index, { component }] of linked.entries()) {
     if (keys.has(component.key)) {
-      const msg = `The key ${component.key} stands twice`;
+      const msg = `Duplicate key ${component.key}`;
       faults.push({ loc: [...loc, String(index), "key"], msg, type: "value_error" });
     }
     keys.add(component.key);
@@ -23,12 +23,12 @@ export function orderFaults(linked: readonly Linked[], loc: readonly string[]): 
     for (const [position, key] of (component.dependsOn ?? []).entries()) {
       if (keys.has(key)) continue;
       const at = [...loc, String(index), "dependsOn", String(position)];
-      faults.push({ loc: at, msg: `There is no component ${key}`, type: "value_error" });
+      faults.push({ loc: at, msg: `Component ${key} not found`, type: "value_error" });
     }
   }
   const { circle } = inOrder(linked);
   if (faults.length === 0 && circle.length > 0) {
-    const msg = `These components wait for each other: ${circle.join(" → ")}`;
+    const msg = `Circular dependency: ${circle.join(" → ")}`;
     faults.push({ loc, msg, type: "value_error" });
   }
   return faults;

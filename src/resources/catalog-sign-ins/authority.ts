@@ -34,7 +34,7 @@ export function signInAuthority(ctx: Context, { url, entryId }: Server): Authori
     });
   const needed = (status: number, challenge: string | null) =>
     wanted(
-      `asks for a sign-in (${status}): an admin signs in${where}, or gives the entry a connection that carries the authorization.`,
+      `requires a sign-in (${status}): an admin must sign in${where}, or set a connection with the authorization.`,
       status,
       challenge,
     );
@@ -47,7 +47,7 @@ export function signInAuthority(ctx: Context, { url, entryId }: Server): Authori
       if (current?.state === "signed_in" && !isRow) return true; // another call has renewed it
       if ((await renew(ctx, row)) !== null) return true;
     } else if (isRow) {
-      const problem = `${host} does not take the token of the sign-in any more.`;
+      const problem = `${host} no longer accepts the token of the sign-in.`;
       await noteNeeded(ctx, serverAddress, { challenge, problem, isOver: true });
     }
     throw needed(401, header);
@@ -62,7 +62,7 @@ export function signInAuthority(ctx: Context, { url, entryId }: Server): Authori
     await noteNeeded(ctx, serverAddress, { challenge, wantedScope: scope });
     const rights = scopesOf(challenge.scope) ?? "more rights";
     throw wanted(
-      `asks for rights that its sign-in does not have (${rights}): an admin signs in again${where}.`,
+      `requires scopes that its sign-in doesn't have (${rights}): an admin must sign in again${where}.`,
       403,
       header,
     );

@@ -80,7 +80,7 @@ export async function beginSignIn(
   const row = await findSignIn(ctx, url);
   const grant: GrantType = wish.grant ?? row?.grantType ?? "authorization_code";
   if (grant === "authorization_code" && ctx.actor.type !== "user")
-    throw invalid(["body", "grant"], "A person signs in; an API key can use client_credentials");
+    throw invalid(["body", "grant"], "A user must sign in. API keys can use client_credentials");
   const challenge = await challengeOf(reach, target);
   const found = await discoverAuthorization(reach, {
     url,
@@ -123,7 +123,7 @@ function refuseOpen({ protocol, hostname, host }: URL): void {
   if (protocol === "https:" || isLoopback(hostname)) return;
   throw new AppError(
     "upstream",
-    `No sign-in is possible: ${host} is not reached by https, so that tokens could be read on the way.`,
+    `Sign-in isn't possible: ${host} doesn't use https, so tokens could be intercepted.`,
   );
 }
 
@@ -151,7 +151,7 @@ async function challengeOf(
     const { host } = new URL(url);
     throw new AppError(
       "upstream",
-      `${host} asks for something else than a sign-in; give the entry a connection that carries it.`,
+      `${host} requires other authorization than a sign-in. Set a connection that has it.`,
     );
   }
 }
@@ -179,7 +179,7 @@ async function chooseClient(
     if (!isHere)
       throw new AppError(
         "upstream",
-        `The sign-in is with ${host} now: register Weir there, and give its client id.`,
+        `The authorization server is now ${host}. Register Weir there, and enter its client ID.`,
       );
     return { client: kept, kind: "given" };
   }
@@ -194,7 +194,7 @@ async function chooseClient(
 }
 
 const needsSecret = () =>
-  invalid(["body", "clientSecret"], "client_credentials take a clientId and its clientSecret", "missing");
+  invalid(["body", "clientSecret"], "client_credentials requires a clientId and a clientSecret", "missing");
 
 /** Notes the attempt, and tells where its browser goes. */
 async function send(

@@ -36,6 +36,6 @@ async function giveUp(ctx: Context, row: SignInRow): Promise<void> {
     await revokeToken(reach, { server: row.server, client }, tokens.refreshToken ?? tokens.accessToken);
   } catch (error) {
     const reason = error instanceof AppError ? error.message : "unknown";
-    ctx.log.write("warn", "A server was not told that its sign-in has ended.", { url: row.url, reason });
+    ctx.log.write("warn", "token revocation failed", { url: row.url, reason });
   }
 }

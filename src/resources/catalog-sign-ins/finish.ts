@@ -19,7 +19,7 @@ const WORK_MS = 20_000;
  * that was used, `forbidden` for one of somebody else, `gone` after ten minutes.
  */
 export async function takeAttempt(app: App, states: readonly string[], userId: string): Promise<Attempt> {
-  const again = "Begin again on the page of the API.";
+  const again = "Start again on the page of the API.";
   const [state] = states;
   const [attempt] =
     states.length === 1 && state !== undefined && isWellFormed(state, "")
@@ -30,12 +30,11 @@ export async function takeAttempt(app: App, states: readonly string[], userId: s
             .returning(),
         )
       : [];
-  if (!attempt)
-    throw new AppError("bad_request", `This sign-in was not begun here, or it has been used. ${again}`);
+  if (!attempt) throw new AppError("bad_request", `Unknown sign-in, or it was already used. ${again}`);
   if (attempt.userId !== userId)
-    throw new AppError("forbidden", `This sign-in was begun by somebody else. ${again}`);
+    throw new AppError("forbidden", `This sign-in was started by another user. ${again}`);
   if (attempt.expiresAt <= timestamp(app.clock))
-    throw new AppError("gone", `This sign-in took longer than ten minutes. ${again}`);
+    throw new AppError("gone", `This sign-in expired after 10 minutes. ${again}`);
   return attempt;
 }
 

@@ -52,8 +52,8 @@ async function renewOnce(ctx: Context, row: SignInRow, scope: string | null): Pr
     const host = row.server === null ? "Its server" : new URL(row.server.issuer).host;
     const isClientGone = tokens === "no_client";
     const problem = isClientGone
-      ? `${host} does not know Weir as a client any more.`
-      : `${host} does not renew the sign-in any more.`;
+      ? `${host} no longer recognizes Weir's client registration.`
+      : `${host} no longer renews the sign-in.`;
     await noteNeeded(ctx, row.url, { problem, isOver: true, isClientGone });
     return null;
   }

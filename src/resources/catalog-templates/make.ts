@@ -20,7 +20,10 @@ export async function makeConnectionTemplate(
 ): Promise<{ template: TemplateRow; unresolved: Connector["unresolved"] }> {
   const { row, items } = await findWhole(ctx, id);
   if (row.type !== "http" || row.baseUrl === null)
-    throw new AppError("invalid_state", `${row.name} is an MCP server; connections are made to HTTP APIs.`);
+    throw new AppError(
+      "invalid_state",
+      `${row.name} is an MCP server. Connection templates require an HTTP API.`,
+    );
   const known = new Set(items.map(({ name }) => name));
   const faults: Fault[] = (wanted ?? []).flatMap((name, index) =>
     known.has(name)

@@ -40,8 +40,8 @@ export async function askForAll(
 ): Promise<void> {
   for (const call of pending) {
     const request: DecisionRequest = {
-      title: `${agent.name} asks to call ${call.toolName}`,
-      description: "Approved, exactly these arguments are used, once.",
+      title: `${agent.name} wants to call ${call.toolName}`,
+      description: "If you approve, the tool is called once with exactly these arguments.",
       decisionType: "approve_reject",
       formSchema: null,
       context: callContext({

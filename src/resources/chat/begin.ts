@@ -44,7 +44,10 @@ export async function beginTurn(
   ctx.models.require();
   const spec = await findAgentNamed(ctx, thread.agentSpecId);
   if (!spec)
-    throw new AppError("invalid_state", "The agent of this thread was deleted; give the thread another.");
+    throw new AppError(
+      "invalid_state",
+      "The agent of this thread was deleted. Assign another agent to the thread.",
+    );
   refuseSecond(thread);
   const agent = await openAgent(ctx, spec, { timezone, trustedSince: thread.createdAt });
   await checkBudget(ctx);
@@ -62,8 +65,10 @@ export async function beginTurn(
 function refuseSecond({ activeTurnId, lastTurnStatus }: ThreadRow): void {
   if (activeTurnId === null) return;
   const why =
-    lastTurnStatus === "waiting" ? "waits for an approval; decide on it or cancel the turn" : "is answering";
-  throw new AppError("conflict", `One turn at a time: the agent ${why}.`);
+    lastTurnStatus === "waiting"
+      ? "is waiting for an approval. Decide on it, or cancel the turn"
+      : "is answering";
+  throw new AppError("conflict", `A turn is already in progress: the agent ${why}.`);
 }
 
 async function store(tx: WriteContext, threadId: string, request: ChatRequest, timezone: string | null) {
@@ -163,7 +168,7 @@ async function takeBack(tx: WriteContext, thread: ThreadRow, named: string | nul
   const from = named === null ? 0 : rows.findIndex(isNamed(named));
   if (from < 0) throw invalid(["body", "messageId"], "Message not found", "not_found");
   const question = rows.slice(from).find(({ role }) => role === "user");
-  if (!question) throw new AppError("invalid_state", "Nothing was asked yet that could be answered again.");
+  if (!question) throw new AppError("invalid_state", "There is no message to answer again.");
   await tx.db
     .delete(chatMessages)
     .where(and(eq(chatMessages.threadId, thread.id), gt(chatMessages.id, question.id)));

@@ -20,7 +20,7 @@ export function readRequest(input: TurnInput): ChatRequest {
   const given = [content, message, messages].filter((one) => one !== undefined);
   const isAgain = trigger === "regenerate-message";
   const named = messageId ?? null;
-  if (given.length > 1) throw invalid(["body"], "Give only one of content, message and messages");
+  if (given.length > 1) throw invalid(["body"], "Set only one of content, message and messages");
   if (isAgain) return { content: null, clientId: null, messageId: named };
   if (content !== undefined) return { content, clientId: null, messageId: named };
   const loc =
@@ -32,18 +32,18 @@ export function readRequest(input: TurnInput): ChatRequest {
 
 function readMessage(message: JsonObject, loc: readonly string[]) {
   if (message.role !== undefined && message.role !== "user")
-    throw invalid([...loc, "role"], "The last message is the person's own: its role is user");
+    throw invalid([...loc, "role"], "The last message must have the role user");
   const clientId = typeof message.id === "string" && message.id.length <= 200 ? message.id : null;
   const content =
     typeof message.content === "string" && message.parts === undefined
       ? message.content
       : partsOf(message, loc);
   if (content.trim() === "")
-    throw invalid([...loc, "parts"], "There is no text in this message", "string_too_short");
+    throw invalid([...loc, "parts"], "This message contains no text", "string_too_short");
   if (content.length > MAX_CONTENT_CHARACTERS)
     throw invalid(
       [...loc, "parts"],
-      `A message has at most ${MAX_CONTENT_CHARACTERS} characters`,
+      `A message can have at most ${MAX_CONTENT_CHARACTERS} characters`,
       "string_too_long",
     );
   if (content.includes("\0") || !content.isWellFormed())
@@ -55,7 +55,7 @@ function partsOf({ parts }: JsonObject, loc: readonly string[]): string {
   if (!Array.isArray(parts)) throw invalid([...loc, "parts"], "Field required", "missing");
   const texts = parts.map((part, at) => {
     if (isObject(part) && part.type === "text" && typeof part.text === "string") return part.text;
-    throw invalid([...loc, "parts", String(at)], "Only parts of text can be sent: {type: text, text}");
+    throw invalid([...loc, "parts", String(at)], "Only text parts can be sent: {type: text, text}");
   });
   return texts.join("\n");
 }
@@ -68,7 +68,7 @@ export function readTimezone(header: string | null): string | null {
     if (name.length > 100) throw new RangeError("too long");
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
   } catch {
-    throw new AppError("invalid", "This is no time zone; it takes a name such as Europe/Zurich", {
+    throw new AppError("invalid", "Unknown time zone. Use an IANA name such as Europe/Zurich", {
       loc: ["header", "x-user-timezone"],
       type: "timezone",
     });

@@ -11,10 +11,7 @@ import type { Spent, TurnRow } from "./table.ts";
 const MAX_CALLS = 200;
 
 export const tooLong = ({ llmTurnSeconds }: Config): AppError =>
-  new AppError(
-    "timeout",
-    `The turn was at work for ${llmTurnSeconds} s, which is all that one turn has, and was ended.`,
-  );
+  new AppError("timeout", `The turn reached its time limit of ${llmTurnSeconds} seconds.`);
 
 /** True for an end that the turn's own bounds have set. */
 export const isBound = (error: unknown): boolean =>
@@ -66,12 +63,12 @@ export function boundedModel(
 function refuseMore({ llmTokensPerTurn }: Config, { message }: LiveTurn, tokens: number): void {
   const calls = toolParts(message).length;
   if (calls >= MAX_CALLS) {
-    const text = `The agent made ${calls} calls and came to no answer; one turn has ${MAX_CALLS}, and was ended.`;
+    const text = `The agent made ${calls} calls without an answer. The limit per turn is ${MAX_CALLS}.`;
     throw new AppError("limit_exceeded", text);
   }
   if (llmTokensPerTurn > 0 && tokens >= llmTokensPerTurn) {
     const bound = llmTokensPerTurn.toLocaleString("en");
-    const text = `The turn has used ${tokens.toLocaleString("en")} tokens and came to no answer; one turn has ${bound}, and was ended.`;
+    const text = `The turn used ${tokens.toLocaleString("en")} tokens without an answer. The limit per turn is ${bound}.`;
     throw new AppError("limit_exceeded", text);
   }
 }

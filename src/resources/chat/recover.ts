@@ -51,7 +51,7 @@ export async function failLostTurns(app: App, when: "boot" | "later"): Promise<n
     (row) => row.bootId !== app.bootId || (!held.has(row.id) && row.updatedAt < young),
   );
   for (const turn of found)
-    await failTurn(app, turn, "The server ended while the agent was answering; ask again.", "unavailable");
+    await failTurn(app, turn, "The server stopped while the agent was answering. Ask again.", "unavailable");
   return found.length;
 }
 
@@ -89,7 +89,7 @@ export async function continueTurns(app: App): Promise<number> {
     } catch (error) {
       const known = error instanceof AppError && error.code !== "internal" ? error : null;
       if (!known) app.log.report(error, { turnId: turn.id, correlationId: turn.correlationId });
-      await failTurn(app, own, known?.message ?? "The turn could not go on.", known?.code ?? "internal");
+      await failTurn(app, own, known?.message ?? "The turn couldn't continue.", known?.code ?? "internal");
     }
   }
   return count;
@@ -126,7 +126,7 @@ async function goOn(app: App, turn: TurnRow): Promise<void> {
   ctx.models.require();
   const spec = await findAgentNamed(ctx, turn.agentSpecId);
   if (!spec)
-    throw new AppError("invalid_state", "The agent was deleted while its call waited for a decision.");
+    throw new AppError("invalid_state", "The agent was deleted while its tool call waited for approval.");
   const { createdAt: trustedSince } = await findThread(ctx, turn.threadId);
   const agent = await openAgent(ctx, spec, { timezone: turn.timezone, trustedSince });
   const said = await ctx.db
@@ -136,7 +136,7 @@ async function goOn(app: App, turn: TurnRow): Promise<void> {
     .orderBy(sql`${chatMessages.id} desc`)
     .limit(MAX_MESSAGES);
   const reply = said.find(({ id }) => id === turn.messageId);
-  if (!reply) throw new AppError("invalid_state", "The reply that waited is gone.");
+  if (!reply) throw new AppError("invalid_state", "The waiting reply no longer exists.");
   const before = said.filter(({ id }) => id < turn.messageId).reverse();
   const runIds = turn.pending.map(({ runId }) => runId);
   const gates = await ctx.db.select().from(actionRuns).where(inArray(actionRuns.id, runIds));
@@ -165,7 +165,7 @@ async function roleOf(app: App, organizationId: string, userId: string): Promise
     .from(memberships)
     .where(and(eq(memberships.organizationId, organizationId), eq(memberships.userId, userId)));
   if (row && row.role !== "viewer") return row.role;
-  throw new AppError("forbidden", "The person who asked may not act in this organization any more.");
+  throw new AppError("forbidden", "The user who asked no longer has access to this organization.");
 }
 
 /** Does what was decided: exactly what was approved, or nothing. */
@@ -194,10 +194,10 @@ async function finishCall(
     return task.called({ id: toolCallId, tool: toolName, input, isError: true });
   }
   const tool = task.agent.tools.find(({ name }) => name === toolName);
-  if (!tool) return refuse("Not called: the agent does not have this tool any more.");
+  if (!tool) return refuse("Not called: the agent no longer has this tool.");
   const now = hashOf({ callId: toolCallId, toolName, input, fingerprint: tool.fingerprint });
   if (now !== call.hash || now !== hashShown(gate))
-    return refuse("Not called: the tool or its arguments are not what was approved; ask again.");
+    return refuse("Not called: the tool or its arguments differ from what was approved. Ask again.");
   await carryOut(task, tool, { id: toolCallId, input, approval: { decisionId: approvalId, hash: now } });
 }
 

@@ -49,7 +49,7 @@ export function launch(stretch: Stretch): LiveTurn {
     },
     (error: unknown) => {
       forget();
-      live.end("The reply could not be stored.");
+      live.end("The reply couldn't be stored.");
       throw error;
     },
   );
@@ -185,13 +185,10 @@ function sayEnd(live: LiveTurn, sentence: string): void {
 function knownError(ctx: Context, turn: TurnRow, error: unknown): AppError {
   if (error instanceof TurnEnded && error.why === "late") return tooLong(ctx.config);
   if (error instanceof TurnEnded)
-    return new AppError("unavailable", "The server was stopped while the agent was answering; ask again.");
+    return new AppError("unavailable", "The server stopped while the agent was answering. Ask again.");
   if (error instanceof AppError && error.code !== "internal") return error;
   ctx.log.report(error, { turnId: turn.id, correlationId: turn.correlationId });
-  return new AppError(
-    "internal",
-    "The turn failed unexpectedly; its id leads to the cause in the server's log.",
-  );
+  return new AppError("internal", "The turn failed unexpectedly. See the server log for its ID.");
 }
 
 /** Stores the reply as it grows, and hears of a cancel that was asked for at another process. */

@@ -35,10 +35,7 @@ export async function findSettings(
   const row = await findConnection(ctx, id);
   const settings = signInSettings(ctx, row);
   if (settings === null)
-    throw new AppError(
-      "invalid_state",
-      `${row.name} has all it needs in its credentials; nobody signs in for it.`,
-    );
+    throw new AppError("invalid_state", `${row.name} doesn't need a sign-in: its credentials are complete.`);
   return { row, settings };
 }
 
@@ -54,11 +51,11 @@ export async function beginSignIn(
 ): Promise<ConnectionSignInStarted> {
   const { row, settings } = await findSettings(ctx, id);
   if (row.status === "disabled")
-    throw new AppError("invalid_state", `${row.name} is disabled; reactivate it first.`);
+    throw new AppError("invalid_state", `${row.name} is disabled. Reactivate it first.`);
   if (ctx.actor.type !== "user")
     throw new AppError(
       "invalid_state",
-      "A person signs in; an API key can't. Use a session or a personal access token.",
+      "A user must sign in. Use a session or an access token, not an API key.",
     );
   const { terms, hash } = settings;
   const state = makeToken("", ctx.ids);

@@ -17,7 +17,7 @@ import { type Facts, findSettings } from "./begin.ts";
 type Attempt = typeof connectionSignInAttempts.$inferSelect;
 
 const WORK_MS = 20_000;
-const AGAIN = "Begin again on the page of the connection.";
+const AGAIN = "Start again on the page of the connection.";
 
 /** Who brings an answer back, and in which browser; `sessionId` is null where a token does. */
 interface Bearer {
@@ -40,14 +40,13 @@ export async function takeAttempt(app: App, states: readonly string[], bearer: B
             .returning(),
         )
       : [];
-  if (!attempt)
-    throw new AppError("bad_request", `This sign-in was not begun here, or it has been used. ${AGAIN}`);
+  if (!attempt) throw new AppError("bad_request", `Unknown sign-in, or it was already used. ${AGAIN}`);
   if (attempt.userId !== bearer.userId)
-    throw new AppError("forbidden", `This sign-in was begun by somebody else. ${AGAIN}`);
+    throw new AppError("forbidden", `This sign-in was started by another user. ${AGAIN}`);
   if (attempt.sessionId !== null && attempt.sessionId !== bearer.sessionId)
-    throw new AppError("forbidden", `This sign-in was begun in another browser or session. ${AGAIN}`);
+    throw new AppError("forbidden", `This sign-in was started in another browser or session. ${AGAIN}`);
   if (attempt.expiresAt <= timestamp(app.clock))
-    throw new AppError("gone", `This sign-in took longer than ten minutes. ${AGAIN}`);
+    throw new AppError("gone", `This sign-in expired after 10 minutes. ${AGAIN}`);
   return attempt;
 }
 

@@ -65,7 +65,7 @@ export async function requireApproval(ctx: Context, row: ConnectionRow, use: Use
   const hash = Bun.SHA256.hash(canonicalJson(request as unknown as JsonObject), "hex");
   if (await isApproved(ctx, runId, hash)) return;
   if (measure(definition, MAX_APPROVED_CHARACTERS) > MAX_APPROVED_CHARACTERS) {
-    const message = `The definition is too long to be approved: more than ${MAX_APPROVED_CHARACTERS} characters.`;
+    const message = `The definition is too long for an approval: more than ${MAX_APPROVED_CHARACTERS} characters.`;
     throw new AppError("definition_invalid", message);
   }
   throw new ApprovalNeeded({

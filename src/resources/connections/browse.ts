@@ -81,7 +81,7 @@ export async function withTables<T>(
 async function findUsable(ctx: Context, id: string): Promise<{ row: ConnectionRow; provider: Provider }> {
   const row = await findConnection(ctx, id);
   if (row.status === "disabled") {
-    throw new AppError("connection_disabled", `The connection ${row.name} is disabled; reactivate it first.`);
+    throw new AppError("connection_disabled", `Connection ${row.name} is disabled. Reactivate it first.`);
   }
   return { row, provider: providerOf(ctx, row) };
 }
@@ -90,6 +90,6 @@ const lacks = (provider: Provider, what: string) =>
   new AppError(
     "bad_request",
     what === "tables" && provider.http
-      ? `A connection of ${provider.title} has no list of tables: an extract names the path of a resource in its spec.`
-      : `A connection of ${provider.title} has no ${what}.`,
+      ? `${provider.title} connections have no list of tables. An extract sets the path of a resource in its spec.`
+      : `${provider.title} connections have no ${what}.`,
   );

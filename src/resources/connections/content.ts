@@ -33,7 +33,7 @@ export async function openFile(
 export async function deleteFile(ctx: Context, id: string, path: string, signal: AbortSignal): Promise<void> {
   const { row, files } = await findWithFiles(ctx, id);
   const { tree, title } = providerOf(ctx, row);
-  const refusal = tree?.writes ? tree.writes.refusal?.(row.config) : `Files of ${title} can only be read.`;
+  const refusal = tree?.writes ? tree.writes.refusal?.(row.config) : `Files of ${title} are read-only.`;
   if (!tree?.writes || refusal) throw new AppError("bad_request", refusal ?? "");
   const { writes } = tree;
   await reach(ctx, row, { limitMs: LIMIT_MS, signal, purpose: "write" }, async (_, link) => {
@@ -52,4 +52,4 @@ export async function deleteFile(ctx: Context, id: string, path: string, signal:
 }
 
 const isFolder = (path: string) =>
-  new AppError("bad_request", `${JSON.stringify(path)} is a folder; name a file in it.`);
+  new AppError("bad_request", `${JSON.stringify(path)} is a folder. Select a file in it.`);

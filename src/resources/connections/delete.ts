@@ -48,7 +48,7 @@ async function refuseUsed(tx: WriteContext, id: string): Promise<void> {
   if (users.length === 0) return;
   throw new AppError(
     "in_use",
-    `This connection is used by ${users.join(" and by ")}; give them another first.`,
+    `This connection is in use by ${users.join(" and ")}. Update them before you delete it.`,
   );
 }
 

@@ -56,7 +56,7 @@ function variantFaults(app: Installed, raw: JsonObject): Fault[] {
     return [
       {
         loc,
-        msg: "Field required, unless a template is named in templateId or templateSlug",
+        msg: "Field required, unless templateId or templateSlug is set",
         type: "missing",
       },
     ];
@@ -65,13 +65,13 @@ function variantFaults(app: Installed, raw: JsonObject): Fault[] {
     return [
       {
         loc,
-        msg: `A connection is made of a provider or of a template: leave out provider or ${named.join(", ")}`,
+        msg: `Set either provider or ${named.join(", ")}, not both`,
         type: "value_error",
       },
     ];
   }
   const faults: Fault[] = isGiven(raw, "templateVersion")
-    ? [{ loc: ["body", "templateVersion"], msg: "This field belongs to a template", type: "extra_forbidden" }]
+    ? [{ loc: ["body", "templateVersion"], msg: "Only allowed with a template", type: "extra_forbidden" }]
     : [];
   if (typeof raw.provider !== "string") return faults; // the shape tells
   const provider = app.providers.get(raw.provider);
@@ -112,7 +112,7 @@ async function templateFaults(ctx: Context, raw: JsonObject): Promise<Fault[]> {
   }
   const whole = { ...reference, templateVersion: null };
   const isVersion = reference.templateVersion && (await namedTemplate(ctx, whole, "connection"));
-  if (isVersion) return [fault("templateVersion", "The template has no such version", "not_found")];
+  if (isVersion) return [fault("templateVersion", "Template version not found", "not_found")];
   return references.map((field) => fault(field, "Connection template not found", "not_found"));
 }
 
@@ -146,7 +146,7 @@ export function configFaults(
     if (typeof value !== "string" || !/:\/\/[^/?#\s]*@/.test(value)) continue;
     faults.push({
       loc: [...loc, key],
-      msg: "No user name or password may stand in an address: they belong into credentials",
+      msg: "URL must not contain a username or password. Put them in credentials",
       type: "value_error",
     });
   }
@@ -227,7 +227,8 @@ const takerOf = (definition: HttpTemplate): Taker => ({
 export function takerFor(app: Installed, row: Pick<ConnectionRow, "provider" | "definition">): Taker {
   if (row.definition) return takerOf(row.definition);
   const provider = app.providers.get(row.provider);
-  if (!provider) throw new AppError("not_available", `This version of Weir has no provider ${row.provider}.`);
+  if (!provider)
+    throw new AppError("not_available", `This version of Weir doesn't support the provider ${row.provider}.`);
   return { provider, definition: null };
 }
 

@@ -78,18 +78,14 @@ export async function openLink(
       ? await findDefault(ctx, wanted.providers)
       : await find(ctx, wanted.connectionId);
   if (row.status === "disabled") {
-    throw new AppError(
-      "connection_disabled",
-      `The connection ${row.name} is disabled; reactivate it first.`,
-      {
-        details: { connectionId: row.id },
-      },
-    );
+    throw new AppError("connection_disabled", `Connection ${row.name} is disabled. Reactivate it first.`, {
+      details: { connectionId: row.id },
+    });
   }
   if (wanted.providers !== null && wanted.providers.length > 0 && !wanted.providers.includes(row.provider)) {
     throw new AppError(
       "definition_invalid",
-      `This kind takes connections of ${wanted.providers.join(", ")}; ${row.name} is one of ${row.provider}.`,
+      `This kind requires a connection of ${wanted.providers.join(", ")}, but ${row.name} uses ${row.provider}.`,
     );
   }
   const { purpose, ...rest } = wanted;
@@ -105,7 +101,7 @@ async function find(ctx: Context, id: string): Promise<ConnectionRow> {
     .from(connections)
     .where(and(eq(connections.organizationId, ctx.organizationId), eq(connections.id, id)));
   if (!row)
-    throw new AppError("not_found", "The connection that this action names is gone; give it another.");
+    throw new AppError("not_found", "The connection of this action no longer exists. Select another.");
   return row;
 }
 
@@ -128,8 +124,8 @@ async function findDefault(ctx: Context, providers: readonly string[] | null): P
   throw new AppError(
     "definition_invalid",
     row
-      ? "This needs a connection: several are the default of their provider, so name one in connectionId."
-      : "This needs a connection: name one in connectionId, or make one the default of its provider.",
+      ? "Connection required: several are the default of their provider. Set connectionId."
+      : "Connection required. Set connectionId, or make one the default of its provider.",
   );
 }
 
@@ -143,5 +139,5 @@ function noteUse(ctx: Context, row: ConnectionRow): void {
         .set({ lastUsedAt: timestamp(ctx.clock) })
         .where(eq(connections.id, row.id));
     })
-    .catch((error) => ctx.log.report(error, { at: "note use of a connection" }));
+    .catch((error) => ctx.log.report(error, { at: "record the use of a connection" }));
 }

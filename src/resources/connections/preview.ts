@@ -23,7 +23,7 @@ export function previewTable(
   return withTables(ctx, id, signal, async (tables, link) => {
     if (tables.first) return tables.first(link, schema, table, limit);
     if (!tables.sql)
-      throw new AppError("bad_request", "Rows of this connection are seen once they are loaded.");
+      throw new AppError("bad_request", "Rows of this connection can be viewed only after they are loaded.");
     const quote = QUOTES[tables.sql.dialect];
     const quoted = (name: string) => quote + name.replaceAll(quote, quote + quote) + quote;
     const columns = await tables.columns(link, schema, table);

@@ -30,7 +30,7 @@ export async function reach<T>(
   const stopped = Promise.withResolvers<never>();
   stopped.promise.catch(() => undefined); // it is raced below; alone it is nobody's
   stop.signal.addEventListener("abort", () => stopped.reject(stop.signal.reason), { once: true });
-  const leave = () => stop.abort(new AppError("cancelled", "The caller did not wait for the answer."));
+  const leave = () => stop.abort(new AppError("cancelled", "The client closed the request."));
   if (signal?.aborted) leave();
   signal?.addEventListener("abort", leave, { once: true });
   if (limitMs !== null) {
@@ -51,4 +51,4 @@ export async function reach<T>(
 }
 
 const tooLong = (row: ConnectionRow, ms: number) =>
-  new AppError("timeout", `${row.name} did not answer within ${ms / 1000} seconds.`, { retryable: true });
+  new AppError("timeout", `${row.name} didn't respond within ${ms / 1000} seconds.`, { retryable: true });

@@ -79,7 +79,7 @@ class Walk {
     const path = given.startsWith("/") ? given : `${this.#root.replace(/\/+$/, "")}/${given}`;
     const [root, parts] = [partsOf(this.#root), partsOf(path)];
     if (!root.every((part, index) => parts[index] === part)) {
-      return this.#violate(given, "outside_root", `${given} does not lie in ${this.#root}.`);
+      return this.#violate(given, "outside_root", `${given} is not in ${this.#root}.`);
     }
     try {
       await this.#visit(await this.#files.stat(this.#link, path), parts.length - root.length);
@@ -94,7 +94,7 @@ class Walk {
   async #visit(item: FileItem, depth: number): Promise<void> {
     if (this.isOver || this.#seen.has(item.id)) return;
     if (depth > MAX_DEPTH) {
-      return this.#violate(item.id, "too_deep", `${item.id} lies more than ${MAX_DEPTH} levels deep.`);
+      return this.#violate(item.id, "too_deep", `${item.id} is more than ${MAX_DEPTH} levels deep.`);
     }
     this.#count(item, depth);
     if (item.kind === "folder" && !this.isOver) await this.#enter(item, depth);
@@ -106,12 +106,7 @@ class Walk {
     this.#totalBytes += item.size ?? 0;
     if (this.#seen.size > MAX_ITEMS) this.#tooMany(item.id);
     if (this.#totalBytes > MAX_BYTES) {
-      this.#violate(
-        item.id,
-        "too_many_bytes",
-        `The selection has more than ${MAX_BYTES} bytes (10 GiB).`,
-        true,
-      );
+      this.#violate(item.id, "too_many_bytes", `The selection is larger than 10 GiB.`, true);
     }
   }
 

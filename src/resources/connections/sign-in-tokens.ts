@@ -88,10 +88,10 @@ const hasTime = (ctx: Context, kept: ConnectionSignIn) => remainingMs(ctx, kept)
 function signInNeeded(row: ConnectionRow, kept: ConnectionSignIn | null, { hash }: SignInSettings): AppError {
   const problem =
     kept === null
-      ? `Sign in: nobody has signed in with ${row.name} yet.`
+      ? `Sign in to ${row.name} first.`
       : kept.settingsHash !== hash
-        ? `Sign in again: the sign-in was made with other settings of ${row.name}.`
-        : (kept.problem ?? `Sign in again: the sign-in of ${row.name} has ended.`);
+        ? `Sign in again: the settings of ${row.name} changed after the sign-in.`
+        : (kept.problem ?? `Sign in again: the sign-in of ${row.name} has expired.`);
   return new AppError("upstream", problem, { details: { refusal: "sign_in", connectionId: row.id } });
 }
 
@@ -135,7 +135,7 @@ async function renewOnce(
   const { terms } = settings;
   const { host } = new URL(terms.tokenUrl);
   if (refreshToken === null) {
-    const problem = `Sign in again: the token of ${row.name} has ended, and ${host} gave none to renew it with.`;
+    const problem = `Sign in again: the token of ${row.name} has expired, and ${host} issued no refresh token.`;
     return write(ctx, (tx) => endSignIn(tx, kept, problem, runId));
   }
   let isCut = kept.leaseUntil !== null;
@@ -151,7 +151,7 @@ async function renewOnce(
     throw error;
   });
   if (!("refused" in renewed)) return write(ctx, (tx) => keepRenewal(tx, kept, renewed, runId));
-  const why = isCut ? "; an earlier renewal was cut off" : "";
-  const problem = `Sign in again: ${host} does not renew the sign-in of ${row.name} any more (${renewed.refused}${why}).`;
+  const why = isCut ? "; an earlier renewal was interrupted" : "";
+  const problem = `Sign in again: ${host} no longer renews the sign-in of ${row.name} (${renewed.refused}${why}).`;
   await write(ctx, (tx) => endSignIn(tx, kept, problem, runId));
 }

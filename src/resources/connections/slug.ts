@@ -21,6 +21,10 @@ export async function claimSlug(tx: WriteContext, slug: string): Promise<string>
     .select({ id: connections.id })
     .from(connections)
     .where(and(eq(connections.organizationId, tx.organizationId), eq(connections.slug, slug)));
-  if (taken) throw new AppError("slug_taken", `Another connection has the slug ${slug}; choose another.`);
+  if (taken)
+    throw new AppError(
+      "slug_taken",
+      `The slug ${slug} is already in use by another connection. Choose another.`,
+    );
   return slug;
 }

@@ -8,7 +8,7 @@ import { type ConnectionRow, connections } from "./table.ts";
 export function disableConnection(ctx: Context, id: string): Promise<ConnectionRow> {
   return write(ctx, async (tx) => {
     const row = await findConnection(tx, id);
-    if (row.status === "disabled") throw new AppError("invalid_state", `${row.name} is disabled already.`);
+    if (row.status === "disabled") throw new AppError("invalid_state", `${row.name} is already disabled.`);
     return saveChange(tx, row, { status: "disabled" });
   });
 }
@@ -18,7 +18,7 @@ export function reactivateConnection(ctx: Context, id: string): Promise<Connecti
   return write(ctx, async (tx) => {
     const row = await findConnection(tx, id);
     if (row.status !== "disabled") {
-      throw new AppError("invalid_state", `${row.name} is not disabled: it is ${row.status}.`);
+      throw new AppError("invalid_state", `${row.name} isn't disabled. Its status is ${row.status}.`);
     }
     return saveChange(tx, row, { status: "needs_verification", verificationError: null });
   });

@@ -60,9 +60,11 @@ function settingsChange(
   if (patch.config !== undefined) faults.push(...configFaults(taker, config));
   if (patch.credentials !== undefined) faults.push(...credentialsFaults(taker, credentials, config));
   if (destinationOf(taker, config) !== destinationOf(takerFor(tx, before), before.config))
-    faults.push(...ungiven(Object.keys(known), patch.credentials, "would go to another place than before"));
+    faults.push(
+      ...ungiven(Object.keys(known), patch.credentials, "would be sent to a different destination"),
+    );
   else if (guardIn(taker, config) < guardIn(taker, before.config))
-    faults.push(...ungiven(Object.keys(known), patch.credentials, "would be less guarded than before"));
+    faults.push(...ungiven(Object.keys(known), patch.credentials, "would be less protected"));
   if (faults.length > 0) throw new InvalidInput(faults);
 
   const isSame = (one: unknown, other: unknown) => canonicalJson(one) === canonicalJson(other);
@@ -89,7 +91,7 @@ function ungiven(keys: readonly string[], given: ConnectionPatch["credentials"],
   return [
     {
       loc: ["body", "credentials"],
-      msg: `The credentials ${why}: give them again (${missing.join(", ")})`,
+      msg: `The credentials ${why}. Enter them again (${missing.join(", ")})`,
       type: "credentials_required",
     },
   ];

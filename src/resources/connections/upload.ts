@@ -24,7 +24,7 @@ export async function uploadFile(
 ): Promise<FileItem> {
   const { row, files } = await findWithFiles(ctx, id);
   const put = files.write;
-  if (!put) throw new AppError("bad_request", "Files can be read from this connection, not written.");
+  if (!put) throw new AppError("bad_request", "This connection is read-only for files.");
   const room =
     row.provider === "local_files"
       ? await roomForFile(ctx, MAX_UPLOAD_BYTES)

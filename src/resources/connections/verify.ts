@@ -21,7 +21,7 @@ const LIMIT_MS = 15_000;
 export async function verifyConnection(ctx: Context, id: string): Promise<ConnectionRow> {
   const tried = await findConnection(ctx, id);
   if (tried.status === "disabled") {
-    throw new AppError("invalid_state", `${tried.name} is disabled; reactivate it first.`);
+    throw new AppError("invalid_state", `${tried.name} is disabled. Reactivate it first.`);
   }
   const started = ctx.clock.monotonic();
   const refusal = await tryOut(ctx, tried);

@@ -129,12 +129,12 @@ export async function commitCompaction(
   await addFiles(tx, here, add, moment);
   const sums = await sumsOf(tx, here);
   if (sums.rows !== table.rows)
-    throw new AppError("row_count_mismatch", "Files were not put together: they would have other rows.");
+    throw new AppError("row_count_mismatch", "files not compacted: the rows would differ");
   await tx.db.update(lakeTables).set(sums).where(tableIs(here));
 }
 
 const changed = ({ layer, dataset }: DatasetKey) =>
-  new AppError("dataset_changed", `Another run has written to ${layer}.${dataset} meanwhile.`, {
+  new AppError("dataset_changed", `Another run wrote to ${layer}.${dataset} at the same time.`, {
     retryable: true,
   });
 

@@ -46,9 +46,13 @@ export function holdLoad({ clock, store, log }: App, loadId: string): Hold {
   return {
     check() {
       if (timestamp(clock) <= until) return;
-      throw new AppError("dataset_changed", "The load stood still for too long: its files may be gone.", {
-        retryable: true,
-      });
+      throw new AppError(
+        "dataset_changed",
+        "The load was idle for too long, so its files may have been removed.",
+        {
+          retryable: true,
+        },
+      );
     },
     async [Symbol.asyncDispose]() {
       done.abort();

@@ -19,15 +19,13 @@ export async function readPast(
     .select({ seq: lakeLoads.seq })
     .from(lakeLoads)
     .where(and(eq(lakeLoads.id, loadId), eq(lakeLoads.organizationId, organizationId)));
-  if (!load) throw unknown(`There is no load ${JSON.stringify(loadId)}.`);
+  if (!load) throw unknown(`Load ${JSON.stringify(loadId)} not found.`);
 
   const schema = (await schemasAt(db, organizationId, layer, load.seq)).find(({ dataset, tableName }) =>
     [sqlName({ dataset, table: tableName }), `${dataset}__${tableName}`].includes(name.toLowerCase()),
   );
   if (!schema) {
-    throw unknown(
-      `There was no table ${layer}.${name} when load ${loadId} was done, or it was deleted since.`,
-    );
+    throw unknown(`Table ${layer}.${name} didn't exist as of load ${loadId}, or has been deleted since.`);
   }
   const { dataset, tableName, columns } = schema;
   const here = <T extends typeof lakeTables | typeof lakeFiles>(table: T) =>
@@ -47,7 +45,7 @@ export async function readPast(
   const [table] = await db.select().from(lakeTables).where(here(lakeTables));
   if (!table || table.keptFrom > load.seq) {
     throw unknown(
-      `${layer}.${name} is not kept any more as load ${loadId} left it; WEIR_LAKE_HISTORY_DAYS says how long such states are.`,
+      `The state of ${layer}.${name} as of load ${loadId} is no longer stored (WEIR_LAKE_HISTORY_DAYS).`,
     );
   }
   const sumOf = (field: "rows" | "bytes") => files.reduce((sum, file) => sum + file[field], 0);

@@ -82,7 +82,7 @@ export async function pickTable(ctx: Context, ref: DatasetRef, name: string | un
   if (!table && name !== undefined) throw notFound("table");
   if (!table) {
     const names = tables.map((each) => each.table).join(", ");
-    throw invalid(["query", "table"], `This dataset has several tables; name one of ${names}`, "missing");
+    throw invalid(["query", "table"], `This dataset has several tables. Use one of ${names}`, "missing");
   }
   return table;
 }

@@ -88,7 +88,7 @@ function formatOf({ format }: UploadQuery, contentType: string | null): FileForm
   if (chosen) return chosen;
   throw invalid(
     ["query", "format"],
-    "Say what the file is: csv, tsv, json, jsonl or parquet, here or as its Content-Type.",
+    "Unknown file format. Set csv, tsv, json, jsonl or parquet, here or as its Content-Type.",
     "missing",
   );
 }
@@ -114,7 +114,7 @@ async function save(
     try {
       return decoder?.decode(chunk, { stream: chunk !== undefined }) ?? "";
     } catch (cause) {
-      const message = `The file is not ${encoding?.toUpperCase()}: some of its bytes stand for no letter there. Say what it is in, such as encoding=latin1.`;
+      const message = `The file isn't valid ${encoding?.toUpperCase()}. Set its encoding, such as encoding=latin1.`;
       throw new AppError("invalid", message, { loc: ["body"], type: "encoding", cause });
     }
   };
@@ -124,7 +124,7 @@ async function save(
     for await (const chunk of plain(bytes)) {
       size += chunk.byteLength;
       if (size > MAX_UPLOAD_BYTES)
-        throw new AppError("payload_too_large", "A file of at most 1 GiB can be uploaded.");
+        throw new AppError("payload_too_large", "The file is too large. The limit is 1 GiB.");
       await file.writeFile(decoder ? decode(chunk) : chunk);
     }
     await file.writeFile(decode());
@@ -158,7 +158,7 @@ async function land(ctx: Context, { path, folder, loadId, format, query, signal 
   const late = new AbortController();
   const done = new AbortController();
   void ctx.clock.sleep(seconds * 1000, done.signal).then(() => {
-    late.abort(new AppError("sql_timeout", `Reading the file took longer than ${seconds} seconds.`));
+    late.abort(new AppError("sql_timeout", `Reading the file exceeded the limit of ${seconds} seconds.`));
   });
   const either = AbortSignal.any([signal, late.signal]);
   try {

@@ -27,7 +27,7 @@ const MAX_RESPONSE_CHARACTERS = 65_536;
 export function decide(ctx: Context, id: string, answer: Decide): Promise<DecisionRow> {
   return write(ctx, async (tx) => {
     const decision = await findDecision(tx, id);
-    if (tx.actor.type !== "user") throw new AppError("forbidden", "Only people decide.");
+    if (tx.actor.type !== "user") throw new AppError("forbidden", "Only users can make decisions.");
     await refuseOthers(tx, decision);
     if (isRepeat(tx, decision, answer)) return decision;
     await refuseDecided(tx, decision);
@@ -90,7 +90,7 @@ export function endingOf(row: DecisionRow): Ending {
 async function refuseOwn(tx: WriteContext, decision: DecisionRow): Promise<void> {
   const { requireFourEyes } = await findCurrentOrganization(tx);
   if (!requireFourEyes || !(await requestersOf(tx, decision)).has(tx.actor.id)) return;
-  const message = "You asked for this, or set off the run that asks: somebody else has to decide.";
+  const message = "You requested this, or started the run that did. Someone else must decide.";
   throw new AppError("own_request", message);
 }
 
@@ -99,7 +99,7 @@ async function refuseOthers(tx: WriteContext, { assignedTo }: DecisionRow): Prom
   const name = await nameOf(tx, assignedTo);
   throw new AppError(
     "forbidden",
-    `This decision is assigned to ${name}; only that person or an admin decides.`,
+    `This decision is assigned to ${name}. Only ${name} or an admin can make it.`,
   );
 }
 
@@ -120,13 +120,13 @@ async function refuseDecided(tx: WriteContext, decision: DecisionRow): Promise<v
   const { status, decisionValue, decidedBy, decidedAt, expiresAt, updatedAt, updatedBy } = decision;
   const refuse = (message: string) => new AppError("invalid_state", message);
   if (status === "decided")
-    throw refuse(`This was ${decisionValue} by ${await nameOf(tx, decidedBy)} at ${decidedAt}.`);
+    throw refuse(`Already ${decisionValue} by ${await nameOf(tx, decidedBy)} at ${decidedAt}.`);
   if (status === "cancelled")
     throw refuse(
-      `This was cancelled by ${await nameOf(tx, updatedBy)} at ${updatedAt}, with what waited for it.`,
+      `Cancelled by ${await nameOf(tx, updatedBy)} at ${updatedAt}, together with the waiting run.`,
     );
   if (status === "expired" || (expiresAt !== null && expiresAt <= timestamp(tx.clock)))
-    throw refuse(`This expired at ${expiresAt}: nobody had decided by then.`);
+    throw refuse(`This approval expired at ${expiresAt}.`);
 }
 
 /** A person by name; keys and the engine by what they are. */
@@ -146,7 +146,7 @@ function checkForm({ decisionType, formSchema }: DecisionRow, answer: Decide): J
     return null;
   }
   if (measure(response, MAX_RESPONSE_CHARACTERS) > MAX_RESPONSE_CHARACTERS)
-    throw invalid(loc, `A response has at most ${MAX_RESPONSE_CHARACTERS} characters`, "too_long");
+    throw invalid(loc, `A response can have at most ${MAX_RESPONSE_CHARACTERS} characters`, "too_long");
   if (formSchema === null) return response;
   const faults = valueFaults(formSchema, response);
   if (faults.length > 0) {

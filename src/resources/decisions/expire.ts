@@ -69,7 +69,7 @@ function expiryOf(row: DecisionRow): Ending {
     case "cancel":
       return { status: "cancelled" };
     case "fail": {
-      const message = `Nobody decided on "${maskedText(row.title)}" before it expired at ${row.expiresAt}.`;
+      const message = `The approval "${maskedText(row.title)}" expired at ${row.expiresAt}.`;
       const details = { decisionId: row.id };
       return { status: "failed", error: { code: "expired", message, retryable: false, details } };
     }

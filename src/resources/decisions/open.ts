@@ -105,5 +105,5 @@ async function memberOf(tx: WriteContext, named: string): Promise<string> {
       ),
     );
   if (member) return member.userId;
-  throw new AppError("definition_invalid", `assignedTo: ${named} is no member of this organization.`);
+  throw new AppError("definition_invalid", `assignedTo: ${named} isn't a member of this organization.`);
 }

@@ -19,7 +19,7 @@ export function mayDecide({ actor, role }: Viewer, { assignedTo }: Pick<Decision
 }
 
 /** In place of what a private chat asks. */
-export const PRIVATE_TITLE = "A private chat asks";
+export const PRIVATE_TITLE = "Request from a private chat";
 
 const NOTHING = {
   title: PRIVATE_TITLE,

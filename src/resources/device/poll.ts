@@ -35,10 +35,9 @@ export async function pollForToken(
   if (isCrowded !== null && !(row && isInTime(app, row))) throw isCrowded;
   if (!row || row.clientId !== clientId || row.status === "spent") throw notGranted();
   if (row.expiresAt <= timestamp(app.clock)) {
-    throw new OAuthError("expired_token", "The code is older than 15 minutes; ask for a new one.");
+    throw new OAuthError("expired_token", "The code has expired. Request a new one.");
   }
-  if (row.status === "denied")
-    throw new OAuthError("access_denied", "The person has turned the client away.");
+  if (row.status === "denied") throw new OAuthError("access_denied", "The user denied the request.");
   if (row.status === "pending") throw await stillPending(app, row.id);
   return redeem(app, row, visitor);
 }
@@ -52,7 +51,7 @@ function countPoll(app: App, { ip }: Visitor): AppError | null {
   if (retryAfterSeconds === 0) return null;
   return new AppError(
     "rate_limited",
-    `Too many polls from this address; try again in ${retryAfterSeconds} s.`,
+    `Too many requests from this IP address. Try again in ${retryAfterSeconds} seconds.`,
     {
       retryAfterSeconds,
     },
@@ -73,8 +72,8 @@ function stillPending(app: App, id: string): Promise<OAuthError> {
     const noted = { lastPolledAt: timestamp(app.clock), intervalSeconds };
     await db.update(deviceCodes).set(noted).where(eq(deviceCodes.id, id));
     return isEarly
-      ? new OAuthError("slow_down", `Wait ${intervalSeconds} seconds between two polls from now on.`)
-      : new OAuthError("authorization_pending", "The person has not decided yet.");
+      ? new OAuthError("slow_down", `Slow down: wait ${intervalSeconds} seconds between requests.`)
+      : new OAuthError("authorization_pending", "Authorization pending.");
   });
 }
 
@@ -91,7 +90,7 @@ async function redeem(
     .innerJoin(users, eq(users.id, memberships.userId))
     .where(and(eq(memberships.userId, userId ?? ""), eq(memberships.organizationId, organizationId ?? "")));
   if (!person || userId === null || organizationId === null) {
-    throw new OAuthError("access_denied", "The person who approved has left the organization since.");
+    throw new OAuthError("access_denied", "The user who approved has left the organization.");
   }
   const ctx = contextFor(app, {
     organizationId,

@@ -23,7 +23,7 @@ export async function requestCodes(
   { ip, userAgent }: Visitor,
 ): Promise<{ deviceCode: string; userCode: string }> {
   if (!(await hasUsers(app.store)))
-    throw new AppError("forbidden", "Weir is not set up yet; nobody could let a client in.");
+    throw new AppError("forbidden", "Weir isn't set up yet, so devices can't be authorized.");
   const deviceCode = makeToken("", app.ids);
   const userCode = makeUserCode(app.ids);
   const row: DeviceCodeRow = {
@@ -57,7 +57,7 @@ export async function findWaiting(
 ): Promise<{ row: DeviceCodeRow; code: string }> {
   const { retryAfterSeconds } = ctx.limiter.take(`device:${ctx.actor.id}`, PERSON_RATE);
   if (retryAfterSeconds > 0) {
-    throw new AppError("rate_limited", `Too many codes were tried; try again in ${retryAfterSeconds} s.`, {
+    throw new AppError("rate_limited", `Too many attempts. Try again in ${retryAfterSeconds} seconds.`, {
       retryAfterSeconds,
     });
   }
@@ -69,19 +69,13 @@ export async function findWaiting(
         .where(eq(deviceCodes.userCodeHash, hashToken(code)))
     : [];
   if (!code || !row) {
-    throw new AppError(
-      "not_found",
-      "No client waits under this code; compare it with the one that you were shown.",
-    );
+    throw new AppError("not_found", "Unknown code. Check it and try again.");
   }
   if (row.expiresAt <= timestamp(ctx.clock)) {
-    throw new AppError("gone", "This code is older than 15 minutes; let the client show a new one.");
+    throw new AppError("gone", "This code has expired. Start the sign-in on the device again.");
   }
   if (row.status !== "pending") {
-    throw new AppError(
-      "invalid_state",
-      "This code has been decided on already; let the client show a new one.",
-    );
+    throw new AppError("invalid_state", "This code was already used. Start the sign-in on the device again.");
   }
   return { row, code: showUserCode(code) };
 }
@@ -98,7 +92,10 @@ export function decide(
     const { row } = await findWaiting(tx, userCode);
     if (approve) requireAllScopes(tx);
     if (approve && !tx.organizationId) {
-      throw new AppError("forbidden", "A client is let into an organization, and you belong to none.");
+      throw new AppError(
+        "forbidden",
+        "Devices are authorized for an organization, and you aren't a member of any.",
+      );
     }
     const decided = approve
       ? {

@@ -26,7 +26,10 @@ export async function findLayout(ctx: Context, id: string): Promise<Layout> {
 /** Keeps a layout; it is no part of the config, its versions or the trail. Throws `payload_too_large`. */
 export async function putLayout(ctx: Context, id: string, layout: Layout): Promise<Layout> {
   if (Buffer.byteLength(JSON.stringify(layout)) > MAX_BYTES)
-    throw new AppError("payload_too_large", `A layout has at most ${MAX_BYTES} bytes; shorten its notes.`);
+    throw new AppError(
+      "payload_too_large",
+      `The layout is too large. The limit is 256 KiB. Shorten its notes.`,
+    );
   await write(ctx, async (tx) => {
     await findAutomation(tx, id);
     const row = {

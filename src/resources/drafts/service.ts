@@ -44,7 +44,7 @@ export function patchDraft(
     const from = before?.config ?? automation.config;
     const config = draftOf(tx, automation, from, patch);
     if (basedOn !== undefined && basedOn > automation.version)
-      throw invalid(["body", "basedOn"], `The automation's latest version is ${automation.version}`);
+      throw invalid(["body", "basedOn"], `The latest version of the automation is ${automation.version}`);
     const based = basedOn ?? before?.basedOn ?? automation.version;
     if (before && canonicalJson(before.config) === canonicalJson(config) && before.basedOn === based)
       return before;
@@ -81,7 +81,7 @@ function draftOf(
   if (isSecret)
     throw invalid(
       ["body", "config"],
-      "A draft keeps no secrets; set them on the automation itself",
+      "Drafts can't contain secrets. Set them on the automation itself",
       "value_error",
     );
   return config;
@@ -144,6 +144,6 @@ async function publishable(
   const both = merged.conflicts.join(", ");
   throw new AppError(
     "conflict",
-    `Version ${automation.version} was published meanwhile and changed what this draft changes too: ${both}. Look at it, then send the draft again with basedOn: ${automation.version}.`,
+    `Version ${automation.version} was published in the meantime and changed the same: ${both}. Review it, then send the draft again with basedOn: ${automation.version}.`,
   );
 }

@@ -10,7 +10,7 @@ export function typesMatching(pattern: string, loc: readonly string[]): readonly
     ? EVENT_TYPES.filter((type) => type.startsWith(pattern.slice(0, -1)))
     : EVENT_TYPES.filter((type) => type === pattern);
   if (types.length > 0) return types;
-  throw invalid(loc, `No event has the type '${pattern}'; GET /api/v1/meta lists them all`, "enum");
+  throw invalid(loc, `Unknown event type '${pattern}'. GET /api/v1/meta lists all types`, "enum");
 }
 
 /** The faults of a pattern, for where all faults of an input are told together. */

@@ -138,7 +138,7 @@ async function walkOn(
     if (rows.length === 0) walk.head = undefined; // the one that was read with the rows before may be out of date
     if (rows.length < BATCH) return null;
     await new Promise((resolve) => setImmediate(resolve));
-    if (signal?.aborted) throw new AppError("cancelled", "Nobody waits for the verification any more.");
+    if (signal?.aborted) throw new AppError("cancelled", "The verification is no longer needed.");
   }
 }
 

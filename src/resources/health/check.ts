@@ -66,8 +66,7 @@ async function checkWrite(app: App): Promise<string> {
       .onConflictDoUpdate({ target: settings.key, set: { value } });
   });
   const late = app.clock.sleep(WRITE_DEADLINE_MS, done.signal).then(() => {
-    if (!done.signal.aborted)
-      throw new AppError("timeout", "A write to the database takes longer than 5 seconds.");
+    if (!done.signal.aborted) throw new AppError("timeout", "A database write took longer than 5 seconds.");
   });
   try {
     await Promise.race([written, late]);
@@ -81,7 +80,7 @@ function checkScheduler(app: App): string {
   const ms = sinceBeat(app);
   if (ms === null) return "not started yet";
   const found = `last seen ${Math.round(ms / 1000)} s ago`;
-  if (ms > HEARTBEAT_LIMIT_MS) throw new AppError("unavailable", `The scheduler stands still: ${found}.`);
+  if (ms > HEARTBEAT_LIMIT_MS) throw new AppError("unavailable", `The scheduler has stalled: ${found}.`);
   return found;
 }
 
@@ -98,13 +97,14 @@ async function checkDisk(app: App): Promise<string> {
     free < 1024 ** 3
       ? `${Math.floor(free / 1024 ** 2)} MiB free`
       : `${(free / 1024 ** 3).toFixed(1)} GiB free`;
-  if (free < MIN_FREE_BYTES) throw new AppError("disk_full", `The data directory has only ${found}.`);
+  if (free < MIN_FREE_BYTES)
+    throw new AppError("disk_full", `Low disk space in the data directory: ${found}.`);
   return found;
 }
 
 async function checkKey({ secrets }: App): Promise<null> {
   if (secrets.open(secrets.seal("weir", "health"), "health") !== "weir") {
-    throw new AppError("internal", "The master key does not open what it has sealed.");
+    throw new AppError("internal", "The master key failed the encryption check.");
   }
   return null;
 }

@@ -29,46 +29,40 @@ export async function renderMetrics(app: App): Promise<string> {
     app.store.stats(),
   ]);
   const families: Family[] = [
-    gauge("weir_info", "The version that runs.", [[1, { version }]]),
+    gauge("weir_info", "Running version.", [[1, { version }]]),
     ...runFamilies(tally),
-    gauge("weir_runs_running", "Runs under way, by kind.", running),
-    gauge("weir_queue_depth", "Runs that are due and wait for a worker.", [[queue.depth]]),
-    gauge("weir_queue_oldest_seconds", "How long the run that is due longest has waited.", [
-      [queue.oldestSeconds],
-    ]),
-    counter("weir_webhook_deliveries_total", "Webhook requests that set a run off.", [[tally.deliveries]]),
+    gauge("weir_runs_running", "Running runs, by kind.", running),
+    gauge("weir_queue_depth", "Runs waiting for a worker.", [[queue.depth]]),
+    gauge("weir_queue_oldest_seconds", "Wait time of the oldest queued run.", [[queue.oldestSeconds]]),
+    counter("weir_webhook_deliveries_total", "Webhook requests that started a run.", [[tally.deliveries]]),
     counter(
       "weir_outbound_deliveries_total",
-      "Tries to deliver to subscriptions that ended, by what became of the delivery.",
+      "Outgoing webhook delivery attempts, by result.",
       tryCounts(app).map(([status, count]) => [count, { status }]),
     ),
-    gauge("weir_outbound_deliveries_waiting", "Deliveries to subscriptions that are still to be made.", [
-      [outbound],
-    ]),
-    counter("weir_dead_lettered_total", "Deliveries that failed for good.", [[tally.deadLettered]]),
-    gauge("weir_dead_letters", "Dead letters kept, by source and status.", letters),
+    gauge("weir_outbound_deliveries_waiting", "Pending outgoing webhook deliveries.", [[outbound]]),
+    counter("weir_dead_lettered_total", "Deliveries moved to dead letters.", [[tally.deadLettered]]),
+    gauge("weir_dead_letters", "Stored dead letters, by source and status.", letters),
     gauge(
       "weir_automation_last_success_seconds",
-      "Seconds since an automation completed; of those that have since the start.",
+      "Seconds since the last completed run, of automations that completed since the start.",
       [...tally.successes].map(([automation_id, at]) => [secondsSince(app, at), { automation_id }]),
     ),
     counter(
       "weir_http_requests_total",
-      "Requests answered, by route.",
+      "Requests served, by route.",
       requestCounts(app).map(({ count, ...labels }) => [count, labels]),
     ),
     gauge(
       "weir_backup_last_success_seconds",
-      "Seconds since the newest scheduled backup was made; of those that are known since the start.",
+      "Seconds since the latest scheduled backup, if known since the start.",
       backupSamples(app),
     ),
     gauge("weir_database_bytes", "Size of the database file; 0 on a libSQL server.", [[store.databaseBytes]]),
     gauge("weir_wal_bytes", "Size of the write-ahead log; 0 on a libSQL server.", [[store.walBytes]]),
-    gauge("weir_event_loop_lag_seconds", "The longest the event loop was held up since the last look.", [
-      [takeLag()],
-    ]),
-    gauge("process_resident_memory_bytes", "Memory of this process.", [[process.memoryUsage.rss()]]),
-    gauge("process_uptime_seconds", "How long this process has run.", [[process.uptime()]]),
+    gauge("weir_event_loop_lag_seconds", "Maximum event loop lag since the last scrape.", [[takeLag()]]),
+    gauge("process_resident_memory_bytes", "Resident memory of this process.", [[process.memoryUsage.rss()]]),
+    gauge("process_uptime_seconds", "Uptime of this process.", [[process.uptime()]]),
   ];
   return families.map(render).join("");
 }
@@ -89,13 +83,13 @@ const counter = (name: string, help: string, samples: Sample[]): Family => ({
 const runFamilies = (tally: Tally): Family[] => [
   counter(
     "weir_runs_total",
-    "Runs that ended, by kind and status.",
+    "Finished runs, by kind and status.",
     [...tally.runs.values()].map(({ kind, status, count }) => [count, { kind, status }]),
   ),
   {
     name: "weir_run_duration_seconds",
     type: "histogram",
-    help: "How long runs took from start to end, by kind.",
+    help: "Run duration, by kind.",
     samples: [...tally.durations].flatMap(([kind, { sum, count, within }]): Sample[] => [
       ...DURATION_BUCKETS.map((le, index): Sample => [within[index] ?? 0, { kind, le }, "_bucket"]),
       [count, { kind, le: "+Inf" }, "_bucket"],

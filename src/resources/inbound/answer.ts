@@ -26,13 +26,13 @@ export async function answerOf(app: App, webhook: Webhook, accepted: Answerable)
     return replyOf(await filled(app, webhook, accepted));
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "internal") throw error;
-    app.log.write("warn", "The response of a webhook could not be made", {
+    app.log.write("warn", "webhook response failed", {
       automationId: webhook.id,
       deliveryId,
       code: error.code,
       detail: error.message,
     });
-    const detail = `The run has completed, and its response could not be made: ${error.message}`;
+    const detail = `The run completed, but its response couldn't be created: ${error.message}`;
     const ids = { correlationId: run.correlationId, deliveryId, automationRunId: run.id };
     return { status: 500, headers: {}, body: { status: "failed", detail, code: error.code, ...ids } };
   }
@@ -50,7 +50,7 @@ function replyOf({ status = 200, headers = {}, body = null }: JsonObject): Answe
   if (!Number.isInteger(code) || code < 200 || code > 599)
     throw new AppError(
       "template_error",
-      `response.status gives ${JSON.stringify(status)}; a status is from 200 to 599.`,
+      `Invalid response.status: ${JSON.stringify(status)}. Use a status from 200 to 599.`,
     );
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(isObject(headers) ? headers : {}))
@@ -71,7 +71,7 @@ function textOf(name: string, value: Json): string {
   if (/[^\t\x20-\x7e\x80-\xff]/.test(text))
     throw new AppError(
       "template_error",
-      `response.headers.${name} has characters that a header can't carry, such as a line break; write url.encode(…) around what may have them.`,
+      `response.headers.${name} contains characters that aren't allowed, such as a line break. Use url.encode(…).`,
     );
   return text;
 }

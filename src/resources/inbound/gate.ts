@@ -116,7 +116,7 @@ export async function findWebhook(
   if (known && now - known.at < WEBHOOK_MAX_AGE_MS) return known.webhook;
   const statement = UUID.test(organization) ? webhookById : webhookBySlug;
   const [row] = await statement(app.store.db).all({ organization, path, triggerType });
-  if (!row) throw new AppError("not_found", `There is no active ${triggerType} at this address.`);
+  if (!row) throw new AppError("not_found", `No active ${triggerType} at this URL.`);
   const { sealedSecret, sealedAuth, timestampRule, ...rest } = row;
   const config = row.config as AutomationConfig;
   const webhook: Webhook = {
@@ -140,23 +140,23 @@ export function checkAddress({ config }: Webhook, address: string): void {
     const range = parseCidr(text);
     return range !== null && contains(range, address);
   });
-  if (!allowed) throw new AppError("forbidden", "This address may not send to this webhook.");
+  if (!allowed) throw new AppError("forbidden", "Your IP address isn't allowed for this webhook.");
 }
 
 /** Throws `rate_limited` when the organization's intake is used up. */
 export function checkRate(app: App, webhook: Webhook): void {
   const rate = (webhook.plan === "enterprise" ? webhook.webhookRate : null) ?? PLAN_RATES[webhook.plan];
-  limit(app, `intake:${webhook.organizationId}`, rate, "This organization's webhook rate is used up");
+  limit(app, `intake:${webhook.organizationId}`, rate, "Webhook rate limit exceeded");
 }
 
 /** Counts a refused request against its address. Throws `rate_limited` when there were too many. */
 export const countRefusal = (app: App, address: string): void =>
-  limit(app, `refused:${sourceOf(address)}`, REFUSED_RATE, "Too many refused requests from this address");
+  limit(app, `refused:${sourceOf(address)}`, REFUSED_RATE, "Too many rejected requests from this IP address");
 
 function limit(app: App, key: string, rate: Rate, message: string): void {
   const { retryAfterSeconds } = app.limiter.take(key, rate);
   if (retryAfterSeconds > 0)
-    throw new AppError("rate_limited", `${message}; try again in ${retryAfterSeconds} s.`, {
+    throw new AppError("rate_limited", `${message}. Try again in ${retryAfterSeconds} seconds.`, {
       retryAfterSeconds,
     });
 }

@@ -185,7 +185,7 @@ function repeatKey({ config }: Webhook, headers: Headers, payload: Json): string
 
 function short(key: string, loc: readonly string[]): string {
   if (key.length <= MAX_KEY_CHARACTERS) return key;
-  throw invalid(loc, `This takes at most ${MAX_KEY_CHARACTERS} characters`, "string_too_long");
+  throw invalid(loc, `Input should have at most ${MAX_KEY_CHARACTERS} characters`, "string_too_long");
 }
 
 /** Headers as they are kept, with what proves who sent them hidden. */
@@ -220,7 +220,7 @@ export async function waitForRun(
     if (left <= 0 || pause > left || signal.aborted || app.closing.aborted) return run;
     const changed = app.signals.wait(automationRunTopic(run.id), Math.min(left, POLL_MS), signal);
     const [fresh] = await runById(app.store.db).all({ id: run.id });
-    if (!fresh) throw new AppError("internal", "The run of an accepted webhook is gone.");
+    if (!fresh) throw new AppError("internal", "The run of an accepted webhook no longer exists.");
     if (fresh.completedAt !== null) return fresh;
     await changed;
     run = (await runById(app.store.db).all({ id: run.id }))[0] ?? fresh;

@@ -52,7 +52,7 @@ function refuseFields(fields: number): void {
     const most = MAX_FIELDS.toLocaleString("en-US");
     throw invalid(
       ["body"],
-      `A form may have at most ${most} fields. Send fewer at a time.`,
+      `A form can have at most ${most} fields. Send fewer at a time.`,
       "form_too_large",
     );
   }

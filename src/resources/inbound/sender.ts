@@ -55,19 +55,21 @@ export function secretHeaders({ config: { signaturePreset, auth } }: Webhook): r
 function checkSignature(app: App, webhook: Webhook, { headers, body }: Sent): Stamp | null {
   const { signatureHeader = "X-SVC-Signature", signatureAlgorithm = "sha256" } = webhook.config;
   const given = headers.get(signatureHeader);
-  if (given === null) throw refused(`The request is not signed: it has no ${signatureHeader} header.`);
+  if (given === null) throw refused(`Missing signature: the request has no ${signatureHeader} header.`);
   const timestamp = headers.get("x-svc-timestamp");
   if (timestamp === null && webhook.needsTimestamp)
     throw refused(
-      "The request has no X-SVC-Timestamp header: send the Unix time, and sign {timestamp}.{body}; or set requireTimestamp to false.",
+      "Missing X-SVC-Timestamp header. Send the Unix time and sign {timestamp}.{body}, or set requireTimestamp to false.",
     );
   if (timestamp === null && beginsLikeTimestamp(body))
-    throw refused("A body that begins with digits and a dot needs an X-SVC-Timestamp header.");
+    throw refused("A body that starts with digits and a dot requires an X-SVC-Timestamp header.");
   if (timestamp !== null) checkFresh(app, timestamp, "X-SVC-Timestamp");
   const parts = timestamp === null ? [body] : [`${timestamp}.`, body];
   const expected = hmac(signatureAlgorithm, secretOf(webhook), ...parts);
   if (!matchesSignature(given, expected, signatureAlgorithm))
-    throw refused(`The signature in ${signatureHeader} does not fit the body and this webhook's secret.`);
+    throw refused(
+      `Invalid signature in ${signatureHeader}. Check the signing secret, and sign the raw request body.`,
+    );
   return timestamp === null ? null : { sentAt: Number(timestamp), signature: expected.toString("base64") };
 }
 
@@ -81,17 +83,19 @@ function checkEd25519(
   { headers, body }: Sent,
 ): Stamp | null {
   const given = headers.get(signatureHeader);
-  if (given === null) throw refused(`The request is not signed: it has no ${signatureHeader} header.`);
+  if (given === null) throw refused(`Missing signature: the request has no ${signatureHeader} header.`);
   const timestamp = timestampHeader === undefined ? null : headers.get(timestampHeader);
   if (timestampHeader !== undefined) {
-    if (timestamp === null) throw refused(`The request has no ${timestampHeader} header.`);
+    if (timestamp === null) throw refused(`Missing ${timestampHeader} header.`);
     checkFresh(app, timestamp, timestampHeader);
   }
   const key: KeyObject | null = readPublicKey(publicKey);
   const signature = Buffer.from(given, /^[0-9a-f]{128}$/i.test(given) ? "hex" : "base64");
   const signed = timestamp === null ? body : Buffer.concat([Buffer.from(timestamp), body]);
   if (key === null || signature.length !== 64 || !verify(null, signed, key, signature))
-    throw refused(`The signature in ${signatureHeader} does not fit the body and this webhook's public key.`);
+    throw refused(
+      `Invalid signature in ${signatureHeader}. Check the public key, and sign the raw request body.`,
+    );
   return timestamp === null ? null : { sentAt: Number(timestamp), signature: signature.toString("base64") };
 }
 
@@ -102,16 +106,15 @@ function proofFault(
 ): string | null {
   if (auth.type === "header") {
     const value = headers.get(auth.name);
-    if (value === null) return `The request has no ${auth.name} header.`;
-    return equalTexts(value, proof) ? null : `${auth.name} is not what this webhook expects.`;
+    if (value === null) return `Missing ${auth.name} header.`;
+    return equalTexts(value, proof) ? null : `Invalid value in ${auth.name}.`;
   }
   const header = headers.get("authorization") ?? "";
   const [scheme = "", credentials = ""] = header.trim().split(/ +/, 2);
-  if (scheme.toLowerCase() !== auth.type)
-    return `The request has no Authorization header of type ${auth.type}.`;
+  if (scheme.toLowerCase() !== auth.type) return `Missing Authorization header of type ${auth.type}.`;
   const expected = auth.type === "bearer" ? proof : `${auth.username}:${proof}`;
   const sent = auth.type === "bearer" ? credentials : Buffer.from(credentials, "base64").toString("utf8");
-  return equalTexts(sent, expected) ? null : "The Authorization header is not what this webhook expects.";
+  return equalTexts(sent, expected) ? null : "Invalid Authorization header.";
 }
 
 function checkFresh(app: App, timestamp: string, header: string): void {
@@ -119,7 +122,7 @@ function checkFresh(app: App, timestamp: string, header: string): void {
     /^\d{1,12}$/.test(timestamp) && Math.abs(secondsNow(app) - Number(timestamp)) <= CLOCK_SKEW_SECONDS;
   if (!isFresh)
     throw refused(
-      `${header} should be the time of sending in Unix seconds, at most ${CLOCK_SKEW_SECONDS} s off.`,
+      `Invalid ${header}. Use the time of sending in Unix seconds, at most ${CLOCK_SKEW_SECONDS} s off.`,
     );
 }
 

@@ -26,7 +26,7 @@ const taken = prepared((db: ReadDb) =>
 
 const takenBefore = () =>
   refused(
-    "This signature was taken before. Sign each request anew, or send the same Idempotency-Key with a repeat.",
+    "This signature was already used. Sign each request again, or repeat it with the same Idempotency-Key.",
   );
 
 /**

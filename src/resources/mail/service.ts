@@ -16,18 +16,19 @@ export async function mail(
 ): Promise<string | null> {
   const unsent = (reason: string) => {
     const { to, subject } = letter;
-    app.log.write("warn", "A mail was not sent.", { to, subject, reason, correlationId });
-    return `Nothing was mailed to ${to}: ${reason}`;
+    app.log.write("warn", "email not sent", { to, subject, reason, correlationId });
+    return `Couldn't send the email to ${to}: ${reason}`;
   };
-  if (app.mailer === null) return unsent("no mail server is set (WEIR_SMTP_URL and WEIR_MAIL_FROM).");
+  if (app.mailer === null) return unsent("no mail server is configured (WEIR_SMTP_URL and WEIR_MAIL_FROM).");
   const { retryAfterSeconds } = app.limiter.take(`mail:${key}`, rate);
-  if (retryAfterSeconds > 0) return unsent(`too many mails were sent; try again in ${retryAfterSeconds} s.`);
+  if (retryAfterSeconds > 0)
+    return unsent(`too many emails were sent. Try again in ${retryAfterSeconds} seconds.`);
   try {
     await app.mailer.send(letter);
   } catch (error) {
     if (!(error instanceof AppError)) app.log.report(error, { at: "send a mail", correlationId });
-    return unsent(error instanceof AppError ? error.message : "the log says why.");
+    return unsent(error instanceof AppError ? error.message : "see the server log.");
   }
-  app.log.write("info", "A mail was sent.", { to: letter.to, subject: letter.subject, correlationId });
+  app.log.write("info", "email sent", { to: letter.to, subject: letter.subject, correlationId });
   return null;
 }

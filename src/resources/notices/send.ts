@@ -48,7 +48,7 @@ async function sendNotice(app: App, row: NoticeRow, signal: AbortSignal): Promis
     const sent = await dispatch(app, row, signal).catch((error: unknown): Sent => {
       signal.throwIfAborted();
       app.log.report(error, { ...facts, at: "send a notice" });
-      return { how: "again", reason: "Something of ours went wrong; the log tells more." };
+      return { how: "again", reason: "Internal error. See the server log." };
     });
     const { message, now } = endOf(app, row, sent);
     await save(app, row, now);

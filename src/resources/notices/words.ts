@@ -20,7 +20,7 @@ export function contentOf(row: NoticeRow, organization: Organization, baseUrl: s
   const of = [["Organization", organization.name] as const];
   const foot = [
     row.userId === null
-      ? `The alerts of "${name}" name where this goes. They are changed on the automation's page.`
+      ? `The alert settings of "${name}" define the recipients. Change them on the automation's page.`
       : CHOOSE,
   ];
   switch (row.kind) {
@@ -31,7 +31,7 @@ export function contentOf(row: NoticeRow, organization: Organization, baseUrl: s
         subject: `${name} ${times}`,
         lines: [
           `The automation "${name}" ${times}.`,
-          ...(facts.recoveredAt ? [`A run completed since, at ${time(facts.recoveredAt)}.`] : []),
+          ...(facts.recoveredAt ? [`A run has completed since, at ${time(facts.recoveredAt)}.`] : []),
         ],
         facts: [
           ...of,
@@ -46,7 +46,7 @@ export function contentOf(row: NoticeRow, organization: Organization, baseUrl: s
     case "automation.recovered":
       return {
         subject: `${name} completed again`,
-        lines: [`A run of the automation "${name}" completed, for the first time since it was in trouble.`],
+        lines: [`The automation "${name}" has recovered: a run completed.`],
         facts: [...of, ["In trouble since", time(facts.since)], ["Completed", time(facts.recoveredAt)]],
         link: { label: "Open the run", url: linkTo(`automation-runs/${text(facts.automationRunId)}`) },
         foot,
@@ -58,7 +58,7 @@ export function contentOf(row: NoticeRow, organization: Organization, baseUrl: s
           facts.dueAt
             ? `The automation "${name}" was to start at ${time(facts.dueAt)}, and has not.`
             : `No run of the automation "${name}" has completed for ${text(facts.lateAfterSeconds)} seconds.`,
-          ...(facts.recoveredAt ? [`A run completed since, at ${time(facts.recoveredAt)}.`] : []),
+          ...(facts.recoveredAt ? [`A run has completed since, at ${time(facts.recoveredAt)}.`] : []),
         ],
         facts: [
           ...of,

@@ -21,7 +21,7 @@ export function providerOf({ openid }: App): OpenIdProvider {
   if (openid) return openid;
   throw new AppError(
     "not_found",
-    "No identity provider is set here; WEIR_OIDC_ISSUER, WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET name one.",
+    "No identity provider is configured. Set WEIR_OIDC_ISSUER, WEIR_OIDC_CLIENT_ID and WEIR_OIDC_CLIENT_SECRET.",
   );
 }
 
@@ -61,7 +61,7 @@ export async function takeAttempt(
   app: App,
   { state, browser }: { state: string | undefined; browser: string | null },
 ): Promise<{ checks: OpenIdChecks; returnTo: string }> {
-  const again = `Begin again at ${app.baseUrl()}/login.`;
+  const again = `Start again at ${app.baseUrl()}/login.`;
   const [attempt] =
     state !== undefined && isWellFormed(state, "")
       ? await app.store.write((db) =>
@@ -72,13 +72,13 @@ export async function takeAttempt(
         )
       : [];
   if (!attempt || state === undefined) {
-    throw new AppError("bad_request", `This sign-in was not begun here, or it has been used. ${again}`);
+    throw new AppError("bad_request", `Unknown sign-in, or it was already used. ${again}`);
   }
   if (browser === null || hashToken(browser) !== attempt.browserHash) {
-    throw new AppError("csrf", `This sign-in was begun in another browser, or at another address. ${again}`);
+    throw new AppError("csrf", `This sign-in was started in another browser, or at another URL. ${again}`);
   }
   if (attempt.expiresAt <= timestamp(app.clock)) {
-    throw new AppError("gone", `This sign-in took longer than ten minutes. ${again}`);
+    throw new AppError("gone", `This sign-in expired after 10 minutes. ${again}`);
   }
   return { checks: checksFor(app, state, browser), returnTo: attempt.returnTo };
 }
@@ -107,7 +107,7 @@ function pageOnWeir(app: App, text: string): string {
   if (!isOwn || !isPath || url.pathname.startsWith("//") || /[\\\p{Cc}]/u.test(text)) {
     throw invalid(
       ["query", "return_to"],
-      "Input should be a path of this Weir, such as /docs",
+      "Input should be a path on this server, such as /docs",
       "foreign_address",
     );
   }

@@ -38,17 +38,13 @@ export async function followGroups(self: WriteContext, user: UserRow, profile: O
   const warn = (message: string, fields: object) =>
     self.log.write("warn", message, { userId: user.id, correlationId: self.correlationId, ...fields });
   if (profile.groups === null) {
-    return warn(
-      "The identity provider sends this person's groups elsewhere; their memberships stay as they are.",
-      {},
-    );
+    return warn("groups not in the ID token; memberships unchanged", {});
   }
   const held = await self.db.select().from(memberships).where(eq(memberships.userId, user.id));
   const wanted = new Map<string, Grant>();
   for (const [named, grant] of grantsOf(self.config, profile)) {
     const id = await resolveOrganization(self.db, named);
-    if (id === null)
-      warn("WEIR_OIDC_GROUP_ROLES names an organization that does not exist.", { organization: named });
+    if (id === null) warn("WEIR_OIDC_GROUP_ROLES names an unknown organization", { organization: named });
     else wanted.set(id, grant);
   }
   const inside = (organizationId: string): WriteContext => ({ ...self, organizationId });
@@ -58,7 +54,7 @@ export async function followGroups(self: WriteContext, user: UserRow, profile: O
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "last_owner") throw error;
       const { organizationId } = membership;
-      warn("The last owner of an organization has left its group, and stays its owner.", { organizationId });
+      warn("last owner left the group; stays owner", { organizationId });
     }
   };
   for (const [organizationId, { role, group }] of wanted) {

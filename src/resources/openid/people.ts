@@ -88,7 +88,7 @@ async function link(
   if (before === null && open.length === 0 && grantsOf(tx.config, profile).size === 0) {
     throw new AppError(
       "forbidden",
-      `Nobody here has the address ${email}, and it is not invited; ask an administrator for an invitation.`,
+      `No account or invitation for ${email}. Ask an administrator for an invitation.`,
     );
   }
   if (before) {
@@ -116,7 +116,7 @@ async function refuseSecond(tx: WriteContext, { issuer, name }: Provider, user: 
   if (!other) return;
   throw new AppError(
     "forbidden",
-    `Another account of ${name} signs in as ${user.email} here; use that one, or sign in with a password.`,
+    `Another account of ${name} signs in as ${user.email}. Use that account, or sign in with a password.`,
   );
 }
 
@@ -149,10 +149,10 @@ function plainEmail(email: string | null): string | null {
 
 function whyUnverified(tx: WriteContext, { name }: Provider, profile: OpenIdProfile): string {
   const { email, isEmailVerified } = profile;
-  if (email === null) return `${name} did not tell your e-mail address, by which people are known here.`;
-  if (isVouchedFor(tx, profile)) return `The address ${email} has letters that are not what they seem.`;
+  if (email === null) return `${name} didn't provide your email address, which is required to sign in.`;
+  if (isVouchedFor(tx, profile)) return `The address ${email} contains misleading characters.`;
   if (isEmailVerified === null) {
-    return `${name} does not say whether it has verified the address ${email}. If its addresses can be trusted, the operator can set WEIR_OIDC_TRUST_EMAIL=true.`;
+    return `${name} doesn't report whether ${email} is verified. If its addresses can be trusted, the operator can set WEIR_OIDC_TRUST_EMAIL=true.`;
   }
-  return `${name} has not verified the address ${email}; have it verified there, then sign in again.`;
+  return `${name} hasn't verified ${email}. Verify it there, then sign in again.`;
 }

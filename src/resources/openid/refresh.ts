@@ -76,7 +76,7 @@ async function keep(app: App, { session, issuer, subject }: Due): Promise<void> 
   if (provider === null) return end(app, session, "provider_removed");
 
   const grant = await provider.refresh(refreshToken, subject).catch((error: unknown) => {
-    app.log.write("warn", "A session could not be refreshed; it is tried again.", {
+    app.log.write("warn", "session refresh failed; will retry", {
       sessionId: session.id,
       reason: reasonOf(error),
     });
@@ -104,7 +104,7 @@ async function revoke(app: App, provider: OpenIdProvider, refreshToken: string, 
     await provider.revoke(refreshToken);
     return true;
   } catch (error) {
-    app.log.write("warn", "The identity provider was not told that a session has ended; it is tried again.", {
+    app.log.write("warn", "sign-out at the identity provider failed; will retry", {
       sessionId,
       reason: reasonOf(error),
     });

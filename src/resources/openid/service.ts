@@ -59,7 +59,7 @@ export async function finishSignIn(
 export function reportFailure(app: App, error: unknown, fields: Readonly<Record<string, unknown>>): void {
   if (!(error instanceof AppError)) return;
   const reason = error.cause instanceof Error ? error.cause.message : error.message;
-  app.log.write("warn", "A sign-in with the identity provider did not work.", {
+  app.log.write("warn", "single sign-on failed", {
     ...fields,
     code: error.code,
     reason,

@@ -111,10 +111,10 @@ export function restoreOrganization(ctx: Context, id: string): Promise<Organizat
     const [before] = await tx.db.select().from(organizations).where(eq(organizations.id, id));
     if (!before) throw notFound("organization");
     if (before.removedAt === null) {
-      throw new AppError("invalid_state", "This organization is not removed; there is nothing to restore.");
+      throw new AppError("invalid_state", "This organization isn't removed.");
     }
     if (before.removedAt <= timestamp(tx.clock, -RESTORABLE_MS)) {
-      throw new AppError("gone", "This organization was removed over 7 days ago, and is being erased.");
+      throw new AppError("gone", "This organization was removed more than 7 days ago and is being erased.");
     }
     const change = { removedAt: null, keptMemberships: null, updatedAt: timestamp(tx.clock) };
     await tx.db.update(organizations).set(change).where(eq(organizations.id, id));

@@ -80,7 +80,7 @@ export function refuseRateOfPlan<C extends { plan?: Plan; webhookRate?: WebhookR
   if (input.webhookRate) {
     throw invalid(
       ["body", "webhookRate"],
-      "Only the plan enterprise has a webhook rate of its own",
+      "Only the enterprise plan has a custom webhook rate limit",
       "plan_required",
     );
   }
@@ -99,7 +99,7 @@ export function updateOrganization(ctx: Context, input: OrganizationChange): Pro
     if (changes.length === 0) return before;
     const field = changes.find(({ field }) => OPERATORS_ONLY.includes(field))?.field;
     if (field !== undefined && !(await isOperator(tx.db, tx.actor.id)))
-      throw new AppError("forbidden", `Only an operator of this installation changes ${field}.`);
+      throw new AppError("forbidden", `Only operators of this installation can change ${field}.`);
     if (given.slug !== undefined && given.slug !== before.slug) await freeOrThrow(tx, given.slug);
     const change = { ...given, updatedAt: timestamp(tx.clock) };
     await tx.db.update(organizations).set(change).where(eq(organizations.id, before.id));
@@ -124,12 +124,16 @@ async function slugFor(tx: WriteContext, name: string): Promise<string> {
 }
 
 async function freeOrThrow(tx: WriteContext, slug: string): Promise<string> {
-  if (UUID.test(slug)) throw invalid(["body", "slug"], "A slug must not read like an id", "slug_reserved");
+  if (UUID.test(slug)) throw invalid(["body", "slug"], "A slug must not look like an ID", "slug_reserved");
   const [taken] = await tx.db
     .select({ id: organizations.id })
     .from(organizations)
     .where(eq(organizations.slug, slug));
-  if (taken) throw new AppError("slug_taken", `Another organization has the slug '${slug}'; choose another.`);
+  if (taken)
+    throw new AppError(
+      "slug_taken",
+      `The slug '${slug}' is already in use by another organization. Choose another.`,
+    );
   return slug;
 }
 

@@ -95,7 +95,7 @@ export async function endMembership(tx: WriteContext, membership: MembershipRow)
 /** Throws `forbidden` where `role` is above the actor's own: nobody gives what they have not. */
 export function refuseRoleAbove(ctx: Context, role: Role): void {
   if (ROLES.indexOf(role) <= ROLES.indexOf(ctx.role)) return;
-  throw new AppError("forbidden", `You can't give the role ${role}: yours is ${ctx.role}.`);
+  throw new AppError("forbidden", `You can't assign the ${role} role. Your role is ${ctx.role}.`);
 }
 
 async function findMembership(tx: WriteContext, id: string): Promise<MembershipRow> {
@@ -109,7 +109,7 @@ async function findMembership(tx: WriteContext, id: string): Promise<MembershipR
 
 function refuseOwners(tx: WriteContext, { role }: MembershipRow): void {
   if (role === "owner" && tx.role !== "owner") {
-    throw new AppError("forbidden", `Only an owner changes owners; your role is ${tx.role}.`);
+    throw new AppError("forbidden", `Only owners can change owners. Your role is ${tx.role}.`);
   }
 }
 
@@ -120,7 +120,10 @@ async function refuseLastOwner(tx: WriteContext, { role, organizationId }: Membe
     and(eq(memberships.organizationId, organizationId), eq(memberships.role, "owner")),
   );
   if (owners > 1) return;
-  throw new AppError("last_owner", "This is the only owner; make someone else an owner first.");
+  throw new AppError(
+    "last_owner",
+    "An organization needs at least one owner. Make someone else an owner first.",
+  );
 }
 
 /** Makes the oldest membership that is left the default one; nothing where none is. */

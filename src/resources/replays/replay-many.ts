@@ -36,7 +36,7 @@ export async function replayMany(ctx: Context, input: ReplayMany): Promise<numbe
   } catch (error) {
     if (!(error instanceof AppError) || tally.replayed === 0) throw error;
     const { code, message, retryable } = error;
-    const far = `${tally.replayed} of ${letters.length} dead letters were replayed before that; the others are as they were.`;
+    const far = `${tally.replayed} of ${letters.length} dead letters were replayed before that. The others are unchanged.`;
     throw new AppError(code, `${message} ${far}`, { retryable, cause: error });
   }
   if (tally.replayed === 0 && tally.refusal !== null) throw tally.refusal;
@@ -51,7 +51,7 @@ interface Dead {
 /** The oldest first. */
 async function findDead(ctx: Context, { ids, automationId, webhookId }: ReplayMany): Promise<Dead[]> {
   if ([ids, automationId, webhookId].filter((given) => given !== undefined).length !== 1)
-    throw invalid(["body"], "Give either ids, or automationId, or webhookId", "value_error");
+    throw invalid(["body"], "Set one of ids, automationId and webhookId", "value_error");
   return ctx.db
     .select({ id: deadLetters.id, sourceId: deadLetters.sourceId })
     .from(deadLetters)
@@ -91,7 +91,7 @@ async function replayEach(ctx: Context, batch: readonly Dead[], tally: Tally): P
       if (mayPass(error)) throw error;
       const isKnown = error instanceof AppError;
       if (!isKnown) ctx.log.report(error, { at: "replay a dead letter", deadLetterId: letter.id });
-      tally.refusal ??= isKnown ? error : new AppError("internal", "The server's log tells why it failed.");
+      tally.refusal ??= isKnown ? error : new AppError("internal", "See the server log.");
       if (isKnown && error.code === "invalid_state") tally.closed.add(letter.sourceId);
     }
   }

@@ -21,7 +21,7 @@ export async function replayDeadLetter(tx: WriteContext, id: string): Promise<Re
     .where(and(eq(deadLetters.organizationId, tx.organizationId), eq(deadLetters.id, id)));
   if (!letter) throw notFound("dead letter");
   if (letter.status !== "dead")
-    throw new AppError("invalid_state", `This dead letter is ${letter.status} already.`);
+    throw new AppError("invalid_state", `This dead letter is already ${letter.status}.`);
   return replay(tx, letter);
 }
 
@@ -63,12 +63,12 @@ async function replayInbound(tx: WriteContext, letter: DeadLetterRow): Promise<D
     );
   if (!webhook) throw new AppError("invalid_state", "The automation of this dead letter has been deleted.");
   if (webhook.status === "disabled")
-    throw new AppError("invalid_state", `The automation ${webhook.name} is disabled; enable it first.`);
+    throw new AppError("invalid_state", `Automation ${webhook.name} is disabled. Enable it first.`);
   const [delivery] = await tx.db
     .select()
     .from(webhookDeliveries)
     .where(eq(webhookDeliveries.id, letter.deliveryId));
-  if (!delivery) throw new AppError("gone", "The content of this dead letter is not kept any more.");
+  if (!delivery) throw new AppError("gone", "The payload is no longer stored.");
   const { deliveryId } = await storeDelivery(
     tx,
     { id: webhook.id, config: webhook.config as AutomationConfig, version: webhook.version },

@@ -85,19 +85,16 @@ export async function retryRun(tx: WriteContext, id: string, trigger: Trigger): 
   const run = await findRun(tx, id);
   refuseOthers(tx, run);
   if (!isFinal(run))
-    throw new AppError(
-      "invalid_state",
-      `This run is ${run.status}; only one that has ended can be tried again.`,
-    );
+    throw new AppError("invalid_state", `This run is ${run.status}. You can retry it when it has finished.`);
   if (run.triggerMethod === "agent" && isCall(run.definition.context ?? null))
     throw new AppError(
       "invalid_state",
-      "A chat has asked this for one call of its agent; ask the agent again there.",
+      "This run belongs to a call of an agent in a chat. Ask the agent again there.",
     );
   if (run.automationRunId !== null && !run.isResolved && hasTemplates(tx.executors[run.kind], run.definition))
     throw new AppError(
       "invalid_state",
-      "This run's templates are filled in by its automation alone; try the automation's run again.",
+      "This run is a step of an automation. Retry the automation run instead.",
     );
   if (run.actionId !== null) {
     const [action] = await tx.db

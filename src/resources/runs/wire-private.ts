@@ -12,8 +12,7 @@ interface Owned {
 }
 
 /** What others read in place of what a private chat's run works with. */
-export const WHY =
-  "A private chat set this off. Only the person of that chat sees what it works with and what came of it.";
+export const WHY = "Started from a private chat. Only its user can see the input and result.";
 
 export const isHidden = ({ actor }: Viewer, { privateTo }: Owned): boolean =>
   privateTo !== null && privateTo !== actor.id;

@@ -61,7 +61,7 @@ export function beginTotp(ctx: Context): Promise<{ secret: string; otpauthUrl: s
 export async function confirmTotp(ctx: Context, code: string): Promise<string[]> {
   const { retryAfterSeconds } = ctx.limiter.take(`totp:${ctx.actor.id}`, CONFIRM_RATE);
   if (retryAfterSeconds > 0)
-    throw new AppError("rate_limited", `Too many codes were tried; try again in ${retryAfterSeconds} s.`, {
+    throw new AppError("rate_limited", `Too many attempts. Try again in ${retryAfterSeconds} seconds.`, {
       retryAfterSeconds,
     });
   const codes = Array.from({ length: RECOVERY_CODES }, () => recoveryCode(ctx));
@@ -69,11 +69,14 @@ export async function confirmTotp(ctx: Context, code: string): Promise<string[]>
     const userId = tx.actor.id;
     const factor = await findFactor(tx.db, userId);
     if (!factor)
-      throw new AppError("invalid_state", "There is no secret yet: POST /api/v1/users/me/totp makes one.");
+      throw new AppError(
+        "invalid_state",
+        "No authenticator secret yet. Create one with POST /api/v1/users/me/totp.",
+      );
     if (factor.confirmedAt !== null) throw isOn();
     const step = counterOf(secretOf(tx, factor), spaceless(code), tx.clock.now().getTime());
     if (step === null) {
-      throw invalid(["body", "code"], "This code is not right: enter what the app shows now", "code_wrong");
+      throw invalid(["body", "code"], "Incorrect code. Enter the one that the app shows now", "code_wrong");
     }
     await tx.db
       .update(secondFactors)
@@ -139,7 +142,7 @@ const recoveryCode = ({ ids }: Context) =>
 
 const spaceless = (code: string) => code.replaceAll(/\s/g, "");
 
-const isOn = () => new AppError("invalid_state", "The second factor is on already; turn it off first.");
+const isOn = () => new AppError("invalid_state", "The second factor is already on. Turn it off first.");
 
 async function recordSwitch(tx: WriteContext, userId: string, from: string, to: string): Promise<void> {
   if (!tx.organizationId) return;

@@ -37,19 +37,19 @@ export async function endSecondFactor(ctx: Context, proof: Proof): Promise<void>
 /** Throws `unauthenticated` for what is wrong, `invalid_state` for someone who has neither, `invalid`, `rate_limited`. */
 async function prove(ctx: Context, { password, code }: Proof): Promise<void> {
   if ((password === undefined) === (code === undefined))
-    throw invalid(["body"], "Give either password or code", "one_of");
+    throw invalid(["body"], "Set either password or code", "one_of");
   const user = await findMe(ctx);
   if (user.passwordHash === null && !(await hasSecondFactor(ctx.db, user.id))) {
     throw new AppError(
       "invalid_state",
-      "You have neither a password nor a second factor here: sign in again with your identity provider.",
+      "You have no password and no second factor here. Sign in again with your identity provider.",
     );
   }
   const trier = trierOf(ctx);
   if (password !== undefined) {
     if (await isPasswordOf(ctx, { email: user.email, user, password }, trier)) return;
-    throw new AppError("unauthenticated", "The password is not right.");
+    throw new AppError("unauthenticated", "Incorrect password.");
   }
   if (await isCodeOf(ctx, user, code ?? "", trier)) return;
-  throw new AppError("unauthenticated", "The code is not right, or was used already.");
+  throw new AppError("unauthenticated", "Incorrect code, or it was already used.");
 }

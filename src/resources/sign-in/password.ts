@@ -47,14 +47,11 @@ export async function signIn(
 }
 
 const codeMissing = () =>
-  new AppError(
-    "second_factor_required",
-    "Enter the code that your authenticator app shows, or a recovery code.",
-  );
+  new AppError("second_factor_required", "Enter a code from your authenticator app, or a recovery code.");
 
-const codeWrong = () => new AppError("unauthenticated", "The code is not right, or was used already.");
+const codeWrong = () => new AppError("unauthenticated", "Incorrect code, or it was already used.");
 
-const wrong = () => new AppError("unauthenticated", "The e-mail address or the password is not right.");
+const wrong = () => new AppError("unauthenticated", "Incorrect email or password.");
 
 /**
  * Gives the acting person another password. All of their sessions but `keptId` and all device codes end; with `endTokens`
@@ -70,12 +67,12 @@ export async function changePassword(
   if (user.passwordHash === null) {
     throw new AppError(
       "invalid_state",
-      "You have no password here: you sign in with your identity provider. Change your password there.",
+      "You sign in with your identity provider. Change your password there.",
     );
   }
   const attempt = { email: user.email, user, password: input.currentPassword };
   const isRight = await isPasswordOf(ctx, attempt, trierOf(ctx));
-  const refused = () => new AppError("unauthenticated", "The current password is not right.");
+  const refused = () => new AppError("unauthenticated", "Incorrect current password.");
   if (!isRight) throw refused();
   const passwordHash = await hashPassword(input.newPassword);
   await write(ctx, async (tx) => {
@@ -132,7 +129,7 @@ export async function applyReset(
   { email, passwordHash, endSecondFactor }: { email: string; passwordHash: string; endSecondFactor: boolean },
 ): Promise<Reset> {
   const user = await findUserByEmail(app.store.db, email);
-  if (!user) throw new AppError("not_found", `There is no user with the e-mail address ${email}.`);
+  if (!user) throw new AppError("not_found", `No user with the email address ${email}.`);
   const actor: Actor = { type: "system", id: "reset-password", process: "weir reset-password", version };
   return write(await contextOf(app, user, actor, app.ids.uuid()), async (tx) => {
     const addressProvenAt = user.addressProvenAt ?? timestamp(tx.clock);

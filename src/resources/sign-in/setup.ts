@@ -68,13 +68,13 @@ export async function setUp(
   if (kept?.hash !== hashToken(token)) {
     throw new AppError(
       "unauthenticated",
-      "This set-up link is not valid; take the newest one from Weir's log.",
+      "This setup link is invalid. Use the latest link in the server log.",
     );
   }
   if (kept.expiresAt <= timestamp(app.clock)) {
     throw new AppError(
       "gone",
-      "This set-up link is older than 24 hours; restart Weir and take the new one from its log.",
+      "This setup link has expired. Restart the server and use the new link in its log.",
     );
   }
   const { user, also } = await found(app, owner, visitor, async (tx) => ({
@@ -101,9 +101,7 @@ export async function createAdminFromConfig(app: App): Promise<UserRow | null> {
   const { adminEmail: email, adminPasswordFile: file } = app.config;
   if (email === null && file === null) return null;
   if (email === null || file === null) {
-    throw new ConfigError(
-      "WEIR_ADMIN_EMAIL and WEIR_ADMIN_PASSWORD_FILE go together; one of them is missing.",
-    );
+    throw new ConfigError("Set both WEIR_ADMIN_EMAIL and WEIR_ADMIN_PASSWORD_FILE, or neither.");
   }
   if (await hasUsers(app.store)) return null;
   const owner = { email, password: readPassword(file), organizationName: DEFAULT_ORGANIZATION };
@@ -111,7 +109,7 @@ export async function createAdminFromConfig(app: App): Promise<UserRow | null> {
   const [fault] = faults;
   if (fault) {
     const name = fault.loc[0] === "email" ? "WEIR_ADMIN_EMAIL" : "The password in WEIR_ADMIN_PASSWORD_FILE";
-    throw new ConfigError(`${name} is not usable: ${fault.msg}.`);
+    throw new ConfigError(`Invalid ${name}: ${fault.msg}.`);
   }
   const { user } = await createFirstOwner(app, value, app.ids.uuid());
   return user;
@@ -121,7 +119,7 @@ function readPassword(file: string): string {
   try {
     return readFileSync(file, "utf8").replace(/\r?\n$/, "");
   } catch (cause) {
-    throw new ConfigError(`WEIR_ADMIN_PASSWORD_FILE names ${file}, which can't be read.`, { cause });
+    throw new ConfigError(`Couldn't read ${file} (WEIR_ADMIN_PASSWORD_FILE).`, { cause });
   }
 }
 
@@ -157,4 +155,4 @@ async function found<T>(
   });
 }
 
-const isSetUp = () => new AppError("invalid_state", "This Weir is set up already; sign in instead.");
+const isSetUp = () => new AppError("invalid_state", "Weir is already set up. Sign in instead.");

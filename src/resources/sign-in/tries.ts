@@ -40,7 +40,7 @@ function take(app: App, key: string, rate: Rate): () => void {
   if (retryAfterSeconds > 0) {
     throw new AppError(
       "rate_limited",
-      `Too many failed tries for this account; try again in ${retryAfterSeconds} s.`,
+      `Too many failed attempts for this account. Try again in ${retryAfterSeconds} seconds.`,
       { retryAfterSeconds },
     );
   }

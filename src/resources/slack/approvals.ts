@@ -31,16 +31,16 @@ export async function approvalsMessage(ctx: Context): Promise<{ text: string; bl
       ...(!mayDecide(ctx, decision)
         ? []
         : decision.decisionType === "form_input"
-          ? [note(`It asks for a form: ${page}`)]
+          ? [note(`Requires a form: ${page}`)]
           : isLong
-            ? [note(`It is about more than can be read here: ${page}`)]
+            ? [note(`Too long to show here: ${page}`)]
             : [buttons(decision.id)]),
     ];
   });
-  if (total === 0) return { text: "Nothing waits for a decision.", blocks };
-  const more = total > MAX_APPROVALS ? ` The newest ${MAX_APPROVALS} are here.` : "";
+  if (total === 0) return { text: "No pending approvals.", blocks };
+  const more = total > MAX_APPROVALS ? ` Showing the latest ${MAX_APPROVALS}.` : "";
   return {
-    text: `${total === 1 ? "One thing waits" : `${total} things wait`} for a decision.${more}`,
+    text: `${total === 1 ? "1 pending approval" : `${total} pending approvals`}.${more}`,
     blocks,
   };
 }

@@ -18,12 +18,12 @@ import type { Target } from "./table.ts";
 export type Answer = { response_type: "ephemeral"; text: string; blocks?: JsonObject[] };
 
 const HELP = [
-  "What Weir does here:",
+  "Commands:",
   "• `run ACTION` runs an action, by its slug",
   "• `start AUTOMATION {…}` starts an automation, with input as JSON",
   "• `ask AGENT question` asks an agent",
-  "• `approvals` lists what waits for a decision; `approve ID`, `reject ID reason` decide",
-  "• `link` ties you to another account of Weir",
+  "• `approvals` lists pending approvals; `approve ID` and `reject ID reason` decide",
+  "• `link` links a different Weir account",
 ].join("\n");
 
 const say = (text: string, blocks?: JsonObject[]): Answer => ({
@@ -69,10 +69,7 @@ async function act(ctx: Context, verb: string, words: string[], command: Command
     return blocks.length === 0 ? say(text) : say(text, blocks);
   }
   if (!mayAct(ctx))
-    throw new AppError(
-      "forbidden",
-      "Viewers may look, but not run or decide; ask an admin for the role of a member.",
-    );
+    throw new AppError("forbidden", "Requires the member role. Ask an admin to change your role.");
   const [name = "", ...rest] = words;
   const trigger: Trigger = { method: "api", sourceType: "user", sourceId: ctx.actor.id };
   const need = (what: string) => {
@@ -98,7 +95,7 @@ async function act(ctx: Context, verb: string, words: string[], command: Command
     }
     case "ask": {
       need("agent");
-      if (rest.length === 0) throw new AppError("bad_request", "Say what to ask: ask AGENT question.");
+      if (rest.length === 0) throw new AppError("bad_request", "Missing question. Use: ask AGENT question.");
       const definition = { agent: name, prompt: rest.join(" ") };
       return start(ctx, command, name, async (tx) => ({
         runKind: "action",
@@ -117,7 +114,7 @@ async function act(ctx: Context, verb: string, words: string[], command: Command
       );
     }
   }
-  return say(`There is no command ${slackText(verb)}.\n${HELP}`);
+  return say(`Unknown command: ${slackText(verb)}.\n${HELP}`);
 }
 
 type Starting = (
@@ -132,7 +129,7 @@ async function start(ctx: Context, { key, target }: Command, name: string, begin
     if (target) await reply(tx, target, begun);
     return begun;
   });
-  if (run === null) return say("That was under way already; nothing new was started.");
+  if (run === null) return say("Already running. Nothing new was started.");
   const page = run.runKind === "action" ? "runs" : "automation-runs";
   return say(`Started: ${slackText(name)}. <${ctx.baseUrl()}/${page}/${run.runId}|Open the run>`);
 }
@@ -149,18 +146,16 @@ async function automationBySlug(ctx: Context, slug: string) {
       ),
     );
   if (row) return row;
-  throw new AppError("not_found", `There is no automation with the slug ${slug}.`);
+  throw new AppError("not_found", `Automation ${slug} not found.`);
 }
 
 function inputOf(text: string): Json {
   try {
     return parseJson(text);
   } catch (cause) {
-    throw new AppError(
-      "bad_request",
-      'What stands after the automation should be JSON, such as {"day": 1}.',
-      { cause },
-    );
+    throw new AppError("bad_request", 'The input after the automation must be JSON, such as {"day": 1}.', {
+      cause,
+    });
   }
 }
 

@@ -48,7 +48,7 @@ export async function findLinkToken(ctx: Context, token: string): Promise<LinkTo
   if (row) return row;
   throw new AppError(
     "gone",
-    "This link has been used, or is older than 15 minutes; ask for a new one in Slack.",
+    "This link was already used, or has expired after 15 minutes. Request a new one in Slack.",
   );
 }
 

@@ -5,8 +5,7 @@ import { reply } from "./replies.ts";
 import { isFirst } from "./seen.ts";
 import type { Target } from "./table.ts";
 
-const UNTIED =
-  "I don't know you yet. Use my slash command once: it shows a link that ties your Slack user to your account.";
+const UNTIED = "Your Slack account isn't linked yet. Run the slash command to get a link.";
 
 /**
  * Does what a mention asks for, and answers in its thread. What others may read holds no link that ties an account.

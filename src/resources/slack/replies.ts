@@ -92,12 +92,12 @@ function endOf(
   const page = reply.runKind === "action" ? "runs" : "automation-runs";
   const where = `<${app.baseUrl()}/${page}/${run.id}|Open the run>`;
   if (run.status !== "completed")
-    return `The run ended as ${run.status}: ${slackText(run.error?.message ?? "no reason is known")}\n${where}`;
+    return `The run ${run.status === "cancelled" ? "was cancelled" : run.status}: ${slackText(run.error?.message ?? "no reason given")}\n${where}`;
   const { text } = isObject(run.result) ? run.result : {};
   if (typeof text === "string") return slackText(text).slice(0, MAX_TEXT_CHARACTERS);
   const shown = JSON.stringify(run.result, null, 1);
   const cut = shown.length > MAX_TEXT_CHARACTERS ? `${shown.slice(0, MAX_TEXT_CHARACTERS)} …` : shown;
-  return `The run has completed. ${where}\n\`\`\`${slackText(cut).replaceAll("```", "'''")}\`\`\``;
+  return `The run completed. ${where}\n\`\`\`${slackText(cut).replaceAll("```", "'''")}\`\`\``;
 }
 
 type Sent = "sent" | "refused" | "again" | "late";
@@ -129,13 +129,13 @@ async function send(app: App, row: ReplyRow, text: string, signal: AbortSignal):
     if (isDirect) return "sent";
     const answer = parseJson(new TextDecoder().decode(bytes));
     if (isObject(answer) && answer.ok === true) return "sent";
-    app.log.write("warn", "Slack did not take an answer", {
+    app.log.write("warn", "Slack rejected a reply", {
       reason: isObject(answer) ? String(answer.error) : "no JSON",
     });
     return "refused";
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    app.log.write("warn", "an answer to Slack could not be sent", {
+    app.log.write("warn", "sending a reply to Slack failed", {
       code: error.code,
       reason: error.message,
     });

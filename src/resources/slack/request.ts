@@ -15,7 +15,7 @@ export function checkSlack(app: App, headers: Headers, body: Uint8Array): void {
   if (secret === null) {
     throw new AppError(
       "unauthenticated",
-      "Slack is not set up here: set WEIR_SLACK_SIGNING_SECRET, and start again.",
+      "Slack isn't configured. Set WEIR_SLACK_SIGNING_SECRET, and restart the server.",
     );
   }
   const now = Math.floor(app.clock.now().getTime() / 1000);
@@ -30,5 +30,5 @@ export const formOf = (body: Uint8Array): Fields =>
 export function objectOf(text: string): JsonObject {
   const value = parseJson(text);
   if (isObject(value)) return value;
-  throw invalid(["body"], "This should be an object", "type_error");
+  throw invalid(["body"], "Input should be an object", "type_error");
 }

@@ -79,7 +79,7 @@ export const slackOperations = [
     description: "Responds within 3 seconds. The result of a run that it starts is sent to `response_url`.",
     consumes: "application/x-www-form-urlencoded",
     response: anything(),
-    example: { response_type: "ephemeral", text: "Nothing waits for a decision." },
+    example: { response_type: "ephemeral", text: "No pending approvals." },
     errors,
     async handle({ app, visit }) {
       const bytes = await slackBody(app, visit);

@@ -108,7 +108,7 @@ async function copyFile(from: string, to: string): Promise<string> {
     await pipeline(createReadStream(from), listen, createWriteStream(to, { mode: 0o600 }));
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT")
-      throw new AppError("dataset_changed", "The source has changed meanwhile.", {
+      throw new AppError("dataset_changed", "The source changed during the sync. Try again.", {
         retryable: true,
         cause: error,
       });

@@ -20,7 +20,7 @@ export async function findParties(ctx: Context, request: SyncRequest): Promise<P
   const bySlug = request.orgSlug ? await resolveOrganization(ctx.db, request.orgSlug) : null;
   if (request.orgSlug && bySlug === null) throw notAdmin(request.orgSlug);
   if (named !== null && bySlug !== null && named !== bySlug)
-    throw invalid(["body", "orgSlug"], "tenantId and orgSlug name two organizations; give one of them");
+    throw invalid(["body", "orgSlug"], "tenantId and orgSlug are different organizations. Set only one");
   const sourceId = named ?? bySlug ?? ctx.organizationId;
   const targetId = request.destTenantId ?? ctx.organizationId;
   if (sourceId === targetId) {
@@ -28,7 +28,7 @@ export async function findParties(ctx: Context, request: SyncRequest): Promise<P
       ? invalid(["body", "destTenantId"], "Source and destination are the same organization")
       : invalid(
           ["body", "destTenantId"],
-          "Field required where the source is the current organization",
+          "Field required if the source is the current organization",
           "missing",
         );
   }
@@ -54,4 +54,7 @@ async function roleIn(ctx: Context, organizationId: string) {
 
 /** Also thrown for an organization that is not there, so that nobody learns which are. */
 const notAdmin = (name: string) =>
-  new AppError("forbidden", `A sync needs an admin of both organizations; of ${name} you are none.`);
+  new AppError(
+    "forbidden",
+    `A sync requires the admin role in both organizations. You aren't an admin of ${name}.`,
+  );

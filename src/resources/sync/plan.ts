@@ -126,9 +126,9 @@ async function planTable(
 }
 
 const REWRITTEN =
-  "Rows that were copied before have been changed at the destination: delete the dataset there, and sync again.";
+  "Previously copied rows were changed at the destination. Delete the dataset there, and sync again.";
 const UNDATED =
-  "Files that were copied before have been written anew at the source: sync once without dates to bring the table up to date.";
+  "Previously copied files were rewritten at the source. Sync once without dates to update the table.";
 
 const fault = ({ layer, dataset, table }: LakeTable, message: string): PlanFault => ({
   key: `${layer}.${dataset}.${table}`,

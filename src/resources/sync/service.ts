@@ -23,7 +23,7 @@ export async function runSync(ctx: Context, request: SyncRequest): Promise<SyncR
   const { layer } = request;
   const days: Days = { from: request.dateFrom ?? null, to: request.dateTo ?? null };
   if (days.from !== null && days.to !== null && days.from > days.to)
-    throw invalid(["body", "dateTo"], "dateTo lies before dateFrom");
+    throw invalid(["body", "dateTo"], "dateTo is before dateFrom");
   const parties = await findParties(ctx, request);
   const plans = await planDatasets(
     parties,
@@ -99,9 +99,9 @@ function describe(
   const { maxFiles, maxBytes } = request;
   const limitExceededReason =
     totalFiles > maxFiles
-      ? `${totalFiles} files would be copied, and maxFiles is ${maxFiles}.`
+      ? `${totalFiles} files exceed maxFiles (${maxFiles}). Nothing was copied.`
       : totalBytes > maxBytes
-        ? `${totalBytes} bytes would be copied, and maxBytes is ${maxBytes}.`
+        ? `${totalBytes} bytes exceed maxBytes (${maxBytes}). Nothing was copied.`
         : null;
   return {
     layer: request.layer,

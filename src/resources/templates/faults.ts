@@ -69,7 +69,7 @@ function connectionFaults({ definition }: Checked): Fault[] {
     })),
     ...auth.map((path) => ({
       loc: [...loc, "http", "auth", ...path],
-      msg: "This looks like a secret, and everybody who may read the template would see it. Write {{credentials.NAME}}, and name it in credentialsSchema",
+      msg: "This looks like a secret, and everyone with read access would see it. Use {{credentials.NAME}}, and add NAME to credentialsSchema",
       type: "use_a_connection",
     })),
   ];

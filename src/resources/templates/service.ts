@@ -98,7 +98,10 @@ export function createTemplate(ctx: Context, input: TemplateCreate): Promise<Tem
     };
     await refuseFaults(tx, row);
     if ((await versionsOf(tx, row.slug)).length > 0) {
-      throw new AppError("slug_taken", `Another template has the slug ${row.slug}; choose another.`);
+      throw new AppError(
+        "slug_taken",
+        `The slug ${row.slug} is already in use by another template. Choose another.`,
+      );
     }
     await tx.db.insert(templates).values(row);
     await record(tx, "template.created", entity(row.id), summaryOf(row));
@@ -154,7 +157,7 @@ async function changeFields(
   if (addressed.status === "deprecated") {
     throw new AppError(
       "invalid_state",
-      `Version ${addressed.version} of ${addressed.slug} is deprecated and can't be changed any more.`,
+      `Version ${addressed.version} of ${addressed.slug} is deprecated and can't be edited.`,
     );
   }
   const change = { ...values, ...touched(tx) };
@@ -207,7 +210,9 @@ async function moveTo(tx: WriteContext, row: TemplateRow, status: TemplateStatus
   if (FROM[status] !== row.status) {
     const needed = FROM[status];
     const hint =
-      needed === undefined ? "no version becomes a draft again" : `only a ${needed} one becomes ${status}`;
+      needed === undefined
+        ? "versions can't become drafts again"
+        : `only a ${needed} version can become ${status}`;
     const message = `Version ${row.version} of the template ${row.slug} is ${row.status}: ${hint}.`;
     throw new AppError("invalid_state", message);
   }
@@ -237,6 +242,6 @@ export async function deleteTemplate(ctx: Context, id: string): Promise<void> {
 async function findOwn(tx: WriteContext, id: string): Promise<TemplateRow> {
   const row = await findTemplate(tx, id);
   if (isBuiltIn(row))
-    throw new AppError("invalid_state", `The template ${row.slug} is built in and can't be changed.`);
+    throw new AppError("invalid_state", `Template ${row.slug} is built-in and can't be changed.`);
   return row;
 }

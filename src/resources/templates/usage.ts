@@ -19,7 +19,7 @@ export async function refuseUsed(tx: WriteContext, row: TemplateRow): Promise<vo
     await tx.db.delete(bundleInstalls).where(eq(bundleInstalls.templateId, row.id));
     return;
   }
-  const users = bundle ? `the bundle ${bundle.slug} names it` : `${made.join(" and ")} came of it`;
+  const users = bundle ? `bundle ${bundle.slug} refers to it` : `${made.join(" and ")} created from it`;
   throw new AppError("in_use", `Version ${row.version} of the template ${row.slug} is in use: ${users}.`);
 }
 

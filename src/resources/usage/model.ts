@@ -64,7 +64,7 @@ export async function checkBudget(ctx: Context): Promise<void> {
   if (budget === 0 || used < budget) return;
   throw new AppError(
     "llm_budget_exceeded",
-    `This organization has used its ${budget.toLocaleString("en")} tokens of today; it has new ones at midnight UTC.`,
+    `This organization has used today's ${budget.toLocaleString("en")} tokens. The budget resets at midnight UTC.`,
     { retryAfterSeconds },
   );
 }

@@ -31,10 +31,10 @@ export async function quotaOf(
 
 const REMEDY: Readonly<Record<Quota, string>> = {
   storageBytes: "Delete data, or ask an operator to raise it.",
-  queuedRuns: "Try again when runs have ended, or ask an operator to raise it.",
-  concurrentRuns: "Try again when runs have ended, or ask an operator to raise it.",
-  concurrentQueries: "Try again when queries have ended, or ask an operator to raise it.",
-  llmTokensPerDay: "It starts anew at midnight UTC; an operator can raise it.",
+  queuedRuns: "Try again when runs have finished, or ask an operator to raise it.",
+  concurrentRuns: "Try again when runs have finished, or ask an operator to raise it.",
+  concurrentQueries: "Try again when queries have finished, or ask an operator to raise it.",
+  llmTokensPerDay: "It resets at midnight UTC. An operator can raise it.",
 };
 
 export const quotaExceeded = (name: Quota, limit: number, retryAfterSeconds?: number) =>

@@ -80,7 +80,7 @@ function checked({ locale, timezone }: Preferences): Preferences {
     if (value === undefined) return {};
     const canonical = value === null ? null : read(value);
     if (value !== null && canonical === null) {
-      faults.push({ loc: ["body", name], msg: `There is no ${name} '${value}'`, type: `${name}_unknown` });
+      faults.push({ loc: ["body", name], msg: `Unknown ${name} '${value}'`, type: `${name}_unknown` });
     }
     return { [name]: canonical };
   };

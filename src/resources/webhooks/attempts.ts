@@ -205,9 +205,9 @@ async function noteFailing(
   const since = subscription.failingSince ?? starts[0] ?? timestamp(tx.clock);
   const seconds = (tx.clock.now().getTime() - Date.parse(since)) / 1000;
   const reason = attempts.some(({ replyCode }) => replyCode === GONE)
-    ? "The receiver answered 410: it is gone."
+    ? "The receiver returned 410 (Gone)."
     : seconds >= tx.config.webhookDisableAfter
-      ? `Every delivery has failed since ${since}.`
+      ? `All deliveries have failed since ${since}.`
       : null;
   if (reason === null) {
     if (subscription.failingSince === null)

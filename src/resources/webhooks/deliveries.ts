@@ -56,7 +56,7 @@ async function findOutbound(ctx: Context, webhookId: string, id: string): Promis
 export async function findWholeOutbound(ctx: Context, webhookId: string, id: string) {
   const row = await findOutbound(ctx, webhookId, id);
   const [event] = await ctx.db.select().from(events).where(eq(events.seq, row.eventSeq));
-  if (!event) throw new AppError("gone", "The event of this delivery is not kept any more.");
+  if (!event) throw new AppError("gone", "This delivery's event is no longer stored.");
   const failed = await ctx.db
     .select()
     .from(outboundAttempts)
@@ -90,7 +90,7 @@ export async function replayOutbound(tx: WriteContext, deliveryId: string): Prom
     .select()
     .from(outboundDeliveries)
     .where(eq(outboundDeliveries.id, deliveryId));
-  if (!delivery) throw new AppError("gone", "The delivery of this dead letter is not kept any more.");
+  if (!delivery) throw new AppError("gone", "The delivery of this dead letter is no longer stored.");
   return repeatOutbound(tx, delivery);
 }
 
@@ -101,7 +101,7 @@ async function repeatOutbound(tx: WriteContext, delivery: OutboundRow): Promise<
     .where(and(eq(webhooks.id, delivery.webhookId), isNull(webhooks.deletedAt)));
   if (!subscription) throw new AppError("invalid_state", "The webhook of this delivery has been deleted.");
   if (subscription.status === "disabled")
-    throw new AppError("invalid_state", "The webhook of this delivery is disabled; enable it first.");
+    throw new AppError("invalid_state", "The webhook of this delivery is disabled. Enable it first.");
   const now = timestamp(tx.clock);
   const row: OutboundRow = {
     ...delivery,

@@ -21,6 +21,6 @@ export function webhookFaults(raw: Json): Fault[] {
 
 function urlFault(text: string): string | null {
   const url = /^https?:\/\/\S+$/i.test(text) ? URL.parse(text) : null;
-  if (url === null) return "Input should be an address that begins with http:// or https://";
-  return url.username || url.password ? "An address can't hold a user name or password" : null;
+  if (url === null) return "Input should be a URL that starts with http:// or https://";
+  return url.username || url.password ? "URL must not contain a username or password" : null;
 }

@@ -54,7 +54,7 @@ export async function testWebhook(ctx: Context, id: string): Promise<OutboundRow
         .where(and(eq(events.organizationId, row.organizationId), eq(events.entityId, id)))
         .orderBy(desc(events.seq))
         .limit(1);
-      if (!own) throw new AppError("internal", "The event of a test was not stored.");
+      if (!own) throw new AppError("internal", "The test event wasn't stored.");
       made.eventSeq = own.seq;
       made.eventId = own.id;
       await tx.db.insert(outboundDeliveries).values(made);
@@ -62,7 +62,7 @@ export async function testWebhook(ctx: Context, id: string): Promise<OutboundRow
     return made;
   });
   const event = await messageAt(ctx.db, delivery.eventSeq);
-  if (!event) throw new AppError("internal", "The event of a test is not there.");
+  if (!event) throw new AppError("internal", "The test event no longer exists.");
   const taken = { delivery, event, subscription: subscriptionOf(await findWebhook(ctx, id)), untilMs };
   const attempt = await sendOnce(ctx, taken);
   await recordAttempts(ctx, attempt === null ? [] : [attempt]);

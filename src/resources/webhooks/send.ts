@@ -102,13 +102,13 @@ function outFor(
 
 function unexpected(status: number, attempt: number): RunError {
   const isRedirect = status >= 300 && status <= 399;
-  const message = `The receiver answered ${status}${isRedirect ? "; redirects are not followed" : ""}.`;
+  const message = `The receiver returned ${status}${isRedirect ? ". Redirects are not followed" : ""}.`;
   return { code: "unexpected_status", message, retryable: true, attempt, details: { status } };
 }
 
 function failure(error: unknown, attempt: number, secrets: readonly string[]): RunError {
   const isKnown = error instanceof AppError;
-  const message = isKnown ? error.message : "Something of ours went wrong; the log tells more.";
+  const message = isKnown ? error.message : "Internal error. See the server log.";
   return {
     code: isKnown ? error.code : "internal",
     message: hideSecrets(message, secrets),

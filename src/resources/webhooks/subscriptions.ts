@@ -92,7 +92,7 @@ export const wants = (
 /** The secrets that sign now. */
 export function secretsOf({ secrets, clock, memory }: App, row: WebhookRow): Secrets {
   const { sealedSecret, sealedPreviousSecret, previousUntil } = row;
-  if (sealedSecret === null) throw new AppError("internal", "A webhook that is deleted has no secret.");
+  if (sealedSecret === null) throw new AppError("internal", "A deleted webhook has no secret.");
   const label = webhookLabel(row);
   const known = memory.of(SECRETS);
   const secret = opened(known, secrets, sealedSecret, label);

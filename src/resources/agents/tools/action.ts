@@ -15,7 +15,7 @@ export const actionTool: ToolSource = {
   async open(ctx, slug, agent) {
     const { action } = await findActionBySlug(ctx, slug).catch((error: unknown) => {
       throw error instanceof AppError && error.code === "not_found"
-        ? new AppError("not_found", `there is no action ${slug}`)
+        ? new AppError("not_found", `action ${slug} not found`)
         : error;
     });
     if (action.status === "disabled") throw new AppError("invalid_state", `the action ${slug} is disabled`);

@@ -16,7 +16,7 @@ export const apiTool: ToolSource = {
   async open(ctx, named, agent) {
     const tools = await listCatalogTools(ctx, named);
     if (tools.length === 0)
-      throw new AppError("not_found", `the API catalog has no ${named} with anything that can be called`);
+      throw new AppError("not_found", `${named} isn't in the API catalog, or has nothing that can be called`);
     return tools.map((tool) => ({
       name: tool.name,
       description: `Of the API ${tool.apiName}: ${tool.description}`.slice(0, MAX_DESCRIPTION_CHARACTERS),

@@ -26,7 +26,7 @@ export const automationTool: ToolSource = {
           isNull(automations.deletedAt),
         ),
       );
-    if (!automation) throw new AppError("not_found", `there is no automation ${slug}`);
+    if (!automation) throw new AppError("not_found", `automation ${slug} not found`);
     if (automation.status !== "active")
       throw new AppError("invalid_state", `the automation ${slug} is disabled`);
     const { id: automationId, name, description } = automation;

@@ -24,12 +24,12 @@ export const triggerOf = ({ privateTo }: Context, agent: ToolUser): Trigger => (
 
 /** What an agent calls is what it was when the agent was opened, and when a person agreed to it. */
 export const changedMeanwhile = (what: string) =>
-  new AppError("invalid_state", `${what} has changed since the agent was given it; ask again.`);
+  new AppError("invalid_state", `${what} changed after the agent received it. Ask again.`);
 
 /** Throws `forbidden` for who may not run things. */
 export function refuseViewers({ role }: Pick<Context, "role">): void {
   if (ROLES.indexOf(role) < ROLES.indexOf("member"))
-    throw new AppError("forbidden", "Running something needs the role member.");
+    throw new AppError("forbidden", "Requires the member role.");
 }
 
 /** Throws `forbidden` for who may not run things, `conflict` for a chain that grows without end. */
@@ -46,7 +46,10 @@ export async function checkMayRun(tx: WriteContext): Promise<void> {
     runs += (await tx.db.select({ n: count() }).from(table).where(isOfChain))[0]?.n ?? 0;
   }
   if (runs >= MAX_IN_CHAIN)
-    throw new AppError("conflict", `Agents have set off ${runs} runs in this chain already; it ends here.`);
+    throw new AppError(
+      "conflict",
+      `Agents already started ${runs} runs in this chain. No more can be started.`,
+    );
 }
 
 /** What is waited for. */
@@ -119,8 +122,8 @@ export function childMessage(
     .map(([name, id]) => `${name} ${id}`)
     .join(", ");
   if (status === "failed")
-    throw new AppError("upstream", `It failed (${where}): ${error?.message ?? "no reason was given"}`);
+    throw new AppError("upstream", `It failed (${where}): ${error?.message ?? "no reason given"}`);
   if (status === "cancelled") throw new AppError("cancelled", `It was cancelled (${where}).`);
   if (status === "completed") return { ...named, status, result };
-  return { ...named, status, note: "It is still under way; its result can be looked up by this id later." };
+  return { ...named, status, note: "Still running. Its result will be available under this ID." };
 }

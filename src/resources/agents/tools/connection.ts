@@ -14,7 +14,7 @@ export const connectionTool: ToolSource = {
   async open(ctx, slug) {
     const row = await findConnectionBySlug(ctx, slug).catch((error: unknown) => {
       throw error instanceof AppError && error.code === "not_found"
-        ? new AppError("not_found", `there is no connection ${slug}`)
+        ? new AppError("not_found", `connection ${slug} not found`)
         : error;
     });
     if (row.status === "disabled")
@@ -85,8 +85,7 @@ export const connectionTool: ToolSource = {
           },
         },
       );
-    if (tools.length === 0)
-      throw new AppError("bad_request", `${provider.title} has neither files nor tables`);
+    if (tools.length === 0) throw new AppError("bad_request", `${provider.title} has no files or tables`);
     return tools;
   },
 };

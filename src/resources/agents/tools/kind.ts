@@ -15,7 +15,7 @@ export const kindTool = (
 ): ToolSource => ({
   async open(ctx, _, agent) {
     if (!ctx.executors[kind])
-      throw new AppError("not_available", `this version of Weir can't carry out ${kind} yet`);
+      throw new AppError("not_available", `this version of Weir doesn't support ${kind}`);
     return [
       {
         name: kind,
