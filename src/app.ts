@@ -98,7 +98,7 @@ export async function openApp(parts: Parts, { accepted = false } = {}): Promise<
   }
 }
 
-/** What replies of outside systems may take at once, in MiB; one run may take up to 100. */
+/** Memory for concurrent responses of external systems, in MiB. One run can use up to 100. */
 const ROOM_MIB = 100;
 
 interface Ground extends Parts {
@@ -259,7 +259,7 @@ async function openPeers({ store, folder, clock, ids, config }: Omit<Ground, "pe
   return new Peers(store, clock, own);
 }
 
-/** Null where none is set; of its three settings none stands alone. */
+/** Null if not configured. Its three settings are set together. */
 function providerOf(config: Config, secrets: Secrets, egress: EgressOptions, clock: Clock) {
   const { oidcIssuer: issuer, oidcClientId: clientId } = config;
   const { oidcClientSecret: clientSecret } = secrets;

@@ -36,7 +36,7 @@ import type { Peers } from "./store/peers.ts";
 import type { ReadDb, Store, WriteDb } from "./store/store.ts";
 import { version } from "./version.ts";
 
-/** Conditions and lists that took long, of one transaction that goes on with an automation run. */
+/** Slow conditions and lists of a transaction that advances an automation run. */
 interface DecidedWhens {
   /** What is left of the time that the conditions may take together. */
   leftMs: number;
@@ -52,7 +52,7 @@ export interface RunFollowers {
   waits(tx: WriteContext, run: RunRow): Promise<void>;
   /** The run of a step is queued again. */
   resumed(tx: WriteContext, run: RunRow): Promise<void>;
-  /** An automation run has ended for good. */
+  /** An automation run has finished. */
   automationEnded(tx: WriteContext, run: AutomationRunRow): void;
   /** The names that the templates of a step's run see, with long results apart. Throws `gone` for a deleted one. */
   stepScope(
@@ -67,7 +67,7 @@ export interface RunFollowers {
 interface WaitService<Request> {
   /** Sets it up. It may end the run at once. An `AppError` fails the run. */
   begin(tx: WriteContext, run: RunRow, request: Request): Promise<void>;
-  /** The run was cancelled, and nobody waits for it any more. */
+  /** The run was cancelled, and nothing waits for it any longer. */
   abandon(tx: WriteContext, id: string): Promise<void>;
 }
 
@@ -118,7 +118,7 @@ export interface App {
   readonly runFollowers: RunFollowers;
   /** Where scheduled backups go; null: they stay in the data directory. */
   readonly away: Away | null;
-  /** Absolute; one folder for each organization lies in it. */
+  /** Absolute path, with one directory per organization. */
   readonly filesFolder: string;
   /** Where large artifacts lie, by organization. */
   readonly artifacts: BlobStore;
@@ -132,7 +132,7 @@ export interface App {
   readonly peers: Peers | null;
   /** Aborts when the process is asked to end: it counts as not ready, and takes in nothing new. */
   readonly stopping: AbortSignal;
-  /** Aborts when what was under way has had its time: streams end, and so does waiting. */
+  /** Aborts when the grace period is over: streams and waits end. */
   readonly closing: AbortSignal;
 }
 
@@ -160,7 +160,7 @@ export interface Context extends App {
   readonly isConfined?: boolean | undefined;
   /** Of the access token of the request; null or absent: all. */
   readonly scopes?: readonly Scope[] | null | undefined;
-  /** The one whose private chat this work is for: what it sets off is private too. */
+  /** The user whose private chat this work is for. What it starts is private too. */
   readonly privateTo?: string | null | undefined;
   /** What has to hold when the work's first transaction begins; throws otherwise. */
   readonly precondition?: ((tx: WriteContext) => Promise<void>) | undefined;
@@ -174,7 +174,7 @@ export interface WriteContext extends Context {
   readonly writing: true;
   /** What this transaction adds to the audit trail: rows that are written together at its end. */
   readonly trail: Trail;
-  /** Runs `next` inside the transaction, once the work under way is done; of one `key` the first alone. */
+  /** Runs `next` inside the transaction after the current work; only the first of each `key`. */
   afterWork(key: string, next: () => Promise<unknown>): void;
   /** Runs `last` inside the transaction, when all of its work is done. */
   beforeCommit(last: () => Promise<void>): void;
@@ -286,7 +286,7 @@ export const contextFor = (
   },
 ): Context => ({ ...app, db: app.store.db, egress: egressOf(app, who.organizationId), ...who });
 
-/** A context to act on behalf of whoever set the run off. */
+/** Returns a context that acts on behalf of the one who started the run. */
 export const contextForRun = (
   app: App,
   run: Pick<RunRow, "organizationId" | "actor" | "correlationId"> & { privateTo?: string | null },
@@ -306,7 +306,7 @@ export const SYSTEM: Actor = { type: "system", id: "worker", process: "weir", ve
 const egressOf = (app: App & Partial<Context>, organizationId: string): Egress =>
   app.organizationId === organizationId ? app.egress : app.egressFor(organizationId);
 
-/** Moves a context into the chain of a run that its request cancels, and keeps the request's own chain beside it. */
+/** Moves a context to the chain of a run that its request cancels, and keeps the request's own chain too. */
 export const inChainOf = <C extends Context>(ctx: C, { correlationId }: { correlationId: string }): C => ({
   ...ctx,
   correlationId,

@@ -1,4 +1,4 @@
-/** The one entry of the executable: words become a command. The only reader of the environment. */
+/** Entry point of the executable: maps arguments to a command. The only module that reads the environment. */
 
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
@@ -8,7 +8,7 @@ import type { Host } from "./cli/host.ts";
 
 type Command = (args: readonly string[], host: Host) => Promise<number>;
 
-/** Each command is loaded only when it is asked for, so that small ones start at once. */
+/** Commands are loaded on demand, so that small ones start fast. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./cli/serve.ts")).serve,
   demo: async () => (await import("./cli/demo.ts")).demo,
@@ -53,7 +53,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   "-v": "version",
 };
 
-/** True inside of the executable, whose files lie in a place of their own. */
+/** True in the compiled executable, whose files are in a virtual directory. */
 const isCompiled = Bun.main.startsWith("/$bunfs/") || Bun.main.includes("~BUN");
 const LONG_MS = 2 ** 30;
 
@@ -65,7 +65,7 @@ const self = isCompiled ? [program] : [program, Bun.main];
 /** What a child of a source tree reads of it. */
 const SOURCES = ["src", "web", "node_modules", "package.json", "tsconfig.json"];
 
-/** What commands see of this process. */
+/** Returns what commands see of this process. */
 async function openHost(): Promise<Host> {
   const { personOf } = await import("./cli/credentials.ts");
   const { askPerson, openOutput } = await import("./cli/terminal.ts");
@@ -102,7 +102,7 @@ async function openHost(): Promise<Host> {
   };
 }
 
-/** Children, which take what tenants give; each word is its own command. */
+/** Child processes for tenants' input; each is a command of its own. */
 const children: Readonly<Record<string, (walls: readonly Wall[]) => Promise<number | null>>> = {
   __sql: async () => (await import("./sql/child.ts")).sqlChild(),
   __draw: async () => (await import("./charts/child.ts")).drawChild(),

@@ -7,9 +7,9 @@ import { actionRuns } from "../resources/runs/table.ts";
 import type { DatasetLocks } from "./locks.ts";
 import type { Loop } from "./loop.ts";
 
-/** A load that is under way gets so long to end before another table's turn comes. */
+/** Time for a running load to finish before the next table is compacted. */
 const WAIT_MS = 2_000;
-/** A table that could not be put together is left alone for so long. */
+/** Time before a table that couldn't be compacted is tried again. */
 const PAUSE_MS = 10 * 60 * 1000;
 
 /**

@@ -17,24 +17,24 @@ const CHECK_MS = 250;
 /** Requests to one subscription at once: a failure halves them, a success doubles them. */
 const WIDTH = { most: 64, least: 4 };
 
-/** How so many subscriptions answered last is remembered while nothing waits for them. */
+/** Number of idle subscriptions whose last result is remembered. */
 const REMEMBERED = 10_000;
 
 /** How a try ended; null where there was none. */
 export type Ended = "well" | "badly" | null;
 
-/** A subscription; `isFailing` tells of what is not remembered here how its last try ended. */
+/** A subscription. `isFailing` is the result of its last attempt if it isn't remembered here. */
 export type Receiver = Sharer & { isFailing: boolean };
 
 /** Does work in lanes, one for each subscription, in turn by organization; a lane that is slow holds up only itself. */
 export interface Lanes<T> {
   add(item: T): void;
   isSlow(receiver: Receiver): boolean;
-  /** What waits and what is under way. */
+  /** Queued and running deliveries. */
   all(): Iterable<T>;
   /** Begins all that waits at once. */
   flush(): void;
-  /** Resolves once nothing waits or is under way. */
+  /** Resolves when nothing is queued or running. */
   idle(): Promise<void>;
 }
 
@@ -95,7 +95,7 @@ export function openLanes<T>(
     lane.queue = null;
   };
 
-  /** Puts a lane at the end of the queue where it belongs, unless it stands there. */
+  /** Adds a lane to the end of its queue, unless it is already in it. */
   const enqueue = (lane: Lane<T>) => {
     const { known: now, organizationId } = lane;
     const queue = lane.waiting.length > 0 && lane.underWay < now.width ? now.manner : null;

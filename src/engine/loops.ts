@@ -20,7 +20,7 @@ export interface LoopKind {
   /** The rest after an idle round, in milliseconds; a signal of `wakenBy` ends it. */
   readonly restMs: number;
   readonly wakenBy?: string;
-  /** What one round does; it gives back how many things it did. */
+  /** Runs one round and returns how many things it did. */
   open(app: App): (signal: AbortSignal) => Promise<number>;
 }
 
@@ -28,7 +28,7 @@ export interface LoopKind {
 const UNTIE_EVERY_MS = 5_000;
 
 export const LOOPS = {
-  /** Goes on with automation runs whose pause between two tries is over, and with queues that have room. */
+  /** Resumes automation runs whose retry delay is over, and queues that have room. */
   runContinuer: {
     name: "run continuer",
     restMs: 500,
@@ -90,7 +90,7 @@ export const LOOPS = {
       return async () => ((await trail.tick()) === "more" ? 1 : 0);
     },
   },
-  /** Tells of automations that have been silent for too long or made too few rows. */
+  /** Reports automations that are overdue or produced too few rows. */
   automationWatcher: {
     name: "automation watcher",
     restMs: 1_000,
@@ -102,7 +102,7 @@ export const LOOPS = {
       };
     },
   },
-  /** Lets chat turns go on whose approvals were decided, and ends those that no process has any more. */
+  /** Resumes chat turns whose approvals were decided, and ends those that lost their process. */
   chatContinuer: {
     name: "chat continuer",
     restMs: 250,

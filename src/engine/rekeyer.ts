@@ -8,10 +8,10 @@ import { beginChange, endChange } from "./keys.ts";
 import type { Loop } from "./loop.ts";
 import { SEALED, type SealedColumn } from "./sealed.ts";
 
-/** Rows that are looked at in one step, and sealed again in one transaction. */
+/** Number of rows checked per step and re-encrypted per transaction. */
 const BATCH = 200;
 
-/** Seals everything again when the master key is changed, in small steps, while requests go on. */
+/** Re-encrypts everything when the master key is rotated, in small steps, while requests continue. */
 export function rekeyer(app: App): Loop {
   let under: AsyncGenerator<void> | null = null;
   let isOver = false;
@@ -37,7 +37,7 @@ export function rekeyer(app: App): Loop {
   };
 }
 
-/** Changes the master key now, where no server runs. The id of the key that seals from now on. */
+/** Rotates the master key immediately, without a running server. Returns the ID of the new key. */
 export async function changeKeyNow(app: App): Promise<string> {
   if (await beginChange(app)) {
     for await (const _ of rekey(app));
@@ -72,7 +72,7 @@ export async function* rekey(app: App): AsyncGenerator<void> {
   await endChange(app);
 }
 
-/** Authenticates the file beside the database under the new key. */
+/** Authenticates the file next to the database with the new key. */
 function keepHeadFile({ config, secrets, store }: App): void {
   const kept = store.remote ? null : readHeadFile(config.dataFolder, secrets);
   if (kept !== null) writeHeadFile(config.dataFolder, secrets, kept);
@@ -111,7 +111,7 @@ async function rowsAfter(app: App, { table, column, primaryKey }: SealedColumn, 
   }));
 }
 
-/** How many of `rows` were sealed again. What can't be opened stays as it is, and is told. */
+/** Returns how many of `rows` were re-encrypted. What can't be decrypted is kept and reported. */
 function sealAgain(app: App, column: SealedColumn, rows: readonly Row[], unreadable: Set<string>) {
   return app.store.write(async (db) => {
     let count = 0;

@@ -4,7 +4,7 @@ import { answerReset, dropReset, readReset, resetRequests } from "../reset-reque
 import { applyReset } from "../resources/sign-in/password.ts";
 import type { Loop } from "./loop.ts";
 
-/** Resets the passwords that `weir reset-password` asks for beside this server. */
+/** Resets passwords on behalf of `weir reset-password` while this server runs. */
 export function resetter(app: App): Loop {
   const { dataFolder } = app.config;
   return {

@@ -16,7 +16,7 @@ const FAILED: readonly string[] = ["failed", "dead_letter", "dead"];
 interface Aged {
   id: string;
   status: string;
-  /** Null for what goes on. */
+  /** Null for what is still running. */
   endedAt: string | null;
 }
 

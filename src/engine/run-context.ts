@@ -45,7 +45,7 @@ export interface OpenRunContext {
   context: RunContext;
   /** What has been gathered and not written yet; nothing is written on its own after this. */
   leftover(): Promise<{ progress: RunProgress | null; isProgressNew: boolean; logs: NewLog[] }>;
-  /** The credentials of the connections that the run has opened: they are told nobody. */
+  /** Credentials of the connections that the run opened, to be masked. */
   secrets(): readonly string[];
   /** The same for one item of a bulk step, which shares its connections with the others. */
   forItem(item: ItemSetting): { context: RunContext; dispose(): Promise<void> };
@@ -53,7 +53,7 @@ export interface OpenRunContext {
 }
 
 interface ItemSetting {
-  /** In place of the run's own: the same at each try. */
+  /** Replaces the run's own ID: the same at each attempt. */
   id: string;
   index: number;
   attempt: number;

@@ -59,7 +59,7 @@ const sealed = <K extends string>(
   label: label as SealedColumn["label"],
 });
 
-/** Every column with sealed texts. A new one that is not here would not outlive a change of the master key. */
+/** Every column with encrypted texts. A column missing here would be unreadable after a key rotation. */
 export const SEALED: readonly SealedColumn[] = [
   sealed(
     slackReplies,

@@ -4,20 +4,20 @@ import { dueForSeal, sealHead } from "../resources/events/seals.ts";
 import { hasEvent } from "../resources/events/verify.ts";
 import type { Loop } from "./loop.ts";
 
-/** The file beside the database is written at most so often. */
+/** Minimum interval between writes of the file next to the database. */
 const FILE_MS = 5_000;
 
 export interface Sealer extends Loop {
-  /** Seals what has come since, and writes the file: the last thing that a process does. */
+  /** Seals the events since the last seal, and writes the file. Runs last in a process. */
   finish(): Promise<void>;
 }
 
-/** Seals the heads of all trails, and keeps the newest seals beside a database in the data directory. */
+/** Seals the heads of all audit logs, and keeps the latest seals next to a database in the data directory. */
 export function openSealer(app: App): Sealer {
   const { store, clock, config, secrets, log } = app;
   /** Null until the file has been read; then what it is to hold. */
   let kept: StoredSeals | null = null;
-  /** Trails that lack the event of a kept seal: their entry stays as evidence. */
+  /** Audit logs that lack the event of a stored seal: their entry is kept as evidence. */
   const rolledBack = new Set<string>();
   /** Trails whose head does not fit. */
   const broken = new Set<string>();

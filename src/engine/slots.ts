@@ -1,4 +1,4 @@
-/** Where the runs of this process hold their slots. One that waits for somebody's limits holds none. */
+/** Slots of the runs of this process. A run that waits for a rate limit holds none. */
 export interface Slots {
   /** How many are free. */
   free(): number;
@@ -13,11 +13,11 @@ export interface Slots {
   isResting(runId: string): boolean;
   /** Takes note of a run that has ended. */
   left(runId: string): void;
-  /** Lets in who has come back, where less is under way than was thought. */
+  /** Admits returning runs if fewer are running than assumed. */
   admit(): void;
 }
 
-/** Runs that wait for limits keep their memory: for each slot there are so many of them at most. */
+/** Maximum number of runs per slot that wait for rate limits, since they keep their memory. */
 const RESTING_PER_SLOT = 2;
 
 /** `most` slots for what is `underWay`; `freed` hears of each that nobody has come back to. */

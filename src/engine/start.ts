@@ -21,7 +21,7 @@ import { sweeper } from "./sweeper.ts";
 import { timekeeper } from "./timekeeper.ts";
 import { openWorker } from "./worker.ts";
 
-/** Retries come due without a signal; they wait at most so long. */
+/** Maximum delay of retries, which come due without a signal. */
 const WORKER_IDLE_MS = 250;
 const RENEW_MS = 5_000;
 const RESCUE_MS = 5_000;
@@ -34,17 +34,17 @@ const RESET_MS = 500;
 const KEEP_TIME_MS = 1_000;
 const BACKUP_MS = 10_000;
 const SEAL_MS = 1_000;
-/** What was told to end gets so long to let go; an executor has 4 s of them. */
+/** Time for cancelled work to stop; executors get 4 s of it. */
 const LET_GO_MS = 6_000;
 
 export interface Engine {
-  /** Lets nothing new start, waits `graceMs` for what is under way, and puts the rest back in the queue. */
+  /** Stops claiming runs, waits up to `graceMs` for running ones, then requeues the rest. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Starts all that happens with no request. What earlier processes left is taken up before anything else. */
+/** Starts the background loops, after recovering work left by earlier processes. */
 export async function startEngine(app: App): Promise<Engine> {
-  /** Ends the loops that begin something; ticks under way go on. */
+  /** Stops the loops that start work. Running ticks finish. */
   const quiet = new AbortController();
   const stopping = new AbortController();
   const { signal } = stopping;

@@ -5,7 +5,7 @@ import { deleteSessions } from "../resources/personal-data/erase.ts";
 import { userErasures } from "../resources/personal-data/table.ts";
 import { eraseTraces } from "../resources/personal-data/traces.ts";
 
-/** Work that was under way when a person was erased has ended by then. */
+/** Work that was running when a user was erased has finished by then. */
 const LATE_MS = 24 * 60 * 60 * 1000;
 
 /**

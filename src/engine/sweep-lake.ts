@@ -9,10 +9,10 @@ import { actionRuns } from "../resources/runs/table.ts";
 import type { WriteDb } from "../store/store.ts";
 import { BATCH, batches, before, logRemoved, UUID_CHARACTERS } from "./sweep-files.ts";
 
-/** Readers that began before a file was removed have so long to finish. */
+/** Time for readers that started before a file was removed to finish. */
 const REMOVED_FOR_MS = 10 * 60 * 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Past states of one table may take so much beside what it has now; then the oldest go early. */
+/** Maximum size of a table's past states. Beyond it, the oldest are deleted early. */
 const HISTORY_BYTES = 1024 ** 3;
 
 /**
@@ -25,7 +25,7 @@ export async function* sweepRemoved(app: App): AsyncGenerator<void> {
   yield* deleteFiles(app, and(isNotNull(lakeFiles.removedSeq), ago(app.config.lakeHistoryDays * DAY_MS)));
 }
 
-/** Deletes the oldest past states of tables that are written anew so often that keeping them would fill the disk. */
+/** Deletes the oldest past states of tables that are rewritten so often that keeping them would fill the disk. */
 export async function* sweepHistory(app: App): AsyncGenerator<void> {
   const tooMuch = sql`${lakeFiles.id} in (
     select id from (
@@ -76,7 +76,7 @@ async function forgetPast(db: WriteDb, files: readonly (typeof lakeFiles.$inferS
   }
 }
 
-/** Runs under way that may have seen a file before it was removed. */
+/** Returns running runs that may have seen a file before it was removed. */
 const readersOf = (app: App) =>
   app.store.db
     .select({ id: actionRuns.id })
@@ -122,7 +122,7 @@ async function runningAmong(app: App, ids: readonly string[]): Promise<Set<strin
   return new Set(rows.map((row) => row.id));
 }
 
-/** Deletes what is told of reads past the time of the runs that made them. */
+/** Deletes lineage of reads whose runs are no longer stored. */
 export async function* sweepReads(app: App): AsyncGenerator<void> {
   const old = timestamp(
     app.clock,

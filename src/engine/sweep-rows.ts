@@ -13,7 +13,7 @@ import { settings } from "../store/settings.ts";
 const KEY_LIFETIME_MS = 24 * 60 * 60 * 1000;
 /** Sessions and set-up tokens that have ended stay in the lists for this long. */
 const ENDED_FOR_MS = 30 * 24 * 60 * 60 * 1000;
-/** A client that polls with a code past its time is told so for this long. */
+/** Time for which a client that polls with an expired code is told so. */
 const CODE_EXPIRED_FOR_MS = 60 * 60 * 1000;
 const BATCH = 500;
 

@@ -13,7 +13,7 @@ import { OUTBOUND_TOPIC, outboundDeliveries } from "../resources/webhooks/table.
 import type { WriteDb } from "../store/store.ts";
 import type { Loop } from "./loop.ts";
 
-/** The wall clock may be corrected by so much without anybody waiting longer for it. */
+/** Clock correction up to which due times aren't recomputed. */
 export const CLOCK_JUMP_MS = 1_000;
 
 /** By how much the wall clock is ahead of the one that never jumps, in milliseconds. */

@@ -17,7 +17,7 @@ interface Parts {
   bootId: string;
 }
 
-/** Sends traces to the collector that the operator names; silent where none is named. */
+/** Sends traces to the configured collector. Does nothing if none is configured. */
 export function openTracer({ config, secrets, egress, clock, log, bootId }: Parts): Tracer {
   if (config.otlpUrl === null) return silentTracer;
   return openOtlp({

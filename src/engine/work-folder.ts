@@ -5,7 +5,7 @@ import { AppError } from "../base/errors.ts";
 import { bytesOf } from "../sql/sql.ts";
 
 const CHECK_MS = 1_000;
-/** A run may take so many times what it leaves free on the disk. */
+/** Maximum ratio of a run's disk usage to the free space that it leaves. */
 const TIMES_FREE = 9;
 
 interface Watch {
@@ -17,7 +17,7 @@ interface Watch {
   report(error: unknown): void;
 }
 
-/** Ends a run whose work folder holds more than it may, or nearly all that the disk has; gives back what stops the looking. */
+/** Ends a run that exceeds its work directory limit or nearly fills the disk. Returns a function that stops the check. */
 export function watchFolder({ path, limit, end, report }: Watch): () => void {
   const limitBytes = bytesOf(limit);
   let isOver = false;

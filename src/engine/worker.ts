@@ -15,13 +15,13 @@ import type { Loop } from "./loop.ts";
 import { rescue } from "./rescuer.ts";
 import { openSlots, type Slots } from "./slots.ts";
 
-/** The runs that this process has under way. */
+/** Runs that this process is executing. */
 export interface Worker extends Loop {
   /** Lets nothing new start. */
   drain(): void;
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when nothing is running any longer. */
   idle(): Promise<void>;
-  /** Puts all that is under way back in the queue, as soon as it lets go. */
+  /** Requeues all running runs as soon as they stop. */
   stop(): void;
   /** Puts back what does not let go; whatever it still comes to is not written. */
   abandon(): Promise<void>;
@@ -29,9 +29,9 @@ export interface Worker extends Loop {
   renew(): Promise<void>;
 }
 
-/** With all slots taken it looks again after so long, or as soon as one is free. */
+/** Delay before checking again if all slots are taken, unless one becomes free. */
 const FULL_MS = 5_000;
-/** A suspected run goes alone for so long: what ends a process does it soon. */
+/** Time that a suspected run runs alone, since crashes happen early. */
 const ALONE_MS = 20_000;
 
 interface Job {
@@ -178,7 +178,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
   };
 }
 
-/** A commit that lost the race for its dataset is worked out anew so many times before the run fails. */
+/** How often a commit that lost the race for its dataset is recomputed before the run fails. */
 const MAX_RACES = 5;
 
 interface Means {

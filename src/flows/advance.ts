@@ -23,7 +23,7 @@ import { hasFailed, isEnded, statusOf } from "./states.ts";
 import { decisionOf, stepHolds } from "./whens.ts";
 import { refuseBusyKey, runOfStep, workOf } from "./work.ts";
 
-/** Steps are decided on the spot for so long at most in one transaction, since every other write waits for it. */
+/** Time limit for deciding steps within one transaction, since every other write waits for it. */
 const DECIDE_MS = 40;
 
 /** What one transaction may still spend on deciding. */
@@ -165,7 +165,7 @@ async function beginStepWithItems(
   return begun;
 }
 
-/** A dependency counts when its step ran (also when it failed and was told to go on), and took the branch. */
+/** A dependency counts if its step ran (also if it failed and continues on failure) and took the branch. */
 function isTaken(state: StepState | undefined, branch: string | null, scope: Scope): boolean {
   if (!state || state.status === "skipped" || state.status === "cancelled") return false;
   if (branch === null) return true;
@@ -175,7 +175,7 @@ function isTaken(state: StepState | undefined, branch: string | null, scope: Sco
   return isObject(result) && result.branch === branch;
 }
 
-/** In line, or already at its end where its kind is decided on the spot. */
+/** Queued, or already finished if its kind is decided immediately. */
 async function startStep(
   tx: WriteContext,
   run: AutomationRunRow,

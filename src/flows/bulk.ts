@@ -34,7 +34,7 @@ export async function goesInBulk(
   return asking === undefined;
 }
 
-/** Queues the run that carries out all items, or those that are left of them. */
+/** Queues the run that processes all items, or those that are left. */
 export async function beginBulk(
   tx: WriteContext,
   input: NewRun,

@@ -104,7 +104,7 @@ async function callFault(
   return { code: "call_deadlock", message };
 }
 
-/** Ends the run that waits for this one, in the transaction that ended it: so it goes on once. */
+/** Ends the wait of the calling run, in the transaction that finished this one, so that it continues exactly once. */
 export async function callReturned(tx: WriteContext, run: AutomationRunRow): Promise<void> {
   const { id: automationRunId, status, error } = run;
   if (status === "completed") {

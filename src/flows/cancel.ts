@@ -74,7 +74,7 @@ const closed = (items: ItemsState): ItemsState => ({
   failed: items.failed + items.running,
 });
 
-/** Cancels a run that nobody needs any more: one that has ended, or is not kept, stays as it is. */
+/** Cancels a run that is no longer needed. A finished or deleted run is left unchanged. */
 export async function cancelUnlessEnded(tx: WriteContext, id: string): Promise<void> {
   const [run] = await tx.db
     .select({ completedAt: automationRuns.completedAt })

@@ -12,7 +12,7 @@ import { advance } from "./advance.ts";
 import { endEarly } from "./cancel.ts";
 import { queueTiedBy } from "./deadlock.ts";
 
-/** Runs that one transaction sets going, and how long it goes on with that; a longer queue moves on in the next. */
+/** How many runs one transaction starts, and for how long. A longer queue continues in the next transaction. */
 const BATCH = 20;
 const BATCH_MS = 50;
 
@@ -45,7 +45,7 @@ export async function admission(
   return isFull ? policy : "start";
 }
 
-/** The runs that make room for a new one under `cancel_previous`: those in the queue, and the oldest under way. */
+/** Returns the runs to cancel for a new one under `cancel_previous`: queued ones, and the oldest running ones. */
 export async function replacedBy(
   tx: WriteContext,
   automationId: string,

@@ -49,7 +49,7 @@ async function giveUp(tx: WriteContext, id: string, error: unknown): Promise<voi
   if (run && run.completedAt === null) await failBroken(tx, run, error);
 }
 
-/** Does the steps that have not completed once more; the webhook delivery counts one more attempt. */
+/** Runs the uncompleted steps again. The webhook delivery counts another attempt. */
 async function tryAgain(tx: WriteContext, id: string): Promise<void> {
   const [run] = await tx.db.select().from(automationRuns).where(eq(automationRuns.id, id));
   if (!run || run.completedAt !== null || run.dueAt === null) return;

@@ -4,15 +4,15 @@ import { actionRuns } from "../resources/runs/table.ts";
 import { prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
 
-/** A larger tangle is not looked through, nor a longer chain: its runs are taken to go on. Every write waits for this. */
+/** Limit of the search, since every write waits for it. Runs beyond it are assumed to continue. */
 const MAX_NODES = 5_000;
 const MAX_ROUNDS = 200;
-/** Runs of one key go in order: the one that is under way stands among the first. */
+/** Runs of one key execute in order, so the running one is among the first. */
 const FIRST_OF_KEY = 16;
 /** Of a wide queue one run that ends is enough: most often there is one among so many. */
 const FIRST_QUEUED = 16;
 
-/** What has to end before a run can: all of these, or any one of those whose queue it stands in. */
+/** What must finish before a run can: all of these, or any one of those in whose queue it is. */
 type Node = { all: readonly string[] } | { any: readonly string[] };
 
 /** What was not looked up yet. */
@@ -21,7 +21,7 @@ interface Open {
   runs: string[];
   /** Others, which are looked up where all else leads to no end. */
   later: string[];
-  /** Automations whose queues runs stand in. */
+  /** Automations that have queued runs. */
   queues: Map<string, string[]>;
   /** Action runs in the queue behind others of their key, by that. */
   keyed: Map<string, string[]>;
@@ -34,7 +34,7 @@ interface Keyed {
   concurrencyKey: string;
 }
 
-/** True where the step would never begin: whoever has its key waits, through what it has called, for the step itself. */
+/** Returns whether the step would never start: the run holding its key waits for the step through its calls. */
 export async function keyWaitsForEver(db: ReadDb, step: Keyed): Promise<boolean> {
   const { organizationId, automationRunId, concurrencyKey } = step;
   const heads = await headsOf(db, organizationId, concurrencyKey);
@@ -69,7 +69,7 @@ export const queueWaitsForEver = async (
 /** What the question is about; no run has this id. */
 const NEW = "new";
 
-/** Looks up what the ends of these hang on, until it is seen that the new one can begin, or all is known. */
+/** Looks up what these depend on, until the new one is known to be able to start, or everything is known. */
 async function goesOn(
   db: ReadDb,
   organizationId: string,

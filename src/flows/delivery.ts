@@ -17,7 +17,7 @@ import type { ReadDb, WriteDb } from "../store/store.ts";
 
 /** Where the config says nothing (docs/decisions/webhooks-in.md). */
 const RETRIES = { enabled: true, maxAttempts: 5, backoffSeconds: [5, 30, 120, 600, 1800] };
-/** Pauses vary by so much, so that failures that came together don't come back together. */
+/** Jitter of the delays, so that simultaneous failures aren't retried simultaneously. */
 const JITTER = 0.1;
 
 const deliveryById = prepared((db: ReadDb) =>
@@ -151,7 +151,7 @@ async function save(
   });
 }
 
-/** Keeps how a try ended; a first one that went well is told by the delivery itself. */
+/** Stores the result of an attempt. A successful first one is recorded by the delivery itself. */
 async function noteAttempt(
   tx: WriteContext,
   delivery: DeliveryRow,

@@ -12,11 +12,11 @@ import { countInstants, instantAfter, instantBefore } from "./schedule.ts";
 import { type NewAutomationRun, refuseAutomationRun, startAutomationRun } from "./start.ts";
 
 const BATCH = 50;
-/** So long after its instant a run still comes as one that is due; then the process has slept, or the clock has jumped. */
+/** A schedule this late is still on time. Later, the process slept or the clock jumped. */
 const LATE_MS = 5 * 60_000;
 /** What other processes on the same store would have started by now, had there been any. */
 const OTHERS_MS = 5_000;
-/** Missed instants are counted up to so many. */
+/** Maximum number of missed runs that are counted. */
 const MAX_COUNTED = 1000;
 
 const SCHEDULER: Actor = { type: "system", id: "scheduler", process: "weir", version };
@@ -121,7 +121,7 @@ async function startDue(tx: WriteContext, due: Due, upMs: number): Promise<void>
   await startAutomationRun(tx, automation, startAt(instant));
 }
 
-/** Tells of the instants that were missed, and which of them has its run after all; null for none. */
+/** Describes the missed runs, and which of them is caught up; null if there are none. */
 async function madeUpFor(
   tx: WriteContext,
   { id, nextRunAt }: AutomationRow,

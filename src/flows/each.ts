@@ -240,7 +240,7 @@ const asItemsAre = (state: StepState & Begun): StepState => {
   return { ...state, status, ...(status === "running" ? { waitKind: undefined } : {}) };
 };
 
-/** Takes note of an item whose run has begun to wait, or goes on. */
+/** Records that an item's run started to wait, or resumed. */
 export async function itemTurned(
   tx: WriteContext,
   run: SlimRun,

@@ -40,7 +40,7 @@ export async function findAutomation(ctx: Context, id: string): Promise<Automati
 export const mineRun = (ctx: Context, id: string) =>
   and(eq(automationRuns.organizationId, ctx.organizationId), eq(automationRuns.id, id));
 
-/** The run, with the statuses of the steps that are under way read from their action runs. */
+/** Returns the run, with the statuses of running steps read from their action runs. */
 export async function findAutomationRun(ctx: Context, id: string): Promise<AutomationRunRow> {
   const [row] = await ctx.db.select().from(automationRuns).where(mineRun(ctx, id));
   if (!row) throw notFound("automation run");
@@ -48,7 +48,7 @@ export async function findAutomationRun(ctx: Context, id: string): Promise<Autom
   return live ?? row;
 }
 
-/** A step under way has its status in its action run; an ended one in the automation run. */
+/** A running step has its status in its action run, a finished one in the automation run. */
 export async function withLiveSteps(ctx: Context, rows: AutomationRunRow[]): Promise<AutomationRunRow[]> {
   const open = rows.flatMap((row) =>
     row.steps.flatMap((step) => (step.status === "pending" && step.actionRunId ? [step.actionRunId] : [])),
@@ -73,5 +73,5 @@ export async function withLiveSteps(ctx: Context, rows: AutomationRunRow[]): Pro
   }));
 }
 
-/** True once a run goes on no more; one that waits for its next try has not ended. */
+/** Returns whether a run has finished. One that waits for its next attempt hasn't. */
 export const isOver = (run: AutomationRunRow) => run.completedAt !== null;

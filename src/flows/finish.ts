@@ -86,7 +86,7 @@ async function storedResults(tx: WriteContext, steps: readonly StepState[]): Pro
   return results;
 }
 
-/** The event of a run that has ended by itself, or because somebody cancelled one of its steps. */
+/** Returns the event of a run that finished by itself, or because one of its steps was cancelled. */
 export async function recordEnd(tx: WriteContext, run: AutomationRunRow): Promise<void> {
   const type = {
     completed: "automation.completed",

@@ -10,13 +10,13 @@ import { version } from "../version.ts";
 import { reactTo } from "./react.ts";
 import { typesOf } from "./trigger.ts";
 
-/** The key of the row that tells how far event triggers have followed the trail. */
+/** Key of the row with the position of event triggers in the audit log. */
 const POSITION_KEY = "event_triggers_followed";
-/** So many positions of the trail are looked at in one go, whatever their events are. */
+/** Number of audit log positions read at a time, whatever their events are. */
 const WINDOW_EVENTS = 10_000;
-/** So many events are acted on in one transaction, since every other write waits for it. */
+/** Maximum number of events per transaction, since every other write waits for it. */
 const BATCH = 10;
-/** Beyond the first event, only as many as start so many runs together. */
+/** After the first event, only as many as start this many runs in total. */
 const RUNS_AT_ONCE = 200;
 /** Without anything to act on, the position is written down only this often. */
 const WRITE_DOWN_EVENTS = 50_000;
@@ -41,7 +41,7 @@ export interface Follower {
  * on twice, whatever ends the process, and however many processes follow.
  */
 export function openFollower(app: App): Follower {
-  /** Nothing up to here is to be acted on any more, though the row may not say so yet. */
+  /** Everything up to here is done, though the row may not say so yet. */
   let seen = 0;
   /** What each automation waited for at the last look. */
   let known = new Map<string, Listener["types"]>();

@@ -6,7 +6,7 @@ import { prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
 import { itemsOf } from "./lay-out.ts";
 
-/** Results that are larger together stand in the step's result by their runs' ids alone. */
+/** Larger results in total are only the IDs of their runs in the step's result. */
 const MAX_RESULTS_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -60,7 +60,7 @@ const itemOfRun = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** What the templates of one item's run see beside the rest; nothing for a run that belongs to no item. */
+/** Returns what templates of an item's run see in addition; nothing for a run without an item. */
 export async function itemScope(
   db: ReadDb,
   state: StepState | undefined,

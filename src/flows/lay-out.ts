@@ -13,11 +13,11 @@ import type { SlimRun } from "./save.ts";
 
 /** A longer list is refused: its step fails before anything of it is done. */
 const MAX_ITEMS = 10_000;
-/** The same where one run carries out all items. */
+/** The same limit if one run processes all items. */
 const MAX_BULK_ITEMS = 100_000;
 /** As long as a result that expressions read. */
 const MAX_ITEMS_BYTES = 64 * 1024 * 1024;
-/** So many items are laid out in one transaction, or fewer where they are so long together. */
+/** Maximum number of items created per transaction, or fewer if they are large in total. */
 const BATCH_ITEMS = 500;
 const BATCH_CHARACTERS = 1024 * 1024;
 
@@ -30,7 +30,7 @@ export const itemsOf = (runId: string, key: string) =>
  */
 const laterKey = (key: string) => `${key}:later`;
 
-/** Of a list of which one run carries out all items none ever gets a row of its own. */
+/** If one run processes all items of a list, items have no rows of their own. */
 const pagesOf = prepared((db: ReadDb) =>
   db
     .select({ from: automationRunItems.itemIndex, items: automationRunItems.item })
@@ -155,7 +155,7 @@ export async function layOutNext(tx: WriteContext, runId: string, key: string): 
   return true;
 }
 
-/** Lays out anew what has not completed of an earlier try, of this run or another. Null where the rows are not kept any more. */
+/** Recreates the uncompleted items of an earlier attempt, of this run or another. Null if the rows are no longer stored. */
 export async function reopenItems(
   tx: WriteContext,
   run: SlimRun,

@@ -2,11 +2,11 @@ import { and, count, eq, gt, gte, sql } from "drizzle-orm";
 import { type AutomationRunRow, automationRuns } from "../resources/automations/table.ts";
 import type { ReadDb } from "../store/store.ts";
 
-/** A chain of calls and events may have so many links after the run that it began with. */
+/** Maximum number of links of a chain of calls and events, after its first run. */
 export const MAX_DEPTH = 10;
-/** From the third link on, events may start so many runs in one chain: automations that set off one another multiply. */
+/** Maximum number of runs that events start from the third link of a chain on: automations that trigger one another multiply. */
 const MAX_RUNS_OF_CHAIN = 1000;
-/** So many, where the automation stands in the chain already. */
+/** The same limit if the automation is already in the chain. */
 const MAX_RUNS_OF_CIRCLE = 50;
 const COUNTED_DEPTH = 3;
 
@@ -24,7 +24,7 @@ const link = {
   depth: automationRuns.depth,
 };
 
-/** Where an automation run stands in its chain; null for one that is not kept any more. */
+/** Returns the position of an automation run in its chain; null if it is no longer stored. */
 export async function findLink(db: ReadDb, id: string): Promise<Link | null> {
   const [row] = await db.select(link).from(automationRuns).where(eq(automationRuns.id, id));
   return row ?? null;

@@ -121,7 +121,7 @@ export interface Starting {
   delivery: UnstoredDelivery | null;
 }
 
-/** Stores a new run; what a webhook brought lies in its delivery, and what is done needs it no more. */
+/** Stores a new run. A webhook's payload is stored in its delivery and isn't needed once the run has finished. */
 export async function insertAutomationRun(tx: WriteContext, run: AutomationRunRow): Promise<void> {
   const isKept = run.deliveryId === null && run.status !== "completed";
   await insertRun(tx.db, isKept ? run : { ...run, scope: {} });
@@ -151,7 +151,7 @@ export async function save(
   return run;
 }
 
-/** Stores how far the steps of a run have come that goes on. */
+/** Stores the state of the steps of a run that continues. */
 export async function saveProgress(tx: WriteContext, { id, status, steps }: SlimRun): Promise<void> {
   tellChanged(tx, id);
   await saveSteps(tx.db, { id, status, steps: JSON.stringify(steps), now: timestamp(tx.clock) });

@@ -55,7 +55,7 @@ function cronFault(schedule: Schedule, from: Date): string | null {
   }
 }
 
-/** The first instant after `after`, ISO 8601; null where none comes any more. */
+/** Returns the first time after `after`, ISO 8601; null if there is none. */
 export const instantAfter = (schedule: Schedule, after: Date): string | null =>
   open(schedule).nextRun(after)?.toISOString() ?? null;
 

@@ -55,7 +55,7 @@ const slimById = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** A webhook's body lies in its delivery alone, since it goes once it is processed. */
+/** A webhook's body is stored only in its delivery, since it is deleted after processing. */
 const deliveryById = prepared((db: ReadDb) =>
   db
     .select({
@@ -68,7 +68,7 @@ const deliveryById = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** Payload, headers and query of the trigger; empty where there was none, or where it is not kept any more. */
+/** Returns payload, headers and query of the trigger; empty if there is none, or it is no longer stored. */
 export async function triggerScope(
   db: ReadDb,
   { scope, deliveryId }: Pick<Seen, "scope" | "deliveryId">,
@@ -78,7 +78,7 @@ export async function triggerScope(
   return delivery && delivery.headers !== null ? { ...delivery } : {};
 }
 
-/** Of the steps that have ended; a run that goes on where another failed names that one's action runs. */
+/** Results of finished steps. A run that continues a failed one refers to that one's action runs. */
 const stepResults = prepared((db: ReadDb) =>
   db
     .select({
@@ -172,7 +172,7 @@ function keptAs(result: Json | null | undefined): string | null {
   return typeof result.artifactId === "string" ? result.artifactId : null;
 }
 
-/** The artifact that holds a result. Throws `gone` where somebody has deleted it, and `result_too_large`. */
+/** Returns the artifact with a result. Throws `gone` if it was deleted, and `result_too_large`. */
 export async function findStored(
   db: ReadDb,
   organizationId: string,
@@ -238,7 +238,7 @@ export const seenStep = (run: Pick<RunRow, "id" | "status" | "result" | "error">
   error: run.error && { code: run.error.code, message: run.error.message },
 });
 
-/** True for a step that failed before there was anything to carry out, as where its list or its action is not there. */
+/** Returns whether a step failed before it could run, such as without its list or action. */
 export const failedUnbegun = ({ status, actionRunId, items }: StepState): boolean =>
   status === "failed" && actionRunId === null && !items;
 

@@ -28,7 +28,7 @@ export interface NewAutomationRun {
   /** The webhook delivery that starts it, not stored yet. */
   delivery?: UnstoredDelivery;
   parent?: AutomationRunRow;
-  /** Steps that have ended already, for a run that goes on where another failed. */
+  /** Finished steps, for a run that continues a failed one. */
   steps?: StepState[];
   /** Of a schedule: the instant that it stands for. */
   scheduledAt?: string;
@@ -47,7 +47,7 @@ type Startable = Pick<AutomationRow, "id" | "config" | "version"> &
 const payloadOf = ({ triggerType }: Startable, input: Json): JsonObject =>
   triggerType === "schedule" || triggerType === "event" || triggerType === "form" ? { payload: input } : {};
 
-/** Nobody would hear a refusal: the run tells of it. */
+/** No caller would receive an error, so the run reports it. */
 const UNASKED: readonly string[] = ["schedule", "event"];
 
 function quotaOnly(error: unknown): AppError {
@@ -168,7 +168,7 @@ async function skip(
   return skipped;
 }
 
-/** Stores a run that can't begin, as failed for `error`. Events set off nothing behind one that `isCutOff`. */
+/** Stores a run that can't start, failed with `error`. With `isCutOff`, its events trigger nothing. */
 export async function refuseAutomationRun(
   tx: WriteContext,
   automation: Startable,

@@ -15,7 +15,7 @@ export const hasFailed = (definitions: readonly Step[], states: readonly StepSta
       states.some((state) => state.key === key && ["failed", "cancelled"].includes(state.status)),
   );
 
-/** `waiting` where no step is in the queue or under way. */
+/** `waiting` if no step is queued or running. */
 export const statusOf = (steps: readonly StepState[]): RunStatus =>
   steps.some(
     ({ status, actionRunId }) => status === "running" || (status === "pending" && actionRunId !== null),

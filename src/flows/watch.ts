@@ -70,9 +70,9 @@ async function readWatches(db: ReadDb, id?: string): Promise<Seen[]> {
   }));
 }
 
-/** What is to be told or kept of an automation; empty where all is as it was. */
+/** Returns what to report or store about an automation; empty if nothing changed. */
 interface Finding {
-  /** The beginning of a silence that is too long and was not told of. */
+  /** Returns the start of an overdue period that wasn't reported yet. */
   silentSince?: string;
   /** Too few rows, for the first time. */
   empty?: { runId: string; rows: number };
@@ -167,7 +167,7 @@ async function beginWatches(app: App, unseen: readonly Seen[]): Promise<void> {
   });
 }
 
-/** Of automations that were disabled, deleted, or have lost their `expect`: they begin anew if they come back. */
+/** Deletes the state of automations that were disabled, deleted, or no longer have `expect`. */
 async function endWatches(app: App): Promise<void> {
   const over = await app.store.db
     .select({ id: automationWatches.automationId })
@@ -182,7 +182,7 @@ async function endWatches(app: App): Promise<void> {
   });
 }
 
-/** Looks once more, inside of the transaction: another process may have told it, or a run may have completed. */
+/** Checks again inside the transaction: another process may have reported it, or a run may have completed. */
 async function closeWatch(tx: WriteContext, id: string): Promise<void> {
   const [seen] = await readWatches(tx.db, id);
   if (!seen) return;

@@ -78,7 +78,7 @@ export function runOfStep(
   };
 }
 
-/** Throws `call_deadlock` where the run would never begin, since whoever has its key waits for it. */
+/** Throws `call_deadlock` if the run would never start, because the run holding its key waits for it. */
 export async function refuseBusyKey(
   tx: WriteContext,
   automationRunId: string,

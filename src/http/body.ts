@@ -75,7 +75,7 @@ async function gather(
 const tooLarge = (maxBytes: number) =>
   new AppError("payload_too_large", `Request body too large. The limit is ${sizeText(maxBytes)}.`);
 
-/** Bodies are checked value by value, and what they say is stored and shown: more of them would hold up everybody else. */
+/** Bodies are validated value by value, stored and shown. More values would block other requests. */
 export const MAX_VALUES = 25_000;
 /** The most values of data, which is passed on as it is, and of long lists such as the endpoints of an API. */
 const MAX_LONG_VALUES = 100_000;

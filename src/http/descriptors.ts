@@ -1,7 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 
-/** Enough for the files and connections of the work that is under way. */
+/** Enough for the files and connections of running work. */
 const SPARE = 64;
 const CHECK_MS = 50;
 

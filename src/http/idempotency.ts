@@ -15,7 +15,7 @@ export const idempotencyKeys = sqliteTable(
     key: text().notNull(),
     requestHash: text().notNull(),
     status: integer().notNull(),
-    /** The reply's JSON text; sealed where it holds a secret. */
+    /** The response as JSON; encrypted if it contains a secret. */
     reply: text().notNull(),
     createdAt: text().notNull(),
   },
@@ -25,7 +25,7 @@ export const idempotencyKeys = sqliteTable(
 /** A key is remembered for this long (docs/decisions/http-conventions.md). */
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 
-/** The label that a reply with a secret is sealed under. */
+/** Label for encrypting a response with a secret. */
 export const replyLabel = (row: { organizationId: string; actorId: string; key: string }) =>
   `idempotency:${row.organizationId}:${row.actorId}:${row.key}`;
 

@@ -5,7 +5,7 @@ import { read } from "../base/shape.ts";
 import type { App } from "../context.ts";
 import { decodeText, parseBody, readBytes } from "./body.ts";
 
-/** No request of OAuth is longer, and anybody may send one. */
+/** OAuth requests aren't longer, and anyone can send one. */
 const MAX_BYTES = 64 * 1024;
 
 const FORM = /^application\/x-www-form-urlencoded\b/i;

@@ -40,7 +40,7 @@ export class Reply {
   readonly body: unknown;
   /** A list where a name stands several times. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  /** What the body tells of, where it is a page about a failure. */
+  /** The failure that the body is about, if it is an error page. */
   readonly error: AppError | null;
   /** `body` is JSON unless it is a stream, a Blob, or null for none. */
   constructor(
@@ -73,7 +73,7 @@ interface Given<P extends TObject, Q extends TObject, B extends TSchema> {
   body: Static<B>;
 }
 
-/** How one operation of the HTTP face is described and carried out. The OpenAPI document is made from these. */
+/** Description and handler of an HTTP operation. The OpenAPI document is generated from these. */
 export interface Operation {
   readonly method: Method;
   /** As in the interface: `/api/v1/connections/{connection_id}`. */
@@ -140,7 +140,7 @@ interface Typed<Key extends string, P, Q, B, R> {
   readonly "~types"?: { key: Key; path: P; query: Q; body: B; reply: R };
 }
 
-/** As it is described beside its routes: of what it takes, the handler gets the types. */
+/** An operation as defined in its routes: the handler gets the types of its input. */
 type Described<
   M extends Method,
   A extends string,

@@ -33,7 +33,7 @@ const HEADERS = {
   "x-frame-options": "DENY",
 } as const;
 
-/** Carries out one request of one operation, from credentials to reply. */
+/** Handles a request of an operation, from credentials to response. */
 export async function serve(
   app: App,
   operation: Operation,
@@ -193,7 +193,7 @@ async function contextOf(app: App, operation: Operation, identity: Identity, vis
   });
 }
 
-/** Path, query and body, all checked; every fault of all three is told at once. */
+/** Validates path, query and body, and reports all faults together. */
 async function readInput(
   app: App,
   operation: Operation,

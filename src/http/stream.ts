@@ -48,7 +48,7 @@ export const chunkStream = (visit: Visit, source: Source<string>): Reply =>
     write: (text) => text,
   });
 
-/** Headers and the opening go at once. Only the stream ends with the client, not what `make` tells of. */
+/** Sends headers and the opening immediately. Only the stream ends with the client, not the work that it reports. */
 function textStream<T>(
   visit: Visit,
   make: Source<T>,

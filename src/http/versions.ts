@@ -9,7 +9,7 @@ const SINGLE = /\/(\{\w+\}|current|me|draft|layout)$/;
 /** Reads the thing that an operation changes; undefined where it is none that can be read by itself. */
 export type Sibling = (operation: Operation) => Operation | undefined;
 
-/** `operations` by path: what reads a thing stands beside what changes it. */
+/** Groups `operations` by path, so that the one that reads a resource is with those that change it. */
 export function siblingsOf(operations: readonly Operation[]): Sibling {
   const readers = new Map(
     operations

@@ -55,7 +55,7 @@ export function visitOf(app: App, request: Request, server: Peer | null): Visit 
   };
 }
 
-/** Also of a request whose Host header names no host, which is refused, and told of by its path. */
+/** Also for a rejected request without a valid Host header, which is logged by its path. */
 function urlOf(text: string): URL {
   const url = URL.parse(text);
   if (url) return url;

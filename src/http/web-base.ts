@@ -4,7 +4,7 @@ import { pageBelow } from "../base/base-path.ts";
 import type { WebFile } from "./web-file.ts";
 
 const compress = promisify(brotliCompress);
-/** The best takes a second for the largest file, and somebody waits for it. */
+/** The best level takes a second for the largest file, while a client waits. */
 const FAIR = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
 /** The files of the admin page name each other by such addresses. */

@@ -10,7 +10,7 @@ import type { WriteDb } from "../store/store.ts";
 import { runTopic } from "./enqueue.ts";
 import { withStatuses } from "./statuses.ts";
 
-/** A worker that has not renewed its lease for so long is taken for dead. */
+/** A worker that hasn't renewed its lease for this long is considered dead. */
 export const LEASE_MS = 30_000;
 
 /**
@@ -46,12 +46,12 @@ const isClaimable = sql`
             and ahead.status in ('pending', 'running', 'waiting') and ahead.id < other.id))
       order by other.id desc limit 1) is null end)`;
 
-/** A run that the process has died under so often is suspected of it, and not begun beside others. */
+/** A run interrupted this often is suspected of crashing the process, and isn't started next to others. */
 const SUSPECT_DEATHS = 2;
 export const isSuspect = (run: Pick<RunRow, "processDeaths">) => run.processDeaths >= SUSPECT_DEATHS;
 const isClaimableBesideOthers = sql`${isClaimable} and r.process_deaths < ${sql.raw(String(SUSPECT_DEATHS))}`;
 
-/** With a bare parameter here SQLite would compile the statement anew each time that it runs. */
+/** With a bare parameter here, SQLite would recompile the statement on every run. */
 const LIMIT = sql`+${sql.placeholder("limit")}`;
 
 /** The first organization after `after`, in the order of their ids, that has runs in the queue. */
@@ -131,9 +131,9 @@ const lease = changing((db) =>
 
 /** runs that need no slot are looked for so many at a time of each organization. */
 const INSTANTS = 128;
-/** They are decided for so long at most in one transaction, since every other write waits for it. */
+/** Time limit of these decisions per transaction, since every other write waits for it. */
 const DECIDE_MS = 500;
-/** They are decided for so long before others get a turn at the thread. */
+/** Time before other work gets a turn on the thread. */
 const SLICE_MS = 20;
 
 /**
@@ -147,13 +147,13 @@ const isInstant = (app: App, run: RunRow): boolean =>
   run.interruptCount === 0 &&
   run.id > app.bootId;
 
-/** Carries out a run in the transaction that found it due. Null where it is to be leased, and nothing was written. */
+/** Executes a run in the transaction that found it due. Returns null, with nothing written, if it must be leased. */
 type Complete = (tx: WriteContext, run: RunRow) => Promise<RunRow | null>;
 
 /** The organization that was given a slot last, by store. */
 const lastServed = new WeakMap<object, string>();
 
-/** Of so many slots, how many one organization holds beside others. */
+/** Returns how many of these slots one organization can hold while others wait. */
 export const mostOfOne = (slots: number): number => Math.max(1, Math.floor(slots / 2));
 
 /** What a worker can take. */
@@ -164,7 +164,7 @@ export interface Room {
   of: number;
   /** Places that each organization holds. */
   held: ReadonlyMap<string, number>;
-  /** Nothing is under way beside which a suspected run may not begin. */
+  /** Returns whether no run is running that a suspected run mustn't run next to. */
   isQuiet: boolean;
 }
 

@@ -16,7 +16,7 @@ import { fill } from "../compute/fill.ts";
 import type { App, Context } from "../context.ts";
 import { ACTION_KINDS, type ActionKind, type Executor } from "../executors/contract.ts";
 
-/** What every kind takes beside its own fields (docs/decisions/runs.md). */
+/** Fields that every kind has in addition to its own (docs/decisions/runs.md). */
 const COMMON = {
   retry: Type.Optional(
     typed(
@@ -200,7 +200,7 @@ export function checkFilled(executor: Executor, definition: JsonObject): JsonObj
   return Object.fromEntries(Object.entries(value as JsonObject).filter(([name]) => name in own));
 }
 
-/** Seconds that each try of a run may take; a kind with a field of that name keeps to it by itself. */
+/** Timeout of each attempt, in seconds. A kind with a field of that name enforces it itself. */
 export const timeoutOf = (executor: Executor, { timeoutSeconds }: CommonFields): number =>
   "timeoutSeconds" in (executor.definition as TObject).properties
     ? DEFAULT_TIMEOUT_SECONDS
@@ -220,7 +220,7 @@ function fillPathsOf(executor: Executor, definition: JsonObject) {
   return { ...paths, skip: [...paths.skip, ...late.map((path) => path.split("."))] };
 }
 
-/** What becomes of a definition's fields when it runs, for whoever fills in a part of it before. */
+/** How a definition's fields are treated when it runs, for callers that fill in part of it before. */
 export function templateFieldsOf(app: Pick<App, "executors">, kind: ActionKind) {
   const { conditionFields = [], codeFields = [], sqlFields = [] } = app.executors[kind];
   const paths = (fields: readonly string[]) => fields.map((path) => path.split("."));

@@ -76,7 +76,7 @@ export async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outc
   }
 }
 
-/** The actor is whoever asked to cancel the run, if somebody did. */
+/** The actor is the one who cancelled the run, if anyone did. */
 function recordCancelled(tx: WriteContext, row: RunRow, data: JsonObject): Promise<void> {
   const { cancelRequest } = row;
   if (cancelRequest === null) return record(tx, "action.cancelled", entityOf(row), data);

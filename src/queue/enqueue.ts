@@ -47,7 +47,7 @@ export const RUNS_TOPIC = "runs";
 /** Signalled when a run's status, progress or log has changed. */
 export const runTopic = (id: string) => `run:${id}`;
 
-/** Signalled to the worker that has the run when somebody cancels it. */
+/** Signals the worker of a run that it was cancelled. */
 export const cancelTopic = (id: string) => `cancel:${id}`;
 
 const insertRun = insertInto(actionRuns);

@@ -31,7 +31,7 @@ export interface Leftover {
   /** False where the templates in `definition` could not be filled in. */
   isResolved: boolean;
   progress: RunProgress | null;
-  /** True where `progress` has not been told as an event yet. */
+  /** True if `progress` hasn't been reported as an event yet. */
   isProgressNew: boolean;
   logs: readonly NewLog[];
 }
@@ -188,7 +188,7 @@ export function finishRuns(app: App, take: () => readonly SmallEnd[]): Promise<v
   });
 }
 
-/** A run that somebody asked to cancel is not tried again, nor does it wait. */
+/** A run with a cancellation request isn't retried and doesn't wait. */
 async function isCancelRequested(tx: WriteContext, id: string): Promise<boolean> {
   const [row] = await tx.db
     .select({ at: actionRuns.cancelRequestedAt })

@@ -6,12 +6,12 @@ import { LEASE_MS } from "./claim.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
 import { withStatuses } from "./statuses.ts";
 
-/** A run goes on after so many ends of its process, and fails at the next. */
+/** A run resumes after this many interruptions, and fails at the next. */
 const MAX_INTERRUPTS = 3;
 
 type Leased = Pick<RunRow, "id" | "leaseToken">;
 
-/** Extends the leases of the runs at hand. Gives back which of them somebody asked to cancel, and which another worker has. */
+/** Extends the leases of these runs. Returns which have a cancellation request, and which another worker has. */
 export async function renewLeases(
   app: App,
   runs: readonly Leased[],

@@ -9,7 +9,7 @@ import { endRun } from "./end.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
 import { withStatuses } from "./statuses.ts";
 
-/** Sets up what a run waits for, on behalf of whoever set the run off, in the transaction that lets it wait. */
+/** Creates what a run waits for, on behalf of the one who started it, in the transaction that makes it wait. */
 export async function beginWait(tx: WriteContext, run: RunRow, waiting: Waiting): Promise<void> {
   if (run.automationRunId !== null) await tx.runFollowers.waits(tx, run);
   await begin({ ...tx, actor: run.actor as unknown as Actor }, run, waiting);

@@ -4,7 +4,7 @@ import { Copier } from "./copier.ts";
 
 /** Pages that are worth moving at once, without waiting for a quiet moment: 8 MB. */
 const PASS_PAGES = 2_048;
-/** A WAL that long is to begin anew as soon as it can: 32 MB. */
+/** WAL size from which it is restarted as soon as possible: 32 MB. */
 const LONG_PAGES = 8_192;
 /** From here on the writers wait for it, however much there is to move: 48 MB. */
 const MAX_PAGES = 12_288;
@@ -16,7 +16,7 @@ const POLL_MS = 10;
 const QUIET_MS = 250;
 /** How long the writers wait at most. */
 const HOLD_MS = 2_000;
-/** After a WAL could not begin anew, because another process reads an old state of it. */
+/** Delay after a WAL couldn't be restarted because another process reads an old state. */
 const RETRY_MS = 1_000;
 
 export interface CheckpointerOptions {
@@ -76,7 +76,7 @@ export class Checkpointer {
     }
   }
 
-  /** No checkpoint is under way afterwards. */
+  /** Resolves when no checkpoint is running. */
   async close(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);
     await this.#pass;
@@ -84,7 +84,7 @@ export class Checkpointer {
     this.#look.finalize();
   }
 
-  /** Moves the rest while nobody writes, so that the next writer begins the WAL anew. */
+  /** Moves the rest while there are no writes, so that the next writer restarts the WAL. */
   async #hold(): Promise<void> {
     this.#freePasses = 0;
     const enough = new AbortController();
@@ -117,7 +117,7 @@ export class Checkpointer {
     return this.#pass;
   }
 
-  /** Does not throw: what is not moved now is moved later, and a full disk is told to those who write. */
+  /** Doesn't throw: the rest is moved later, and writers report a full disk. */
   async #move(): Promise<void> {
     if (!this.#alone) {
       const failed = await this.#thread.ask({ do: "checkpoint", path: this.#options.path }).then(

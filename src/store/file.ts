@@ -10,10 +10,10 @@ import { storeFault } from "./faults.ts";
 const MIN_SQLITE = "3.51.3";
 /** How long a statement waits for another process, blocking the thread. */
 const BUSY_TIMEOUT_MS = 2_000;
-/** A WAL that one large transaction has blown up is cut back to this when it begins anew. */
+/** Size to which a WAL is truncated after one large transaction when it restarts. */
 const MAX_WAL_BYTES = 64 << 20;
 
-/** Opens the file for writing, and makes it, readable by its owner alone, when there is none. */
+/** Opens the file for writing, and creates it, readable only by its owner, if it doesn't exist. */
 export const openWriter = (path: string): Sqlite =>
   opening(() => {
     closeSync(openSync(path, "a", 0o600));

@@ -72,7 +72,7 @@ export class RemoteTransaction {
     this.#clock = clock;
   }
 
-  /** True once it cannot be committed any more. */
+  /** True once it can no longer be committed. */
   get broken(): boolean {
     return this.#broken;
   }

@@ -16,11 +16,11 @@ import type { Store } from "./store.ts";
 
 /** A process looks after the others so often. */
 export const CHECK_MS = 5_000;
-/** One that did not tell that it lives at so many checks in a row is taken for dead. */
+/** Number of missed heartbeats after which a peer is considered dead. */
 const SILENT_CHECKS = 3;
-/** After so long without having told that it lives, a process does not begin what others may have taken over by now. */
+/** Time without a heartbeat after which a process no longer starts work that peers may have taken over. */
 const LAPSED_MS = 12_000;
-/** Another that was seen in this time before a start was at work until then: nothing was missed. */
+/** If a peer was seen within this time before a start, it ran until then, and nothing was missed. */
 const COVERED_MS = 10_000;
 /** A smaller difference may come from the way of the question. */
 const LEAST_CORRECTION_MS = 50;
@@ -34,7 +34,7 @@ export interface PeerCheck {
   correctedMs: number;
 }
 
-/** Sets a clock by the database's; gives back by how much, in milliseconds. */
+/** Adjusts a clock to the database's. Returns the correction in milliseconds. */
 export async function setClock(store: Store, clock: CorrectableClock): Promise<number> {
   const { aheadMs, tookMs } = await askTime(store.db, clock);
   if (Math.abs(aheadMs) < Math.max(LEAST_CORRECTION_MS, tookMs)) return 0;
@@ -69,7 +69,7 @@ export class Peers {
     return this.#own.id;
   }
 
-  /** Throws `ConfigError` where the settings don't go with those of a process that is at work. */
+  /** Throws `ConfigError` if the settings conflict with those of a running process. */
   async join(keyId: string): Promise<void> {
     this.#own.keyId = keyId;
     await addProcess(this.#store, this.#own, (others) => {
@@ -80,12 +80,12 @@ export class Peers {
     this.#coveredMs = coveredMs(this.#own.id, this.#all);
   }
 
-  /** For how long others had been at work without a gap when this process joined them, in milliseconds. */
+  /** Returns how long peers had been running without a gap when this process joined, in milliseconds. */
   get coveredMs(): number {
     return this.#coveredMs;
   }
 
-  /** Tells that this process lives, and sees which of the others do. */
+  /** Sends this process's heartbeat, and checks those of its peers. */
   async check(): Promise<PeerCheck> {
     const startedMs = this.#clock.monotonic();
     const wasThere = await sendHeartbeat(this.#store, this.#own);

@@ -12,9 +12,9 @@ export const processes = sqliteTable("processes", {
   version: text().notNull(),
   /** Names its data directory: processes with the same id see the same files. */
   folderId: text().notNull(),
-  /** The bucket that its lake is in; empty where that lies in the data directory. */
+  /** Bucket of its lake; empty if the lake is in the data directory. */
   lake: text().notNull(),
-  /** Names the master key that it seals with. */
+  /** ID of the master key that it encrypts with. */
   keyId: text().notNull(),
   /** By the database's clock, as all here. */
   startedAt: text().notNull(),
@@ -23,7 +23,7 @@ export const processes = sqliteTable("processes", {
 export type ProcessRow = typeof processes.$inferSelect;
 export type NewProcess = Omit<ProcessRow, "startedAt" | "seenAt">;
 
-/** A process that starts takes others for living that were seen in so many seconds. */
+/** At start, peers seen within this many seconds are considered alive. */
 export const SEEN_SECONDS = 20;
 
 const NOW = sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
@@ -60,7 +60,7 @@ export function sendHeartbeat(store: Store, own: NewProcess): Promise<boolean> {
   });
 }
 
-/** Takes away the row of a process, if it was last seen at `seenAt`; false where that is not so any more. */
+/** Deletes the row of a process if it was last seen at `seenAt`; returns false if it has changed. */
 export async function removeProcess(db: WriteDb, { id, seenAt }: ProcessRow): Promise<boolean> {
   const { changes } = await db
     .delete(processes)

@@ -62,7 +62,7 @@ export interface Glimpse {
   close(): void;
 }
 
-/** Looks into a database and changes nothing. Throws `unavailable` for an address that is none of a libSQL server. */
+/** Opens a database read-only. Throws `unavailable` if the URL isn't that of a libSQL server. */
 export function glimpse({
   url,
   token,

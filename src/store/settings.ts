@@ -3,7 +3,7 @@ import { sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Ids } from "../base/ids.ts";
 import type { Store } from "./store.ts";
 
-/** Facts about the installation itself, such as which key its secrets are sealed with. */
+/** Facts about the installation, such as the key that its secrets are encrypted with. */
 export const settings = sqliteTable("settings", {
   key: text().primaryKey(),
   value: text().notNull(),
@@ -11,7 +11,7 @@ export const settings = sqliteTable("settings", {
 
 const INSTALLATION = "installation_id";
 
-/** Tells this installation from others for good; made at the first start that asks for it. */
+/** Permanent ID of this installation, created when first needed. */
 export function installationId(store: Store, ids: Ids): Promise<string> {
   return store.write(async (db) => {
     await db.insert(settings).values({ key: INSTALLATION, value: ids.uuid() }).onConflictDoNothing();

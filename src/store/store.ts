@@ -6,7 +6,7 @@ export { isUniqueViolation, StoreError } from "./faults.ts";
 export { openStore } from "./local.ts";
 export type { Migration } from "./migrate.ts";
 
-/** What both drivers answer to a statement that gives back no rows. */
+/** Result of a statement without rows, in both drivers. */
 export interface RunResult {
   /** Rows that were inserted, changed or deleted. */
   readonly changes: number;
@@ -27,7 +27,7 @@ export type ReadDb = Pick<Database, "select" | "selectDistinct" | "$count" | "al
 export type WriteDb = ReadDb & Pick<Database, "insert" | "update" | "delete" | "run" | "statement">;
 
 export interface Store {
-  /** Sees the last committed state, also while a write is under way. */
+  /** Reads the last committed state, also during a write. */
   readonly db: ReadDb;
   /** True for a libSQL server, which several processes may share. */
   readonly remote: boolean;
@@ -57,10 +57,10 @@ export interface Store {
 }
 
 export interface StoreOptions {
-  /** The database file; made when there is none. Its folder must exist. */
+  /** Path of the database file. It is created if missing; its directory must exist. */
   path: string;
   migrations: readonly Migration[];
-  /** Where a copy goes before a file with data is migrated. Made when there is none. */
+  /** Directory of the copy made before a file with data is migrated. Created if missing. */
   backupsFolder: string;
   /** Hears the path of such a copy. */
   onCopy?: (path: string) => void;

@@ -42,11 +42,11 @@ export interface WriteQueueOptions {
    * works of a group run while the group before is being committed.
    */
   isAlone: boolean;
-  /** At most so many works share a commit. */
+  /** Maximum number of writes per group commit. */
   groupSize: number;
-  /** Works run so long at a time; then others get a turn at the thread. */
+  /** Time slice of writes before other work gets a turn on the thread. */
   groupMs: number;
-  /** Runs after each commit; what it gives back is carried out as soon as nothing is under way. Must not throw. */
+  /** Runs after each commit. The function it returns runs as soon as no write is in progress. Must not throw. */
   afterCommit?: () => (() => Promise<void>) | undefined;
 }
 
@@ -174,7 +174,7 @@ export class WriteQueue {
     );
   }
 
-  /** The next time that somebody joins the queue. */
+  /** Resolves the next time a write is queued. */
   #arrival(): Promise<void> {
     return new Promise((resolve) => {
       this.#arrived = resolve;

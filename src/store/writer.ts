@@ -113,7 +113,7 @@ class ThreadTransaction implements Transaction {
     await this.#channel.ask([this.#channel.call(ROLLBACK)]).catch(() => undefined); // a thread that broke has none open
   }
 
-  /** A statement that somebody waits for. Throws a `storeFault`. */
+  /** Executes an awaited statement. Throws a `storeFault`. */
   async perform(sql: string, how: How, values: unknown[]): Promise<unknown> {
     if (this.#lost !== null) throw storeFault(this.#lost);
     const call = this.#channel.call(sql, how, values);
@@ -132,7 +132,7 @@ class ThreadTransaction implements Transaction {
     this.#calls.push(this.#channel.call(sql, "blind", values as unknown[]));
   }
 
-  /** Gives back what the last step did. What went wrong before it is left in `lost`. */
+  /** Returns the result of the last step. Earlier failures are in `lost`. */
   async #send(pauseMs?: number): Promise<unknown> {
     const calls = this.#calls;
     this.#calls = [];

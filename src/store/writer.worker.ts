@@ -12,9 +12,9 @@ export interface WriterRequest {
   learn: [number: number, sql: string][];
   /** Statements that will not be spoken of again. */
   forget: number[];
-  /** Carried out in order, up to the first that fails. */
+  /** Executed in order, up to the first failure. */
   calls: StatementCall[];
-  /** So many milliseconds pass before them: a slow disk's stand-in. */
+  /** Delay before them in milliseconds, to simulate a slow disk. */
   pauseMs?: number;
   /** Closes the file; in the last request. */
   close?: true;
@@ -22,7 +22,7 @@ export interface WriterRequest {
 
 export type StatementCall = [statement: number, how: How, values: SQLQueryBindings[]];
 
-/** What a step gives back: nothing, for those that nobody waits for, `{changes}`, rows as arrays, or rows as objects. */
+/** Result of a step: nothing if it isn't awaited, `{changes}`, rows as arrays, or rows as objects. */
 export type How = "control" | "blind" | "run" | "values" | "all";
 
 export interface WriterReply {

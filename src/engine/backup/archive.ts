@@ -8,21 +8,21 @@ import { storeFault } from "../../store/faults.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 const FILE_MODE = 0o600;
-/** A disk that gets a gigabyte at once lets everybody else's commits wait for it. */
+/** Writing a gigabyte at once would delay all other commits. */
 const SYNC_BYTES = 16 * 1024 * 1024;
 /** Parquet is compressed already; more effort costs time and gains little. */
 const LEVEL = 1;
 /** How every file of zstd begins: RFC 8878, section 3.1.1. */
 const ZSTD_MAGIC = [0x28, 0xb5, 0x2f, 0xfd];
 
-/** What stands in an archive: a name, and so many bytes. */
+/** A file in an archive: its name and size. */
 export interface Entry {
   name: string;
   bytes: number;
 }
 
 export interface ArchiveWriter {
-  /** Adds one file, and gives back the SHA-256 of what it held. Throws `unavailable` where it holds less than it says. */
+  /** Adds a file and returns its SHA-256. Throws `unavailable` if it is shorter than stated. */
   add(entry: Entry, chunks: AsyncIterable<Uint8Array>): Promise<string>;
   /** Writes the end; the file is whole and on the disk when this is back. */
   finish(): Promise<void>;

@@ -16,7 +16,7 @@ import { DATABASE, HEAD, headText, KEY_FILE, MANIFEST, type Manifest, manifestTe
 import { verifyBackup } from "./verify.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
-/** What a backup that was killed has left in `backups/` goes after so long. */
+/** Remains of a killed backup in `backups/` are deleted after this time. */
 const LEFT_FOR_MS = 24 * 60 * 60 * 1000;
 const WORK = ".work-";
 

@@ -99,7 +99,7 @@ function factsOf(
   };
 }
 
-/** The key that was given, else the one in the backup; it must be the one that sealed the secrets. */
+/** Returns the provided key, or the one in the backup. It must be the one that encrypted the secrets. */
 async function installKey({ path, key }: RestoreRequest, manifest: Manifest, fresh: string): Promise<void> {
   const { keyId } = manifest;
   const own = keyInFile(fresh);

@@ -11,7 +11,7 @@ export const KEY_FILE = "secret.key";
 /** Folders of the data directory that a backup holds, as they are called in both. */
 export const FOLDERS = ["lake", "files", "artifacts"] as const;
 
-/** Grows when a program that knows the one before can't read it any more. */
+/** Incremented when older programs can no longer read the format. */
 const FORMAT = 1;
 
 const Head = object({
@@ -29,7 +29,7 @@ const Manifest = object({
   /** The last migration. */
   schemaVersion: Type.String(),
   createdAt: Type.String(),
-  /** Names the master key that its secrets are sealed with. */
+  /** ID of the master key that its secrets are encrypted with. */
   keyId: nullable(Type.String()),
   hasKey: Type.Boolean(),
   /** Null where the lake's files are in the backup; else the bucket that they stay in. */
@@ -76,7 +76,7 @@ function jsonOf(path: string, text: string): unknown {
   }
 }
 
-/** True for the name of a part that may lie in a data directory: nothing leads out of it. */
+/** Returns whether a part's name is a safe path within a data directory. */
 export function isPartName(name: string): boolean {
   if (name === DATABASE || name === KEY_FILE) return true;
   const [folder, ...rest] = name.split("/");

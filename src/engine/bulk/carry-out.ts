@@ -17,9 +17,9 @@ import { openResults, type Results } from "./results.ts";
 import { openSource, type Source } from "./source.ts";
 import { bulkResult } from "./whole.ts";
 
-/** After so long the run lets others go first, where they wait for its slot. */
+/** Time after which the run yields its slot to waiting runs. */
 const TURN_MS = 5_000;
-/** How far it has come is told after so many items. */
+/** Number of items between progress reports. */
 const PROGRESS_ITEMS = 50;
 
 interface Setting extends Omit<Bulk, "deadlines"> {

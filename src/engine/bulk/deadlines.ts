@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 /** Items that are too late are looked for so often. */
 const LOOK_MS = 250;
 
-/** Ends what is under way with the run, or when its time is over. */
+/** Cancels running items with the run, or when its time is over. */
 export interface Deadlines {
   /** `end` is called once it is over; then `isLate` says whether it was for its time. */
   begin(seconds: number): { signal: AbortSignal; isLate(): boolean; end(): void };

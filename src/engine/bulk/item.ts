@@ -105,7 +105,7 @@ function knownError({ opened }: Bulk, thrown: unknown): AppError {
   return withoutSecrets(asAppError(thrown), opened.secrets()) as AppError;
 }
 
-/** The JSON of a result; of a large one what it has in short, beside the artifact that holds it. */
+/** Returns the JSON of a result; for a large one, a summary with its artifact. */
 async function kept(ctx: Context, run: RunRow, { result, whole }: Done) {
   const text = whole ? null : JSON.stringify(result);
   if (text !== null && text.length <= MAX_RESULT_CHARACTERS) return { json: text, artifacts: [] };

@@ -105,7 +105,7 @@ async function countLines(file: Blob): Promise<number> {
   return lines;
 }
 
-/** Rows, or with `batch` lists of so many. */
+/** Returns rows, or with `batch` lists of that many. */
 async function* itemsIn(blob: Blob, batch: number | null): AsyncGenerator<Json> {
   if (batch === null) return yield* rowsIn(blob);
   let rows: Json[] = [];

@@ -9,9 +9,9 @@ import { type ItemFailure, type ItemsState, MAX_FAILURES } from "../../resources
 import type { RunError, RunRow } from "../../resources/runs/table.ts";
 import { MEDIA_TYPES } from "../../sql/media-types.ts";
 
-/** Failures are named up to so many characters together; all of them are counted. */
+/** Maximum number of characters of listed failures. All failures are counted. */
 const MAX_FAILURES_CHARACTERS = 256 * 1024;
-/** Results up to this long stand in the run's own. */
+/** Results up to this size are part of the run's result. */
 const MAX_INLINE_BYTES = 128 * 1024;
 const WRITE_CHARACTERS = 256 * 1024;
 

@@ -19,7 +19,7 @@ import {
   webhooks,
 } from "./table.ts";
 
-/** Pauses vary by so much, so that failures that came together don't come back together. */
+/** Jitter of the delays, so that simultaneous failures aren't retried simultaneously. */
 const JITTER = 0.1;
 /** Status of a receiver that wants nothing any more. */
 const GONE = 410;

@@ -19,7 +19,7 @@ const PAIRS = 2_000;
 const SHARE = 1_000;
 /** So many events are read at a time. */
 const SLICE_EVENTS = 128;
-/** So many positions of the trail are looked at in one go, whatever their events are. */
+/** Number of audit log positions read at a time, whatever their events are. */
 const WINDOW_EVENTS = 10_000;
 /** Without a delivery to make, the position is written down only this often. */
 const WRITE_DOWN_EVENTS = 50_000;
