@@ -5,12 +5,11 @@ export function apiAddressFault(address: string, type: "http" | "mcp"): string |
   if (!/^https?:\/\/\S+$/i.test(address) || !URL.canParse(address))
     return "Input should be a URL that starts with http:// or https://";
   const { username, password, search, hash } = new URL(address);
-  if (username || password)
-    return "An address can't hold a user name or password; they belong into a connection";
+  if (username || password) return "URL must not contain a username or password. Use a connection instead";
   if (hash !== "" || (type === "http" && search !== ""))
     return "An address of an API ends with its path: no parameters and no # part";
   if (maskSecrets(address) !== address)
-    return "An address can't hold a key or token; it belongs into a connection";
+    return "URL must not contain a key or token. Use a connection instead";
   return null;
 }
 

@@ -107,7 +107,7 @@ class Search {
       const fetchText = (other: string) => fetchOther(this.#reach, other);
       const api = await this.#reach.reader.description(fetched.text, fetched.url, fetchText);
       if (api === null) {
-        attempt.error = "This is no description of OpenAPI or Swagger.";
+        attempt.error = "Not an OpenAPI or Swagger document.";
         return false;
       }
       this.#api = api;

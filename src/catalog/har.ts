@@ -14,7 +14,7 @@ export const isHar = (value: Json): value is JsonObject =>
 export function readHar(document: Json, baseUrl: string | null): ReadApi {
   const entries = isHar(document) && isObject(document.log) ? document.log.entries : null;
   if (!Array.isArray(entries))
-    throw new AppError("bad_request", "This is no HTTP archive: it has no log.entries.");
+    throw new AppError("bad_request", "Not a valid HAR file: log.entries is missing.");
   const requests = entries.slice(0, MAX_ENTRIES).flatMap((entry) => requestOf(entry) ?? []);
   return readRecorded(requests, "har", { baseUrl, title: null });
 }

@@ -48,7 +48,7 @@ export async function readOpenApi(
   read: ReadOther | null,
 ): Promise<ReadApi> {
   if (!isOpenApi(document)) {
-    throw new AppError("bad_request", "This is no description of OpenAPI 3.1, 3.0 or Swagger 2.0.");
+    throw new AppError("bad_request", "Not a valid OpenAPI 3.1, OpenAPI 3.0 or Swagger 2.0 document.");
   }
   const warnings = new Set<string>();
   const warn = (text: string) => {

@@ -31,7 +31,7 @@ export function checkArguments(schema: JsonObject | null, input: JsonObject, wha
   const messages = faults.map(({ path, message }) => `${["arguments", ...path].join(".")}: ${message}`);
   throw new AppError(
     "definition_invalid",
-    `${what} does not take these arguments: ${messages.slice(0, 20).join("; ")}`,
+    `Invalid arguments for ${what}: ${messages.slice(0, 20).join("; ")}`,
     {
       details: {
         faults: faults.map(({ path, message, type }) => ({

@@ -52,7 +52,7 @@ export const conditionalBranch = defineExecutor({
       const twice = branches.findIndex((branch) => branch.key === key) < index;
       const fault = conditionFault(when);
       return [
-        ...(twice ? [at("key", `The branch ${key} stands here twice.`)] : []),
+        ...(twice ? [at("key", `Duplicate branch ${key}.`)] : []),
         ...(fault ? [at("when", fault)] : []),
       ];
     });
@@ -99,6 +99,6 @@ const textsOf = ({ branches }: Branches) => branches.map(({ when }) => when);
 function taken({ branches, else: otherwise }: Branches, first: number | null): JsonObject {
   const branch = first === null ? otherwise : branches[first]?.key;
   if (branch !== undefined) return { branch };
-  const message = "No branch was taken: none of the conditions holds, and there is no else.";
+  const message = "No branch was taken: no condition is true, and there is no else.";
   throw new AppError("no_branch", message, { details: { branches: branches.map(({ key }) => key) } });
 }

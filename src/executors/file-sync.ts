@@ -78,10 +78,7 @@ async function execute(ctx: RunContext, input: Definition): Promise<Done> {
 /** What is copied into the folder that it comes from would be copied again, and a mirror would delete its own source. */
 function refuseOverlap({ home: from }: Source, { home: to }: Target, mode: Definition["mode"]): void {
   if (!to.startsWith(from) && !(mode === "mirror" && from.startsWith(to))) return;
-  throw new AppError(
-    "definition_invalid",
-    "Source and destination lie in each other: choose folders that do not.",
-  );
+  throw new AppError("definition_invalid", "Source and destination overlap. Choose separate folders.");
 }
 
 async function sync(ctx: RunContext, input: Definition, source: Source, target: Target): Promise<Done> {
@@ -183,14 +180,14 @@ function refusePastLimits({ maxFiles, maxBytes, maxDelete }: Definition, plan: P
   if (maxFiles !== undefined && files > maxFiles) {
     throw new AppError(
       "limit_exceeded",
-      `${files} files would be copied, and maxFiles is ${maxFiles}: nothing was done.`,
+      `Sync cancelled: ${files} files exceed maxFiles (${maxFiles}). Nothing was copied.`,
       { details: { files, maxFiles } },
     );
   }
   if (maxBytes !== undefined && bytes > maxBytes) {
     throw new AppError(
       "limit_exceeded",
-      `${bytes} bytes would be copied, and maxBytes is ${maxBytes}: nothing was done.`,
+      `Sync cancelled: ${bytes} bytes exceed maxBytes (${maxBytes}). Nothing was copied.`,
       { details: { bytes, maxBytes } },
     );
   }
@@ -198,7 +195,7 @@ function refusePastLimits({ maxFiles, maxBytes, maxDelete }: Definition, plan: P
   if (deletes > maxDelete) {
     throw new AppError(
       "max_delete_exceeded",
-      `${deletes} files would be deleted at the destination, and maxDelete is ${maxDelete}: nothing was done. Raise maxDelete if they may go.`,
+      `Sync cancelled: ${deletes} deletions at the destination exceed maxDelete (${maxDelete}). Nothing was copied. To delete them, raise maxDelete.`,
       { details: { deletes, maxDelete } },
     );
   }

@@ -264,14 +264,10 @@ function explained({ bucket }: S3Config, error: unknown): unknown {
   if (!(error instanceof AppError) || ["conflict", "cancelled", "disk_full"].includes(error.code))
     return error;
   if (error.code === "not_found") {
-    return new AppError(
-      "dataset_changed",
-      "A file of the dataset is gone: it changed meanwhile. Try again.",
-      {
-        retryable: true,
-        cause: error,
-      },
-    );
+    return new AppError("dataset_changed", "The dataset changed while it was being read. Try again.", {
+      retryable: true,
+      cause: error,
+    });
   }
   return new AppError("unavailable", `The lake's bucket ${bucket} can't be used: ${error.message}`, {
     retryable: true,

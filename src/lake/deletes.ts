@@ -84,7 +84,7 @@ function checkCount(counts: {
   throw new AppError(
     "too_many_deletes",
     left === 0
-      ? `The source has no row of ${table} any more, and the table has ${rows}. Nothing was loaded: check the source's rights and the condition, or replace the table.`
+      ? `The source no longer has rows of ${table}, but the table has ${rows}. Nothing was loaded. Check the source's permissions and the condition, or replace the table.`
       : `${deleted} of the ${rows} rows of ${table} are gone from the source, more than ${maxPercent} per cent. Nothing was loaded: check the source's rights and the condition, or raise maxDelete.`,
     { details: { table, deleted, rows, maxDelete: maxPercent } },
   );

@@ -265,8 +265,7 @@ function checkCall(task: AgentTask, call: ModelCall, at: number, heard: Heard): 
   }
   const asks = tool.approvalRequired || tool.asksFor?.(input, heard) === true;
   if (!asks) return { tool, input, asks };
-  if (!task.canAsk)
-    return { refusal: "This tool needs a person's agreement, and nobody can be asked in a run.", input };
+  if (!task.canAsk) return { refusal: "This tool requires approval, which isn't possible in a run.", input };
   if (JSON.stringify(input).length > MAX_ASKED_CHARACTERS)
     return { refusal: "The arguments are too long for a person to agree to.", input };
   return { tool, input, asks };

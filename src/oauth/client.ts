@@ -53,7 +53,7 @@ export async function registerClient(
   if (server.registrationEndpoint === null)
     throw new AppError(
       "upstream",
-      `${host} takes no new clients by itself: register Weir there, and give its client id.`,
+      `${host} doesn't support client registration. Register Weir there, and enter its client ID.`,
     );
   const method = METHODS.find((each) => server.authMethods.includes(each)) ?? "client_secret_basic";
   const response = await egress.fetch(server.registrationEndpoint, {
@@ -78,7 +78,7 @@ export async function registerClient(
   if (response.status >= 300 || typeof id !== "string" || id === "") {
     const code =
       typeof reply.error === "string" && /^[a-z_]{1,60}$/.test(reply.error) ? ` ${reply.error}` : "";
-    const message = `${host} did not take Weir as a client (${response.status}${code}): register Weir there with ${redirectUri}, and give its client id.`;
+    const message = `${host} rejected Weir's client registration (${response.status}${code}). Register Weir there with ${redirectUri}, and enter its client ID.`;
     throw new AppError("upstream", message, { retryable: response.status >= 500 });
   }
   const secret = typeof given === "string" && given !== "" ? given : null;
@@ -112,12 +112,12 @@ export function refuseUnguarded(server: AuthorizationServer): void {
   if (server.authorizationEndpoint === null)
     throw new AppError(
       "upstream",
-      `${host} lets no people in; only clients with a secret of their own (client_credentials).`,
+      `${host} doesn't support user sign-in, only clients with a secret (client_credentials).`,
     );
   if (!server.hasPkce)
     throw new AppError(
       "upstream",
-      `${host} does not say that it takes PKCE with S256, without which a sign-in can be stolen.`,
+      `${host} doesn't support PKCE with S256, which is required to protect the sign-in.`,
     );
 }
 
@@ -244,7 +244,7 @@ const SENDABLE = /^[\x21-\x7e]{1,16384}$/;
 function tokensOf(reply: Library.TokenEndpointResponse): Tokens {
   const { access_token: accessToken, refresh_token: refreshToken = null, expires_in: seconds = null } = reply;
   if (!SENDABLE.test(accessToken))
-    throw new AppError("upstream", "The server gave a token that no header can carry.");
+    throw new AppError("upstream", "The server issued a token with characters that a header can't contain.");
   return {
     accessToken,
     refreshToken,

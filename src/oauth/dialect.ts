@@ -26,7 +26,7 @@ export function inStandardTerms(send: CustomFetch): CustomFetch {
   return async (url, options) => {
     const response = await send(url, options);
     if (response.status >= 500) {
-      const message = `${new URL(url).host} gave no token: it answered ${response.status}.`;
+      const message = `${new URL(url).host} issued no token: it returned ${response.status}.`;
       throw new AppError("upstream", message, { retryable: true });
     }
     const body = readReply(response.headers.get("content-type") ?? "", await response.text());

@@ -66,9 +66,9 @@ export async function discoverAuthorization(
     throw distrust(own.host, `describes ${shown(resource)} instead of itself`);
   const issuers = textsIn(servers).slice(0, MAX_ISSUERS);
   const chosen = issuer ?? issuers[0];
-  if (chosen === undefined) throw distrust(own.host, "names nobody who lets people in");
+  if (chosen === undefined) throw distrust(own.host, "names no authorization server");
   if (!issuers.includes(chosen))
-    throw distrust(own.host, `does not name ${shown(chosen)}; it names ${issuers.map(shown).join(", ")}`);
+    throw distrust(own.host, `doesn't name ${shown(chosen)}. It names ${issuers.map(shown).join(", ")}`);
   return { resource, server: await readServer(reach, chosen), scope: textsIn(scopes).join(" ") || null };
 }
 
@@ -82,9 +82,9 @@ async function readResource(
   const wellKnown = `${origin}/.well-known/oauth-protected-resource`;
   if (metadataLink !== null) {
     const metadataUrl = URL.parse(metadataLink, url);
-    if (metadataUrl === null) throw distrust(new URL(url).host, "says where it is described by no address");
+    if (metadataUrl === null) throw distrust(new URL(url).host, "has an invalid metadata URL");
     const found = await readJson(reach, secure(metadataUrl.href, new URL(url).host));
-    if (found === null) throw distrust(new URL(url).host, `is not described at ${shown(metadataUrl.href)}`);
+    if (found === null) throw distrust(new URL(url).host, `has no metadata at ${shown(metadataUrl.href)}`);
     return found;
   }
   const urls = pathname === "/" ? [wellKnown] : [wellKnown + pathname.replace(/\/$/, ""), wellKnown];
@@ -99,7 +99,7 @@ async function readResource(
 async function readServer(reach: Reach, issuer: string): Promise<AuthorizationServer> {
   const issuerUrl = URL.parse(issuer);
   if (issuerUrl === null || issuerUrl.search !== "" || issuerUrl.hash !== "")
-    throw distrust(shown(issuer), "is no address of an authorization server");
+    throw distrust(shown(issuer), "is not a valid authorization server URL");
   secure(issuer, issuerUrl.host);
   const path = issuerUrl.pathname.replace(/\/$/, "");
   const urls = [
@@ -111,14 +111,14 @@ async function readServer(reach: Reach, issuer: string): Promise<AuthorizationSe
     const found = await readJson(reach, each);
     if (found !== null) return serverOf(found, issuer);
   }
-  throw distrust(issuerUrl.host, "lets people in for this server, and does not say how");
+  throw distrust(issuerUrl.host, "is the authorization server, but publishes no metadata");
 }
 
 function serverOf(found: JsonObject, issuer: string): AuthorizationServer {
   const { host } = new URL(issuer);
   // simple comparison, as RFC 8414 has it: what calls itself otherwise may be somebody else's
   if (found.issuer !== issuer)
-    throw distrust(host, `calls itself ${shown(found.issuer)}, not ${shown(issuer)}`);
+    throw distrust(host, `has the issuer ${shown(found.issuer)}, not ${shown(issuer)}`);
   const endpoint = (name: string): string | null => {
     const value = found[name];
     if (value === undefined || value === null) return null;
@@ -161,7 +161,7 @@ async function readJson({ egress, signal }: Reach, url: string): Promise<JsonObj
   if (response.status >= 500 || response.status === 429)
     throw new AppError(
       "upstream",
-      `${new URL(url).host} answered ${response.status} when asked who lets people in.`,
+      `${new URL(url).host} returned ${response.status} for its authorization server metadata.`,
       {
         retryable: true,
       },
@@ -197,6 +197,6 @@ const shown = (value: unknown): string =>
   typeof value === "string" ? value.replace(/[^\x20-\x7e]/g, "").slice(0, 200) || "nothing" : "nothing";
 
 const distrust = (host: string, fault: string) =>
-  new AppError("upstream", `No sign-in is possible: ${host} ${fault}.`, {
+  new AppError("upstream", `Sign-in isn't possible: ${host} ${fault}.`, {
     details: { signIn: "impossible" },
   });

@@ -38,16 +38,16 @@ export async function redeemSignIn(
   const own = [terms.authorizeUrl, terms.tokenUrl].map((address) => new URL(address).origin);
   const issuer = answer.get("iss");
   if (issuer !== null && !own.includes(URL.parse(issuer)?.origin ?? ""))
-    throw new AppError("unauthenticated", `The answer came from another system than ${host}; begin again.`);
+    throw new AppError("unauthenticated", `The response came from another system than ${host}. Start again.`);
   const error = answer.get("error");
   if (error !== null)
     throw new AppError(
       "forbidden",
-      `${new URL(terms.authorizeUrl).host} did not let Weir in (${safeCode(error)}).`,
+      `${new URL(terms.authorizeUrl).host} denied the sign-in (${safeCode(error)}).`,
     );
   const code = answer.get(terms.codeName ?? "code");
   if (code === null || code === "")
-    throw new AppError("bad_request", `${new URL(terms.authorizeUrl).host} sent no code back; begin again.`);
+    throw new AppError("bad_request", `${new URL(terms.authorizeUrl).host} returned no code. Start again.`);
   const party = partyOf(terms, issuer);
   const plain = new URLSearchParams({
     code,

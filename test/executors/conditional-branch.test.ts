@@ -54,7 +54,7 @@ test("is refused when saved with keys that repeat or conditions that can't be re
   };
   expect(conditionalBranch.check?.(wrong)).toEqual([
     { path: ["branches", "1", "when"], message: expect.stringContaining("Invalid condition") },
-    { path: ["branches", "2", "key"], message: "The branch a stands here twice." },
+    { path: ["branches", "2", "key"], message: "Duplicate branch a." },
   ]);
   expect(conditionalBranch.check?.({ branches })).toEqual([]);
   for (const definition of [{}, { branches: [] }, { branches: [{ key: "a" }] }, { branches, other: "x" }]) {

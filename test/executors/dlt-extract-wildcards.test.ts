@@ -233,7 +233,7 @@ describe("a wildcard over PostgreSQL", () => {
         "resources.0.spec: A wildcard stands in the name of the table, behind a schema: public.* or public.order_*.",
       ]);
     expect(await refusal([{ name: "public.*" }])).toEqual([
-      "resources.0.name: A wildcard belongs into spec, not into name.",
+      "resources.0.name: Use wildcards in spec, not in name.",
     ]);
     expect(await refusal([{ spec: "public.orders", exclude: ["a"] }])).toEqual([
       "resources.0.exclude: exclude needs a spec with a wildcard, such as public.*.",

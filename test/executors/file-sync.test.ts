@@ -201,7 +201,7 @@ test("a mirror deletes what the source no longer has, at most maxDelete, and not
     result: null,
     error: { code: "max_delete_exceeded", retryable: false, details: { deletes: 3, maxDelete: 2 } },
   });
-  expect(refused.error.message).toContain("3 files would be deleted at the destination, and maxDelete is 2");
+  expect(refused.error.message).toContain("3 deletions at the destination exceed maxDelete (2)");
   expect(Object.keys(to.all())).toEqual(["a", "b", "c", "mine.keep", "x", "y", "z"]);
   const selected = { source: { selectedItems: ["a", "b", "c", "d", "gone"] }, maxDelete: 3 };
   expect(await mirror.result(selected)).toMatchObject({
@@ -280,7 +280,7 @@ test("limits hold before anything is copied, at n and at n + 1", async () => {
   });
   expect((await run({ maxFiles: 1 })).error).toMatchObject({
     code: "limit_exceeded",
-    message: "2 files would be copied, and maxFiles is 1: nothing was done.",
+    message: "Sync cancelled: 2 files exceed maxFiles (1). Nothing was copied.",
     details: { files: 2, maxFiles: 1 },
   });
   expect((await run({ maxBytes: 7 })).error).toMatchObject({
@@ -487,7 +487,7 @@ test("a folder is not copied into itself, and a place that is not there is told"
   ] as const)
     expect((await at(from, to, more)).error).toMatchObject({
       code: "definition_invalid",
-      message: expect.stringContaining("lie in each other"),
+      message: expect.stringContaining("Source and destination overlap"),
     });
   expect((await at("/nowhere", "/copy")).error).toMatchObject({ code: "not_found" });
   expect((await at("/a", "/copy")).error).toMatchObject({ code: "bad_request" });

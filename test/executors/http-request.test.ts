@@ -470,7 +470,7 @@ describe("a request with a connection", () => {
     const opened = link({ baseUrl: "https://api.test/v1" }, { token: "k-1" });
     const error = await failure({ url: `${base}/orders` }, contextWith(access, opened));
     expect(error).toMatchObject({ code: "definition_invalid" });
-    expect(error.message).toContain("only go to api.test");
+    expect(error.message).toContain("are sent only to api.test");
     expect(seen).toEqual([]);
   });
 

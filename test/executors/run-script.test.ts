@@ -424,7 +424,7 @@ describe("weir.http", () => {
       refused,
     );
     expect(await errorOf(send({ url: "https://example.com/" }), { input: mine.id, grants })).toMatchObject({
-      message: expect.stringContaining("credentials only go to"),
+      message: expect.stringContaining("credentials are sent only to"),
     });
     expect(await errorOf(send({ url: "/orders", wrong: 1 }), { input: mine.id, grants })).toMatchObject({
       message: expect.stringContaining("request.wrong"),

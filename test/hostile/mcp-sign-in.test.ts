@@ -29,9 +29,9 @@ describe("a description that is not to be trusted begins no sign-in", () => {
     ["that speaks in the open", { issuers: ["http://login.example.com"] }, "not https"],
     ["of another resource", { resource: "https://evil.example.com/mcp" }, "instead of itself"],
     ["of a resource beside it", { resource: "OWN/other" }, "instead of itself"],
-    ["with nobody who lets people in", { issuers: [] }, "names nobody"],
-    ["of a server that calls itself otherwise", { server: { issuer: elsewhere } }, "calls itself"],
-    ["of one that is nearly the same", { server: { issuer: "OWN/" } }, "calls itself"],
+    ["with nobody who lets people in", { issuers: [] }, "names no authorization server"],
+    ["of a server that calls itself otherwise", { server: { issuer: elsewhere } }, "has the issuer"],
+    ["of one that is nearly the same", { server: { issuer: "OWN/" } }, "has the issuer"],
     ["with tokens in the open", { server: { token_endpoint: "http://10.1.2.3/token" } }, "not https"],
     [
       "with a page in the open",

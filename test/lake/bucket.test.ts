@@ -93,7 +93,7 @@ describe("a lake in a bucket", () => {
     expect(await listed()).toEqual([]);
     expect(await failure(lake.localPath(placed))).toEqual({
       code: "dataset_changed",
-      message: "A file of the dataset is gone: it changed meanwhile. Try again.",
+      message: "The dataset changed while it was being read. Try again.",
     });
   });
 

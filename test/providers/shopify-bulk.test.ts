@@ -233,7 +233,7 @@ describe("the file of a bulk operation", () => {
     const gone = to();
     expect(ids(await rowsOf(shopify, gone, ask("customers")))).toEqual(numbers(1_300));
     expect(gone.warnings).toEqual([
-      "The file of Shopify's bulk operation is not there any more (403). customers is read page by page.",
+      "The file of Shopify's bulk operation no longer exists (403). customers is read page by page.",
     ]);
   });
 

@@ -186,7 +186,7 @@ describe("an endpoint, called by a run", () => {
     const refused = await call({ apiId: elsewhere.id, endpoint: "list_orders" });
     expect(refused.error).toMatchObject({
       code: "definition_invalid",
-      message: expect.stringContaining("only go to"),
+      message: expect.stringContaining("are sent only to"),
     });
   });
 

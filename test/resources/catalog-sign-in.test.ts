@@ -142,7 +142,7 @@ describe("a person's sign-in", () => {
     await using peer = await startGuarded({ registers: false, clients: [client] });
     const { id } = await addGuarded(weir, peer);
     const none = await weir.owner("POST", `${CATALOG}/${id}/authorize`);
-    expect([none.status, none.body.detail]).toEqual([502, expect.stringContaining("give its client id")]);
+    expect([none.status, none.body.detail]).toEqual([502, expect.stringContaining("enter its client ID")]);
     const given = { clientId: client.client_id, clientSecret: client.client_secret };
     const { begun } = await signIn(weir, id, given);
     expect(begun.clientId).toBe("made-by:hand");
@@ -169,7 +169,7 @@ describe("a person's sign-in", () => {
     expect([gone.status, gone.text]).toEqual([204, ""]);
     expect(peer.requests).toContain("POST /token/revocation");
     expect((await stateOf(weir, id)).state).toBe("none");
-    expect((await callTool(weir, id)).body.detail).toContain("asks for a sign-in");
+    expect((await callTool(weir, id)).body.detail).toContain("requires a sign-in");
     expect((await eventsOf("catalog.signed_out"))[0].data).toEqual({ url: peer.url });
     expect((await weir.owner("DELETE", `${CATALOG}/${id}/sign-in`)).status).toBe(204);
   });
@@ -339,7 +339,7 @@ describe("who may do what", () => {
     const theirs = await addMcp(call, mcpApi("Theirs", { url: peer.url, tools: [{ upstreamName: "echo" }] }));
     expect((await call("GET", `${CATALOG}/${theirs.id}/sign-in`)).body.state).toBe("none");
     const tried = await call("POST", `${CATALOG}/${theirs.id}/endpoints/echo/test`, { input: { text: "x" } });
-    expect(tried.body.detail).toContain("asks for a sign-in");
+    expect(tried.body.detail).toContain("requires a sign-in");
   });
 
   test("an API key begins no person's sign-in", async () => {
@@ -400,7 +400,7 @@ describe("what is asked for", () => {
       const begun = await weir.owner("POST", `${CATALOG}/${id}/authorize`);
       expect([begun.status, begun.body.detail]).toEqual([
         502,
-        expect.stringContaining("No sign-in is possible"),
+        expect.stringContaining("Sign-in isn't possible"),
       ]);
     } finally {
       await open.stop();

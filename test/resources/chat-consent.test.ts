@@ -144,7 +144,7 @@ describe("a call that was approved", () => {
     });
     const run = await runToEnd(owner, action.id);
     expect([run.status, run.error.code]).toEqual(["failed", "invalid_state"]);
-    expect(run.error.message).toStartWith("What was approved is not what would be sent now");
+    expect(run.error.message).toStartWith("The request changed after it was approved");
     expect(receiver.got.filter(({ text }) => text.includes("99"))).toEqual([]);
   });
 

@@ -331,7 +331,7 @@ describe("a tool that writes", () => {
       subjectType: "action_run",
       assignedTo: chat.app.ids.userId,
       requestedBy: chat.app.ids.userId,
-      title: `${spec.name} asks to call ${tool}`,
+      title: `${spec.name} wants to call ${tool}`,
       context: {
         agent: spec.name,
         tool,
@@ -475,7 +475,7 @@ describe("a tool that writes", () => {
       await over(at);
       expect([forge, outputOf((await stored(chat, at)).reply)?.errorText]).toEqual([
         forge,
-        expect.stringContaining("not what was approved"),
+        expect.stringContaining("differ from what was approved"),
       ]);
       expect(got()).toEqual([]);
     }

@@ -398,7 +398,7 @@ describe("an answer that does not belong to the sign-in", () => {
     expect(told(await surfer.go(callback.href))).toEqual([
       410,
       "gone",
-      expect.stringContaining("ten minutes"),
+      expect.stringContaining("10 minutes"),
     ]);
     const inTime = await stopAtCallback(weir.start(), "ada", surfer);
     weir.clock.turn(9 * MINUTE_MS);

@@ -268,11 +268,11 @@ describe("commands", () => {
     ["help", "Commands:"],
     ["dance", "Unknown command: dance"],
     ["run", "Say which action"],
-    ["run nowhere", "no such action"],
+    ["run nowhere", "Action not found"],
     ["start nowhere", "Automation nowhere not found."],
     ["ask", "Say which agent"],
     ["ask shop", "Missing question"],
-    ["approve 01900000-0000-7000-8000-00000000abcd", "decision"],
+    ["approve 01900000-0000-7000-8000-00000000abcd", "Decision"],
   ])("%p is answered in words", async (text, answer) => {
     const { status, body } = await command(text);
     expect([status, body.response_type]).toEqual([200, "ephemeral"]);
@@ -339,7 +339,7 @@ describe("approvals", () => {
       decidedBy: weir.ids.userId,
     });
     expect((await press("approve", id)).body.text).toContain("Approved"); // the same person, the same decision
-    expect((await press("reject", id)).body.text).toContain("This was approved by Ada");
+    expect((await press("reject", id)).body.text).toContain("Already approved by Ada");
   });
 
   test("show what they are about, with all that is unseen in it, or lead to where that can be read", async () => {

@@ -409,7 +409,7 @@ describe("a sync", () => {
     expect(await reasonOf({ maxBytes: bytes - 1 })).toBe(
       `${bytes} bytes exceed maxBytes (${bytes - 1}). Nothing was copied.`,
     );
-    expect(await reasonOf({ maxFiles: 0 })).toContain("maxFiles is 0");
+    expect(await reasonOf({ maxFiles: 0 })).toContain("exceed maxFiles (0)");
     expect((await there.call("GET", `/api/v1/datasets?layer=${layer}`)).body.total).toBe(0);
     expect(await run({ destTenantId: there.id, maxFiles: 2, maxBytes: bytes })).toMatchObject({
       status: "completed",

@@ -120,8 +120,8 @@ export const violation = ({ table, column, change, from, to }: SchemaChange): Ap
   new AppError(
     "schema_contract_violation",
     column === null
-      ? `The load would add the table ${table}, and schemaContract is freeze.`
-      : `The load would change the column ${column} of ${table} (${change}${from ? ` from ${from}` : ""}${to ? ` to ${to}` : ""}), and schemaContract is freeze.`,
+      ? `Schema change rejected: the load would add table ${table}, and schemaContract is "freeze".`
+      : `Schema change rejected: the load would change column ${column} of ${table} (${change}${from ? ` from ${from}` : ""}${to ? ` to ${to}` : ""}), and schemaContract is "freeze".`,
     { details: { table, column, change, from, to } },
   );
 

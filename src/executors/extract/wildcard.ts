@@ -96,5 +96,5 @@ export function wildcardFaults(resource: ResourceDefinition, source: SourceKind)
 const MISPLACED = {
   spec: "A wildcard stands in the name of the table, behind a schema: public.* or public.order_*.",
   exclude: "exclude needs a spec with a wildcard, such as public.*.",
-  name: "A wildcard belongs into spec, not into name.",
+  name: "Use wildcards in spec, not in name.",
 };

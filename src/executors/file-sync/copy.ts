@@ -121,7 +121,7 @@ async function copyOne(job: Job, given: TreeFile): Promise<ManifestEntry> {
       else await ctx.clock.sleep(FIRST_WAIT_MS * 2 ** (tries - 1), ctx.signal);
       ctx.signal.throwIfAborted();
       const now = await source.stat(file);
-      if (!now) throw new AppError("not_found", "It is not there any more.");
+      if (!now) throw new AppError("not_found", "It no longer exists.");
       file = now;
     }
   }

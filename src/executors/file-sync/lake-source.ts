@@ -44,7 +44,7 @@ export function lakeSource(ctx: RunContext, path: string): Source {
     stat: async (file) => file,
     async open({ id, path: name }) {
       const file = known.get(id);
-      if (!file) throw new AppError("not_found", `There is no file ${JSON.stringify(name)} any more.`);
+      if (!file) throw new AppError("not_found", `File ${JSON.stringify(name)} no longer exists.`);
       const local = await ctx.lake.localPath(file);
       return { bytes: toStream(createReadStream(local, { signal: ctx.signal })) };
     },

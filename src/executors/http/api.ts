@@ -133,7 +133,7 @@ async function callTool(
   { responseExtract, tellsFailures = false, isHeld = false }: CallOptions,
 ): Promise<CallResult> {
   if (access && new URL(access.baseUrl).origin !== new URL(url).origin) {
-    const message = `The connection's credentials only go to ${new URL(access.baseUrl).host}, not to ${new URL(url).host}.`;
+    const message = `The connection's credentials are sent only to ${new URL(access.baseUrl).host}, not to ${new URL(url).host}.`;
     throw new AppError("definition_invalid", message);
   }
   const { egress, signal } = outbox;

@@ -200,10 +200,10 @@ const isOpen = (text: string) => text.includes("{{");
 /** Why an address can't be asked; null where it can, and for a path, which a connection may complete. */
 export function urlFault(url: string): string | null {
   if (isOpen(url) || url.startsWith("/")) return null;
-  if (!/^https?:\/\//i.test(url)) return "An address starts with http:// or https://.";
-  if (!URL.canParse(url)) return "This is not a valid address.";
+  if (!/^https?:\/\//i.test(url)) return "A URL must start with http:// or https://.";
+  if (!URL.canParse(url)) return "Invalid URL.";
   const { username, password } = new URL(url);
   return username || password
-    ? "An address can't hold a user name or password; use a connection or a header."
+    ? "URL must not contain a username or password. Use a connection or a header."
     : null;
 }

@@ -180,7 +180,7 @@ function linked(link: string, request: PageRequest, reply: Reply): URL {
   const url = new URL(link, reply.url);
   const upgraded = url.protocol === "https:" && url.host === request.url.host;
   if (url.origin === request.url.origin || upgraded) return url;
-  const message = `The next page lies at another server (${url.host}, not ${request.url.host}); Weir does not follow there.`;
+  const message = `The next page lies at another server (${url.host}, not ${request.url.host}); Weir doesn't follow it.`;
   throw new AppError("upstream", message);
 }
 
@@ -189,7 +189,7 @@ export function checkNew(seen: Set<string>, request: PageRequest): void {
   const key = JSON.stringify([request.url.href, request.body ?? null]);
   if (seen.has(key)) {
     const address = maskSecrets(request.url.href);
-    throw new AppError("upstream", `The server named the same next page twice: ${address}.`);
+    throw new AppError("upstream", `The server returned the same next page twice: ${address}.`);
   }
   seen.add(key);
 }

@@ -138,7 +138,7 @@ async function callCatalog(ctx: RunContext, definition: Definition, api: ApiCall
   if (use.approvalRequired) {
     const approved = await ctx.approvedHash();
     if (approved === null) {
-      ctx.log("info", "The call needs approval, and waits for it.");
+      ctx.log("info", "Waiting for approval.");
       return { wait: "approval", request: approvalOf(use, input) };
     }
     if (approved !== callHash(use, input)) throw changed();
@@ -151,7 +151,7 @@ async function callCatalog(ctx: RunContext, definition: Definition, api: ApiCall
 const changed = () =>
   new AppError(
     "invalid_state",
-    "What was approved is not what would be sent now: the endpoint, the API or its connection has changed. Run it again.",
+    "The request changed after it was approved. Run it again to request a new approval.",
   );
 
 async function readOne(ctx: RunContext, definition: Request, page: PageRequest, send: Send): Promise<Reply> {

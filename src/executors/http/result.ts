@@ -156,7 +156,7 @@ function tryHere<T>(bytes: number, isSearched: boolean, work: () => T): T | null
 }
 
 const tooMuch = (why: string) =>
-  new AppError("response_too_large", `The reply takes ${why} to be read; ask for less at a time.`);
+  new AppError("response_too_large", `The response takes ${why} to read. Request less at a time.`);
 
 export const tooLong = (what: string) =>
   new AppError(

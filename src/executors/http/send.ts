@@ -88,7 +88,7 @@ export function startOf({ url: text, query, body }: Request, access: Access | nu
   }
   const url = withQuery(new URL(full), query ?? {});
   if (access && url.origin !== new URL(access.baseUrl).origin) {
-    const message = `The connection's credentials only go to ${new URL(access.baseUrl).host}, not to ${url.host}.`;
+    const message = `The connection's credentials are sent only to ${new URL(access.baseUrl).host}, not to ${url.host}.`;
     throw new AppError("definition_invalid", message);
   }
   return { url, body };

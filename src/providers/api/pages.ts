@@ -42,7 +42,7 @@ const REASON = "cursor_expired";
 export const expiredCursor = (system: string): AppError =>
   new AppError(
     "upstream",
-    `${system} does not know the place in its list any more; another try begins anew.`,
+    `${system} no longer accepts the page cursor. The next attempt starts from the beginning.`,
     {
       retryable: true,
       details: { reason: REASON },

@@ -82,7 +82,7 @@ function fileOf(file: DriveFile, path: string): TreeFile {
 
 async function findAgain(link: DriveLink, { id, path }: TreeFile): Promise<DriveFile> {
   const found = await findFile(link, id, false);
-  if (!found) throw new AppError("not_found", `There is no file ${JSON.stringify(path)} any more.`);
+  if (!found) throw new AppError("not_found", `File ${JSON.stringify(path)} no longer exists.`);
   return found;
 }
 

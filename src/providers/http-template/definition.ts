@@ -352,11 +352,10 @@ function templateFault(
 
 /** Why this is no address that requests can go to; null where it is one. */
 export function addressFault(address: string): string | null {
-  if (!/^https?:\/\//i.test(address)) return "An address starts with http:// or https://.";
-  if (!URL.canParse(address)) return "This is not a valid address.";
+  if (!/^https?:\/\//i.test(address)) return "A URL must start with http:// or https://.";
+  if (!URL.canParse(address)) return "Invalid URL.";
   const { username, password, search, hash } = new URL(address);
-  if (username || password)
-    return "An address can't hold a user name or password: they belong into credentials.";
+  if (username || password) return "URL must not contain a username or password. Put them in credentials.";
   return search || hash ? "The address can't have parameters; it ends with its path." : null;
 }
 

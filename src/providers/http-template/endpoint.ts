@@ -181,7 +181,7 @@ export function specFault(spec: string): string | null {
   if (isOpen(spec)) return null;
   if (!spec.startsWith("/") || spec.startsWith("//"))
     return "The spec of a resource of an HTTP API is a path below the connection's base address, such as /orders.";
-  if (/[?#]/.test(spec)) return "The path holds no parameters: they belong into endpoint.params.";
+  if (/[?#]/.test(spec)) return "The path must not contain parameters. Put them in endpoint.params.";
   return /(?:^|[/\\])(?:\.|%2e){1,2}(?:[/\\]|$)|[\s\\]/i.test(spec)
     ? "The path can't hold spaces, backslashes, or parts that are . or .."
     : null;

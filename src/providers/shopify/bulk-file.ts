@@ -108,7 +108,7 @@ const broken = (how: string): AppError =>
   });
 
 const gone = (status: number, taken: number): AppError =>
-  new AppError("upstream", `The file of Shopify's bulk operation is not there any more (${status}).`, {
+  new AppError("upstream", `The file of Shopify's bulk operation no longer exists (${status}).`, {
     ...(taken === 0 ? { details: { reason: "bulk_gone" } } : {}),
   });
 

@@ -175,7 +175,7 @@ function tellVersion(link: ShopifyLink, headers: Headers): void {
   const version = headers.get("x-shopify-api-version");
   if (version !== null && version !== versionOf(link.config)) {
     link.warn?.(
-      `Shopify answered by version ${version} of its API, as it has no version ${versionOf(link.config)} any more; set apiVersion.`,
+      `Shopify responded with API version ${version}, because it no longer supports ${versionOf(link.config)}. Set apiVersion.`,
     );
   }
   const reason = headers.get("x-shopify-api-deprecated-reason");

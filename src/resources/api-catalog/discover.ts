@@ -114,7 +114,7 @@ async function discoverTools(
 ): Promise<DiscoveryResult> {
   const url = mcpUrl ?? "";
   if (access && !isOfOrigin(access, url)) {
-    const message = `The connection's credentials only go to ${new URL(access.baseUrl).host}, not to ${new URL(url).host}.`;
+    const message = `The connection's credentials are sent only to ${new URL(access.baseUrl).host}, not to ${new URL(url).host}.`;
     throw new AppError("invalid", message, { loc: ["body", "connectionId"] });
   }
   const authority = access ? authorityOf(access) : signInAuthority(ctx, { url, entryId: null });
