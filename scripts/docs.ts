@@ -15,6 +15,7 @@ import { Endpoint } from "../src/providers/http-template/endpoint.ts";
 import { providers } from "../src/providers/registry.ts";
 import { operations } from "../src/server.ts";
 import { inputTable, outputTable, type Schema, table } from "./docs/fields.ts";
+import { referencePages } from "./docs/reference.ts";
 import { serviceLinks, servicePages } from "./docs/services.ts";
 import { typeTables } from "./docs/types.ts";
 
@@ -74,6 +75,7 @@ export async function madePages(): Promise<Page[]> {
       title: "Weir's documents",
       parts: { kinds: kindLinks(), providers: providerLinks(), services: serviceLinks() },
     },
+    ...referencePages(),
     ...servicePages(),
   ];
 }

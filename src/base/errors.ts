@@ -1,3 +1,4 @@
+import type { ERROR_CODES } from "./error-codes.ts";
 import { capitalized } from "./plural.ts";
 
 /**
@@ -8,82 +9,7 @@ import { capitalized } from "./plural.ts";
  *
  * Anything else that is thrown is a bug, and returns 500.
  */
-export type ErrorCode =
-  // the request
-  | "bad_request"
-  | "invalid" // 422: names the field in `loc`
-  | "unauthenticated"
-  | "second_factor_required" // the password is right; a code is missing
-  | "sign_in_again" // the session's last sign-in is too long ago for this
-  | "forbidden"
-  | "own_request" // who asked for a decision does not make it
-  | "scope_missing" // the access token was made without the scope that this needs
-  | "csrf"
-  | "not_found"
-  | "method_not_allowed"
-  | "request_timeout"
-  | "conflict"
-  | "changed_meanwhile" // the thing is not as `If-Match` says
-  | "slug_taken"
-  | "in_use"
-  | "invalid_state"
-  | "last_owner"
-  | "idempotency_mismatch"
-  | "gone"
-  | "cursor_expired"
-  | "payload_too_large"
-  | "unsupported_media_type"
-  | "rate_limited"
-  | "quota_exceeded" // the organization has all that an operator allows it
-  | "internal"
-  | "unavailable"
-  | "llm_not_configured"
-  | "search_not_configured"
-  // a language model
-  | "llm_unauthorized"
-  | "llm_model_unknown"
-  | "llm_rate_limited"
-  | "llm_context_too_long"
-  | "llm_overloaded"
-  | "llm_refused"
-  | "llm_stream_cut" // the reply ended before it was whole
-  | "llm_budget_exceeded" // the organization has used up its tokens of the day
-  | "unknown_identifier" // a model's SQL speaks of what is not there
-  | "output_invalid" // an answer that does not fit the shape that was asked for
-  | "too_many_steps" // an agent came to no answer within the steps that it has
-  // a run
-  | "egress_blocked"
-  | "upstream" // the other side failed; `retryable` tells whether another try may help
-  | "timeout"
-  | "cancelled"
-  | "interrupted_too_often"
-  | "connection_disabled"
-  | "template_error"
-  | "condition_error"
-  | "definition_invalid"
-  | "unexpected_status"
-  | "batch_failed" // what is in error.details.outcomes
-  | "sql_error"
-  | "sql_timeout"
-  | "sql_memory"
-  | "script_error" // a fault of the script itself, or what it threw
-  | "script_timeout"
-  | "script_memory"
-  | "row_count_mismatch"
-  | "schema_contract_violation"
-  | "cursor_field_missing"
-  | "test_failed" // a test of a transform did not hold; nothing was written
-  | "dataset_changed" // somebody else committed to the same dataset meanwhile
-  | "disk_full"
-  | "work_folder_full" // the run put more into its work folder than one may
-  | "limit_exceeded" // more than the definition allows; nothing was done
-  | "too_many_deletes" // a look at all keys finds more rows gone than a load may delete; nothing was loaded
-  | "max_delete_exceeded" // more would be deleted than the definition allows; nothing was
-  | "response_too_large"
-  | "result_too_large" // more than expressions could read
-  | "no_branch"
-  | "call_deadlock" // two runs would wait for each other
-  | "not_available";
+export type ErrorCode = keyof typeof ERROR_CODES;
 
 export interface ErrorOptions {
   /** Where in the request or definition the fault lies, outermost first, such as `["body", "slug"]`. */

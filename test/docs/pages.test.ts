@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { madePages, withParts } from "../../scripts/docs.ts";
 import { readConfig } from "../../src/config.ts";
@@ -24,6 +24,23 @@ describe("the documents", () => {
     const names = new Set(page.match(/[A-Z][A-Z0-9_]+/g));
     const untold = describeConfig(config, secrets).filter(([name]) => !names.has(name));
     expect(untold).toEqual([]);
+  });
+
+  test("explain every error code that the code throws, and every type of event", async () => {
+    const pageOf = (path: string) => docs.find((doc) => doc.path === `docs/reference/${path}`)?.text ?? "";
+    const thrown = new Set<string>();
+    for (const path of new Bun.Glob("src/**/*.ts").scanSync(ROOT)) {
+      const text = readFileSync(join(ROOT, path), "utf8");
+      for (const [, code = ""] of text.matchAll(/(?:new AppError\(\s*|\bcode: )"([a-z_]+)"/g))
+        thrown.add(code);
+      if (!path.endsWith("/table.ts"))
+        for (const [, type = ""] of text.matchAll(/\brecord\(\w+, "([a-z_.]+)"/g))
+          expect([path, type, pageOf("events.md").includes(`\`${type}\``)]).toEqual([path, type, true]);
+    }
+    const OTHERS = ["failed", "invalid_grant"]; // a form's reply, and the error of an OAuth server
+    const codes = [...thrown].filter((code) => !OTHERS.includes(code));
+    expect(codes.length).toBeGreaterThan(60);
+    expect(codes.filter((code) => !pageOf("error-codes.md").includes(`| \`${code}\` |`))).toEqual([]);
   });
 
   test("name every quota of an organization, and what is past it", () => {

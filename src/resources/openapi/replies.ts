@@ -1,3 +1,4 @@
+import { ERROR_CODES, type ErrorMeaning } from "../../base/error-codes.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Described } from "./described.ts";
 
@@ -168,6 +169,12 @@ export type ErrorCodes = Readonly<Record<string, number>>;
 const VALIDATION_ERROR: JsonObject = { $ref: "#/components/schemas/ValidationError" };
 const PROBLEM: JsonObject = { $ref: "#/components/schemas/Problem" };
 
+/** What leads to each code. */
+const causesOf = (codes: readonly string[]): string =>
+  codes
+    .map((code) => `\`${code}\`: ${(ERROR_CODES as Record<string, ErrorMeaning>)[code]?.cause ?? code}`)
+    .join("\n");
+
 /** The shared responses, by name. */
 export function problems(codes: ErrorCodes): JsonObject {
   const ofStatus = (status: string) =>
@@ -175,7 +182,15 @@ export function problems(codes: ErrorCodes): JsonObject {
       .filter(([code, own]) => String(own) === status && code !== "invalid")
       .map(([code]) => code);
   const withCodes = (status: string): JsonObject => ({
-    allOf: [PROBLEM, { type: "object", properties: { code: { type: "string", enum: ofStatus(status) } } }],
+    allOf: [
+      PROBLEM,
+      {
+        type: "object",
+        properties: {
+          code: { type: "string", enum: ofStatus(status), description: causesOf(ofStatus(status)) },
+        },
+      },
+    ],
   });
   const responses = Object.entries(KNOWN).map(([status, { name, description, code, detail, header }]) => [
     name,

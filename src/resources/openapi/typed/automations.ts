@@ -14,7 +14,7 @@ const TITLES: Readonly<Record<TriggerType, string>> = {
 };
 
 /** What each trigger is, for the documents too. */
-const TRIGGERS: Readonly<Record<TriggerType, string>> = {
+export const TRIGGERS: Readonly<Record<TriggerType, string>> = {
   manual: "Starts when a person, the API or another automation runs it.",
   webhook: "Starts with each request that another system sends to its address.",
   form: "Starts when somebody fills in its form.",
