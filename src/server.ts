@@ -58,6 +58,7 @@ import { signInPageOperations } from "./resources/sign-in/page.ts";
 import { signInOperations } from "./resources/sign-in/routes.ts";
 import { slackOperations } from "./resources/slack/routes.ts";
 import { syncOperations } from "./resources/sync/routes.ts";
+import { tagOperations } from "./resources/tags/routes.ts";
 import { templateOperations } from "./resources/templates/routes.ts";
 import { userOperations } from "./resources/users/routes.ts";
 import { versionOperations } from "./resources/versions/routes.ts";
@@ -108,6 +109,7 @@ const described = [
   ...datasetOperations,
   ...datasetLoadOperations,
   ...overviewOperations,
+  ...tagOperations,
   ...queryOperations,
   ...savedQueryOperations,
   ...dashboardOperations,

@@ -48,6 +48,7 @@ import savedQueries from "../../migrations/0061_saved_queries.sql" with { type: 
 import dashboards from "../../migrations/0062_dashboards.sql" with { type: "text" };
 import overview from "../../migrations/0063_overview.sql" with { type: "text" };
 import loadCounts from "../../migrations/0064_load_counts.sql" with { type: "text" };
+import tags from "../../migrations/0065_tags.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -102,4 +103,5 @@ export const migrations: readonly Migration[] = [
   { name: "0062_dashboards", sql: dashboards },
   { name: "0063_overview", sql: overview },
   { name: "0064_load_counts", sql: loadCounts },
+  { name: "0065_tags", sql: tags },
 ];

@@ -13,3 +13,7 @@ function eitherCase(sign: string): string {
   );
   return cases.length > 1 || /[*?[]/.test(sign) ? `[${cases.join("")}]` : sign;
 }
+
+/** Whether the list of texts in a column has this one. */
+export const tagged = (column: Column, tag: string): SQL =>
+  sql`exists (select 1 from json_each(${column}) each where each.value = ${tag})`;

@@ -36,6 +36,7 @@ describe("creating an action", () => {
       status: "active",
       connectionId: null,
       templateId: null,
+      tags: [],
       definition: branch(),
       latestRun: null,
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),

@@ -52,6 +52,7 @@ describe("creating an automation", () => {
       status: "active",
       triggerType: "manual",
       templateId: null,
+      tags: [],
       tenantId: app.ids.organizationId,
       webhookUrl: null,
       formUrl: null,

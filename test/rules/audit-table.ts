@@ -876,6 +876,16 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       return { path: `${at}/versions/1/restore` };
     },
   },
+  "POST /api/v1/automations/{automation_id}/duplicate": {
+    events: ["automation.created automation"],
+    call: async ({ weir }) => ({
+      path: api(`automations/${(await makeAutomation(weir.owner, { action: BRANCH })).id}/duplicate`),
+    }),
+  },
+  "POST /api/v1/actions/{action_id}/duplicate": {
+    events: ["action.created action"],
+    call: async ({ weir }) => ({ path: api(`actions/${(await makeAction(weir.owner)).id}/duplicate`) }),
+  },
   "POST /api/v1/automations/{automation_id}/test": {
     events: [
       "automation.triggered automation",

@@ -108,7 +108,7 @@ export function openRequests(api: Api, things: readonly There[]) {
           typeof body.template === "string" ? { templateId: idOf("template", body.template) } : {};
         const { id } = await post(at, {
           slug: key,
-          ...pick(body, ["name", "kind", "definition"]),
+          ...pick(body, ["name", "kind", "tags", "definition"]),
           connectionId: connectionOf(body),
           ...origin,
         });
@@ -118,7 +118,7 @@ export function openRequests(api: Api, things: readonly There[]) {
       case "automation": {
         const { id, reply } = await post(at, {
           slug: key,
-          ...pick(body, ["name", "description", "triggerType"]),
+          ...pick(body, ["name", "description", "triggerType", "tags"]),
           config: configOf(body),
         });
         if (body.disabled === true) await send("PATCH", `${at}/${id}`, { status: "disabled" });
@@ -189,7 +189,7 @@ export function openRequests(api: Api, things: readonly There[]) {
       case "action": {
         const connection: JsonObject = differs("connection") ? { connectionId: connectionOf(body) } : {};
         const status: JsonObject = differs("disabled") ? { status: statusOf(body) } : {};
-        await send("PATCH", path, { ...changed(["name", "definition"]), ...connection, ...status });
+        await send("PATCH", path, { ...changed(["name", "tags", "definition"]), ...connection, ...status });
         return id;
       }
       case "automation": {
@@ -197,7 +197,7 @@ export function openRequests(api: Api, things: readonly There[]) {
         const hasConfig = differs("config") || typeof body.secret === "string";
         const status: JsonObject = differs("disabled") ? { status: statusOf(body) } : {};
         await send("PATCH", path, {
-          ...changed(["name", "description"]),
+          ...changed(["name", "description", "tags"]),
           ...(hasConfig ? { config: replacing(raw(before.config), config) } : {}),
           ...status,
         });

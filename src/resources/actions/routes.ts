@@ -9,6 +9,7 @@ import { describeKinds, KindPage } from "./kinds.ts";
 import {
   createAction,
   deleteAction,
+  duplicateAction,
   findAction,
   findActionBySlug,
   listActions,
@@ -19,6 +20,7 @@ import { readState, resetState } from "./state.ts";
 import {
   Action,
   ActionCreate,
+  ActionDuplicate,
   ActionPage,
   ActionPatch,
   ActionQuery,
@@ -119,6 +121,23 @@ export const actionOperations = [
     params,
     status: 204,
     handle: async ({ ctx, params }) => deleteAction(ctx, params.action_id),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/actions/{action_id}/duplicate",
+    audience: "member",
+    tag,
+    summary: "Duplicate an action",
+    description:
+      "With the same definition, connection and tags. Versions and incremental state are not copied.",
+    params,
+    body: ActionDuplicate,
+    bodyOptional: true,
+    status: 201,
+    response: Action,
+    idempotent: true,
+    handle: async ({ ctx, params, body }) =>
+      toAction(await duplicateAction(ctx, params.action_id, body.name)),
   }),
   operation({
     method: "POST",

@@ -10,7 +10,7 @@ import { type Context, created, touched, type WriteContext, write } from "../../
 import { checkDefinition, definitionFaults, typedFaults } from "../../queue/definition.ts";
 import { enqueueRun, type Trigger } from "../../queue/enqueue.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
-import { contains } from "../../store/search.ts";
+import { contains, tagged } from "../../store/search.ts";
 import { isUniqueViolation } from "../../store/store.ts";
 import { requireScope } from "../access-tokens/scopes.ts";
 import { changesBetween, record } from "../events/service.ts";
@@ -27,6 +27,8 @@ const mine = (ctx: Context, id: string) =>
   and(eq(actions.organizationId, ctx.organizationId), eq(actions.id, id), isNull(actions.deletedAt));
 
 const entity = (id: string) => ({ type: "action" as const, id });
+
+const once = (tags: readonly string[]) => [...new Set(tags)];
 
 const SORTS = {
   name: actions.name,
@@ -50,6 +52,7 @@ export async function listActions(
     query.q === undefined || query.q === "" ? undefined : contains(query.q, actions.name, actions.slug),
     query.kinds === undefined ? undefined : inArray(actions.kind, query.kinds),
     query.statuses === undefined ? undefined : inArray(actions.status, query.statuses),
+    query.tag === undefined ? undefined : tagged(actions.tags, query.tag),
   ].filter((filter) => filter !== undefined);
   const where = and(eq(actions.organizationId, ctx.organizationId), isNull(actions.deletedAt), ...filters);
   const direction = query.order === "asc" ? asc : desc;
@@ -110,6 +113,7 @@ export async function insertAction(
       status: "active",
       connectionId: input.connectionId ?? null,
       templateId,
+      tags: once(input.tags ?? []),
       definition,
       version: 1,
       latestRunId: null,
@@ -120,6 +124,14 @@ export async function insertAction(
     await record(tx, "action.created", entity(row.id), { name: row.name, kind: row.kind });
     return { action: row, run: null };
   });
+}
+
+/** Makes an action like another. Throws what a creation throws, so for secrets that stand in an old definition. */
+export async function duplicateAction(tx: WriteContext, id: string, name?: string): Promise<ActionWithRun> {
+  const { action } = await findAction(tx, id);
+  const { kind, definition, connectionId, templateId, tags } = action;
+  const copy = { kind, definition, connectionId, tags, name: name ?? `${action.name.slice(0, 248)} (copy)` };
+  return insertAction(tx, copy, templateId);
 }
 
 /** A given slug must be free; one made from the name gives way to those that are there. */
@@ -179,7 +191,8 @@ export async function updateAction(ctx: Context, id: string, given: ActionPatch)
     const { definition, ...others } = given;
     const before = action.definition;
     const wanted = definition === undefined ? {} : { definition: keepTyped(definition ?? {}, before) };
-    const patch = { ...others, ...(wanted as { definition?: JsonObject }) };
+    const tags = others.tags ? { tags: once(others.tags) } : {};
+    const patch = { ...others, ...tags, ...(wanted as { definition?: JsonObject }) };
     if (patch.definition !== undefined) checkDefinition(tx, action.kind, patch.definition, { before });
     if (patch.definition !== undefined) await checkNamed(tx, action.kind, patch.definition);
     if (patch.connectionId !== undefined) await checkConnection(tx, action.kind, patch.connectionId);
@@ -187,16 +200,19 @@ export async function updateAction(ctx: Context, id: string, given: ActionPatch)
       await checkSource(tx, { ...action, ...patch });
     const changes = changesBetween(action, patch);
     if (changes.length === 0) return found;
+    // tags are nothing that a restore sets
+    const isVersion = changes.some(({ field }) => field !== "tags");
     const [row] = await tx.db
       .update(actions)
-      .set({ ...patch, version: action.version + 1, ...touched(tx) })
+      .set({ ...patch, version: action.version + (isVersion ? 1 : 0), ...touched(tx) })
       .where(mine(tx, id))
       .returning()
       .catch((error: unknown) => {
         throw isUniqueViolation(error) && patch.slug ? slugTaken(patch.slug) : error;
       });
     if (!row) throw notFound("action");
-    await keepVersion(tx, entity(id), { version: row.version, content: contentOf(row), changes });
+    if (isVersion)
+      await keepVersion(tx, entity(id), { version: row.version, content: contentOf(row), changes });
     await record(tx, "action.updated", entity(id), { changes: maskSecrets(changes as unknown as Json) });
     return { action: row, run: found.run };
   });

@@ -14,6 +14,7 @@ export const actions = sqliteTable("actions", {
   status: text().$type<ActionStatus>().notNull(),
   connectionId: text(),
   templateId: text(),
+  tags: json<string[]>().notNull(),
   definition: json<JsonObject>().notNull(),
   /** Grows with each change; `versions` has how it was. */
   version: integer().notNull(),

@@ -17,6 +17,7 @@ import { maskTyped } from "../../base/typed-secrets.ts";
 import { ACTION_KINDS } from "../../executors/contract.ts";
 import { RUN_STATUSES, type RunRow } from "../runs/table.ts";
 import { masked } from "../runs/wire.ts";
+import { Tags, tagQuery } from "../tags/wire-fields.ts";
 import { People } from "../users/wire.ts";
 import { ACTION_STATUSES, type ActionRow } from "./table.ts";
 
@@ -37,6 +38,7 @@ export const Action = object({
   status: oneOf(ACTION_STATUSES),
   connectionId: nullable(uuid()),
   templateId: nullable(uuid()),
+  tags: Type.Array(Type.String()),
   definition: jsonObject(),
   latestRun: nullable(LatestRun),
   createdAt: instant(),
@@ -57,6 +59,7 @@ export const ActionCreate = typed(
     slug: optional(
       typed("ActionSlug", described("Name in URLs, files and commands; made of the name by default", slug())),
     ),
+    tags: optional(Tags),
     templateId: optional(
       typed("ActionTemplate", described("ID of the template that it is made of", nullable(uuid()))),
     ),
@@ -74,6 +77,7 @@ export const ActionPatch = object({
   ),
   name: optional(named()),
   slug: optional(slug()),
+  tags: optional(Tags),
   status: optional(oneOf(ACTION_STATUSES)),
 });
 export type ActionPatch = Static<typeof ActionPatch>;
@@ -82,11 +86,16 @@ export const ActionQuery = object({
   q: optional(Type.String({ maxLength: 255 })),
   kinds: optional(Type.Array(oneOf(ACTION_KINDS))),
   statuses: optional(Type.Array(oneOf(ACTION_STATUSES))),
+  tag: optional(tagQuery()),
   sort_by: oneOf(["name", "created_at", "updated_at", "status", "kind"], { default: "created_at" }),
   order: oneOf(["asc", "desc"], { default: "desc" }),
   ...offsetQuery(100),
 });
 export type ActionQuery = Static<typeof ActionQuery>;
+
+export const ActionDuplicate = object({
+  name: optional(described("Default: the original's name with (copy)", named())),
+});
 
 export const ActionPage = object({
   actions: Type.Array(Action),
@@ -145,6 +154,7 @@ export const toAction = ({ action, run }: ActionWithRun): Static<typeof Action> 
   status: action.status,
   connectionId: action.connectionId,
   templateId: action.templateId,
+  tags: action.tags,
   definition: maskTyped(action.definition),
   latestRun: run && {
     id: run.id,

@@ -9,6 +9,7 @@ import { triggerOf } from "../../http/trigger.ts";
 import { isHidden } from "../runs/wire-private.ts";
 import { usersById } from "../users/people.ts";
 import { automationNames, listAllRuns } from "./all-runs.ts";
+import { duplicateAutomation } from "./duplicate.ts";
 import { creationFaults } from "./faults.ts";
 import { retryAutomationRun } from "./retry.ts";
 import { listAutomationRuns } from "./runs.ts";
@@ -17,6 +18,7 @@ import { testAutomation } from "./test.ts";
 import {
   Automation,
   AutomationCreate,
+  AutomationDuplicate,
   AutomationPage,
   AutomationPatch,
   AutomationQuery,
@@ -119,6 +121,26 @@ export const automationOperations = [
     params,
     status: 204,
     handle: async ({ ctx, params }) => deleteAutomation(ctx, params.automation_id),
+  }),
+  operation({
+    method: "POST",
+    path: "/api/v1/automations/{automation_id}/duplicate",
+    audience: "member",
+    tag,
+    summary: "Duplicate an automation",
+    description:
+      "The copy is a draft with the same config, tags and layout. A webhook or form gets a free path. Secrets are not copied; a generated one is returned only in this reply.",
+    params,
+    body: AutomationDuplicate,
+    bodyOptional: true,
+    status: 201,
+    response: Automation,
+    idempotent: "sealed",
+    errors: [409],
+    async handle({ app, ctx, params, body }) {
+      const made = await duplicateAutomation(ctx, params.automation_id, body.name);
+      return toAutomation(app, made, made.secret);
+    },
   }),
   operation({
     method: "POST",

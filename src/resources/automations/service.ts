@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull, like, or, type SQL } from "drizzle-orm";
+import { and, asc, desc, eq, isNull, like, or, type SQL } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, InvalidInput, invalid, notFound } from "../../base/errors.ts";
 import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
@@ -8,7 +8,7 @@ import { type Context, created, touched, type WriteContext, write } from "../../
 import { findAutomation, mine, withRun } from "../../flows/find.ts";
 import { triggerState } from "../../flows/trigger.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
-import { contains } from "../../store/search.ts";
+import { contains, tagged } from "../../store/search.ts";
 import { type Change, changesBetween, record } from "../events/service.ts";
 import { sealNotify, withoutSlackSecrets } from "../notices/slack-addresses.ts";
 import { findVersion, forgetVersions, keepVersion } from "../versions/service.ts";
@@ -31,9 +31,18 @@ import { keepDefinitions } from "./wire-definitions.ts";
 
 const entity = (id: string) => ({ type: "automation" as const, id });
 
+const once = (tags: readonly string[]) => [...new Set(tags)];
+
 const SECRET_BYTES = 32;
 
-/** Newest first. */
+/** Ids are in the order of creation. */
+const SORTS = { name: automations.name, updated_at: automations.updatedAt, status: automations.status };
+
+function orderOf({ sort_by, order }: AutomationQuery): SQL[] {
+  const direction = order === "asc" ? asc : desc;
+  return [...(sort_by === "created_at" ? [] : [direction(SORTS[sort_by])]), direction(automations.id)];
+}
+
 export async function listAutomations(
   ctx: Context,
   query: AutomationQuery,
@@ -44,6 +53,7 @@ export async function listAutomations(
       : contains(query.q, automations.name, automations.slug),
     query.trigger_type === undefined ? undefined : eq(automations.triggerType, query.trigger_type),
     query.status === undefined ? undefined : eq(automations.status, query.status),
+    query.tag === undefined ? undefined : tagged(automations.tags, query.tag),
   ].filter((filter) => filter !== undefined);
   const where = and(
     eq(automations.organizationId, ctx.organizationId),
@@ -52,7 +62,7 @@ export async function listAutomations(
   );
   const rows = await withRun(ctx)
     .where(where)
-    .orderBy(desc(automations.id))
+    .orderBy(...orderOf(query))
     .limit(query.limit)
     .offset(query.offset);
   const count = () =>
@@ -106,6 +116,7 @@ export async function createAutomation(
       status,
       triggerType: input.triggerType,
       templateId,
+      tags: once(input.tags ?? []),
       deletedAt: null,
       ...(await triggerState(tx, { status, triggerType: input.triggerType, config })),
     };
@@ -208,7 +219,7 @@ export async function updateAutomation(
       patch.config,
     );
     if (before.status === "draft" && status !== "draft") refuseUnfinished(tx, before, config);
-    const next = { ...patch, config };
+    const next = { ...patch, ...(patch.tags ? { tags: once(patch.tags) } : {}), config };
     const changes: Change[] = changesBetween(before, next).filter(({ field }) => field !== "status");
     if (isSecretNew) changes.push({ field: "config.secret", from: "***", to: "***" });
     if (isNotifyNew && !changes.some(({ field }) => field === "config"))
@@ -217,6 +228,8 @@ export async function updateAutomation(
       changes.push({ field: "config.requireTimestamp", from: true, to: false });
     const statusChanges = patch.status !== undefined && patch.status !== before.status;
     if (changes.length === 0 && !statusChanges) return found;
+    // tags are no part of what runs go by, nor of what a restore sets
+    const isVersion = changes.some(({ field }) => field !== "tags");
     const configChanges = changes.some(({ field }) => field === "config");
     if (configChanges) await checkReferences(tx, { ...before, config });
     const restarts = statusChanges || isOtherSchedule(before.config, config);
@@ -226,14 +239,14 @@ export async function updateAutomation(
         ...next,
         ...(restarts ? await triggerState(tx, { ...before, status, config }) : {}),
         ...kept,
-        version: before.version + (changes.length > 0 ? 1 : 0),
+        version: before.version + (isVersion ? 1 : 0),
         webhookPath: await freePath(tx, { ...before, config }),
         ...touched(tx),
       })
       .where(mine(tx, id))
       .returning();
     if (!row) throw notFound("automation");
-    if (changes.length > 0) await keep(tx, row, changes);
+    if (isVersion) await keep(tx, row, changes);
     forgetWebhooks(tx);
     if (changes.length > 0)
       await record(tx, "automation.updated", entity(id), {

@@ -39,6 +39,7 @@ export const automations = sqliteTable("automations", {
   status: text().$type<AutomationStatus>().notNull(),
   triggerType: text().$type<TriggerType>().notNull(),
   templateId: text(),
+  tags: json<string[]>().notNull(),
   /** Of an active schedule: the next instant that a run is due at; null where there is none. */
   nextRunAt: text(),
   /** Of an active event trigger: only events after this position in the log start runs. */

@@ -20,6 +20,7 @@ import type { App } from "../../context.ts";
 import { RUN_STATUSES, TRIGGER_METHODS } from "../runs/table.ts";
 import { displayStatus } from "../runs/wire.ts";
 import { isHidden, type Viewer, WHY } from "../runs/wire-private.ts";
+import { Tags, tagQuery } from "../tags/wire-fields.ts";
 import { People } from "../users/wire.ts";
 import {
   AUTOMATION_STATUSES,
@@ -43,6 +44,7 @@ export const AutomationCreate = typed(
     triggerType: oneOf(TRIGGER_TYPES, { default: "manual" }),
     orchestratorType: optional(oneOf(["local"])),
     status: optional(oneOf(AUTOMATION_STATUSES)),
+    tags: optional(Tags),
     config: jsonObject(),
   }),
 );
@@ -54,6 +56,7 @@ export const AutomationPatch = object({
   config: optional(typed("AutomationConfigChange", jsonObject())),
   orchestratorType: optional(oneOf(["local"])),
   status: optional(oneOf(AUTOMATION_STATUSES)),
+  tags: optional(Tags),
 });
 export type AutomationPatch = Static<typeof AutomationPatch>;
 
@@ -61,6 +64,9 @@ export const AutomationQuery = object({
   q: optional(Type.String({ maxLength: 255 })),
   trigger_type: optional(oneOf(TRIGGER_TYPES)),
   status: optional(oneOf(AUTOMATION_STATUSES)),
+  tag: optional(tagQuery()),
+  sort_by: oneOf(["name", "created_at", "updated_at", "status"], { default: "created_at" }),
+  order: oneOf(["asc", "desc"], { default: "desc" }),
   ...offsetQuery(50),
 });
 export type AutomationQuery = Static<typeof AutomationQuery>;
@@ -82,6 +88,7 @@ export const Automation = object({
   orchestratorType: Type.Literal("local"),
   status: oneOf(AUTOMATION_STATUSES),
   triggerType: oneOf(TRIGGER_TYPES),
+  tags: Type.Array(Type.String()),
   templateId: nullable(uuid()),
   tenantId: uuid(),
   webhookUrl: nullable(Type.String()),
@@ -95,6 +102,10 @@ export const Automation = object({
   updatedAt: instant(),
   createdBy: nullable(Type.String()),
   updatedBy: nullable(Type.String()),
+});
+
+export const AutomationDuplicate = object({
+  name: optional(described("Default: the original's name with (copy)", named())),
 });
 
 export const AutomationPage = object({
@@ -131,6 +142,7 @@ export const toAutomation = (
   orchestratorType: row.orchestratorType,
   status: row.status,
   triggerType: row.triggerType,
+  tags: row.tags,
   templateId: row.templateId,
   tenantId: row.organizationId,
   formUrl: row.triggerType === "form" ? addressOf(app, "f", row) : null,

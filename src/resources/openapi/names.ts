@@ -46,6 +46,7 @@ import * as sessions from "../sessions/wire.ts";
 import * as signIn from "../sign-in/wire.ts";
 import * as slack from "../slack/wire.ts";
 import * as sync from "../sync/wire.ts";
+import * as tags from "../tags/wire.ts";
 import * as templates from "../templates/wire.ts";
 import * as users from "../users/wire.ts";
 import * as versions from "../versions/wire.ts";
@@ -97,6 +98,7 @@ const WIRES: readonly object[] = [
   signIn,
   slack,
   sync,
+  tags,
   templates,
   organizationTokens,
   personalData,

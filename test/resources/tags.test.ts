@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startApp } from "../support/app.ts";
+import { neighbour } from "../support/people.ts";
+import {
+  ACTIONS,
+  AUTOMATIONS,
+  branch,
+  created,
+  faultsOf,
+  makeAction,
+  makeAutomation,
+} from "../support/work.ts";
+
+const steps = [{ key: "go", kind: "conditional_branch", definition: branch() }];
+
+let app: Awaited<ReturnType<typeof startApp>>;
+beforeAll(async () => {
+  app = await startApp({ engine: false });
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const names = async (path: string) => {
+  const { body } = await app.owner("GET", path);
+  return (body.automations ?? body.actions).map(({ name }: { name: string }) => name);
+};
+
+test("tags group automations and actions, filter their lists, and are no version of them", async () => {
+  const flow = await makeAutomation(app.owner, { steps }, { name: "Invoices", tags: ["finance", "finance"] });
+  expect(flow.tags).toEqual(["finance"]);
+  await makeAutomation(app.owner, { steps }, { name: "Plain" });
+  const action = await makeAction(app.owner, { name: "Pay", tags: ["finance", "daily"] });
+  expect(await names(`${AUTOMATIONS}?tag=finance`)).toEqual(["Invoices"]);
+  expect(await names(`${ACTIONS}?tag=daily`)).toEqual(["Pay"]);
+  expect(await names(`${ACTIONS}?tag=dai`)).toEqual([]);
+  expect((await app.owner("GET", "/api/v1/tags")).body.tags).toEqual([
+    { tag: "daily", automations: 0, actions: 1 },
+    { tag: "finance", automations: 1, actions: 1 },
+  ]);
+  for (const [path, id] of [
+    [AUTOMATIONS, flow.id],
+    [ACTIONS, action.id],
+  ]) {
+    const changed = await app.owner("PATCH", `${path}/${id}`, { tags: ["monthly"] });
+    expect(changed.body.tags).toEqual(["monthly"]);
+    expect((await app.owner("PATCH", `${path}/${id}`, { tags: ["monthly"] })).body.updatedAt).toBe(
+      changed.body.updatedAt,
+    );
+    const { body } = await app.owner("GET", `${path}/${id}/versions`);
+    expect((body.versions ?? body.items).length).toBe(1);
+  }
+  expect(faultsOf(await app.owner("PATCH", `${ACTIONS}/${action.id}`, { tags: [""] }))).toHaveLength(1);
+  const other = await neighbour(app);
+  expect((await other.call("GET", "/api/v1/tags")).body.tags).toEqual([]);
+});
+
+test("automations are sorted as they are asked for, newest first by default", async () => {
+  await makeAutomation(app.owner, { steps }, { name: "Aaa" });
+  await makeAutomation(app.owner, { steps }, { name: "Zzz", status: "disabled" });
+  expect((await names(AUTOMATIONS))[0]).toBe("Zzz");
+  expect((await names(`${AUTOMATIONS}?sort_by=name&order=asc`))[0]).toBe("Aaa");
+  expect((await names(`${AUTOMATIONS}?sort_by=name`))[0]).toBe("Zzz");
+  expect((await names(`${AUTOMATIONS}?sort_by=status`))[0]).toBe("Zzz");
+  expect((await names(`${AUTOMATIONS}?sort_by=updated_at&order=asc`)).at(-1)).toBe("Zzz");
+  expect(faultsOf(await app.owner("GET", `${AUTOMATIONS}?sort_by=colour`))).toEqual(["query.sort_by enum"]);
+});
+
+test("a duplicate is a draft with the same steps, tags and layout, and secrets of its own", async () => {
+  const config = { steps, path: "orders" };
+  const flow = await makeAutomation(app.owner, config, {
+    name: "Hook",
+    triggerType: "webhook",
+    tags: ["shop"],
+  });
+  const layout = { direction: "right", positions: { go: [10, 20] }, groups: [], notes: [] };
+  await app.owner("PUT", `${AUTOMATIONS}/${flow.id}/layout`, layout);
+  const copy = created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/duplicate`));
+  expect(copy).toMatchObject({
+    name: "Hook (copy)",
+    slug: "hook-copy",
+    status: "draft",
+    tags: ["shop"],
+    triggerType: "webhook",
+    config: { steps, path: "orders-2" },
+  });
+  expect(copy.config.secret).not.toBe(flow.config.secret);
+  expect((await app.owner("GET", `${AUTOMATIONS}/${copy.id}/layout`)).body).toEqual(layout);
+  const active = await app.owner("PATCH", `${AUTOMATIONS}/${copy.id}`, { status: "active" });
+  expect(active.body.status).toBe("active");
+
+  const action = await makeAction(app.owner, { name: "Branch off", tags: ["shop"] });
+  const twin = created(await app.owner("POST", `${ACTIONS}/${action.id}/duplicate`, { name: "Twin" }));
+  expect(twin).toMatchObject({ name: "Twin", slug: "twin", tags: ["shop"], definition: action.definition });
+  expect(twin.id).not.toBe(action.id);
+  const other = await neighbour(app);
+  expect((await other.call("POST", `${AUTOMATIONS}/${flow.id}/duplicate`)).status).toBe(404);
+});
