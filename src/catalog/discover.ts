@@ -125,7 +125,7 @@ class Search {
     const fetched = await this.#fetch(url);
     if (fetched === null) return [];
     const attempt = this.#attempts.at(-1) as Attempt;
-    attempt.error = "This is no description of an API.";
+    attempt.error = "Not an API description.";
     const found: string[] = [];
     for (const [, target = "", rest = ""] of fetched.link.slice(0, 16_384).matchAll(/<([^<>]*)>([^<]*)/g)) {
       if (/;\s*rel\s*=\s*"?[^";,]*\bservice-desc\b/i.test(rest) && URL.canParse(target, fetched.url))
@@ -140,7 +140,7 @@ class Search {
     if (fetched === null) return [];
     const attempt = this.#attempts.at(-1) as Attempt;
     const links = await this.#reach.reader.links(fetched.text).catch(() => null);
-    attempt.error = links === null ? "This is no catalog of APIs." : null;
+    attempt.error = links === null ? "Not an API catalog." : null;
     return (links ?? [])
       .filter((href) => URL.canParse(href, fetched.url))
       .map((href) => new URL(href, fetched.url).href)

@@ -16,7 +16,7 @@ export const isPostman = (value: Json): value is JsonObject =>
 /** The requests of a collection as endpoints; its variables are filled in where they have a value. Throws `bad_request`. */
 export function readPostman(document: Json, baseUrl: string | null): ReadApi {
   if (!isPostman(document))
-    throw new AppError("bad_request", "This is no collection of Postman: it has no items.");
+    throw new AppError("bad_request", "Not a valid Postman collection: it has no items.");
   const variables = new Map<string, string>();
   for (const each of listOf(document.variable)) {
     const key = each.key ?? each.id;

@@ -64,7 +64,7 @@ export function readRecorded(
   const unique = uniqueNames();
   for (const { request, url } of read) {
     if (!base || url.origin !== base.origin) {
-      warn(`${request.method} ${url.origin}${decoded(url.pathname)} lies at another server; it is left out.`);
+      warn(`${request.method} ${url.origin}${decoded(url.pathname)} is on another server. It is omitted.`);
       continue;
     }
     const prefix = base.pathname.replace(/\/+$/, "");

@@ -71,7 +71,7 @@ export const datasets = commandOf("datasets", {
     async run({ flags, words, host }) {
       const path = datasetRef(words[0] ?? "");
       if (!flags.yes && host.ask === null)
-        throw new UsageError("Missing flag: --yes. Without a terminal, nobody can be asked.");
+        throw new UsageError("Missing flag: --yes, which is required without a terminal.");
       const api = apiOf({ flags, host });
       const dataset = await findDataset(api, path);
       const name = `${path.layer}.${path.dataset}`;

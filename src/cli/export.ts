@@ -30,7 +30,7 @@ export const exportConfig = singleCommand(
       const counts = Object.fromEntries(Object.entries(sections).map(([name, { length }]) => [name, length]));
       if (flags.json) return host.out(JSON.stringify({ output, ...counts }));
       const counted = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
-      host.out(`${output}: ${counted.join(", ")}. Beside it: ${SCHEMA_FILE}, with which editors check it.`);
+      host.out(`${output}: ${counted.join(", ")}. Next to it: ${SCHEMA_FILE}, with which editors check it.`);
     },
   }),
 );

@@ -31,7 +31,7 @@ ${SHARED.replace("print the raw API response", "print all of this as one object"
       run: "weir actions run ACTION [--overrides JSON] [--follow] [--wait] [--json]",
     },
     text: `ACTION, CONNECTION and TEMPLATE are IDs or slugs. JSON is literal JSON, @FILE, or - for standard input. On a terminal,
-edit opens the definition in $VISUAL or $EDITOR; it changes nothing if someone else changed the action meanwhile.
+edit opens the definition in $VISUAL or $EDITOR; it changes nothing if someone else changed the action.
 
   --q TEXT           filter by name or slug
   --kind KIND        filter by kind, such as http_request; repeatable

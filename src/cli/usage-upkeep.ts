@@ -28,7 +28,7 @@ ${DATA}
   --json             {path, version, schemaVersion, createdAt, keyId, hasKey, lakeUrl, organizations, leftOut, files,
                      contentBytes, bytes}
 
-To schedule backups, set WEIR_BACKUP_EVERY (hours; default: 0, off). The server writes them to backups/ in the data
+To schedule backups, set WEIR_BACKUP_EVERY (hours; default: 0, disabled). The server writes them to backups/ in the data
 directory, or to WEIR_BACKUP_URL=s3://BUCKET/PREFIX, and keeps the latest WEIR_BACKUP_KEEP (default: 7).`,
   },
   restore: {

@@ -59,8 +59,7 @@ export function folderOf(at: {
 export function checkPath(path: string): string[] {
   const parts = path.split("/");
   const isFine = parts.every((part) => part !== "" && part !== "." && part !== ".." && !/[\\\0]/.test(part));
-  if (!isFine)
-    throw new AppError("bad_request", "This path does not lie in the lake.", { details: { path } });
+  if (!isFine) throw new AppError("bad_request", "This path isn't in the lake.", { details: { path } });
   return parts;
 }
 

@@ -17,10 +17,10 @@ export function paramHeaders(schema: JsonObject | null): ParamHeader[] | { fault
   const found: ParamHeader[] = [];
   const names = new Set<string>();
   const fault = walk(schema ?? {}, [], true, (path, annotation, type) => {
-    if (typeof annotation !== "string" || !TOKEN.test(annotation)) return "is no name for a header";
+    if (typeof annotation !== "string" || !TOKEN.test(annotation)) return "is not a valid header name";
     if (typeof type !== "string" || !TYPES.has(type))
       return "stands at something else than a text, integer or boolean";
-    if (names.has(annotation.toLowerCase())) return "stands twice";
+    if (names.has(annotation.toLowerCase())) return "is duplicated";
     names.add(annotation.toLowerCase());
     found.push({ path, header: `Mcp-Param-${annotation}` });
     return null;

@@ -94,7 +94,7 @@ export const statusFailure = (host: string, status: number, challenge: string | 
     "upstream",
     status === 401 || status === 403
       ? `${host} asks for authorization (${status}); give the entry a connection that carries it.`
-      : `${host} answered with ${status}, which is no answer of an MCP server.`,
+      : `${host} answered with ${status}, which is not an MCP response.`,
     {
       retryable: status >= 500 || status === 429,
       details: { status, ...(challenge === null ? {} : { challenge: challenge.slice(0, 2_000) }) },

@@ -253,7 +253,7 @@ function checkCall(task: AgentTask, call: ModelCall, at: number, heard: Heard): 
     const why = error instanceof AppError ? error.message.replace(/^body: /, "") : "This is not JSON";
     return { refusal: `The arguments can't be read: ${why}`, input: call.arguments };
   }
-  if (!isObject(input)) return { refusal: "The arguments are no object.", input };
+  if (!isObject(input)) return { refusal: "The arguments must be an object.", input };
   if (!isPlain(input))
     return { refusal: "The arguments hold a key of the language, such as __proto__.", input: call.arguments };
   const faults = valueFaults(tool.inputSchema, input).slice(0, 10);

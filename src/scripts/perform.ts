@@ -255,8 +255,7 @@ function asker(
   let calls = 0;
   const faultOf = (args: QuickJSHandle): string | null => {
     if (++calls > MAX_CALLS) return `A script may make ${MAX_CALLS} calls.`;
-    if (waiting.size >= MAX_CALLS_AT_ONCE)
-      return `At most ${MAX_CALLS_AT_ONCE} calls may be under way at once.`;
+    if (waiting.size >= MAX_CALLS_AT_ONCE) return `At most ${MAX_CALLS_AT_ONCE} calls can run at once.`;
     if (vm.typeof(args) !== "string") return "The arguments are no JSON.";
     return lengthOf(args) > MAX_ARGUMENTS_CHARACTERS ? "The arguments are longer than 1 MiB of JSON." : null;
   };

@@ -50,7 +50,7 @@ export async function statementsOf(
   const statements = await extract(connection, sql);
   if (!statements) throw new AppError("sql_error", "There is no statement in this SQL.");
   if (statements.count > MAX_STATEMENTS) {
-    throw new AppError("sql_error", `At most ${MAX_STATEMENTS} statements may stand in one SQL text.`);
+    throw new AppError("sql_error", `At most ${MAX_STATEMENTS} statements are allowed in one query.`);
   }
   return statements;
 }

@@ -115,7 +115,7 @@ deepTest("a mail server that is down is tried again, and the log says each time 
   await using app = await startApp({ overrides: { mailer }, stands: true, hurry: 20 });
   const { id } = await makeAutomation(app.owner, failing([{ email: OPS }]));
   await flowToEnd(app.owner, id);
-  const waits = () => app.logged.filter((line) => line.includes("notice waits for another try")).length;
+  const waits = () => app.logged.filter((line) => line.includes("notice will be retried")).length;
   await eventually(() => waits() === 1);
   app.clock.turn(5_001);
   await eventually(() => waits() === 2);

@@ -81,8 +81,8 @@ describe("a call that is none", () => {
     ["an empty name", { call: "", arguments: {} }, /no tool unnamed/],
     ["a name of the language", { call: "__proto__", arguments: {} }, /no tool __proto__/],
     ["arguments that are no JSON", { call: "query", arguments: "{sql: SELECT 1" }, /can't be read/],
-    ["arguments that are a list", { call: "query", arguments: "[1]" }, /no object/],
-    ["arguments that are null", { call: "query", arguments: "null" }, /no object/],
+    ["arguments that are a list", { call: "query", arguments: "[1]" }, /must be an object/],
+    ["arguments that are null", { call: "query", arguments: "null" }, /must be an object/],
     ["arguments of the wrong type", { call: "query", arguments: { sql: 1 } }, /do not fit.*sql/],
     ["arguments that are missing", { call: "query", arguments: {} }, /do not fit/],
     [

@@ -7,7 +7,13 @@ import ts from "typescript-classic";
 const project = join(import.meta.dir, "..", "..");
 
 /** Files whose texts are held to these words. */
-const PLACES = ["web/**/*.{ts,tsx}", "src/resources/*/pages/*.js", "src/resources/*/page.ts"];
+const PLACES = [
+  "web/**/*.{ts,tsx}",
+  "src/resources/*/pages/*.js",
+  "src/resources/*/page.ts",
+  "src/{cli,crypto,engine,flows,http,mail,models,oauth,queue,search,store}/**/*.ts",
+  "src/*.ts",
+];
 
 /** Phrases that a native reader stumbles over, each with what to write instead. */
 const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
@@ -44,7 +50,7 @@ const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [/\bmend(s|ed|ing)?\b/i, "fix, correct"],
   [/\bat work\b|\bunder way\b/i, "running, in progress"],
   [/\bin the place of\b|\bin this one's place\b/i, "replaces, instead of"],
-  [/\bseal(s|ed)?\b/, "encrypt(ed)"],
+  [/\bsealed\b/, "encrypted"],
   [/\b(speaks?|spoke) (of|its)\b/i, "supports; mentions, describes"],
   [/\b(hangs?|hung) on\b/i, "depends on, is triggered by"],
   [/\bties?\b|\btied to\b/i, "link, linked"],
@@ -63,7 +69,10 @@ const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [/\b(next|first|last|each|another|per) try\b|\bthe tries\b|^tries?\b/i, "attempt(s)"],
   [/[A-Za-z}] …(?!`)/, "no space before the ellipsis"],
   [/\be-mail\b|\btime-out\b|\bset-up\b|\bwhite space\b/i, "email, timeout, setup, whitespace"],
-  [/\b(this|a) Weir\b|\bthis weir\b/, "this server, this installation, this executable"],
+  [
+    /\b(this|a) Weir\b(?! (backup|release|version))|\bthis weir\b/,
+    "this server, this installation, this executable",
+  ],
   [/\bas (the|load) .{1,20} left (it|them)\b/i, "as of load X; after the last run"],
   [/\bgiven back\b|\bgives? back\b|\bgiven again\b/i, "returned; enter again"],
   [/^What (came|it|went|was|they|failed|happened)\b/i, "the noun: Last input, Output, Timeline"],
@@ -81,7 +90,8 @@ const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
 
 /** Whole texts that use one of these phrases rightly. */
 const EXCEPTIONS: ReadonlySet<string> = new Set([
-  // an agent's prompt
+  // agents' prompts
+  "--- name: Shop analyst slug: ${} description: Answers questions from the shop's data. tools: - query - datasets --- You answer questions about the shop Kettle and Leaf from its data alone. Look at the tables first, add up in SQL, and answer in one or two plain sentences with the figures.",
   "--- name: Analyst description: Answers questions from the organization's data tools: - query - datasets --- You answer questions about the organization's data. Look at the datasets first, then query them. Say which tables your numbers come from.",
 ]);
 

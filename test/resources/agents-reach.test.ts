@@ -132,5 +132,5 @@ test("a yes is for the agent as it was: changed while the call waits, nothing is
   expect((await owner("POST", `${DECISIONS}/${id}/decide`, { decisionValue: "approved" })).status).toBe(200);
   await until(owner, at, ({ lastTurnStatus }) => lastTurnStatus === "completed");
   expect(peer.heard).toEqual([]);
-  expect(JSON.stringify(await owner("GET", `${at}/messages`))).toContain("not what was approved");
+  expect(JSON.stringify(await owner("GET", `${at}/messages`))).toContain("differ from what was approved");
 });

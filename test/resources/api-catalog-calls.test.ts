@@ -483,7 +483,7 @@ describe("a tool of an MCP server", () => {
       const run = await call({ apiId: entry.id, tool: "echo", arguments: { text: "x" } });
       expect(run.error).toMatchObject({
         code: "invalid_state",
-        message: expect.stringContaining("something else"),
+        message: expect.stringContaining("changed since it was approved"),
       });
       expect(tools.heard.filter(({ method }) => method === "tools/call")).toHaveLength(calls);
       const [changed] = (await owner("GET", at)).body.tools;

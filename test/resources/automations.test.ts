@@ -722,7 +722,7 @@ describe("trying a run again", () => {
     await app.owner("DELETE", `${AUTOMATIONS}/${made.id}`);
     const refused = await app.owner("POST", `${AUTOMATION_RUNS}/${run.id}/retry`);
     expect([refused.status, refused.body.code]).toEqual([409, "invalid_state"]);
-    expect(refused.body.detail).toContain("The automation of this run has been deleted");
+    expect(refused.body.detail).toContain("its automation was deleted");
     expect((await app.owner("GET", `${AUTOMATION_RUNS}/${run.id}`)).body.status).toBe("cancelled");
   });
 });

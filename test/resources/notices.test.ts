@@ -277,7 +277,7 @@ deepTest("a POST is signed, and has the same id and text at each try", async () 
   const made = await alerting(app.owner, { onFailure: true, notify: [{ url: `${receiver.url}/hear` }] });
   expect(made.config.secret).toStartWith("whsec_");
   await fail(app.owner, made.id);
-  await until(app.owner, "/health", () => app.logged.some((line) => line.includes("waits for another try")));
+  await until(app.owner, "/health", () => app.logged.some((line) => line.includes("will be retried")));
   await fail(app.owner, made.id);
   app.clock.turn(5_001);
   await until(app.owner, "/health", () => receiver.got.length === 2);

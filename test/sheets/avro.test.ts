@@ -212,10 +212,10 @@ describe("values", () => {
     expect(table.values).toEqual([Array(6).fill(null), Array(6).fill(null)]);
     expect(table.odd).toEqual(
       [
-        ["day", "dates outside of the years 1 to 5874897 became NULL", ["-719163", "2145042906"]],
+        ["day", "dates outside the years 1 to 5874897 became NULL", ["-719163", "2145042906"]],
         [
           "instant",
-          "timestamps outside of the years 1 to 294246 became NULL",
+          "timestamps outside the years 1 to 294246 became NULL",
           ["-62135596800000001", "9223371244800000000"],
         ],
         ["clock", "times beyond a day became NULL", ["86400", "-1"]],

@@ -16,7 +16,7 @@ const shown = {
 export const AccessToken = object(shown);
 export const CreatedAccessToken = object({
   ...shown,
-  token: Type.String({ description: "Shown this once" }),
+  token: Type.String({ description: "Returned only once, at creation." }),
 });
 export const AccessTokenList = object({
   items: Type.Array(AccessToken),

@@ -61,11 +61,11 @@ function endpointFaults(raw: Json, loc: Loc): Fault[] {
     const fault = headerFault(name);
     if (fault) add(["headers", name], fault);
     else if (isSecretName(name))
-      add(["headers", name], "Credentials belong into a connection, where nobody reads them");
+      add(["headers", name], "Don't put credentials here. Use a connection instead");
   }
   for (const [name, value] of Object.entries(isObject(queryTemplate) ? queryTemplate : {})) {
     if (isSecretName(name) && typeof value === "string" && value !== "" && !value.includes("{{"))
-      add(["queryTemplate", name], "Credentials belong into a connection, where nobody reads them");
+      add(["queryTemplate", name], "Don't put credentials here. Use a connection instead");
   }
   const templates = { headers, queryTemplate, bodyTemplate } as JsonObject;
   for (const [field, value] of Object.entries(templates)) {

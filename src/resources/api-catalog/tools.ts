@@ -119,9 +119,9 @@ export async function callCatalogTool(
   const use = await openUseFor(ctx, tool.reference, call.signal);
   checkInput(use, call.input);
   if (use.approvalRequired && call.approvedFingerprint === null)
-    throw new AppError("invalid_state", `${tool.name} needs approval, and nobody has given it.`);
+    throw new AppError("invalid_state", `${tool.name} requires approval.`);
   if (call.approvedFingerprint !== null && call.approvedFingerprint !== use.fingerprint)
-    throw new AppError("invalid_state", `${tool.name} is not what was approved any more.`);
+    throw new AppError("invalid_state", `${tool.name} changed since it was approved.`);
   const outbox = outboxOf(ctx, call.id, call.signal);
   const isHeld = call.approvedFingerprint !== null;
   return small(await callApi(outbox, use, call.input, { tellsFailures: true, maxBytes: MAX_BYTES, isHeld }));

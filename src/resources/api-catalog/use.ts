@@ -39,8 +39,8 @@ function refuseDrifted(row: ApiRow, item: ItemRow): void {
   if (item.status === "active") return;
   const message =
     item.status === "missing"
-      ? `The server of ${row.name} has no tool ${item.name} any more.`
-      : `The server of ${row.name} says something else of ${item.name} than what was accepted; an admin has to look at it.`;
+      ? `${row.name} no longer offers the tool ${item.name}.`
+      : `The definition of ${item.name} changed since it was approved. An admin must review it.`;
   throw new AppError("invalid_state", message);
 }
 
@@ -94,7 +94,7 @@ export async function openUse(ctx: Context, reference: ApiReference, open: Open)
       const now = await verified(ctx, row, item.name, tools);
       const isSame = fingerprintOf(await findApi(ctx, row.id), now) === fingerprintOf(row, item);
       if (isHeld && !isSame)
-        throw new AppError("invalid_state", `${item.name} is not what was approved any more; ask again.`);
+        throw new AppError("invalid_state", `${item.name} changed since it was approved. Ask again.`);
       return now.definition as ToolDefinition;
     },
   };
@@ -108,7 +108,7 @@ async function verified(
 ): Promise<ItemRow> {
   await holdTools(ctx, row.id, tools);
   const item = await findItem(ctx, row.id, name);
-  if (!item) throw new AppError("not_found", `The API ${row.name} has no tool ${name} any more.`);
+  if (!item) throw new AppError("not_found", `${row.name} no longer offers the tool ${name}.`);
   refuseDrifted(row, item);
   return item;
 }
@@ -137,7 +137,7 @@ export async function testEndpoint(
   const use = await openUseFor(ctx, { apiId, endpoint: name, tool: name }, limited);
   checkBody(use, input);
   if (use.approvalRequired) {
-    const message = `${name} needs approval: run it by an action of kind http_request, where somebody decides.`;
+    const message = `${name} requires approval. Call it from an http_request action.`;
     throw new AppError("invalid_state", message);
   }
   const started = ctx.clock.monotonic();
@@ -165,7 +165,9 @@ export const outboxOf = (ctx: Context, id: string, signal: AbortSignal): Outbox 
 });
 
 const tooLongToHold = () =>
-  Promise.reject(new AppError("internal", "A reply outside of a run is too long to be held."));
+  Promise.reject(
+    new AppError("internal", "The response is too long to be held for an approval outside a run."),
+  );
 
 function checkBody(use: CatalogUse, input: JsonObject): void {
   try {

@@ -20,7 +20,7 @@ const address = (description: string) =>
 
 export const DiscoveryRequest = object({
   sourceType: oneOf(API_TYPES),
-  baseUrl: address("Of an HTTP API; the usual places below it are looked at"),
+  baseUrl: address("URL of an HTTP API. Common locations below it are checked."),
   specUrl: address("Where the description of an HTTP API lies"),
   mcpUrl: address("Of an MCP server"),
   mcpTransport: defaulted(oneOf(TRANSPORTS, { default: "http" })),
@@ -31,7 +31,7 @@ export type DiscoveryRequest = Static<typeof DiscoveryRequest>;
 const existingApi = nullable(
   object({ id: uuid(), name: Type.String() }, { description: "The entry of the catalog with this address" }),
 );
-const warnings = Type.Array(Type.String({ description: "What could not be taken over" }));
+const warnings = Type.Array(Type.String({ description: "Items that couldn't be imported." }));
 
 export const DiscoveryResult = object({
   kind: Type.Literal("api_capability_discovery"),

@@ -13,7 +13,10 @@ const shown = {
 };
 
 export const ApiKey = object(shown);
-export const CreatedApiKey = object({ ...shown, key: Type.String({ description: "Shown this once" }) });
+export const CreatedApiKey = object({
+  ...shown,
+  key: Type.String({ description: "Returned only once, at creation." }),
+});
 export const ApiKeyList = object({ items: Type.Array(ApiKey), nextCursor: optional(Type.String()) });
 
 export const NewApiKey = object({ name: named(), roleSlug: oneOf(ROLES, { default: "member" }) });

@@ -64,7 +64,10 @@ function headerFaults(auth: AutomationConfig["auth"]): { field: string; msg: str
   const isOne =
     timestampHeader !== undefined && timestampHeader.toLowerCase() === signatureHeader?.toLowerCase();
   return isOne
-    ? [...faults, { field: "timestampHeader", msg: "The time stands in another header than the signature" }]
+    ? [
+        ...faults,
+        { field: "timestampHeader", msg: "The time must be in a different header than the signature" },
+      ]
     : faults;
 }
 

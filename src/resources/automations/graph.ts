@@ -39,7 +39,7 @@ function branchFaults(target: Step, branch: string, loc: readonly string[]): Fau
     return [
       {
         loc,
-        msg: `The step ${target.key} is no conditional_branch, so it has no branch ${branch}`,
+        msg: `Step ${target.key} isn't a conditional_branch and has no branch ${branch}`,
         type: "value_error",
       },
     ];

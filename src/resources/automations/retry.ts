@@ -10,10 +10,7 @@ import { type AutomationConfig, stepsOf } from "./config.ts";
 import { type AutomationRunRow, TEST_VERSION } from "./table.ts";
 
 const deleted = () =>
-  new AppError(
-    "invalid_state",
-    "The automation of this run has been deleted, so that the run can't be tried again; create the automation anew and run that one.",
-  );
+  new AppError("invalid_state", "This run can't be retried because its automation was deleted.");
 
 /**
  * Sets a run that has ended off again, as a new run. With `fromFailed` the steps that completed keep
@@ -55,7 +52,7 @@ export async function retryAutomationRun(
     Object.keys(scope).length === 0 &&
     steps.some(({ status }) => status === "pending")
   ) {
-    throw new AppError("gone", "The content of this run's webhook is not kept any more; have it sent again.");
+    throw new AppError("gone", "The webhook payload is no longer stored. Ask the sender to send it again.");
   }
   return startAutomationRun(tx, automation, {
     trigger: { ...trigger, privateTo: run.privateTo },

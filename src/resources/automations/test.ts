@@ -82,7 +82,7 @@ async function startOf(tx: WriteContext, { id }: AutomationRow, runId: string) {
   if (run.automationId !== id) throw invalid(["body", "fromRunId"], "This is a run of another automation");
   const scope = await triggerScope(tx.db, run);
   if (run.deliveryId !== null && Object.keys(scope).length === 0)
-    throw new AppError("gone", "The content of that run's webhook is not kept any more; give an input.");
+    throw new AppError("gone", "The webhook payload of that run is no longer stored. Set an input.");
   return { input: run.input, ...(Object.keys(scope).length === 0 ? {} : { scope }) };
 }
 

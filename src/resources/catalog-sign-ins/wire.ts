@@ -14,7 +14,7 @@ const wish = {
     }),
   ),
   clientId: optional(text(2_048, "What Weir is registered as there; found out by itself where it is absent")),
-  clientSecret: optional(text(4_096, "Kept sealed, and shown nowhere")),
+  clientSecret: optional(text(4_096, "Stored encrypted and never returned.")),
   scope: optional(text(2_000, "Rights by spaces; what the server asks for where it is absent")),
   issuer: optional(text(2_048, "Which authorization server, where the MCP server names several")),
   registration: optional(
@@ -120,7 +120,7 @@ const word = (description: string) => optional(Type.String({ maxLength: 4096, de
 export const SignInAnswer = object(
   {
     code: word("What the server gives for a sign-in that worked"),
-    state: word("What the sign-in was begun with; good for ten minutes and one use"),
+    state: word("State of the sign-in. Valid for 10 minutes and one use."),
     error: word("Why there is no code"),
     iss: word("Who answers (RFC 9207)"),
   },

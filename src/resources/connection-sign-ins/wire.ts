@@ -86,7 +86,7 @@ const word = (description: string) => optional(Type.String({ maxLength: 4096, de
 export const ConnectionSignInAnswer = object(
   {
     code: word("What the system gives for a sign-in that worked"),
-    state: word("What the sign-in was begun with; good for ten minutes and one use"),
+    state: word("State of the sign-in. Valid for 10 minutes and one use."),
     error: word("Why there is no code"),
     iss: word("Who answers (RFC 9207)"),
   },

@@ -11,7 +11,7 @@ export const DeviceRequest = object({
   scope: optional(
     Type.String({
       maxLength: 1000,
-      description: "Taken and not looked at: a session may do what its person may.",
+      description: "Accepted and ignored: a session has all permissions of its user.",
     }),
   ),
 });

@@ -30,8 +30,8 @@ export type EventFilter = Static<typeof EventFilter>;
 
 export const EventQuery = object({
   ...filters,
-  since: optional(Type.String({ format: "date-time", description: "Events at this instant or later." })),
-  until: optional(Type.String({ format: "date-time", description: "Events at this instant or earlier." })),
+  since: optional(Type.String({ format: "date-time", description: "Events at or after this time." })),
+  until: optional(Type.String({ format: "date-time", description: "Events at or before this time." })),
   order: oneOf(["desc", "asc"], { default: "desc" }),
   ...cursorQuery(50, 200),
 });

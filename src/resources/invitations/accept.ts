@@ -150,5 +150,5 @@ const elsewhere = ({ mailer }: App, email: string, before = "") =>
 const meantForAnother = () =>
   new AppError(
     "forbidden",
-    "This invitation is for another e-mail address than yours; give a password to come in under that one.",
+    "This invitation is for a different email address. Set a password to create that account.",
   );

@@ -17,7 +17,7 @@ const shown = {
 export const Invitation = object(shown);
 export const CreatedInvitation = object({
   ...shown,
-  inviteUrl: Type.String({ description: "The link to send on; shown this once" }),
+  inviteUrl: Type.String({ description: "Invitation link. Returned only once." }),
   warnings: optional(
     Type.Array(Type.String(), { description: "Why no link was mailed to the address; absent where one was" }),
   ),

@@ -70,7 +70,7 @@ export async function postSlack(
   signal: AbortSignal,
 ): Promise<Sent> {
   const address = slackAddressOf(app, automation, row.target);
-  if (address === null) return { how: "final", reason: "The automation's alerts don't name it any more." };
+  if (address === null) return { how: "final", reason: "The automation's alerts no longer include it." };
   try {
     const reply = await app.egressFor(row.organizationId).fetch(address, {
       method: "POST",
@@ -151,7 +151,7 @@ export async function postWebhook(
   automation: AutomationRow,
   signal: AbortSignal,
 ): Promise<Sent> {
-  if (!automation.sealedSecret) return { how: "final", reason: "The automation has no secret any more." };
+  if (!automation.sealedSecret) return { how: "final", reason: "The automation no longer has a secret." };
   const secrets = [app.secrets.open(automation.sealedSecret, secretLabel(automation))] as const;
   try {
     const reply = await postSigned(

@@ -61,8 +61,8 @@ async function sendNotice(app: App, row: NoticeRow, signal: AbortSignal): Promis
   }
 }
 
-const GONE: Sent = { how: "none", reason: "Whom or what it is about is not there any more." };
-const DECIDED: Sent = { how: "none", reason: "It is decided, or not this person's to decide any more." };
+const GONE: Sent = { how: "none", reason: "Its recipient or subject no longer exists." };
+const DECIDED: Sent = { how: "none", reason: "Already decided, or no longer assigned to this user." };
 
 /** Sends it if whom it is for is still to be told. */
 async function dispatch(app: App, row: NoticeRow, signal: AbortSignal): Promise<Sent> {
@@ -113,7 +113,7 @@ function endOf(app: App, row: NoticeRow, sent: Sent): { message: string; now: Pa
     return { message: "notice given up", now: { attempts, dueAt: null, error } };
   const seconds = Math.max(pause, sent.afterSeconds ?? 0);
   const dueAt = timestamp(app.clock, seconds * 1000);
-  return { message: "notice waits for another try", now: { attempts, dueAt, error } };
+  return { message: "notice will be retried", now: { attempts, dueAt, error } };
 }
 
 /** Nothing where the lease was lost. The next notice of the same thing comes an hour after one that was sent. */

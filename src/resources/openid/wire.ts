@@ -6,7 +6,7 @@ export const StartQuery = object({
     Type.String({
       minLength: 1,
       maxLength: 2000,
-      description: "Where the browser goes afterwards: a path of this Weir, or an address of it",
+      description: "Path or URL on this server to return to afterwards.",
     }),
   ),
 });
@@ -17,7 +17,7 @@ const word = (description: string) => optional(Type.String({ maxLength: 4096, de
 export const CallbackQuery = object(
   {
     code: word("What the provider gives for a sign-in that worked"),
-    state: word("What the sign-in was begun with; good for ten minutes and one use"),
+    state: word("State of the sign-in. Valid for 10 minutes and one use."),
     error: word("Why there is no code"),
     iss: word("Who answers (RFC 9207)"),
   },

@@ -31,7 +31,7 @@ async function* whileAdmitted(visit: Visit, chunks: AsyncIterable<Uint8Array>): 
   for await (const chunk of chunks) {
     if (visit.closing.aborted) throw new AppError("unavailable", "The server is stopping.");
     if ((await visit.isStillAdmitted?.()) === false)
-      throw new AppError("forbidden", "You are not an owner of this organization any more.");
+      throw new AppError("forbidden", "You are no longer an owner of this organization.");
     if (chunk.length > 0) yield chunk;
   }
 }

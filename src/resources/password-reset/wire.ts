@@ -8,7 +8,7 @@ export const PasswordReset = object({
   token: Type.String({
     minLength: 1,
     maxLength: 200,
-    description: "Of the mailed link; good for one hour and one use",
+    description: "Token of the emailed link. Valid for 1 hour and one use.",
   }),
   password: Password,
 });

@@ -14,14 +14,16 @@ export const TotpState = object({
 });
 
 export const BegunTotp = object({
-  secret: Type.String({ description: "For the authenticator app, base32; shown this once" }),
+  secret: Type.String({ description: "Secret for the authenticator app, base32. Returned only once." }),
   otpauthUrl: Type.String({ description: "The same as an address, for a QR code" }),
 });
 
 export const TotpCode = object({ code: Type.String({ minLength: 1, maxLength: 100 }) });
 
 export const RecoveryCodes = object({
-  recoveryCodes: Type.Array(Type.String(), { description: "Ten, good once each; shown this once" }),
+  recoveryCodes: Type.Array(Type.String(), {
+    description: "Ten recovery codes, each valid once. Returned only once.",
+  }),
 });
 
 /** One of the two. */

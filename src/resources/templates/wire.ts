@@ -114,7 +114,7 @@ export const TemplateQuery = object({
   status: optional(oneOf(TEMPLATE_STATUSES)),
   built_in: Type.Boolean({
     default: false,
-    description: "True lists what ships with Weir, by name, in the place of the organization's own",
+    description: "True lists the built-in templates, by name, instead of the organization's own",
   }),
   q: optional(Type.String({ maxLength: 255, description: "Words of the name, the slug or the description" })),
   summary: Type.Boolean({

@@ -30,7 +30,7 @@ const shown = {
 export const Webhook = object(shown);
 export const WebhookWithSecret = object({
   ...shown,
-  secret: Type.String({ description: "Shown this once" }),
+  secret: Type.String({ description: "Returned only once, at creation." }),
 });
 export const WebhookPage = object({ items: Type.Array(Webhook), nextCursor: optional(Type.String()) });
 export const WebhookQuery = object(cursorQuery(50, 200));

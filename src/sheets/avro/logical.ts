@@ -13,8 +13,8 @@ export interface LogicalType {
 
 const MAX_DECIMAL_DIGITS = 38;
 const SECONDS_PER_DAY = 86_400;
-const LOST_DAY = "dates outside of the years 1 to 5874897 became NULL";
-const LOST_INSTANT = "timestamps outside of the years 1 to 294246 became NULL";
+const LOST_DAY = "dates outside the years 1 to 5874897 became NULL";
+const LOST_INSTANT = "timestamps outside the years 1 to 294246 became NULL";
 const LOST_TIME = "times beyond a day became NULL";
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
