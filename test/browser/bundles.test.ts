@@ -109,7 +109,7 @@ describe("templates", () => {
     await page.getByText("Published", { exact: true }).waitFor();
     await page.getByRole("textbox", { name: "Description" }).fill(MARKUP);
     await page.getByRole("button", { name: "Save draft" }).click();
-    await page.getByText("version 2", { exact: true }).waitFor();
+    await page.getByText("Version 2", { exact: true }).first().waitFor();
     expect(await troubles()).toEqual([]);
     await page.getByRole("link", { name: /Version 1/ }).click();
     await page.getByText(/Version 2 is a draft/).waitFor();

@@ -362,7 +362,7 @@ deepTest("chats are begun with one of the agents, renamed, deleted one by one an
   await page.reload();
   expect(await troubles()).toEqual([]);
   await page.getByLabel("Select New chat").check();
-  await page.getByLabel(`Pick ${MARKUP}`).check();
+  await page.getByLabel(`Select ${MARKUP}`).check();
   await page.getByRole("button", { name: "Delete 2 selected" }).click();
   await dialog.getByRole("button", { name: "Delete" }).click();
   await page.getByText("No chats yet").waitFor();

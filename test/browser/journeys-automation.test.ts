@@ -70,7 +70,7 @@ test("a webhook automation is built by form, tested, fails, is mended by what it
   await when.fill('steps.route.result.branch == "big"');
   expect(await troubles()).toEqual([]);
   await page.getByRole("button", { name: "JSON" }).first().click();
-  await page.getByRole("textbox", { name: "Config" }).getByText("/told/").click();
+  await page.getByRole("textbox", { name: "Configuration" }).getByText("/told/").click();
   await page.keyboard.press("End");
   await page.keyboard.press("ArrowLeft");
   await page.keyboard.press("ArrowLeft");
@@ -113,11 +113,11 @@ deepTest("what no form can draw is edited as JSON, and a fault of the API stands
   await go("/automations/new");
   await page.getByRole("textbox", { name: "Name", exact: true }).fill("By hand");
   await page.getByRole("button", { name: "JSON" }).click();
-  await write("Config", '{"steps": [{"no": "key"}]}');
+  await write("Configuration", '{"steps": [{"no": "key"}]}');
   await page.getByText("This can only be edited as JSON").waitFor();
   expect(await page.getByRole("button", { name: "Form" }).isDisabled()).toBe(true);
   await write(
-    "Config",
+    "Configuration",
     '{"steps": [{"key": "a", "kind": "duckdb_transform", "definition": {}, "when": "1 +"}]}',
   );
   await page.getByRole("button", { name: "Form" }).click();

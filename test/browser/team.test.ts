@@ -121,7 +121,7 @@ describe("access", () => {
     expect((await asked()).body.email).toBe("ada@example.com");
     expect(await troubles()).toEqual([]);
     await shown.getByRole("button", { name: "Done" }).click();
-    await page.getByRole("row", { name: /onerror.*in 4w/ }).waitFor();
+    await page.getByRole("row", { name: /onerror.*in 4 wk/ }).waitFor();
     await go("/access"); // the use was perhaps after the list was read
     await page.getByRole("row", { name: /onerror.*in 4 wk\. now/ }).waitFor();
     expect(await page.getByText(token).count()).toBe(0);
@@ -217,7 +217,7 @@ describe("the organization", () => {
     await page.keyboard.type("Second");
     expect(await troubles()).toEqual([]);
     await page.keyboard.press("Enter");
-    await page.getByText("How things stand at Second.").waitFor();
+    await page.locator("header").getByText("Second", { exact: true }).waitFor();
     await page.getByText("Welcome to Weir").waitFor();
     await page.getByRole("button", { name: "Second" }).click();
     await page.getByRole("menuitem", { name: MARKUP }).click();
@@ -228,7 +228,7 @@ describe("the organization", () => {
       .filter({ hasText: "Second" })
       .getByRole("button", { name: "Switch" })
       .click();
-    await page.getByText("How things stand at Second.").waitFor();
+    await page.locator("header").getByText("Second", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Second" }).click();
     await page.getByRole("menuitem", { name: MARKUP }).click();
     await heading("Hello, Ada");

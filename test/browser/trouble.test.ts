@@ -127,7 +127,7 @@ deepTest(
     await page.goto(`${weir.origin}/actions/${made.action}`);
     await page.getByText("branches").first().waitFor();
     await page.goto(`${weir.origin}/connections/${made.connection}?tab=settings`);
-    await page.getByRole("heading", { name: "Config" }).waitFor();
+    await page.getByRole("heading", { name: "Configuration" }).waitFor();
     for (const name of ["Save", "Run", "Delete", "Disable", "Enable", "Verify"])
       expect([name, await page.getByRole("button", { name, exact: true }).count()]).toEqual([name, 0]);
     expect(faults).toEqual([]);

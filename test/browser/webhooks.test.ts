@@ -84,7 +84,7 @@ describe("webhooks out", () => {
       await delivery.getByText("Delivered").waitFor();
       const id = new URL(page.url()).searchParams.get("delivery");
       await delivery.getByRole("button", { name: "Resend" }).click();
-      await delivery.getByRole("link", { name: "the first delivery" }).click();
+      await delivery.getByRole("link", { name: "Original delivery" }).click();
       await page.waitForURL(`**/webhooks/${hook.id}?delivery=${id}`);
       expect(await troubles()).toEqual([]);
       await page.keyboard.press("Escape");
@@ -179,7 +179,7 @@ describe("what failed for good", () => {
     });
     expect(shop.got.at(-1)?.text).toBe('{"order":"A-17"}');
 
-    await page.getByRole("link", { name: /^Outgoing/ }).click();
+    await page.getByRole("link", { name: /^Outgoing ·/ }).click();
     const delivery = page.getByRole("dialog", { name: "connection.created" });
     await delivery.getByText("503", { exact: true }).first().waitFor();
     expect(await troubles()).toEqual([]);

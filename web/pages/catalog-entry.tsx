@@ -63,8 +63,10 @@ function Whole({ api }: { api: CatalogEntry }) {
       </PageHead>
       {changed > 0 && (
         <p role="status" className="mb-5 rounded-lg bg-warn-soft px-4 py-3 text-sm text-warn">
-          {changed} {changed === 1 ? "tool is" : "tools are"} held back: the server says something else than
-          what was accepted.
+          {plural(changed, {
+            one: "# tool is paused because its definition changed since it was approved.",
+            other: "# tools are paused because their definitions changed since they were approved.",
+          })}
         </p>
       )}
       <SignInWanted api={api} />

@@ -74,7 +74,7 @@ const ALERTS = {
       type: "array",
       title: "Notify",
       description:
-        "Recipients, with one field each. Leave empty to notify the person who created the automation.",
+        "Recipients, with one field each. Leave empty to notify the user who created the automation.",
       items: { type: "object", properties: NOTIFY },
     },
     failureThreshold: whole(

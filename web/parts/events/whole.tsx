@@ -23,7 +23,7 @@ const PAGES: Readonly<Record<string, string>> = {
   webhook: "/webhooks/",
 } satisfies Partial<Record<Entity["type"], string>>;
 
-/** What one cause led to, as a story. */
+/** The events of one cause, in order. */
 export function Story({ id }: { id: string }) {
   const subjects = useSubjects();
   const chain = useApi("GET /api/v1/events", { query: { correlationId: id, order: "asc", limit: 100 } });
