@@ -16,10 +16,12 @@ type EndOf<P extends string> = P extends `/${string}/${infer B}` ? P | EndOf<`/$
 export type Address = StartOf<EndOf<PathOf<Call>>>;
 
 export type Run = Reply<"GET /api/v1/action-runs/{run_id}">;
+export type ListedRun = Reply<"GET /api/v1/action-runs">["runs"][number];
 export type ActionKindInfo = Reply<"GET /api/v1/action-kinds">["kinds"][number];
 export type Action = Reply<"GET /api/v1/actions/{action_id}">;
 export type Connection = Reply<"GET /api/v1/connections/{connection_id}">;
 export type Provider = Reply<"GET /api/v1/connection-providers">["providers"][number];
+export type Overview = Reply<"GET /api/v1/overview">;
 export type Automation = Reply<"GET /api/v1/automations/{automation_id}">;
 export type AutomationRun = Reply<"GET /api/v1/automation-runs/{run_id}">;
 export type Approval = Reply<"GET /api/v1/approvals">["items"][number];

@@ -8,17 +8,26 @@ type Link = "connecting" | "open" | "lost";
 
 /** Which lists may have changed once an event of this group has happened. */
 const CHANGED: Readonly<Record<EventNoun, readonly Address[]>> = {
-  action: ["/actions", "/action-runs", "/automation-runs", "/automations", "/datasets", "/artifacts"],
-  connection: ["/connections"],
-  automation: ["/automations", "/automation-runs", "/webhook-deliveries"],
-  decision: ["/approvals", "/decisions", "/action-runs", "/automation-runs"],
+  action: [
+    "/actions",
+    "/action-runs",
+    "/automation-runs",
+    "/automations",
+    "/datasets",
+    "/artifacts",
+    "/overview",
+    "/uses",
+  ],
+  connection: ["/connections", "/overview"],
+  automation: ["/automations", "/automation-runs", "/webhook-deliveries", "/overview", "/uses"],
+  decision: ["/approvals", "/decisions", "/action-runs", "/automation-runs", "/overview"],
   dataset: ["/datasets"],
   query: ["/queries"],
   dashboard: ["/dashboards"],
   bundle: ["/actions", "/automations", "/connections", "/datasets", "/templates", "/events"],
   template: ["/templates", "/bundles"],
   artifact: ["/artifacts"],
-  webhook: ["/dead-letters", "/webhook-deliveries", "/webhooks"],
+  webhook: ["/dead-letters", "/webhook-deliveries", "/webhooks", "/overview"],
   auth: ["/access-tokens", "/api-keys", "/organizations", "/sessions"],
   organization: ["/organizations", "/memberships"],
   user: ["/users"],
@@ -31,6 +40,8 @@ const CHANGED: Readonly<Record<EventNoun, readonly Address[]>> = {
 
 /** A burst of events asks for the lists once. */
 const GATHER_MS = 700;
+/** However many events come, lists are asked for only so often. */
+const SPACING_MS = 3000;
 const RETRY_MS = [500, 1000, 2000, 5000, 10_000];
 
 let link: Link = "connecting";
@@ -39,6 +50,7 @@ const watchers = new Set<() => void>();
 const readers = new Set<(event: AuditEvent) => void>();
 const gathered = new Set<Address>();
 let isGathering = false;
+let refreshedAt = Number.NEGATIVE_INFINITY;
 
 function setLink(to: Link): void {
   if (link === to) return;
@@ -50,12 +62,14 @@ function gather(event: AuditEvent): void {
   for (const path of CHANGED[partsOf(event.type)[0]] ?? []) gathered.add(path);
   if (isGathering) return;
   isGathering = true;
+  const wait = Math.max(GATHER_MS, refreshedAt + SPACING_MS - performance.now());
   setTimeout(() => {
     isGathering = false;
+    refreshedAt = performance.now();
     const paths = [...gathered];
     gathered.clear();
     void refresh(client, ...paths);
-  }, GATHER_MS);
+  }, wait);
 }
 
 const pause = (ms: number, signal: AbortSignal) =>

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { contextFor, write } from "../../src/context.ts";
-import { record } from "../../src/resources/events/service.ts";
+import { automationWatches } from "../../src/resources/automations/table.ts";
 import { pressTogether } from "../support/hands.ts";
 import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
-import { branch, created, flowToEnd, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
+import { branch, created, flowToEnd, makeAction, makeAutomation, runToEnd, until } from "../support/work.ts";
 
 let seen: Seen;
 beforeAll(async () => {
@@ -13,28 +12,16 @@ afterAll(() => seen[Symbol.asyncDispose]());
 
 const steps = [{ key: "go", kind: "conditional_branch", definition: branch() }];
 
-/** What the watch of automations tells when one is silent for too long. */
-async function tellStale({ weir }: Seen, automation: { id: string; name: string }) {
-  const ctx = contextFor(weir.app, {
-    organizationId: weir.ids.organizationId,
-    role: "owner",
-    actor: { type: "system", id: "watcher" },
-    correlationId: "told-for-a-test",
-  });
-  const { id, name } = automation;
-  await write(ctx, (tx) =>
-    record(tx, "automation.stale", { type: "automation", id }, { name, reason: "silent" }),
-  );
-}
-
 test("home says what is stale, what is broken and what comes next, each with the way there", async () => {
   const { page, go, heading, troubles, weir } = seen;
   const { owner } = weir;
   await runToEnd(owner, (await makeAction(owner)).id);
-  const silent = await makeAutomation(owner, { steps }, { name: MARKUP });
-  const mended = await makeAutomation(owner, { steps }, { name: "Mended since" });
-  await tellStale(seen, silent);
-  await tellStale(seen, mended);
+  const watched = { steps, expect: { maxSilenceSeconds: 3600 } };
+  const silent = await makeAutomation(owner, watched, { name: MARKUP });
+  const mended = await makeAutomation(owner, watched, { name: "Mended since" });
+  while ((await weir.app.store.db.$count(automationWatches)) < 2) await Bun.sleep(20);
+  weir.clock.turn(3_700_000);
+  await until(owner, "/api/v1/overview", ({ automations }) => automations.late === 2);
   await flowToEnd(owner, mended.id);
   await makeAutomation(
     owner,
@@ -63,6 +50,26 @@ test("home says what is stale, what is broken and what comes next, each with the
   await go("/");
   await page.getByRole("link", { name: /^Error Warehouse: connection failed/ }).waitFor();
   expect(await page.getByText(/: overdue/).count()).toBe(0);
+});
+
+test("home asks for the overview every few seconds, however many runs start and end meanwhile", async () => {
+  const { page, go, heading, live, weir } = seen;
+  await go("/");
+  await heading("Hello, Ada");
+  await live();
+  const flow = await makeAutomation(weir.owner, { steps }, { name: "Busy" });
+  await page.getByText(/^\d+ runs?, 0 failed$/).waitFor();
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  const start = performance.now();
+  for (let n = 0; n < 30; n++) await flowToEnd(weir.owner, flow.id);
+  const { actionRuns } = (await weir.owner("GET", "/api/v1/overview")).body;
+  await page.getByText(`${actionRuns.total} runs, 0 failed`).waitFor();
+  const times = (performance.now() - start) / 3000 + 2;
+  const count = (path: string) => asked.filter((each) => each === path).length;
+  expect(count("/api/v1/overview")).toBeGreaterThan(0);
+  expect(count("/api/v1/overview")).toBeLessThanOrEqual(times);
+  expect(asked.filter((path) => path.startsWith("/api/v1/")).length).toBeLessThanOrEqual(times * 5);
 });
 
 test("letters and the palette lead to each area", async () => {

@@ -1,24 +1,21 @@
-import { useQueries } from "@tanstack/react-query";
-import { Package } from "lucide-react";
 import { Link, useLocation } from "wouter";
-import { call } from "../api.ts";
-import type { Reply } from "../calls.ts";
+import type { Overview } from "../calls.ts";
 import { useApi, useMe } from "../data.ts";
-import { LinkButton } from "../parts/base/button.tsx";
-import { Empty, PageHead, Section, Shown } from "../parts/base/page.tsx";
+import { PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { plural } from "../parts/base/plural.ts";
-import { counted, useNow, When } from "../parts/base/time.tsx";
+import { counted, When } from "../parts/base/time.tsx";
 import { Attention } from "../parts/home/attention.tsx";
-import { type Bar, Bars } from "../parts/home/bars.tsx";
+import { Bars, barsOf } from "../parts/home/bars.tsx";
+import { FirstSteps } from "../parts/home/first-steps.tsx";
 import { RunTable } from "../parts/runs/table.tsx";
 
-const HOUR_MS = 3_600_000;
-const BARS = 12;
-const BAR_HOURS = 2;
 const RECENT = 8;
+/** Events refresh it; the hours pass without one. */
+const REFETCH_MS = 60_000;
 
 export default function Home() {
   const { user, current } = useMe();
+  const overview = useApi("GET /api/v1/overview", {}, { refetchMs: REFETCH_MS });
   const runs = useApi("GET /api/v1/action-runs", { query: { limit: RECENT } });
   const isNew = runs.data?.total === 0;
   return (
@@ -28,137 +25,89 @@ export default function Home() {
         about={current?.organization.name}
       />
       {isNew && <FirstSteps />}
-      <Attention />
+      <Shown of={overview} rows={3}>
+        {(data) => (
+          <>
+            <Attention overview={data} />
+            {!isNew && <OverTime overview={data} />}
+          </>
+        )}
+      </Shown>
       {!isNew && (
-        <>
-          <OverTime />
-          <div className="grid items-start gap-x-5 lg:grid-cols-3">
-            <div className="min-w-0 lg:col-span-2">
-              <Section
-                title="Recent runs"
-                flush
-                aside={
-                  <Link href="/runs" className="text-accent hover:underline">
-                    View all
-                  </Link>
-                }
-              >
-                <Shown of={runs}>{(page) => <RunTable runs={page.runs} />}</Shown>
-              </Section>
-            </div>
-            <Schedules />
+        <div className="grid items-start gap-x-5 lg:grid-cols-3">
+          <div className="min-w-0 lg:col-span-2">
+            <Section
+              title="Recent runs"
+              flush
+              aside={
+                <Link href="/runs" className="text-accent hover:underline">
+                  View all
+                </Link>
+              }
+            >
+              <Shown of={runs}>{(page) => <RunTable runs={page.runs} />}</Shown>
+            </Section>
           </div>
-        </>
+          {overview.data && <Upcoming overview={overview.data} />}
+        </div>
       )}
     </>
   );
 }
 
 /** Runs of the last day by two hours, those that failed apart. */
-function OverTime() {
-  const now = useNow();
+function OverTime({ overview: { timeline, actionRuns } }: { overview: Overview }) {
   const [, go] = useLocation();
-  const end = Math.ceil(now / (BAR_HOURS * HOUR_MS)) * BAR_HOURS * HOUR_MS;
-  const spans = Array.from({ length: BARS }, (_, at) => {
-    const from = end - (BARS - at) * BAR_HOURS * HOUR_MS;
-    return {
-      since: new Date(from).toISOString(),
-      until: new Date(from + BAR_HOURS * HOUR_MS - 1).toISOString(),
-    };
-  });
-  const found = useQueries({
-    queries: spans.flatMap(({ since, until }, at) =>
-      [undefined, ["failed" as const]].map((statuses) => {
-        const query = { since, until, limit: 1, ...(statuses ? { statuses } : {}) };
-        return {
-          queryKey: ["GET /api/v1/action-runs", { query }],
-          queryFn: ({ signal }: { signal: AbortSignal }) =>
-            call("GET /api/v1/action-runs", { query }, { signal }),
-          ...(at < BARS - 1 ? { staleTime: HOUR_MS } : {}),
-        };
-      }),
-    ),
-  });
-  const totalOf = (at: number) =>
-    (found[at]?.data as Reply<"GET /api/v1/action-runs"> | undefined)?.total ?? 0;
-  const bars: Bar[] = spans.map(({ since, until }, at) => ({
-    since,
-    until,
-    good: Math.max(totalOf(at * 2) - totalOf(at * 2 + 1), 0),
-    bad: totalOf(at * 2 + 1),
-  }));
-  const all = bars.reduce((sum, { good, bad }) => sum + good + bad, 0);
-  const failed = bars.reduce((sum, { bad }) => sum + bad, 0);
+  const { total, failed } = actionRuns;
   const summary =
-    all === 0 ? "No runs" : `${plural(all, { one: "# run", other: "# runs" })}, ${counted(failed)} failed`;
+    total === 0
+      ? "No runs"
+      : `${plural(total, { one: "# run", other: "# runs" })}, ${counted(failed)} failed`;
   return (
     <Section title="Runs in the last 24 hours" aside={<span className="tabular-nums">{summary}</span>}>
-      <Bars bars={bars} onPick={({ since, until }) => go(`/runs?since=${since}&until=${until}`)} />
+      <Bars
+        bars={barsOf(timeline)}
+        onPick={({ since, until }) => go(`/runs?since=${since}&until=${until}`)}
+      />
     </Section>
   );
 }
 
-function Schedules() {
-  const automations = useApi("GET /api/v1/automations", {
-    query: { trigger_type: "schedule", status: "active", limit: 100 },
-  });
-  const next = (automations.data?.automations ?? [])
-    .filter(({ nextRunAt }) => nextRunAt !== null)
-    .sort((a, b) => (a.nextRunAt ?? "").localeCompare(b.nextRunAt ?? ""))
-    .slice(0, 6);
+function Upcoming({ overview: { next, automations } }: { overview: Overview }) {
+  const more = automations.scheduled - next.length;
   return (
     <Section title="Upcoming runs" flush={next.length > 0}>
       {next.length === 0 ? (
         <p className="text-sm text-soft">No scheduled runs</p>
       ) : (
         <ul>
-          {next.map(({ id, name, nextRunAt }) => (
-            <li key={id} className="border-t border-line first:border-t-0">
+          {next.map(({ automationId, name, nextRunAt }) => (
+            <li key={automationId} className="border-t border-line first:border-t-0">
               <Link
-                href={`/automations/${id}`}
+                href={`/automations/${automationId}`}
                 className="flex justify-between gap-3 px-4 py-2 text-sm hover:bg-sunken/60"
               >
-                <span className="truncate">{name}</span>
+                <span className="truncate" dir="auto">
+                  {name}
+                </span>
                 <span className="text-soft">
                   <When at={nextRunAt} />
                 </span>
               </Link>
             </li>
           ))}
+          {more > 0 && (
+            <li className="border-t border-line">
+              <Link
+                href="/automations?trigger=schedule&status=active"
+                className="block px-4 py-2 text-sm text-accent hover:underline"
+              >
+                {plural(more, { one: "# more", other: "# more" })}
+              </Link>
+            </li>
+          )}
         </ul>
       )}
     </Section>
-  );
-}
-
-const QUICK_START = "quick-start";
-
-/** What to do in an organization where nothing has run. */
-function FirstSteps() {
-  const bundles = useApi("GET /api/v1/bundles", { query: { limit: 50 } }, { isFixed: true });
-  const bundle = bundles.data?.bundles.find(({ slug }) => slug === QUICK_START);
-  return (
-    <div className="card mb-5">
-      <Empty
-        icon={Package}
-        title="Welcome to Weir"
-        action={
-          <>
-            {bundle && (
-              <LinkButton kind="main" href={`/bundles/${bundle.slug}`}>
-                Install quick start
-              </LinkButton>
-            )}
-            <LinkButton href="/bundles">Browse bundles</LinkButton>
-            <LinkButton href="/connections/new">Create connection</LinkButton>
-            <LinkButton href="/actions/new">Create action</LinkButton>
-          </>
-        }
-      >
-        {bundle
-          ? `${bundle.description} It installs a sample connection, actions and an automation that you can explore and edit.`
-          : "Connect a database, an API or a folder, then create an action that loads data from it."}
-      </Empty>
-    </div>
   );
 }

@@ -10,9 +10,9 @@ import { Tree } from "../parts/base/tree.tsx";
 import { RunActions } from "../parts/runs/actions.tsx";
 import { RunChain } from "../parts/runs/chain.tsx";
 import { RunLog } from "../parts/runs/log.tsx";
+import { useRunNames } from "../parts/runs/names.ts";
 import { Artifacts, Output } from "../parts/runs/output.tsx";
 import { Problem, Progress } from "../parts/runs/problem.tsx";
-import { useActionNames, useAutomationNames } from "../parts/runs/table.tsx";
 import { RunTimeline } from "../parts/runs/timeline.tsx";
 
 const ENDED = new Set(["completed", "failed", "cancelled"]);
@@ -33,21 +33,18 @@ function Whole({ run: first }: { run: Run }) {
     isOver ? {} : { refetchMs: PROGRESS_MS },
   );
   const run = polled.data ?? first;
-  const names = useActionNames([run.actionId]);
-  const [automation] = useAutomationNames([run]);
+  const names = useRunNames(run);
   const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
   const title = kinds.data?.kinds.find(({ kind }) => kind === run.kind)?.title ?? run.kind;
-  const name = (run.actionId && names.get(run.actionId)) || title;
+  const name = names.action ?? title;
   return (
     <>
       <PageHead
         title={name}
         from={[
           ["/runs", "Runs"],
-          ...(automation ? [[`/automations/${automation[0]}`, automation[1]] as const] : []),
-          ...(run.actionId && names.has(run.actionId)
-            ? [[`/actions/${run.actionId}`, "Action"] as const]
-            : []),
+          ...(names.automation ? [[`/automations/${run.triggerSourceId}`, names.automation] as const] : []),
+          ...(names.action ? [[`/actions/${run.actionId}`, "Action"] as const] : []),
         ]}
         beside={<Status status={run.status} label={run.displayStatus} />}
       >
@@ -64,7 +61,7 @@ function Whole({ run: first }: { run: Run }) {
             of={[
               ["Run", <Mono key="id" text={run.id} />],
               ["Kind", title],
-              ["Trigger", <TriggeredBy key="trigger" run={run} name={automation?.[1]} />],
+              ["Trigger", <TriggeredBy key="trigger" run={run} name={names.automation} />],
               ...loadedInto(run),
               ["Duration", <Took key="took" seconds={run.durationSeconds} />],
               ["Created", <When key="created" at={run.createdAt} />],
@@ -122,14 +119,14 @@ function loadedInto({ kind, status, definition }: Run): readonly (readonly [stri
   ];
 }
 
-function TriggeredBy({ run, name = "Unnamed automation" }: { run: Run; name?: string | undefined }) {
+function TriggeredBy({ run, name }: { run: Run; name: string | null }) {
   const { triggerMethod, triggerSourceType, triggerSourceId } = run;
   if (triggerSourceType === "automation" && triggerSourceId) {
     return (
       <>
         {triggerMethod} ·{" "}
         <Link href={`/automations/${triggerSourceId}`} className="text-accent hover:underline">
-          <span dir="auto">{name}</span>
+          <span dir="auto">{name ?? "Unnamed automation"}</span>
         </Link>
       </>
     );

@@ -1,105 +1,103 @@
 import { ListChecks } from "lucide-react";
 import { Link, useLocation } from "wouter";
-import type { Connection } from "../../calls.ts";
+import type { Connection, Reply } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
-import { LinkButton } from "../base/button.tsx";
-import { Confirm } from "../base/dialog.tsx";
-import { Empty } from "../base/page.tsx";
+import { Button, LinkButton } from "../base/button.tsx";
+import { Confirm, Dialog } from "../base/dialog.tsx";
+import { Empty, Shown } from "../base/page.tsx";
 
-/** Actions and automations whose work names the connection. */
-function useUsers(id: string) {
-  const actions = useApi("GET /api/v1/actions", { query: { limit: 100 } });
-  const automations = useApi("GET /api/v1/automations", { query: { limit: 100 } });
-  const mentions = (value: unknown) => JSON.stringify(value).includes(id);
-  return {
-    isLoading: actions.isPending || automations.isPending,
-    isPartial: actions.data?.hasNext === true || automations.data?.hasNext === true,
-    users: [
-      ...(actions.data?.actions ?? [])
-        .filter((action) => action.connectionId === id || mentions(action.definition))
-        .map((action) => ({
-          id: action.id,
-          name: action.name,
-          href: `/actions/${action.id}`,
-          noun: "action",
-        })),
-      ...(automations.data?.automations ?? [])
-        .filter(({ config }) => mentions(config))
-        .map((automation) => ({
-          id: automation.id,
-          name: automation.name,
-          href: `/automations/${automation.id}`,
-          noun: "automation",
-        })),
-    ],
-  };
+type Uses = Reply<"GET /api/v1/connections/{connection_id}/uses">;
+
+const useUses = (id: string) =>
+  useApi("GET /api/v1/connections/{connection_id}/uses", { path: { connection_id: id } });
+
+const usersOf = ({ actions, automations, apis }: Uses) => [
+  ...actions.map(({ id, name }) => ({ id, name, href: `/actions/${id}`, noun: "action" })),
+  ...automations.map(({ id, name, steps }) => ({
+    id,
+    name,
+    href: `/automations/${id}`,
+    noun: steps.length > 0 ? `automation: ${steps.join(", ")}` : "automation",
+  })),
+  ...apis.map(({ id, name }) => ({ id, name, href: `/catalog/${id}`, noun: "API" })),
+];
+
+function Users({ of }: { of: Uses }) {
+  return (
+    <ul>
+      {usersOf(of).map(({ id, name, href, noun }) => (
+        <li key={id} className="border-t border-line first:border-t-0">
+          <Link
+            href={href}
+            className="flex items-center justify-between gap-4 px-4 py-2.5 text-sm hover:bg-sunken/60"
+          >
+            <span className="truncate font-medium" dir="auto">
+              {name}
+            </span>
+            <span className="max-w-1/2 truncate text-soft">{noun}</span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 /** Who uses a connection. */
 export function ConnectionUsers({ id }: { id: string }) {
-  const { users, isLoading, isPartial } = useUsers(id);
   return (
     <div className="card">
-      {users.length === 0 && !isLoading ? (
-        <Empty
-          icon={ListChecks}
-          title="Not used yet"
-          action={<LinkButton href={`/actions/new?connection=${id}`}>Create action</LinkButton>}
-        />
-      ) : (
-        <ul>
-          {users.map((user) => (
-            <li key={user.id} className="border-t border-line first:border-t-0">
-              <Link
-                href={user.href}
-                className="flex items-center justify-between px-4 py-2.5 text-sm hover:bg-sunken/60"
-              >
-                <span className="truncate font-medium">{user.name}</span>
-                <span className="text-soft">{user.noun}</span>
-              </Link>
-            </li>
-          ))}
-        </ul>
-      )}
-      {isPartial && (
-        <p className="border-t border-line px-4 py-2 text-xs text-soft">Shows the 100 most recent of each.</p>
-      )}
+      <Shown of={useUses(id)} rows={3}>
+        {(uses) =>
+          uses.total === 0 ? (
+            <Empty
+              icon={ListChecks}
+              title="Not used yet"
+              action={<LinkButton href={`/actions/new?connection=${id}`}>Create action</LinkButton>}
+            />
+          ) : (
+            <Users of={uses} />
+          )
+        }
+      </Shown>
     </div>
   );
 }
 
-/** Asks before a connection goes, and says what hangs on it. */
+/** Asks before a connection goes; one that is in use stays, and this names what uses it. */
 export function DeleteConnection({ connection, onClose }: { connection: Connection; onClose: () => void }) {
   const [, go] = useLocation();
-  const { users, isLoading } = useUsers(connection.id);
+  const uses = useUses(connection.id);
   const remove = useChange("DELETE /api/v1/connections/{connection_id}", {
     touches: ["/connections"],
     done: `${connection.name} deleted`,
     onDone: () => go("/connections"),
   });
-  return (
-    <Confirm
-      title={`Delete ${connection.name}?`}
-      verb="Delete"
-      typed={connection.slug}
-      isBusy={remove.isPending || isLoading}
-      onClose={onClose}
-      onConfirm={() => remove.mutate({ path: { connection_id: connection.id } }, { onError: onClose })}
-    >
-      {users.length > 0 ? (
-        <div>
-          <p>In use by the following. Switch them to another connection before you delete this one:</p>
-          <ul className="mt-1 list-disc pl-5">
-            {users.map(({ id, name, noun }) => (
-              <li key={id}>
-                {name} <span className="text-faint">({noun})</span>
-              </li>
-            ))}
-          </ul>
-        </div>
-      ) : (
+  const title = `Delete ${connection.name}?`;
+  if (uses.data?.total === 0)
+    return (
+      <Confirm
+        title={title}
+        verb="Delete"
+        typed={connection.slug}
+        isBusy={remove.isPending}
+        onClose={onClose}
+        onConfirm={() => remove.mutate({ path: { connection_id: connection.id } }, { onError: onClose })}
+      >
         <p>Nothing uses this connection. Its credentials are permanently deleted. Data it loaded is kept.</p>
-      )}
-    </Confirm>
+      </Confirm>
+    );
+  return (
+    <Dialog title={title} onClose={onClose} foot={<Button onClick={onClose}>Close</Button>}>
+      <Shown of={uses} rows={3}>
+        {(data) => (
+          <>
+            <p className="mb-2 text-soft">
+              This connection is in use. Switch the following to another connection before you delete it.
+            </p>
+            <Users of={data} />
+          </>
+        )}
+      </Shown>
+    </Dialog>
   );
 }

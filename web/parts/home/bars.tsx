@@ -1,3 +1,4 @@
+import type { Overview } from "../../calls.ts";
 import { plural } from "../base/plural.ts";
 import { counted } from "../base/time.tsx";
 
@@ -9,6 +10,21 @@ export interface Bar {
 }
 
 const HEIGHT = 96;
+/** So many hours stand in one bar. */
+const BAR_HOURS = 2;
+
+/** The hours of the overview as bars, the newest one whole. */
+export const barsOf = (hours: Overview["timeline"]): Bar[] =>
+  hours.flatMap(({ since }, at) => {
+    if (at % BAR_HOURS !== 0) return [];
+    const within = hours.slice(at, at + BAR_HOURS);
+    const sum = (count: (hour: (typeof hours)[number]) => number) =>
+      within.reduce((total, hour) => total + count(hour), 0);
+    const bad = sum(({ failedActionRuns }) => failedActionRuns);
+    return [
+      { since, until: within.at(-1)?.until ?? since, good: sum(({ actionRuns }) => actionRuns) - bad, bad },
+    ];
+  });
 
 const hour = new Intl.DateTimeFormat(undefined, { hour: "numeric" });
 

@@ -1,0 +1,34 @@
+import type { Run } from "../../calls.ts";
+import { counted, sized } from "../base/time.tsx";
+
+interface Progress {
+  phase?: string | null;
+  message?: string | null;
+  current?: number | null;
+  total?: number | null;
+  unit?: string | null;
+  percent?: number | null;
+}
+
+const isNumber = (value: unknown): value is number => typeof value === "number";
+
+function countOf({ current, total, unit }: Progress): string | null {
+  if (!isNumber(current)) return null;
+  const shown = (count: number) => (unit === "bytes" ? sized(count) : counted(count));
+  const of = isNumber(total) ? ` of ${shown(total)}` : "";
+  return `${shown(current)}${of}${unit && unit !== "bytes" ? ` ${unit}` : ""}`;
+}
+
+/** The part of the work that is done, from 0 to 100; null where it is not known. */
+export const percentOf = ({ progress }: Pick<Run, "progress">): number | null => {
+  const { percent } = (progress ?? {}) as Progress;
+  return isNumber(percent) ? percent : null;
+};
+
+/** How far a run has got: `42% · 1,200 of 2,860 rows · Reading shop.orders`. Null unless it is running. */
+export function progressOf({ progress, status }: Pick<Run, "progress" | "status">): string | null {
+  if (status !== "running" || !progress) return null;
+  const { message, phase, percent, ...count } = progress as Progress;
+  const parts = [isNumber(percent) ? `${Math.round(percent)}%` : null, countOf(count), message ?? phase];
+  return parts.filter(Boolean).join(" · ") || null;
+}
