@@ -41,7 +41,7 @@ test("home says what is stale, what is broken and what comes next, each with the
   await go("/");
   await page.getByRole("link", { name: `${MARKUP}: overdue` }).waitFor();
   await page.getByRole("link", { name: /^Error Warehouse: connection failed/ }).waitFor();
-  await page.getByRole("link", { name: /^Every day in [56] hr/ }).waitFor();
+  await page.getByRole("link", { name: /^Every day in [67] hr/ }).waitFor();
   expect(await page.getByText(/^Mended since: /).count()).toBe(0);
   expect(await troubles()).toEqual([]);
   await page.getByRole("link", { name: /: overdue/ }).click();

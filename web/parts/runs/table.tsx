@@ -3,6 +3,7 @@ import { useApi } from "../../data.ts";
 import { Status } from "../base/status.tsx";
 import { Took, When } from "../base/time.tsx";
 import { type Column, Named, Table } from "../table/table.tsx";
+import { triggerName } from "./filters.tsx";
 import { progressOf } from "./progress.ts";
 
 interface Props {
@@ -34,7 +35,7 @@ export function RunTable({ runs, hidesAction = false, steps = [] }: Props) {
     {
       name: "Trigger",
       isMinor: true,
-      cell: ({ triggerMethod }) => <span className="text-soft">{triggerMethod}</span>,
+      cell: ({ triggerMethod }) => <span className="text-soft">{triggerName(triggerMethod)}</span>,
     },
     {
       name: "Duration",

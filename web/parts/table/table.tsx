@@ -14,7 +14,7 @@ export interface Column<T> {
   isMinor?: boolean;
   /** Takes the room that is left. */
   isWide?: boolean;
-  /** Its name is for those who don't see what is in it, such as buttons. */
+  /** Its name is for those who don't see what is in it, such as buttons and check boxes. */
   isUntitled?: boolean;
 }
 
@@ -24,12 +24,13 @@ interface Props<T> {
   columns: readonly Column<T>[];
   rows: readonly T[];
   keyOf: (row: T) => string;
-  /** Where a row leads; its first cell is the link, and a click anywhere follows it. */
+  /** Where a row leads; its first titled cell is the link, and a click anywhere follows it. */
   hrefOf?: (row: T) => string | null;
 }
 
 export function Table<T>({ label, columns, rows, keyOf, hrefOf }: Props<T>) {
   const [, go] = useLocation();
+  const linkAt = columns.findIndex(({ isUntitled }) => !isUntitled);
   return (
     <div className="overflow-x-auto">
       <table aria-label={label} className="w-full border-collapse text-sm">
@@ -64,7 +65,7 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf }: Props<T>) {
                     key={name}
                     className={`h-10 px-3 py-1.5 sm:px-4 ${isRight ? "text-right whitespace-nowrap tabular-nums" : ""} ${isMinor ? "max-md:hidden" : ""} ${isWide ? "max-w-0 min-w-32" : ""}`}
                   >
-                    {at === 0 && href ? (
+                    {at === linkAt && href ? (
                       <Link href={href} className="font-medium hover:text-accent">
                         {cell(row)}
                       </Link>

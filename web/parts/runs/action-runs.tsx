@@ -1,0 +1,79 @@
+import { ListChecks } from "lucide-react";
+import { useApi } from "../../data.ts";
+import { LinkButton } from "../base/button.tsx";
+import { Empty, Shown } from "../base/page.tsx";
+import { Choice, FilterBar } from "../table/filters.tsx";
+import { NoMatches } from "../table/no-matches.tsx";
+import { Pager, useFilters } from "../table/table.tsx";
+import { LinkedChip, runQueryOf, StatusChoice, TriggerAndTime } from "./filters.tsx";
+import { RunTable } from "./table.tsx";
+
+const LIMIT = 50;
+
+/** Runs of actions over the whole organization, filtered by the address. */
+export function ActionRuns() {
+  const filters = useFilters();
+  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const runs = useApi(
+    "GET /api/v1/action-runs",
+    {
+      query: {
+        ...runQueryOf(filters),
+        kinds: filters.all("kind") as never[],
+        action_id: filters.get("action"),
+        automation_run_id: filters.get("automation_run"),
+        limit: LIMIT,
+        offset: filters.offset,
+      },
+    },
+    { keep: true },
+  );
+  return (
+    <div className="card">
+      <FilterBar onClear={filters.isAny && filters.clear}>
+        <StatusChoice filters={filters} />
+        <Choice
+          label="Kind"
+          value={filters.get("kind")}
+          options={(kinds.data?.kinds ?? []).map(({ kind, title }) => [kind, title] as const)}
+          onChange={(value) => filters.set("kind", value)}
+        />
+        <TriggerAndTime filters={filters} />
+        <LinkedChip
+          filters={filters}
+          name="action"
+          title="Action"
+          shown={runs.data?.runs[0]?.actionName ?? undefined}
+        />
+        <LinkedChip filters={filters} name="automation_run" title="Automation run" />
+      </FilterBar>
+      <Shown of={runs} rows={8}>
+        {(page) =>
+          page.runs.length > 0 ? (
+            <>
+              <RunTable runs={page.runs} />
+              <Pager {...page} shown={page.runs.length} />
+            </>
+          ) : filters.isAny ? (
+            <NoMatches title="No runs match these filters" onClear={filters.clear} />
+          ) : (
+            <Empty
+              icon={ListChecks}
+              title="No runs yet"
+              action={
+                <>
+                  <LinkButton href="/actions/new" kind="main">
+                    Create action
+                  </LinkButton>
+                  <LinkButton href="/bundles">Browse bundles</LinkButton>
+                </>
+              }
+            >
+              Runs appear here when you run an action or an automation starts one.
+            </Empty>
+          )
+        }
+      </Shown>
+    </div>
+  );
+}

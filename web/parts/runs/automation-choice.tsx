@@ -1,0 +1,69 @@
+import { useId, useState } from "react";
+import { useApi } from "../../data.ts";
+import { stepsOf } from "../automations/graph-layout.ts";
+import { Choice } from "../table/filters.tsx";
+import type { Filters } from "../table/table.tsx";
+import { LinkedChip } from "./filters.tsx";
+
+/** So many are offered while one types. */
+const OFFERED = 20;
+
+const useAutomation = (id: string) =>
+  useApi("GET /api/v1/automations/{automation_id}", { path: { automation_id: id } }, { enabled: id !== "" });
+
+/** One of all automations, found by its name. */
+export function AutomationChoice({ filters }: { filters: Filters }) {
+  const chosen = filters.get("automation");
+  const automation = useAutomation(chosen);
+  if (chosen !== "")
+    return (
+      <LinkedChip filters={filters} name="automation" title="Automation" shown={automation.data?.name} />
+    );
+  return <Search onChoose={(id) => filters.set("automation", id)} />;
+}
+
+function Search({ onChoose }: { onChoose: (id: string) => void }) {
+  const [text, setText] = useState("");
+  const list = useId();
+  const found = useApi("GET /api/v1/automations", { query: { q: text, limit: OFFERED } }, { keep: true });
+  const offered = (found.data?.automations ?? []).map(({ id, name, slug }) => ({
+    id,
+    shown: `${name} (${slug})`,
+  }));
+  return (
+    <>
+      <input
+        className="field w-48"
+        placeholder="Automation"
+        aria-label="Automation"
+        list={list}
+        value={text}
+        maxLength={255}
+        onChange={({ target: { value } }) => {
+          const match = offered.find(({ shown }) => shown === value);
+          if (match) onChoose(match.id);
+          else setText(value);
+        }}
+      />
+      <datalist id={list}>
+        {offered.map(({ id, shown }) => (
+          <option key={id} value={shown} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+/** The step that a run failed at: of the automation that is chosen, or as a link names it. */
+export function StepChoice({ filters }: { filters: Filters }) {
+  const automation = useAutomation(filters.get("automation"));
+  if (!automation.data) return <LinkedChip filters={filters} name="step" title="Failed step" />;
+  return (
+    <Choice
+      label="Failed step"
+      value={filters.get("step")}
+      options={stepsOf(automation.data.config).map(({ key, name }) => [key, name ?? key] as const)}
+      onChange={(value) => filters.set("step", value)}
+    />
+  );
+}

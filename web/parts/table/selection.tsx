@@ -1,0 +1,33 @@
+import { useState } from "react";
+import type { Column } from "./table.tsx";
+
+/** Rows of a list that are chosen, of those that are in it now. */
+export function useSelection<T extends { id: string }>(rows: readonly T[], nameOf: (row: T) => string) {
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+  const set = (id: string, isChosen: boolean) => {
+    const next = new Set(ids);
+    if (isChosen) next.add(id);
+    else next.delete(id);
+    setIds(next);
+  };
+  const chosen = rows.filter(({ id }) => ids.has(id));
+  const column: Column<T> = {
+    name: "Select",
+    isUntitled: true,
+    cell: (row) => (
+      <input
+        type="checkbox"
+        className="block size-4 accent-accent"
+        aria-label={`Select ${nameOf(row)}`}
+        checked={ids.has(row.id)}
+        onChange={({ target: { checked } }) => set(row.id, checked)}
+      />
+    ),
+  };
+  return {
+    chosen,
+    column,
+    clear: () => setIds(new Set()),
+    all: () => setIds(new Set(rows.map(({ id }) => id))),
+  };
+}
