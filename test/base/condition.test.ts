@@ -90,7 +90,7 @@ describe("a condition", () => {
     expect(conditionFault("{{payload.amount}} > 1")).not.toBeNull();
     expect(conditionFault(" ")).toBe("A condition can't be empty.");
     expect(conditionFault(`"${"x".repeat(4096)}" == "x"`)).toContain("more than 4,096 characters");
-    expect(conditionFault(`${"(".repeat(500)}true${")".repeat(500)}`)).toContain("more than 64 deep");
+    expect(conditionFault(`${"(".repeat(500)}true${")".repeat(500)}`)).toContain("more than 64 levels deep");
     expect(conditionFault(`"${"(".repeat(500)}" == ""`)).toBeNull();
   });
 
