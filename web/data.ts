@@ -65,6 +65,8 @@ interface Changing<K extends Call> {
   /** Said once it is done. */
   done?: string | ((reply: Reply<K>) => string);
   onDone?: (reply: Reply<K>) => void;
+  /** Such as `if-match`. */
+  headers?: Record<string, string>;
   /** False where the caller shows the error itself, at its field. */
   tellsErrors?: boolean;
 }
@@ -73,7 +75,7 @@ interface Changing<K extends Call> {
 export function useChange<K extends Call>(name: K, changing: Changing<K>) {
   const queries = useQueryClient();
   return useMutation<Reply<K>, Error, CallInput<K>>({
-    mutationFn: (input) => call(name, input),
+    mutationFn: (input) => call(name, input, changing.headers ? { headers: changing.headers } : {}),
     async onSuccess(reply) {
       await refresh(queries, ...changing.touches);
       const { done } = changing;

@@ -42,14 +42,14 @@ export function Frame({ children }: { children: ReactNode }) {
   useEffect(() => setNavOpen(false), [at]);
 
   return (
-    <div className="min-h-screen md:pl-56">
+    <div className="min-h-screen md:pl-56 print:pl-0">
       <a
         href="#main"
         className="sr-only z-50 rounded-md bg-accent px-3 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
       >
         Skip to main content
       </a>
-      <header className="sticky top-0 z-30 flex h-12 items-center gap-2 border-b border-line bg-raised px-3 md:hidden">
+      <header className="sticky top-0 z-30 flex h-12 items-center gap-2 border-b border-line bg-raised px-3 md:hidden print:hidden">
         <IconButton
           icon={MenuIcon}
           label={isNavOpen ? "Close navigation" : "Open navigation"}
@@ -62,7 +62,7 @@ export function Frame({ children }: { children: ReactNode }) {
         <IconButton icon={Search} label="Search" onClick={() => setOpened("palette")} />
       </header>
       <aside
-        className={`fixed inset-y-0 left-0 z-40 flex w-56 flex-col border-r border-line bg-raised max-md:shadow-2xl ${isNavOpen ? "" : "max-md:hidden"}`}
+        className={`fixed inset-y-0 left-0 z-40 flex w-56 flex-col border-r border-line bg-raised max-md:shadow-2xl print:hidden ${isNavOpen ? "" : "max-md:hidden"}`}
       >
         <div className="flex h-13 items-center justify-between px-4">
           <Brand />
