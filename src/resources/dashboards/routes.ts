@@ -39,7 +39,7 @@ const bodyExample = {
   panels: panels.map(({ key, title, sql, chart }) => ({ key, title, sql, chart })),
 };
 const dataExample = {
-  filters: { since: "2026-01-01" },
+  filters: { least: 100 },
   choices: {},
   panels: {
     by_day: {

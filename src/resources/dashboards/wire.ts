@@ -227,12 +227,12 @@ export const exampleDashboard: Dashboard = {
   name: "Orders",
   slug: "orders",
   description: null,
-  filters: [{ key: "since", label: "Since", type: "date", default: "2026-01-01", options: null, sql: null }],
+  filters: [{ key: "least", label: "Minimum total", type: "number", default: 100, options: null, sql: null }],
   panels: [
     {
       key: "by_day",
       title: "Orders by day",
-      sql: "SELECT day, count(*) AS orders FROM marts.orders WHERE day >= $since GROUP BY day",
+      sql: "SELECT day, count(*) AS orders FROM marts.orders WHERE total >= $least GROUP BY day",
       queryId: null,
       parameters: {},
       chart: { kind: "line", x: "day", y: ["orders"] },

@@ -212,6 +212,9 @@ const CREDENTIALS: JsonObject = {
   cookie: { type: "apiKey", in: "cookie", name: "svc_token", description: "A browser session." },
 };
 
+/** A form whose fields another system says. */
+const FORM: JsonObject = { type: "object", additionalProperties: { type: "string" } };
+
 function requestOf(
   { body, bodyOptional, oauth, bodyExample, consumes }: Described,
   refer: Refer,
@@ -219,7 +222,8 @@ function requestOf(
   const given = bodyExample as Json | undefined;
   if (body === undefined) {
     if (consumes === undefined) return {};
-    const content = { [consumes]: { schema: {}, ...(given === undefined ? {} : { example: given }) } };
+    const schema = consumes === "application/x-www-form-urlencoded" ? FORM : {};
+    const content = { [consumes]: { schema, ...(given === undefined ? {} : { example: given }) } };
     return { requestBody: { required: true, description: "The raw body.", content } };
   }
   const example = given ?? requestExampleOf(body);

@@ -120,7 +120,7 @@ export const savedQueryOperations = [
     params,
     body: SavedQueryRun,
     bodyOptional: true,
-    bodyExample: { parameters: { since: "2026-02-01" } },
+    bodyExample: { parameters: { least: 500 } },
     response: QueryResult,
     example: {
       columns: [{ name: "orders", dataType: "BIGINT", nullable: true }],

@@ -31,7 +31,11 @@ const ParametersInput = Type.Record(
     type: oneOf(PARAMETER_TYPES),
     default: optional(described("The value when none is given. Null: a value is required", anything())),
   }),
-  { description: "Parameters of the SQL, by name.", maxProperties: 50 },
+  {
+    description: "Parameters of the SQL, by name.",
+    maxProperties: 50,
+    examples: [{ least: { type: "number", default: 100 } }],
+  },
 );
 
 export const SavedQueryCreate = object({
@@ -115,8 +119,8 @@ export const exampleSavedQuery: Static<typeof SavedQuery> = {
   name: "Orders by day",
   slug: "orders-by-day",
   description: null,
-  sql: "SELECT day, count(*) AS orders FROM marts.orders WHERE day >= $since GROUP BY day",
-  parameters: { since: { type: "date", default: "2026-01-01" } },
+  sql: "SELECT day, count(*) AS orders FROM marts.orders WHERE total >= $least GROUP BY day",
+  parameters: { least: { type: "number", default: 100 } },
   chart: { kind: "line", x: "day", y: ["orders"] },
   createdAt: "2026-01-01T00:00:00.000Z",
   updatedAt: "2026-01-01T00:00:00.000Z",
