@@ -27,7 +27,7 @@ test("the first agent is written from the empty list: what is wrong is told by i
   const told = page.getByRole("alert");
   await told.getByText("Line 3").waitFor();
   await told.getByText("Line 6").waitFor();
-  await told.getByText(/no tool "nothing:x"/).waitFor();
+  await told.getByText(/Unknown tool "nothing:x"/).waitFor();
   expect(await page.locator("[data-editor] .cm-bad-line").allTextContents()).toEqual([
     "temperature: 9",
     "  - nothing:x",

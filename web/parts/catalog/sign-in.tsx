@@ -109,7 +109,7 @@ const factsOf = (of: SignIn): Parameters<typeof Facts>[0]["of"] => [
   ...(of.wantedScope === null
     ? []
     : [["Requested scopes", <Scopes key="more" of={of.wantedScope} />] as const]),
-  ...(of.signedInAt === null ? [] : [["Signed in", <When key="since" at={of.signedInAt} />] as const]),
+  ...(of.signedInAt === null ? [] : [["Last sign-in", <When key="since" at={of.signedInAt} />] as const]),
   ...(of.expiresAt === null
     ? []
     : [[of.isRenewable ? "Next refresh" : "Expires", <When key="until" at={of.expiresAt} />] as const]),

@@ -122,7 +122,7 @@ const factsOf = (of: ConnectionSignIn): Parameters<typeof Facts>[0]["of"] => [
           </span>,
         ] as const,
       ]),
-  ...(of.signedInAt === null ? [] : [["Signed in", <When key="since" at={of.signedInAt} />] as const]),
+  ...(of.signedInAt === null ? [] : [["Last sign-in", <When key="since" at={of.signedInAt} />] as const]),
   ...(of.expiresAt === null
     ? []
     : [[of.isRenewable ? "Next refresh" : "Expires", <When key="until" at={of.expiresAt} />] as const]),
