@@ -1,6 +1,7 @@
 import { readEvents } from "../src/base/sse.ts";
 import { base } from "./base.ts";
 import type { Call, CallInput, Reply } from "./calls.ts";
+import { forgetTags, rememberTag, type Stamped, tagOf } from "./tags.ts";
 
 /** One fault of an input, with its place: `["body", "definition", "url"]`. */
 export interface Fault {
@@ -8,6 +9,9 @@ export interface Fault {
   readonly msg: string;
   readonly type: string;
 }
+
+/** The thing is not as `If-Match` says. */
+export const CHANGED = "changed_meanwhile";
 
 /** What the API refused, or `unreachable` where no reply came. */
 export class ApiError extends Error {
@@ -21,9 +25,16 @@ export class ApiError extends Error {
     const detail = (body as { detail?: unknown } | null)?.detail;
     const faults = Array.isArray(detail) ? (detail as Fault[]) : [];
     const messages = faults.map(({ loc, msg }) => `${loc.slice(1).join(".") || "Input"}: ${msg}`).join("; ");
-    super(typeof detail === "string" ? detail : messages || `The server returned ${status}.`);
+    const code = (body as { code?: string } | null)?.code;
+    super(
+      code === CHANGED
+        ? "Someone else changed this while you were working on it. Try again to apply your change to the current version."
+        : typeof detail === "string"
+          ? detail
+          : messages || `The server returned ${status}.`,
+    );
     this.status = status;
-    this.code = (body as { code?: string } | null)?.code ?? (faults.length > 0 ? "invalid" : "unreachable");
+    this.code = code ?? (faults.length > 0 ? "invalid" : "unreachable");
     this.faults = faults;
     this.correlationId = correlationId;
   }
@@ -84,6 +95,8 @@ interface Options {
   /** Sent as it is, in place of a JSON body. */
   raw?: Blob;
   headers?: Record<string, string>;
+  /** The state that a change is based on: where it is another one by now, nothing is done. The newest that was read by default. */
+  basedOn?: Stamped | null;
   /** A status that says no, and whose body is nevertheless the operation's reply. */
   alsoReplies?: number;
 }
@@ -102,16 +115,22 @@ function addressOf(call: Call, { path = {}, query = {} }: Parts): string {
   return text === "" ? address : `${address}?${text}`;
 }
 
+const CHANGES = ["PATCH", "PUT", "DELETE"];
+
 async function send(call: Call, input: Parts, options: Options): Promise<Response> {
   const organization = chosenOrganization();
   const hasBody = input.body !== undefined;
-  const reply = await fetch(addressOf(call, input), {
-    method: call.slice(0, call.indexOf(" ")),
+  const method = call.slice(0, call.indexOf(" "));
+  const address = addressOf(call, input);
+  const tag = CHANGES.includes(method) ? tagOf(address, options.basedOn) : undefined;
+  const reply = await fetch(address, {
+    method,
     signal: options.signal ?? null,
     headers: {
       ...(hasBody ? { "content-type": "application/json" } : {}),
       ...(options.raw ? { "content-type": "application/octet-stream" } : {}),
       ...(organization ? { "x-organization-id": organization } : {}),
+      ...(tag === undefined ? {} : { "if-match": tag }),
       ...options.headers,
     },
     ...(hasBody ? { body: JSON.stringify(input.body) } : options.raw ? { body: options.raw } : {}),
@@ -119,6 +138,7 @@ async function send(call: Call, input: Parts, options: Options): Promise<Respons
     if (options.signal?.aborted) throw cause;
     throw new ApiError(0, { detail: NO_REPLY, code: "unreachable" }, null);
   });
+  if (reply.status === 404 || (method === "DELETE" && reply.ok)) forgetTags(address);
   if (reply.ok || reply.status === options.alsoReplies) return reply;
   const body: unknown = await reply.json().catch(() => null);
   const error = new ApiError(reply.status, body, reply.headers.get("x-correlation-id"));
@@ -134,16 +154,11 @@ export async function call<K extends Call>(
   options: Options = {},
 ): Promise<Reply<K>> {
   const reply = await send(name, input as Parts, options);
-  return reply.status === 204 ? (null as Reply<K>) : ((await reply.json()) as Reply<K>);
-}
-
-/** Calls an operation and also gives the ETag of the resource, which `If-Match` of a change takes. */
-export async function callTagged<K extends Call>(
-  name: K,
-  input: CallInput<K>,
-): Promise<{ reply: Reply<K>; etag: string | null }> {
-  const reply = await send(name, input as Parts, {});
-  return { reply: (await reply.json()) as Reply<K>, etag: reply.headers.get("etag") };
+  if (reply.status === 204) return null as Reply<K>;
+  const body = (await reply.json()) as Reply<K>;
+  const tag = reply.headers.get("etag");
+  if (tag !== null && !name.startsWith("POST ")) rememberTag(addressOf(name, input as Parts), body, tag);
+  return body;
 }
 
 /** A reply as a file; the browser keeps a large one outside of the page's memory. */

@@ -6,10 +6,12 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
+import { useRef } from "react";
 import type { ROLES as Roles } from "../src/resources/organizations/table.ts";
-import { ApiError, call } from "./api.ts";
+import { ApiError, CHANGED, call } from "./api.ts";
 import type { Address, Call, CallInput, Reply, Role } from "./calls.ts";
 import { notify } from "./parts/base/toast.tsx";
+import type { Stamped } from "./tags.ts";
 
 /** The server changes rarely without an event that says so; see live.ts. */
 const FRESH_MS = 20_000;
@@ -65,24 +67,34 @@ interface Changing<K extends Call> {
   /** Said once it is done. */
   done?: string | ((reply: Reply<K>) => string);
   onDone?: (reply: Reply<K>) => void;
-  /** Such as `if-match`. */
-  headers?: Record<string, string>;
   /** False where the caller shows the error itself, at its field. */
   tellsErrors?: boolean;
+  /**
+   * What the person looks at: where somebody else has changed it by now, the call is refused once, and the next one is
+   * made on what is there.
+   */
+  basedOn?: Stamped;
 }
 
 /** A call that changes something. */
 export function useChange<K extends Call>(name: K, changing: Changing<K>) {
   const queries = useQueryClient();
+  const isRefused = useRef(false);
   return useMutation<Reply<K>, Error, CallInput<K>>({
-    mutationFn: (input) => call(name, input, changing.headers ? { headers: changing.headers } : {}),
+    mutationFn: (input) =>
+      call(name, input, isRefused.current || !changing.basedOn ? {} : { basedOn: changing.basedOn }),
     async onSuccess(reply) {
+      isRefused.current = false;
       await refresh(queries, ...changing.touches);
       const { done } = changing;
       if (done !== undefined) notify(typeof done === "string" ? done : done(reply));
       changing.onDone?.(reply);
     },
-    onError(error) {
+    async onError(error) {
+      if (error instanceof ApiError && error.code === CHANGED) {
+        isRefused.current = true;
+        await refresh(queries, ...changing.touches);
+      }
       if (changing.tellsErrors !== false) notify(error.message, "bad");
     },
   });

@@ -31,6 +31,12 @@ import { chooseTheme, type Theme, useTheme } from "./theme.ts";
 
 const GROUPS: readonly Area["group"][] = ["", "Build", "Data", "Monitor", "Organization", "Operator"];
 
+/** Of the navigation, what is left out where it is as narrow as its icons. */
+const NARROW = "md:group-data-whole/frame:sr-only";
+
+/** Pages that take all the room there is: the navigation is as narrow as its icons. */
+const WHOLE = /^\/automations\/[^/]+\/edit$/;
+
 /** What stands around every page: navigation, organization, person, search. */
 export function Frame({ children }: { children: ReactNode }) {
   const [at] = useLocation();
@@ -41,15 +47,19 @@ export function Frame({ children }: { children: ReactNode }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the navigation of a phone
   useEffect(() => setNavOpen(false), [at]);
 
+  const isWhole = WHOLE.test(at);
   return (
-    <div className="min-h-screen md:pl-56 print:pl-0">
+    <div
+      data-whole={isWhole ? "" : undefined}
+      className={`group/frame ${isWhole ? "flex h-dvh flex-col md:pl-14" : "min-h-screen md:pl-56"}`}
+    >
       <a
         href="#main"
         className="sr-only z-50 rounded-md bg-accent px-3 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
       >
         Skip to main content
       </a>
-      <header className="sticky top-0 z-30 flex h-12 items-center gap-2 border-b border-line bg-raised px-3 md:hidden print:hidden">
+      <header className="sticky top-0 z-30 flex h-12 items-center gap-2 border-b border-line bg-raised px-3 md:hidden">
         <IconButton
           icon={MenuIcon}
           label={isNavOpen ? "Close navigation" : "Open navigation"}
@@ -62,11 +72,11 @@ export function Frame({ children }: { children: ReactNode }) {
         <IconButton icon={Search} label="Search" onClick={() => setOpened("palette")} />
       </header>
       <aside
-        className={`fixed inset-y-0 left-0 z-40 flex w-56 flex-col border-r border-line bg-raised max-md:shadow-2xl print:hidden ${isNavOpen ? "" : "max-md:hidden"}`}
+        className={`fixed inset-y-0 left-0 z-40 flex w-56 flex-col border-r border-line bg-raised max-md:shadow-2xl ${isNavOpen ? "" : "max-md:hidden"} ${isWhole ? "md:w-14" : ""}`}
       >
-        <div className="flex h-13 items-center justify-between px-4">
+        <div className="flex h-13 items-center justify-between px-4 md:group-data-whole/frame:px-4.5">
           <Brand />
-          <span className="max-md:hidden">
+          <span className="max-md:hidden md:group-data-whole/frame:absolute md:group-data-whole/frame:top-2 md:group-data-whole/frame:right-2">
             <LiveMark />
           </span>
         </div>
@@ -78,14 +88,20 @@ export function Frame({ children }: { children: ReactNode }) {
             className="flex h-8 w-full items-center gap-2 rounded-md border border-line bg-ground px-2 text-sm text-soft hover:border-strong-line"
           >
             <Search size={14} aria-hidden />
-            <span className="grow text-left">Search</span>
-            <kbd className="font-sans text-xs text-faint">Ctrl+K</kbd>
+            <span className={`grow text-left ${NARROW}`}>Search</span>
+            <kbd className={`font-sans text-xs text-faint ${NARROW}`}>Ctrl+K</kbd>
           </button>
         </div>
         <nav aria-label="Main navigation" className="grow overflow-y-auto px-2 pb-3">
           {GROUPS.filter((group) => areas.some((area) => area.group === group)).map((group) => (
             <div key={group} className="mb-1">
-              {group && <p className="px-2 pt-2 pb-0.5 text-xs font-medium text-faint">{group}</p>}
+              {group && (
+                <p
+                  className={`px-2 pt-2 pb-0.5 text-xs font-medium text-faint md:group-data-whole/frame:hidden`}
+                >
+                  {group}
+                </p>
+              )}
               <ul>
                 {areas
                   .filter((area) => area.group === group)
@@ -108,7 +124,11 @@ export function Frame({ children }: { children: ReactNode }) {
           onClick={() => setNavOpen(false)}
         />
       )}
-      <main id="main" tabIndex={-1} className="mx-auto max-w-6xl px-4 pt-6 pb-16 outline-none sm:px-6">
+      <main
+        id="main"
+        tabIndex={-1}
+        className={`outline-none ${isWhole ? "min-h-0 grow" : "mx-auto max-w-6xl px-4 pt-6 pb-16 sm:px-6"}`}
+      >
         {children}
       </main>
       {opened === "palette" && <Palette onClose={() => setOpened(null)} />}
@@ -130,7 +150,7 @@ function Brand() {
           strokeLinecap="round"
         />
       </svg>
-      Weir
+      <span className={NARROW}>Weir</span>
     </Link>
   );
 }
@@ -147,10 +167,11 @@ function NavItem({ area: { href, name, icon: Icon, also = [] }, at }: { area: Ar
         ref={link}
         href={href}
         aria-current={isHere ? "page" : undefined}
+        title={name}
         className={`flex h-7 items-center gap-2.5 rounded-md px-2 text-sm max-md:h-9 ${isHere ? "bg-accent-soft font-medium text-accent-strong" : "text-soft hover:bg-sunken hover:text-ink"}`}
       >
-        <Icon size={16} aria-hidden />
-        {name}
+        <Icon size={16} aria-hidden className="shrink-0" />
+        <span className={NARROW}>{name}</span>
         {href === "/approvals" && <Waiting />}
       </Link>
     </li>
@@ -161,7 +182,7 @@ function NavItem({ area: { href, name, icon: Icon, also = [] }, at }: { area: Ar
 function Waiting() {
   const total = useApi("GET /api/v1/approvals", { query: { status: "pending" } }).data?.total ?? 0;
   return total > 0 ? (
-    <span className="ml-auto rounded-full bg-wait-soft px-1.5 text-xs font-medium text-wait tabular-nums">
+    <span className="ml-auto rounded-full bg-wait-soft md:group-data-whole/frame:sr-only px-1.5 text-xs font-medium text-wait tabular-nums">
       {counted(total)}
       <span className="sr-only"> pending</span>
     </span>
@@ -201,10 +222,14 @@ function Switcher() {
       button={
         <>
           <Building2 size={15} aria-hidden className="shrink-0 text-soft" />
-          <span className="grow truncate text-left font-medium" dir="auto">
+          <span className={`grow truncate text-left font-medium ${NARROW}`} dir="auto">
             {current?.organization.name ?? "No organization"}
           </span>
-          <ChevronsUpDown size={14} aria-hidden className="shrink-0 text-faint" />
+          <ChevronsUpDown
+            size={14}
+            aria-hidden
+            className="shrink-0 text-faint md:group-data-whole/frame:hidden"
+          />
         </>
       }
       items={[
@@ -259,13 +284,17 @@ function Person({ onKeys }: { onKeys: () => void }) {
             data-letter={name.slice(0, 1)}
             className="flex size-7 before:content-[attr(data-letter)] shrink-0 items-center justify-center rounded-full bg-accent-soft text-xs font-semibold text-accent-strong uppercase"
           ></span>
-          <span className="min-w-0 grow text-left leading-tight">
+          <span className={`min-w-0 grow text-left leading-tight ${NARROW}`}>
             <span className="block truncate font-medium" dir="auto">
               {name}
             </span>
             <span className="block truncate text-xs text-soft capitalize">{role}</span>
           </span>
-          <ChevronsUpDown size={14} aria-hidden className="shrink-0 text-faint" />
+          <ChevronsUpDown
+            size={14}
+            aria-hidden
+            className="shrink-0 text-faint md:group-data-whole/frame:hidden"
+          />
         </>
       }
       items={[

@@ -4,8 +4,6 @@ export type Theme = "light" | "dark" | "system";
 
 const KEY = "weir.theme";
 const dark = matchMedia("(prefers-color-scheme: dark)");
-/** Paper is light. */
-const print = matchMedia("print");
 const watchers = new Set<() => void>();
 
 const chosenTheme = (): Theme => (localStorage.getItem(KEY) as Theme | null) ?? "system";
@@ -13,7 +11,7 @@ const chosenTheme = (): Theme => (localStorage.getItem(KEY) as Theme | null) ?? 
 /** Shows the page as chosen, now and when the system's own setting changes. */
 export function applyTheme(): void {
   const theme = chosenTheme();
-  const isDark = !print.matches && (theme === "dark" || (theme === "system" && dark.matches));
+  const isDark = theme === "dark" || (theme === "system" && dark.matches);
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
   for (const watcher of watchers) watcher();
 }
@@ -24,15 +22,9 @@ export function chooseTheme(theme: Theme): void {
 }
 
 dark.addEventListener("change", applyTheme);
-print.addEventListener("change", applyTheme);
 
-const watch = (watcher: () => void) => {
-  watchers.add(watcher);
-  return () => watchers.delete(watcher);
-};
-
-export const useTheme = (): Theme => useSyncExternalStore(watch, chosenTheme);
-
-/** Whether the page is light or dark now; for what is drawn on a canvas. */
-export const useShade = (): string =>
-  useSyncExternalStore(watch, () => document.documentElement.dataset.theme ?? "light");
+export const useTheme = (): Theme =>
+  useSyncExternalStore((watcher) => {
+    watchers.add(watcher);
+    return () => watchers.delete(watcher);
+  }, chosenTheme);

@@ -68,7 +68,6 @@ export function overview(): string {
     "Weir is a self-hosted automation and data integration server.",
     "",
     "Usage: weir COMMAND [ARGS] [FLAGS]",
-    "       weir [--data DIR] [--port PORT] [--no-open]",
     "",
     ...sections.flatMap(([title, names]) => [
       title,

@@ -5,10 +5,9 @@ import { systemIds } from "../base/ids.ts";
 import { ConfigError } from "../config.ts";
 import { type RestoreRequest, restoreBackup } from "../engine/backup/restore.ts";
 import { checkLocations, wrongLocation } from "../installation.ts";
-import { summaryOf, watchOf } from "./backup.ts";
+import { summaryOf } from "./backup.ts";
 import { passphraseFor, withFile } from "./backup-away.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
-import { openProgress } from "./progress.ts";
 import { usage } from "./usage.ts";
 
 /** `weir restore FILE --data DIR`: puts a backup in the place of a data directory on which no server runs. */
@@ -36,7 +35,6 @@ export const restore = (args: readonly string[], host: Host) =>
     }
     const { dataFolder, lakeUrl, lakeEndpoint } = config;
     host.status("Restoring…");
-    const progress = openProgress(host);
     const key = keyGiven(flags["key-file"], secrets.secretKey);
     const { manifest, kept } = await withFile(
       host,
@@ -52,9 +50,8 @@ export const restore = (args: readonly string[], host: Host) =>
           lakeEndpoint,
           clock: systemClock,
           ids: systemIds,
-          watch: watchOf(progress),
         }),
-    ).finally(progress.end);
+    ).finally(() => host.status(""));
     if (flags.json)
       return host.out(JSON.stringify({ ...summaryOf(path, manifest), dataFolder, previousFolder: kept }));
     host.out(`Restored ${dataFolder} from ${manifest.createdAt}. All audit logs verified.`);

@@ -43,9 +43,14 @@ export interface NewAutomationRun {
 type Startable = Pick<AutomationRow, "id" | "config" | "version"> &
   Partial<Pick<AutomationRow, "triggerType">>;
 
-/** The instant of a schedule, an event, or the answers of a form: also where a person or another automation gives it as the input. */
-const payloadOf = ({ triggerType }: Startable, input: Json): JsonObject =>
-  triggerType === "schedule" || triggerType === "event" || triggerType === "form" ? { payload: input } : {};
+/**
+ * The instant of a schedule, an event, the answers of a form or the body of a webhook: also where a person or another
+ * automation gives it as the input.
+ */
+const payloadOf = ({ triggerType }: Startable, input: Json): JsonObject => {
+  if (triggerType === "webhook") return input === null ? {} : { payload: input, headers: {}, query: {} };
+  return triggerType === undefined || triggerType === "manual" ? {} : { payload: input };
+};
 
 /** No caller would receive an error, so the run reports it. */
 const UNASKED: readonly string[] = ["schedule", "event"];

@@ -52,10 +52,15 @@ test.each(WAYS.slice(0, scaled(1, WAYS.length)))(
       // filters and tabs change the address where it stands; a reload comes back to it
       await page.getByRole("link", { name: "Sort" }).click();
       await heading("Sort");
-      await page.getByRole("link", { name: "Editor" }).click();
+      await page.getByRole("link", { name: "Settings", exact: true }).last().click();
       await page.waitForURL(/\/weir\/automations\/[\w-]+\?tab=edit$/);
       await page.reload();
       await page.getByRole("textbox", { name: "Description" }).waitFor();
+      await page.getByRole("link", { name: "Edit", exact: true }).click();
+      await page.waitForURL(/\/weir\/automations\/[\w-]+\/edit$/);
+      await page.locator("[data-step]").nth(1).click();
+      await page.waitForURL(/\/weir\/automations\/[\w-]+\/edit\?step=\w+$/);
+      await page.getByRole("link", { name: "Back to the automation" }).click();
       await page.getByRole("link", { name: "Steps and runs" }).click();
       await page.waitForURL(/\/weir\/automations\/[\w-]+$/);
       await page.getByRole("button", { name: "Run", exact: true }).click();

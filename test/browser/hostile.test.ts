@@ -227,6 +227,10 @@ const PLACES: Readonly<Record<string, () => string[]>> = {
     `/automations/${made.hook}?tab=webhook`,
     `/automations/${made.hook}?tab=edit`,
   ],
+  "/automations/:id/edit": () => [
+    `/automations/${made.flow}/edit`,
+    `/automations/${made.hook}/edit?step=$trigger`,
+  ],
   "/automation-runs/:id": () => [`/automation-runs/${made.flowRun}`],
   "/datasets/:layer/:dataset": () => ["/datasets/raw/shop", "/datasets/marts/harm"],
   "/bundles/:id": () => ["/bundles/quick-start"],

@@ -20,25 +20,29 @@ test("a webhook automation is built by form, tested, fails, is mended by what it
   await page.getByText("More settings").click();
   await page.getByRole("group", { name: "Retries" }).getByRole("button", { name: "Set" }).click();
   await page.getByLabel("On", { exact: true }).uncheck();
-  const add = page.getByLabel("Add step");
-  await add.selectOption({ label: "Branch" });
-  await page.getByRole("button", { name: "JSON" }).nth(1).click();
-  await write("Definition", '{"branches": [{"key": "big", "when": "payload.total > 100"}]}');
-  await page.getByRole("textbox", { name: "Key", exact: true }).fill("route");
-  await add.selectOption({ label: "HTTP request" });
-  const question = page.getByRole("dialog", { name: "Run after which branch of route?" });
-  await question.getByRole("button", { name: "big" }).waitFor();
-  expect(await troubles()).toEqual([]);
-  await question.getByRole("button", { name: "big" }).click();
-  await page.getByRole("textbox", { name: "Key", exact: true }).fill("tell");
-  expect(await page.getByRole("checkbox", { name: "route", exact: true }).isChecked()).toBe(false);
-  expect(await page.getByRole("checkbox", { name: "route:big" }).isChecked()).toBe(true);
-  await page.getByRole("textbox", { name: "URL" }).fill(`${receiver.url}/told`);
-  await page.getByLabel("Method").selectOption("POST");
-  expect(await troubles()).toEqual([]);
   await page.getByRole("button", { name: "Create automation" }).click();
   const secret = (await page.getByRole("dialog").locator("code").textContent()) ?? "";
   await page.getByRole("button", { name: "Done" }).click();
+
+  const panel = page.getByRole("region", { name: /^Step / });
+  await page.getByRole("button", { name: "Add the first step" }).click();
+  await page.getByRole("option", { name: /^Branch/ }).click();
+  await panel.getByRole("button", { name: "JSON" }).click();
+  await write("Definition", '{"branches": [{"key": "big", "when": "payload.total > 100"}]}');
+  await panel.getByRole("textbox", { name: "Key" }).fill("route");
+  await panel.getByRole("textbox", { name: "Key" }).press("Enter");
+  await page.getByRole("button", { name: "Add a step after route, branch big" }).click();
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("option", { name: /^HTTP request/ }).click();
+  await panel.getByText("route: big").waitFor();
+  await panel.getByRole("textbox", { name: "Key" }).fill("tell");
+  await panel.getByRole("textbox", { name: "Key" }).press("Enter");
+  await page.getByRole("textbox", { name: "URL" }).fill(`${receiver.url}/told`);
+  await page.getByLabel("Method").selectOption("POST");
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("button", { name: "Publish" }).click();
+  await page.getByText("Published", { exact: true }).waitFor();
+  await page.getByRole("link", { name: "Back to the automation" }).click();
   await heading("Big orders");
 
   await page.getByRole("link", { name: "Webhook", exact: true }).click();
@@ -47,16 +51,12 @@ test("a webhook automation is built by form, tested, fails, is mended by what it
   await page.getByRole("button", { name: "Sign and send" }).click();
   await page.getByRole("table", { name: "Deliveries" }).getByText("Dead letter").waitFor();
   await page.getByRole("link", { name: "Steps and runs" }).click();
-  await page.getByRole("button", { name: "Failed tell" }).click();
-  await page.getByText(/500/).first().waitFor();
+  await page.locator("[data-step=tell]").click();
+  await panel.getByText(/500/).first().waitFor();
 
   // The editor shows what came and what each step gave, and completes from it.
-  await page.getByRole("link", { name: "Editor" }).click();
-  await page.getByText("Last input").click();
-  await page.getByText("total:").waitFor();
-  await page.getByRole("button", { name: /^tell/ }).click();
-  await page.getByText("Last output").waitFor();
-  await page.getByRole("link", { name: "Open run" }).waitFor();
+  await page.getByRole("link", { name: "Edit", exact: true }).click();
+  await page.locator("[data-step=tell]").click();
   const url = page.getByRole("textbox", { name: "URL" });
   await url.click();
   await page.keyboard.press("End");
@@ -64,26 +64,20 @@ test("a webhook automation is built by form, tested, fails, is mended by what it
   await page.getByRole("option", { name: /^payload\.order\.no/ }).click();
   expect(await url.inputValue()).toBe(`${receiver.url}/told/{{payload.order.no}}`);
   const when = page.getByRole("textbox", { name: "Condition" });
-  await when.pressSequentially("steps.rou");
-  await page.getByRole("option", { name: /^steps\.route\.result\.branch/ }).waitFor();
-  await page.keyboard.press("Escape");
+  await when.click();
+  await panel.getByRole("button", { name: "Input", exact: true }).click();
+  await panel.getByRole("button", { name: /^total 120/ }).click();
+  await when.waitFor();
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll("input")].some(({ value }) => value === "payload.total"),
+  );
   await when.fill('steps.route.result.branch == "big"');
   expect(await troubles()).toEqual([]);
-  await page.getByRole("button", { name: "JSON" }).first().click();
-  await page.getByRole("textbox", { name: "Configuration" }).getByText("/told/").click();
-  await page.keyboard.press("End");
-  await page.keyboard.press("ArrowLeft");
-  await page.keyboard.press("ArrowLeft");
-  await page.keyboard.type("{{steps.route.res");
-  await page.getByRole("option", { name: /steps\.route\.result\.branch/ }).waitFor();
-  await page.keyboard.press("Escape");
-  for (let typed = 0; typed < "{{steps.route.res".length; typed++) await page.keyboard.press("Backspace");
-  await page.getByRole("button", { name: "Form" }).first().click();
-  await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Automation saved", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Publish" }).click();
+  await page.getByText("Published", { exact: true }).waitFor();
+  await page.getByRole("link", { name: "Back to the automation" }).click();
   isBroken = false;
 
-  await page.getByRole("link", { name: "Steps and runs" }).click();
   await page.getByRole("table", { name: "Runs" }).getByRole("link").first().click();
   await page.waitForURL(/\/automation-runs\//);
   const before = page.url();
@@ -96,7 +90,7 @@ test("a webhook automation is built by form, tested, fails, is mended by what it
   const { automations } = (await seen.weir.owner("GET", "/api/v1/automations")).body;
   const { runs } = (await seen.weir.owner("GET", "/api/v1/action-runs")).body;
   const paths = [
-    `/automations/${automations[0].id}?tab=edit`,
+    `/automations/${automations[0].id}/edit?step=tell`,
     new URL(page.url()).pathname,
     `/runs/${runs[0].id}`,
     "/automations/new",
@@ -107,27 +101,34 @@ test("a webhook automation is built by form, tested, fails, is mended by what it
   expect(await seen.alsoDarkAndNarrow(...paths)).toEqual([]);
 });
 
-deepTest("what no form can draw is edited as JSON, and a fault of the API stands at its step", async () => {
-  await using seen = await openSeen({ engine: false });
-  const { page, go, write, troubles } = seen;
-  await go("/automations/new");
-  await page.getByRole("textbox", { name: "Name", exact: true }).fill("By hand");
-  await page.getByRole("button", { name: "JSON" }).click();
-  await write("Configuration", '{"steps": [{"no": "key"}]}');
-  await page.getByText("This can only be edited as JSON").waitFor();
-  expect(await page.getByRole("button", { name: "Form" }).isDisabled()).toBe(true);
-  await write(
-    "Configuration",
-    '{"steps": [{"key": "a", "kind": "duckdb_transform", "definition": {}, "when": "1 +"}]}',
-  );
-  await page.getByRole("button", { name: "Form" }).click();
-  await page.getByRole("button", { name: "Create automation" }).click();
-  await page.getByText("Check the settings of a.").waitFor();
-  await page.getByRole("button", { name: /^a/ }).click();
-  expect(await page.getByRole("textbox", { name: "Condition" }).getAttribute("aria-invalid")).toBe("true");
-  await page.getByText("Field required").waitFor();
-  expect(await troubles()).toEqual([]);
-});
+deepTest(
+  "steps that no canvas can draw are edited as JSON, and a fault of the API stands at its step",
+  async () => {
+    await using seen = await openSeen({ engine: false });
+    const { page, go, write, troubles, weir } = seen;
+    const { body } = await weir.owner("POST", "/api/v1/automations", {
+      name: "By hand",
+      triggerType: "manual",
+      status: "draft",
+      config: { steps: [] },
+    });
+    await go(`/automations/${body.id}/edit`);
+    await page.getByRole("button", { name: "JSON" }).click();
+    await write("Configuration", '{"steps": [{"no": "key"}]}');
+    await page.getByText("The canvas can't show these steps").waitFor();
+    await write(
+      "Configuration",
+      '{"steps": [{"key": "a", "kind": "duckdb_transform", "definition": {}, "when": "1 +"}]}',
+    );
+    await page.getByRole("button", { name: "Canvas" }).click();
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByRole("button", { name: "1 fault" }).click();
+    await page.getByRole("textbox", { name: "Condition" }).waitFor();
+    expect(await page.getByRole("textbox", { name: "Condition" }).getAttribute("aria-invalid")).toBe("true");
+    await page.getByText("Field required").waitFor();
+    expect(await troubles()).toEqual([]);
+  },
+);
 
 test("a schedule names its next five instants, in its own zone and in the person's", async () => {
   await using weir = await startApp({ engine: false });

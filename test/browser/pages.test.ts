@@ -236,9 +236,8 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await page.getByText("200", { exact: true }).first().waitFor();
     expect(await troubles()).toEqual([]);
     await page.getByRole("link", { name: "Steps and runs" }).click();
-    await page.getByRole("button", { name: /sum/ }).click();
+    await page.getByRole("button", { name: /sum.*completed/ }).click();
     await page.getByRole("link", { name: "Open run" }).waitFor();
-    expect(await page.getByRole("img", { name: "Completed" }).count()).toBeGreaterThanOrEqual(3);
     expect(await troubles()).toEqual([]);
     await page.getByRole("table", { name: "Runs" }).getByRole("link").first().click();
     await page.waitForURL(/\/automation-runs\//);
@@ -250,9 +249,14 @@ describe("each page does its work, is open to all, and breaks no policy", () => 
     await go("/automations/new");
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("Every morning");
     await page.getByLabel("Trigger").selectOption("schedule");
-    await page.getByLabel("Add step").selectOption({ label: "Load orders" });
-    expect(await troubles()).toEqual([]);
     await page.getByRole("button", { name: "Create automation" }).click();
+    await page.getByRole("button", { name: "Add the first step" }).click();
+    await page.getByRole("combobox", { name: /^Search kinds/ }).fill("load ord");
+    await page.getByRole("option", { name: /^Load orders/ }).click();
+    expect(await troubles()).toEqual([]);
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByText("Published", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Back to the automation" }).click();
     await heading("Every morning");
     await page.getByRole("button", { name: "Disable" }).click();
     await page.getByRole("button", { name: "Enable" }).click();

@@ -122,8 +122,11 @@ deepTest(
       await page.getByText(`You need the member role to create ${noun}`).waitFor();
       expect(await page.getByRole("button", { name: /^Create/ }).count()).toBe(0);
     }
+    await page.goto(`${weir.origin}/automations/${made.flow}/edit`);
+    await page.locator("[data-step=a]").click();
+    expect(await page.getByRole("button", { name: "Publish" }).count()).toBe(0);
     await page.goto(`${weir.origin}/automations/${made.flow}?tab=edit`);
-    await page.getByRole("button", { name: /^a/ }).waitFor();
+    await page.getByRole("heading", { name: "Config" }).waitFor();
     await page.goto(`${weir.origin}/actions/${made.action}`);
     await page.getByText("branches").first().waitFor();
     await page.goto(`${weir.origin}/connections/${made.connection}?tab=settings`);

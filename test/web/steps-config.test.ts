@@ -7,7 +7,7 @@ import {
   renamed,
   stepsIn,
   without,
-} from "../../web/parts/automations/steps-config.ts";
+} from "../../web/parts/canvas/steps-config.ts";
 
 const STEPS = [
   { key: "load", kind: "dlt_extract", definition: { dataset: "shop" } },

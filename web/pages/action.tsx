@@ -92,6 +92,7 @@ function Edit({ action, kind, onDirty }: EditProps) {
   const [definition, setDefinition] = useState<Values>(action.definition);
   const [problem, setProblem] = useState<string | null>(null);
   const save = useChange("PATCH /api/v1/actions/{action_id}", {
+    basedOn: action,
     touches: ["/actions"],
     tellsErrors: false,
     done: "Action saved",

@@ -74,6 +74,7 @@ function Edit({ agent, onDirty }: { agent: AgentSpec; onDirty: (isDirty: boolean
   const [markdown, setMarkdown] = useState(agent.markdown);
   const [judged, setJudged] = useState("");
   const save = useChange("PATCH /api/v1/agents/specs/{spec_id}", {
+    basedOn: agent,
     touches: ["/agents/specs"],
     tellsErrors: false,
     done: "Agent saved",

@@ -2,9 +2,8 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import type { Automation, Reply } from "../calls.ts";
 import { useChange } from "../data.ts";
-import { ConfigEditor } from "../parts/automations/config-editor.tsx";
-import { useLastRun } from "../parts/automations/last-run.ts";
-import { stepsIn } from "../parts/automations/steps-config.ts";
+import { isOfSender, SenderAuth } from "../parts/automations/sender-auth.tsx";
+import { TriggerForm } from "../parts/automations/trigger-form.tsx";
 import { startOf } from "../parts/automations/trigger-schemas.ts";
 import { Button } from "../parts/base/button.tsx";
 import { CopyButton } from "../parts/base/copy.tsx";
@@ -25,57 +24,64 @@ interface Draft {
 
 type Made = Reply<"POST /api/v1/automations">;
 
+/** What starts an automation; its steps are added on the canvas, and nothing runs before it is published there. */
 export default function NewAutomation() {
   const [, go] = useLocation();
-  const [draft, setDraft] = useState<Draft>({ name: "", trigger: "manual", config: { steps: [] } });
-  const [problem, setProblem] = useState<string | null>(null);
+  const [draft, setDraft] = useState<Draft>({ name: "", trigger: "manual", config: {} });
   const [made, setMade] = useState<Made | null>(null);
   const put = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
   const secretOf = (automation: Made) => (automation.config as { secret?: string }).secret;
+  const edit = ({ id }: Made) => go(`/automations/${id}/edit`);
   const create = useChange("POST /api/v1/automations", {
     touches: ["/automations"],
     tellsErrors: false,
     done: ({ name }) => `${name} created`,
     onDone: (automation) =>
-      secretOf(automation) && !("secret" in draft.config)
-        ? setMade(automation)
-        : go(`/automations/${automation.id}`),
+      secretOf(automation) && !("secret" in draft.config) ? setMade(automation) : edit(automation),
   });
   const messageFor = messagesBy(create.error);
-  const last = useLastRun(null);
-  const turn = (trigger: Draft["trigger"]) => {
-    const { steps, concurrency, expect } = draft.config;
+  const choose = (trigger: Draft["trigger"]) => {
+    const { concurrency, expect } = draft.config;
     const kept = Object.entries({ concurrency, expect }).filter(([, value]) => value !== undefined);
-    put({ trigger, config: { ...startOf(trigger), ...Object.fromEntries(kept), steps } });
+    put({ trigger, config: { ...startOf(trigger), ...Object.fromEntries(kept) } });
   };
   const save = () =>
     create.mutate({
-      body: { name: draft.name, triggerType: draft.trigger, config: draft.config as never },
+      body: {
+        name: draft.name,
+        triggerType: draft.trigger,
+        status: "draft",
+        config: { ...draft.config, steps: [] } as never,
+      },
     });
   return (
     <>
-      <PageHead title="New automation" from={[["/automations", "Automations"]]} />
+      <PageHead
+        title="New automation"
+        from={[["/automations", "Automations"]]}
+        about="Choose what starts it. You add its steps next."
+      />
       <MembersOnly title="You need the member role to create automations">
         <FormFrame
           title="Trigger"
           call={create}
           drawn={["name", "config"]}
-          isReady={problem === null && stepsIn(draft.config).length > 0}
+          isReady={draft.name.trim() !== ""}
           verb="Create automation"
           onSend={save}
           more={
-            <ConfigEditor
-              trigger={draft.trigger}
-              config={draft.config}
-              onChange={(config) => put({ config })}
-              onProblem={setProblem}
-              faults={faultsOf(create.error)}
-              last={last}
-              stored={null}
-            />
+            draft.trigger === "webhook" && (
+              <SenderAuth
+                key={draft.trigger}
+                config={draft.config}
+                onChange={(config) => put({ config })}
+                faults={faultsOf(create.error)}
+                stored={null}
+              />
+            )
           }
         >
-          <div className="grid gap-4 sm:grid-cols-2">
+          <div className="mb-4 grid gap-4 sm:grid-cols-2">
             <TextField
               label="Name"
               isRequired
@@ -91,7 +97,7 @@ export default function NewAutomation() {
                   {...wiring}
                   className="field"
                   value={draft.trigger}
-                  onChange={(event) => turn(event.target.value as Draft["trigger"])}
+                  onChange={(event) => choose(event.target.value as Draft["trigger"])}
                 >
                   {TRIGGERS.map(([id, name]) => (
                     <option key={id} value={id}>
@@ -102,14 +108,22 @@ export default function NewAutomation() {
               )}
             </Labelled>
           </div>
+          <TriggerForm
+            trigger={draft.trigger}
+            config={draft.config}
+            onChange={(config) => put({ config })}
+            faults={faultsOf(create.error).filter(
+              (fault) => draft.trigger !== "webhook" || !isOfSender(fault, draft.config),
+            )}
+          />
         </FormFrame>
       </MembersOnly>
       {made && (
         <Dialog
           title="Save your signing secret"
-          onClose={() => go(`/automations/${made.id}`)}
+          onClose={() => edit(made)}
           foot={
-            <Button kind="main" onClick={() => go(`/automations/${made.id}`)}>
+            <Button kind="main" onClick={() => edit(made)}>
               Done
             </Button>
           }

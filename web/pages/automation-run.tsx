@@ -3,17 +3,17 @@ import { useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import type { AutomationRun } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import { Graph } from "../parts/automations/graph.tsx";
-import { stepsOf } from "../parts/automations/graph-layout.ts";
-import { Step } from "../parts/automations/step.tsx";
 import { Button } from "../parts/base/button.tsx";
 import { Mono } from "../parts/base/copy.tsx";
+import { Later, part } from "../parts/base/later.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
 import { Origin } from "../parts/runs/origin.tsx";
 import { RunTable } from "../parts/runs/table.tsx";
+
+const runCanvas = part(() => import("../parts/automation-editor/run-canvas.tsx"));
 
 const ENDED = new Set(["completed", "failed", "cancelled"]);
 /** Events tell of starts and ends; what waits in line or goes item by item is asked for. */
@@ -47,10 +47,21 @@ function Left({ result }: { result: unknown }) {
   );
 }
 
+/** The config that a run went by: that of its version, which may be an older one than the automation's now. */
+function useRunConfig(run: AutomationRun) {
+  const version = run.automationVersion;
+  const whole = useApi(
+    "GET /api/v1/automations/{automation_id}/versions/{version}",
+    { path: { automation_id: run.automationId, version: String(version) } },
+    { enabled: version !== null, isFixed: true },
+  );
+  const { config } = (whole.data?.content ?? {}) as { config?: Record<string, unknown> };
+  return { isKnown: version === null || !whole.isPending, value: config ?? null };
+}
+
 function Whole({ run }: { run: AutomationRun }) {
   const may = useMay("member");
   const [, go] = useLocation();
-  const [chosen, setChosen] = useState<string | null>(null);
   const automation = useApi("GET /api/v1/automations/{automation_id}", {
     path: { automation_id: run.automationId },
   });
@@ -66,8 +77,7 @@ function Whole({ run }: { run: AutomationRun }) {
     done: "New run started",
     onDone: ({ id }) => go(`/automation-runs/${id}`),
   });
-  const steps = automation.data ? stepsOf(automation.data.config) : run.steps.map(({ key }) => ({ key }));
-  const step = steps.find(({ key }) => key === chosen);
+  const config = useRunConfig(run);
   const error = run.error as { message?: string; code?: string } | null;
   return (
     <>
@@ -100,7 +110,6 @@ function Whole({ run }: { run: AutomationRun }) {
             </>
           ) : (
             <Button kind="bad" icon={Ban} busy={cancel.isPending} onClick={() => cancel.mutate(path)}>
-              {" "}
               Cancel run
             </Button>
           ))}
@@ -120,15 +129,14 @@ function Whole({ run }: { run: AutomationRun }) {
           ))}
         </div>
       )}
-      <Section title="Steps" flush>
-        <Graph
-          steps={steps}
-          run={run}
-          chosen={chosen}
-          onChoose={(key) => setChosen(key === chosen ? null : key)}
-        />
-        {step && <Step step={step} state={run.steps.find(({ key }) => key === step.key) ?? null} />}
-      </Section>
+      {automation.data && config.isKnown && (
+        <Section title="Steps" flush>
+          <Later
+            of={runCanvas}
+            given={{ automation: automation.data, run, ...(config.value ? { config: config.value } : {}) }}
+          />
+        </Section>
+      )}
       <Section title="Step runs" flush>
         <Shown of={runs}>{(page) => <RunTable runs={page.runs} steps={run.steps} />}</Shown>
       </Section>

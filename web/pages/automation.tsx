@@ -1,15 +1,13 @@
-import { ListChecks } from "lucide-react";
-import { useState } from "react";
+import { ListChecks, Pencil } from "lucide-react";
 import type { Automation, AutomationRun } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
 import { DeleteAutomation, RunAutomation } from "../parts/automations/dialogs.tsx";
 import { EditAutomation } from "../parts/automations/edit.tsx";
-import { Graph } from "../parts/automations/graph.tsx";
-import { stepsOf } from "../parts/automations/graph-layout.ts";
 import { Notices } from "../parts/automations/notices.tsx";
-import { Step } from "../parts/automations/step.tsx";
 import { Tester } from "../parts/automations/tester.tsx";
+import { LinkButton } from "../parts/base/button.tsx";
 import { CopyButton } from "../parts/base/copy.tsx";
+import { Later, part } from "../parts/base/later.tsx";
 import { Empty, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { inWords, When } from "../parts/base/time.tsx";
@@ -18,6 +16,8 @@ import { type Column, Pager, Table, useFilters } from "../parts/table/table.tsx"
 import { TRIGGERS } from "./automations.tsx";
 
 const LIMIT = 25;
+
+const runCanvas = part(() => import("../parts/automation-editor/run-canvas.tsx"));
 
 export default function AutomationPage({ id }: { id: string }) {
   const automation = useApi("GET /api/v1/automations/{automation_id}", { path: { automation_id: id } });
@@ -46,12 +46,17 @@ function Whole({ automation }: { automation: Automation }) {
         )
       }
       actions={
-        <SwitchAndRun
-          isOff={isOff}
-          isBusy={patch.isPending}
-          onSwitch={(status) => patch.mutate({ path: { automation_id: automation.id }, body: { status } })}
-          dialog={(onClose) => <RunAutomation automation={automation} onClose={onClose} />}
-        />
+        <>
+          <LinkButton icon={Pencil} href={`/automations/${automation.id}/edit`}>
+            Edit
+          </LinkButton>
+          <SwitchAndRun
+            isOff={isOff}
+            isBusy={patch.isPending}
+            onSwitch={(status) => patch.mutate({ path: { automation_id: automation.id }, body: { status } })}
+            dialog={(onClose) => <RunAutomation automation={automation} onClose={onClose} />}
+          />
+        </>
       }
       remove={(onClose) => <DeleteAutomation automation={automation} onClose={onClose} />}
       tabs={[
@@ -69,7 +74,7 @@ function Whole({ automation }: { automation: Automation }) {
         ],
         [
           "edit",
-          "Editor",
+          "Settings",
           () => (
             <Held of={automation}>
               {(held, onDirty) => <EditAutomation automation={held} mayChange={may} onDirty={onDirty} />}
@@ -122,30 +127,17 @@ const COLUMNS: readonly Column<AutomationRun>[] = [
 
 function Runs({ automation }: { automation: Automation }) {
   const filters = useFilters();
-  const [chosen, setChosen] = useState<string | null>(null);
   const path = { automation_id: automation.id };
   const runs = useApi(
     "GET /api/v1/automations/{automation_id}/runs",
     { path, query: { limit: LIMIT, offset: filters.offset } },
     { keep: true },
   );
-  const steps = stepsOf(automation.config);
-  const step = steps.find(({ key }) => key === chosen);
   const latest = filters.offset === 0 ? (runs.data?.runs[0] ?? null) : null;
   return (
     <>
       <Section title="Steps" flush aside={latest && <span>Status of the latest run</span>}>
-        {steps.length > 0 ? (
-          <Graph
-            steps={steps}
-            run={latest}
-            chosen={chosen}
-            onChoose={(key) => setChosen(key === chosen ? null : key)}
-          />
-        ) : (
-          <p className="p-4 text-sm text-soft">No steps yet</p>
-        )}
-        {step && <Step step={step} state={latest?.steps.find(({ key }) => key === step.key) ?? null} />}
+        <Later of={runCanvas} given={{ automation, run: latest }} />
       </Section>
       <Section title="Runs" flush>
         <Shown of={runs}>

@@ -164,6 +164,7 @@ function Settings({ api, onDirty }: { api: CatalogEntry; onDirty: (isDirty: bool
   const [connectionId, setConnectionId] = useState(api.connectionId ?? "");
   const [approvalRequired, setApproval] = useState(api.approvalRequired);
   const save = useChange("PATCH /api/v1/api-catalog/{api_id}", {
+    basedOn: api,
     touches: ["/api-catalog"],
     tellsErrors: false,
     done: "API saved",

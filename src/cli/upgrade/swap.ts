@@ -37,11 +37,7 @@ export interface Staged {
  * Copies `file` beside the program, in its mode and for its owner, and hashes just those bytes: whatever becomes of
  * `file` meanwhile, what was checked is what is put in place.
  */
-export function stage(
-  file: string,
-  program: string,
-  { now, hear }: { now: Date; hear: (bytes: number) => void },
-): Staged {
+export function stage(file: string, program: string, now: Date): Staged {
   sweep(program, now);
   const path = asideOf(program, "new");
   const like = statSync(program);
@@ -56,7 +52,6 @@ export function stage(
         hash.update(chunk);
         for (let at = 0; at < chunk.length; ) at += writeSync(to, chunk, at, chunk.length - at);
         bytes += chunk.length;
-        hear(bytes);
       }
       fsyncSync(to);
     } finally {

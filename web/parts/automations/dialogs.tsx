@@ -1,42 +1,55 @@
+import { Play } from "lucide-react";
 import { useLocation } from "wouter";
 import type { Automation } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
-import { Confirm } from "../base/dialog.tsx";
+import { Button } from "../base/button.tsx";
+import { Confirm, Dialog } from "../base/dialog.tsx";
 import { plural } from "../base/plural.ts";
 import { CANT_UNDO } from "../base/texts.ts";
-import { RunDialog } from "../layout/detail.tsx";
+import { useRunInput } from "./run-input.tsx";
 
 interface Props {
   automation: Automation;
   onClose: () => void;
 }
 
-/** Asks for the input, and runs. */
+/** Asks what the run begins with, and runs. */
 export function RunAutomation({ automation, onClose }: Props) {
   const [, go] = useLocation();
+  const { take, fields } = useRunInput({ automation, config: automation.config, takesRuns: false });
   const run = useChange("POST /api/v1/automations/{automation_id}/run", {
     touches: ["/automations", "/automation-runs"],
     tellsErrors: false,
     onDone: ({ id }) => go(`/automation-runs/${id}`),
   });
+  const start = () => {
+    const given = take();
+    if (given === null) return;
+    run.mutate({
+      path: { automation_id: automation.id },
+      body: given.input === undefined ? {} : { input: given.input as never },
+    });
+  };
   return (
-    <RunDialog
-      name={automation.name}
-      about={
+    <Dialog
+      title={`Run ${automation.name}`}
+      onClose={onClose}
+      foot={
         <>
-          Input as JSON. Steps refer to it as <code className="font-mono">{"{{input.…}}"}</code>.
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="main" icon={Play} busy={run.isPending} onClick={start}>
+            Run
+          </Button>
         </>
       }
-      label="Input"
-      run={run}
-      onRun={(input) =>
-        run.mutate({
-          path: { automation_id: automation.id },
-          body: input === undefined ? {} : { input: input as never },
-        })
-      }
-      onClose={onClose}
-    />
+    >
+      {fields}
+      {run.error && (
+        <p role="alert" className="mt-3 text-xs text-bad">
+          {run.error.message}
+        </p>
+      )}
+    </Dialog>
   );
 }
 

@@ -1,29 +1,19 @@
+import { Pencil } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Link } from "wouter";
 import type { Automation } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { LinkButton } from "../base/button.tsx";
 import { Mono } from "../base/copy.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Facts, Section } from "../base/page.tsx";
 import { When } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
-import type { Values } from "../form/form.tsx";
+import { SchemaForm, type Values } from "../form/form.tsx";
 import { FormFrame, faultsOf, messagesBy } from "../form/frame.tsx";
-import { ConfigEditor } from "./config-editor.tsx";
-import { Graph } from "./graph.tsx";
-import { stepsOf } from "./graph-layout.ts";
-import { useLastRun } from "./last-run.ts";
-
-/** Fields that the server adds to a config and doesn't take back. */
-const withoutSecret = ({ secret: _, ...config }: Values): Values => config;
-
-/** `null` for each field that was taken out: what a change leaves out stays. */
-const cleared = (before: Values, config: Values): Values =>
-  Object.fromEntries(
-    Object.keys(before)
-      .filter((name) => !Object.hasOwn(config, name))
-      .map((name) => [name, null]),
-  );
+import { SenderAuth } from "./sender-auth.tsx";
+import { SENDER_FIELDS } from "./sender-choices.ts";
+import { ALERT_SETTINGS } from "./trigger-schemas.ts";
 
 interface Props {
   automation: Automation;
@@ -31,16 +21,21 @@ interface Props {
   onDirty: (isDirty: boolean) => void;
 }
 
-/** What an automation is, to be changed by those who may. */
+/** Names, and what may hold secrets; all else is edited on the canvas, whose drafts keep none. */
 export function EditAutomation({ automation, mayChange, onDirty }: Props) {
-  return mayChange ? (
-    <Editor automation={automation} onDirty={onDirty} />
-  ) : (
+  return (
     <>
-      <Section title="Steps" flush>
-        <Graph steps={stepsOf(automation.config)} />
-      </Section>
-      <Section title="Configuration">
+      {mayChange && <Names automation={automation} onDirty={onDirty} />}
+      <Section
+        title="Configuration"
+        aside={
+          mayChange && (
+            <LinkButton icon={Pencil} href={`/automations/${automation.id}/edit`}>
+              Edit on the canvas
+            </LinkButton>
+          )
+        }
+      >
         <Tree value={automation.config} copyLabel="Copy config as JSON" />
       </Section>
       <KnownOf automation={automation} />
@@ -48,14 +43,22 @@ export function EditAutomation({ automation, mayChange, onDirty }: Props) {
   );
 }
 
-function Editor({ automation, onDirty }: Omit<Props, "mayChange">) {
-  const before = withoutSecret(automation.config);
+/** What changes of the fields that may hold secrets; null for each that goes. */
+function configChange(before: Values, after: Values): Values {
+  const names = [...SENDER_FIELDS, "secret", "alerts"].filter(
+    (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  );
+  return Object.fromEntries(names.map((name) => [name, after[name] ?? null]));
+}
+
+function Names({ automation, onDirty }: Omit<Props, "mayChange">) {
   const [name, setName] = useState(automation.name);
   const [description, setDescription] = useState(automation.description ?? "");
+  const { secret: _, ...before } = automation.config as Values;
   const [config, setConfig] = useState<Values>(before);
-  const [problem, setProblem] = useState<string | null>(null);
-  const last = useLastRun(automation);
+  const changes = configChange(before, config);
   const save = useChange("PATCH /api/v1/automations/{automation_id}", {
+    basedOn: automation,
     touches: ["/automations"],
     tellsErrors: false,
     done: "Automation saved",
@@ -65,11 +68,9 @@ function Editor({ automation, onDirty }: Omit<Props, "mayChange">) {
   const body = {
     ...(name === automation.name ? {} : { name }),
     ...(description === (automation.description ?? "") ? {} : { description: description || null }),
-    ...(JSON.stringify(config) === JSON.stringify(before)
-      ? {}
-      : { config: { ...cleared(before, config), ...config } as never }),
+    ...(Object.keys(changes).length > 0 ? { config: changes as never } : {}),
   };
-  const isChanged = Object.keys(body).length > 0 || problem !== null;
+  const isChanged = Object.keys(body).length > 0;
   useEffect(() => onDirty(isChanged), [isChanged, onDirty]);
   return (
     <FormFrame
@@ -77,20 +78,26 @@ function Editor({ automation, onDirty }: Omit<Props, "mayChange">) {
       call={save}
       drawn={["name", "description", "config"]}
       isChanged={isChanged}
-      isReady={problem === null}
       onSend={() => save.mutate({ path: { automation_id: automation.id }, body })}
       more={
         <>
-          <ConfigEditor
-            trigger={automation.triggerType}
-            config={config}
-            onChange={setConfig}
-            onProblem={setProblem}
-            faults={faultsOf(save.error)}
-            last={last}
-            stored={automation.hasSecret ? before : null}
-          />
-          <KnownOf automation={automation} />
+          {automation.triggerType === "webhook" && (
+            <SenderAuth
+              config={config}
+              onChange={setConfig}
+              faults={faultsOf(save.error)}
+              stored={automation.hasSecret ? before : null}
+            />
+          )}
+          <Section title="Alerts">
+            <SchemaForm
+              schema={ALERT_SETTINGS}
+              value={config}
+              onChange={setConfig}
+              at={["body", "config"]}
+              faults={faultsOf(save.error).filter(({ loc }) => loc[2] === "alerts")}
+            />
+          </Section>
         </>
       }
     >

@@ -1,7 +1,7 @@
 import type { TableRows } from "../../../src/resources/automations/config.ts";
 import { Labelled, TextField } from "../base/labelled.tsx";
+import { putInStep, type StepValue } from "../canvas/steps-config.ts";
 import { TemplateText } from "../editor/template-text.tsx";
-import { putInStep, type StepValue } from "./steps-config.ts";
 
 interface Props {
   step: StepValue;

@@ -26,16 +26,20 @@ function seen(result: unknown): unknown {
 
 const dataOf = (replies: { data: Run | undefined }[]) => replies.map(({ data }) => data ?? null);
 
-/** What the last run of an automation was given, and what each of its steps gave. */
-export function useLastRun(automation: Pick<Automation, "id" | "triggerType"> | null): LastRun {
-  const id = automation?.id ?? "";
+/** What a run of an automation was given, and what each of its steps gave; without one, that of the last run. */
+export function useLastRun(
+  automation: Pick<Automation, "id" | "triggerType"> | null,
+  shown: AutomationRun | null = null,
+): LastRun {
+  const { id = "", triggerType } = automation ?? {};
   const latest = useApi(
     "GET /api/v1/automations/{automation_id}/runs",
     { path: { automation_id: id }, query: { limit: 1 } },
     { enabled: automation !== null },
   );
-  const run = latest.data?.runs[0] ?? null;
-  const isWebhook = automation?.triggerType === "webhook";
+  const run = shown ?? latest.data?.runs[0] ?? null;
+  const isTest = run?.triggerMethod === "test";
+  const isWebhook = triggerType === "webhook" && !isTest;
   const deliveries = useApi(
     "GET /api/v1/webhook-deliveries",
     { query: { automation_id: id, limit: 1 } },
@@ -64,22 +68,22 @@ export function useLastRun(automation: Pick<Automation, "id" | "triggerType"> | 
   });
   return useMemo(() => {
     const results = new Map(ended.flatMap(({ key }, at) => (found[at] ? [[key, found[at]] as const] : [])));
-    const came = delivery.data ?? null;
+    const came = isWebhook ? (delivery.data ?? null) : null;
     const steps = Object.fromEntries(
       [...results].map(([key, { id: actionRunId, status, result, error }]) => [
         key,
         { status, actionRunId, result: seen(result), error },
       ]),
     );
+    const hasPayload =
+      triggerType === "schedule" || triggerType === "event" || triggerType === "form" || isTest;
     const scope = {
       ...(came ? { payload: came.payload, headers: came.headers, query: came.query } : {}),
-      ...(run && (automation?.triggerType === "schedule" || automation?.triggerType === "event")
-        ? { payload: run.input }
-        : {}),
+      ...(run && triggerType !== "manual" && hasPayload ? { payload: run.input } : {}),
       ...(run ? { input: run.input } : {}),
       steps,
       ...ALWAYS,
     };
     return { run, results, scope, paths: run || came ? pathsIn(scope) : [] };
-  }, [run, found, delivery.data, automation?.triggerType, ended]);
+  }, [run, found, delivery.data, triggerType, ended, isTest, isWebhook]);
 }

@@ -56,8 +56,8 @@ export function Notices({ automation: { id, warnings = [] } }: { automation: Aut
           {({ items }) =>
             items.length === 0 ? (
               <Empty icon={BellOff} title="No notices yet">
-                Alerts notify people when the automation fails, recovers or is late. Set them up in the
-                editor.
+                Alerts notify people when the automation fails, recovers or is late. You can set them in
+                Settings.
               </Empty>
             ) : (
               <Table label="Notices" columns={COLUMNS} rows={items} keyOf={({ id }) => id} />

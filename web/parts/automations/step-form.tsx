@@ -1,17 +1,15 @@
-import { Trash2 } from "lucide-react";
+import { X } from "lucide-react";
 import { useState } from "react";
 import type { Fault } from "../../api.ts";
-import type { Action, ActionKindInfo, AutomationRun } from "../../calls.ts";
-import { IconButton } from "../base/button.tsx";
+import type { ActionKindInfo } from "../../calls.ts";
+import { Button, LinkButton } from "../base/button.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
+import type { Actions } from "../canvas/kinds.ts";
+import { putInStep, type StepValue } from "../canvas/steps-config.ts";
 import { ConnectionChoice } from "../connections/choice.tsx";
 import { TemplateText } from "../editor/template-text.tsx";
 import { DefinitionEditor } from "../form/definition.tsx";
-import { startValue } from "../form/schema.ts";
 import { ForEach } from "./for-each.tsx";
-import { Gave } from "./step.tsx";
-import { Needs } from "./step-needs.tsx";
-import { putInStep, type StepValue } from "./steps-config.ts";
 
 /** A key as the API takes it. */
 const KEY = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_-]*$/;
@@ -19,154 +17,228 @@ const KEY = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_-]*$/;
 interface Props {
   step: StepValue;
   steps: readonly StepValue[];
-  actions: readonly Action[];
+  actions: Actions;
   kinds: readonly ActionKindInfo[];
   /** With places below the step. */
   faults: readonly Fault[];
   /** Where the step stands in the request. */
   at: readonly string[];
-  /** How the last run left it. */
-  state: AutomationRun["steps"][number] | null;
-  onChange: (step: StepValue) => void;
+  /** `field` names what was typed in, so that typing on is undone at once. */
+  onChange: (step: StepValue, field: string) => void;
   onRename: (key: string) => void;
-  onRemove: () => void;
-  onProblem: (problem: string | null) => void;
+  /** Asks what it is to do instead. */
+  onReplace: () => void;
+  onDisconnect: (dependency: string) => void;
 }
 
-/** One step by form, beside what it gave last time. */
-export function StepForm({ step, steps, actions, kinds, faults, at, state, ...rest }: Props) {
-  const put = (change: Partial<StepValue>) => rest.onChange(putInStep(step, change));
+/** The settings of one step. */
+export function StepForm({ step, steps, actions, kinds, faults, at, ...on }: Props) {
+  const put = (change: Partial<StepValue>) =>
+    on.onChange(putInStep(step, change), Object.keys(change).join());
   const messageFor = (name: string) => faults.find(({ loc }) => loc[at.length] === name)?.msg;
   const kind = kinds.find((each) => each.kind === step.kind) ?? null;
-  const setWork = (value: string) => {
-    const [what, id = ""] = value.split(":", 2);
-    const { actionId: _a, kind: _k, definition: _d, connectionId: _c, ...kept } = step;
-    const schema = kinds.find((each) => each.kind === id)?.definitionSchema;
-    if (what === "action") rest.onChange({ ...kept, actionId: id });
-    else rest.onChange({ ...kept, kind: id, definition: schema ? startValue(schema) : {} });
-  };
   return (
-    <div className="grid gap-6 border-t border-line p-4 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
-      <div className="min-w-0 space-y-4">
-        <div className="flex items-start gap-2">
-          <div className="grid min-w-0 grow gap-4 sm:grid-cols-2">
-            <Key step={step} steps={steps} fault={messageFor("key")} onRename={rest.onRename} />
-            <TextField
-              label="Step name"
-              value={step.name ?? ""}
-              onChange={(name) => put({ name })}
-              fault={messageFor("name")}
-              maxLength={255}
+    <div className="@container space-y-4">
+      <div className="grid gap-4 @md:grid-cols-2">
+        <TextField
+          label="Step name"
+          value={step.name ?? ""}
+          onChange={(name) => put({ name })}
+          fault={messageFor("name")}
+          maxLength={255}
+        />
+        <Key step={step} steps={steps} fault={messageFor("key")} onRename={on.onRename} />
+      </div>
+      <Work step={step} actions={actions} kinds={kinds} onReplace={on.onReplace}>
+        {messageFor("actionId") ?? messageFor("kind")}
+      </Work>
+      <After step={step} steps={steps} fault={messageFor("dependsOn")} onDisconnect={on.onDisconnect} />
+      {kind && (
+        <fieldset className="min-w-0 space-y-4 rounded-md border border-line p-3">
+          <legend className="px-1 text-sm font-medium">{kind.title}</legend>
+          {kind.providers.length > 0 && (
+            <ConnectionChoice
+              kind={kind}
+              value={step.connectionId ?? ""}
+              onChange={(connectionId) => put({ connectionId })}
+              fault={messageFor("connectionId")}
             />
-          </div>
-          <IconButton icon={Trash2} label={`Remove step ${step.key}`} onClick={rest.onRemove} />
-        </div>
-        <Labelled label="Action or kind" fault={messageFor("actionId") ?? messageFor("kind")}>
+          )}
+          <DefinitionEditor
+            key={kind.kind}
+            kind={kind}
+            value={step.definition ?? {}}
+            onChange={(definition) => on.onChange({ ...step, definition }, "definition")}
+            onProblem={() => undefined} // the editor says it, and keeps the last that could be read
+            faults={faults}
+            at={[...at, "definition"]}
+          />
+        </fieldset>
+      )}
+      <div className="grid gap-4 @md:grid-cols-2">
+        <Labelled
+          label="Condition"
+          about="CEL condition. Leave empty to always run."
+          fault={messageFor("when")}
+        >
+          {(wiring) => (
+            <TemplateText
+              {...wiring}
+              as="condition"
+              className="font-mono text-xs"
+              placeholder="payload.total > 100"
+              value={step.when ?? ""}
+              onChange={(when) => put({ when })}
+            />
+          )}
+        </Labelled>
+        <Labelled label="On failure" fault={messageFor("onError")}>
           {(wiring) => (
             <select
               {...wiring}
               className="field"
-              value={step.actionId ? `action:${step.actionId}` : `kind:${step.kind ?? ""}`}
-              onChange={(event) => setWork(event.target.value)}
+              value={step.onError ?? "fail"}
+              onChange={({ target: { value } }) => put({ onError: value === "fail" ? "" : value })}
             >
-              <Works actions={actions} kinds={kinds} />
-              {step.actionId && !actions.some(({ id }) => id === step.actionId) && (
-                <option value={`action:${step.actionId}`}>{step.actionId}</option>
-              )}
+              <option value="fail">Fail the run</option>
+              <option value="continue">Continue</option>
             </select>
           )}
         </Labelled>
-        <Needs
-          step={step}
-          steps={steps}
-          actions={actions}
-          fault={messageFor("dependsOn")}
-          onChange={(dependsOn) => put({ dependsOn })}
-        />
-        <div className="grid gap-4 sm:grid-cols-2">
-          <Labelled
-            label="Condition"
-            about="CEL condition. Leave empty to always run."
-            fault={messageFor("when")}
-          >
-            {(wiring) => (
-              <TemplateText
-                {...wiring}
-                as="condition"
-                className="font-mono text-xs"
-                placeholder="payload.total > 100"
-                value={step.when ?? ""}
-                onChange={(when) => put({ when })}
-              />
-            )}
-          </Labelled>
-          <Labelled label="On failure" fault={messageFor("onError")}>
-            {(wiring) => (
-              <select
-                {...wiring}
-                className="field"
-                value={step.onError ?? "fail"}
-                onChange={(event) =>
-                  put({
-                    onError: event.target.value === "fail" ? undefined : event.target.value,
-                  } as Partial<StepValue>)
-                }
-              >
-                <option value="fail">Fail the run</option>
-                <option value="continue">Continue</option>
-              </select>
-            )}
-          </Labelled>
-          <ForEach step={step} messageFor={messageFor} onChange={rest.onChange} />
-        </div>
-        {kind && (
-          <fieldset className="min-w-0 space-y-4 rounded-md border border-line p-3">
-            <legend className="px-1 text-sm font-medium">{kind.title}</legend>
-            {kind.providers.length > 0 && (
-              <ConnectionChoice
-                kind={kind}
-                value={step.connectionId ?? ""}
-                onChange={(connectionId) => put({ connectionId })}
-                fault={messageFor("connectionId")}
-              />
-            )}
-            <DefinitionEditor
-              key={kind.kind}
-              kind={kind}
-              value={step.definition ?? {}}
-              onChange={(definition) => rest.onChange({ ...step, definition })}
-              onProblem={rest.onProblem}
-              faults={faults}
-              at={[...at, "definition"]}
-            />
-          </fieldset>
-        )}
+        <ForEach step={step} messageFor={messageFor} onChange={(next) => on.onChange(next, "forEach")} />
+        <Delay step={step} fault={messageFor("delay")} onChange={(next) => on.onChange(next, "delay")} />
       </div>
-      <Gave title="Last output" state={state} />
     </div>
   );
 }
 
-/** What a step can do: an action that exists, or a kind that is defined in its place. */
-export function Works({ actions, kinds }: Pick<Props, "actions" | "kinds">) {
+interface WorkProps extends Pick<Props, "step" | "actions" | "kinds" | "onReplace"> {
+  /** What is wrong with it. */
+  children: string | undefined;
+}
+
+/** What a step does: an action that exists, or a kind that is defined in its place. */
+function Work({ step, actions, kinds, onReplace, children }: WorkProps) {
+  const action = actions.get(step.actionId ?? "");
+  const title = kinds.find(({ kind }) => kind === (action?.kind ?? step.kind))?.title ?? step.kind;
+  return (
+    <div>
+      <div className="flex items-center gap-2">
+        <span className="min-w-0 grow text-sm">
+          {step.actionId ? (
+            <>
+              <span className="text-soft">Action </span>
+              <span dir="auto">{action?.name ?? step.actionId}</span>
+              {title && <span className="text-soft"> ({title})</span>}
+            </>
+          ) : (
+            <>
+              <span className="text-soft">Kind </span>
+              {title ?? "None"}
+            </>
+          )}
+        </span>
+        {step.actionId && <LinkButton href={`/actions/${step.actionId}`}>Open</LinkButton>}
+        <Button onClick={onReplace}>Change</Button>
+      </div>
+      {children && (
+        <p role="alert" className="mt-1 text-xs text-bad">
+          {children}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface AfterProps extends Pick<Props, "step" | "steps" | "onDisconnect"> {
+  fault: string | undefined;
+}
+
+/** What the step depends on; edges are drawn on the canvas. */
+function After({ step, steps, fault, onDisconnect }: AfterProps) {
+  const nameOf = (dependency: string) => {
+    const [key = "", branch] = dependency.split(/:(.*)/s);
+    const name = steps.find((each) => each.key === key)?.name ?? key;
+    return branch === undefined ? name : `${name}: ${branch}`;
+  };
+  const all = step.dependsOn ?? [];
+  if (all.length === 0 && !fault) return null;
+  return (
+    <div>
+      <p className="mb-1 text-sm font-medium">After</p>
+      <ul className="flex flex-wrap gap-1.5">
+        {all.map((dependency) => (
+          <li
+            key={dependency}
+            className="flex min-w-0 items-center gap-1 rounded-full bg-sunken py-0.5 pr-1 pl-2.5 text-xs"
+          >
+            <span className="truncate" dir="auto">
+              {nameOf(dependency)}
+            </span>
+            <button
+              type="button"
+              aria-label={`No longer after ${nameOf(dependency)}`}
+              onClick={() => onDisconnect(dependency)}
+              className="grid size-6 place-items-center rounded-full text-soft hover:bg-line hover:text-ink"
+            >
+              <X size={12} aria-hidden />
+            </button>
+          </li>
+        ))}
+      </ul>
+      {fault && <p className="mt-1 text-xs text-bad">{fault}</p>}
+    </div>
+  );
+}
+
+interface DelayProps extends Pick<Props, "step"> {
+  fault: string | undefined;
+  onChange: (step: StepValue) => void;
+}
+
+/** How long a step waits before it runs. */
+function Delay({ step, fault, onChange }: DelayProps) {
+  const { seconds, until } = step.delay ?? {};
+  const put = (delay: StepValue["delay"]) => {
+    const { delay: _, ...rest } = step;
+    onChange((delay === undefined ? rest : { ...rest, delay }) as StepValue);
+  };
+  const way = seconds !== undefined ? "seconds" : until !== undefined ? "until" : "none";
   return (
     <>
-      {actions.length > 0 && (
-        <optgroup label="Actions">
-          {actions.map(({ id, name }) => (
-            <option key={id} value={`action:${id}`}>
-              {name}
-            </option>
-          ))}
-        </optgroup>
+      <Labelled label="Delay" {...(way === "none" ? { fault } : {})}>
+        {(wiring) => (
+          <select
+            {...wiring}
+            className="field"
+            value={way}
+            onChange={({ target: { value } }) =>
+              put(value === "seconds" ? { seconds: 60 } : value === "until" ? { until: "" } : undefined)
+            }
+          >
+            <option value="none">None</option>
+            <option value="seconds">For a time</option>
+            <option value="until">Until a date and time</option>
+          </select>
+        )}
+      </Labelled>
+      {way !== "none" && (
+        <Labelled label={way === "seconds" ? "Seconds to wait" : "Date and time to wait for"} fault={fault}>
+          {(wiring) => (
+            <TemplateText
+              {...wiring}
+              className="font-mono text-xs"
+              placeholder={way === "seconds" ? "60" : "{{payload.sendAt}}"}
+              value={String((way === "seconds" ? seconds : until) ?? "")}
+              onChange={(text) =>
+                put(
+                  way === "seconds" ? { seconds: /^\d+$/.test(text) ? Number(text) : text } : { until: text },
+                )
+              }
+            />
+          )}
+        </Labelled>
       )}
-      <optgroup label="Inline">
-        {kinds.map(({ kind, title }) => (
-          <option key={kind} value={`kind:${kind}`}>
-            {title}
-          </option>
-        ))}
-      </optgroup>
     </>
   );
 }
@@ -183,10 +255,14 @@ const keyFault = (text: string, key: string, steps: readonly StepValue[]): strin
   return KEY.test(text) ? undefined : "Use letters, digits, _ and -. Can't start with a digit.";
 };
 
-/** What is typed and can't be a key stays in the field alone. */
+/** The key changes once one leaves the field: each letter would be another step. */
 function Key({ step: { key }, steps, fault, onRename }: KeyProps) {
   const [typed, setTyped] = useState<string | null>(null);
   const text = typed ?? key;
+  const finish = () => {
+    setTyped(null);
+    if (text !== key && keyFault(text, key, steps) === undefined) onRename(text);
+  };
   return (
     <Labelled
       label="Key"
@@ -202,11 +278,9 @@ function Key({ step: { key }, steps, fault, onRename }: KeyProps) {
           spellCheck={false}
           maxLength={100}
           value={text}
-          onChange={({ target: { value } }) => {
-            setTyped(value);
-            if (value !== key && keyFault(value, key, steps) === undefined) onRename(value);
-          }}
-          onBlur={() => setTyped(null)}
+          onChange={({ target: { value } }) => setTyped(value)}
+          onKeyDown={(event) => event.key === "Enter" && finish()}
+          onBlur={finish}
         />
       )}
     </Labelled>

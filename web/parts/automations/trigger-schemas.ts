@@ -244,16 +244,19 @@ export const MINOR_SETTINGS: readonly (keyof Common | keyof Webhook)[] = [
   "debug",
   "allowedIps",
   "retries",
-  "alerts",
 ];
 
-/** What a config holds beside its work, as a form is made from it; the server checks it. */
+/** Alerts may hold addresses that are secrets, which no draft keeps: they are edited with the automation itself. */
+export const ALERT_SETTINGS: Schema = { type: "object", title: "", properties: { alerts: ALERTS } };
+
+/** What a config holds beside its work and its alerts, as a form is made from it; the server checks it. */
 export function settingsOf(trigger: TriggerType): Schema {
   const [properties, required] = OWN[trigger];
+  const { alerts: _, ...common } = COMMON;
   return {
     type: "object",
     title: "",
-    properties: { ...properties, ...COMMON },
+    properties: { ...properties, ...common },
     required: Object.keys(required),
   };
 }

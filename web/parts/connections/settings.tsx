@@ -41,6 +41,7 @@ export function ConnectionSettings({
   const [credentials, setCredentials] = useState<Values>({});
   const verify = useChange("POST /api/v1/connections/{connection_id}/verify", { touches: ["/connections"] });
   const save = useChange("PATCH /api/v1/connections/{connection_id}", {
+    basedOn: connection,
     touches: ["/connections"],
     tellsErrors: false,
     done: "Connection saved",

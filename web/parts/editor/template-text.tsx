@@ -80,6 +80,7 @@ export function TemplateText({ value, onChange, as = "template", isLong, classNa
     spellCheck: false,
     autoComplete: "off",
     className: `field ${className}`,
+    "data-as": as,
     "aria-autocomplete": "list" as const,
     "aria-controls": offers.length > 0 ? list : undefined,
     "aria-activedescendant": offers.length > 0 ? `${list}-${at}` : undefined,

@@ -50,11 +50,11 @@ function Inner({
 }: Omit<FieldProps, "name" | "schema" | "isRequired"> & { of: Schema; without?: string }) {
   const now = asObject(value);
   return (
-    <div className="grid gap-3 sm:grid-cols-2">
+    <div className="grid gap-3 @md:grid-cols-2">
       {propertiesOf(of)
         .filter(([name]) => name !== without)
         .map(([name, schema]) => (
-          <div key={name} className={isShort(name, schema) ? "min-w-0" : "min-w-0 sm:col-span-2"}>
+          <div key={name} className={isShort(name, schema) ? "min-w-0" : "min-w-0 @md:col-span-2"}>
             <Field
               name={name}
               schema={schema}

@@ -5,7 +5,7 @@ import { Field } from "./field.tsx";
 import { isShort, propertiesOf, requiredOf } from "./schema.ts";
 
 /** Short fields stand two in a row. */
-const GRID = "grid gap-4 sm:grid-cols-2";
+const GRID = "grid gap-4 @md:grid-cols-2";
 
 export type Values = Record<string, unknown>;
 
@@ -37,7 +37,7 @@ export function SchemaForm({ schema, value, onChange, faults = [], at, minor = [
   const stray = below.filter(({ loc }) => !known.has(loc[0] ?? ""));
   const isMinor = (name: string) => minor.includes(name) && !required.includes(name);
   const draw = ([name, of]: readonly [string, Schema]) => (
-    <div key={name} className={isShort(name, of) ? "min-w-0" : "min-w-0 sm:col-span-2"}>
+    <div key={name} className={isShort(name, of) ? "min-w-0" : "min-w-0 @md:col-span-2"}>
       <Field
         name={name}
         schema={of}
@@ -59,7 +59,7 @@ export function SchemaForm({ schema, value, onChange, faults = [], at, minor = [
   const more = fields.filter(([name]) => isMinor(name));
   const isSet = more.filter(([name]) => value[name] !== undefined).length;
   return (
-    <div ref={box} className="space-y-4">
+    <div ref={box} className="@container space-y-4">
       {stray.length > 0 && (
         <div role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
           <ul>

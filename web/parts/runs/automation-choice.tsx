@@ -1,6 +1,6 @@
 import { useId, useState } from "react";
 import { useApi } from "../../data.ts";
-import { stepsOf } from "../automations/graph-layout.ts";
+import { stepsIn } from "../canvas/steps-config.ts";
 import { Choice } from "../table/filters.tsx";
 import type { Filters } from "../table/table.tsx";
 import { LinkedChip } from "./filters.tsx";
@@ -62,7 +62,7 @@ export function StepChoice({ filters }: { filters: Filters }) {
     <Choice
       label="Failed step"
       value={filters.get("step")}
-      options={stepsOf(automation.data.config).map(({ key, name }) => [key, name ?? key] as const)}
+      options={stepsIn(automation.data.config).map(({ key, name }) => [key, name ?? key] as const)}
       onChange={(value) => filters.set("step", value)}
     />
   );

@@ -19,6 +19,7 @@ export function TemplateEditor({
   const isChanged = JSON.stringify(text) !== JSON.stringify(start);
   const isDraft = template.status === "draft";
   const save = useChange("PUT /api/v1/templates/{template_id}", {
+    basedOn: template,
     touches: ["/templates", "/bundles"],
     tellsErrors: false,
     done: ({ version }) => (isDraft ? "Draft saved" : `Draft of version ${version} saved`),

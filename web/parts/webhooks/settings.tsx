@@ -21,6 +21,7 @@ export function WebhookSettings({
   const [url, setUrl] = useState(webhook.url);
   const [events, setEvents] = useState<string[]>(webhook.events);
   const save = useChange("PATCH /api/v1/webhooks/{webhook_id}", {
+    basedOn: webhook,
     touches: ["/webhooks"],
     tellsErrors: false,
     done: "Webhook saved",

@@ -1,0 +1,312 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { openAs } from "../support/hands.ts";
+import { eventually } from "../support/outbound.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { openSeen, type Seen } from "../support/seen.ts";
+import { AUTOMATIONS, branch, created, makeAutomation } from "../support/work.ts";
+
+let seen: Seen;
+beforeAll(async () => {
+  seen = await openSeen();
+});
+afterAll(() => seen[Symbol.asyncDispose]());
+
+const step = (key: string, ...dependsOn: string[]) => ({
+  key,
+  kind: "conditional_branch",
+  definition: branch(),
+  ...(dependsOn.length > 0 ? { dependsOn } : {}),
+});
+
+const configOf = async (id: string) => (await seen.weir.owner("GET", `${AUTOMATIONS}/${id}`)).body.config;
+const draftOf = async (id: string) => (await seen.weir.owner("GET", `${AUTOMATIONS}/${id}/draft`)).body;
+/** What each step of the draft comes after, once it is as it should be. */
+const draftBecomes = (id: string, steps: Record<string, string[]>) =>
+  eventually(async () => {
+    const list = (await draftOf(id)).config?.steps as { key: string; dependsOn?: string[] }[] | undefined;
+    const now = Object.fromEntries((list ?? []).map(({ key, dependsOn = [] }) => [key, dependsOn]));
+    return JSON.stringify(now) === JSON.stringify(steps);
+  });
+const card = (key: string) => seen.page.locator(`[data-step="${key}"]`);
+const focused = () => seen.page.evaluate(() => (document.activeElement as HTMLElement).dataset.step ?? null);
+
+async function open(id: string, search = "") {
+  await seen.go(`/automations/${id}/edit${search}`);
+  await card("$trigger").waitFor();
+}
+
+test("steps are added, connected, removed and brought back by keyboard alone; the draft is saved and published", async () => {
+  const { page, troubles } = seen;
+  const flow = await makeAutomation(seen.weir.owner, { steps: [step("a"), step("b", "a"), step("c", "b")] });
+  await open(flow.id);
+  await card("$trigger").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  expect(await focused()).toBe("b");
+
+  await page.keyboard.press("Delete");
+  await draftBecomes(flow.id, { a: [], c: ["a"] });
+  expect(await focused()).toBe("c");
+  await page.keyboard.press("Control+z");
+  await draftBecomes(flow.id, { a: [], b: ["a"], c: ["b"] });
+
+  await page.keyboard.press("a");
+  await page.getByRole("combobox", { name: /^Search kinds/ }).waitFor();
+  await page.keyboard.type("approval");
+  await page.keyboard.press("Enter");
+  const name = page.getByRole("textbox", { name: "Step name" });
+  await eventually(() => name.evaluate((field) => field === document.activeElement));
+  await page.keyboard.type("Ask Ben");
+  await page.keyboard.press("Escape");
+  await eventually(async () => (await focused()) === "approval");
+  await draftBecomes(flow.id, { a: [], b: ["a"], c: ["b"], approval: ["c:a"] });
+
+  await page.keyboard.press("c");
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.getByText("Not connected: this would close a circle").waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("c");
+  await page.keyboard.press("End");
+  await page.keyboard.press("Enter");
+  await draftBecomes(flow.id, { a: [], b: ["a"], c: ["b"], approval: ["c:a", "a"] });
+  expect(await troubles()).toEqual([]);
+
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keys of the canvas" }).waitFor();
+  expect(await troubles()).toEqual([]);
+  await page.keyboard.press("Escape");
+  expect((await configOf(flow.id)).steps.length).toBe(3);
+  await page.getByText("differs from the active version").waitFor();
+  await card("approval").click();
+  await page.getByRole("textbox", { name: "Title" }).fill("Go on?");
+  await page.getByRole("button", { name: "Publish" }).click();
+  await page.getByText("Published", { exact: true }).waitFor();
+  expect(
+    (await configOf(flow.id)).steps.map(({ name: named, key }: Record<string, string>) => named ?? key),
+  ).toEqual(["a", "b", "c", "Ask Ben"]);
+  expect((await draftOf(flow.id)).code).toBe("not_found");
+}, 120_000);
+
+test("by mouse an edge is drawn, a step put on it and moved; places are kept beside the config, and steps copied as YAML", async () => {
+  const { page, troubles } = seen;
+  const flow = await makeAutomation(seen.weir.owner, {
+    steps: [
+      {
+        key: "load",
+        name: "Load",
+        kind: "http_request",
+        definition: { url: "https://a.test/{{input.day}}" },
+      },
+      { key: "tell", kind: "http_request", definition: { url: "{{steps.load.result.url}}" } },
+    ],
+  });
+  await open(flow.id);
+  const middle = async (key: string, side: "top" | "bottom") => {
+    const { x = 0, y = 0, width = 0, height = 0 } = (await card(key).boundingBox()) ?? {};
+    return [x + width / 2, side === "top" ? y : y + height] as const;
+  };
+  await card("load").hover();
+  await page.mouse.move(...(await middle("load", "bottom")));
+  await page.mouse.down();
+  await page.mouse.move(...(await middle("tell", "top")), { steps: 8 });
+  await page.mouse.up();
+  await draftBecomes(flow.id, { load: [], tell: ["load"] });
+
+  const [edgeX, edgeY] = await middle("load", "bottom");
+  await page.mouse.move(edgeX, edgeY + 28, { steps: 4 });
+  await page.getByRole("button", { name: "Insert a step between Load and tell" }).click();
+  await page.getByRole("option", { name: /^Branch/ }).click();
+  await draftBecomes(flow.id, { load: [], branch: ["load"], tell: ["branch"] });
+
+  const [x, y] = await middle("tell", "top");
+  await page.mouse.move(x, y + 20);
+  await page.mouse.down();
+  await page.mouse.move(x + 140, y + 60, { steps: 6 });
+  await page.mouse.up();
+  const layout = () => seen.weir.owner("GET", `${AUTOMATIONS}/${flow.id}/layout`);
+  await eventually(async () => Object.keys((await layout()).body.positions).length === 4);
+  const [left] = (await layout()).body.positions.tell;
+  expect(left).toBeGreaterThan((await layout()).body.positions.load[0] + 100);
+  await page.getByRole("button", { name: "Tidy up" }).click();
+  await eventually(async () => Object.keys((await layout()).body.positions).length === 0);
+
+  await card("load").focus();
+  await page.keyboard.press("Shift+ArrowDown");
+  await page.keyboard.press("Shift+ArrowDown");
+  const copied = await page.evaluate(() => {
+    const data = new DataTransfer();
+    document.activeElement?.dispatchEvent(new ClipboardEvent("copy", { clipboardData: data, bubbles: true }));
+    return data.getData("text/plain");
+  });
+  expect(copied).toContain("key: load");
+  await page.evaluate((text) => {
+    const data = new DataTransfer();
+    data.setData("text/plain", text);
+    document.activeElement?.dispatchEvent(
+      new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }),
+    );
+  }, copied);
+  await draftBecomes(flow.id, {
+    load: [],
+    branch: ["load"],
+    tell: ["branch"],
+    load_2: ["tell"],
+    branch_2: ["load_2"],
+    tell_2: ["branch_2"],
+  });
+  const { config } = await draftOf(flow.id);
+  expect(config.steps.at(-1).definition.url).toBe("{{steps.load_2.result.url}}");
+  expect(await troubles()).toEqual([]);
+}, 120_000);
+
+test("two editors at once lose nothing: different steps are merged, the same field is asked for", async () => {
+  const { page, weir } = seen;
+  const flow = await makeAutomation(weir.owner, {
+    steps: [
+      { ...step("a"), name: "A" },
+      { ...step("b", "a"), name: "B" },
+    ],
+  });
+  await using other = await openAs(weir.origin);
+  const path = `/automations/${flow.id}/edit?step=`;
+  await seen.go(`${path}a`);
+  await other.page.goto(`${weir.origin}${path}b`);
+  const mine = page.getByRole("textbox", { name: "Step name" });
+  const theirs = other.page.getByRole("textbox", { name: "Step name" });
+  await theirs.fill("theirs");
+  await eventually(async () => (await draftOf(flow.id)).config?.steps[1].name === "theirs");
+  await mine.fill("mine");
+  await eventually(async () => {
+    const { config } = await draftOf(flow.id);
+    return config?.steps[0].name === "mine" && config.steps[1].name === "theirs";
+  });
+  await page.getByText("Someone else changed 1 step").waitFor();
+
+  await other.page.goto(`${weir.origin}${path}a`);
+  await theirs.waitFor();
+  await eventually(async () => (await theirs.inputValue()) === "mine");
+  await weir.owner("PATCH", `${AUTOMATIONS}/${flow.id}/draft`, {
+    config: {
+      steps: [
+        { ...step("a"), name: "third" },
+        { ...step("b", "a"), name: "theirs" },
+      ],
+    },
+  });
+  await mine.fill("fourth");
+  const question = page.getByRole("dialog", { name: "Someone else changed this too" });
+  await question.waitFor();
+  expect(await seen.troubles()).toEqual([]);
+  expect((await draftOf(flow.id)).config.steps[0].name).toBe("third");
+  await question.getByRole("radio", { name: "Their change" }).check();
+  await question.getByRole("button", { name: "Apply" }).click();
+  await eventually(async () => (await mine.inputValue()) === "third");
+}, 120_000);
+
+test("a draft is run up to a step: its state, output and log stand on the canvas, a result is pinned and used again", async () => {
+  await using receiver = startReceiver(() => Response.json({ city: "Bern" }));
+  const { page, weir, troubles } = seen;
+  const flow = await makeAutomation(weir.owner, {
+    steps: [
+      { key: "first", kind: "http_request", definition: { url: receiver.url } },
+      {
+        key: "second",
+        dependsOn: ["first"],
+        kind: "http_request",
+        definition: { url: `${receiver.url}/{{input.day}}` },
+      },
+      step("third", "second"),
+    ],
+  });
+  await open(flow.id, "?step=second");
+  const panel = page.getByRole("region", { name: "Step second" });
+  await panel.getByRole("button", { name: "Run to here" }).click();
+  const dialog = page.getByRole("dialog", { name: "Run to second" });
+  await dialog.getByLabel("Input", { exact: true }).selectOption("json");
+  await seen.write("Input as JSON", '{"day": "today"}');
+  await dialog.getByText("Runs 2 steps").waitFor();
+  expect(await troubles()).toEqual([]);
+  await dialog.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByRole("button", { name: /second.*completed/ }).waitFor();
+  await page.getByRole("button", { name: /third.*skipped/ }).waitFor();
+  await panel.locator("[data-part=output]").getByText("Bern").waitFor();
+  await panel.getByRole("button", { name: "Pin result" }).click();
+  expect(receiver.got.map(({ path }) => path)).toEqual(["/", "/today"]);
+  expect(await troubles()).toEqual([]);
+
+  await card("third").click();
+  await page.getByRole("region", { name: "Step third" }).getByRole("button", { name: "Run to here" }).click();
+  const again = page.getByRole("dialog", { name: "Run to third" });
+  await again.getByText("Use 1 result of the last test").waitFor();
+  await again.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByRole("button", { name: /third.*completed/ }).waitFor();
+  expect(receiver.got.length).toBe(2);
+  await page.getByRole("button", { name: "Show timeline" }).click();
+  expect(await troubles()).toEqual([]);
+
+  await page.keyboard.press("Control+s");
+  await eventually(async () => (await draftOf(flow.id)).config?.steps[1].pinned !== undefined);
+  await page.reload();
+  await page.getByRole("region", { name: "Step third" }).waitFor();
+}, 120_000);
+
+test("an earlier version is compared on the canvas and restored", async () => {
+  const { page, weir, troubles } = seen;
+  const flow = await makeAutomation(weir.owner, { steps: [step("a"), step("b", "a")] });
+  await weir.owner("PATCH", `${AUTOMATIONS}/${flow.id}`, { config: { steps: [step("a"), step("c", "a")] } });
+  await open(flow.id);
+  await page.getByRole("button", { name: "Versions" }).click();
+  const dialog = page.getByRole("dialog", { name: "Versions of Flow" });
+  await dialog.getByRole("button", { name: /^b.*removed/ }).waitFor();
+  await dialog.getByRole("button", { name: /^c.*added/ }).waitFor();
+  expect(await troubles()).toEqual([]);
+  await dialog.getByRole("button", { name: "Restore version 1" }).click();
+  await card("b").waitFor();
+  expect((await configOf(flow.id)).steps.map(({ key }: { key: string }) => key)).toEqual(["a", "b"]);
+}, 120_000);
+
+test("200 steps are found by their text, grouped and noted; dark, narrow and without motion nothing is wrong", async () => {
+  const { page, weir, troubles } = seen;
+  const name = "Load the orders of every shop in the country";
+  const steps = Array.from({ length: 200 }, (_, at) => ({
+    ...step(`s${at}`, ...(at === 0 ? [] : [`s${Math.floor((at - 1) / 3)}`])),
+    name: `${name} ${at}`,
+  }));
+  const flow = created(
+    await weir.owner("POST", AUTOMATIONS, { name: "Many", triggerType: "manual", config: { steps } }),
+  );
+  await open(flow.id);
+  const isCut = await page.evaluate(() =>
+    [...document.querySelectorAll("[data-step] .line-clamp-2")].some(
+      (text) => text.scrollHeight > text.clientHeight + 1,
+    ),
+  );
+  expect(isCut).toBe(false);
+  await card("$trigger").focus();
+  await page.keyboard.press("Control+f");
+  await page.getByRole("textbox", { name: "Find steps" }).fill("country 150");
+  await page.keyboard.press("Enter");
+  await page.getByText("1 of 1").waitFor();
+  await page.keyboard.press("Escape");
+  await eventually(async () => (await focused()) === "s150");
+  await page.keyboard.press("n");
+  await page.getByRole("textbox", { name: "Note" }).fill("Why 150?");
+  await card("s150").focus();
+  await page.keyboard.press("Shift+ArrowRight");
+  await page.keyboard.press("g");
+  await page.getByRole("textbox", { name: "Name of the group" }).fill("Two shops");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: /^Two shops/ }).waitFor();
+  const layout = () => weir.owner("GET", `${AUTOMATIONS}/${flow.id}/layout`);
+  await eventually(async () => {
+    const { groups, notes } = (await layout()).body;
+    return groups.length === 1 && notes[0]?.text === "Why 150?";
+  });
+  expect(await troubles()).toEqual([]);
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  expect(
+    await seen.alsoDarkAndNarrow(`/automations/${flow.id}/edit`, `/automations/${flow.id}/edit?step=s3`),
+  ).toEqual([]);
+}, 180_000);

@@ -1,0 +1,293 @@
+import { useQuery } from "@tanstack/react-query";
+import { Package, Waypoints, type Zap } from "lucide-react";
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { call } from "../../api.ts";
+import type { ActionKindInfo } from "../../calls.ts";
+import { kindStyle } from "../canvas/kinds.ts";
+import { freshKey, type StepValue } from "../canvas/steps-config.ts";
+import type { Values } from "../form/form.tsx";
+import { startValue } from "../form/schema.ts";
+
+const TYPING_MS = 150;
+const EACH = 20;
+const MOST_APIS = 6;
+
+interface Hit {
+  id: string;
+  group: string;
+  name: string;
+  about: string;
+  icon: ReactNode;
+  /** What the step gets beside its key. */
+  step: () => Promise<StepValue> | StepValue;
+}
+
+interface Props {
+  title: string;
+  kinds: readonly ActionKindInfo[];
+  steps: readonly StepValue[];
+  onPick: (step: StepValue) => void;
+  onClose: () => void;
+}
+
+const tile = (kind: string) => {
+  const { icon: Icon, tint } = kindStyle(kind);
+  return (
+    <span className={`grid size-7 shrink-0 place-items-center rounded-md ${tint}`}>
+      <Icon size={15} aria-hidden />
+    </span>
+  );
+};
+const plainTile = (Icon: typeof Zap) => (
+  <span className="grid size-7 shrink-0 place-items-center rounded-md bg-idle-soft text-idle">
+    <Icon size={15} aria-hidden />
+  </span>
+);
+
+const holds = (text: string, words: string) =>
+  words.split(/\s+/).every((word) => text.toLowerCase().includes(word));
+
+/** Actions, endpoints and templates by the server's own search: however many there are, all can be found. */
+async function search(q: string, signal: AbortSignal) {
+  const query = { ...(q === "" ? {} : { q }), limit: EACH };
+  const [actions, apis, templates] = await Promise.all([
+    call("GET /api/v1/actions", { query: { ...query, sort_by: "name", order: "asc" } }, { signal }),
+    call("GET /api/v1/api-catalog", { query: { limit: 50 } }, { signal }),
+    call(
+      "GET /api/v1/templates",
+      { query: { ...query, template_type: "action", status: "published", summary: true } },
+      { signal },
+    ),
+  ]);
+  const entries =
+    q === ""
+      ? []
+      : await Promise.all(
+          apis.items
+            .slice(0, MOST_APIS * 4)
+            .map(({ id }) => call("GET /api/v1/api-catalog/{api_id}", { path: { api_id: id } }, { signal })),
+        );
+  return { actions: actions.actions, entries, templates: templates.templates };
+}
+
+/** Finds what a new step can be: kinds, actions, endpoints of the API catalog, templates. */
+export function AddStep({ title, kinds, steps, onPick, onClose }: Props) {
+  const [text, setText] = useState("");
+  const [sent, setSent] = useState("");
+  const [at, setAt] = useState(0);
+  const [problem, setProblem] = useState<string | null>(null);
+  const box = useRef<HTMLDialogElement>(null);
+  const list = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    box.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+    };
+  }, []);
+  useEffect(() => {
+    const timer = setTimeout(() => setSent(text.trim()), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const found = useQuery({
+    queryKey: ["add step", sent],
+    queryFn: ({ signal }) => search(sent, signal),
+  });
+  const words = text.trim().toLowerCase();
+  const hits = [
+    ...kindHits(kinds, steps, words),
+    ...(found.data ? serverHits(found.data, steps, sent.toLowerCase()) : []),
+  ];
+  const current = Math.min(at, hits.length - 1);
+  const pick = async (hit: Hit | undefined) => {
+    if (!hit) return;
+    try {
+      onPick(await hit.step());
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      const by = event.key === "ArrowDown" ? 1 : -1;
+      setAt((current + by + hits.length) % Math.max(hits.length, 1));
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      void pick(hits[current]);
+    }
+  };
+  useEffect(() => {
+    document.getElementById(`${list}-${current}`)?.scrollIntoView({ block: "nearest" });
+  }, [current, list]);
+  return (
+    <dialog
+      ref={box}
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => event.target === box.current && onClose()}
+      onKeyDown={onKey}
+      className="mx-auto mt-[10vh] w-[calc(100vw-2rem)] max-w-xl overflow-hidden rounded-xl border border-strong-line bg-raised shadow-2xl"
+    >
+      <div className="flex items-center gap-2.5 border-b border-line px-4">
+        <input
+          role="combobox"
+          aria-expanded="true"
+          aria-controls={list}
+          aria-activedescendant={hits.length > 0 ? `${list}-${current}` : undefined}
+          aria-label="Search kinds, actions, endpoints and templates"
+          placeholder={title}
+          className="h-12 grow bg-transparent outline-none"
+          value={text}
+          maxLength={255}
+          onChange={(event) => {
+            setText(event.target.value);
+            setAt(0);
+          }}
+        />
+      </div>
+      <div id={list} role="listbox" aria-label="Steps" className="max-h-[60vh] overflow-y-auto p-1.5">
+        {hits.map((hit, index) => (
+          <div key={hit.id} className="contents">
+            {hits[index - 1]?.group !== hit.group && (
+              <p aria-hidden className="px-2 pt-2 pb-1 text-xs font-medium text-faint">
+                {hit.group}
+              </p>
+            )}
+            {/* biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the keyboard */}
+            <div
+              id={`${list}-${index}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={index === current}
+              onClick={() => void pick(hit)}
+              onPointerMove={() => setAt(index)}
+              className={`flex min-h-10 cursor-pointer items-center gap-3 rounded-md px-2 py-1 text-sm ${index === current ? "bg-accent-soft" : ""}`}
+            >
+              {hit.icon}
+              <span className="min-w-0 grow">
+                <span className="block truncate" dir="auto">
+                  {hit.name}
+                </span>
+              </span>
+              <span className="max-w-[50%] truncate text-xs text-soft" dir="auto">
+                {hit.about}
+              </span>
+            </div>
+          </div>
+        ))}
+      </div>
+      {hits.length === 0 && (
+        <p className="px-4 pb-5 text-sm text-soft" role="status">
+          {found.isFetching || sent !== text.trim() ? "Searching…" : "No results"}
+        </p>
+      )}
+      {(problem ?? found.error) && (
+        <p className="px-4 pb-3 text-sm text-bad" role="alert">
+          {problem ?? found.error?.message}
+        </p>
+      )}
+    </dialog>
+  );
+}
+
+const kindHits = (kinds: readonly ActionKindInfo[], steps: readonly StepValue[], words: string): Hit[] =>
+  kinds
+    .filter(({ kind, title, description }) => holds(`${kind} ${title} ${description ?? ""}`, words))
+    .map(({ kind, title, description, definitionSchema }) => ({
+      id: `kind:${kind}`,
+      group: "Kinds",
+      name: title,
+      about: description ?? "",
+      icon: tile(kind),
+      step: () => ({
+        key: freshKey(steps, title.toLowerCase()),
+        kind,
+        definition: startValue(definitionSchema),
+      }),
+    }));
+
+function serverHits(
+  { actions, entries, templates }: Awaited<ReturnType<typeof search>>,
+  steps: readonly StepValue[],
+  words: string,
+): Hit[] {
+  const ofActions = actions.map(
+    ({ id, name, slug, kind }): Hit => ({
+      id: `action:${id}`,
+      group: "Actions",
+      name,
+      about: slug,
+      icon: tile(kind),
+      step: () => ({ key: freshKey(steps, slug), actionId: id }),
+    }),
+  );
+  const ofEndpoints = entries.flatMap((api) => {
+    const calls = [
+      ...api.endpoints.map(({ name, method, path, description }) => ({
+        as: { endpoint: name },
+        name,
+        about: `${api.name} · ${method} ${path}`,
+        text: `${api.name} ${name} ${path} ${description ?? ""}`,
+      })),
+      ...api.tools.map(({ name, description }) => ({
+        as: { tool: name },
+        name,
+        about: `${api.name} · tool`,
+        text: `${api.name} ${name} ${description ?? ""}`,
+      })),
+    ];
+    return calls
+      .filter(({ text }) => holds(text, words))
+      .slice(0, EACH)
+      .map(
+        ({ as, name, about }): Hit => ({
+          id: `api:${api.id}:${name}`,
+          group: "API catalog",
+          name,
+          about,
+          icon: plainTile(Waypoints),
+          step: () => ({
+            key: freshKey(steps, name),
+            kind: "http_request",
+            name,
+            definition: { api: { apiId: api.id, ...as, arguments: {} } },
+          }),
+        }),
+      );
+  });
+  const ofTemplates = templates.map(
+    ({ id, slug, displayName, description }): Hit => ({
+      id: `template:${slug}:${id}`,
+      group: "Templates",
+      name: displayName,
+      about: description ?? slug,
+      icon: plainTile(Package),
+      step: () => stepOfTemplate(id, freshKey(steps, slug)),
+    }),
+  );
+  return [...ofActions, ...ofEndpoints, ...ofTemplates];
+}
+
+const INPUT = /\{\{\s*inputs\.([\w-]+)\s*\}\}/g;
+
+/** A template's action as a step; what it asks for at an install is its default, or stays as it is written, to be filled in. */
+async function stepOfTemplate(id: string, key: string): Promise<StepValue> {
+  const template = await call("GET /api/v1/templates/{template_id}", { path: { template_id: id } });
+  const { kind, inputDefaults } = template;
+  const fill = (value: unknown): unknown => {
+    if (typeof value === "string")
+      return value.replace(INPUT, (whole, name: string) => {
+        const own = (inputDefaults as Values | null)?.[name];
+        return own === undefined || typeof own === "object" ? whole : String(own);
+      });
+    if (Array.isArray(value)) return value.map(fill);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, fill(inner)]));
+  };
+  if (!kind) throw new Error("This template names no kind.");
+  return { key, kind, name: template.displayName, definition: fill(template.definition) as Values };
+}

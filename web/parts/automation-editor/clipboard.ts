@@ -1,0 +1,63 @@
+import { useEffect, useMemo, useRef } from "react";
+import { call } from "../../api.ts";
+import { useApi } from "../../data.ts";
+import { notify } from "../base/toast.tsx";
+import type { Noun } from "../canvas/clipboard.ts";
+import type { Actions } from "../canvas/kinds.ts";
+import type { StepValue } from "../canvas/steps-config.ts";
+
+type Format = typeof import("../canvas/clipboard.ts");
+
+/** The id of what a slug names, here; null where nothing has it. */
+async function idOf(noun: Noun, slug: string): Promise<string | null> {
+  const query = { q: slug, limit: 100 };
+  const found =
+    noun === "connection"
+      ? (await call("GET /api/v1/connections", { query })).connections
+      : (await call("GET /api/v1/actions", { query })).actions;
+  return found.find((each) => each.slug === slug)?.id ?? null;
+}
+
+/** Steps on the clipboard, as YAML; the code that writes it is fetched while nobody waits for it. */
+export function useClipboard(actions: Actions) {
+  const format = useRef<Format | null>(null);
+  const connections = useApi("GET /api/v1/connections", { query: { limit: 100 } });
+  const now = useRef({ actions, connections: connections.data?.connections ?? [] });
+  now.current = { actions, connections: connections.data?.connections ?? [] };
+  useEffect(() => {
+    void import("../canvas/clipboard.ts").then(
+      (module) => {
+        format.current = module;
+      },
+      () => undefined, // then steps are copied as JSON, and pasting says so
+    );
+  }, []);
+  return useMemo(() => {
+    const slugOf = (noun: Noun, id: string) =>
+      noun === "action"
+        ? (now.current.actions.get(id)?.slug ?? null)
+        : (now.current.connections.find((each) => each.id === id)?.slug ?? null);
+    return {
+      copy: (steps: readonly StepValue[]) =>
+        format.current?.toYaml(steps, slugOf) ?? JSON.stringify({ steps }, null, 2),
+      paste(text: string, done: (steps: readonly StepValue[], unknown: readonly string[]) => void) {
+        const module = format.current;
+        const names = module?.fromText(text, () => null)?.unknown;
+        if (!module || !names) return false;
+        const resolve = async () => {
+          const ids = new Map<string, string | null>();
+          for (const name of new Set(names)) {
+            const [noun = "", slug = ""] = name.split(/ (.*)/s);
+            ids.set(name, await idOf(noun as Noun, slug));
+          }
+          const pasted = module.fromText(text, (noun, slug) => ids.get(`${noun} ${slug}`) ?? null);
+          if (pasted) done(pasted.steps, pasted.unknown);
+        };
+        void resolve().catch((error: unknown) =>
+          notify(error instanceof Error ? error.message : String(error), "bad"),
+        );
+        return true;
+      },
+    };
+  }, []);
+}

@@ -1,0 +1,73 @@
+import { useState } from "react";
+import { Button } from "../base/button.tsx";
+import { Dialog } from "../base/dialog.tsx";
+import { Diff } from "../base/diff.tsx";
+import type { Conflict } from "../canvas/patch.ts";
+
+interface Props {
+  conflicts: readonly Conflict[];
+  nameOf: (key: string) => string;
+  onDecide: (choices: ReadonlyMap<Conflict, "mine" | "theirs">) => void;
+}
+
+const titleOf = ({ step, field, mine, theirs }: Conflict, nameOf: (key: string) => string): string => {
+  if (step === null) return `Setting ${field}`;
+  if (field !== "") return `${nameOf(step)}: ${field}`;
+  if (mine === undefined) return `${nameOf(step)}: you removed it, someone else changed it`;
+  return theirs === undefined
+    ? `${nameOf(step)}: someone else removed it, you changed it`
+    : `${nameOf(step)}: both of you added it`;
+};
+
+/** Two people changed the same: nothing is saved until each is decided. */
+export function Conflicts({ conflicts, nameOf, onDecide }: Props) {
+  const [choices, setChoices] = useState<ReadonlyMap<Conflict, "mine" | "theirs">>(new Map());
+  const choose = (conflict: Conflict, side: "mine" | "theirs") =>
+    setChoices(new Map([...choices, [conflict, side]]));
+  return (
+    <Dialog
+      title="Someone else changed this too"
+      isWide
+      onClose={() => undefined}
+      foot={
+        <Button kind="main" disabled={choices.size < conflicts.length} onClick={() => onDecide(choices)}>
+          Apply
+        </Button>
+      }
+    >
+      <p className="mb-4 text-soft">Choose which change to keep. Nothing is saved until you do.</p>
+      <ul className="space-y-5">
+        {conflicts.map((conflict) => {
+          const title = titleOf(conflict, nameOf);
+          return (
+            <li key={`${conflict.step}.${conflict.field}`}>
+              <fieldset>
+                <legend className="mb-2 font-medium">{title}</legend>
+                <div className="grid gap-3 sm:grid-cols-2">
+                  {(["mine", "theirs"] as const).map((side) => (
+                    <div key={side} className="min-w-0">
+                      <label className="mb-1 flex items-center gap-2">
+                        <input
+                          type="radio"
+                          className="size-4 accent-accent"
+                          checked={choices.get(conflict) === side}
+                          onChange={() => choose(conflict, side)}
+                        />
+                        {side === "mine" ? "Your change" : "Their change"}
+                      </label>
+                      <Diff
+                        label={`${side === "mine" ? "Your" : "Their"} change of ${title}`}
+                        before={conflict.base ?? ""}
+                        after={conflict[side] ?? ""}
+                      />
+                    </div>
+                  ))}
+                </div>
+              </fieldset>
+            </li>
+          );
+        })}
+      </ul>
+    </Dialog>
+  );
+}

@@ -1,0 +1,250 @@
+import { base } from "../../base.ts";
+import { notify } from "../base/toast.tsx";
+import type { CanvasEvents } from "../canvas/canvas.tsx";
+import {
+  addAfter,
+  addCopies,
+  changeStep,
+  connect,
+  disconnect,
+  insertAfter,
+  insertBefore,
+  insertOn,
+  takeOut,
+  unguarded,
+} from "../canvas/commands.ts";
+import { followersOf, TRIGGER } from "../canvas/config.ts";
+import { type Actions, branchesOf } from "../canvas/kinds.ts";
+import { between, isByHand, type Layout } from "../canvas/layout.ts";
+import { type StepValue, stepsIn } from "../canvas/steps-config.ts";
+import type { Spot } from "../canvas/ui.ts";
+import type { Values } from "../form/form.tsx";
+import type { DraftStore } from "./draft.ts";
+
+/** What the editor has open beside canvas and panel. */
+export type Opened =
+  | { readonly as: "add"; readonly spot: Spot }
+  | { readonly as: "replace"; readonly key: string }
+  | { readonly as: "test"; readonly end: string | null }
+  | { readonly as: "edges"; readonly key: string }
+  | { readonly as: "group"; readonly steps: ReadonlySet<string> }
+  | { readonly as: "unguarded"; readonly steps: ReadonlySet<string>; readonly others: readonly StepValue[] }
+  | { readonly as: "keys" | "versions" | "publish" | "discard" };
+
+export interface Around {
+  store: DraftStore;
+  actions: Actions;
+  nameOf: (key: string) => string;
+  choose: (key: string | null, isOpened?: boolean) => void;
+  show: (key: string) => void;
+  open: (opened: Opened | null) => void;
+  /** Of a step in the shown run; undefined where it gave none. */
+  resultOf: (key: string) => unknown;
+  faulty: readonly string[];
+  chosen: string | null;
+  clipboard: {
+    copy: (steps: readonly StepValue[]) => string;
+    paste: (text: string, done: (steps: readonly StepValue[], unknown: readonly string[]) => void) => boolean;
+  };
+}
+
+/** Where a step that is added after another one goes: of one that decides, onto its first branch that is free. */
+function onBranch(spot: Spot, steps: readonly StepValue[], actions: Actions): Spot {
+  if (!("after" in spot) || spot.after.length !== 1) return spot;
+  const [key = ""] = spot.after;
+  const step = steps.find((each) => each.key === key);
+  const used = steps.flatMap(({ dependsOn = [] }) => dependsOn);
+  const free = step
+    ? branchesOf(step, actions).find((branch) => !used.includes(`${key}:${branch}`))
+    : undefined;
+  return free === undefined ? spot : { ...spot, after: [`${key}:${free}`] };
+}
+
+/** A config with a new step where it is wanted. */
+export function addAt(config: Values, step: StepValue, spot: Spot): Values {
+  if ("before" in spot) return insertBefore(config, step, spot.before);
+  if ("target" in spot) return insertOn(config, step, spot.source, spot.target);
+  const [source] = spot.after;
+  return spot.isInLine && spot.after.length === 1 && source !== undefined
+    ? insertAfter(config, step, source)
+    : addAfter(config, step, spot.after);
+}
+
+export function removeSteps({ store, choose, chosen, nameOf }: Around, keys: ReadonlySet<string>): void {
+  const { config } = store.get().history;
+  const [only = ""] = keys;
+  const words = keys.size === 1 ? nameOf(only) : `${keys.size} steps`;
+  store.edit({ label: `Remove ${words}`, config: takeOut(config, keys) });
+  if (chosen !== null && keys.has(chosen)) choose(null);
+  notify(`Removed ${words}. Press Ctrl+Z to undo.`);
+}
+
+const newId = () => crypto.getRandomValues(new Uint32Array(2)).join("");
+
+/** What is done on the canvas, done to the draft. */
+export function canvasEvents(around: Around): CanvasEvents {
+  const { store, actions, nameOf, choose, show, open, clipboard } = around;
+  const config = () => store.get().history.config;
+  const layout = () => store.get().history.layout;
+  const steps = () => stepsIn(config());
+  const putLayout = (label: string, change: Partial<Layout>) =>
+    store.edit({ label, layout: { ...layout(), ...change } });
+  const noteless = (positions: Readonly<Record<string, readonly [number, number]>>) =>
+    Object.fromEntries(
+      Object.entries(positions).flatMap(([id, [x, y]]) => (id.startsWith("note:") ? [] : [[id, [x, y]]])),
+    );
+
+  return {
+    ...layoutEvents(around, putLayout),
+    onChoose: (key) => choose(key),
+    open: (key) => choose(key, true),
+    onAdd: (spot) => open({ as: "add", spot: onBranch(spot, steps(), actions) }),
+    onConnect: (source, target) =>
+      store.edit({
+        label: `Connect to ${nameOf(target)}`,
+        config: connect(config(), source, target),
+      }),
+    onDisconnect: (source, target) =>
+      store.edit({ label: `Disconnect ${nameOf(target)}`, config: disconnect(config(), source, target) }),
+    onMove(positions, moved) {
+      const areNotes = [...moved].every((id) => id.startsWith("note:"));
+      const notes = layout().notes.map((note) => {
+        const [x, y] = positions[`note:${note.id}`] ?? [];
+        if (x === undefined || y === undefined || !moved.has(`note:${note.id}`)) return note;
+        const [left = 0, top = 0] = (note.near && positions[note.near]) || [];
+        return { ...note, x: x - left, y: y - top };
+      });
+      putLayout("Move", areNotes ? { notes } : { positions: noteless(positions), notes });
+    },
+    onUndo() {
+      if (!store.undo()) notify("Someone else has changed this step since. Nothing was undone.", "bad");
+    },
+    onRedo() {
+      if (!store.redo()) notify("Someone else has changed this step since. Nothing was redone.", "bad");
+    },
+    onHelp: () => open({ as: "keys" }),
+    onNextFault(by) {
+      const { faulty, chosen } = around;
+      if (faulty.length === 0) return notify("No faults");
+      const at = chosen === null ? -1 : faulty.indexOf(chosen);
+      const next = faulty[(at + by + faulty.length) % faulty.length];
+      if (next === undefined) return;
+      choose(next);
+      show(next);
+    },
+    copy(keys) {
+      const own = steps().filter(({ key }) => keys.has(key));
+      return own.length === 0 ? null : clipboard.copy(own);
+    },
+    paste(text, onto) {
+      return clipboard.paste(text, (pasted, unknown) => {
+        const after = onto === null || onto === TRIGGER ? [] : [onto];
+        const { config: next, keys } = addCopies(config(), pasted, after);
+        store.edit({ label: `Paste ${keys.length} steps`, config: next });
+        choose(keys[0] ?? null);
+        if (keys[0]) show(keys[0]);
+        notify(
+          unknown.length > 0
+            ? `Pasted ${keys.length} steps. Not found here: ${unknown.join(", ")}.`
+            : `Pasted ${keys.length} ${keys.length === 1 ? "step" : "steps"}`,
+          unknown.length > 0 ? "bad" : "good",
+        );
+      });
+    },
+    duplicate(keys) {
+      const own = steps().filter(({ key }) => keys.has(key));
+      const parents = own.flatMap(({ dependsOn = [] }) =>
+        dependsOn.filter((text) => !keys.has(text.split(":")[0] ?? "")),
+      );
+      const { config: next, keys: made } = addCopies(config(), own, [...new Set(parents)]);
+      store.edit({ label: `Duplicate ${own.length} steps`, config: next });
+      choose(made[0] ?? null);
+      if (made[0]) show(made[0]);
+    },
+    edges: (key) => open({ as: "edges", key }),
+    remove(keys) {
+      const others = unguarded(config(), keys);
+      if (others.length > 0) open({ as: "unguarded", steps: keys, others });
+      else removeSteps(around, keys);
+    },
+    rename: (key) => choose(key, true),
+    runTo: (key) => open({ as: "test", end: key }),
+    pin(key) {
+      const step = steps().find((each) => each.key === key);
+      const result = around.resultOf(key);
+      if (!step) return;
+      if (step.pinned === undefined && (result === undefined || result === null))
+        return notify("No result to pin. Run to this step first.", "bad");
+      const { pinned, ...rest } = step;
+      store.edit({
+        label: pinned === undefined ? `Pin result of ${nameOf(key)}` : `Unpin result of ${nameOf(key)}`,
+        config: changeStep(
+          config(),
+          key,
+          (pinned === undefined ? { ...rest, pinned: result } : rest) as StepValue,
+        ),
+      });
+    },
+    openCalled(key) {
+      const step = steps().find((each) => each.key === key);
+      const { automationId, slug } = (step?.definition ?? {}) as Record<string, unknown>;
+      if (typeof automationId !== "string" && typeof slug !== "string")
+        return notify("This step calls no automation", "bad");
+      const path =
+        typeof automationId === "string"
+          ? `/${encodeURIComponent(automationId)}`
+          : `?q=${encodeURIComponent(String(slug))}`;
+      window.open(`${base}/automations${path}`, "_blank", "noopener");
+    },
+  };
+}
+
+type PutLayout = (label: string, change: Partial<Layout>) => void;
+
+/** Groups, notes, and tidying up: what is kept beside the config. */
+function layoutEvents({ store, open }: Around, put: PutLayout) {
+  const layout = () => store.get().history.layout;
+  return {
+    onTidy() {
+      if (!isByHand(layout())) return notify("The steps are arranged already");
+      put("Tidy up", { positions: {} });
+      notify("Arranged. Press Ctrl+Z to undo.");
+    },
+    group(keys: ReadonlySet<string>) {
+      const own = layout().groups.find(({ steps }) => [...keys].every((key) => steps.includes(key)));
+      if (own)
+        return put("Collapse group", {
+          groups: layout().groups.map((each) => (each === own ? { ...each, isCollapsed: true } : each)),
+        });
+      if (keys.size < 2) return notify("Select two or more steps to group them", "bad");
+      const other = between(followersOf(stepsIn(store.get().history.config)), keys);
+      if (other !== null) return notify(`${other} is between these steps. Select it too.`, "bad");
+      open({ as: "group", steps: keys });
+    },
+    expand: (id: string) =>
+      put("Collapse or expand group", {
+        groups: layout().groups.map((each) =>
+          each.id === id ? { ...each, isCollapsed: each.isCollapsed !== true } : each,
+        ),
+      }),
+    ungroup: (id: string) => put("Ungroup", { groups: layout().groups.filter((each) => each.id !== id) }),
+    note(key: string) {
+      const id = newId();
+      put("Add note", { notes: [...layout().notes, { id, text: "", near: key }] });
+      requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-note="${id}"]`)?.focus());
+    },
+    writeNote: (id: string, text: string) =>
+      put("Write note", { notes: layout().notes.map((each) => (each.id === id ? { ...each, text } : each)) }),
+    removeNote: (id: string) =>
+      put("Remove note", { notes: layout().notes.filter((each) => each.id !== id) }),
+  };
+}
+
+/** A group of these steps, collapsed. */
+export const grouped = (layout: Layout, title: string, steps: ReadonlySet<string>): Layout => ({
+  ...layout,
+  groups: [
+    ...layout.groups.map((group) => ({ ...group, steps: group.steps.filter((key) => !steps.has(key)) })),
+    { id: newId(), title, steps: [...steps], isCollapsed: true },
+  ].filter((group) => group.steps.length > 1),
+});

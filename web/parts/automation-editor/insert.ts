@@ -1,0 +1,37 @@
+import { type FocusEvent, useCallback, useRef } from "react";
+import { notify } from "../base/toast.tsx";
+
+type Field = HTMLInputElement | HTMLTextAreaElement;
+
+const isField = (target: EventTarget | null): target is Field =>
+  target instanceof HTMLTextAreaElement ||
+  (target instanceof HTMLInputElement && ["text", "search", "url", ""].includes(target.type));
+
+/** Of an editor, which stands in a shadow root, what is written in. */
+const editableIn = (host: Element | null): HTMLElement | null =>
+  host?.shadowRoot?.querySelector<HTMLElement>("[contenteditable=true]") ?? null;
+
+/** Puts expressions into the field that was last written in. */
+export function useInsert() {
+  const last = useRef<Element | null>(null);
+  const onFocus = useCallback((event: FocusEvent) => {
+    const target = event.target;
+    if (isField(target) || editableIn(target)) last.current = target;
+  }, []);
+  const insert = useCallback((path: string) => {
+    const field = last.current;
+    const editable = editableIn(field);
+    if (!field?.isConnected) return notify("Click into a field first, then select a value.", "bad");
+    if (editable) {
+      editable.focus();
+      document.execCommand("insertText", false, `{{${path}}}`);
+    } else if (isField(field)) {
+      // A condition is an expression as a whole, and names values without braces.
+      const text = field.dataset.as === "condition" ? path : `{{${path}}}`;
+      field.focus();
+      field.setRangeText(text, field.selectionStart ?? 0, field.selectionEnd ?? 0, "end");
+      field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    }
+  }, []);
+  return { onFocus, insert };
+}

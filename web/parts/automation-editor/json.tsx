@@ -1,0 +1,50 @@
+import { useState } from "react";
+import { Code } from "../editor/code.tsx";
+import type { Values } from "../form/form.tsx";
+
+interface Props {
+  config: Values;
+  mayChange: boolean;
+  /** False where the canvas can't show it. */
+  canDraw: boolean;
+  onChange: (config: Values) => void;
+}
+
+/** The whole config as JSON; what can't be read is not taken over yet. */
+export function ConfigJson({ config, mayChange, canDraw, onChange }: Props) {
+  const [typed, setTyped] = useState<string | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const read = (text: string) => {
+    if (!mayChange) return;
+    setTyped(text);
+    try {
+      const value: unknown = JSON.parse(text);
+      if (typeof value !== "object" || value === null || Array.isArray(value))
+        return setProblem("The config must be an object.");
+      setProblem(null);
+      onChange(value as Values);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : "This isn't JSON.");
+    }
+  };
+  return (
+    <div className="h-full overflow-y-auto p-4">
+      {!canDraw && (
+        <p className="mb-3 text-sm text-soft">The canvas can't show these steps. Edit them as JSON.</p>
+      )}
+      <Code
+        language="json"
+        label="Configuration"
+        value={typed ?? JSON.stringify(config, null, 2)}
+        onChange={read}
+        minHeight={300}
+        isInvalid={problem !== null}
+      />
+      {problem && (
+        <p role="alert" className="mt-1 text-xs text-bad">
+          {problem}
+        </p>
+      )}
+    </div>
+  );
+}

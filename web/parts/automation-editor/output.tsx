@@ -1,0 +1,157 @@
+import { Pin, PinOff } from "lucide-react";
+import { useState } from "react";
+import { Link } from "wouter";
+import type { AutomationRun } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Status } from "../base/status.tsx";
+import { When } from "../base/time.tsx";
+import { Code } from "../editor/code.tsx";
+import { RunLog } from "../runs/log.tsx";
+import { Values } from "./values.tsx";
+
+type StepRun = AutomationRun["steps"][number];
+
+interface Props {
+  stepKey: string;
+  /** How the shown run has got on with it; null where none has. */
+  state: StepRun | null;
+  pinned: unknown;
+  /** Absent where nothing may be changed. */
+  onPin: ((result: unknown) => void) | null;
+}
+
+const ENDED = ["completed", "failed", "cancelled"];
+
+/** What a step gave: result, error, log; and the result that stands in for it in test runs. */
+export function StepOutput({ stepKey, state, pinned, onPin }: Props) {
+  const runId = state?.actionRunId ?? "";
+  const run = useApi(
+    "GET /api/v1/action-runs/{run_id}",
+    { path: { run_id: runId } },
+    { enabled: runId !== "" },
+  );
+  const error = state?.error as { message?: string; code?: string } | null | undefined;
+  const result = run.data?.result;
+  const failures = state?.items?.failures ?? [];
+  return (
+    <div className="space-y-4">
+      {pinned !== undefined && <Pinned value={pinned} onPin={onPin} />}
+      {state ? (
+        <div className="flex flex-wrap items-center gap-2 text-sm">
+          <Status status={state.status} />
+          {state.completedAt && (
+            <span className="text-xs text-soft">
+              <When at={state.completedAt} />
+            </span>
+          )}
+          {runId && (
+            <Link href={`/runs/${runId}`} className="text-xs text-accent hover:underline">
+              Open run
+            </Link>
+          )}
+          <span className="grow" />
+          {onPin && result !== undefined && result !== null && pinned === undefined && (
+            <Button icon={Pin} onClick={() => onPin(result)}>
+              Pin result
+            </Button>
+          )}
+        </div>
+      ) : (
+        <p className="text-sm text-soft">No output yet. Run to this step to see what it returns.</p>
+      )}
+      {error?.message && (
+        <div role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
+          <p className="break-words">{error.message}</p>
+          {error.code && <code className="font-mono text-xs">{error.code}</code>}
+        </div>
+      )}
+      {failures.length > 0 && (
+        <div className="text-sm">
+          <p className="mb-1 font-medium">Failed items</p>
+          <ul>
+            {failures.slice(0, 20).map(({ index, error: cause }) => (
+              <li key={index} className="break-words">
+                <span className="text-soft">Item {index}:</span> {String(cause.message)}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {result !== undefined && result !== null && (
+        <section>
+          <h3 className="mb-1 text-sm font-medium">Result</h3>
+          <Values value={result} path={`steps.${stepKey}.result`} onInsert={null} />
+        </section>
+      )}
+      {run.data && (
+        <section>
+          <h3 className="mb-1 text-sm font-medium">Log</h3>
+          <RunLog
+            key={runId}
+            runId={runId}
+            isOver={ENDED.includes(run.data.status)}
+            onEnd={() => void run.refetch()}
+          />
+        </section>
+      )}
+    </div>
+  );
+}
+
+function Pinned({ value, onPin }: { value: unknown; onPin: Props["onPin"] }) {
+  const [text, setText] = useState<string | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const save = () => {
+    try {
+      onPin?.(JSON.parse(text ?? ""));
+      setText(null);
+      setProblem(null);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : "This isn't JSON.");
+    }
+  };
+  return (
+    <section className="rounded-md border border-wait/40 p-3">
+      <div className="mb-1 flex items-center gap-2">
+        <h3 className="grow text-sm font-medium text-wait">Pinned result</h3>
+        {onPin && text === null && (
+          <>
+            <Button onClick={() => setText(JSON.stringify(value, null, 2))}>Edit</Button>
+            <Button icon={PinOff} onClick={() => onPin(undefined)}>
+              Unpin
+            </Button>
+          </>
+        )}
+      </div>
+      <p className="mb-2 text-xs text-soft">
+        Test runs use it instead of running the step. Other runs ignore it.
+      </p>
+      {text === null ? (
+        <Values value={value} path="pinned" onInsert={null} />
+      ) : (
+        <>
+          <Code
+            language="json"
+            label="Pinned result"
+            value={text}
+            onChange={setText}
+            minHeight={120}
+            isInvalid={problem !== null}
+          />
+          {problem && (
+            <p role="alert" className="mt-1 text-xs text-bad">
+              {problem}
+            </p>
+          )}
+          <div className="mt-2 flex justify-end gap-2">
+            <Button onClick={() => setText(null)}>Cancel</Button>
+            <Button kind="main" onClick={save}>
+              Pin
+            </Button>
+          </div>
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,122 @@
+import type { ActionKindInfo, Automation } from "../../calls.ts";
+import type { LastRun } from "../automations/last-run.ts";
+import { StepForm } from "../automations/step-form.tsx";
+import { TriggerForm } from "../automations/trigger-form.tsx";
+import { changeStep, renameStep } from "../canvas/commands.ts";
+import type { Actions } from "../canvas/kinds.ts";
+import { keepLayout } from "../canvas/layout.ts";
+import { type StepValue, stepsIn } from "../canvas/steps-config.ts";
+import type { DraftState } from "./draft.ts";
+import type { Around } from "./events.ts";
+import { AT } from "./faults.ts";
+import { StepInput } from "./input.tsx";
+import { StepOutput } from "./output.tsx";
+import type { PanelTab } from "./panel.tsx";
+
+interface Options {
+  /** Null of the trigger. */
+  step: StepValue | null;
+  steps: readonly StepValue[];
+  automation: Automation;
+  state: DraftState;
+  around: Around;
+  actions: Actions;
+  kinds: readonly ActionKindInfo[];
+  last: LastRun;
+  mayChange: boolean;
+  onDisconnect: (source: string, target: string) => void;
+  onInsert: (path: string) => void;
+  onRenamed: (key: string) => void;
+}
+
+/** What the panel shows of a step, or of the trigger. */
+export function panelParts(options: Options): Readonly<Record<PanelTab, React.ReactNode>> {
+  const { step, steps, last, mayChange, onInsert } = options;
+  const input = (
+    <StepInput
+      step={step}
+      steps={steps}
+      run={last.run}
+      scope={last.scope}
+      onInsert={step && mayChange ? onInsert : null}
+    />
+  );
+  return {
+    input,
+    settings: (
+      <fieldset disabled={!mayChange} className="min-w-0">
+        {step ? <OfStep {...options} step={step} /> : <OfTrigger {...options} />}
+      </fieldset>
+    ),
+    output: step ? <Output {...options} step={step} /> : input,
+  };
+}
+
+function OfStep(options: Options & { step: StepValue }) {
+  const { step, steps, state, around, actions, kinds, onDisconnect, onRenamed } = options;
+  const { store, nameOf, open } = around;
+  const { config, layout } = state.history;
+  const rename = (to: string) => {
+    const next = renameStep(config, step.key, to);
+    store.edit({
+      label: `Rename key ${step.key}`,
+      config: next,
+      layout: keepLayout(layout, stepsIn(next), new Map([[step.key, to]])),
+    });
+    onRenamed(to);
+  };
+  return (
+    <StepForm
+      key={step.key}
+      step={step}
+      steps={steps}
+      actions={actions}
+      kinds={kinds}
+      faults={state.faults.steps.get(step.key) ?? []}
+      at={[...AT, "steps", step.key]}
+      onChange={(next, field) =>
+        store.edit({
+          label: `Edit ${nameOf(step.key)}`,
+          config: changeStep(config, step.key, next),
+          scope: `${step.key}.${field}`,
+        })
+      }
+      onRename={rename}
+      onReplace={() => open({ as: "replace", key: step.key })}
+      onDisconnect={(dependency) => onDisconnect(dependency, step.key)}
+    />
+  );
+}
+
+function OfTrigger({ automation, state, around }: Options) {
+  return (
+    <TriggerForm
+      trigger={automation.triggerType}
+      config={state.history.config}
+      faults={state.faults.trigger}
+      onChange={(config) => around.store.edit({ label: "Edit trigger", config, scope: "trigger" })}
+    />
+  );
+}
+
+function Output({ step, state, around, last, mayChange }: Options & { step: StepValue }) {
+  const pin = (result: unknown) => {
+    const { pinned: _, ...rest } = step;
+    around.store.edit({
+      label: result === undefined ? "Unpin result" : "Pin result",
+      config: changeStep(
+        state.history.config,
+        step.key,
+        (result === undefined ? rest : { ...rest, pinned: result }) as StepValue,
+      ),
+    });
+  };
+  return (
+    <StepOutput
+      stepKey={step.key}
+      state={last.run?.steps.find(({ key }) => key === step.key) ?? null}
+      pinned={step.pinned}
+      onPin={mayChange ? pin : null}
+    />
+  );
+}

@@ -1,0 +1,59 @@
+import { ApiError, call } from "../../api.ts";
+import type { Automation } from "../../calls.ts";
+import { inSteps } from "../canvas/config.ts";
+import type { Values } from "../form/form.tsx";
+import { configOf, type DraftStore } from "./draft.ts";
+import { faultsBySteps } from "./faults.ts";
+
+/** What others have published since the draft was begun comes into it; throws where that can't be read. */
+async function takeOver(store: DraftStore, path: { automation_id: string }): Promise<void> {
+  const { draft } = store.get();
+  if (!draft) return;
+  const [now, versions, before] = await Promise.all([
+    call("GET /api/v1/automations/{automation_id}", { path }),
+    call("GET /api/v1/automations/{automation_id}/versions", { path, query: { limit: 1 } }),
+    call("GET /api/v1/automations/{automation_id}/versions/{version}", {
+      path: { ...path, version: String(draft.basedOn) },
+    }),
+  ]);
+  const version = versions.versions[0]?.version ?? draft.basedOn;
+  const { config = {} } = before.content as { config?: Values };
+  await store.rebaseOn(version, inSteps(config), configOf(now));
+}
+
+/**
+ * Makes the draft what runs go by: saves it, merges what was published meanwhile, and enables an automation that was
+ * never active. Null where something has to be decided or mended first: the store then says what.
+ */
+export async function publish(store: DraftStore, automation: Automation): Promise<Automation | null> {
+  const path = { automation_id: automation.id };
+  await store.save();
+  if (store.get().saving === "failed" || store.get().conflicts.length > 0) return null;
+  const sent = store.get().base;
+  try {
+    let now = automation;
+    if (store.get().draft) {
+      now = await call("POST /api/v1/automations/{automation_id}/draft/publish", { path }).catch(
+        async (error: unknown) => {
+          if (!(error instanceof ApiError) || error.status !== 409) throw error;
+          await takeOver(store, path);
+          if (store.get().conflicts.length > 0) return null as never;
+          return call("POST /api/v1/automations/{automation_id}/draft/publish", { path });
+        },
+      );
+      if (now === null) return null;
+      store.published(now);
+    }
+    if (now.status !== "draft") return now;
+    now = await call("GET /api/v1/automations/{automation_id}", { path });
+    return await call(
+      "PATCH /api/v1/automations/{automation_id}",
+      { path, body: { status: "active" } },
+      { basedOn: now },
+    );
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.faults.length === 0) throw error;
+    store.setFaults(faultsBySteps(error.faults, sent));
+    return null;
+  }
+}

@@ -1,0 +1,33 @@
+import type { CanvasEvents } from "../canvas/canvas.tsx";
+
+const nothing = () => undefined;
+
+/** For a canvas that only shows. */
+export const SILENT: CanvasEvents = {
+  onChoose: nothing,
+  onAdd: nothing,
+  onConnect: nothing,
+  onDisconnect: nothing,
+  onMove: nothing,
+  onUndo: nothing,
+  onRedo: nothing,
+  onTidy: nothing,
+  onHelp: nothing,
+  onNextFault: nothing,
+  copy: () => null,
+  paste: () => false,
+  expand: nothing,
+  ungroup: nothing,
+  writeNote: nothing,
+  removeNote: nothing,
+  open: nothing,
+  edges: nothing,
+  remove: nothing,
+  rename: nothing,
+  duplicate: nothing,
+  runTo: nothing,
+  pin: nothing,
+  group: nothing,
+  note: nothing,
+  openCalled: nothing,
+};

@@ -1,0 +1,83 @@
+import { Play } from "lucide-react";
+import { useState } from "react";
+import type { Automation, AutomationRun } from "../../calls.ts";
+import { useRunInput } from "../automations/run-input.tsx";
+import { Button } from "../base/button.tsx";
+import { Dialog } from "../base/dialog.tsx";
+import type { StepValue } from "../canvas/steps-config.ts";
+import type { Values } from "../form/form.tsx";
+import { reusable, stepsToRun, type TestPlan, type useTesting } from "./testing.ts";
+
+interface Props {
+  automation: Automation;
+  config: Values;
+  steps: readonly StepValue[];
+  /** The step that it ends with; null for all. */
+  end: string | null;
+  nameOf: (key: string) => string;
+  kindOf: (step: StepValue) => string | undefined;
+  last: ReturnType<typeof useTesting>["last"];
+  lastRun: AutomationRun | null;
+  onStart: (plan: TestPlan) => Promise<void>;
+  onClose: () => void;
+}
+
+/** Asks what a test begins with, and says which steps it really runs. */
+export function TestDialog({ automation, config, steps, end, nameOf, kindOf, ...rest }: Props) {
+  const { take, fields } = useRunInput({ automation, config, takesRuns: true });
+  const results = reusable(steps, end, rest.last, rest.lastRun);
+  const [reuses, setReuses] = useState(true);
+  const [isBusy, setBusy] = useState(false);
+  const reused = reuses ? results : new Map<string, unknown>();
+  const running = stepsToRun(steps, end, new Set(reused.keys()), kindOf);
+  const writing = running.filter(({ writes }) => writes);
+  const pinned = steps.filter((step) => step.pinned !== undefined).length;
+  const start = async () => {
+    const input = take();
+    if (input === null) return;
+    setBusy(true);
+    await rest.onStart({ upTo: end, config, input, reused });
+    setBusy(false);
+  };
+  return (
+    <Dialog
+      title={end === null ? "Test this draft" : `Run to ${nameOf(end)}`}
+      onClose={rest.onClose}
+      foot={
+        <>
+          <Button onClick={rest.onClose}>Cancel</Button>
+          <Button kind="main" icon={Play} busy={isBusy} onClick={() => void start()}>
+            {end === null ? "Test" : "Run"}
+          </Button>
+        </>
+      }
+    >
+      <div className="space-y-4">
+        {fields}
+        {results.size > 0 && (
+          <label className="flex items-center gap-2">
+            <input
+              type="checkbox"
+              className="size-4 accent-accent"
+              checked={reuses}
+              onChange={(event) => setReuses(event.target.checked)}
+            />
+            Use {results.size} {results.size === 1 ? "result" : "results"} of the last test
+          </label>
+        )}
+        <div className="text-soft">
+          <p>
+            Runs {running.length} {running.length === 1 ? "step" : "steps"}
+            {pinned > 0 && `, ${pinned} pinned`}.
+          </p>
+          {writing.length > 0 && (
+            <p className="mt-1 text-warn">
+              These change data or reach other systems:{" "}
+              {writing.map(({ step }) => nameOf(step.key)).join(", ")}.
+            </p>
+          )}
+        </div>
+      </div>
+    </Dialog>
+  );
+}

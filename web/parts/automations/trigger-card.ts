@@ -1,0 +1,33 @@
+import type { Automation } from "../../calls.ts";
+import { triggerIcon } from "../canvas/kinds.ts";
+import type { TriggerCard } from "../canvas/nodes.ts";
+import type { Values } from "../form/form.tsx";
+
+const NAMES: Readonly<Record<Automation["triggerType"], string>> = {
+  manual: "Started manually",
+  webhook: "Webhook",
+  form: "Form",
+  schedule: "Schedule",
+  event: "Event",
+};
+
+/** What starts an automation, as its card on the canvas says it. */
+export function triggerCard(type: Automation["triggerType"], config: Values): TriggerCard {
+  const { schedule, path, event, form } = config as {
+    schedule?: { cron?: string; timezone?: string };
+    path?: string;
+    event?: { types?: string[] };
+    form?: { title?: string };
+  };
+  const summary =
+    type === "schedule"
+      ? [schedule?.cron, schedule?.timezone ?? "UTC"].filter(Boolean).join(", ")
+      : type === "webhook"
+        ? `POST /${path ?? ""}`
+        : type === "event"
+          ? (event?.types ?? []).join(", ")
+          : type === "form"
+            ? (form?.title ?? "")
+            : "By a person, the API or another automation";
+  return { name: NAMES[type] ?? type, summary, icon: triggerIcon(type) };
+}

@@ -1,0 +1,512 @@
+import {
+  Background,
+  BackgroundVariant,
+  type Connection,
+  MiniMap,
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+  useStore,
+} from "@xyflow/react";
+import {
+  type ClipboardEvent,
+  type MouseEvent as ReactMouseEvent,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
+import { HEIGHT, WIDTH } from "./arrange.ts";
+import { reaches, TRIGGER } from "./config.ts";
+import { FlowEdge, type FlowEdgeType } from "./edge.tsx";
+import { FrameNode, GroupNode, NoteNode } from "./extras.tsx";
+import { Find } from "./find.tsx";
+import { selectedSteps, useHand, useMeasured } from "./hand.ts";
+import type { StepCommands } from "./keyboard.ts";
+import { onCanvasKey } from "./keys.ts";
+import type { Actions } from "./kinds.ts";
+import type { Layout } from "./layout.ts";
+import { StepNode } from "./node.tsx";
+import { type CanvasNode, type Drawn, type TriggerCard, useEdges, useNodes } from "./nodes.ts";
+import { arrangementOf, sceneOf } from "./scene.ts";
+import type { StepChange, StepState } from "./states.ts";
+import { StepMenu } from "./step-menu.tsx";
+import type { StepValue } from "./steps-config.ts";
+import { ActionsContext, type CanvasActions, createUi, type Spot, UiContext, type UiStore } from "./ui.ts";
+import { glide, Zoom } from "./zoom.tsx";
+
+const NODES = { step: StepNode, note: NoteNode, group: GroupNode, frame: FrameNode };
+const EDGES = { flow: FlowEdge };
+/** From so many steps on there is a minimap. */
+const LARGE = 30;
+/** Farther away, cards show their names alone. */
+const FAR = 0.4;
+const NO_FAULTS: ReadonlyMap<string, string> = new Map();
+
+/** By the ids of nodes. */
+type Positions = Readonly<Record<string, readonly [number, number]>>;
+
+/** What the canvas asks of what stands around it. */
+export interface CanvasEvents extends Omit<StepCommands, "connectFrom" | "addAfter" | "addBefore"> {
+  onChoose(key: string | null): void;
+  onAdd(spot: Spot): void;
+  onConnect(source: string, target: string): void;
+  onDisconnect(source: string, target: string): void;
+  /** Where all nodes are, notes among them, after some of them were moved. */
+  onMove(positions: Positions, moved: ReadonlySet<string>): void;
+  onUndo(): void;
+  onRedo(): void;
+  onTidy(): void;
+  onHelp(): void;
+  onNextFault(by: 1 | -1): void;
+  /** What goes onto the clipboard; null for nothing. */
+  copy(steps: ReadonlySet<string>): string | null;
+  /** Whether the text held steps. */
+  paste(text: string, onto: string | null): boolean;
+  /** Collapses a group that stands open, and the other way round. */
+  expand(groupId: string): void;
+  ungroup(groupId: string): void;
+  writeNote(id: string, text: string): void;
+  removeNote(id: string): void;
+}
+
+export interface CanvasProps {
+  steps: readonly StepValue[];
+  /** The automation's name, for its region. */
+  name: string;
+  trigger: TriggerCard;
+  actions: Actions;
+  titleOf: (kind: string) => string;
+  layout: Layout;
+  chosen: string | null;
+  states?: ReadonlyMap<string, StepState> | null;
+  faults?: ReadonlyMap<string, string>;
+  changes?: ReadonlyMap<string, StepChange> | null;
+  mayChange: boolean;
+  on: CanvasEvents;
+  /** In a page that scrolls: the wheel is the page's. */
+  isEmbedded?: boolean;
+  /** A step to be shown and focused, with a number that changes each time. */
+  shown?: { key: string; count: number } | null;
+}
+
+export function Canvas(props: CanvasProps) {
+  const ui = useRef<UiStore>(null);
+  ui.current ??= createUi(props.chosen ?? TRIGGER);
+  return (
+    <UiContext value={ui.current}>
+      <ReactFlowProvider>
+        <Flow {...props} ui={ui.current} />
+      </ReactFlowProvider>
+    </UiContext>
+  );
+}
+
+/** Scene, arrangement, nodes and edges of what is to be drawn. */
+function useDrawn(props: CanvasProps) {
+  const { steps, layout, actions, trigger, titleOf, chosen, mayChange } = props;
+  const scene = useMemo(() => sceneOf(steps, actions, layout), [steps, actions, layout]);
+  const arrangement = useMemo(() => arrangementOf(scene, layout), [scene, layout]);
+  const drawn: Drawn = {
+    scene,
+    arrangement,
+    layout,
+    trigger,
+    actions,
+    titleOf,
+    states: props.states ?? null,
+    faults: props.faults ?? NO_FAULTS,
+    changes: props.changes ?? null,
+    mayChange,
+  };
+  const measured = useMeasured();
+  const wanted = useNodes(drawn, measured);
+  const hand = useHand({ wanted, arrangement, chosen, takeSizes: measured.take });
+  const edges = useEdges(drawn, hand.moved);
+  const names = useMemo(
+    () => new Map([[TRIGGER, trigger.name], ...steps.map(({ key, name }) => [key, name ?? key] as const)]),
+    [steps, trigger],
+  );
+  const nameOf = useCallback((key: string) => names.get(key) ?? key, [names]);
+  return { ...hand, scene, arrangement, edges, nameOf };
+}
+
+type Parts = ReturnType<typeof useDrawn>;
+
+/** Brings a step into view, and gives it the focus. */
+function useFocusStep(ui: UiStore, box: React.RefObject<HTMLElement | null>) {
+  const flow = useReactFlow<CanvasNode, FlowEdgeType>();
+  return useCallback(
+    (key: string) => {
+      const node = flow.getNode(key);
+      if (!node) return;
+      ui.set({ tabStop: key });
+      const around = box.current?.getBoundingClientRect();
+      const { x, y } = flow.flowToScreenPosition(node.position);
+      const zoom = flow.getZoom();
+      const isOut =
+        around &&
+        (x < around.left ||
+          y < around.top ||
+          x + WIDTH * zoom > around.right ||
+          y + HEIGHT * zoom > around.bottom);
+      if (isOut)
+        void flow.setCenter(node.position.x + WIDTH / 2, node.position.y + HEIGHT / 2, { zoom, ...glide() });
+      // Where the browser scrolled a hidden part into view it would push the whole canvas aside.
+      box.current
+        ?.querySelector<HTMLElement>(`[data-step="${CSS.escape(key)}"]`)
+        ?.focus({ preventScroll: true });
+    },
+    [flow, ui, box],
+  );
+}
+
+/** What cards and edges do: the same functions for as long as the canvas stands, so that no card is drawn anew. */
+function useCardActions(on: CanvasEvents, ui: UiStore): CanvasActions {
+  const now = useRef(on);
+  now.current = on;
+  return useMemo(
+    () => ({
+      choose(key) {
+        ui.set({ tabStop: key });
+        now.current.onChoose(key);
+      },
+      add: (spot) => now.current.onAdd(spot),
+      disconnect: (source, target) => now.current.onDisconnect(source, target),
+      expand: (id) => now.current.expand(id),
+      ungroup: (id) => now.current.ungroup(id),
+      writeNote: (id, text) => now.current.writeNote(id, text),
+      removeNote: (id) => now.current.removeNote(id),
+    }),
+    [ui],
+  );
+}
+
+/** The whole where that can be read, else its beginning or the step that is chosen. */
+function useStart(
+  { nodes, arrangement }: Parts,
+  chosen: string | null,
+  box: React.RefObject<HTMLElement | null>,
+) {
+  const flow = useReactFlow<CanvasNode, FlowEdgeType>();
+  return useCallback(() => {
+    const { width = 0, height = 0 } = box.current?.getBoundingClientRect() ?? {};
+    const bounds = flow.getNodesBounds(nodes as CanvasNode[]);
+    const fitting = Math.min(width / (bounds.width + 80), height / (bounds.height + 80), 1);
+    if (fitting >= 0.5 && chosen === null) {
+      void flow.setViewport({
+        x: width / 2 - (bounds.x + bounds.width / 2) * fitting,
+        y: Math.min(40, height / 2 - (bounds.height / 2) * fitting) - bounds.y * fitting,
+        zoom: fitting,
+      });
+      return;
+    }
+    const at = arrangement.boxes.get(chosen ?? TRIGGER) ?? arrangement.boxes.get(TRIGGER);
+    if (!at) return;
+    const zoom = Math.max(fitting, Math.min(0.8, width / (WIDTH + 60)));
+    const top = chosen === null || chosen === TRIGGER ? 40 : height / 2 - (HEIGHT / 2) * zoom;
+    void flow.setViewport({ x: width / 2 - (at.x + WIDTH / 2) * zoom, y: top - at.y * zoom, zoom });
+  }, [flow, nodes, arrangement, chosen, box]);
+}
+
+/** Where the canvas gets wider or narrower, as when a step opens beside it, its middle stays in the middle. */
+function useKeepCentred(box: React.RefObject<HTMLElement | null>) {
+  const flow = useReactFlow<CanvasNode, FlowEdgeType>();
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    let before = element.clientWidth;
+    const observer = new ResizeObserver(() => {
+      const by = element.clientWidth - before;
+      before = element.clientWidth;
+      if (by === 0) return;
+      const { x, y, zoom } = flow.getViewport();
+      void flow.setViewport({ x: x + by / 2, y, zoom });
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [flow, box]);
+}
+
+/** Far from the steps their names alone are shown, larger: by an attribute that is set at the threshold. */
+function Far({ box }: { box: React.RefObject<HTMLElement | null> }) {
+  const isFar = useStore(({ transform }) => transform[2] < FAR);
+  useEffect(() => {
+    box.current?.toggleAttribute("data-far", isFar);
+  }, [isFar, box]);
+  return null;
+}
+
+function Flow(props: CanvasProps & { ui: UiStore }) {
+  const { steps, name, mayChange, on, ui, isEmbedded = false, shown = null, chosen } = props;
+  const flow = useReactFlow<CanvasNode, FlowEdgeType>();
+  const box = useRef<HTMLDivElement>(null);
+  const parts = useDrawn(props);
+  const { nodes, edges, scene, nameOf } = parts;
+  const [message, say] = useState("");
+  const [isFinding, setFinding] = useState(false);
+  const [wantsMap, setWantsMap] = useState<boolean | null>(null);
+  const [menu, setMenu] = useState<{ x: number; y: number; step: string } | null>(null);
+  const hasMap = wantsMap ?? (steps.length > LARGE && !isEmbedded);
+  const focusStep = useFocusStep(ui, box);
+  const cardActions = useCardActions(on, ui);
+  const start = useStart(parts, chosen, box);
+  const now = useRef({ on, nodes });
+  now.current = { on, nodes };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each time that something else is to be shown
+  useEffect(() => {
+    if (shown) requestAnimationFrame(() => focusStep(shown.key));
+  }, [shown?.key, shown?.count]);
+  const { select } = parts;
+  useEffect(() => select(new Set(chosen === null ? [] : [chosen])), [chosen, select]);
+  useKeepCentred(box);
+  useEffect(() => {
+    // The step that Tab reaches may be gone.
+    const { tabStop } = ui.get();
+    if (!nodes.some(({ id }) => id === tabStop)) ui.set({ tabStop: TRIGGER });
+  }, [nodes, ui]);
+
+  const selected = selectedSteps(nodes);
+  const move = (moved: ReadonlySet<string>) =>
+    now.current.on.onMove(
+      Object.fromEntries(
+        flow
+          .getNodes()
+          .filter(({ type }) => type !== "frame")
+          .map(({ id, position: { x, y } }) => [id, [Math.round(x), Math.round(y)] as const]),
+      ),
+      moved,
+    );
+  const commands: StepCommands = {
+    ...on,
+    open: (key) => on.open(key),
+    connectFrom(key) {
+      ui.set({ from: key });
+      say(`Connect ${nameOf(key)}: go to a step with the arrow keys, Enter connects, Esc cancels`);
+    },
+    addAfter: (key, isBranch) => on.onAdd({ after: [key], isInLine: !isBranch }),
+    addBefore: (key) => on.onAdd({ before: key }),
+    remove(keys) {
+      const next = scene.links.find(({ source, target }) => keys.has(source) && !keys.has(target))?.target;
+      const before = scene.links.find(({ source, target }) => keys.has(target) && !keys.has(source))?.source;
+      on.remove(keys);
+      const to = next ?? before;
+      if (to !== undefined) requestAnimationFrame(() => focusStep(to));
+    },
+  };
+  const onKeyDown = (event: React.KeyboardEvent) =>
+    onCanvasKey(event, {
+      ...on,
+      flow,
+      ui,
+      steps,
+      nodes,
+      links: scene.links,
+      selected,
+      mayChange,
+      commands,
+      nameOf,
+      say,
+      focusStep,
+      select,
+      nudge(ids, dx, dy) {
+        parts.onNodesChange(
+          nodes.flatMap(({ id, position: { x, y } }) =>
+            ids.has(id) ? [{ type: "position" as const, id, position: { x: x + dx, y: y + dy } }] : [],
+          ),
+        );
+        requestAnimationFrame(() => move(ids));
+      },
+      expand: on.expand,
+      onFind: () => setFinding(true),
+      onMap: () => setWantsMap(!hasMap),
+    });
+  const onto = () => (document.activeElement as HTMLElement | null)?.dataset.step ?? null;
+  const onCopy = (event: ClipboardEvent, isCut: boolean) => {
+    if ((event.target as HTMLElement).closest("input, textarea, [contenteditable]")) return;
+    const step = onto();
+    const keys = selected.size > 0 ? selected : new Set(step && step !== TRIGGER ? [step] : []);
+    const text = on.copy(keys);
+    if (text === null) return;
+    event.clipboardData.setData("text/plain", text);
+    event.preventDefault();
+    say(`Copied ${keys.size} ${keys.size === 1 ? "step" : "steps"}`);
+    if (isCut && mayChange) commands.remove(keys);
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    if (!mayChange || (event.target as HTMLElement).closest("input, textarea, [contenteditable]")) return;
+    if (on.paste(event.clipboardData.getData("text/plain"), onto())) event.preventDefault();
+  };
+  const isValid = useCallback(
+    ({ source, target }: Connection | FlowEdgeType) =>
+      source !== target && target !== TRIGGER && !reaches(steps, target, source),
+    [steps],
+  );
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: keys of the steps inside bubble to here
+    <div
+      ref={box}
+      tabIndex={-1}
+      className="group/canvas relative size-full outline-none"
+      onKeyDown={onKeyDown}
+      onCopy={(event) => onCopy(event, false)}
+      onCut={(event) => onCopy(event, true)}
+      onPaste={onPaste}
+    >
+      <ActionsContext value={cardActions}>
+        <ReactFlow<CanvasNode, FlowEdgeType>
+          nodes={nodes}
+          edges={edges}
+          nodeTypes={NODES}
+          edgeTypes={EDGES}
+          onInit={start}
+          onNodesChange={parts.onNodesChange}
+          onConnect={({ source, target, sourceHandle }) =>
+            on.onConnect(sourceHandle ? `${source}:${sourceHandle}` : source, target)
+          }
+          onConnectStart={() => box.current?.classList.add("connecting")}
+          onConnectEnd={(event, { toNode, fromNode, fromHandle }) => {
+            box.current?.classList.remove("connecting");
+            if (toNode || !fromNode || fromHandle?.type !== "source" || !("clientX" in event)) return;
+            const { x, y } = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
+            on.onAdd({
+              after: [fromHandle.id ? `${fromNode.id}:${fromHandle.id}` : fromNode.id],
+              at: [Math.round(x - WIDTH / 2), Math.round(y)],
+            });
+          }}
+          isValidConnection={isValid}
+          onEdgeMouseEnter={useCallback((_: unknown, { id }: FlowEdgeType) => ui.set({ hovered: id }), [ui])}
+          onEdgeMouseLeave={useCallback(
+            // What stands on the edge must stay for as long as the pointer takes to get there.
+            () => void setTimeout(() => ui.set({ hovered: null }), 400),
+            [ui],
+          )}
+          onPaneClick={useCallback((event: ReactMouseEvent) => {
+            if (event.detail > 1) return;
+            box.current?.focus({ preventScroll: true });
+            now.current.on.onChoose(null);
+          }, [])}
+          onDoubleClick={(event) => {
+            if (!mayChange || !(event.target as HTMLElement).classList.contains("react-flow__pane")) return;
+            const { x, y } = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
+            on.onAdd({ after: [], at: [Math.round(x - WIDTH / 2), Math.round(y)] });
+          }}
+          onNodeContextMenu={(event, node) => {
+            if (node.type !== "step") return;
+            event.preventDefault();
+            const around = (event.target as HTMLElement).getBoundingClientRect();
+            const isByKey = event.clientX === 0 && event.clientY === 0;
+            setMenu({
+              x: isByKey ? around.left + 24 : event.clientX,
+              y: isByKey ? around.bottom : event.clientY,
+              step: node.id,
+            });
+          }}
+          onNodeDragStop={(_, __, dragged) => move(new Set(dragged.map(({ id }) => id)))}
+          onSelectionDragStop={(_, dragged) => move(new Set(dragged.map(({ id }) => id)))}
+          nodesDraggable={mayChange}
+          nodesConnectable={mayChange}
+          nodesFocusable={false}
+          edgesFocusable={false}
+          disableKeyboardA11y
+          deleteKeyCode={null}
+          nodeDragThreshold={4}
+          panOnScroll={!isEmbedded}
+          zoomOnScroll={false}
+          zoomOnPinch
+          preventScrolling={!isEmbedded}
+          zoomOnDoubleClick={false}
+          minZoom={0.1}
+          maxZoom={1.6}
+          proOptions={{ hideAttribution: true }}
+          aria-label={`Steps of ${name}`}
+        >
+          <svg className="absolute size-0" aria-hidden="true">
+            <title>Arrow</title>
+            <defs>
+              <marker
+                id="step-arrow"
+                viewBox="0 0 8 8"
+                refX="4"
+                refY="4"
+                markerWidth="7"
+                markerHeight="7"
+                orient="auto"
+                markerUnits="userSpaceOnUse"
+              >
+                <path
+                  d="M1 1.5 5.5 4 1 6.5"
+                  fill="none"
+                  stroke="context-stroke"
+                  strokeWidth="1.5"
+                  strokeLinecap="round"
+                  strokeLinejoin="round"
+                />
+              </marker>
+            </defs>
+          </svg>
+          <Background variant={BackgroundVariant.Dots} gap={20} size={1} />
+          {hasMap && (
+            <MiniMap
+              pannable
+              zoomable
+              ariaLabel="Minimap"
+              nodeBorderRadius={10}
+              nodeColor={mapColor}
+              className="m-2! overflow-hidden rounded-[10px] border border-line"
+              style={{ width: 160, height: 120 }}
+            />
+          )}
+          <Zoom
+            hasMap={hasMap}
+            onMap={() => setWantsMap(!hasMap)}
+            onFind={() => setFinding(true)}
+            onTidy={mayChange ? on.onTidy : null}
+          />
+          <Far box={box} />
+        </ReactFlow>
+      </ActionsContext>
+      {isFinding && (
+        <Find
+          steps={steps}
+          onFound={(found) => ui.set({ found })}
+          onShow={(key) => {
+            const node = flow.getNode(key);
+            if (node)
+              void flow.setCenter(node.position.x + WIDTH / 2, node.position.y + HEIGHT / 2, {
+                zoom: Math.max(flow.getZoom(), 0.6),
+                ...glide(),
+              });
+          }}
+          onClose={(key) => {
+            setFinding(false);
+            if (key !== null) requestAnimationFrame(() => focusStep(key));
+          }}
+        />
+      )}
+      {menu && (
+        <StepMenu
+          at={menu}
+          step={menu.step}
+          selected={selected}
+          commands={commands}
+          mayChange={mayChange}
+          onClose={() => setMenu(null)}
+        />
+      )}
+      <p aria-live="polite" className="sr-only">
+        {message}
+      </p>
+    </div>
+  );
+}
+
+const mapColor = (node: CanvasNode): string => {
+  if (node.type === "note") return "var(--warn)";
+  if (node.type !== "step") return "var(--soft)";
+  const { fault, state } = node.data;
+  if (fault || state?.status === "failed") return "var(--bad)";
+  if (state?.status === "completed") return "var(--good)";
+  return state?.status === "running" ? "var(--busy)" : "var(--soft)";
+};

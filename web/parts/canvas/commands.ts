@@ -1,0 +1,146 @@
+import type { Values } from "../form/form.tsx";
+import { dependencyOf, TRIGGER } from "./config.ts";
+import { freshKey, renamed, type StepValue, stepsIn } from "./steps-config.ts";
+
+const withDependsOn = (step: StepValue, dependsOn: readonly string[]): StepValue => {
+  const { dependsOn: _, ...rest } = step;
+  return (dependsOn.length > 0 ? { ...rest, dependsOn: [...new Set(dependsOn)] } : rest) as StepValue;
+};
+
+const mapSteps = (config: Values, change: (step: StepValue) => StepValue): Values => ({
+  ...config,
+  steps: stepsIn(config).map(change),
+});
+
+/** `source` as `dependsOn` has it; from the trigger it means: after nothing else. */
+export const connect = (config: Values, source: string, target: string): Values =>
+  mapSteps(config, (step) => {
+    if (step.key !== target) return step;
+    return withDependsOn(step, source === TRIGGER ? [] : [...(step.dependsOn ?? []), source]);
+  });
+
+export const disconnect = (config: Values, source: string, target: string): Values =>
+  mapSteps(config, (step) =>
+    step.key === target
+      ? withDependsOn(
+          step,
+          (step.dependsOn ?? []).filter((each) => each !== source),
+        )
+      : step,
+  );
+
+export const changeStep = (config: Values, key: string, next: StepValue): Values =>
+  mapSteps(config, (step) => (step.key === key ? next : step));
+
+export const renameStep = (config: Values, from: string, to: string): Values => ({
+  ...config,
+  steps: renamed(stepsIn(config), from, to),
+});
+
+/** A new step, after the ones named as `dependsOn` has them; it follows them in the list too. */
+export function addAfter(config: Values, step: StepValue, sources: readonly string[]): Values {
+  const own = sources.filter((each) => each !== TRIGGER);
+  const steps = [...stepsIn(config)];
+  const at = Math.max(-1, ...own.map((text) => steps.findIndex(({ key }) => key === dependencyOf(text).key)));
+  steps.splice(own.length > 0 && at >= 0 ? at + 1 : steps.length, 0, withDependsOn(step, own));
+  return { ...config, steps };
+}
+
+/** A new step right after another: what followed that one follows the new one. */
+export function insertAfter(config: Values, step: StepValue, source: string): Values {
+  const isAfter = ({ dependsOn = [] }: StepValue) =>
+    source === TRIGGER ? dependsOn.length === 0 : dependsOn.includes(source);
+  const moved = {
+    ...config,
+    steps: stepsIn(config).map((each) =>
+      isAfter(each)
+        ? withDependsOn(each, [step.key, ...(each.dependsOn ?? []).filter((text) => text !== source)])
+        : each,
+    ),
+  };
+  return addAfter(moved, step, [source]);
+}
+
+/** A new step on an edge: after its source, before its target. */
+export function insertOn(config: Values, step: StepValue, source: string, target: string): Values {
+  const next = (each: StepValue): StepValue =>
+    withDependsOn(
+      each,
+      source === TRIGGER
+        ? [step.key, ...(each.dependsOn ?? [])]
+        : (each.dependsOn ?? []).map((text) => (text === source ? step.key : text)),
+    );
+  return {
+    ...config,
+    steps: stepsIn(config).flatMap((each) =>
+      each.key === target ? [withDependsOn(step, source === TRIGGER ? [] : [source]), next(each)] : [each],
+    ),
+  };
+}
+
+/** A new step before another one: it takes over all that this depended on. */
+export const insertBefore = (config: Values, step: StepValue, target: string): Values => ({
+  ...config,
+  steps: stepsIn(config).flatMap((each) =>
+    each.key === target
+      ? [withDependsOn(step, each.dependsOn ?? []), withDependsOn(each, [step.key])]
+      : [each],
+  ),
+});
+
+/** Takes steps out; what came after each now comes after what came before it. */
+export function takeOut(config: Values, keys: ReadonlySet<string>): Values {
+  const steps = stepsIn(config);
+  const all = new Map(steps.map((step) => [step.key, step]));
+  const sourcesOf = (text: string, seen: readonly string[] = []): string[] => {
+    const { key } = dependencyOf(text);
+    if (!keys.has(key)) return [text];
+    if (seen.includes(key)) return [];
+    return (all.get(key)?.dependsOn ?? []).flatMap((each) => sourcesOf(each, [...seen, key]));
+  };
+  return {
+    ...config,
+    steps: steps
+      .filter(({ key }) => !keys.has(key))
+      .map((step) =>
+        step.dependsOn?.some((text) => keys.has(dependencyOf(text).key))
+          ? withDependsOn(
+              step,
+              step.dependsOn.flatMap((text) => sourcesOf(text)),
+            )
+          : step,
+      ),
+  };
+}
+
+/** Steps that ran on one branch of a step that goes, and would then run always. */
+export const unguarded = (config: Values, keys: ReadonlySet<string>): StepValue[] =>
+  stepsIn(config).filter(
+    ({ key, dependsOn }) =>
+      !keys.has(key) &&
+      (dependsOn ?? []).some((text) => {
+        const { key: parent, branch } = dependencyOf(text);
+        return branch !== null && keys.has(parent);
+      }),
+  );
+
+/** Copies of steps under keys of their own, with the edges among them; those without hang on `after`. */
+export function addCopies(
+  config: Values,
+  copies: readonly StepValue[],
+  after: readonly string[],
+): { config: Values; keys: string[] } {
+  const taken = [...stepsIn(config)];
+  let pending: StepValue[] = [...copies];
+  for (const { key } of copies) {
+    const fresh = freshKey(taken, key);
+    taken.push({ key: fresh } as StepValue);
+    if (fresh !== key) pending = renamed(pending, key, fresh);
+  }
+  const own = new Set(pending.map(({ key }) => key));
+  const added = pending.map((step) => {
+    const inner = (step.dependsOn ?? []).filter((text) => own.has(dependencyOf(text).key));
+    return withDependsOn(step, inner.length > 0 ? inner : after.filter((each) => each !== TRIGGER));
+  });
+  return { config: { ...config, steps: [...stepsIn(config), ...added] }, keys: [...own] };
+}

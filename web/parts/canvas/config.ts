@@ -1,0 +1,99 @@
+import type { Values } from "../form/form.tsx";
+import { type StepValue, stepsIn, withSteps } from "./steps-config.ts";
+
+/** What stands for the trigger among the steps: no step can have this key. */
+export const TRIGGER = "$trigger";
+
+export const dependencyOf = (text: string): { key: string; branch: string | null } => {
+  const colon = text.indexOf(":");
+  return colon < 0
+    ? { key: text, branch: null }
+    : { key: text.slice(0, colon), branch: text.slice(colon + 1) };
+};
+
+/** A config whose work is written as steps, whichever way it is stored. */
+export const inSteps = (config: Values): Values => withSteps(config, stepsIn(config));
+
+/** One edge: to a step from another, from one of its branches, or from the trigger. */
+export interface Link {
+  readonly id: string;
+  readonly source: string;
+  readonly target: string;
+  readonly branch: string | null;
+}
+
+/** What `dependsOn` says of an edge that begins there. */
+export const dependencyText = ({ source, branch }: Pick<Link, "source" | "branch">): string =>
+  branch === null ? source : `${source}:${branch}`;
+
+const linkId = (dependency: string, target: string): string => `${dependency}>${target}`;
+
+/** All edges; steps that depend on nothing follow the trigger. */
+export function linksOf(steps: readonly StepValue[]): Link[] {
+  const known = new Set(steps.map(({ key }) => key));
+  return steps.flatMap(({ key, dependsOn }): Link[] => {
+    const sources = [...new Set(dependsOn ?? [])].filter((text) => known.has(dependencyOf(text).key));
+    if (sources.length === 0)
+      return [{ id: linkId(TRIGGER, key), source: TRIGGER, target: key, branch: null }];
+    return sources.map((text) => {
+      const { key: source, branch } = dependencyOf(text);
+      return { id: linkId(text, key), source, target: key, branch };
+    });
+  });
+}
+
+/** The steps that come after each one. */
+export function followersOf(steps: readonly StepValue[]): ReadonlyMap<string, readonly string[]> {
+  const below = new Map<string, string[]>();
+  for (const { source, target } of linksOf(steps)) {
+    const known = below.get(source);
+    if (known) known.push(target);
+    else below.set(source, [target]);
+  }
+  return below;
+}
+
+/** Whether work that begins at one step comes to the other. */
+export function reaches(steps: readonly StepValue[], from: string, to: string): boolean {
+  const below = followersOf(steps);
+  const seen = new Set<string>();
+  for (const pending = [from]; pending.length > 0; ) {
+    const key = pending.pop() as string;
+    if (key === to) return true;
+    if (!seen.has(key)) pending.push(...(below.get(key) ?? []));
+    seen.add(key);
+  }
+  return false;
+}
+
+/** A step with all that it depends on, near and far. */
+export function upTo(steps: readonly StepValue[], key: string): ReadonlySet<string> {
+  const byKey = new Map(steps.map((step) => [step.key, step]));
+  const found = new Set<string>();
+  for (const pending = [key]; pending.length > 0; ) {
+    const next = pending.pop() as string;
+    if (found.has(next) || !byKey.has(next)) continue;
+    found.add(next);
+    pending.push(...(byKey.get(next)?.dependsOn ?? []).map((text) => dependencyOf(text).key));
+  }
+  return found;
+}
+
+/** Keys that stand twice and circles, which two changes that were sound by themselves can make together. */
+export function unsound(steps: readonly StepValue[]): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const seen = new Set<string>();
+  const keys = new Set(steps.map(({ key }) => key));
+  const below = followersOf(steps);
+  for (const { key, dependsOn } of steps) {
+    if (seen.has(key)) found.set(key, `Two steps have the key ${key}.`);
+    seen.add(key);
+    const gone = (dependsOn ?? []).map((text) => dependencyOf(text).key).filter((each) => !keys.has(each));
+    if (gone.length > 0) found.set(key, `It depends on ${gone.join(", ")}, which no longer exists.`);
+  }
+  for (const { key } of steps) {
+    const isCircle = (below.get(key) ?? []).some((next) => next === key || reaches(steps, next, key));
+    if (isCircle) found.set(key, "It depends on itself, through the steps before it.");
+  }
+  return found;
+}

@@ -1,0 +1,117 @@
+import type { NodeChange } from "@xyflow/react";
+import { useCallback, useMemo, useRef, useState } from "react";
+import type { Arrangement } from "./arrange.ts";
+import { TRIGGER } from "./config.ts";
+import type { CanvasNode } from "./nodes.ts";
+
+interface Held {
+  readonly position?: { x: number; y: number };
+  readonly selected?: boolean;
+}
+interface Over {
+  /** What the positions belong to: another arrangement has its own. */
+  readonly of: Arrangement;
+  readonly held: ReadonlyMap<string, Held>;
+}
+
+/** Sizes that the library has measured go back to it: without them it would measure again with each drawing. */
+export function useMeasured() {
+  const sizes = useRef(new Map<string, { width: number; height: number }>()).current;
+  const [count, setCount] = useState(0);
+  const take = useCallback(
+    (changes: readonly NodeChange<CanvasNode>[]) => {
+      const found = changes.filter((change) => change.type === "dimensions");
+      let isNew = false;
+      for (const { id, dimensions } of found) {
+        const old = sizes.get(id);
+        if (!dimensions || (old?.width === dimensions.width && old.height === dimensions.height)) continue;
+        sizes.set(id, dimensions);
+        isNew = true;
+      }
+      if (isNew) setCount((before) => before + 1);
+    },
+    [sizes],
+  );
+  return { sizes, count, take };
+}
+
+interface Options {
+  wanted: readonly CanvasNode[];
+  arrangement: Arrangement;
+  chosen: string | null;
+  takeSizes: (changes: readonly NodeChange<CanvasNode>[]) => void;
+}
+
+/** What the hand is doing lies over the document, and is put into it once it is done. */
+export function useHand({ wanted, arrangement, chosen, takeSizes }: Options) {
+  const [over, setOver] = useState<Over>({ of: arrangement, held: new Map() });
+  const drawn = useRef(new Map<CanvasNode, CanvasNode>());
+  const nodes = useMemo(() => {
+    const next = new Map<CanvasNode, CanvasNode>();
+    const made = wanted.map((node) => {
+      const held = over.held.get(node.id);
+      const selected = node.id === chosen || (held?.selected ?? false);
+      const position = over.of === arrangement ? held?.position : undefined;
+      if (!selected && !position) return node;
+      const old = drawn.current.get(node);
+      const isSame =
+        old?.selected === selected &&
+        old.position.x === (position ?? node.position).x &&
+        old.position.y === (position ?? node.position).y;
+      const own =
+        old && isSame ? old : ({ ...node, selected, ...(position ? { position } : {}) } as CanvasNode);
+      next.set(node, own);
+      return own;
+    });
+    drawn.current = next;
+    return made;
+  }, [wanted, over, arrangement, chosen]);
+  const moved = useMemo(() => {
+    if (over.of !== arrangement) return "";
+    return [...over.held].flatMap(([id, { position }]) => (position ? [id] : [])).join(" ");
+  }, [over, arrangement]);
+
+  const onNodesChange = useCallback(
+    (changes: NodeChange<CanvasNode>[]) => {
+      takeSizes(changes);
+      const own = changes.filter(({ type }) => type === "position" || type === "select");
+      if (own.length === 0) return;
+      setOver((now) => {
+        const isSame = now.of === arrangement;
+        const before = [...now.held].map(([id, own]): [string, Held] => [
+          id,
+          isSame ? own : { selected: own.selected ?? false },
+        ]);
+        const held = new Map(before);
+        for (const change of own) {
+          if (change.type === "position" && change.position)
+            held.set(change.id, { ...held.get(change.id), position: change.position });
+          if (change.type === "select")
+            held.set(change.id, { ...held.get(change.id), selected: change.selected });
+        }
+        return { of: arrangement, held };
+      });
+    },
+    [arrangement, takeSizes],
+  );
+  const select = useCallback(
+    (ids: ReadonlySet<string>) =>
+      setOver((now) => ({
+        ...now,
+        held: new Map(
+          [...new Set([...now.held.keys(), ...ids])].map((id) => [
+            id,
+            { ...now.held.get(id), selected: ids.has(id) },
+          ]),
+        ),
+      })),
+    [],
+  );
+  return { nodes, moved, onNodesChange, select };
+}
+
+/** Keys of the steps that are selected. */
+export const selectedSteps = (nodes: readonly CanvasNode[]): ReadonlySet<string> =>
+  new Set(
+    nodes.flatMap(({ id, type, selected }) => (selected && type === "step" && id !== TRIGGER ? [id] : [])),
+  );

@@ -1,0 +1,134 @@
+/** What a step's keys and its menu do; `steps` are those chosen, or the one alone. */
+export interface StepCommands {
+  open(key: string): void;
+  connectFrom(key: string): void;
+  addAfter(key: string, isBranch: boolean): void;
+  addBefore(key: string): void;
+  edges(key: string): void;
+  remove(steps: ReadonlySet<string>): void;
+  rename(key: string): void;
+  duplicate(steps: ReadonlySet<string>): void;
+  runTo(key: string): void;
+  pin(key: string): void;
+  group(steps: ReadonlySet<string>): void;
+  note(key: string): void;
+  openCalled(key: string): void;
+}
+
+interface Command {
+  readonly name: string;
+  /** As people read it. */
+  readonly keys: string;
+  readonly mayOnly: boolean;
+  /** Whether it is for the trigger too. */
+  readonly forTrigger: boolean;
+  readonly isBad?: true;
+  readonly matches: (event: KeyLike) => boolean;
+  readonly run: (commands: StepCommands, key: string, steps: ReadonlySet<string>) => void;
+}
+
+type KeyLike = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">;
+
+const plain =
+  (key: string) =>
+  ({ key: pressed, ctrlKey, metaKey, altKey, shiftKey }: KeyLike) =>
+    pressed === key && !ctrlKey && !metaKey && !altKey && !(shiftKey && key.length > 1);
+const held =
+  (key: string) =>
+  ({ key: pressed, ctrlKey, metaKey, altKey }: KeyLike) =>
+    pressed.toLowerCase() === key && (ctrlKey || metaKey) && !altKey;
+
+const command = (
+  name: string,
+  keys: string,
+  matches: Command["matches"],
+  run: Command["run"],
+  more: Partial<Command> = {},
+): Command => ({ name, keys, mayOnly: true, forTrigger: false, matches, run, ...more });
+
+/** In the order of the menu. */
+export const COMMANDS: readonly Command[] = [
+  command("Open settings", "Enter", plain("Enter"), (on, key) => on.open(key), {
+    mayOnly: false,
+    forTrigger: true,
+  }),
+  command("Run to here", "R", plain("r"), (on, key) => on.runTo(key)),
+  command("Pin or unpin result", "P", plain("p"), (on, key) => on.pin(key)),
+  command("Add step after", "A", plain("a"), (on, key) => on.addAfter(key, false), { forTrigger: true }),
+  command("Add step on a new branch", "Shift+A", plain("A"), (on, key) => on.addAfter(key, true), {
+    forTrigger: true,
+  }),
+  command("Insert step before", "I", plain("i"), (on, key) => on.addBefore(key)),
+  command("Connect to another step", "C", plain("c"), (on, key) => on.connectFrom(key), { forTrigger: true }),
+  command("Edges", "X", plain("x"), (on, key) => on.edges(key), { forTrigger: true }),
+  command("Rename", "F2", plain("F2"), (on, key) => on.rename(key)),
+  command("Duplicate", "Ctrl+D", held("d"), (on, _, steps) => on.duplicate(steps)),
+  command("Group selected steps", "G", plain("g"), (on, _, steps) => on.group(steps)),
+  command("Add note", "N", plain("n"), (on, key) => on.note(key), { forTrigger: true }),
+  command("Open called automation", "O", plain("o"), (on, key) => on.openCalled(key), { mayOnly: false }),
+  command(
+    "Remove step",
+    "Del",
+    (event) => plain("Delete")(event) || plain("Backspace")(event),
+    (on, _, steps) => on.remove(steps),
+    {
+      isBad: true,
+    },
+  ),
+];
+
+/** Keys of the canvas as a whole, for the list of all keys. */
+export const OTHER_KEYS: readonly (readonly [keys: string, name: string])[] = [
+  ["Arrow keys", "Go along the edges, or to the nearest step"],
+  ["Home, End", "Go to the trigger, to the last step"],
+  ["Space, Shift+arrow keys", "Select more steps"],
+  ["Ctrl+A, Esc", "Select all steps, none"],
+  ["Alt+arrow keys", "Move by 16 px"],
+  ["Ctrl+C, Ctrl+X, Ctrl+V", "Copy as YAML, cut, paste"],
+  ["Ctrl+Z, Ctrl+Shift+Z", "Undo, redo"],
+  ["Ctrl+F, /, F3", "Find, next result"],
+  ["0, 1, 2, +, −", "Zoom to 100%, fit all, fit selection, zoom in, zoom out"],
+  ["M", "Show or hide the minimap"],
+  ["F8, Shift+F8", "Next fault, previous fault"],
+  ["Shift+T", "Tidy up"],
+  ["Ctrl+S, Ctrl+Enter", "Save the draft, test"],
+  ["Menu key", "Open the step's menu"],
+];
+
+type Side = "up" | "down" | "left" | "right";
+const ARROWS: Readonly<Record<string, Side>> = {
+  ArrowUp: "up",
+  ArrowDown: "down",
+  ArrowLeft: "left",
+  ArrowRight: "right",
+};
+export const sideOf = (key: string): Side | undefined => ARROWS[key];
+
+interface Around {
+  nodes: readonly { id: string; position: { x: number; y: number } }[];
+  links: readonly { source: string; target: string }[];
+}
+
+/** The next step on a side: along the edges first, else the nearest there. */
+export function neighbour({ nodes, links }: Around, key: string, side: Side): string | null {
+  const at = nodes.find(({ id }) => id === key)?.position;
+  if (!at) return null;
+  const linked =
+    side === "down"
+      ? links.filter(({ source }) => source === key).map(({ target }) => target)
+      : side === "up"
+        ? links.filter(({ target }) => target === key).map(({ source }) => source)
+        : [];
+  const isDown = side === "down" || side === "up";
+  const sign = side === "down" || side === "right" ? 1 : -1;
+  let best: { id: string; cost: number } | null = null;
+  for (const { id, position } of nodes) {
+    if (linked.length > 0 ? !linked.includes(id) : id === key) continue;
+    const ahead = sign * (isDown ? position.y - at.y : position.x - at.x);
+    if (ahead <= 4 && linked.length === 0) continue;
+    const aside = Math.abs(isDown ? position.x - at.x : position.y - at.y);
+    const cost = ahead + aside * (isDown ? 1.5 : 4);
+    if (!best || cost < best.cost) best = { id, cost };
+  }
+  return best?.id ?? null;
+}

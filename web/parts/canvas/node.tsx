@@ -1,0 +1,262 @@
+import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
+import { type LucideIcon, Plus, TriangleAlert } from "lucide-react";
+import { memo, useContext, useEffect, useReducer } from "react";
+import { INK, styleOf } from "../base/status.tsx";
+import { counted, inWords } from "../base/time.tsx";
+import { HEIGHT } from "./arrange.ts";
+import { TRIGGER } from "./config.ts";
+import { chipsOf, type StepChange, type StepState } from "./states.ts";
+import type { StepValue } from "./steps-config.ts";
+import { ActionsContext, useUi } from "./ui.ts";
+
+interface StepData extends Record<string, unknown> {
+  /** Null of the trigger. */
+  step: StepValue | null;
+  name: string;
+  summary: string;
+  icon: LucideIcon;
+  tint: string;
+  branches: readonly string[];
+  /** Branches that no edge leaves from. */
+  unused: readonly string[];
+  state: StepState | null;
+  fault: string | null;
+  /** In a comparison of versions. */
+  change: StepChange | null;
+  hasNext: boolean;
+  mayChange: boolean;
+  /** What those who see it see around the card, in words. */
+  label: string;
+}
+export type StepNodeType = Node<StepData, "step">;
+
+const DOT =
+  "size-2.5! border-2! border-raised! bg-strong-line! opacity-0 transition-opacity group-hover/step:opacity-100 [.connecting_&]:opacity-100";
+const FOOT = { top: HEIGHT, bottom: "auto", transform: "translate(-50%, -50%)" } as const;
+
+const BORDERS: Readonly<Record<string, string>> = {
+  running: "border-busy",
+  waiting: "border-wait",
+  completed: "border-good",
+  failed: "border-bad",
+  skipped: "border-strong-line border-dashed",
+};
+const CHANGES: Readonly<Record<StepChange, string>> = {
+  added: "border-good border-2",
+  changed: "border-warn border-2",
+  removed: "border-bad border-dashed",
+};
+
+/** The library hands over the position too, which changes with each frame of a drag: the card takes no notice of it. */
+export const StepNode = ({ id, data, selected, isConnectable }: NodeProps<StepNodeType>) => (
+  <Card id={id} data={data} selected={selected} isConnectable={isConnectable} />
+);
+
+type CardProps = Pick<NodeProps<StepNodeType>, "id" | "data" | "selected" | "isConnectable">;
+
+const Card = memo(function Card({ id, data, selected, isConnectable }: CardProps) {
+  const { step, branches, hasNext, mayChange, state } = data;
+  const actions = useContext(ActionsContext);
+  return (
+    <div className="group/step relative size-full">
+      {step?.forEach !== undefined && <Stack />}
+      {id !== TRIGGER && (
+        <Handle type="target" position={Position.Top} isConnectable={isConnectable} className={DOT} />
+      )}
+      <Face id={id} data={data} selected={selected} />
+      {step && <Chips step={step} />}
+      {branches.length > 0 && <Branches id={id} data={data} isConnectable={isConnectable} />}
+      <Handle
+        type="source"
+        position={Position.Bottom}
+        isConnectable={isConnectable}
+        className={DOT}
+        style={FOOT}
+      />
+      {mayChange && !hasNext && !state && branches.length === 0 && (
+        <button
+          type="button"
+          tabIndex={-1}
+          aria-label={`Add a step after ${data.name}`}
+          onClick={() => actions.add({ after: [id] })}
+          className="nodrag absolute left-1/2 grid size-6 -translate-x-1/2 place-items-center rounded-full border border-strong-line bg-raised text-soft hover:border-accent hover:text-accent"
+          style={{ top: HEIGHT + 12 }}
+        >
+          <Plus size={14} aria-hidden />
+        </button>
+      )}
+    </div>
+  );
+});
+
+/** Two more cards behind the one of a step over a list. */
+const Stack = () => (
+  <>
+    <span
+      className="absolute inset-x-2 top-2 rounded-[10px] border border-strong-line bg-raised"
+      style={{ height: HEIGHT }}
+    />
+    <span
+      className="absolute inset-x-1 top-1 rounded-[10px] border border-strong-line bg-raised"
+      style={{ height: HEIGHT }}
+    />
+  </>
+);
+
+function Face({ id, data, selected }: Omit<CardProps, "isConnectable">) {
+  const { name, icon: Icon, tint, state, fault, change, label } = data;
+  const actions = useContext(ActionsContext);
+  const isTabStop = useUi(({ tabStop }) => tabStop === id);
+  const isFrom = useUi(({ from }) => from?.split(":")[0] === id);
+  const isDim = useUi(({ found }) => found !== null && !found.has(id));
+  const isOff = state?.status === "skipped" || change === "removed";
+  const style = state && !fault ? styleOf(state.status) : null;
+  const border = fault
+    ? "border-bad"
+    : change
+      ? CHANGES[change]
+      : (BORDERS[state?.status ?? ""] ?? "border-strong-line");
+  return (
+    <button
+      type="button"
+      data-step={id}
+      tabIndex={isTabStop ? 0 : -1}
+      aria-pressed={selected}
+      title={fault ?? state?.error ?? name}
+      onClick={(event) => {
+        if (!event.shiftKey && !event.ctrlKey && !event.metaKey) actions.choose(id);
+      }}
+      className={`absolute inset-x-0 top-0 flex items-center gap-2.5 overflow-hidden border bg-raised px-2.5 text-left shadow-[0_1px_2px_rgb(10_13_18/0.06)] hover:border-accent ${id === TRIGGER ? "rounded-[32px] pl-3.5" : "rounded-[10px]"} ${border} ${selected ? "ring-2 ring-accent" : ""} ${isFrom ? "outline-2 outline-offset-2 outline-accent outline-dashed" : ""} ${isDim ? "opacity-30" : ""}`}
+      style={{ height: HEIGHT }}
+    >
+      <span
+        className={`grid size-9 shrink-0 place-items-center rounded-lg group-data-far/canvas:hidden ${tint} ${isOff ? "opacity-60" : ""}`}
+      >
+        <Icon size={18} aria-hidden />
+      </span>
+      <span className="min-w-0 grow">
+        <span
+          dir="auto"
+          className={`line-clamp-2 text-sm leading-[1.15rem] font-medium [overflow-wrap:anywhere] group-data-far/canvas:text-xl group-data-far/canvas:leading-6 ${isOff ? "text-soft" : ""} ${change === "removed" ? "line-through" : ""}`}
+        >
+          {name}
+        </span>
+        <span className="block truncate text-xs leading-4 text-soft group-data-far/canvas:hidden">
+          <Line data={data} />
+        </span>
+        <span className="sr-only">{label}</span>
+      </span>
+      {fault && <TriangleAlert size={16} aria-hidden className="shrink-0 text-bad" />}
+      {style && (
+        <style.icon
+          size={16}
+          aria-hidden
+          className={`shrink-0 ${INK[style.tone]} ${state?.status === "running" ? "spin" : ""}`}
+        />
+      )}
+      {state?.share !== null && state?.share !== undefined && (
+        <span className="absolute inset-x-0 bottom-0 h-[3px] bg-busy-soft">
+          <span className="block h-full bg-busy" style={{ width: `${state.share * 100}%` }} />
+        </span>
+      )}
+    </button>
+  );
+}
+
+/** What tells the step from others of its kind, or how a run has got on with it. */
+function Line({ data: { state, summary } }: Pick<CardProps, "data">) {
+  if (!state || state.status === "pending") return summary;
+  if (state.status === "skipped") return "Skipped";
+  const parts = [
+    state.items,
+    state.branch === null ? null : `→ ${state.branch}`,
+    state.count === null ? null : `${counted(state.count)} ${state.count === 1 ? "row" : "rows"}`,
+  ].filter((part) => part !== null);
+  return (
+    <>
+      {parts.join(" · ")}
+      {state.startedAt && (
+        <>
+          {parts.length > 0 && " · "}
+          <Duration from={state.startedAt} to={state.completedAt} />
+        </>
+      )}
+      {parts.length === 0 && !state.startedAt && styleOf(state.status).label}
+    </>
+  );
+}
+
+const TICK_MS = 1000;
+
+/** How long something took; it ticks while that is under way. */
+export function Duration({ from, to }: { from: string; to: string | null }) {
+  const [, tick] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => {
+    if (to !== null) return;
+    const timer = setInterval(tick, TICK_MS);
+    return () => clearInterval(timer);
+  }, [to]);
+  const end = to === null ? Date.now() : Date.parse(to);
+  return <span className="tabular-nums">{inWords(Math.max(0, end - Date.parse(from)) / 1000)}</span>;
+}
+
+/** A step that decides has one way out for each branch; an edge leaves from its label. */
+function Branches({ id, data, isConnectable }: Omit<CardProps, "selected">) {
+  const { branches, unused, state, mayChange, name } = data;
+  const actions = useContext(ActionsContext);
+  return (
+    <span className="absolute inset-x-2 flex justify-evenly gap-1.5" style={{ top: HEIGHT + 6 }}>
+      {branches.map((branch) => (
+        <span
+          key={branch}
+          title={branch}
+          className={`relative flex min-w-0 items-center rounded-full border bg-raised px-2 text-xs leading-[18px] ${state?.branch === branch ? "border-good text-good" : "border-strong-line text-soft"}`}
+        >
+          <span className="block truncate" dir="auto">
+            {branch}
+          </span>
+          {mayChange && unused.includes(branch) && !state && (
+            <button
+              type="button"
+              tabIndex={-1}
+              aria-label={`Add a step after ${name}, branch ${branch}`}
+              onClick={() => actions.add({ after: [`${id}:${branch}`] })}
+              className="nodrag -mr-1.5 ml-0.5 grid size-5 place-items-center rounded-full hover:text-accent"
+            >
+              <Plus size={12} aria-hidden />
+            </button>
+          )}
+          <Handle
+            id={branch}
+            type="source"
+            position={Position.Bottom}
+            isConnectable={isConnectable}
+            className={DOT}
+          />
+        </span>
+      ))}
+    </span>
+  );
+}
+
+/** What changes how a step runs stands on its edge, where one sees it without opening anything. */
+function Chips({ step }: { step: StepValue }) {
+  const chips = chipsOf(step);
+  if (chips.length === 0) return null;
+  return (
+    <span
+      className="pointer-events-none absolute left-2 flex gap-1 group-data-far/canvas:hidden"
+      style={{ top: -11 }}
+    >
+      {chips.map(({ name, about, isPin }) => (
+        <span
+          key={name}
+          title={about}
+          className={`pointer-events-auto rounded-full border bg-raised px-1.5 text-[11px] leading-4 ${isPin ? "border-wait text-wait" : "border-strong-line text-soft"}`}
+        >
+          {name}
+        </span>
+      ))}
+    </span>
+  );
+}

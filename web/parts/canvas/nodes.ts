@@ -1,0 +1,273 @@
+import type { LucideIcon } from "lucide-react";
+import { useMemo, useRef } from "react";
+import { styleOf } from "../base/status.tsx";
+import { type Arrangement, HEIGHT, WIDTH } from "./arrange.ts";
+import { TRIGGER } from "./config.ts";
+import type { FlowEdgeType } from "./edge.tsx";
+import { type FrameNodeType, type GroupNodeType, NOTE_WIDTH, type NoteNodeType } from "./extras.tsx";
+import { type Actions, kindOf, kindStyle, summaryOf } from "./kinds.ts";
+import type { Layout } from "./layout.ts";
+import type { StepNodeType } from "./node.tsx";
+import { framesOf, groupNode, type Scene, type SceneLink } from "./scene.ts";
+import type { StepChange, StepState } from "./states.ts";
+import type { StepValue } from "./steps-config.ts";
+
+export type CanvasNode = StepNodeType | NoteNodeType | GroupNodeType | FrameNodeType;
+
+export interface TriggerCard {
+  readonly name: string;
+  readonly summary: string;
+  readonly icon: LucideIcon;
+}
+
+export interface Drawn {
+  scene: Scene;
+  arrangement: Arrangement;
+  layout: Layout;
+  trigger: TriggerCard;
+  actions: Actions;
+  titleOf: (kind: string) => string;
+  states: ReadonlyMap<string, StepState> | null;
+  faults: ReadonlyMap<string, string>;
+  changes: ReadonlyMap<string, StepChange> | null;
+  mayChange: boolean;
+}
+
+interface Measured {
+  readonly sizes: ReadonlyMap<string, { width: number; height: number }>;
+  /** Counts what was measured: the map stays the same one. */
+  readonly count: number;
+}
+
+/** What sighted people see around a card, in words after its text: "Extract, after New order, before 2 steps, completed". */
+function labelOf(
+  key: string,
+  title: string,
+  links: readonly SceneLink[],
+  nameOf: (key: string) => string,
+): string {
+  const before = links
+    .filter(({ target }) => target === key)
+    .map(({ source, branch }) => nameOf(source) + (branch === null ? "" : `, branch ${branch}`));
+  const count = links.filter(({ source }) => source === key).length;
+  return [
+    `, ${title}`,
+    ...(before.length > 0 ? [`after ${before.join(" and ")}`] : []),
+    count === 0 ? "last" : `before ${count} ${count === 1 ? "step" : "steps"}`,
+  ].join(", ");
+}
+
+const namesOf = ({ scene, trigger }: Pick<Drawn, "scene" | "trigger">) => {
+  const names = new Map<string, string>([
+    [TRIGGER, trigger.name],
+    ...scene.steps.map(({ key, name }) => [key, name ?? key] as const),
+    ...scene.collapsed.map(({ id, title }) => [groupNode(id), title] as const),
+  ]);
+  return (key: string) => names.get(key) ?? key;
+};
+
+/** Edges by both their ends: looking through all of them for each card would be slow with hundreds. */
+function linksBy(links: readonly SceneLink[]): ReadonlyMap<string, readonly SceneLink[]> {
+  const by = new Map<string, SceneLink[]>();
+  for (const link of links) {
+    for (const end of [link.source, link.target]) {
+      const known = by.get(end);
+      if (known) known.push(link);
+      else by.set(end, [link]);
+    }
+  }
+  return by;
+}
+
+function dataOf(
+  drawn: Drawn,
+  step: StepValue | null,
+  around: readonly SceneLink[],
+  nameOf: (key: string) => string,
+) {
+  const { scene, trigger, actions, titleOf, states, faults, changes, mayChange } = drawn;
+  const key = step?.key ?? TRIGGER;
+  const kind = step ? kindOf(step, actions) : undefined;
+  const style = step ? kindStyle(kind) : { icon: trigger.icon, tint: "bg-accent-soft text-accent" };
+  const state = states?.get(key) ?? null;
+  const fault = faults.get(key) ?? null;
+  const change = changes?.get(key) ?? null;
+  const branches = scene.branches.get(key) ?? NONE;
+  const words = [
+    labelOf(key, step ? titleOf(kind ?? "") : "Trigger", around, nameOf),
+    ...(state ? [styleOf(state.status).label.toLowerCase()] : []),
+    ...(fault ? [`fault: ${fault}`] : []),
+    ...(change ? [change] : []),
+  ];
+  return {
+    step,
+    name: nameOf(key),
+    summary: step ? summaryOf(step, actions, titleOf) : trigger.summary,
+    ...style,
+    branches,
+    unused: branches.filter(
+      (branch) => !around.some((link) => link.source === key && link.branch === branch),
+    ),
+    state,
+    fault,
+    change,
+    hasNext: around.some(({ source }) => source === key),
+    mayChange,
+    label: words.join(", "),
+  };
+}
+
+const NONE: readonly string[] = [];
+
+/** Whether two nodes show the same: then the old object stays, and nothing is drawn anew. */
+function isAlike(one: CanvasNode, other: CanvasNode): boolean {
+  if (
+    one.position.x !== other.position.x ||
+    one.position.y !== other.position.y ||
+    one.measured !== other.measured ||
+    one.width !== other.width ||
+    one.height !== other.height
+  )
+    return false;
+  const [before, after] = [one.data, other.data] as Record<string, unknown>[];
+  if (!before || !after) return false;
+  return Object.keys(after).every((name) => {
+    const [old, now] = [before[name], after[name]];
+    if (Array.isArray(old) && Array.isArray(now))
+      return old.length === now.length && old.every((each, at) => each === now[at]);
+    return old === now;
+  });
+}
+
+function nodesOf(drawn: Drawn): CanvasNode[] {
+  const { scene, arrangement, layout, states, mayChange } = drawn;
+  const nameOf = namesOf(drawn);
+  const by = linksBy(scene.links);
+  const around = (key: string) => by.get(key) ?? [];
+  const fixed = { deletable: false, focusable: false } as const;
+  const boxOf = (key: string) => {
+    const { x = 0, y = 0, width = WIDTH, height = HEIGHT } = arrangement.boxes.get(key) ?? {};
+    return { position: { x, y }, width, height };
+  };
+  const frames = framesOf(layout, arrangement).map(
+    ({ id, title, x, y, width, height }): FrameNodeType => ({
+      id: `frame:${id}`,
+      type: "frame",
+      position: { x, y },
+      width,
+      height,
+      data: { group: id, title, mayChange },
+      draggable: false,
+      selectable: false,
+      zIndex: -1,
+      ...fixed,
+    }),
+  );
+  const steps = [null, ...scene.steps].map((step): StepNodeType => {
+    const id = step?.key ?? TRIGGER;
+    return { id, type: "step", ...boxOf(id), data: dataOf(drawn, step, around(id), nameOf), ...fixed };
+  });
+  const groups = scene.collapsed.map(({ id: own, title, steps: inside }): GroupNodeType => {
+    const id = groupNode(own);
+    const statuses = inside.flatMap((key) => states?.get(key)?.status ?? []);
+    const worst = (["failed", "waiting", "running", "pending", "completed"] as const).find((status) =>
+      statuses.includes(status),
+    );
+    const label = labelOf(id, "Group", around(id), nameOf);
+    return {
+      id,
+      type: "group",
+      ...boxOf(id),
+      data: { title, count: inside.length, status: worst ?? null, label },
+      ...fixed,
+    };
+  });
+  const notes = layout.notes.map(({ id, text, near, x, y }): NoteNodeType => {
+    const box = near === undefined ? undefined : arrangement.boxes.get(near);
+    return {
+      id: `note:${id}`,
+      type: "note",
+      position: { x: (box?.x ?? 0) + (x ?? (box ? WIDTH + 24 : 0)), y: (box?.y ?? 0) + (y ?? 0) },
+      width: NOTE_WIDTH,
+      data: { text, mayChange },
+      ...fixed,
+    };
+  });
+  return [...frames, ...steps, ...groups, ...notes];
+}
+
+/** The nodes of the library: a new object only where what it shows has changed. */
+export function useNodes(drawn: Drawn, { sizes, count }: Measured): CanvasNode[] {
+  const kept = useRef(new Map<string, CanvasNode>());
+  const { scene, arrangement, layout, trigger, actions, titleOf, states, faults, changes, mayChange } = drawn;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `drawn` is made anew with each drawing, its fields are not; `count` stands for the sizes
+  return useMemo(() => {
+    const nodes = nodesOf(drawn).map((node) => {
+      const measured = sizes.get(node.id);
+      const made = measured ? ({ ...node, measured } as CanvasNode) : node;
+      const old = kept.current.get(node.id);
+      return old && isAlike(old, made) ? old : made;
+    });
+    kept.current = new Map(nodes.map((node) => [node.id, node]));
+    return nodes;
+  }, [scene, arrangement, layout, trigger, actions, titleOf, states, faults, changes, mayChange, count]);
+}
+
+function edgeOf(
+  link: SceneLink,
+  drawn: Drawn,
+  isMoved: boolean,
+  nameOf: (key: string) => string,
+): FlowEdgeType {
+  const { states, arrangement, mayChange } = drawn;
+  const { id, source, target, branch, dependency } = link;
+  const [from, to] = [states?.get(source), states?.get(target)];
+  const isOff = to?.status === "skipped" || from?.status === "skipped";
+  const hasBegun = to !== undefined && to.status !== "pending";
+  const isGood = hasBegun && (from?.status === "completed" || (source === TRIGGER && states !== null));
+  const tone = isOff ? "off" : to?.status === "running" ? "busy" : isGood ? "good" : "idle";
+  return {
+    id,
+    type: "flow",
+    source,
+    target,
+    sourceHandle: branch,
+    focusable: false,
+    data: {
+      bends: isMoved ? [] : (arrangement.bends.get(id) ?? []),
+      tone,
+      count: tone === "good" || tone === "busy" ? (from?.count ?? null) : null,
+      label: `between ${nameOf(source)} and ${nameOf(target)}`,
+      dependency,
+      mayChange: mayChange && !source.startsWith("group:") && !target.startsWith("group:"),
+    },
+    markerEnd: "step-arrow",
+  };
+}
+
+/** `moved` are the keys of what the hand is dragging, with spaces between. */
+export function useEdges(drawn: Drawn, moved: string): FlowEdgeType[] {
+  const { scene, arrangement, trigger, states, mayChange } = drawn;
+  const kept = useRef(new Map<string, FlowEdgeType>());
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `drawn` is made anew with each drawing, its fields are not
+  return useMemo(() => {
+    const away = new Set(moved.split(" "));
+    const nameOf = namesOf(drawn);
+    const edges = scene.links.map((link) => {
+      const edge = edgeOf(link, drawn, away.has(link.source) || away.has(link.target), nameOf);
+      const old = kept.current.get(link.id);
+      return old && isSameEdge(old, edge) ? old : edge;
+    });
+    kept.current = new Map(edges.map((edge) => [edge.id, edge]));
+    return edges;
+  }, [scene, arrangement, trigger, states, mayChange, moved]);
+}
+
+function isSameEdge({ data: one }: FlowEdgeType, { data: other }: FlowEdgeType): boolean {
+  if (!one || !other) return false;
+  const areBends =
+    one.bends.length === other.bends.length &&
+    one.bends.every(({ x, y }, at) => x === other.bends[at]?.x && y === other.bends[at]?.y);
+  const names = ["tone", "count", "label", "dependency", "mayChange"] as const;
+  return areBends && names.every((name) => one[name] === other[name]);
+}

@@ -1,0 +1,84 @@
+import { Panel, useReactFlow, useStore } from "@xyflow/react";
+import { Map as MapIcon, Search, Sparkles } from "lucide-react";
+
+const reduced = matchMedia("(prefers-reduced-motion: reduce)");
+export const glide = () => ({ duration: reduced.matches ? 0 : 180 });
+
+interface Props {
+  hasMap: boolean;
+  onMap: () => void;
+  onFind: () => void;
+  /** Absent where nothing can be tidied. */
+  onTidy: (() => void) | null;
+}
+
+const BUTTON = "grid h-8 min-w-8 place-items-center px-2 text-soft hover:bg-sunken hover:text-ink";
+
+export function Zoom({ hasMap, onMap, onFind, onTidy }: Props) {
+  const flow = useReactFlow();
+  const zoom = useStore(({ transform }) => Math.round(transform[2] * 100));
+  return (
+    <Panel
+      position="bottom-left"
+      className="m-2! flex items-center overflow-hidden rounded-lg border border-line bg-raised text-xs"
+    >
+      <button
+        type="button"
+        className={BUTTON}
+        aria-label="Zoom out"
+        onClick={() => void flow.zoomOut(glide())}
+      >
+        −
+      </button>
+      <button
+        type="button"
+        className={`${BUTTON} w-14 tabular-nums`}
+        title="Zoom to 100%"
+        onClick={() => void flow.zoomTo(1, glide())}
+      >
+        <span className="sr-only">Zoom, now </span>
+        {zoom}%
+      </button>
+      <button type="button" className={BUTTON} aria-label="Zoom in" onClick={() => void flow.zoomIn(glide())}>
+        +
+      </button>
+      <button
+        type="button"
+        className={`${BUTTON} border-l border-line`}
+        onClick={() => void flow.fitView({ padding: 0.1, maxZoom: 1, ...glide() })}
+      >
+        Fit
+      </button>
+      <button
+        type="button"
+        className={`${BUTTON} border-l border-line`}
+        aria-label="Minimap"
+        aria-pressed={hasMap}
+        title="Minimap (M)"
+        onClick={onMap}
+      >
+        <MapIcon size={14} aria-hidden className={hasMap ? "text-accent" : ""} />
+      </button>
+      <button
+        type="button"
+        className={`${BUTTON} border-l border-line`}
+        aria-label="Find steps"
+        title="Find steps (Ctrl+F)"
+        onClick={onFind}
+      >
+        <Search size={14} aria-hidden />
+      </button>
+      {onTidy && (
+        <button
+          type="button"
+          className="flex h-8 items-center gap-1.5 border-l border-line px-2 whitespace-nowrap text-soft hover:bg-sunken hover:text-ink"
+          title="Arrange all steps again (Shift+T)"
+          onClick={onTidy}
+        >
+          <Sparkles size={14} aria-hidden />
+          Tidy up
+        </button>
+      )}
+    </Panel>
+  );
+}

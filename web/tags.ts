@@ -1,0 +1,35 @@
+/** What tells one state of a thing from another: as the server's ETags go by it. */
+export interface Stamped {
+  readonly updatedAt: string;
+  readonly status?: unknown;
+}
+
+/** Of each address so many states are remembered: a form holds an older one while a newer is read. */
+const MOST_STATES = 12;
+
+/** ETags by address and by state; the newest of each address is its last. */
+const tags = new Map<string, Map<string, string>>();
+
+const stampOf = (body: unknown): string => {
+  const { updatedAt, status } = (body ?? {}) as Partial<Stamped>;
+  return typeof updatedAt === "string" ? `${updatedAt} ${status}` : "";
+};
+
+/** Keeps the tag of a thing that was read or changed. */
+export function rememberTag(address: string, body: unknown, tag: string): void {
+  const states = tags.get(address) ?? new Map<string, string>();
+  const stamp = stampOf(body);
+  states.delete(stamp);
+  states.set(stamp, tag);
+  for (const old of [...states.keys()].slice(0, -MOST_STATES)) states.delete(old);
+  tags.set(address, states);
+}
+
+/** The tag of the state that a change is based on; of the newest that is known by default. */
+export function tagOf(address: string, basedOn?: Stamped | null): string | undefined {
+  const states = tags.get(address);
+  return basedOn ? states?.get(stampOf(basedOn)) : [...(states?.values() ?? [])].at(-1);
+}
+
+/** The thing is gone: what was known of it tells nothing of one that comes in its place. */
+export const forgetTags = (address: string): void => void tags.delete(address);
