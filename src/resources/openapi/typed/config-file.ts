@@ -149,9 +149,9 @@ const agents = (draw: Draw): JsonObject => ({
 });
 
 function actions(draw: Draw): JsonObject {
-  const { name, kind, definition } = fieldsOf(draw, ActionCreate);
+  const { name, kind, tags, definition } = fieldsOf(draw, ActionCreate);
   const links = { template: TEMPLATE, connection: CONNECTION, disabled: DISABLED };
-  const whole = object({ slug: SLUG, name, kind, ...links, definition } as JsonObject, [
+  const whole = object({ slug: SLUG, name, kind, ...links, tags, definition } as JsonObject, [
     "slug",
     "name",
     "kind",
@@ -163,13 +163,13 @@ function actions(draw: Draw): JsonObject {
 }
 
 function automations(draw: Draw): JsonObject {
-  const { name, description, triggerType, config } = fieldsOf(draw, AutomationCreate);
+  const { name, description, triggerType, tags, config } = fieldsOf(draw, AutomationCreate);
   const secret = text(
     "What signs requests of a webhook and notices, or proves the sender; best given as a placeholder",
     `\${ORDERS_SECRET}`,
   );
   const whole = object(
-    { slug: SLUG, name, description, triggerType, disabled: DISABLED, secret, config } as JsonObject,
+    { slug: SLUG, name, description, triggerType, disabled: DISABLED, tags, secret, config } as JsonObject,
     ["slug", "name", "config"],
   );
   return { description: "A trigger and the steps that it starts", anyOf: byTrigger(draw, whole) };
