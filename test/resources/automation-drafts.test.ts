@@ -174,6 +174,13 @@ test("a layout is kept beside the config, and changes no version of it", async (
   };
   expect((await app.owner("PUT", at, layout)).body).toEqual(layout);
   expect((await app.owner("GET", at)).body).toEqual(layout);
+  const { positions } = layout;
+  expect((await app.owner("PUT", at, { positions })).body).toEqual({
+    direction: "down",
+    positions,
+    groups: [],
+    notes: [],
+  });
   expect((await app.owner("GET", `${AUTOMATIONS}/${id}`)).body.updatedAt).toBe(updatedAt);
   const notes = Array.from({ length: 40 }, (_, n) => ({ id: `n${n}`, text: "x".repeat(9_000) }));
   const long = await app.owner("PUT", at, { ...layout, notes });

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import {
+  defaulted,
   described,
-  exemplified,
   instant,
   jsonObject,
   map,
@@ -40,29 +40,36 @@ const key = () => Type.String({ minLength: 1, maxLength: 100 });
 
 /** How the canvas shows an automation. */
 export const AutomationLayout = object({
-  direction: oneOf(["down", "right"]),
-  positions: described(
-    "Where steps stand, by their keys",
-    exemplified([{ load: [0, 120] }], map(Type.Array(place(), { minItems: 2, maxItems: 2 }))),
-  ),
-  groups: Type.Array(
-    object({
-      id: id(),
-      title: Type.String({ maxLength: 200 }),
-      steps: Type.Array(key(), { maxItems: 200 }),
-      isCollapsed: optional(Type.Boolean()),
+  direction: defaulted(oneOf(["down", "right"], { default: "down" })),
+  positions: defaulted(
+    Type.Record(Type.String(), Type.Array(place(), { minItems: 2, maxItems: 2 }), {
+      description: "Where steps stand, by their keys",
+      examples: [{ load: [0, 120] }],
+      default: {},
     }),
-    { maxItems: 200 },
   ),
-  notes: Type.Array(
-    object({
-      id: id(),
-      text: Type.String({ maxLength: 10_000 }),
-      near: optional(described("The step that it belongs to", key())),
-      x: optional(place()),
-      y: optional(place()),
-    }),
-    { maxItems: 500 },
+  groups: defaulted(
+    Type.Array(
+      object({
+        id: id(),
+        title: Type.String({ maxLength: 200 }),
+        steps: Type.Array(key(), { maxItems: 200 }),
+        isCollapsed: optional(Type.Boolean()),
+      }),
+      { maxItems: 200, default: [] },
+    ),
+  ),
+  notes: defaulted(
+    Type.Array(
+      object({
+        id: id(),
+        text: Type.String({ maxLength: 10_000 }),
+        near: optional(described("The step that it belongs to", key())),
+        x: optional(place()),
+        y: optional(place()),
+      }),
+      { maxItems: 500, default: [] },
+    ),
   ),
 });
 export type Layout = Static<typeof AutomationLayout>;
