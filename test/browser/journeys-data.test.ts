@@ -155,7 +155,7 @@ deepTest(
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click();
     await page.waitForURL(/\/automation-runs\//);
-    await page.getByRole("table", { name: "Runs" }).getByRole("link").first().click();
+    await page.getByRole("list", { name: "Timeline" }).getByRole("link").first().click();
     await page.waitForURL(/\/runs\//);
     await page.getByRole("heading", { name: "Related runs" }).waitFor();
     await page.getByRole("link", { name: "Automation", exact: true }).nth(1).waitFor();

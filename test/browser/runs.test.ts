@@ -75,3 +75,57 @@ test("a failed run is found among all by its error, filtered by its step, and re
   expect((await owner("GET", `${AUTOMATION_RUNS}/${id}`)).body.status).toBe("cancelled");
   expect(await seen.alsoDarkAndNarrow("/runs?tab=automations")).toEqual([]);
 });
+
+test("a run shows its steps over time, is approved where it waits, and runs again with another input", async () => {
+  const { page, go, weir, troubles } = seen;
+  const { owner } = weir;
+  const load = {
+    kind: "duckdb_transform",
+    definition: { sql: "SELECT 1 AS id", output: { layer: "marts", dataset: "loaded" } },
+  };
+  const flow = await makeAutomation(
+    owner,
+    {
+      steps: [
+        { key: "load", ...load },
+        { ...gate, dependsOn: ["load"] },
+        step("check", branch("a", "input.price > 3"), { dependsOn: ["ask"] }),
+      ],
+    },
+    { name: "Release" },
+  );
+  const { id } = created(await owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input: { note: "first" } }));
+  await until(owner, `${AUTOMATION_RUNS}/${id}`, ({ status }) => status === "waiting");
+  await go(`/automation-runs/${id}`);
+  const timeline = page.getByRole("list", { name: "Timeline" });
+  await timeline.getByRole("link", { name: "marts.loaded" }).waitFor();
+  const bars = (key: string, phase: string) =>
+    timeline.getByRole("listitem").filter({ hasText: key }).locator(`[data-phase=${phase}]`);
+  expect(await bars("load", "active").count()).toBe(1);
+  expect(await bars("ask", "waiting").count()).toBe(1);
+  expect(await bars("check", "active").count()).toBe(0);
+  const waited = await timeline.getByRole("listitem").filter({ hasText: "ask" }).textContent();
+  await page.waitForFunction(
+    (before) =>
+      [...document.querySelectorAll("ol[aria-label=Timeline] > li")].some(
+        ({ textContent }) => textContent?.startsWith("ask") && textContent !== before,
+      ),
+    waited,
+  );
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("button", { name: "Approve" }).click();
+  await page.locator("h1 + span", { hasText: "Failed" }).waitFor();
+  await timeline.getByRole("link", { name: "Approval" }).waitFor();
+
+  await page.getByRole("button", { name: "Retry failed steps" }).click();
+  await page.getByRole("link", { name: id.slice(-12) }).waitFor();
+  await timeline.getByText("Result kept from the retried run").first().waitFor();
+  await page.getByText('"first"').waitFor();
+  await page.getByRole("button", { name: "Run with edited input" }).click();
+  await seen.write("Input", '{"price": 7}');
+  await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Approve" }).click();
+  await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
+  expect(await seen.alsoDarkAndNarrow(new URL(page.url()).pathname)).toEqual([]);
+});

@@ -23,7 +23,7 @@ test("a run says whose it is though it failed, and an automation's run what its 
   await heading("Hook");
   await page.getByRole("table", { name: "Runs" }).getByRole("link").first().click();
   await page.waitForURL(/\/automation-runs\//);
-  await page.getByRole("table", { name: "Runs" }).getByText("route", { exact: true }).waitFor();
+  await page.getByRole("list", { name: "Timeline" }).getByText("route", { exact: true }).waitFor();
   const hook = page
     .locator("section", { has: page.getByRole("heading", { name: "Webhook", exact: true }) })
     .last();

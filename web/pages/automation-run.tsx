@@ -10,8 +10,11 @@ import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
+import { triggerName } from "../parts/runs/filters.tsx";
 import { Origin } from "../parts/runs/origin.tsx";
-import { RunTable } from "../parts/runs/table.tsx";
+import { RunAgain } from "../parts/runs/run-again.tsx";
+import { RunDecisions } from "../parts/runs/run-decisions.tsx";
+import { RunWaterfall } from "../parts/runs/waterfall.tsx";
 
 const runCanvas = part(() => import("../parts/automation-editor/run-canvas.tsx"));
 
@@ -59,13 +62,18 @@ function useRunConfig(run: AutomationRun) {
   return { isKnown: version === null || !whole.isPending, value: config ?? null };
 }
 
+const RunLink = ({ id }: { id: string }) => (
+  <Link href={`/automation-runs/${id}`} className="text-accent hover:underline">
+    {id.slice(-12)}
+  </Link>
+);
+
 function Whole({ run }: { run: AutomationRun }) {
   const may = useMay("member");
   const [, go] = useLocation();
   const automation = useApi("GET /api/v1/automations/{automation_id}", {
     path: { automation_id: run.automationId },
   });
-  const runs = useApi("GET /api/v1/action-runs", { query: { automation_run_id: run.id, limit: 100 } });
   const path = { path: { run_id: run.id } };
   const touches = ["/automations", "/automation-runs", "/action-runs"] as const;
   const cancel = useChange("POST /api/v1/automation-runs/{run_id}/cancel", {
@@ -92,6 +100,7 @@ function Whole({ run }: { run: AutomationRun }) {
         {may &&
           (ENDED.has(run.status) ? (
             <>
+              {automation.data && <RunAgain run={run} automation={automation.data} />}
               {run.status === "failed" && (
                 <Button
                   busy={retry.isPending}
@@ -129,6 +138,7 @@ function Whole({ run }: { run: AutomationRun }) {
           ))}
         </div>
       )}
+      <RunDecisions run={run} />
       {automation.data && config.isKnown && (
         <Section title="Steps" flush>
           <Later
@@ -137,9 +147,7 @@ function Whole({ run }: { run: AutomationRun }) {
           />
         </Section>
       )}
-      <Section title="Step runs" flush>
-        <Shown of={runs}>{(page) => <RunTable runs={page.runs} steps={run.steps} />}</Shown>
-      </Section>
+      <RunWaterfall run={run} />
       <div className="grid items-start gap-x-5 lg:grid-cols-2">
         <Origin run={run} />
         <Section title="Result" aside={<Left result={run.result} />}>
@@ -150,7 +158,10 @@ function Whole({ run }: { run: AutomationRun }) {
         <Facts
           of={[
             ["Run", <Mono key="id" text={run.id} />],
-            ["Trigger", `${run.triggerMethod} · ${run.triggerSourceType}`],
+            ["Trigger", triggerName(run.triggerMethod)],
+            ...(run.parentAutomationRunId
+              ? [["Retry of", <RunLink key="parent" id={run.parentAutomationRunId} />] as const]
+              : []),
             ["Created", <When key="made" at={run.createdAt} />],
             ["Started", <When key="started" at={run.startedAt} />],
             ["Completed", <When key="ended" at={run.completedAt} empty="Not yet" />],

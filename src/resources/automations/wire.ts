@@ -192,6 +192,7 @@ export const AutomationRun = object({
   triggerMethod: oneOf(TRIGGER_METHODS),
   triggerSourceType: Type.String(),
   triggerSourceId: nullable(Type.String()),
+  parentAutomationRunId: described("The run that this one retries", nullable(uuid())),
   input: anything(),
   steps: Type.Array(StepStateShape),
   result: anything(),
@@ -271,6 +272,7 @@ export function toAutomationRun(
     triggerMethod: row.triggerMethod,
     triggerSourceType: row.triggerSourceType,
     triggerSourceId: row.triggerSourceId,
+    parentAutomationRunId: row.parentRunId,
     input: maskSecrets(row.input),
     steps: row.steps.map(({ waitKind: _, pinned: __, items, ...step }) => ({
       ...step,
@@ -287,4 +289,11 @@ export function toAutomationRun(
 }
 
 /** Of the row of a private run, for others than who set it off. */
-const NOTHING = { input: { private: WHY }, steps: [], result: null, error: null, triggerSourceId: null };
+const NOTHING = {
+  input: { private: WHY },
+  steps: [],
+  result: null,
+  error: null,
+  triggerSourceId: null,
+  parentRunId: null,
+};

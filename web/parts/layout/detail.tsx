@@ -101,6 +101,8 @@ interface RunProps {
   /** What the JSON is for. */
   about: ReactNode;
   label: string;
+  /** The JSON to begin with. */
+  initial?: string;
   run: { error: Error | null; isPending: boolean };
   /** Gets what was written; undefined for nothing. */
   onRun: (value: unknown) => void;
@@ -109,8 +111,8 @@ interface RunProps {
 }
 
 /** Asks for a value, as JSON, and runs. */
-export function RunDialog({ name, about, label, run, onRun, onClose, children }: RunProps) {
-  const [text, setText] = useState("");
+export function RunDialog({ name, about, label, initial = "", run, onRun, onClose, children }: RunProps) {
+  const [text, setText] = useState(initial);
   const [problem, setProblem] = useState<string | null>(null);
   const start = () => {
     let value: unknown;

@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import type { AutomationRun } from "../../calls.ts";
 import { useApi } from "../../data.ts";
-import { Section } from "../base/page.tsx";
+import { Section, Shown } from "../base/page.tsx";
 import { When } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 
@@ -35,9 +35,11 @@ function useDelivery(run: AutomationRun) {
   return delivery.data ?? null;
 }
 
-/** What a run was given: the input, or the webhook that set it off and when that is tried again. */
+/** What a run was given: the input, or the webhook that started it; a retry was given what the retried run was. */
 export function Origin({ run }: { run: AutomationRun }) {
   const delivery = useDelivery(run);
+  if (run.input === null && run.parentAutomationRunId)
+    return <OriginOfParent id={run.parentAutomationRunId} />;
   if (!delivery)
     return (
       <Section title="Input">
@@ -67,4 +69,9 @@ export function Origin({ run }: { run: AutomationRun }) {
       )}
     </Section>
   );
+}
+
+function OriginOfParent({ id }: { id: string }) {
+  const parent = useApi("GET /api/v1/automation-runs/{run_id}", { path: { run_id: id } }, { isFixed: true });
+  return <Shown of={parent}>{(run) => <Origin run={run} />}</Shown>;
 }

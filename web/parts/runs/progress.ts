@@ -19,6 +19,12 @@ function countOf({ current, total, unit }: Progress): string | null {
   return `${shown(current)}${of}${unit && unit !== "bytes" ? ` ${unit}` : ""}`;
 }
 
+/** The part of the work that is done, from 0 to 100; null where it is not known. */
+export const percentOf = ({ progress }: Pick<Run, "progress">): number | null => {
+  const { percent } = (progress ?? {}) as Progress;
+  return isNumber(percent) ? percent : null;
+};
+
 /** How far a run has got: `42% · 1,200 of 2,860 rows · Reading shop.orders`. Null unless it is running. */
 export function progressOf({ progress, status }: Pick<Run, "progress" | "status">): string | null {
   if (status !== "running" || !progress) return null;

@@ -1,0 +1,38 @@
+import type { ListedRun } from "../../calls.ts";
+
+interface Result {
+  artifactId?: unknown;
+  title?: unknown;
+  decisionId?: unknown;
+  automationRunId?: unknown;
+  output?: { layer?: unknown; dataset?: unknown } | null;
+}
+
+export interface WrittenLink {
+  href: string;
+  name: string;
+}
+
+const isText = (value: unknown): value is string => typeof value === "string";
+
+const datasetLink = (layer: unknown, dataset: unknown): WrittenLink[] =>
+  isText(layer) && isText(dataset)
+    ? [{ href: `/datasets/${layer}/${dataset}`, name: `${layer}.${dataset}` }]
+    : [];
+
+/** Where to find what a run has written, asked and started. */
+export function linksOf({ kind, status, definition, result }: ListedRun): WrittenLink[] {
+  if (status !== "completed") return [];
+  const { artifactId, title, decisionId, automationRunId, output } = (result ?? {}) as Result;
+  return [
+    ...(kind === "dlt_extract" ? datasetLink(definition.layer ?? "raw", definition.dataset) : []),
+    ...datasetLink(output?.layer, output?.dataset),
+    ...(isText(artifactId)
+      ? [{ href: `/artifacts/${artifactId}`, name: isText(title) ? title : "Artifact" }]
+      : []),
+    ...(isText(decisionId) ? [{ href: `/approvals/${decisionId}`, name: "Approval" }] : []),
+    ...(isText(automationRunId)
+      ? [{ href: `/automation-runs/${automationRunId}`, name: "Automation run" }]
+      : []),
+  ];
+}

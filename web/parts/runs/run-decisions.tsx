@@ -1,0 +1,27 @@
+import { Link } from "wouter";
+import type { AutomationRun } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { Question } from "../approvals/question.tsx";
+import { When } from "../base/time.tsx";
+
+/** What a run asks people while it waits, to be decided here. */
+export function RunDecisions({ run }: { run: AutomationRun }) {
+  const isWaiting = run.steps.some(({ status }) => status === "waiting");
+  const approvals = useApi("GET /api/v1/approvals", { query: { status: "pending" } }, { enabled: isWaiting });
+  if (!isWaiting) return null;
+  const asked = (approvals.data?.items ?? []).filter(({ automationRunId }) => automationRunId === run.id);
+  return asked.map((approval) => (
+    <Question
+      key={approval.id}
+      of={approval}
+      aside={
+        <>
+          <Link href={`/approvals/${approval.id}`} className="text-accent hover:underline">
+            Open approval
+          </Link>
+          <When at={approval.requestedAt} />
+        </>
+      }
+    />
+  ));
+}

@@ -1,0 +1,210 @@
+import { useEffect, useState } from "react";
+import { Link } from "wouter";
+import type { AutomationRun, ListedRun } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { Section } from "../base/page.tsx";
+import { StatusIcon, styleOf, type Tone } from "../base/status.tsx";
+import { inWords, When } from "../base/time.tsx";
+import { linksOf } from "./links.ts";
+import { percentOf, progressOf } from "./progress.ts";
+import { isOver } from "./time.ts";
+import { type StepTimes, spanOf, timesOf } from "./waterfall-times.ts";
+
+type StepState = AutomationRun["steps"][number];
+
+const TICK_MS = 1000;
+const MARKS = [0, 0.5, 1];
+
+const FILL: Readonly<Record<Tone, string>> = {
+  good: "bg-good",
+  bad: "bg-bad",
+  warn: "bg-warn",
+  busy: "bg-busy",
+  wait: "bg-wait",
+  idle: "bg-idle",
+};
+
+/** The present, renewed each second while `isLive`. */
+function useSeconds(isLive: boolean): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!isLive) return;
+    const timer = setInterval(() => setNow(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, [isLive]);
+  return isLive ? now : Date.now();
+}
+
+/** A bar for each step of a run on one axis of time, live while the run is under way. */
+function Waterfall({ run, runs }: { run: AutomationRun; runs: readonly ListedRun[] }) {
+  const now = useSeconds(!isOver(run.status));
+  const { from, to } = spanOf(run, now);
+  const byId = new Map(runs.map((each) => [each.id, each]));
+  const placeOf = (at: number) =>
+    `${(Math.min(Math.max((at - from) / (to - from), 0), 1) * 100).toFixed(3)}%`;
+  return (
+    <Section
+      title="Timeline"
+      flush
+      aside={
+        <Link href={`/runs?automation_run=${run.id}`} className="text-accent hover:underline">
+          View step runs
+        </Link>
+      }
+    >
+      <div
+        aria-hidden
+        className="hidden h-7 items-center border-b border-line px-4 text-xs text-faint sm:flex"
+      >
+        <span className="w-52 shrink-0" />
+        <span className="relative h-4 grow">
+          {MARKS.map((mark) => (
+            <span
+              key={mark}
+              className="absolute whitespace-nowrap tabular-nums"
+              style={{ left: `${mark * 100}%`, transform: `translateX(-${mark * 100}%)` }}
+            >
+              {inWords(((to - from) * mark) / 1000)}
+            </span>
+          ))}
+        </span>
+        <span className="w-20 shrink-0" />
+      </div>
+      <ol aria-label="Timeline">
+        {run.steps.map((step) => {
+          const action = byId.get(step.actionRunId ?? "");
+          const times = timesOf(step, action, from, now);
+          return <Row key={step.key} step={step} action={action} times={times} placeOf={placeOf} />;
+        })}
+      </ol>
+      <Legend />
+    </Section>
+  );
+}
+
+interface RowProps {
+  step: StepState;
+  action: ListedRun | undefined;
+  times: StepTimes;
+  placeOf: (at: number) => string;
+}
+
+function Row({ step, action, times: { segments, seconds, isKept }, placeOf }: RowProps) {
+  const { tone } = styleOf(step.status);
+  const first = segments[0];
+  const last = segments.at(-1);
+  return (
+    <li className="border-t border-line px-4 py-2 text-sm first:border-t-0">
+      <div className="flex flex-wrap items-center gap-x-2 sm:flex-nowrap">
+        <span className="flex w-52 min-w-0 shrink-0 items-center gap-2">
+          <StatusIcon status={step.status} />
+          {step.actionRunId ? (
+            <Link
+              href={`/runs/${step.actionRunId}`}
+              className="truncate font-medium hover:text-accent hover:underline"
+            >
+              <span dir="auto">{step.key}</span>
+            </Link>
+          ) : (
+            <span className="truncate font-medium" dir="auto">
+              {step.key}
+            </span>
+          )}
+        </span>
+        <span
+          aria-hidden
+          className="relative order-last h-4 w-full rounded bg-sunken sm:order-none sm:w-auto sm:grow"
+        >
+          {segments.map(({ phase, from, to }) => (
+            <span
+              key={phase === "active" ? "active" : `${phase}-${from}`}
+              data-phase={phase}
+              className={`absolute inset-y-0 min-w-0.75 ${from === first?.from ? "rounded-l" : ""} ${to === last?.to ? "rounded-r" : ""} ${
+                phase === "active"
+                  ? FILL[tone]
+                  : phase === "waiting"
+                    ? "bg-wait opacity-60"
+                    : "bg-strong-line"
+              }`}
+              style={{ left: placeOf(from), right: `calc(100% - ${placeOf(to)})` }}
+            />
+          ))}
+        </span>
+        <span className="ml-auto w-20 shrink-0 text-right text-xs text-soft tabular-nums">
+          {seconds === null ? "–" : inWords(seconds)}
+        </span>
+      </div>
+      <Below step={step} action={action} isKept={isKept} />
+    </li>
+  );
+}
+
+/** What a bar can't say: how far the step is, why it failed, what it has written. */
+function Below({ step, action, isKept }: Pick<RowProps, "step" | "action"> & { isKept: boolean }) {
+  const { message } = (step.error ?? {}) as { message?: string };
+  const links = action ? linksOf(action) : [];
+  const progress = action ? progressOf(action) : null;
+  const percent = progress && action ? percentOf(action) : null;
+  const { items } = step;
+  const until = step.status === "waiting" ? step.delayUntil : undefined;
+  if (!message && links.length === 0 && !progress && !items && !isKept && !until) return null;
+  return (
+    <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-xs text-soft sm:pl-54">
+      {isKept && <span>Result kept from the retried run</span>}
+      {until && (
+        <span>
+          Continues <When at={until} />
+        </span>
+      )}
+      {items && (
+        <span className="tabular-nums">{`${items.completed + items.failed} of ${items.total} items, ${items.failed} failed`}</span>
+      )}
+      {progress && <span className="tabular-nums">{progress}</span>}
+      {percent !== null && (
+        <progress
+          className="h-1.5 w-24 accent-accent"
+          value={percent}
+          max={100}
+          aria-label={`Progress of ${step.key}`}
+        />
+      )}
+      {message && (
+        <span className="min-w-0 text-bad [overflow-wrap:anywhere]" dir="auto">
+          {message}
+        </span>
+      )}
+      {links.map(({ href, name }) => (
+        <Link key={href} href={href} className="text-accent hover:underline">
+          <span dir="auto">{name}</span>
+        </Link>
+      ))}
+    </div>
+  );
+}
+
+const LEGEND = [
+  ["bg-strong-line", "Queued"],
+  ["bg-wait opacity-60", "Waiting"],
+  ["bg-busy", "Running"],
+] as const;
+
+const Legend = () => (
+  <ul className="flex gap-4 border-t border-line px-4 py-2 text-xs text-soft" aria-label="Colors of the bars">
+    {LEGEND.map(([fill, name]) => (
+      <li key={name} className="flex items-center gap-1.5">
+        <span aria-hidden className={`size-2.5 rounded-sm ${fill}`} />
+        {name}
+      </li>
+    ))}
+  </ul>
+);
+
+/** The steps of a run over time, with what is known of the run of each. */
+export function RunWaterfall({ run }: { run: AutomationRun }) {
+  const runs = useApi(
+    "GET /api/v1/action-runs",
+    { query: { automation_run_id: run.id, limit: 100 } },
+    isOver(run.status) ? {} : { refetchMs: 2000 },
+  );
+  return <Waterfall run={run} runs={runs.data?.runs ?? []} />;
+}
