@@ -20,6 +20,8 @@ import { bundleOperations } from "./resources/bundles/routes.ts";
 import { catalogSignInOperations } from "./resources/catalog-sign-ins/routes.ts";
 import { catalogTemplateOperations } from "./resources/catalog-templates/routes.ts";
 import { chatOperations } from "./resources/chat/routes.ts";
+import { clientAuthorizationPageOperations } from "./resources/client-authorizations/page.ts";
+import { clientAuthorizationOperations } from "./resources/client-authorizations/routes.ts";
 import { connectionSignInOperations } from "./resources/connection-sign-ins/routes.ts";
 import { connectionOperations } from "./resources/connections/routes.ts";
 import { dashboardOperations } from "./resources/dashboards/routes.ts";
@@ -70,6 +72,7 @@ const described = [
   ...signInOperations,
   ...openIdOperations,
   ...deviceOperations,
+  ...clientAuthorizationOperations,
   ...passwordResetOperations,
   ...userOperations,
   ...noticeOperations,
@@ -121,6 +124,7 @@ const described = [
 export const operations: readonly Operation[] = [
   ...described,
   ...signInPageOperations,
+  ...clientAuthorizationPageOperations,
   ...passwordResetPageOperations,
   ...invitePageOperations,
   ...openApiOperations(() => operations),

@@ -88,6 +88,11 @@ export class OAuthError extends AppError {
 
 export type OAuthCode =
   | "invalid_request"
+  | "invalid_client"
+  | "invalid_client_metadata"
+  | "invalid_redirect_uri"
+  | "invalid_target"
+  | "unsupported_response_type"
   | "invalid_grant"
   | "unsupported_grant_type"
   | "authorization_pending"

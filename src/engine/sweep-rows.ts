@@ -2,6 +2,7 @@ import { and, asc, eq, inArray, isNull, lt, or, type SQL, sql } from "drizzle-or
 import { timestamp } from "../base/clock.ts";
 import type { App } from "../context.ts";
 import { idempotencyKeys } from "../http/idempotency.ts";
+import { authorizationCodes } from "../resources/client-authorizations/table.ts";
 import { deviceCodes } from "../resources/device/table.ts";
 import { invitations } from "../resources/invitations/table.ts";
 import { notices } from "../resources/notices/table.ts";
@@ -56,6 +57,25 @@ export async function* sweepSessions(app: App): AsyncGenerator<void> {
     const ids = ended.map(({ id }) => id);
     await app.store.write(async (db) => void (await db.delete(sessions).where(inArray(sessions.id, ids))));
     if (ended.length < BATCH) return;
+    yield;
+  }
+}
+
+/** Deletes authorization codes that expired an hour ago; until then one that comes again ends the token that it gave. */
+export async function* sweepAuthorizationCodes(app: App): AsyncGenerator<void> {
+  const old = lt(authorizationCodes.expiresAt, timestamp(app.clock, -CODE_EXPIRED_FOR_MS));
+  for (;;) {
+    const found = await app.store.db
+      .select({ id: authorizationCodes.id })
+      .from(authorizationCodes)
+      .where(old)
+      .limit(BATCH);
+    if (found.length === 0) return;
+    const ids = found.map(({ id }) => id);
+    await app.store.write(
+      async (db) => void (await db.delete(authorizationCodes).where(inArray(authorizationCodes.id, ids))),
+    );
+    if (found.length < BATCH) return;
     yield;
   }
 }

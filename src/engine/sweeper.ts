@@ -7,6 +7,7 @@ import { sweepArtifacts, sweepScratch } from "./sweep-files.ts";
 import { sweepHistory, sweepLake, sweepReads, sweepRemoved } from "./sweep-lake.ts";
 import { sweepOrganizations } from "./sweep-organizations.ts";
 import {
+  sweepAuthorizationCodes,
   sweepChat,
   sweepDeviceCodes,
   sweepInvitations,
@@ -45,6 +46,7 @@ export function sweeper(app: App): Loop {
     chore(app, ROUND_MS, sweepKeys),
     chore(app, ROUND_MS, sweepSessions),
     chore(app, ROUND_MS, sweepDeviceCodes),
+    chore(app, ROUND_MS, sweepAuthorizationCodes),
     chore(app, ROUND_MS, sweepSetupToken),
     chore(app, ROUND_MS, sweepInvitations),
     chore(app, ROUND_MS, sweepNotices),

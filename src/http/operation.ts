@@ -122,6 +122,8 @@ export interface Operation {
   readonly limited?: "address";
   /** Lets a visit be that the limit for each address is not for; its own limit is then the handler's. */
   readonly unlimitedFor?: (app: App, visit: Visit) => Promise<boolean>;
+  /** What a 401 says of how to sign in, besides `Bearer`. */
+  readonly challenge?: (app: App) => string;
   /** Refuses a browser's session whose last sign-in is over an hour ago: 401 `sign_in_again`. */
   readonly freshSignIn?: boolean;
   /** Error codes beyond those that every operation may give, for the document. */

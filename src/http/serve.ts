@@ -47,7 +47,10 @@ export async function serve(
     const reply = await answer(app, operation, visit, rawParams, reader);
     return await toResponse(app, operation, reply, visit, reader !== undefined);
   } catch (error) {
-    return problemResponse(app, error, visit);
+    const response = problemResponse(app, error, visit);
+    if (response.status === 401 && operation.challenge)
+      response.headers.set("www-authenticate", `Bearer ${operation.challenge(app)}`);
+    return response;
   }
 }
 

@@ -218,6 +218,21 @@ const template = (slug: string) => ({
 const makeTemplate = async ({ weir }: World, slug: string, body: object = template(slug)) =>
   created(await weir.owner("POST", api("templates"), body));
 
+const REDIRECT = "http://127.0.0.1:33418/callback";
+const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+
+/** What a client that registered itself asks a person for. */
+export async function clientRequest({ weir }: World) {
+  const { body } = await weir.anonymous("POST", "/oauth/register", { redirect_uris: [REDIRECT] });
+  return {
+    response_type: "code",
+    client_id: body.client_id as string,
+    redirect_uri: REDIRECT,
+    code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+    code_challenge_method: "S256",
+  };
+}
+
 /** A client that waits for its person. */
 export async function waitingDevice({ weir }: World) {
   weir.clock.turn(60_000);
@@ -510,6 +525,43 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
       const body = { grant_type, device_code, client_id: "weir-cli" };
       return { by: world.weir.anonymous, path: api("auth/device/token"), body };
+    },
+  },
+  "POST /oauth/register": {
+    events: [],
+    why: "Nobody is known yet, and nothing is stored.",
+    call: ({ weir }) => ({
+      by: weir.anonymous,
+      path: "/oauth/register",
+      body: { client_name: "agent", redirect_uris: [REDIRECT] },
+    }),
+  },
+  "POST /api/v1/auth/clients/decide": {
+    events: ["auth.client_approved authorization_code"],
+    about: unsaid,
+    async call(world) {
+      const { person } = await session(world);
+      const request = await clientRequest(world);
+      return { by: person.call, path: api("auth/clients/decide"), body: { request, approve: true } };
+    },
+  },
+  "POST /oauth/token": {
+    events: ["auth.token_created access_token"],
+    about: unsaid,
+    async call(world) {
+      const { person } = await session(world);
+      const request = await clientRequest(world);
+      const { body } = await person.call("POST", api("auth/clients/decide"), { request, approve: true });
+      const code = new URL(body.redirectTo).searchParams.get("code");
+      const { client_id } = request;
+      const fields = {
+        grant_type: "authorization_code",
+        code,
+        client_id,
+        redirect_uri: REDIRECT,
+        code_verifier: VERIFIER,
+      };
+      return { by: world.weir.anonymous, path: "/oauth/token", body: fields };
     },
   },
   "POST /api/v1/organizations/invitations": {

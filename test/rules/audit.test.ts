@@ -9,6 +9,7 @@ import { type Answer, startApp } from "../support/app.ts";
 import {
   AUDITED,
   type Call,
+  clientRequest,
   makeWorld,
   SECRETS,
   SLACK_SECRET,
@@ -256,6 +257,8 @@ test("every row of the interface's event table is there, by whom it says", async
   const { user_code: userCode } = await waitingDevice(world);
   const { person } = await session(world);
   await person.call("POST", "/api/v1/auth/device/approve", { userCode, approve: false });
+  const request = await clientRequest(world);
+  await person.call("POST", "/api/v1/auth/clients/decide", { request, approve: false });
   for (const status of ["disabled", "active"])
     expect((await weir.owner("PATCH", `/api/v1/automations/${hook.id}`, { status })).status).toBe(200);
   const found = new Map<string, Set<string>>();

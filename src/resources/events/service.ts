@@ -15,6 +15,7 @@ export interface Entity {
     | "automation_run"
     | "decision"
     | "session"
+    | "authorization_code"
     | "device_code"
     | "access_token"
     | "api_key"

@@ -39,6 +39,8 @@ export const EVENTS = {
   "auth.chat_linked": "A Slack account was linked to a person",
   "auth.device_approved": "A device sign-in was approved",
   "auth.device_denied": "A device sign-in was denied",
+  "auth.client_approved": "An MCP client was approved",
+  "auth.client_denied": "An MCP client was denied",
   "auth.token_created": "An access token or API key was created",
   "auth.token_revoked": "An access token or API key was revoked",
   "auth.permission_granted": "A person got a role",

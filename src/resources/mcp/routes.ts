@@ -14,6 +14,7 @@ export const mcpOperations = [
     method: "POST",
     path: "/mcp",
     audience: "viewer",
+    challenge: (app) => `resource_metadata="${app.baseUrl()}/.well-known/oauth-protected-resource/mcp"`,
     ownPagesOnly: true, // asked for by the protocol: `Origin` is looked at before anything else
     tag: "MCP",
     summary: "MCP endpoint",

@@ -13,6 +13,7 @@ import * as bundles from "../bundles/wire.ts";
 import * as catalogSignIns from "../catalog-sign-ins/wire.ts";
 import * as catalogTemplates from "../catalog-templates/wire.ts";
 import * as chat from "../chat/wire.ts";
+import * as clientAuthorizations from "../client-authorizations/wire.ts";
 import * as connectionSignIns from "../connection-sign-ins/wire.ts";
 import * as connections from "../connections/wire.ts";
 import * as dashboards from "../dashboards/wire.ts";
@@ -76,6 +77,7 @@ const WIRES: readonly object[] = [
   datasetProfile,
   deadLetters,
   decisions,
+  clientAuthorizations,
   device,
   drafts,
   events,

@@ -210,6 +210,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   connection_tokens: "Sealed tokens.",
   counts: "Counts of rows that are in the archive.",
   device_codes: "Device codes belong to people.",
+  authorization_codes: "Authorization codes belong to people.",
   idempotency_keys: "Replies of the last 24 hours, for clients that ask again.",
   lake_files: "The live files are in lake/; those of the past are not.",
   memberships: "In members.jsonl, with names and roles.",

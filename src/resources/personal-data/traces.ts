@@ -24,7 +24,14 @@ const BATCH = 250;
 const ERASED = "erased";
 
 /** What is a person's own: nothing but the ids stays of what the trail says of it. */
-const OWN: readonly string[] = ["user", "session", "access_token", "device_code", "chat_thread"];
+const OWN: readonly string[] = [
+  "user",
+  "session",
+  "access_token",
+  "authorization_code",
+  "device_code",
+  "chat_thread",
+];
 
 /** Of an actor, what tells more than who it was by id. */
 const PERSONAL = sql.raw("'$.email', '$.ip', '$.userAgent'");

@@ -28,7 +28,8 @@ ${content}
 </html>
 `;
 
-const signIn = `<section id="sign-in" data-step hidden>
+/** Where a page asks who is there. */
+export const signIn = `<section id="sign-in" data-step hidden>
 <form id="password">
 <label>Email <input name="email" type="email" required autocomplete="username"></label>
 <label>Password <input name="password" type="password" required autocomplete="current-password"></label>

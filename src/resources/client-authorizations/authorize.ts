@@ -1,0 +1,113 @@
+import { timestamp } from "../../base/clock.ts";
+import { AppError, OAuthError } from "../../base/errors.ts";
+import { type App, type Context, write } from "../../context.ts";
+import { hashToken, makeToken } from "../../crypto/tokens.ts";
+import { requireScope } from "../access-tokens/scopes.ts";
+import { record } from "../events/service.ts";
+import { type Client, findClient, isRegistered } from "./clients.ts";
+import { resourceOf } from "./metadata.ts";
+import { authorizationCodes, CLIENT_SCOPES, type ClientScope, DEFAULT_SCOPES } from "./table.ts";
+
+const CODE_SECONDS = 60;
+/** Base64url of a SHA-256. */
+const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
+
+/** What the address of the authorization page asks for, as a client wrote it (RFC 6749, 4.1.1; RFC 7636; RFC 8707). */
+export interface AuthorizationInput {
+  response_type: string;
+  client_id: string;
+  redirect_uri: string;
+  code_challenge?: string | undefined;
+  code_challenge_method?: string | undefined;
+  scope?: string | undefined;
+  state?: string | undefined;
+  resource?: string | undefined;
+}
+
+export interface AuthorizationRequest {
+  client: Client;
+  redirectUri: string;
+  challenge: string;
+  scopes: ClientScope[];
+  state: string | null;
+}
+
+/**
+ * The request of a client. Throws `OAuthError` for one whose client or redirect address is not known: nobody is sent
+ * there, so the page says it.
+ */
+export async function readRequest(app: App, given: AuthorizationInput): Promise<AuthorizationRequest> {
+  const client = await findClient(app, given.client_id);
+  if (!isRegistered(client, given.redirect_uri))
+    throw new OAuthError("invalid_request", "redirect_uri: The client did not register this address.");
+  if (given.response_type !== "code")
+    throw new OAuthError("unsupported_response_type", "response_type: Only code is supported.");
+  if (given.code_challenge_method !== "S256" || !CHALLENGE.test(given.code_challenge ?? ""))
+    throw new OAuthError("invalid_request", "code_challenge: PKCE with S256 is required.");
+  if (given.resource !== undefined && given.resource.replace(/\/$/, "") !== resourceOf(app))
+    throw new OAuthError("invalid_target", `resource: Tokens are issued for ${resourceOf(app)} only.`);
+  return {
+    client,
+    redirectUri: given.redirect_uri,
+    challenge: given.code_challenge ?? "",
+    scopes: scopesOf(given.scope),
+    state: given.state ?? null,
+  };
+}
+
+/** Scopes of others, such as `offline_access`, are left out; the token says which it has. */
+function scopesOf(scope = ""): ClientScope[] {
+  const asked = scope.split(" ");
+  const known = CLIENT_SCOPES.filter((each) => asked.includes(each));
+  return known.length > 0 ? known : [...DEFAULT_SCOPES];
+}
+
+/**
+ * Where to send the browser after the acting person's decision: back to the client, with a code or `access_denied`. The
+ * token that the code is exchanged for ends by `latest`. Throws `scope_missing` where the person's own credential lacks a scope.
+ */
+export function decideRequest(
+  ctx: Context,
+  request: AuthorizationRequest,
+  { approve, latest }: { approve: boolean; latest: string | null },
+): Promise<string> {
+  const { client, redirectUri, challenge, scopes, state } = request;
+  return write(ctx, async (tx) => {
+    if (!tx.organizationId)
+      throw new AppError("forbidden", "A client gets access to an organization, and you belong to none.");
+    const id = tx.ids.uuid();
+    const data = { clientId: client.host ?? client.name, scopes };
+    if (!approve) {
+      await record(tx, "auth.client_denied", { type: "authorization_code", id }, data);
+      return answer(tx, redirectUri, state, { error: "access_denied" });
+    }
+    for (const scope of scopes) requireScope(tx, scope);
+    const code = makeToken("", tx.ids);
+    await tx.db.insert(authorizationCodes).values({
+      id,
+      codeHash: hashToken(code),
+      clientId: client.id,
+      clientName: client.name,
+      redirectUri,
+      challenge,
+      scopes,
+      userId: tx.actor.id,
+      organizationId: tx.organizationId,
+      endsAt: latest,
+      status: "issued",
+      tokenId: null,
+      expiresAt: timestamp(tx.clock, CODE_SECONDS * 1000),
+    });
+    await record(tx, "auth.client_approved", { type: "authorization_code", id }, data);
+    return answer(tx, redirectUri, state, { code });
+  });
+}
+
+/** The client's own address with the answer; `iss` tells whose it is (RFC 9207). */
+function answer(app: App, redirectUri: string, state: string | null, fields: Record<string, string>): string {
+  const url = new URL(redirectUri);
+  for (const [name, value] of Object.entries({ ...fields, iss: app.baseUrl() }))
+    url.searchParams.set(name, value);
+  if (state !== null) url.searchParams.set("state", state);
+  return url.href;
+}

@@ -1,0 +1,140 @@
+import { AppError, OAuthError } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { App } from "../../context.ts";
+
+/** An OAuth client, as far as anybody knows: it registered itself, or its document says so. */
+export interface Client {
+  id: string;
+  name: string;
+  redirectUris: string[];
+  /** The host that vouches for it by a document there; null of a client that registered itself. */
+  host: string | null;
+}
+
+/** Where clients keep what they told at registration: in the id itself, signed, so that nothing has to be stored. */
+const PURPOSE = "oauth-client";
+const PREFIX = "weir.";
+const MAX_NAME = 100;
+const MAX_REDIRECTS = 10;
+const MAX_REDIRECT = 500;
+const DOCUMENT_BYTES = 64 * 1024;
+const DOCUMENT_MS = 10_000;
+/** What a browser would run or show instead of leaving. */
+const NEVER = new Set([
+  "javascript:",
+  "data:",
+  "vbscript:",
+  "file:",
+  "blob:",
+  "about:",
+  "ws:",
+  "wss:",
+  "ftp:",
+]);
+const LOOPBACK = new Set(["127.0.0.1", "[::1]", "localhost"]);
+
+/**
+ * Registers a client (RFC 7591) without storing it: the id carries the metadata, signed. Throws `OAuthError` for
+ * metadata that can't be used.
+ */
+export function registerClient(app: App, given: JsonObject): Client {
+  const { name, redirectUris } = readMetadata(given);
+  const facts = Buffer.from(JSON.stringify({ n: name, r: redirectUris })).toString("base64url");
+  return { id: `${PREFIX}${facts}.${app.secrets.sign(facts, PURPOSE)}`, name, redirectUris, host: null };
+}
+
+/**
+ * The client of an id that was registered here, or whose id is the address of its metadata document. Throws
+ * `OAuthError` (`invalid_client`) for any other.
+ */
+export async function findClient(app: App, id: string): Promise<Client> {
+  if (id.startsWith("https://")) return fetchClient(app, id);
+  const [facts = "", signature = "", ...more] = id.startsWith(PREFIX)
+    ? id.slice(PREFIX.length).split(".")
+    : [];
+  if (more.length > 0 || !app.secrets.verify(facts, PURPOSE, signature))
+    throw new OAuthError("invalid_client", "Unknown client. Register it again.");
+  const { n: name, r: redirectUris } = JSON.parse(Buffer.from(facts, "base64url").toString("utf8"));
+  return { id, name, redirectUris, host: null };
+}
+
+/** A client whose id is the address of a document that describes it (client id metadata document). */
+async function fetchClient(app: App, id: string): Promise<Client> {
+  const refuse = (why: string) => new OAuthError("invalid_client", `The document of the client ${why}.`);
+  const url = URL.parse(id);
+  if (url?.hash !== "" || url.username !== "" || url.pathname === "/") throw refuse("has no valid address");
+  const response = await app.egress
+    .fetch(id, { timeoutMs: DOCUMENT_MS, maxRedirects: 0, headers: { accept: "application/json" } })
+    .catch((error: unknown) => {
+      if (error instanceof AppError) throw refuse(`can't be read: ${error.message.replace(/["\\]/g, "'")}`);
+      throw error;
+    });
+  const { bytes, truncated } = await response.bytes(DOCUMENT_BYTES);
+  if (response.status !== 200 || truncated)
+    throw refuse(`can't be read: its server returned ${response.status}`);
+  const document = parse(bytes);
+  if (!isObject(document)) throw refuse("is not a JSON object");
+  if (document.client_id !== id) throw refuse("names another client");
+  return { id, ...readMetadata(document), host: url.host };
+}
+
+function parse(bytes: Uint8Array): Json {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes)) as Json;
+  } catch {
+    return null; // told as a document that is no object
+  }
+}
+
+function readMetadata(given: JsonObject): Pick<Client, "name" | "redirectUris"> {
+  const uris = Array.isArray(given.redirect_uris) ? given.redirect_uris : [];
+  if (uris.length === 0 || uris.length > MAX_REDIRECTS)
+    throw new OAuthError("invalid_redirect_uri", `redirect_uris: Provide 1 to ${MAX_REDIRECTS} addresses.`);
+  for (const uri of uris) {
+    if (typeof uri !== "string" || !isUsable(uri))
+      throw new OAuthError(
+        "invalid_redirect_uri",
+        "redirect_uris: Use https, http on this computer (127.0.0.1, localhost), or the application's own scheme, without a fragment.",
+      );
+  }
+  const method = given.token_endpoint_auth_method ?? "none";
+  if (method !== "none")
+    throw new OAuthError(
+      "invalid_client_metadata",
+      "token_endpoint_auth_method: Only public clients with PKCE are supported. Use none.",
+    );
+  const name = typeof given.client_name === "string" ? visible(given.client_name) : "";
+  return { name: name || "Unnamed client", redirectUris: uris as string[] };
+}
+
+/** What a person is shown: no line breaks, no direction marks, no end. */
+const visible = (text: string) =>
+  text
+    .replace(/[\p{C}\s]+/gu, " ")
+    .trim()
+    .slice(0, MAX_NAME);
+
+function isUsable(uri: string): boolean {
+  const url = URL.parse(uri);
+  if (!url || uri.length > MAX_REDIRECT || url.hash !== "" || uri.includes("#")) return false;
+  if (url.username !== "" || url.password !== "" || NEVER.has(url.protocol)) return false;
+  if (url.protocol === "http:") return LOOPBACK.has(url.hostname);
+  return url.protocol === "https:" || /^[a-z][a-z0-9+.-]*:$/.test(url.protocol);
+}
+
+/** Exactly one that is registered; on this computer any port will do (RFC 8252, section 7.3). */
+export function isRegistered({ redirectUris }: Client, uri: string): boolean {
+  if (redirectUris.includes(uri)) return true;
+  const asked = URL.parse(uri);
+  if (asked?.protocol !== "http:" || !LOOPBACK.has(asked.hostname)) return false;
+  return redirectUris.some((each) => {
+    const known = URL.parse(each);
+    return (
+      known?.protocol === "http:" &&
+      known.hostname === asked.hostname &&
+      known.pathname === asked.pathname &&
+      known.search === asked.search &&
+      isUsable(uri)
+    );
+  });
+}

@@ -1,0 +1,35 @@
+import { sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { json } from "../../store/columns.ts";
+import type { Scope } from "../access-tokens/table.ts";
+
+/** What an MCP client may ask for: nothing that decides for people, or manages them. */
+export const CLIENT_SCOPES = ["read", "run", "write"] as const satisfies readonly Scope[];
+/** What a client gets that asks for none. */
+export const DEFAULT_SCOPES = ["read", "run"] as const satisfies readonly Scope[];
+export type ClientScope = (typeof CLIENT_SCOPES)[number];
+
+/** `spent`: exchanged for an access token, which happens once. */
+type CodeStatus = "issued" | "spent";
+
+/** A code that a person's consent gave to an MCP client (RFC 6749, section 4.1), for a minute. */
+export const authorizationCodes = sqliteTable("authorization_codes", {
+  id: text().primaryKey(),
+  /** SHA-256, hex. */
+  codeHash: text().notNull(),
+  clientId: text().notNull(),
+  /** What the client calls itself, as the person was shown it. */
+  clientName: text().notNull(),
+  redirectUri: text().notNull(),
+  /** PKCE's S256 challenge. */
+  challenge: text().notNull(),
+  scopes: json<ClientScope[]>().notNull(),
+  userId: text().notNull(),
+  organizationId: text().notNull(),
+  /** When the credential that approved it expires, and so the token at the latest; null of one that doesn't. */
+  endsAt: text(),
+  status: text().$type<CodeStatus>().notNull(),
+  /** The token that it was exchanged for, which ends when the code is presented again. */
+  tokenId: text(),
+  expiresAt: text().notNull(),
+});
+export type AuthorizationCodeRow = typeof authorizationCodes.$inferSelect;

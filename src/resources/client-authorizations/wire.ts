@@ -1,0 +1,108 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { anything, nullable, object, oneOf, optional } from "../../base/shape.ts";
+import { CLIENT_SCOPES, type ClientScope } from "./table.ts";
+
+const text = (description: string, maxLength = 2000) => Type.String({ maxLength, description });
+
+/** What the address of the authorization page has. */
+export const AuthorizationQuery = object({
+  response_type: text("Always `code`."),
+  client_id: text("From registration, or the HTTPS address of the client's metadata document.", 8000),
+  redirect_uri: text("One that the client registered."),
+  code_challenge: optional(text("PKCE challenge.")),
+  code_challenge_method: optional(text("Always `S256`.")),
+  scope: optional(text("`read`, `run` and `write`, separated by spaces. Default: `read run`.")),
+  state: optional(text("Returned unchanged.", 4000)),
+  resource: optional(text("The address of this server's `/mcp`.")),
+});
+
+export const ClientRequest = object({
+  clientName: Type.String({ description: "What the client calls itself. Nobody has verified it." }),
+  clientHost: nullable(
+    Type.String({ description: "Host of the metadata document that describes the client." }),
+  ),
+  redirectHost: Type.String({ description: "Where the browser goes after the decision." }),
+  scopes: Type.Array(oneOf(CLIENT_SCOPES)),
+});
+
+export const ClientDecision = object({
+  request: AuthorizationQuery,
+  approve: Type.Boolean(),
+});
+
+export const ClientAnswer = object({ redirectTo: Type.String() });
+
+export const exampleQuery: Static<typeof AuthorizationQuery> = {
+  response_type: "code",
+  client_id: "https://client.example.com/oauth/metadata.json",
+  redirect_uri: "http://127.0.0.1:33418/callback",
+  code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+  code_challenge_method: "S256",
+  scope: "read run",
+  state: "af0ifjsldkj",
+};
+
+export function toClientRequest({
+  client,
+  redirectUri,
+  scopes,
+}: {
+  client: { name: string; host: string | null };
+  redirectUri: string;
+  scopes: ClientScope[];
+}): Static<typeof ClientRequest> {
+  const { host, protocol } = new URL(redirectUri);
+  return { clientName: client.name, clientHost: client.host, redirectHost: host || protocol, scopes };
+}
+
+/** RFC 7591. Other fields are ignored, as it says. */
+export const Registration = object({
+  redirect_uris: Type.Array(text("Where the browser may go after the decision.", 500), { maxItems: 100 }),
+  client_name: optional(text("Shown to the person who decides.", 1000)),
+  token_endpoint_auth_method: optional(text("Always `none`.", 100)),
+});
+
+export const Registered = object({
+  client_id: Type.String(),
+  client_name: Type.String(),
+  redirect_uris: Type.Array(Type.String()),
+  grant_types: Type.Array(Type.String()),
+  response_types: Type.Array(Type.String()),
+  token_endpoint_auth_method: Type.String(),
+});
+
+export const toRegistered = ({
+  id,
+  name,
+  redirectUris,
+}: {
+  id: string;
+  name: string;
+  redirectUris: string[];
+}): Static<typeof Registered> => ({
+  client_id: id,
+  client_name: name,
+  redirect_uris: redirectUris,
+  grant_types: ["authorization_code"],
+  response_types: ["code"],
+  token_endpoint_auth_method: "none",
+});
+
+export const CodeExchange = object({
+  grant_type: text("Always `authorization_code`.", 200),
+  code: optional(text("Required.", 200)),
+  client_id: optional(text("Required.", 8000)),
+  redirect_uri: optional(text("Required: the one of the authorization request.")),
+  code_verifier: optional(text("Required: PKCE verifier.", 200)),
+  resource: optional(text("The address of this server's `/mcp`.")),
+});
+
+export const ClientToken = object({
+  access_token: Type.String(),
+  token_type: Type.Literal("Bearer"),
+  expires_in: Type.Integer({ description: "Seconds" }),
+  scope: Type.String(),
+});
+
+/** A document of RFC 9728 or RFC 8414. */
+export const Metadata = anything();
