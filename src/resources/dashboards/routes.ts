@@ -196,6 +196,23 @@ export const dashboardOperations = [
     description: "Needs no sign-in: the token comes from the dashboard's `shareUrl`. SQL is not included.",
     params: object({ token: Type.String() }),
     response: SharedDashboard,
+    example: {
+      name: "Orders",
+      description: null,
+      filters: [{ key: "least", label: "Minimum total", type: "number", default: 100, options: null }],
+      panels: [
+        {
+          key: "by_day",
+          title: "Orders by day",
+          chart: { kind: "line", x: "day", y: ["orders"] },
+          x: 0,
+          y: 0,
+          width: 12,
+          height: 4,
+        },
+      ],
+      refreshSeconds: 60,
+    },
     errors: [404, 429],
     async handle({ app, params, visit }) {
       const { dashboard } = await byLink(app, visit, params.token);
