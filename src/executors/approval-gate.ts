@@ -104,7 +104,7 @@ function definitionFaults(definition: Partial<Static<typeof Definition>>) {
   if (decisionType === "form_input" && formSchema === undefined)
     faults.push({ path: ["formSchema"], message: "form_input needs a formSchema" });
   if (assignedTo !== undefined && !assignedTo.includes("{{") && !PERSON.test(assignedTo.trim()))
-    faults.push({ path: ["assignedTo"], message: "Give the id or the email of a member" });
+    faults.push({ path: ["assignedTo"], message: "Enter a member's ID or email" });
   if (context !== undefined && measure(context, MAX_CONTEXT_CHARACTERS) > MAX_CONTEXT_CHARACTERS)
     faults.push({ path: ["context"], message: `A context has at most ${MAX_CONTEXT_CHARACTERS} characters` });
   if (isObject(formSchema)) faults.push(...formFaults(formSchema));

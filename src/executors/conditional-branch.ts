@@ -39,7 +39,7 @@ export const conditionalBranch = defineExecutor({
   inBulk: () => true,
   isInside: true,
   title: "Branch",
-  description: "Takes the first branch whose condition holds, so that steps can hang on it.",
+  description: "Takes the first branch whose condition is true. Steps can depend on a branch.",
   providers: [],
   hasEffects: () => false,
   conditionFields: ["branches.*.when"],

@@ -36,8 +36,7 @@ import { isSafeMethod } from "./http/definition.ts";
 export const dltExtract = defineExecutor({
   kind: "dlt_extract",
   title: "Extract",
-  description:
-    "Copies tables, files or rows of an API from a connection into the lake, whole or only what is new.",
+  description: "Loads tables, files or API data from a connection into the lake, in full or incrementally.",
   definition,
   result,
   providers: [

@@ -17,7 +17,7 @@ export const fetchPage = defineExecutor({
   kind: "fetch_page",
   inBulk: () => true,
   title: "Fetch page",
-  description: "Reads a page of the web and keeps what is to be read of it, as Markdown, text or HTML.",
+  description: "Fetches a web page and extracts its main content as Markdown, text or HTML.",
   providers: [],
   hasEffects: ({ url }) => !isFixedAddress(url),
   urlFields: ["url"],

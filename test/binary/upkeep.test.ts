@@ -152,6 +152,6 @@ describe("the executable looks after an installation", () => {
     expect(code).toBe(1);
     const { findings } = JSON.parse(out);
     const disk = findings.find(({ check }: { check: string }) => check === "disk");
-    expect(disk).toMatchObject({ ok: false, remedy: expect.stringContaining("Free some space") });
+    expect(disk).toMatchObject({ ok: false, remedy: expect.stringContaining("Free up disk space") });
   });
 });

@@ -228,7 +228,7 @@ describe("a decision", () => {
     for (const { decide } of [twice, cancelled, expired]) {
       const late = await decide({ decisionValue: "rejected" });
       expect([late.status, late.body.code]).toEqual([409, "invalid_state"]);
-      expect(late.body.detail).toMatch(/approved|cancelled|expired/);
+      expect(late.body.detail).toMatch(/approved|cancelled|expired/i);
     }
   });
 });

@@ -47,7 +47,7 @@ const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
 export const httpRequest = defineExecutor({
   kind: "http_request",
   title: "HTTP request",
-  description: "Calls an HTTP API, page by page where it has pages, and keeps what it answers.",
+  description: "Calls an HTTP API, with optional pagination, and stores the response.",
   providers: null,
   hasEffects: ({ method = "GET", url, body, api }) =>
     typeof method !== "string" ||

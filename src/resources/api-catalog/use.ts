@@ -67,7 +67,7 @@ export async function openUse(ctx: Context, reference: ApiReference, open: Open)
     (connection !== null && needsApproval(connection.approvalRequired, mayChange(item) ? "write" : "read")) ||
     (await approvedBeside(ctx, [row]))(row, item);
   if (approvalRequired && type === "mcp" && item.definitionHash === null) {
-    const message = `Nothing is known of ${item.name} yet, so that nobody can approve it: refresh ${row.name} first.`;
+    const message = `${item.name} has no definition yet. Refresh ${row.name} first.`;
     throw new AppError("invalid_state", message);
   }
   const target: CatalogUse["target"] =

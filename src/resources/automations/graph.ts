@@ -24,8 +24,7 @@ export function graphFaults(steps: readonly Step[], loc: readonly string[]): Fau
     });
   });
   const cycle = faults.length === 0 ? findCycle(byKey) : null;
-  if (cycle)
-    faults.push({ loc, msg: `These steps wait for each other: ${cycle.join(" → ")}`, type: "value_error" });
+  if (cycle) faults.push({ loc, msg: `Circular dependency: ${cycle.join(" → ")}`, type: "value_error" });
   return faults;
 }
 

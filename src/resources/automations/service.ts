@@ -168,7 +168,10 @@ async function slugFor(tx: WriteContext, slug: string | undefined, name: string)
     );
   const taken = new Set(near.map((row) => row.slug));
   if (slug !== undefined && taken.has(slug)) {
-    throw new AppError("slug_taken", `The slug ${slug} is taken by another automation; choose another.`);
+    throw new AppError(
+      "slug_taken",
+      `The slug ${slug} is already in use by another automation. Choose another.`,
+    );
   }
   return freeSlug(wanted, taken);
 }

@@ -26,7 +26,7 @@ export function valuesOf(filter: Filter, value: Json, loc: readonly string[]): V
       : [{ loc, msg: "A date range should be {from, to}", type: "dict_type" }]),
     ...Object.keys(more).map((name) => ({
       loc: [...loc, name],
-      msg: "This field is not known here",
+      msg: "Unknown field",
       type: "extra_forbidden",
     })),
     ...valueFaults("date", from, [...loc, "from"]),

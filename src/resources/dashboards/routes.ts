@@ -85,7 +85,7 @@ async function byLink(app: App, visit: Visit, token: string) {
   if (retryAfterSeconds > 0)
     throw new AppError(
       "rate_limited",
-      `Too many requests from this address; try again in ${retryAfterSeconds} s.`,
+      `Too many requests from this IP address. Try again in ${retryAfterSeconds} seconds.`,
       { retryAfterSeconds },
     );
   return findShared(app, token, visit);

@@ -75,7 +75,7 @@ function limitPublic(app: App, visit: Visit): void {
   if (retryAfterSeconds > 0)
     throw new AppError(
       "rate_limited",
-      `Too many answers from this address; try again in ${retryAfterSeconds} s.`,
+      `Too many submissions from this IP address. Try again in ${retryAfterSeconds} seconds.`,
       {
         retryAfterSeconds,
       },

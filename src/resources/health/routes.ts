@@ -136,7 +136,7 @@ const PROBE_RATE = { perMinute: 30, burst: 10 };
 function limitProbes(app: App, { address }: Visit): void {
   const { retryAfterSeconds } = app.limiter.take(`probe:${sourceOf(address)}`, PROBE_RATE);
   if (retryAfterSeconds > 0) {
-    throw new AppError("rate_limited", `Too many probes; try again in ${retryAfterSeconds} s.`, {
+    throw new AppError("rate_limited", `Too many requests. Try again in ${retryAfterSeconds} seconds.`, {
       retryAfterSeconds,
     });
   }

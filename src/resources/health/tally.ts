@@ -11,7 +11,7 @@ export interface Tally {
   /** Runs that ended, by kind and status. */
   runs: Map<string, { kind: string; status: string; count: number }>;
   durations: Map<string, { sum: number; count: number; within: number[] }>;
-  /** Webhook requests that set a run off. */
+  /** Webhook requests that started a run. */
   deliveries: number;
   deadLettered: number;
   /** The last instant at which each automation completed, by its id. */

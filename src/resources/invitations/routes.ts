@@ -147,7 +147,7 @@ async function personOf(app: App, visit: Visit): Promise<string | null> {
   const identity = await identify(app, visit.request.headers);
   if (!identity) return null;
   if (identity.kind === "api_key") {
-    throw new AppError("forbidden", "This is about a person; an API key can't use it.");
+    throw new AppError("forbidden", "This operation requires a user. API keys can't use it.");
   }
   if (identity.carrier === "cookie" && !isSameOrigin(app, visit)) {
     throw new AppError("csrf", "An invitation is accepted under the cookie by Weir's own page alone.");

@@ -51,7 +51,7 @@ export async function obey(app: App, command: Command): Promise<Answer> {
   if (!ctx || verb === "link") {
     const address = await linkAddress(app, command.sender);
     return say(
-      `<${address}|Tie your Slack user to your account of Weir>. The link is for you only and valid for 15 minutes.`,
+      `<${address}|Link your Slack account to Weir>. The link is for you only and valid for 15 minutes.`,
     );
   }
   try {
