@@ -119,7 +119,9 @@ const children: Readonly<Record<string, (walls: readonly Wall[]) => Promise<numb
 
 /** The exit code; null for a child that lives as long as its parent wants it. */
 async function main(): Promise<number | null> {
-  const [name = "help", ...rest] = process.argv.slice(2);
+  const [name, ...rest] = process.argv.slice(2);
+  if (name === undefined || (name.startsWith("-") && !Object.hasOwn(ALIASES, name)))
+    return alone(process.argv.slice(2));
   const child = Object.hasOwn(children, name) ? children[name] : undefined;
   if (child) {
     const { standBehindWalls } = await import("./base/walls.ts");
@@ -138,6 +140,16 @@ async function main(): Promise<number | null> {
   setInterval(() => undefined, LONG_MS);
   const command = await load();
   return command(wantsHelp ? [asked] : rest, await openHost());
+}
+
+/** `weir` without a command. */
+async function alone(args: readonly string[]): Promise<number> {
+  const isAsked = args.some((word) => ALIASES[word] === "help");
+  const { start } = await import("./cli/start.ts");
+  const { help } = await import("./cli/help.ts");
+  setInterval(() => undefined, LONG_MS);
+  const host = await openHost();
+  return isAsked ? help([], host) : start(args, host);
 }
 
 main().then(

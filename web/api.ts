@@ -161,6 +161,15 @@ export async function call<K extends Call>(
   return body;
 }
 
+/** Calls an operation and also gives the ETag of the resource, which `If-Match` of a change takes. */
+export async function callTagged<K extends Call>(
+  name: K,
+  input: CallInput<K>,
+): Promise<{ reply: Reply<K>; etag: string | null }> {
+  const reply = await send(name, input as Parts, {});
+  return { reply: (await reply.json()) as Reply<K>, etag: reply.headers.get("etag") };
+}
+
 /** A reply as a file; the browser keeps a large one outside of the page's memory. */
 export async function fetchFile<K extends Call>(
   name: K,

@@ -7,10 +7,10 @@ import { Frame } from "./frame.tsx";
 import { startLive } from "./live.ts";
 import { Prove } from "./parts/account/prove.tsx";
 import { SignIn } from "./parts/account/sign-in.tsx";
+import { Later, part } from "./parts/base/later.tsx";
 import { Failed, Loading } from "./parts/base/page.tsx";
 import { Toasts } from "./parts/base/toast.tsx";
 import { askFirst, Leaving } from "./parts/base/unsaved.tsx";
-import { SharedDashboardPage } from "./parts/dashboards/shared-page.tsx";
 import { FormPage } from "./parts/forms/form-page.tsx";
 import { Boundary } from "./parts/layout/boundary.tsx";
 import { NOWHERE, PageOf, ROUTES } from "./routes.tsx";
@@ -24,10 +24,11 @@ const FORM = /^\/f\/([^/]+)\/(.+)$/;
 
 /** `/d/TOKEN`: a dashboard that is shared by a link. */
 const SHARED = /^\/d\/([^/]+)$/;
+const sharedDashboard = part(() => import("./parts/dashboards/shared-page.tsx"));
 
 export function App() {
   const [, token] = SHARED.exec(location.pathname.slice(base.length)) ?? [];
-  if (token) return <SharedDashboardPage token={token} />;
+  if (token) return <Later of={sharedDashboard} given={{ token }} />;
   const [, organization, path] = FORM.exec(location.pathname.slice(base.length)) ?? [];
   if (!organization || !path) return <Signed />;
   return <FormPage organization={decodeURIComponent(organization)} path={decodeURIComponent(path)} />;

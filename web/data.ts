@@ -67,6 +67,8 @@ interface Changing<K extends Call> {
   /** Said once it is done. */
   done?: string | ((reply: Reply<K>) => string);
   onDone?: (reply: Reply<K>) => void;
+  /** Such as `if-match`. */
+  headers?: Record<string, string>;
   /** False where the caller shows the error itself, at its field. */
   tellsErrors?: boolean;
   /**
@@ -82,7 +84,10 @@ export function useChange<K extends Call>(name: K, changing: Changing<K>) {
   const isRefused = useRef(false);
   return useMutation<Reply<K>, Error, CallInput<K>>({
     mutationFn: (input) =>
-      call(name, input, isRefused.current || !changing.basedOn ? {} : { basedOn: changing.basedOn }),
+      call(name, input, {
+        ...(changing.headers ? { headers: changing.headers } : {}),
+        ...(isRefused.current || !changing.basedOn ? {} : { basedOn: changing.basedOn }),
+      }),
     async onSuccess(reply) {
       isRefused.current = false;
       await refresh(queries, ...changing.touches);

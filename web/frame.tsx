@@ -51,7 +51,7 @@ export function Frame({ children }: { children: ReactNode }) {
   return (
     <div
       data-whole={isWhole ? "" : undefined}
-      className={`group/frame ${isWhole ? "flex h-dvh flex-col md:pl-14" : "min-h-screen md:pl-56"}`}
+      className={`group/frame ${isWhole ? "flex h-dvh flex-col md:pl-14" : "min-h-screen md:pl-56"} print:pl-0`}
     >
       <a
         href="#main"
@@ -59,7 +59,7 @@ export function Frame({ children }: { children: ReactNode }) {
       >
         Skip to main content
       </a>
-      <header className="sticky top-0 z-30 flex h-12 items-center gap-2 border-b border-line bg-raised px-3 md:hidden">
+      <header className="sticky top-0 z-30 flex h-12 items-center gap-2 border-b border-line bg-raised px-3 md:hidden print:hidden">
         <IconButton
           icon={MenuIcon}
           label={isNavOpen ? "Close navigation" : "Open navigation"}
@@ -72,7 +72,7 @@ export function Frame({ children }: { children: ReactNode }) {
         <IconButton icon={Search} label="Search" onClick={() => setOpened("palette")} />
       </header>
       <aside
-        className={`fixed inset-y-0 left-0 z-40 flex w-56 flex-col border-r border-line bg-raised max-md:shadow-2xl ${isNavOpen ? "" : "max-md:hidden"} ${isWhole ? "md:w-14" : ""}`}
+        className={`fixed inset-y-0 left-0 z-40 flex w-56 flex-col border-r border-line bg-raised max-md:shadow-2xl print:hidden ${isNavOpen ? "" : "max-md:hidden"} ${isWhole ? "md:w-14" : ""}`}
       >
         <div className="flex h-13 items-center justify-between px-4 md:group-data-whole/frame:px-4.5">
           <Brand />

@@ -4,6 +4,8 @@ export type Theme = "light" | "dark" | "system";
 
 const KEY = "weir.theme";
 const dark = matchMedia("(prefers-color-scheme: dark)");
+/** Paper is light. */
+const print = matchMedia("print");
 const watchers = new Set<() => void>();
 
 const chosenTheme = (): Theme => (localStorage.getItem(KEY) as Theme | null) ?? "system";
@@ -11,7 +13,7 @@ const chosenTheme = (): Theme => (localStorage.getItem(KEY) as Theme | null) ?? 
 /** Shows the page as chosen, now and when the system's own setting changes. */
 export function applyTheme(): void {
   const theme = chosenTheme();
-  const isDark = theme === "dark" || (theme === "system" && dark.matches);
+  const isDark = !print.matches && (theme === "dark" || (theme === "system" && dark.matches));
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
   for (const watcher of watchers) watcher();
 }
@@ -22,9 +24,15 @@ export function chooseTheme(theme: Theme): void {
 }
 
 dark.addEventListener("change", applyTheme);
+print.addEventListener("change", applyTheme);
 
-export const useTheme = (): Theme =>
-  useSyncExternalStore((watcher) => {
-    watchers.add(watcher);
-    return () => watchers.delete(watcher);
-  }, chosenTheme);
+const watch = (watcher: () => void) => {
+  watchers.add(watcher);
+  return () => watchers.delete(watcher);
+};
+
+export const useTheme = (): Theme => useSyncExternalStore(watch, chosenTheme);
+
+/** Whether the page is light or dark now; for what is drawn on a canvas. */
+export const useShade = (): string =>
+  useSyncExternalStore(watch, () => document.documentElement.dataset.theme ?? "light");

@@ -5,12 +5,14 @@ import { systemClock } from "../base/clock.ts";
 import { systemIds } from "../base/ids.ts";
 import { sizeText } from "../base/size.ts";
 import { ConfigError } from "../config.ts";
+import type { Watch } from "../engine/backup/archive.ts";
 import { keyToInclude, makeBackup } from "../engine/backup/make.ts";
 import type { Manifest } from "../engine/backup/shape.ts";
 import { verifyBackup } from "../engine/backup/verify.ts";
 import { checkInstallation } from "../installation.ts";
 import { isAway, openBackupTarget, passphraseFor, withFile } from "./backup-away.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
+import { openProgress, type Progress } from "./progress.ts";
 import { usage } from "./usage.ts";
 
 /** `weir backup FILE`, beside a running server or without one; and `weir backup verify FILE`. */
@@ -54,6 +56,7 @@ export const backup = (args: readonly string[], host: Host) =>
     const to = positionals[0] ?? "";
     const away = isAway(to) ? await openBackupTarget(parts, to, stop.signal) : null;
     host.status("Backing up…");
+    const progress = openProgress(host);
     const made = await makeBackup({
       dataFolder,
       to: away ? join(dataFolder, "backups", `.work-sent-${systemIds.uuid()}`) : to,
@@ -63,9 +66,13 @@ export const backup = (args: readonly string[], host: Host) =>
       lakeUrl,
       passphrase,
       signal: stop.signal,
-    }).finally(() => host.status(""));
+      watch: watchOf(progress),
+    }).finally(progress.end);
     const { manifest } = made;
-    if (away) await away.store(made.path).finally(() => rm(made.path, { force: true }));
+    if (away) {
+      progress.begin("Uploading", null);
+      await away.store(made.path).finally(() => rm(made.path, { force: true }).finally(progress.end));
+    }
     const path = away ? to : made.path;
     if (flags.json) return host.out(JSON.stringify({ ...summaryOf(path, manifest), bytes: made.bytes }));
     host.out(
@@ -88,13 +95,22 @@ async function verify(
   flags: { data?: string | undefined; "include-key"?: boolean | undefined; json?: boolean | undefined },
 ): Promise<void> {
   if (flags["include-key"]) throw new UsageError("--include-key can't be used with verify.");
-  const manifest = await verifyBackup(file, { passphrase });
+  const progress = openProgress(host);
+  const manifest = await verifyBackup(file, { passphrase, watch: watchOf(progress) }).finally(progress.end);
   if (flags.json) return host.out(JSON.stringify({ valid: true, ...summaryOf(path, manifest) }));
   host.out(`${path} is valid. Made by Weir ${manifest.version} on ${manifest.createdAt}.`);
   for (const { slug, events } of manifest.organizations)
     host.out(`${slug}: ${events} events, audit log valid`);
   host.out(manifest.hasKey ? "The master key is included." : `Requires the master key ${manifest.keyId}.`);
 }
+
+const LABELS = { backup: "Backing up", check: "Verifying", restore: "Restoring" } as const;
+
+/** Shows how far work with a backup is. */
+export const watchOf = ({ begin, reach }: Progress): Watch => ({
+  begin: (what, total) => begin(LABELS[what], total),
+  reach,
+});
 
 /** A manifest without its list of parts. */
 export const summaryOf = (path: string, { parts, ...manifest }: Manifest) => ({

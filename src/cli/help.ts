@@ -68,6 +68,7 @@ export function overview(): string {
     "Weir is a self-hosted automation and data integration server.",
     "",
     "Usage: weir COMMAND [ARGS] [FLAGS]",
+    "       weir [--data DIR] [--port PORT] [--no-open]",
     "",
     ...sections.flatMap(([title, names]) => [
       title,

@@ -15,6 +15,8 @@ const SHOW_MS = 100;
 /** How far work with bytes is, on one line of a terminal that people watch. */
 export interface Progress {
   add(bytes: number): void;
+  /** So many bytes of what was begun last are done. */
+  reach(bytes: number): void;
   /** Says what is done next, from its start; `total` is null where nobody knows it. */
   begin(label: string, total: number | null): void;
   /** Takes the line away. */
@@ -37,11 +39,14 @@ export function openProgress(host: Pick<Host, "status">): Progress {
     );
   }
 
+  function reach(bytes: number): void {
+    done = bytes;
+    if (systemClock.monotonic() - shownAt >= SHOW_MS) show();
+  }
+
   return {
-    add(bytes) {
-      done += bytes;
-      if (systemClock.monotonic() - shownAt >= SHOW_MS) show();
-    },
+    reach,
+    add: (bytes) => reach(done + bytes),
     begin(next, bytes) {
       [label, total, done] = [next, bytes, 0];
       show();

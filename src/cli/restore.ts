@@ -5,9 +5,10 @@ import { systemIds } from "../base/ids.ts";
 import { ConfigError } from "../config.ts";
 import { type RestoreRequest, restoreBackup } from "../engine/backup/restore.ts";
 import { checkLocations, wrongLocation } from "../installation.ts";
-import { summaryOf } from "./backup.ts";
+import { summaryOf, watchOf } from "./backup.ts";
 import { passphraseFor, withFile } from "./backup-away.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
+import { openProgress } from "./progress.ts";
 import { usage } from "./usage.ts";
 
 /** `weir restore FILE --data DIR`: puts a backup in the place of a data directory on which no server runs. */
@@ -35,6 +36,7 @@ export const restore = (args: readonly string[], host: Host) =>
     }
     const { dataFolder, lakeUrl, lakeEndpoint } = config;
     host.status("Restoring…");
+    const progress = openProgress(host);
     const key = keyGiven(flags["key-file"], secrets.secretKey);
     const { manifest, kept } = await withFile(
       host,
@@ -50,8 +52,9 @@ export const restore = (args: readonly string[], host: Host) =>
           lakeEndpoint,
           clock: systemClock,
           ids: systemIds,
+          watch: watchOf(progress),
         }),
-    ).finally(() => host.status(""));
+    ).finally(progress.end);
     if (flags.json)
       return host.out(JSON.stringify({ ...summaryOf(path, manifest), dataFolder, previousFolder: kept }));
     host.out(`Restored ${dataFolder} from ${manifest.createdAt}. All audit logs verified.`);

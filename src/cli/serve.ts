@@ -1,13 +1,17 @@
 import { openApp, type Parts } from "../app.ts";
 import { wideEntries, wideText } from "../base/egress-gate.ts";
 import { startHttpClient } from "../base/egress-start.ts";
+import { type Config, schemeOf } from "../config.ts";
 import type { App } from "../context.ts";
 import { startEngine } from "../engine/start.ts";
 import { ownServices } from "../own-services.ts";
 import { createAdminFromConfig, ensureSetupToken } from "../resources/sign-in/setup.ts";
 import { version } from "../version.ts";
+import { noteAddress } from "./address.ts";
+import { openBrowser } from "./browser.ts";
 import { carryOut, type Host, readArgs } from "./host.ts";
 import { type Listener, openListener } from "./listener.ts";
+import { unknownSettings } from "./unknown-settings.ts";
 import { usage } from "./usage.ts";
 
 /** `weir serve`: runs until it is told to stop. */
@@ -15,17 +19,32 @@ export const serve = (args: readonly string[], host: Host) =>
   carryOut(host, usage.serve.line, async () => {
     const { values: flags } = readArgs({
       args: [...args],
-      options: { data: { type: "string" }, host: { type: "string" }, port: { type: "string" } },
+      options: {
+        data: { type: "string" },
+        host: { type: "string" },
+        port: { type: "string" },
+        open: { type: "boolean" },
+      },
     });
-    const stopped = new Promise<void>((resolve) => host.onStop(resolve));
-    const running = await startServer(await host.parts(flags));
-    await stopped;
-    await running.stop();
+    await serveUntilStopped(host, await host.parts(flags), flags.open === true);
   });
+
+/** Serves until the process is told to stop. */
+export async function serveUntilStopped(host: Host, parts: Parts, isOpened: boolean): Promise<void> {
+  const stopped = new Promise<void>((resolve) => host.onStop(resolve));
+  for (const sentence of unknownSettings(host.env ?? {})) parts.log.write("warn", sentence);
+  const running = await startServer(parts);
+  noteAddress(parts.config.dataFolder, running.origin);
+  if (isOpened) openBrowser(host.env, running.setupUrl ?? running.origin);
+  await stopped;
+  await running.stop();
+}
 
 export interface Running {
   app: App;
   origin: string;
+  /** Where the first owner is made; null once there is one. */
+  setupUrl: string | null;
   /** Lets running work finish for as long as the settings give it, then closes everything. */
   stop(): Promise<void>;
 }
@@ -47,13 +66,18 @@ export async function startServer(parts: Parts): Promise<Running> {
   }
   opened.listensOn({ host: config.host, port: http.port });
   const engine = await startEngine(app);
-  log.write("info", `Weir ${version} listening on ${app.baseUrl()}`, { data: config.dataFolder });
+  log.write("info", `Weir ${version} listening on ${addressOf(config, http.port)}`, {
+    data: config.dataFolder,
+    ...(config.baseUrl === null ? {} : { baseUrl: config.baseUrl }),
+  });
   const token = await ensureSetupToken(app);
-  if (token !== null) log.write("info", `Set up: ${app.baseUrl()}/setup?token=${token}`);
+  const setupUrl = token === null ? null : `${app.baseUrl()}/setup?token=${token}`;
+  if (setupUrl !== null) log.write("info", `Set up: ${setupUrl}`);
 
   return {
     app,
     origin: app.baseUrl(),
+    setupUrl,
     async stop() {
       log.write("info", "shutting down; waiting for running work", {
         seconds: config.shutdownGraceSeconds,
@@ -68,6 +92,10 @@ export async function startServer(parts: Parts): Promise<Running> {
     },
   };
 }
+
+/** Where it really listens, whatever links start with. */
+const addressOf = (config: Config, port: number): string =>
+  `${schemeOf(config)}://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
 
 /** Tells an operator of entries of `WEIR_EGRESS_ALLOW` that are too wide. */
 async function warnOfWide({ config, secrets, log }: Parts): Promise<void> {

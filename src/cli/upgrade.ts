@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { ownPlatform, platformOf } from "../base/program-file.ts";
 import { releaseKey, version } from "../version.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
+import { openProgress } from "./progress.ts";
 import { isSignedBy, keyIdOf, readPublicKey, readSignature, type SignedRelease } from "./upgrade/release.ts";
 import { hashOf, previousOf, requirePrevious, type Staged, stage, swap, swapBack } from "./upgrade/swap.ts";
 import { type About, aboutProgram } from "./upgrade/trial.ts";
@@ -74,8 +75,9 @@ async function install(program: string, options: Asked, host: Host): Promise<Don
       `Invalid signature: ${path} wasn't signed with release key ${keyId}, or was modified.`,
     );
   }
-  host.status("Verifying…");
-  const staged = stage(file, program, systemClock.now());
+  const progress = openProgress(host);
+  progress.begin("Verifying", statSync(file).size);
+  const staged = stage(file, program, { now: systemClock.now(), hear: progress.reach });
   try {
     refuseOther(file, release, staged);
     if (!options["allow-older"]) refuseOlder(file, release.version);
@@ -93,7 +95,7 @@ async function install(program: string, options: Asked, host: Host): Promise<Don
     };
   } finally {
     rmSync(staged.path, { force: true });
-    host.status("");
+    progress.end();
   }
 }
 

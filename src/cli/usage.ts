@@ -19,7 +19,7 @@ const SERVER = `  --server URL       server URL (default: $WEIR_SERVER, $WEIR_BA
 
 export const usage = {
   serve: {
-    line: "weir serve [--data DIR] [--host HOST] [--port PORT]",
+    line: "weir serve [--data DIR] [--host HOST] [--port PORT] [--open]",
     gist: "run the server",
     text: `Runs until it receives SIGTERM or Ctrl-C. Running work then has WEIR_SHUTDOWN_GRACE seconds (default: 30) to finish;
 unfinished runs resume after the next start. A second SIGTERM or Ctrl-C stops the server immediately.
@@ -28,6 +28,11 @@ The first start prints a setup link for creating the owner. Use "weir init" to d
 ${DATA}
   --host HOST        address to listen on (default: 127.0.0.1)
   --port PORT        port to listen on; 0 selects a free port (default: 8484)
+  --open             open the browser at the setup link, or at the home page
+
+On a terminal, "weir" without a command does the same as "weir serve --open". It uses ./weir-data if that exists, otherwise
+a directory for your account: $XDG_DATA_HOME/weir or ~/.local/share/weir, on macOS ~/Library/Application Support/Weir, on
+Windows %LOCALAPPDATA%\\Weir. If a server is already running there, it opens that one. --no-open only prints the URL.
 
 Flags override WEIR_* variables, which override weir.toml in the data directory. Run "weir config" to see the settings
 in effect.`,

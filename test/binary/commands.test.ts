@@ -13,7 +13,7 @@ describe("the executable in an empty folder", () => {
     expect((await machine.run(["version", "--json"])).lines()[0].version).toBe(version);
     for (const words of [["help"], ["--help"], []]) {
       const { code, out } = await machine.run(words);
-      expect(code).toBe(0);
+      expect(code).toBe(words.length === 0 ? 2 : 0);
       for (const command of ["serve", "demo", "init", "login", "logout", "whoami", "events", "config"])
         expect(out).toContain(`\n  ${command} `);
     }

@@ -96,7 +96,7 @@ describe("weir serve", () => {
     await using two = bareMachine();
     const { port } = new URL((await one.serve()).origin);
     const { code, err } = await two.run(["serve", "--port", port]);
-    expect([code, err]).toEqual([1, expect.stringContaining("another program has the port")]);
+    expect([code, err]).toEqual([1, expect.stringContaining("the port is in use")]);
   }, 120_000);
 
   test("is refused a port that another program has, in one sentence", async () => {
@@ -127,7 +127,11 @@ describe("weir serve", () => {
     const port = String(await freePort());
     const site = `http://127.0.0.1:${port}/weir`;
     const server = machine.start(["serve", "--port", port], { env: { WEIR_BASE_URL: site } });
-    await server.line((line) => (line.includes(` listening on ${site}`) ? line : null));
+    const told = await server.line((line) => (line.includes(" listening on ") ? line : null));
+    expect(JSON.parse(told)).toMatchObject({
+      message: expect.stringMatching(new RegExp(` listening on http://127\\.0\\.0\\.1:${port}$`)),
+      baseUrl: site,
+    });
     const html = await (await fetch(site)).text();
     expect(html).toContain('data-base="/weir"');
     const files = [...html.matchAll(/(?:src|href)="(\/weir\/assets\/[^"]+\.(?:js|css))"/g)];

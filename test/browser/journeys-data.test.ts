@@ -131,7 +131,7 @@ deepTest(
     await page.getByRole("button", { name: "All rows" }).click();
     expect((await (await take("Excel workbook")).text()).startsWith("PK")).toBe(true);
     await page.getByRole("button", { name: "Chart" }).click();
-    await page.getByRole("img", { name: "Chart. X axis: country. Y axis: total." }).waitFor();
+    await page.getByRole("img", { name: "Bar chart. X axis: country. Y axis: total." }).waitFor();
     expect(await page.getByLabel("Type", { exact: true }).inputValue()).toBe("bar");
     expect(await troubles()).toEqual([]);
   },

@@ -200,6 +200,10 @@ describe("the restore drill", () => {
       created(await app.owner("POST", "/api/v1/connections", WAREHOUSE));
       const made = await weir(backup, file, "--data", dataFolder, "--include-key", "--json");
       expect(made.json).toMatchObject({ hasKey: true, files: 2 });
+      for (const label of ["Backing up", "Verifying"])
+        expect(made.told).toContainEqual(
+          expect.stringMatching(new RegExp(`^${label} \\[.+\\] 0%  0 bytes of `)),
+        );
       created(await app.owner("POST", "/api/v1/connections", { ...WAREHOUSE, name: "Later" }));
       const refused = await weir(restore, file, "--data", dataFolder);
       expect([refused.code, refused.out]).toEqual([1, ""]);
@@ -207,8 +211,9 @@ describe("the restore drill", () => {
       expect((await app.owner("GET", "/api/v1/connections")).body.total).toBe(2);
     }
     writeFileSync(join(dataFolder, "weir.toml"), "concurrency = 3\n");
-    const { code, json } = await weir(restore, file, "--data", dataFolder, "--json");
+    const { code, json, told } = await weir(restore, file, "--data", dataFolder, "--json");
     expect(code).toBe(0);
+    expect(told).toContainEqual(expect.stringMatching(/^Restoring \[.+\] 0% {2}0 bytes of /));
     expect(json.previousFolder).toMatch(/\/data\.before-\d{4}-\d\d-\d\dT[\d-]+Z$/);
     expect(readdirSync(here.path).sort()).toEqual(
       ["data", json.previousFolder.split("/").at(-1), "weir.tar.zst"].sort(),

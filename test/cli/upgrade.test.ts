@@ -73,6 +73,7 @@ here("weir upgrade", () => {
       sha256: new Bun.CryptoHasher("sha256").update(readFileSync(at("new"))).digest("hex"),
       keyId: expect.stringMatching(/^[0-9a-f]{16}$/),
     });
+    expect(done.told[0]).toStartWith("Verifying [--------------------] 0%  0 bytes of ");
     expect(says(program)).toBe(NEWER);
     expect(statSync(program).mode & 0o777).toBe(0o711);
     expect(says(`${program}.previous`)).toBe(own);

@@ -14,6 +14,8 @@ export interface Ran {
   code: number;
   out: string;
   err: string;
+  /** What the status line said, one after the other. */
+  told: string[];
   // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of every shape
   json: any;
 }
@@ -29,6 +31,7 @@ export function shell(env: Readonly<Record<string, string | undefined>> = {}, st
   return async (command: Command, ...args: string[]): Promise<Ran> => {
     const out: string[] = [];
     const err: string[] = [];
+    const told: string[] = [];
     const host: Host = {
       parts: async (flags) => ({
         ...readConfig(flags, env, {}),
@@ -47,7 +50,7 @@ export function shell(env: Readonly<Record<string, string | undefined>> = {}, st
       },
       env,
       onStop: () => undefined,
-      status: () => undefined,
+      status: (text) => void (text === "" || told.push(text)),
       stdin: async () => stdin,
       input: () => new Blob([stdin]).stream(),
       out: (line) => out.push(line),
@@ -61,6 +64,7 @@ export function shell(env: Readonly<Record<string, string | undefined>> = {}, st
       code,
       out: text,
       err: err.join("\n"),
+      told,
       json: code !== 2 && text.startsWith("{") ? JSON.parse(text) : null,
     };
   };

@@ -11,6 +11,7 @@ import { Confirm } from "../parts/base/dialog.tsx";
 import { PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { sized, When } from "../parts/base/time.tsx";
+import { SaveAsDashboard } from "../parts/dashboards/save-as.tsx";
 
 export default function ArtifactPage({ id }: { id: string }) {
   const artifact = useApi("GET /api/v1/artifacts/{artifact_id}", { path: { artifact_id: id } });
@@ -51,6 +52,7 @@ function Whole({ artifact }: { artifact: Artifact }) {
         }
       >
         {may && <IconButton icon={Trash2} label="Delete artifact" onClick={() => setRemoving(true)} />}
+        {may && board && <SaveAsDashboard artifactId={artifact.id} />}
         <LinkButton href={`/runs/${artifact.actionRunId}`} icon={ListChecks}>
           Open run
         </LinkButton>

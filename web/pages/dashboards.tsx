@@ -1,78 +1,82 @@
-import { LayoutDashboard } from "lucide-react";
-import { Link } from "wouter";
-import { useApi } from "../data.ts";
-import { isBoard, isDashboard, pageOf, titleOf } from "../parts/artifacts/artifact.ts";
-import { useSources } from "../parts/artifacts/source.ts";
-import { LinkButton } from "../parts/base/button.tsx";
+import { LayoutDashboard, Plus, SearchX } from "lucide-react";
+import type { Dashboard } from "../calls.ts";
+import { useApi, useMay } from "../data.ts";
+import { Button, LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
-import { exactly, shortly } from "../parts/base/time.tsx";
+import { When } from "../parts/base/time.tsx";
+import { pathOf } from "../parts/dashboards/found.ts";
+import { MadeByRuns, useMade } from "../parts/dashboards/of-runs.tsx";
+import { askOf } from "../parts/layout/list-page.tsx";
+import { FilterBar, SearchField } from "../parts/table/filters.tsx";
+import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
 
-/** Of the newest artifacts, and of the newest files, so many are looked through. */
-const LIMIT = 100;
+const COLUMNS: readonly Column<Dashboard>[] = [
+  { name: "Name", isWide: true, cell: ({ name, description }) => <Named name={name} below={description} /> },
+  { name: "Panels", isRight: true, isMinor: true, cell: ({ panels }) => panels.length },
+  {
+    name: "Sharing",
+    isMinor: true,
+    cell: ({ sharing }) => (sharing === "link" ? "Anyone with the link" : "Organization"),
+  },
+  { name: "Updated", isRight: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+];
 
 export default function Dashboards() {
-  const newest = useApi("GET /api/v1/artifacts", { query: { limit: LIMIT } });
-  const files = useApi("GET /api/v1/artifacts", { query: { kind: "file", limit: LIMIT } });
-  const all = new Map(
-    [...(newest.data?.artifacts ?? []), ...(files.data?.artifacts ?? [])].map((each) => [each.id, each]),
-  );
-  const boards = new Set([...all.values()].filter(isBoard).map(({ actionRunId }) => actionRunId));
-  const found = [...all.values()]
-    .filter((each) => isBoard(each) || (isDashboard(each) && !boards.has(each.actionRunId)))
-    .sort((a, b) => (a.id < b.id ? 1 : -1));
-  const sourceOf = useSources(found);
+  const filters = useFilters();
+  const may = useMay("member");
+  const dashboards = useApi("GET /api/v1/dashboards", { query: askOf(filters) }, { keep: true });
+  const made = useMade();
   return (
     <>
-      <PageHead title="Dashboards" about="Dashboards and pages created by runs, newest first." />
-      <Shown of={newest}>
-        {() =>
-          found.length === 0 ? (
-            <div className="card">
+      <PageHead title="Dashboards" about="Charts and tables of your data, queried when you open them.">
+        {may && (
+          <LinkButton href="/dashboards/new" kind="main" icon={Plus}>
+            New dashboard
+          </LinkButton>
+        )}
+      </PageHead>
+      <div className="card">
+        <FilterBar onClear={filters.isAny && filters.clear}>
+          <SearchField label="Name or slug" value={filters.get("q")} onChange={(q) => filters.set("q", q)} />
+        </FilterBar>
+        <Shown of={dashboards}>
+          {(page) =>
+            page.dashboards.length > 0 ? (
+              <>
+                <Table
+                  label="Dashboards"
+                  columns={COLUMNS}
+                  rows={page.dashboards}
+                  keyOf={({ id }) => id}
+                  hrefOf={pathOf}
+                />
+                <Pager {...page} shown={page.dashboards.length} />
+              </>
+            ) : filters.isAny ? (
+              <Empty
+                icon={SearchX}
+                title="No dashboards match these filters"
+                action={<Button onClick={filters.clear}>Clear filters</Button>}
+              />
+            ) : (
               <Empty
                 icon={LayoutDashboard}
                 title="No dashboards yet"
                 action={
-                  <>
-                    <LinkButton href="/actions/new?kind=create_flashboard" kind="main">
+                  may && (
+                    <LinkButton href="/dashboards/new" kind="main">
                       Create dashboard
                     </LinkButton>
-                    <LinkButton href="/artifacts">View all artifacts</LinkButton>
-                  </>
+                  )
                 }
               >
-                A dashboard shows datasets as charts and tables, with the SQL behind each panel.
+                A dashboard shows the results of SQL queries as charts and tables, with filters.
               </Empty>
-            </div>
-          ) : (
-            <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
-              {found.map((artifact) => (
-                <li key={artifact.id}>
-                  <Link
-                    href={pageOf(artifact)}
-                    className="card flex size-full items-start gap-3 px-4 py-3 hover:border-accent"
-                  >
-                    <LayoutDashboard size={18} aria-hidden className="mt-0.5 shrink-0 text-accent" />
-                    <span className="min-w-0">
-                      <span className="block font-medium [overflow-wrap:anywhere]" dir="auto">
-                        {titleOf(artifact)}
-                      </span>
-                      <span className="block text-xs text-soft">
-                        <span className="[overflow-wrap:anywhere]" dir="auto">
-                          {sourceOf(artifact)}
-                        </span>
-                        {" · "}
-                        <time dateTime={artifact.createdAt} title={exactly(artifact.createdAt)}>
-                          {shortly(artifact.createdAt)}
-                        </time>
-                      </span>
-                    </span>
-                  </Link>
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Shown>
+            )
+          }
+        </Shown>
+      </div>
+      {made.length > 0 && <MadeByRuns made={made} />}
     </>
   );
 }

@@ -8,9 +8,9 @@ import { Button } from "../parts/base/button.tsx";
 import { PageHead, Section } from "../parts/base/page.tsx";
 import { plural } from "../parts/base/plural.ts";
 import { inWords } from "../parts/base/time.tsx";
+import { Chart } from "../parts/charts/explore.tsx";
 import { Code } from "../parts/editor/code.tsx";
 import { useTables } from "../parts/form/definition.tsx";
-import { Chart } from "../parts/sql/chart.tsx";
 import { QueryFiles } from "../parts/sql/query-files.tsx";
 import { Grid } from "../parts/table/grid.tsx";
 

@@ -37,7 +37,11 @@ export interface Staged {
  * Copies `file` beside the program, in its mode and for its owner, and hashes just those bytes: whatever becomes of
  * `file` meanwhile, what was checked is what is put in place.
  */
-export function stage(file: string, program: string, now: Date): Staged {
+export function stage(
+  file: string,
+  program: string,
+  { now, hear }: { now: Date; hear: (bytes: number) => void },
+): Staged {
   sweep(program, now);
   const path = asideOf(program, "new");
   const like = statSync(program);
@@ -52,6 +56,7 @@ export function stage(file: string, program: string, now: Date): Staged {
         hash.update(chunk);
         for (let at = 0; at < chunk.length; ) at += writeSync(to, chunk, at, chunk.length - at);
         bytes += chunk.length;
+        hear(bytes);
       }
       fsyncSync(to);
     } finally {

@@ -101,6 +101,14 @@ export async function writeArchive(path: string, passphrase: string | null = nul
   };
 }
 
+/** Hears how far work with a backup is. */
+export interface Watch {
+  /** `total` is in bytes. */
+  begin(what: "backup" | "check" | "restore", total: number): void;
+  /** So many bytes of what was begun last are done. */
+  reach(bytes: number): void;
+}
+
 const drained = (sink: Pick<NodeJS.EventEmitter, "on" | "off">) =>
   new Promise<void>((resolve) => {
     const done = () => {
@@ -121,6 +129,7 @@ export async function readArchive(
   path: string,
   visit: (entry: Entry, chunks: AsyncIterable<Uint8Array>) => Promise<void>,
   passphrase: string | null = null,
+  reach: (bytes: number) => void = () => undefined,
 ): Promise<void> {
   const isEncrypted = await isEncryptedBackup(path);
   if (isEncrypted && passphrase === null) throw locked(path);
@@ -142,7 +151,11 @@ export async function readArchive(
     for await (const entry of extract) {
       const { name, size = 0, type } = entry.header;
       if (type !== "file") throw damaged(path);
-      await visit({ name, bytes: size }, entry as unknown as AsyncIterable<Uint8Array>);
+      const chunks = entry as unknown as AsyncIterable<Uint8Array>;
+      await visit(
+        { name, bytes: size },
+        passed(chunks, () => reach(file.bytesRead)),
+      );
       entry.resume();
     }
   } catch (error) {
@@ -157,6 +170,13 @@ export async function readArchive(
   const known = storeFault(cause);
   if (known instanceof AppError && known.code === "disk_full") throw known;
   throw damaged(path, cause);
+}
+
+async function* passed(chunks: AsyncIterable<Uint8Array>, hear: () => void): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    hear();
+    yield chunk;
+  }
 }
 
 export const damaged = (path: string, cause?: unknown) =>

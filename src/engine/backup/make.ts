@@ -10,7 +10,7 @@ import { PARTS_FOLDER } from "../../providers/files/paths.ts";
 import { backup as copyDatabase } from "../../store/backup.ts";
 import { storeFault } from "../../store/faults.ts";
 import { version } from "../../version.ts";
-import { type ArchiveWriter, writeArchive } from "./archive.ts";
+import { type ArchiveWriter, type Watch, writeArchive } from "./archive.ts";
 import { describe, folderPieces, hold, lakePieces, type Piece, withDatabase } from "./contents.ts";
 import { DATABASE, HEAD, headText, KEY_FILE, MANIFEST, type Manifest, manifestText } from "./shape.ts";
 import { verifyBackup } from "./verify.ts";
@@ -35,6 +35,7 @@ export interface BackupRequest {
   /** Encrypts it; null leaves it open. */
   passphrase: string | null;
   signal?: AbortSignal;
+  watch?: Watch;
 }
 
 export interface BackupResult {
@@ -80,6 +81,7 @@ export async function makeBackup(request: BackupRequest): Promise<BackupResult> 
       isOwn: true,
       passphrase: request.passphrase,
       signal: request.signal,
+      watch: request.watch,
     });
     await publish(part, to);
     return { path: to, bytes: (await stat(to)).size, manifest };
@@ -93,7 +95,7 @@ export async function makeBackup(request: BackupRequest): Promise<BackupResult> 
 
 /** Everything, in the order: what it is, the database, all other files, the list of them. */
 async function fill(archive: ArchiveWriter, request: BackupRequest, work: string): Promise<void> {
-  const { dataFolder, key, lakeUrl, signal } = request;
+  const { dataFolder, key, lakeUrl, signal, watch } = request;
   const createdAt = timestamp(request.clock);
   const copy = join(work, DATABASE);
   const { migrations, keyId, organizations, lake } = await withDatabase(copy, async (db) => ({
@@ -114,14 +116,24 @@ async function fill(archive: ArchiveWriter, request: BackupRequest, work: string
   );
 
   const parts: Manifest["parts"] = [];
+  let done = 0;
+  const reach = (bytes: number) => {
+    done += bytes;
+    watch?.reach(done);
+  };
   const add = async (piece: Pick<Piece, "name" | "path" | "bytes">) => {
     if (signal?.aborted) throw new AppError("cancelled", "Backup cancelled.");
     const { name, path, bytes } = piece;
-    const sha256 = await archive.add({ name, bytes }, chunksOf(path));
+    const sha256 = await archive.add({ name, bytes }, heard(chunksOf(path), reach));
     parts.push({ path: name, bytes, sha256 });
   };
   await addText(archive, HEAD, headText({ version, migrations, createdAt }));
-  await add({ name: DATABASE, path: copy, bytes: (await stat(copy)).size });
+  const databaseBytes = (await stat(copy)).size;
+  watch?.begin(
+    "backup",
+    held.reduce((sum, { bytes }) => sum + bytes, databaseBytes),
+  );
+  await add({ name: DATABASE, path: copy, bytes: databaseBytes });
   for (const piece of held) await add(piece);
   if (key !== null) {
     const text = `${Buffer.from(key).toString("base64")}\n`;
@@ -140,6 +152,16 @@ async function fill(archive: ArchiveWriter, request: BackupRequest, work: string
     leftOut: [...lake.gone, ...gone, ...files.links, ...artifacts.links],
   };
   await addText(archive, MANIFEST, manifestText(manifest));
+}
+
+async function* heard(
+  chunks: AsyncIterable<Uint8Array>,
+  hear: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    hear(chunk.length);
+    yield chunk;
+  }
 }
 
 function addText(archive: ArchiveWriter, name: string, text: string): Promise<string> {

@@ -12,8 +12,9 @@ import {
   recordInstallation,
 } from "../../installation.ts";
 import { storeFault } from "../../store/faults.ts";
+import type { Watch } from "./archive.ts";
 import { DATABASE, FOLDERS, KEY_FILE, type Manifest } from "./shape.ts";
-import { checkDatabase, unpack } from "./verify.ts";
+import { checkDatabase, sizeOf, unpack } from "./verify.ts";
 
 /** Settings of this machine rather than data: a restore leaves them as they are. */
 const SETTINGS_FILE = "weir.toml";
@@ -32,6 +33,7 @@ export interface RestoreRequest {
   passphrase: string | null;
   clock: Clock;
   ids: Ids;
+  watch?: Watch;
 }
 
 export interface Restored {
@@ -62,10 +64,12 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   const held = isThere ? openDataFolder(target) : null;
   try {
     await mkdir(fresh, { recursive: true, mode: 0o700 });
+    request.watch?.begin("restore", await sizeOf(path));
     const manifest = await unpack(path, {
       into: fresh,
       isWanted: () => true,
       passphrase: request.passphrase,
+      watch: request.watch,
     });
     await checkDatabase(path, join(fresh, DATABASE), manifest);
     await installKey(request, manifest, fresh);

@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
-import { mkdir, mkdtemp, open, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, open, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import { endOfChain } from "../../resources/events/heads.ts";
 import { verifyChain } from "../../resources/events/verify.ts";
 import type { ReadDb } from "../../store/store.ts";
-import { damaged, type Entry, foreign, readArchive } from "./archive.ts";
+import { damaged, type Entry, foreign, readArchive, type Watch } from "./archive.ts";
 import { describe, refuseNewer, withDatabase } from "./contents.ts";
 import { DATABASE, HEAD, isPartName, MANIFEST, type Manifest, readHead, readManifest } from "./shape.ts";
 
@@ -21,6 +21,7 @@ interface VerifyOptions {
   /** Opens an encrypted one. */
   passphrase?: string | null;
   signal?: AbortSignal;
+  watch?: Watch | undefined;
 }
 
 /**
@@ -30,6 +31,7 @@ interface VerifyOptions {
 export async function verifyBackup(path: string, options: VerifyOptions = {}): Promise<Manifest> {
   const work = await mkdtemp(join(options.work ?? tmpdir(), "weir-verify-"));
   try {
+    options.watch?.begin("check", await sizeOf(path));
     const manifest = await unpack(path, { into: work, isWanted: (name) => name === DATABASE, ...options });
     await checkDatabase(path, join(work, DATABASE), manifest, options);
     return manifest;
@@ -37,6 +39,10 @@ export async function verifyBackup(path: string, options: VerifyOptions = {}): P
     await rm(work, { recursive: true, force: true });
   }
 }
+
+/** 0 for a file that can't be read: whatever reads it next tells why. */
+export const sizeOf = async (path: string): Promise<number> =>
+  (await stat(path).catch(() => null))?.size ?? 0;
 
 /**
  * Reads all of a backup, and writes the parts that are wanted below `into`. Throws as `verifyBackup` does; what was
@@ -49,9 +55,10 @@ export async function unpack(
     isWanted: (name: string) => boolean;
     passphrase?: string | null;
     signal?: AbortSignal;
+    watch?: Watch | undefined;
   },
 ): Promise<Manifest> {
-  const { into, isWanted, passphrase = null, signal } = options;
+  const { into, isWanted, passphrase = null, signal, watch } = options;
   const seen = new Map<string, Manifest["parts"][number]>();
   let hasHead = false;
   let manifest: Manifest | null = null;
@@ -70,7 +77,7 @@ export async function unpack(
       seen.set(entry.name, await take(entry, chunks, target));
     }
   };
-  await readArchive(path, visit, passphrase);
+  await readArchive(path, visit, passphrase, (bytes) => watch?.reach(bytes));
   if (!hasHead) throw foreign(path);
   // what a callback has set is lost on the compiler
   const summary = manifest as Manifest | null;

@@ -12,6 +12,12 @@ export const Chart = object({
   x: optional(described("The column on the x axis, or the slices of a pie", column())),
   y: optional(described("The columns to plot", Type.Array(column(), { maxItems: 20 }))),
   series: optional(described("The column that splits the data into series", column())),
+  aggregate: optional(
+    oneOf(["sum", "avg", "min", "max", "count"], {
+      description:
+        "How rows with the same `x` and `series` are combined. Default: sum. A number shows the first row by default",
+    }),
+  ),
   stack: optional(Type.Boolean()),
   sort: optional(
     oneOf(["x", "-x", "y", "-y"], { description: "Sort order. A leading - sorts in descending order" }),

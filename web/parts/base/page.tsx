@@ -44,7 +44,7 @@ export function PageHead({ title, from = [], beside, about, children }: HeadProp
         </div>
         {about && <div className="mt-1 max-w-prose text-sm text-soft [overflow-wrap:anywhere]">{about}</div>}
       </div>
-      {children && <div className="flex flex-wrap items-center gap-2">{children}</div>}
+      {children && <div className="flex flex-wrap items-center gap-2 print:hidden">{children}</div>}
     </header>
   );
 }

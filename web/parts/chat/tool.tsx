@@ -9,8 +9,8 @@ import { plural } from "../base/plural.ts";
 import { Status, type StatusWord } from "../base/status.tsx";
 import { Tree } from "../base/tree.tsx";
 import { visible } from "../base/visible.ts";
+import { Chart } from "../charts/explore.tsx";
 import { Refusal } from "../form/frame.tsx";
-import { Chart } from "../sql/chart.tsx";
 import { Grid } from "../table/grid.tsx";
 import type { ToolPart } from "./chunks.ts";
 

@@ -1,15 +1,26 @@
-import type { Reply } from "../../calls.ts";
+import { RefreshCw } from "lucide-react";
 import { useApi } from "../../data.ts";
-import { Failed, Loading, PageHead, Section } from "../base/page.tsx";
-import { Grid } from "../table/grid.tsx";
-
-type PanelData = Reply<"GET /api/v1/shared-dashboards/{token}/data">["panels"][string];
+import { Button } from "../base/button.tsx";
+import { Failed, Loading, PageHead } from "../base/page.tsx";
+import { Board } from "./board.tsx";
+import { FilterFields } from "./filters.tsx";
+import { FullScreenButton } from "./full-screen.tsx";
+import { useValues } from "./values.ts";
 
 /** A dashboard by its link: for anybody who has it, so that nothing around it needs a sign-in. */
-export function SharedDashboardPage({ token }: { token: string }) {
-  const input = { path: { token }, query: Object.fromEntries(new URLSearchParams(location.search)) };
+export default function SharedDashboardPage({ token }: { token: string }) {
   const board = useApi("GET /api/v1/shared-dashboards/{token}", { path: { token } });
-  const data = useApi("GET /api/v1/shared-dashboards/{token}/data", input);
+  const values = useValues(board.data?.filters ?? []);
+  const { refreshSeconds } = board.data ?? {};
+  const data = useApi(
+    "GET /api/v1/shared-dashboards/{token}/data",
+    { path: { token }, query: { ...values.given } },
+    {
+      enabled: board.data !== undefined,
+      keep: true,
+      ...(refreshSeconds ? { refetchMs: refreshSeconds * 1000 } : {}),
+    },
+  );
   const error = board.error ?? data.error;
   if (error)
     return (
@@ -18,24 +29,17 @@ export function SharedDashboardPage({ token }: { token: string }) {
       </main>
     );
   if (!board.data) return <Loading />;
-  const { name, description, panels } = board.data;
+  const { name, description, panels, filters } = board.data;
   return (
     <main className="mx-auto w-full max-w-7xl p-4 sm:p-8">
-      <PageHead title={name} about={description ?? undefined} />
-      {panels.map(({ key, title }) => (
-        <Section key={key} title={title} flush={data.data?.panels[key]?.error === null}>
-          <PanelRows title={title} data={data.data?.panels[key]} />
-        </Section>
-      ))}
+      <PageHead title={name} about={description ?? undefined}>
+        <FullScreenButton />
+        <Button icon={RefreshCw} busy={data.isFetching} onClick={() => void data.refetch()}>
+          Refresh
+        </Button>
+      </PageHead>
+      <FilterFields filters={filters} values={values} data={data.data} />
+      <Board panels={panels} data={data.data} />
     </main>
   );
-}
-
-function PanelRows({ title, data }: { title: string; data: PanelData | undefined }) {
-  if (!data) return <Loading />;
-  if (data.error) return <p className="text-sm text-soft">{data.error.message}</p>;
-  const rows = data.rows.map((row) =>
-    Object.fromEntries(data.columns.map(({ name }, at) => [name, row[at] ?? null])),
-  );
-  return <Grid label={`Rows of ${title}`} columns={data.columns} rows={rows} height={320} />;
 }

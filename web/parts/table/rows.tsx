@@ -1,4 +1,5 @@
 import { type ReactNode, useRef, useState } from "react";
+import { usePrinting } from "../base/printing.ts";
 
 /** Rows drawn beyond what is seen, so that scrolling shows no gaps. */
 const MARGIN_ROWS = 12;
@@ -16,13 +17,14 @@ interface Props {
   boxRef?: React.RefObject<HTMLDivElement | null>;
 }
 
-/** A long list of rows of one height, of which only those in sight are drawn. */
+/** A long list of rows of one height, of which only those in sight are drawn; on paper all of them. */
 export function Rows({ count, rowHeight, height, row, head, label, onScrolled, boxRef }: Props) {
   const own = useRef<HTMLDivElement>(null);
   const box = boxRef ?? own;
   const [top, setTop] = useState(0);
-  const first = Math.max(Math.floor(top / rowHeight) - MARGIN_ROWS, 0);
-  const last = Math.min(Math.ceil((top + height) / rowHeight) + MARGIN_ROWS, count);
+  const isPrinting = usePrinting();
+  const first = isPrinting ? 0 : Math.max(Math.floor(top / rowHeight) - MARGIN_ROWS, 0);
+  const last = isPrinting ? count : Math.min(Math.ceil((top + height) / rowHeight) + MARGIN_ROWS, count);
   return (
     <section
       ref={box as React.RefObject<HTMLDivElement>}
@@ -30,7 +32,7 @@ export function Rows({ count, rowHeight, height, row, head, label, onScrolled, b
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
       tabIndex={0}
       className="relative overflow-auto"
-      style={{ maxHeight: height }}
+      style={isPrinting ? {} : { maxHeight: height }}
       onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
         setTop(scrollTop);
         onScrolled?.(scrollTop + clientHeight >= scrollHeight - rowHeight * 2);

@@ -1,0 +1,22 @@
+import type { Host } from "./host.ts";
+
+/** Programs that open a URL in the browser of whoever sits here; the URL is their last argument. No shell reads it. */
+const OPENERS: Readonly<Record<string, readonly string[]>> = {
+  darwin: ["open"],
+  linux: ["xdg-open"],
+  win32: ["rundll32", "url.dll,FileProtocolHandler"],
+};
+
+/**
+ * Opens a URL in the browser. Does nothing where there is none to open, as over SSH: the URL is printed in any case.
+ */
+export function openBrowser(env: Host["env"] = {}, url: string): void {
+  const { protocol, href } = new URL(url);
+  const opener = OPENERS[process.platform];
+  const hasScreen = process.platform !== "linux" || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
+  if (!/^https?:$/.test(protocol) || opener === undefined || !hasScreen || env.SSH_CONNECTION) return;
+  const program = Bun.which(opener[0] ?? "", env.PATH === undefined ? {} : { PATH: env.PATH });
+  if (program === null) return;
+  // It may stay as long as the browser does.
+  Bun.spawn([program, ...opener.slice(1), href], { stdio: ["ignore", "ignore", "ignore"] }).unref();
+}

@@ -1,0 +1,79 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { AppError } from "../base/errors.ts";
+import { FolderLocked } from "../folder.ts";
+import { addressIn } from "./address.ts";
+import { openBrowser } from "./browser.ts";
+import { openClient } from "./client.ts";
+import { overview } from "./help.ts";
+import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
+
+/** `weir` without a command: the server of this place, in the browser. */
+export function start(args: readonly string[], host: Host): Promise<number> {
+  if (host.ask === null) {
+    host.out(overview());
+    return Promise.resolve(2);
+  }
+  return carryOut(host, "weir [--data DIR] [--host HOST] [--port PORT] [--no-open]", async () => {
+    const { values: flags } = readArgs({
+      args: [...args],
+      options: {
+        data: { type: "string" },
+        host: { type: "string" },
+        port: { type: "string" },
+        "no-open": { type: "boolean" },
+      },
+    });
+    const isOpened = !flags["no-open"];
+    const parts = await host.parts({ ...flags, data: flags.data ?? placeOf(host.env) });
+    const { serveUntilStopped } = await import("./serve.ts");
+    try {
+      await serveUntilStopped(host, parts, isOpened);
+    } catch (error) {
+      if (!(error instanceof FolderLocked)) throw error;
+      const { dataFolder } = parts.config;
+      const url = await runningAt(dataFolder);
+      if (url === null) throw error;
+      if (flags.port !== undefined || flags.host !== undefined)
+        throw new UsageError(`A server is already running on ${dataFolder}, at ${url}.`);
+      host.out(`Weir is already running at ${url} (data directory: ${dataFolder}).`);
+      if (isOpened) openBrowser(host.env, url);
+    }
+  });
+}
+
+/** The data directory of the place where the command is started, else that of the person. */
+function placeOf(env: Host["env"] = {}): string {
+  if (env.WEIR_DATA) return env.WEIR_DATA;
+  return existsSync("weir-data") ? "./weir-data" : userDataFolder(env);
+}
+
+/** By the conventions of the platform. */
+function userDataFolder(env: NonNullable<Host["env"]>): string {
+  const home = env.HOME || homedir();
+  switch (process.platform) {
+    case "darwin":
+      return join(home, "Library", "Application Support", "Weir");
+    case "win32":
+      return join(env.LOCALAPPDATA || join(home, "AppData", "Local"), "Weir");
+    default: {
+      // A relative XDG_DATA_HOME counts as none: XDG Base Directory Specification.
+      const named = env.XDG_DATA_HOME;
+      return join(named && isAbsolute(named) ? named : join(home, ".local", "share"), "weir");
+    }
+  }
+}
+
+/** The URL of the server that has the data directory; null where none answers, as while a command has it. */
+async function runningAt(dataFolder: string): Promise<string | null> {
+  const url = addressIn(dataFolder);
+  if (url === null) return null;
+  try {
+    const { status } = await openClient(url).reply("GET", "/health");
+    return status === 200 ? url : null;
+  } catch (error) {
+    if (error instanceof AppError) return null;
+    throw error;
+  }
+}

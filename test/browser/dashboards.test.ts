@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
+import { created, makeAction, runToEnd } from "../support/work.ts";
+
+const SALES = `SELECT * FROM (VALUES (DATE '2026-01-01', 'CH', 10), (DATE '2026-01-01', 'DE', 20),
+  (DATE '2026-01-02', 'CH', 30), (DATE '2026-01-02', 'DE', 5)) AS sales(day, country, total)
+  WHERE $country IS NULL OR country = $country`;
+const DASHBOARD = {
+  name: "Shop floor",
+  description: "Sales by day and country",
+  filters: [{ key: "country", label: "Country", type: "choice", options: ["CH", "DE"] }],
+  panels: [
+    {
+      key: "total",
+      title: "Total",
+      sql: `SELECT sum(total) AS total FROM (${SALES})`,
+      chart: { kind: "number", y: ["total"], unit: "CHF", goal: 100 },
+      x: 0,
+      y: 0,
+      width: 3,
+      height: 3,
+    },
+    {
+      key: "days",
+      title: `By day ${MARKUP}`,
+      sql: SALES,
+      chart: { kind: "bar", x: "day", y: ["total"], series: "country", stack: true },
+      x: 3,
+      y: 0,
+      width: 9,
+      height: 5,
+    },
+    {
+      key: "shares",
+      title: "Shares",
+      sql: SALES,
+      chart: {
+        mark: "bar",
+        encoding: { x: { field: "country" }, y: { field: "total", aggregate: "sum", type: "quantitative" } },
+      },
+      x: 0,
+      y: 3,
+      width: 3,
+      height: 5,
+    },
+    { key: "broken", title: "Broken", sql: "SELECT nothing", x: 3, y: 5, width: 3, height: 3 },
+    { key: "rows", title: "Rows", sql: "SELECT range AS n FROM range(300)", x: 6, y: 5, width: 6, height: 3 },
+  ],
+};
+
+let seen: Seen;
+beforeAll(async () => {
+  seen = await openSeen({ hurry: 20 });
+});
+afterAll(() => seen[Symbol.asyncDispose]());
+beforeEach(() => {
+  seen.faults.length = 0;
+});
+
+const shot = async (name: string) => {
+  const folder = process.env.SHOTS;
+  if (folder) await seen.page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
+};
+
+test("a dashboard is listed and shown at one address with its filters; a panel that fails has its own error", async () => {
+  const { page, weir, go, heading, troubles } = seen;
+  created(await weir.owner("POST", "/api/v1/dashboards", DASHBOARD));
+  await go("/dashboards");
+  await page
+    .getByRole("table", { name: "Dashboards" })
+    .getByRole("link", { name: /Shop floor/ })
+    .click();
+  await heading("Shop floor");
+  await page.getByText("65 CHF").waitFor();
+  await page.getByRole("img", { name: "Bar chart. X axis: day. Y axis: CH, DE." }).waitFor();
+  await page.getByRole("img", { name: "Chart: Shares" }).locator("canvas").waitFor();
+  await page
+    .getByRole("region", { name: "Broken" })
+    .getByRole("alert")
+    .getByText(/nothing/)
+    .waitFor();
+  await shot("dashboard");
+  expect(await troubles()).toEqual([]);
+
+  await page.getByLabel("Country").selectOption("CH");
+  await page.getByText("40 CHF").waitFor();
+  expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe("/dashboards/shop-floor?country=CH");
+  await page.reload();
+  await page.getByText("40 CHF").waitFor();
+  const rows = page.getByRole("region", { name: "Rows of Rows" });
+  expect(await rows.getByText("300", { exact: true }).count()).toBe(0);
+  await page.emulateMedia({ media: "print" });
+  await rows.getByText("300", { exact: true }).waitFor();
+  expect(await page.locator("aside").isVisible()).toBe(false);
+  await shot("dashboard-print");
+  await page.emulateMedia({ media: "screen" });
+  await page.getByRole("button", { name: "Clear filters" }).click();
+  await page.getByText("65 CHF").waitFor();
+  expect(await seen.alsoDarkAndNarrow("/dashboards", "/dashboards/shop-floor")).toEqual([]);
+});
+
+test("a dashboard is shared by a link, which anyone can open and a member can revoke", async () => {
+  const { page, weir, go, heading, troubles, browser } = seen;
+  created(await weir.owner("POST", "/api/v1/dashboards", { ...DASHBOARD, name: "Window" }));
+  await go("/dashboards/window");
+  await page.getByRole("button", { name: "Share" }).click();
+  await page.getByRole("button", { name: "Create link" }).click();
+  const address = await page.getByRole("dialog").locator("code").textContent();
+  expect(await troubles()).toEqual([]);
+  const outside = await browser.open(weir.origin);
+  await outside.page.goto(`${address}?country=DE`);
+  await outside.page.getByText("25 CHF").waitFor();
+  await outside.page.getByLabel("Country").selectOption("CH");
+  await outside.page.getByText("40 CHF").waitFor();
+  await outside.page.getByText("This panel can't be shown right now.").waitFor();
+  expect([...outside.faults, ...outside.foreign]).toEqual([]);
+  await page.getByRole("button", { name: "Revoke link" }).click();
+  await page.getByRole("button", { name: "Revoke link" }).click();
+  await page.getByRole("button", { name: "Create link" }).waitFor();
+  await outside.page.reload();
+  await outside.page.getByText("Not found").waitFor();
+  await page.getByRole("button", { name: "Done" }).click();
+  await heading("Window");
+});
+
+test("what a run drew is saved as a dashboard", async () => {
+  const { page, weir, go, heading } = seen;
+  const action = await makeAction(weir.owner, {
+    kind: "create_flashboard",
+    name: "Board",
+    definition: { title: "Weekly board", panels: [{ title: "Answer", sql: "SELECT 42 AS answer" }] },
+  });
+  await runToEnd(weir.owner, action.id);
+  await go("/dashboards");
+  await page.getByRole("link", { name: /Weekly board/ }).click();
+  await page.getByRole("button", { name: "Save as dashboard" }).click();
+  await page.waitForURL(/\/dashboards\/weekly-board$/);
+  await heading("Weekly board");
+  await page.getByRole("region", { name: "Rows of Answer" }).getByText("42").waitFor();
+});
+
+test("a dashboard is built from panels and filters; panels are moved and resized with the arrow keys; saving checks that nobody else has saved", async () => {
+  const { page, weir, go, heading, troubles, write } = seen;
+  await go("/dashboards/new");
+  await heading("New dashboard");
+  await page.getByRole("textbox", { name: "Name" }).fill("Ground floor");
+  await page.getByRole("button", { name: "Add filter" }).click();
+  await page.getByLabel("Key").fill("least");
+  await page.getByLabel("Type").selectOption("number");
+  await page.getByLabel("Default").fill("2");
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("dialog").getByRole("button", { name: "Add filter" }).click();
+
+  await page.getByRole("button", { name: "Add panel" }).click();
+  await page.getByLabel("Title").fill("Numbers");
+  await write("SQL", "SELECT range AS n, range * 2 AS twice FROM range(5) WHERE range >= $least");
+  await page.getByRole("button", { name: "Preview" }).click();
+  await page.getByRole("dialog").getByRole("region", { name: "Rows of Numbers" }).waitFor();
+  await page.getByLabel("Type").selectOption("line");
+  await page.getByRole("img", { name: "Line chart. X axis: n. Y axis: twice." }).waitFor();
+  await shot("panel-dialog");
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("dialog").getByRole("button", { name: "Add panel" }).click();
+
+  await page.getByRole("button", { name: "Add panel" }).click();
+  await page.getByLabel("Title").fill("Most");
+  await write("SQL", "SELECT 7 AS most");
+  await page.getByRole("button", { name: "Preview" }).click();
+  await page.getByLabel("Type").selectOption("number");
+  await page.getByRole("dialog").getByRole("button", { name: "Add panel" }).click();
+  await page.getByRole("button", { name: "Move Most", exact: true }).press("ArrowRight");
+  for (let n = 0; n < 5; n++) await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowUp");
+  await page.getByRole("button", { name: "Resize Most" }).press("ArrowLeft");
+  await page.keyboard.press("ArrowUp");
+  const grip = await page.getByRole("button", { name: "Move Numbers", exact: true }).boundingBox();
+  await page.mouse.move((grip?.x ?? 0) + 5, (grip?.y ?? 0) + 5);
+  await page.mouse.down();
+  await page.mouse.move((grip?.x ?? 0) + 515, (grip?.y ?? 0) + 5, { steps: 4 });
+  await page.mouse.up();
+  await shot("dashboard-edit");
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.waitForURL(/\/dashboards\/ground-floor$/);
+  await heading("Ground floor");
+  await page.getByText("7", { exact: true }).waitFor();
+  const [made] = (await weir.owner("GET", "/api/v1/dashboards?q=ground-floor")).body.dashboards;
+  const at = (key: string) => {
+    const { x, y, width, height } = made.panels.find(({ title }: { title: string }) => title === key);
+    return [x, y, width, height];
+  };
+  expect(made.filters).toMatchObject([{ key: "least", label: "least", type: "number", default: 2 }]);
+  expect(at("Most")).toEqual([6, 5, 5, 4]);
+  expect(at("Numbers")).toEqual([6, 0, 6, 5]);
+
+  await page.getByRole("link", { name: "Edit", exact: true }).click();
+  await heading("Edit Ground floor");
+  await page.getByRole("button", { name: "Remove Numbers" }).click();
+  await weir.owner("PATCH", `/api/v1/dashboards/${made.id}`, { description: "By somebody else" });
+  await page.getByRole("button", { name: "Save" }).click();
+  await page
+    .getByRole("alert")
+    .getByText(/changed|edited/i)
+    .waitFor();
+  await page.getByRole("link", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Discard changes" }).click();
+  await page.getByText("By somebody else").waitFor();
+  await page.getByRole("link", { name: "Open SQL of Numbers" }).click();
+  await page.waitForURL(/\/sql\?/);
+});

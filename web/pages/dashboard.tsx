@@ -1,0 +1,123 @@
+import { Pencil, RefreshCw, Share2, SquareTerminal, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import type { Dashboard } from "../calls.ts";
+import { useApi, useChange, useMay } from "../data.ts";
+import { Button, IconButton, LinkButton } from "../parts/base/button.tsx";
+import { Confirm } from "../parts/base/dialog.tsx";
+import { Failed, Loading, PageHead } from "../parts/base/page.tsx";
+import { Tag } from "../parts/base/status.tsx";
+import { inWords } from "../parts/base/time.tsx";
+import { Board } from "../parts/dashboards/board.tsx";
+import { workbenchPath } from "../parts/dashboards/drill.ts";
+import { FilterFields } from "../parts/dashboards/filters.tsx";
+import { pathOf, useDashboard } from "../parts/dashboards/found.ts";
+import { FullScreenButton } from "../parts/dashboards/full-screen.tsx";
+import { ShareDialog } from "../parts/dashboards/share.tsx";
+import { useValues } from "../parts/dashboards/values.ts";
+import ArtifactPage from "./artifact.tsx";
+
+/** A dashboard by its slug or ID, or one that a run made by the ID of its artifact. */
+export default function DashboardPage({ id }: { id: string }) {
+  const { dashboard, isMissing, error, again } = useDashboard(id);
+  if (dashboard) return <Whole dashboard={dashboard} />;
+  if (isMissing) return <ArtifactPage id={id} />;
+  return error ? <Failed error={error} again={again} /> : <Loading />;
+}
+
+function Whole({ dashboard }: { dashboard: Dashboard }) {
+  const { id: dashboard_id, name, description, filters, panels, refreshSeconds } = dashboard;
+  const values = useValues(filters);
+  const data = useApi(
+    "GET /api/v1/dashboards/{dashboard_id}/data",
+    { path: { dashboard_id }, query: { ...values.given } } as never,
+    { keep: true, ...(refreshSeconds ? { refetchMs: refreshSeconds * 1000 } : {}) },
+  );
+  return (
+    <>
+      <PageHead
+        title={name}
+        from={[["/dashboards", "Dashboards"]]}
+        beside={dashboard.sharing === "link" && <Tag>Shared by link</Tag>}
+        about={
+          <>
+            {description}
+            {refreshSeconds !== null && (
+              <span className="block text-xs">Refreshes every {inWords(refreshSeconds)}</span>
+            )}
+          </>
+        }
+      >
+        <Actions dashboard={dashboard} />
+        <Button icon={RefreshCw} busy={data.isFetching} onClick={() => void data.refetch()}>
+          Refresh
+        </Button>
+      </PageHead>
+      <FilterFields filters={filters} values={values} data={data.data} />
+      {data.error && <Failed error={data.error} again={() => void data.refetch()} />}
+      {panels.length === 0 ? (
+        <p className="text-sm text-soft">This dashboard has no panels yet.</p>
+      ) : (
+        !data.error && (
+          <Board
+            panels={panels}
+            data={data.data}
+            actionsOf={(panel) => (
+              <Link
+                href={workbenchPath(panel, data.data)}
+                aria-label={`Open SQL of ${panel.title}`}
+                title="Open SQL"
+                className="inline-flex size-7 items-center justify-center rounded-md text-soft hover:bg-sunken hover:text-ink"
+              >
+                <SquareTerminal size={15} aria-hidden />
+              </Link>
+            )}
+          />
+        )
+      )}
+    </>
+  );
+}
+
+function Actions({ dashboard }: { dashboard: Dashboard }) {
+  const may = useMay("member");
+  const [opened, setOpened] = useState<"share" | "remove" | null>(null);
+  const [, go] = useLocation();
+  const close = () => setOpened(null);
+  const remove = useChange("DELETE /api/v1/dashboards/{dashboard_id}", {
+    touches: ["/dashboards"],
+    done: "Dashboard deleted",
+    onDone: () => go("/dashboards"),
+  });
+  return (
+    <>
+      <FullScreenButton />
+      {may && (
+        <>
+          <IconButton icon={Trash2} label="Delete dashboard" onClick={() => setOpened("remove")} />
+          <Button icon={Share2} onClick={() => setOpened("share")}>
+            Share
+          </Button>
+          <LinkButton icon={Pencil} href={`${pathOf(dashboard)}/edit`}>
+            Edit
+          </LinkButton>
+        </>
+      )}
+      {opened === "share" && <ShareDialog dashboard={dashboard} onClose={close} />}
+      {opened === "remove" && (
+        <Confirm
+          title={`Delete ${dashboard.name}?`}
+          verb="Delete"
+          isBusy={remove.isPending}
+          onConfirm={() => remove.mutate({ path: { dashboard_id: dashboard.id } }, { onSettled: close })}
+          onClose={close}
+        >
+          <p>
+            This permanently deletes the dashboard and its link. Datasets and saved queries are kept. This
+            can't be undone.
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}

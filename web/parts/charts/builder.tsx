@@ -1,0 +1,217 @@
+import { type ReactNode, useId } from "react";
+import { Check } from "../base/fields.tsx";
+import { Labelled, TextField } from "../base/labelled.tsx";
+import { plotted } from "./shape.ts";
+import { AGGREGATES, type ChartKind, type ChartSpec, type Column, FORMATS, type Sort } from "./spec.ts";
+
+const KINDS: Readonly<Record<ChartKind, string>> = {
+  line: "Line",
+  bar: "Bar",
+  area: "Area",
+  scatter: "Scatter",
+  pie: "Pie",
+  number: "Number",
+  table: "Table",
+};
+const AGGREGATE_NAMES = { sum: "Sum", avg: "Average", min: "Minimum", max: "Maximum", count: "Count" };
+const FORMAT_NAMES = {
+  number: "Number",
+  compact: "Compact (1.2K)",
+  percent: "Percent (of a fraction)",
+  bytes: "Bytes",
+  duration: "Duration (seconds)",
+};
+const SORTS: readonly (readonly [Sort, string])[] = [
+  ["x", "X, ascending"],
+  ["-x", "X, descending"],
+  ["y", "Y, ascending"],
+  ["-y", "Y, descending"],
+];
+
+interface SelectProps {
+  label: string;
+  value: string;
+  options: readonly (readonly [value: string, name: string])[];
+  onChange: (value: string) => void;
+}
+
+function Select({ label, value, options, onChange }: SelectProps) {
+  return (
+    <Labelled label={label}>
+      {(wiring) => (
+        <select
+          {...wiring}
+          className="field w-auto max-w-52 min-w-28"
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        >
+          {options.map(([id, name]) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+    </Labelled>
+  );
+}
+
+interface Props {
+  spec: ChartSpec;
+  columns: readonly Column[];
+  onChange: (spec: ChartSpec) => void;
+}
+
+/** The chart with another field; a field without a value is left out. */
+function changed(spec: ChartSpec, field: Fields): ChartSpec {
+  const entries = Object.entries({ ...spec, ...field });
+  const isEmpty = (value: unknown) =>
+    value === undefined || value === "" || value === false || (Array.isArray(value) && value.length === 0);
+  return Object.fromEntries(entries.filter(([, value]) => !isEmpty(value))) as unknown as ChartSpec;
+}
+
+/** Builds a chart from fields: its type, columns and format. */
+export function ChartBuilder({ spec, columns, onChange }: Props) {
+  const { kind } = spec;
+  const set: Set = (field) => onChange(changed(spec, field));
+  const names = columns.map(({ name }) => [name, name] as const);
+  const none = [["", "None"]] as const;
+  const isPlot = kind !== "number" && kind !== "table";
+  return (
+    <div className="space-y-3">
+      <Line>
+        <Select
+          label="Type"
+          value={kind}
+          options={Object.entries(KINDS)}
+          onChange={(value) => set({ kind: value as ChartKind })}
+        />
+        {isPlot && (
+          <Select
+            label={kind === "pie" ? "Slices" : "X axis"}
+            value={spec.x ?? columns[0]?.name ?? ""}
+            options={names}
+            onChange={(x) => set({ x })}
+          />
+        )}
+        {isPlot && kind !== "pie" && (
+          <Select
+            label="Series"
+            value={spec.series ?? ""}
+            options={[...none, ...names]}
+            onChange={(series) => set({ series })}
+          />
+        )}
+        {kind !== "table" && (
+          <Select
+            label="Aggregate"
+            value={spec.aggregate ?? ""}
+            options={[
+              ["", kind === "number" ? "First row" : "Default (sum)"],
+              ...AGGREGATES.map((each) => [each, AGGREGATE_NAMES[each]] as const),
+            ]}
+            onChange={(aggregate) => set({ aggregate: aggregate as NonNullable<ChartSpec["aggregate"]> })}
+          />
+        )}
+        {isPlot && (
+          <Select
+            label="Sort"
+            value={spec.sort ?? ""}
+            options={[["", "As queried"], ...SORTS]}
+            onChange={(sort) => set({ sort: sort as Sort })}
+          />
+        )}
+      </Line>
+      {kind !== "table" && (
+        <Line>
+          <Plotted spec={spec} columns={columns} isOne={kind === "number" || kind === "pie"} set={set} />
+        </Line>
+      )}
+      {kind !== "table" && <Look spec={spec} set={set} />}
+    </div>
+  );
+}
+
+const Line = ({ children }: { children: ReactNode }) => (
+  <div className="flex flex-wrap items-end gap-3">{children}</div>
+);
+
+type Fields = { [K in keyof ChartSpec]?: ChartSpec[K] | undefined };
+type Set = (field: Fields) => void;
+
+/** Which columns are plotted. */
+function Plotted({ spec, columns, isOne, set }: Omit<Props, "onChange"> & { isOne: boolean; set: Set }) {
+  const drawn = plotted(spec, columns);
+  if (isOne)
+    return (
+      <Select
+        label="Value"
+        value={drawn[0] ?? ""}
+        options={columns.map(({ name }) => [name, name])}
+        onChange={(name) => set({ y: [name] })}
+      />
+    );
+  return (
+    <fieldset>
+      <legend className="mb-1 text-sm font-medium">Y axis</legend>
+      <ul className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-1 text-sm">
+        {columns
+          .filter(({ name }) => name !== spec.x && name !== spec.series)
+          .map(({ name }) => (
+            <li key={name}>
+              <label className="flex items-center gap-1.5">
+                <input
+                  type="checkbox"
+                  className="size-4 accent-accent"
+                  checked={drawn.includes(name)}
+                  onChange={({ target: { checked } }) =>
+                    set({ y: checked ? [...drawn, name] : drawn.filter((each) => each !== name) })
+                  }
+                />
+                {name}
+              </label>
+            </li>
+          ))}
+      </ul>
+    </fieldset>
+  );
+}
+
+/** How numbers are written, and what they are compared with. */
+function Look({ spec, set }: { spec: ChartSpec; set: Set }) {
+  const id = useId();
+  return (
+    <details className="text-sm">
+      <summary className="text-soft hover:text-ink">Format and goal</summary>
+      <div className="mt-2 flex flex-wrap items-end gap-3">
+        <Select
+          label="Number format"
+          value={spec.format ?? "number"}
+          options={FORMATS.map((each) => [each, FORMAT_NAMES[each]])}
+          onChange={(format) => set({ format: format as NonNullable<ChartSpec["format"]> })}
+        />
+        <div className="w-28">
+          <TextField label="Unit" maxLength={20} value={spec.unit ?? ""} onChange={(unit) => set({ unit })} />
+        </div>
+        <div className="w-32">
+          <label htmlFor={id} className="mb-1 block text-sm font-medium">
+            Goal
+          </label>
+          <input
+            id={id}
+            type="number"
+            step="any"
+            className="field"
+            value={spec.goal ?? ""}
+            onChange={({ target: { value } }) => set({ goal: value === "" ? undefined : Number(value) })}
+          />
+        </div>
+        {(spec.kind === "bar" || spec.kind === "area") && (
+          <div className="pb-1.5">
+            <Check label="Stacked" value={spec.stack === true} onChange={(stack) => set({ stack })} />
+          </div>
+        )}
+      </div>
+    </details>
+  );
+}

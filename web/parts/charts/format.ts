@@ -1,0 +1,24 @@
+import { inWords, sized } from "../base/time.tsx";
+import type { Format } from "./spec.ts";
+
+const NUMBER = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
+const COMPACT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+
+interface Style {
+  format?: Format | undefined;
+  unit?: string | undefined;
+}
+
+/** A number of a chart as people read it. A percentage is given as a fraction, a duration in seconds. */
+export function formatted(value: number | null, { format = "number", unit }: Style): string {
+  if (value === null) return "–";
+  const text = {
+    number: () => NUMBER.format(value),
+    compact: () => COMPACT.format(value),
+    percent: () => PERCENT.format(value),
+    bytes: () => sized(value),
+    duration: () => inWords(value),
+  }[format]();
+  return unit ? `${text} ${unit}` : text;
+}

@@ -1,0 +1,72 @@
+import { useMemo } from "react";
+import { Later, part } from "../base/later.tsx";
+import { Grid } from "../table/grid.tsx";
+import { formatted } from "./format.ts";
+import { numberOf, shapeChart } from "./shape.ts";
+import { type ChartSpec, type Column, type Row, type StoredChart, specOf } from "./spec.ts";
+
+const canvas = part(() => import("./canvas.tsx"));
+const vega = part(() => import("./vega.tsx"));
+
+interface Props {
+  /** Null: a table. */
+  chart: StoredChart | null;
+  columns: readonly Column[];
+  rows: readonly Row[];
+  title: string;
+  /** Pixels that the chart or table may take. */
+  height: number;
+}
+
+/** Rows as a chart or, without one, as a table. */
+export function ChartView({ chart, columns, rows, title, height }: Props) {
+  const spec = chart && specOf(chart);
+  if (rows.length === 0) return <p className="p-4 text-sm text-soft">No rows</p>;
+  if (chart === null || spec?.kind === "table")
+    return <Grid label={`Rows of ${title}`} columns={columns} rows={rows} height={height} />;
+  if (spec === null) return <Later of={vega} given={{ chart, rows, title, height }} />;
+  if (spec.kind === "number") return <BigNumber spec={spec} columns={columns} rows={rows} />;
+  return <Drawn spec={spec} columns={columns} rows={rows} height={height} />;
+}
+
+interface DrawnProps {
+  spec: ChartSpec;
+  columns: readonly Column[];
+  rows: readonly Row[];
+  height: number;
+}
+
+const NOTE_HEIGHT = 20;
+
+function Drawn({ spec, columns, rows, height }: DrawnProps) {
+  const shaped = useMemo(() => shapeChart(spec, columns, rows), [spec, columns, rows]);
+  if (!shaped)
+    return (
+      <p className="p-4 text-sm text-soft">Charts need at least one numeric column and one other column.</p>
+    );
+  return (
+    <>
+      <Later of={canvas} given={{ spec, shaped, height: height - shaped.notes.length * NOTE_HEIGHT }} />
+      {shaped.notes.map((note) => (
+        <p key={note} className="text-xs text-soft">
+          {note}
+        </p>
+      ))}
+    </>
+  );
+}
+
+function BigNumber({ spec, columns, rows }: Omit<DrawnProps, "height">) {
+  const value = numberOf(spec, columns, rows);
+  const { goal } = spec;
+  return (
+    <div className="flex h-full min-h-16 flex-col items-center justify-center">
+      <p className="text-4xl font-semibold tracking-tight tabular-nums">{formatted(value, spec)}</p>
+      {goal !== undefined && (
+        <p className={`mt-1 text-sm ${value !== null && value >= goal ? "text-good" : "text-soft"}`}>
+          Goal: {formatted(goal, spec)}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,126 @@
+import { type CSSProperties, type ReactNode, useMemo } from "react";
+import type { DashboardData, SharedDashboard } from "../../calls.ts";
+import { Loading } from "../base/page.tsx";
+import { exactly } from "../base/time.tsx";
+import { ChartView } from "../charts/view.tsx";
+
+export type ShownPanel = SharedDashboard["panels"][number];
+export type PanelData = DashboardData["panels"][string];
+
+/** As in style.css. */
+export const ROW_HEIGHT = 64;
+export const GAP = 12;
+/** What a card needs beside its content: title, borders and padding. */
+const FRAME_HEIGHT = 41 + 2;
+const PADDING = 24;
+
+/** Where a panel is in the grid, for style.css; on a phone panels are one below the other. */
+export const positionOf = ({ x, y, width, height }: Pick<ShownPanel, "x" | "y" | "width" | "height">) =>
+  ({
+    "--column": `${x + 1} / span ${width}`,
+    "--row": `${y + 1} / span ${height}`,
+    "--height": `${heightOf(height)}px`,
+  }) as CSSProperties;
+
+export const heightOf = (rows: number) => rows * ROW_HEIGHT + (rows - 1) * GAP;
+
+const isTable = ({ chart }: Pick<ShownPanel, "chart">) => chart === null || chart.kind === "table";
+
+interface Props<P extends ShownPanel> {
+  panels: readonly P[];
+  data: DashboardData | undefined;
+  /** Buttons of a panel. */
+  actionsOf?: (panel: P) => ReactNode;
+}
+
+/** The panels of a dashboard on its grid of twelve columns. */
+export function Board<P extends ShownPanel>({ panels, data, actionsOf }: Props<P>) {
+  const inOrder = panels.toSorted((a, b) => a.y - b.y || a.x - b.x);
+  return (
+    <div className="board">
+      {inOrder.map((panel) => (
+        <PanelCard
+          key={panel.key}
+          panel={panel}
+          data={data?.panels[panel.key]}
+          actions={actionsOf?.(panel)}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface CardProps {
+  panel: ShownPanel;
+  data: PanelData | undefined;
+  actions?: ReactNode;
+}
+
+function PanelCard({ panel, data, actions }: CardProps) {
+  const { title, height } = panel;
+  const asOf = data?.ranAt ? `As of ${exactly(data.ranAt)}` : undefined;
+  return (
+    <section
+      aria-label={title}
+      className="board-panel card flex flex-col"
+      style={positionOf(panel)}
+      title={asOf}
+    >
+      <div className="flex h-10 shrink-0 items-center justify-between gap-2 border-b border-line pr-1.5 pl-4">
+        <h2 className="min-w-0 truncate text-sm font-semibold" dir="auto">
+          {title}
+        </h2>
+        <span className="flex shrink-0 items-center print:hidden">{actions}</span>
+      </div>
+      <div className={`min-h-0 grow overflow-hidden rounded-b-[9px] ${isTable(panel) ? "" : "p-3"}`}>
+        <PanelBody
+          panel={panel}
+          data={data}
+          height={heightOf(height) - FRAME_HEIGHT - (isTable(panel) ? 0 : PADDING)}
+        />
+      </div>
+    </section>
+  );
+}
+
+/** What a panel shows, or its own error. */
+export function PanelBody({
+  panel,
+  data,
+  height,
+}: {
+  panel: Pick<ShownPanel, "title" | "chart">;
+  data: PanelData | undefined;
+  height: number;
+}) {
+  const rows = useMemo(
+    () =>
+      (data?.rows ?? []).map((row) =>
+        Object.fromEntries((data?.columns ?? []).map(({ name }, at) => [name, row[at] ?? null])),
+      ),
+    [data],
+  );
+  if (!data) return <Loading rows={3} />;
+  if (data.error)
+    return (
+      <p
+        role="alert"
+        className="h-full overflow-auto p-4 text-sm whitespace-pre-wrap text-bad [overflow-wrap:anywhere]"
+      >
+        {data.error.message}
+      </p>
+    );
+  const noteHeight = data.truncated ? 20 : 0;
+  return (
+    <>
+      <ChartView
+        chart={panel.chart}
+        columns={data.columns}
+        rows={rows}
+        title={panel.title}
+        height={height - noteHeight}
+      />
+      {data.truncated && <p className="px-3 text-xs text-soft">Shows the first {data.rowCount} rows.</p>}
+    </>
+  );
+}

@@ -1,0 +1,173 @@
+import { ListFilter, Plus, Save } from "lucide-react";
+import { useState } from "react";
+import { useApi } from "../../data.ts";
+import { Button, LinkButton } from "../base/button.tsx";
+import { Labelled, TextField } from "../base/labelled.tsx";
+import { PageHead } from "../base/page.tsx";
+import { useUnsaved } from "../base/unsaved.tsx";
+import { type Draft, type DraftFilter, type DraftPanel, freeKey, newPanel } from "./draft.ts";
+import { EditGrid } from "./edit-grid.tsx";
+import { FilterDialog } from "./filter-dialog.tsx";
+import { moved, without } from "./layout.ts";
+import { PanelDialog } from "./panel-dialog.tsx";
+
+const LIMIT = 100;
+const REFRESHES: readonly (readonly [seconds: number, name: string])[] = [
+  [15, "Every 15 seconds"],
+  [60, "Every minute"],
+  [300, "Every 5 minutes"],
+  [3600, "Every hour"],
+  [86_400, "Every day"],
+];
+
+interface Props {
+  start: Draft;
+  title: string;
+  from: readonly (readonly [href: string, name: string])[];
+  saving: { isPending: boolean; isSuccess: boolean; error: Error | null };
+  onSave: (draft: Draft) => void;
+}
+
+type Opened = { panel: DraftPanel; isNew: boolean } | { filter: DraftFilter; isNew: boolean } | null;
+
+/** Edits a dashboard: its name, filters and panels. Nothing is saved before Save. */
+export function DashboardEditor({ start, title, from, saving, onSave }: Props) {
+  const [draft, setDraft] = useState(start);
+  const [opened, setOpened] = useState<Opened>(null);
+  const queries = useApi("GET /api/v1/queries", { query: { limit: LIMIT } }).data?.queries ?? [];
+  const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
+  useUnsaved(draft !== start && !saving.isPending && !saving.isSuccess);
+  const { filters, panels } = draft;
+  const close = () => setOpened(null);
+  const addPanel = () => setOpened({ panel: newPanel(panels), isNew: true });
+  return (
+    <>
+      <PageHead title={title} from={from}>
+        <LinkButton href={from.at(-1)?.[0] ?? "/dashboards"}>Cancel</LinkButton>
+        <Button
+          kind="main"
+          icon={Save}
+          busy={saving.isPending}
+          disabled={draft.name.trim() === ""}
+          onClick={() => onSave(draft)}
+        >
+          Save
+        </Button>
+      </PageHead>
+      {saving.error && (
+        <p role="alert" className="mb-4 rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
+          {saving.error.message}
+        </p>
+      )}
+      <Facts draft={draft} set={set} />
+      <div className="mb-4 flex flex-wrap items-center gap-2">
+        <Button icon={Plus} onClick={addPanel}>
+          Add panel
+        </Button>
+        <Button icon={ListFilter} onClick={() => setOpened({ filter: newFilter(filters), isNew: true })}>
+          Add filter
+        </Button>
+        {filters.map((filter) => (
+          <Button key={filter.key} kind="quiet" onClick={() => setOpened({ filter, isNew: false })}>
+            {`Filter: ${filter.label}`}
+          </Button>
+        ))}
+      </div>
+      {panels.length === 0 ? (
+        <p className="text-sm text-soft">No panels yet. Each panel shows the result of an SQL query.</p>
+      ) : (
+        <EditGrid
+          panels={panels}
+          filters={filters}
+          queries={queries}
+          onChange={(next) => set({ panels: next })}
+          onEdit={(panel) => setOpened({ panel, isNew: false })}
+          onRemove={({ key }) => set({ panels: without(panels, key) })}
+        />
+      )}
+      {opened && "panel" in opened && (
+        <PanelDialog
+          {...opened}
+          filters={filters}
+          queries={queries}
+          onClose={close}
+          onSave={(panel) => {
+            const next = opened.isNew
+              ? [...panels, panel]
+              : panels.map((each) => (each.key === panel.key ? panel : each));
+            set({ panels: moved(next, panel.key, { x: panel.x, width: panel.width }) });
+            close();
+          }}
+        />
+      )}
+      {opened && "filter" in opened && (
+        <FilterDialog
+          {...opened}
+          taken={filters.filter((each) => each !== opened.filter).map(({ key }) => key)}
+          onClose={close}
+          onRemove={() => {
+            set({ filters: filters.filter((each) => each !== opened.filter) });
+            close();
+          }}
+          onSave={(filter) => {
+            set({
+              filters: opened.isNew
+                ? [...filters, filter]
+                : filters.map((each) => (each === opened.filter ? filter : each)),
+            });
+            close();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+const newFilter = (filters: readonly DraftFilter[]): DraftFilter => ({
+  key: freeKey("filter", filters),
+  label: "",
+  type: "text",
+  default: null,
+  options: null,
+  sql: null,
+});
+
+function Facts({ draft, set }: { draft: Draft; set: (change: Partial<Draft>) => void }) {
+  const { refreshSeconds } = draft;
+  const isOther = refreshSeconds !== null && !REFRESHES.some(([seconds]) => seconds === refreshSeconds);
+  return (
+    <div className="mb-4 grid gap-3 sm:grid-cols-3">
+      <TextField
+        label="Name"
+        isRequired
+        maxLength={255}
+        value={draft.name}
+        onChange={(name) => set({ name })}
+      />
+      <TextField
+        label="Description"
+        maxLength={2048}
+        value={draft.description}
+        onChange={(description) => set({ description })}
+      />
+      <Labelled label="Automatic refresh">
+        {(wiring) => (
+          <select
+            {...wiring}
+            className="field"
+            value={refreshSeconds ?? ""}
+            onChange={({ target: { value } }) => set({ refreshSeconds: value === "" ? null : Number(value) })}
+          >
+            <option value="">Off</option>
+            {isOther && <option value={refreshSeconds}>Every {refreshSeconds} seconds</option>}
+            {REFRESHES.map(([seconds, name]) => (
+              <option key={seconds} value={seconds}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Labelled>
+    </div>
+  );
+}

@@ -1,0 +1,213 @@
+import { useState } from "react";
+import { Button } from "../base/button.tsx";
+import { Dialog } from "../base/dialog.tsx";
+import { LongField } from "../base/fields.tsx";
+import { Labelled, TextField } from "../base/labelled.tsx";
+import { Code } from "../editor/code.tsx";
+import { useTables } from "../form/definition.tsx";
+import type { DraftFilter } from "./draft.ts";
+import { namesOf } from "./values.ts";
+
+const TYPES: Readonly<Record<DraftFilter["type"], string>> = {
+  text: "Text",
+  number: "Number",
+  boolean: "Yes or no",
+  date: "Date",
+  date_range: "Date range",
+  choice: "Choice",
+};
+const KEY = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+interface Props {
+  filter: DraftFilter;
+  isNew: boolean;
+  /** Keys of the other filters. */
+  taken: readonly string[];
+  onSave: (filter: DraftFilter) => void;
+  onRemove: () => void;
+  onClose: () => void;
+}
+
+/** Edits a filter: its key, label, type, values and default. */
+export function FilterDialog({ filter: given, isNew, taken, onSave, onRemove, onClose }: Props) {
+  const [filter, setFilter] = useState(given);
+  const set = (change: Partial<DraftFilter>) => setFilter({ ...filter, ...change });
+  const { key, label, type } = filter;
+  const fault = !KEY.test(key)
+    ? "Use letters, digits and _. Begin with a letter or _."
+    : taken.includes(key)
+      ? "Another filter has this key."
+      : undefined;
+  const names = namesOf(filter).map((name) => `$${name}`);
+  return (
+    <Dialog
+      title={isNew ? "Add filter" : "Edit filter"}
+      onClose={onClose}
+      foot={
+        <>
+          {!isNew && (
+            <Button kind="bad" onClick={onRemove}>
+              Remove
+            </Button>
+          )}
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            kind="main"
+            disabled={fault !== undefined}
+            onClick={() => onSave({ ...filter, label: label.trim() || key })}
+          >
+            {isNew ? "Add filter" : "Apply"}
+          </Button>
+        </>
+      }
+    >
+      <div className="space-y-4">
+        <TextField
+          label="Key"
+          isRequired
+          maxLength={63}
+          value={key}
+          fault={key === "" ? undefined : fault}
+          about={key === "" ? "Its name in SQL" : `In SQL: ${names.join(" and ")}`}
+          onChange={(next) => set({ key: next })}
+        />
+        <TextField label="Label" maxLength={255} value={label} onChange={(next) => set({ label: next })} />
+        <Labelled label="Type">
+          {(wiring) => (
+            <select
+              {...wiring}
+              className="field"
+              value={type}
+              onChange={(event) => {
+                const next = event.target.value as DraftFilter["type"];
+                set({ type: next, default: null, options: next === "choice" ? [] : null, sql: null });
+              }}
+            >
+              {Object.entries(TYPES).map(([id, name]) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          )}
+        </Labelled>
+        {type === "choice" && <Choices filter={filter} set={set} />}
+        <Default filter={filter} set={set} />
+      </div>
+    </Dialog>
+  );
+}
+
+type Set = (change: Partial<DraftFilter>) => void;
+
+/** The values of a choice: a list, or the first column of a query. */
+function Choices({ filter: { options, sql }, set }: { filter: DraftFilter; set: Set }) {
+  const tables = useTables();
+  return (
+    <>
+      <Labelled label="Values">
+        {(wiring) => (
+          <select
+            {...wiring}
+            className="field"
+            value={sql === null ? "list" : "sql"}
+            onChange={({ target: { value } }) =>
+              set(value === "sql" ? { sql: "", options: null } : { sql: null, options: [] })
+            }
+          >
+            <option value="list">List</option>
+            <option value="sql">First column of a query</option>
+          </select>
+        )}
+      </Labelled>
+      {sql === null ? (
+        <LongField
+          label="List"
+          about="One value per line"
+          value={(options ?? []).join("\n")}
+          onChange={(text) => set({ options: text.split("\n") })}
+        />
+      ) : (
+        <Code
+          language="sql"
+          label="SQL of the values"
+          value={sql}
+          onChange={(text) => set({ sql: text })}
+          tables={tables}
+          minHeight={80}
+        />
+      )}
+    </>
+  );
+}
+
+const textOf = (value: unknown) => (value === null || value === undefined ? "" : String(value));
+
+function Default({ filter: { type, default: value }, set }: { filter: DraftFilter; set: Set }) {
+  if (type === "date_range") {
+    const range = (value ?? {}) as { from?: string | null; to?: string | null };
+    const put = (end: "from" | "to", text: string) => {
+      const next = { from: range.from ?? null, to: range.to ?? null, [end]: text === "" ? null : text };
+      set({ default: next.from === null && next.to === null ? null : next });
+    };
+    return (
+      <div className="flex gap-3">
+        <Plain
+          label="Default, from"
+          type="date"
+          value={textOf(range.from)}
+          onChange={(text) => put("from", text)}
+        />
+        <Plain
+          label="Default, to"
+          type="date"
+          value={textOf(range.to)}
+          onChange={(text) => put("to", text)}
+        />
+      </div>
+    );
+  }
+  if (type === "boolean")
+    return (
+      <Labelled label="Default">
+        {(wiring) => (
+          <select
+            {...wiring}
+            className="field"
+            value={textOf(value)}
+            onChange={({ target: { value: text } }) => set({ default: text === "" ? null : text === "true" })}
+          >
+            <option value="">None</option>
+            <option value="true">Yes</option>
+            <option value="false">No</option>
+          </select>
+        )}
+      </Labelled>
+    );
+  const put = (text: string) =>
+    set({ default: text === "" ? null : type === "number" ? Number(text) : text });
+  const kind = type === "number" || type === "date" ? type : "text";
+  return <Plain label="Default" type={kind} value={textOf(value)} onChange={put} />;
+}
+
+interface PlainProps {
+  label: string;
+  type: "text" | "number" | "date";
+  value: string;
+  onChange: (text: string) => void;
+}
+
+const Plain = ({ label, type, value, onChange }: PlainProps) => (
+  <Labelled label={label}>
+    {(wiring) => (
+      <input
+        {...wiring}
+        type={type}
+        step={type === "number" ? "any" : undefined}
+        className="field"
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    )}
+  </Labelled>
+);

@@ -1,0 +1,40 @@
+import { ApiError } from "../../api.ts";
+import type { Dashboard } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
+/** Addresses that aren't a dashboard's. */
+const RESERVED = ["new"];
+const LIMIT = 100;
+
+/** The address of a dashboard: its slug, which people can read. */
+export const pathOf = ({ id, slug }: Pick<Dashboard, "id" | "slug">): string =>
+  `/dashboards/${RESERVED.includes(slug) || UUID.test(slug) ? id : slug}`;
+
+interface Found {
+  dashboard: Dashboard | null;
+  /** True once it is known that there is none. */
+  isMissing: boolean;
+  error: Error | null;
+  again: () => void;
+}
+
+/** The dashboard with this slug or ID. */
+export function useDashboard(name: string): Found {
+  const isId = UUID.test(name);
+  const byId = useApi(
+    "GET /api/v1/dashboards/{dashboard_id}",
+    { path: { dashboard_id: name } },
+    { enabled: isId },
+  );
+  const bySlug = useApi("GET /api/v1/dashboards", { query: { q: name, limit: LIMIT } }, { enabled: !isId });
+  const found = isId ? byId.data : bySlug.data?.dashboards.find(({ slug }) => slug === name);
+  const asked = isId ? byId : bySlug;
+  const isNone = asked.error instanceof ApiError && asked.error.status === 404;
+  return {
+    dashboard: found ?? null,
+    isMissing: isNone || (!isId && bySlug.isSuccess && found === undefined),
+    error: isNone ? null : asked.error,
+    again: () => void asked.refetch(),
+  };
+}

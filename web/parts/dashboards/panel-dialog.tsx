@@ -1,0 +1,182 @@
+import { Play } from "lucide-react";
+import { useState } from "react";
+import type { SavedQuery } from "../../calls.ts";
+import { Button } from "../base/button.tsx";
+import { Dialog } from "../base/dialog.tsx";
+import { Labelled, TextField } from "../base/labelled.tsx";
+import { ChartBuilder } from "../charts/builder.tsx";
+import { type ChartSpec, type StoredChart, specOf, suggestChart } from "../charts/spec.ts";
+import { Code } from "../editor/code.tsx";
+import { useTables } from "../form/definition.tsx";
+import { PanelBody } from "./board.tsx";
+import type { DraftFilter, DraftPanel } from "./draft.ts";
+import { COLUMNS } from "./layout.ts";
+import { usePanelData } from "./panel-data.ts";
+import { namesOf } from "./values.ts";
+
+const PREVIEW_HEIGHT = 260;
+
+interface Props {
+  panel: DraftPanel;
+  isNew: boolean;
+  filters: readonly DraftFilter[];
+  queries: readonly SavedQuery[];
+  onSave: (panel: DraftPanel) => void;
+  onClose: () => void;
+}
+
+/** Edits a panel: its title, its SQL or saved query, its chart and its size. */
+export function PanelDialog({ panel: given, isNew, filters, queries, onSave, onClose }: Props) {
+  const [panel, setPanel] = useState(given);
+  /** What was last run, which is not each letter that is typed. */
+  const [ran, setRan] = useState(given);
+  const set = (change: Partial<DraftPanel>) => setPanel({ ...panel, ...change });
+  const data = usePanelData(ran, filters, queries);
+  const columns = data?.columns ?? [];
+  const isTold = panel.title.trim() !== "" && (panel.queryId !== null || (panel.sql ?? "").trim() !== "");
+  return (
+    <Dialog
+      title={isNew ? "Add panel" : "Edit panel"}
+      isWide
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="main" disabled={!isTold} onClick={() => onSave(panel)}>
+            {isNew ? "Add panel" : "Apply"}
+          </Button>
+        </>
+      }
+    >
+      <div className="space-y-4">
+        <TextField
+          label="Title"
+          isRequired
+          maxLength={255}
+          value={panel.title}
+          onChange={(title) => set({ title })}
+        />
+        <Source panel={panel} filters={filters} queries={queries} set={set} onRun={() => setRan(panel)} />
+        <div>
+          <Button icon={Play} onClick={() => setRan(panel)}>
+            Preview
+          </Button>
+        </div>
+        {columns.length > 0 && (
+          <ChartOf panel={panel} columns={columns} rowCount={data?.rowCount ?? 0} set={set} />
+        )}
+        {(columns.length > 0 || data?.error) && (
+          <div className="overflow-hidden rounded-md border border-line" style={{ height: PREVIEW_HEIGHT }}>
+            <PanelBody panel={panel} data={data} height={PREVIEW_HEIGHT} />
+          </div>
+        )}
+        <Size panel={panel} set={set} />
+      </div>
+    </Dialog>
+  );
+}
+
+type Set = (change: Partial<DraftPanel>) => void;
+
+interface SourceProps extends Pick<Props, "panel" | "filters" | "queries"> {
+  set: Set;
+  onRun: () => void;
+}
+
+function Source({ panel, filters, queries, set, onRun }: SourceProps) {
+  const tables = useTables();
+  const names = filters.flatMap(namesOf).map((name) => `$${name}`);
+  return (
+    <>
+      <Labelled label="Query">
+        {(wiring) => (
+          <select
+            {...wiring}
+            className="field max-w-80"
+            value={panel.queryId ?? ""}
+            onChange={({ target: { value } }) =>
+              set(value === "" ? { queryId: null, sql: panel.sql ?? "" } : { queryId: value, sql: null })
+            }
+          >
+            <option value="">SQL of this panel</option>
+            {queries.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Labelled>
+      {panel.queryId === null && (
+        <div>
+          <Code
+            language="sql"
+            label="SQL"
+            value={panel.sql ?? ""}
+            onChange={(sql) => set({ sql })}
+            tables={tables}
+            minHeight={120}
+            onSubmit={onRun}
+          />
+          {names.length > 0 && <p className="mt-1 text-xs text-soft">Filters: {names.join(", ")}</p>}
+        </div>
+      )}
+    </>
+  );
+}
+
+interface ChartProps {
+  panel: DraftPanel;
+  columns: readonly { name: string; dataType: string }[];
+  rowCount: number;
+  set: Set;
+}
+
+function ChartOf({ panel: { chart }, columns, rowCount, set }: ChartProps) {
+  const spec = chart && specOf(chart);
+  const put = (next: ChartSpec) =>
+    set({ chart: next.kind === "table" ? null : (next as unknown as StoredChart) });
+  if (chart && !spec)
+    return (
+      <div className="flex items-center gap-3">
+        <p className="text-soft">This chart is a Vega-Lite specification.</p>
+        <Button
+          onClick={() => set({ chart: suggestChart(columns, rowCount) as unknown as StoredChart | null })}
+        >
+          Replace chart
+        </Button>
+      </div>
+    );
+  if (spec) return <ChartBuilder spec={spec} columns={columns} onChange={put} />;
+  const suggested = suggestChart(columns, rowCount);
+  return <ChartBuilder spec={{ ...suggested, kind: "table" }} columns={columns} onChange={put} />;
+}
+
+/** The size as numbers, also where nothing can be dragged. */
+function Size({ panel, set }: { panel: DraftPanel; set: Set }) {
+  const fields = [
+    { label: "Width (columns)", name: "width", most: COLUMNS },
+    { label: "Height (rows)", name: "height", most: 100 },
+  ] as const;
+  return (
+    <div className="flex flex-wrap gap-3">
+      {fields.map(({ label, name, most }) => (
+        <Labelled key={name} label={label}>
+          {(wiring) => (
+            <input
+              {...wiring}
+              type="number"
+              min={1}
+              max={most}
+              className="field w-36"
+              value={panel[name]}
+              onChange={({ target: { value } }) =>
+                set({ [name]: Math.min(Math.max(Math.round(Number(value)) || 1, 1), most) })
+              }
+            />
+          )}
+        </Labelled>
+      ))}
+    </div>
+  );
+}
