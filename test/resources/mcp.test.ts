@@ -62,6 +62,60 @@ describe("the official client", () => {
     await client.close();
   });
 
+  test("reads datasets, runs and artifacts by their addresses", async () => {
+    const client = await connect();
+    const done = await called(client, "action_nightly");
+    const { resourceTemplates } = await client.listResourceTemplates();
+    expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+      "weir://datasets/{layer}/{dataset}",
+      "weir://runs/{id}",
+      "weir://artifacts/{id}",
+    ]);
+    const { body: artifact } = await weir.owner("POST", "/api/v1/artifacts", {
+      actionRunId: done.structuredContent?.runId,
+      kind: "text",
+      title: "Note",
+      content: "All is there",
+    });
+    const { resources } = await client.listResources();
+    const uris = resources.map(({ uri }) => uri);
+    const run = `weir://runs/${done.structuredContent?.runId}`;
+    expect(uris).toEqual(
+      expect.arrayContaining(["weir://datasets/raw/shop", run, `weir://artifacts/${artifact.id}`]),
+    );
+    const read = async (uri: string) =>
+      ((await client.readResource({ uri })).contents[0] as unknown as { text: string }).text;
+    expect(JSON.parse(await read("weir://datasets/raw/shop")).tables).toMatchObject([
+      { table: "raw.shop__orders", rows: 1, columns: [{ name: "total" }] },
+    ]);
+    expect(JSON.parse(await read(run))).toMatchObject({ status: "completed", result: { branch: "a" } });
+    expect(await read(`weir://artifacts/${artifact.id}`)).toBe("All is there");
+    const other = await neighbour(weir);
+    for (const uri of [run, `weir://artifacts/${artifact.id}`, "weir://datasets/raw/shop"])
+      expect(
+        (await (await connect(other.token)).readResource({ uri }).catch(String)) as unknown as string,
+      ).toContain("not found");
+    for (const uri of ["weir://runs/x", "weir://nothing/at/all", "file:///etc/passwd"])
+      expect(await client.readResource({ uri }).catch(String)).toContain("not found");
+    await client.close();
+  });
+
+  test("hears how far a long call is", async () => {
+    await makeAction(weir.owner, { slug: "asks", kind: "approval_gate", definition: { title: "Go on?" } });
+    const client = await connect();
+    const heard: { progress: number; message?: string }[] = [];
+    const call = client.callTool(
+      { name: "action_asks", arguments: {} },
+      { onprogress: (progress) => void heard.push(progress) },
+    );
+    await until(weir.owner, "/api/v1/approvals", () => heard.some(({ message }) => message === "waiting"));
+    const { items } = (await weir.owner("GET", "/api/v1/approvals")).body;
+    await weir.owner("POST", `/api/v1/decisions/${items[0].id}/decide`, { decisionValue: "approved" });
+    expect(await call).toMatchObject({ structuredContent: { status: "completed" } });
+    expect(heard.map(({ progress }) => progress)).toEqual(heard.map((_, at) => at + 1));
+    await client.close();
+  });
+
   test("runs actions and automations as the token's person, and gets how they ended", async () => {
     const client = await connect();
     const done = await called(client, "action_nightly");

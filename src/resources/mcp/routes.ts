@@ -19,7 +19,7 @@ export const mcpOperations = [
     tag: "MCP",
     summary: "MCP endpoint",
     description:
-      "Serves actions, automations, SQL, datasets and approvals as MCP tools to external agents, with the role of the access token or API key. Supports revision 2026-07-28 and earlier, without sessions.",
+      "Serves actions, automations, SQL and approvals as MCP tools, and datasets, runs and artifacts as resources, with the role of the access token or API key. Long calls report progress. Supports revision 2026-07-28 and earlier, without sessions.",
     consumes: "application/json",
     bodyExample: { jsonrpc: "2.0", id: 1, method: "tools/list" },
     response: anything(),

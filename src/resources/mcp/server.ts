@@ -4,6 +4,8 @@ import { valueFaults } from "../../base/json-schema.ts";
 import type { Context } from "../../context.ts";
 import { version } from "../../version.ts";
 import type { ToolUser } from "../agents/tools/contract.ts";
+import { withProgress } from "./progress.ts";
+import { outsideResources, RESOURCE_TEMPLATES, readResource } from "./resources.ts";
 import { type OutsideTool, outsideTool, outsideTools } from "./tools.ts";
 
 const INSTRUCTIONS =
@@ -19,11 +21,11 @@ export async function answerMcp(
   request: Request,
   body: Json,
 ): Promise<Response> {
-  const { createMcpHandler, Server } = await import("@modelcontextprotocol/server");
+  const { createMcpHandler, ResourceNotFoundError, Server } = await import("@modelcontextprotocol/server");
   const handler = createMcpHandler(() => {
     const server = new Server(
       { name: "weir", version },
-      { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+      { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
     );
     server.setRequestHandler("tools/list", async () => ({
       tools: (await outsideTools(ctx, user)).map(({ name, description, inputSchema, isReading }) => ({
@@ -37,12 +39,35 @@ export async function answerMcp(
       const input = isObject(params.arguments as Json) ? (params.arguments as JsonObject) : {};
       const tool = await outsideTool(ctx, user, params.name);
       const signal = AbortSignal.any([mcpReq.signal, request.signal]);
-      if (tool) return carryOut(ctx, tool, input, signal);
+      const token = mcpReq._meta?.progressToken;
+      const work = () => carryOut(ctx, tool as OutsideTool, input, signal);
+      if (tool && token === undefined) return work();
+      if (tool && token !== undefined)
+        return withProgress(
+          ctx,
+          (progress) =>
+            mcpReq.notify({
+              method: "notifications/progress",
+              params: { progressToken: token, ...progress },
+            }),
+          work(),
+        );
       const isLacking =
         ctx.scopes && !ctx.scopes.includes("run") && /^(action|automation)_/.test(params.name);
       return failed(
         isLacking ? "This access token lacks the scope run." : `There is no tool ${params.name}.`,
       );
+    });
+    server.setRequestHandler("resources/list", async () => ({ resources: await outsideResources(ctx) }));
+    server.setRequestHandler("resources/templates/list", async () => ({
+      resourceTemplates: [...RESOURCE_TEMPLATES],
+    }));
+    server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
+      const found = await readResource(ctx, uri).catch((error: unknown) => {
+        if (error instanceof AppError && error.code === "not_found") throw new ResourceNotFoundError(uri);
+        throw error;
+      });
+      return { contents: [found] as never };
     });
     return server;
   });
