@@ -92,6 +92,8 @@ const SOURCES = [
   "src",
   "web",
   "migrations",
+  "docs",
+  "examples",
   "scripts",
   "package.json",
   "bun.lock",

@@ -233,7 +233,13 @@ describe("the page that shows it", () => {
     expect(policy).not.toContain("unsafe");
     expect(text).not.toMatch(/<script(?![^>]* src=)|<style|\bon\w+=|\bstyle=|https?:\/\//);
     const linked = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path);
-    expect(linked.sort()).toEqual(["/docs/docs.css", "/docs/docs.js", "/openapi.json", "/openapi.json"]);
+    expect(linked.sort()).toEqual([
+      "/docs/docs.css",
+      "/docs/docs.js",
+      "/docs/index",
+      "/openapi.json",
+      "/openapi.json",
+    ]);
     for (const [path, type] of [
       ["/docs/docs.js", "text/javascript"],
       ["/docs/docs.css", "text/css"],
