@@ -36,6 +36,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   completion: async () => (await import("./cli/completion.ts")).completion,
   backup: async () => (await import("./cli/backup.ts")).backup,
   restore: async () => (await import("./cli/restore.ts")).restore,
+  service: async () => (await import("./cli/service.ts")).service,
   upgrade: async () => (await import("./cli/upgrade.ts")).upgrade,
   licenses: async () => (await import("./cli/licenses.ts")).licenses,
   doctor: async () => (await import("./cli/doctor.ts")).doctor,

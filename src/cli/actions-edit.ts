@@ -23,7 +23,7 @@ export const edit = verb({
   async run({ flags, words, host }) {
     const given = await jsonInput(host, "--definition", flags.definition);
     if (given === undefined && host.ask === null)
-      throw new UsageError("Missing flag: --definition. Without a terminal, there is no editor.");
+      throw new UsageError("Missing flag: --definition. It is required without a terminal.");
     const api = apiOf({ flags, host });
     const action = await readAction(api, await actionId(api, words[0] ?? ""));
     const sent =

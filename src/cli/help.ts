@@ -30,6 +30,7 @@ const SECTIONS: Readonly<Record<string, readonly (keyof typeof usage)[]>> = {
     "backup",
     "restore",
     "upgrade",
+    "service",
     "organization",
     "keys",
     "reset-password",

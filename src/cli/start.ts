@@ -1,11 +1,9 @@
-import { existsSync } from "node:fs";
-import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import { FolderLocked } from "../folder.ts";
 import { addressIn } from "./address.ts";
 import { openBrowser } from "./browser.ts";
 import { openClient } from "./client.ts";
+import { dataFolderHere } from "./data-folders.ts";
 import { overview } from "./help.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 
@@ -26,7 +24,7 @@ export function start(args: readonly string[], host: Host): Promise<number> {
       },
     });
     const isOpened = !flags["no-open"];
-    const parts = await host.parts({ ...flags, data: flags.data ?? placeOf(host.env) });
+    const parts = await host.parts({ ...flags, data: flags.data ?? dataFolderHere(host.env) });
     const { serveUntilStopped } = await import("./serve.ts");
     try {
       await serveUntilStopped(host, parts, isOpened);
@@ -41,28 +39,6 @@ export function start(args: readonly string[], host: Host): Promise<number> {
       if (isOpened) openBrowser(host.env, url);
     }
   });
-}
-
-/** The data directory of the place where the command is started, else that of the person. */
-function placeOf(env: Host["env"] = {}): string {
-  if (env.WEIR_DATA) return env.WEIR_DATA;
-  return existsSync("weir-data") ? "./weir-data" : userDataFolder(env);
-}
-
-/** By the conventions of the platform. */
-function userDataFolder(env: NonNullable<Host["env"]>): string {
-  const home = env.HOME || homedir();
-  switch (process.platform) {
-    case "darwin":
-      return join(home, "Library", "Application Support", "Weir");
-    case "win32":
-      return join(env.LOCALAPPDATA || join(home, "AppData", "Local"), "Weir");
-    default: {
-      // A relative XDG_DATA_HOME counts as none: XDG Base Directory Specification.
-      const named = env.XDG_DATA_HOME;
-      return join(named && isAbsolute(named) ? named : join(home, ".local", "share"), "weir");
-    }
-  }
 }
 
 /** The URL of the server that has the data directory; null where none answers, as while a command has it. */

@@ -59,6 +59,30 @@ working executable. Restart the server afterwards. It copies the database to bac
   --rollback         go back to weir.previous, and keep this executable as weir.previous
   --json             {program, previous, changed, version, commit, previousVersion, platform, sha256, keyId}`,
   },
+  service: {
+    line: "weir service install|uninstall|status [FLAGS]",
+    gist: "start the server with the machine",
+    verbs: {
+      install:
+        "weir service install [--data DIR] [--host HOST] [--port PORT] [--user|--system] [--dry-run] [--yes] [--json]",
+      uninstall: "weir service uninstall [--user|--system] [--yes] [--json]",
+      status: "weir service status [--user|--system] [--json]",
+    },
+    text: `install shows the definition of the service, asks, writes it and starts the service: a systemd unit on Linux, a launchd
+agent or daemon on macOS, a scheduled task on Windows. uninstall stops the service and deletes the definition; it keeps
+the data. status exits with code 1 if the service isn't running. Settings belong in weir.toml in the data directory: the
+service doesn't have your shell's WEIR_* variables. A systemd unit of the machine also reads /etc/weir.env.
+
+  --data DIR         data directory (default: as for weir without a command; with --system /var/lib/weir, on macOS
+                     /Library/Application Support/Weir, on Windows %ProgramData%\\Weir)
+  --host HOST        address to listen on
+  --port PORT        port to listen on
+  --user             a service of your account, which starts when you sign in (default, unless you are root)
+  --system           a service of the machine, which starts when it boots; runs as the owner of the data directory
+  --dry-run          print the definition and change nothing
+  --yes              don't ask
+  --json             {file, data, installed}; for status {file, installed, running}`,
+  },
   doctor: {
     line: "weir doctor [--data DIR] [--json]",
     gist: "check an installation for problems",
