@@ -15,7 +15,7 @@ export function useKeys({ onPalette, onHelp }: { onPalette: () => void; onHelp: 
   const handlers = useRef({ onPalette, onHelp, go });
   handlers.current = { onPalette, onHelp, go };
   useEffect(() => {
-    let leadAt = 0;
+    let leadAt = Number.NEGATIVE_INFINITY;
     const onKey = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {
         event.preventDefault();
@@ -24,11 +24,11 @@ export function useKeys({ onPalette, onHelp }: { onPalette: () => void; onHelp: 
       if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
       const area = AREAS.find(({ key }) => key === event.key);
       if (area && event.timeStamp - leadAt < CHORD_MS) {
-        leadAt = 0;
+        leadAt = Number.NEGATIVE_INFINITY;
         event.preventDefault();
         return handlers.current.go(area.href);
       }
-      leadAt = event.key === "g" ? event.timeStamp : 0;
+      leadAt = event.key === "g" ? event.timeStamp : Number.NEGATIVE_INFINITY;
       if (event.key === "?") handlers.current.onHelp();
       if (event.key === "/") {
         const field = document.querySelector<HTMLElement>("[data-search]");
