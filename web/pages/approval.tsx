@@ -1,6 +1,7 @@
 import { Link } from "wouter";
 import type { Decision } from "../calls.ts";
 import { useApi } from "../data.ts";
+import { ApprovalContext } from "../parts/approvals/context.tsx";
 import { Question } from "../parts/approvals/question.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { personName } from "../parts/base/person.ts";
@@ -15,7 +16,7 @@ export default function ApprovalPage({ id }: { id: string }) {
 }
 
 function Whole({ decision }: { decision: Decision }) {
-  const { status, decisionValue, expiresAt, createdAt, subjectId, title } = decision;
+  const { status, decisionValue, createdAt, title } = decision;
   const isPending = status === "pending";
   return (
     <>
@@ -25,29 +26,22 @@ function Whole({ decision }: { decision: Decision }) {
         beside={<Status status={decisionValue ?? status} />}
       />
       {isPending ? (
-        <Question
-          of={decision}
-          aside={
-            <>
-              <Link href={`/runs/${subjectId}`} className="text-accent hover:underline">
-                {" "}
-                Open run
-              </Link>
-              {expiresAt ? (
-                <span>
-                  Expires <When at={expiresAt} />
-                </span>
-              ) : (
-                <When at={createdAt} />
-              )}
-            </>
-          }
-        />
+        <Question of={decision} aside={<When at={createdAt} />}>
+          <PendingContext decision={decision} />
+        </Question>
       ) : (
         <Decided decision={decision} />
       )}
     </>
   );
+}
+
+/** The list of what is pending knows the automation, which a decision does not name. */
+function PendingContext({ decision: { id } }: { decision: Decision }) {
+  const approvals = useApi("GET /api/v1/approvals", { query: { status: "pending" } });
+  const listed = approvals.data?.items.find((approval) => approval.id === id);
+  if (approvals.isPending) return null;
+  return <ApprovalContext of={listed ?? { id, automationId: null, automationRunId: null, stepKey: null }} />;
 }
 
 function Decided({ decision }: { decision: Decision }) {

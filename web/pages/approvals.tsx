@@ -1,20 +1,15 @@
-import { Inbox, SearchX } from "lucide-react";
-import { useState } from "react";
-import { Link } from "wouter";
+import { SearchX } from "lucide-react";
 import type { Approval, Decision } from "../calls.ts";
 import { useApi } from "../data.ts";
-import { Question } from "../parts/approvals/question.tsx";
-import { Button } from "../parts/base/button.tsx";
+import { Inbox } from "../parts/approvals/inbox.tsx";
 import { named } from "../parts/base/named.ts";
 import { Empty, PageHead, Shown, useTab } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
-import { counted, When } from "../parts/base/time.tsx";
+import { When } from "../parts/base/time.tsx";
 import { Choice } from "../parts/table/filters.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
 
 const LIMIT = 50;
-/** So many questions are drawn at once. */
-const AT_ONCE = 20;
 
 const TABS = named<Approval["status"]>({ pending: "Pending", decided: "Decided" });
 
@@ -24,49 +19,7 @@ export default function Approvals() {
     <>
       <PageHead title="Approvals" about="Runs that are waiting for a decision." />
       {tabs.bar}
-      {tabs.current === "decided" ? <Decided /> : <Pending />}
-    </>
-  );
-}
-
-function Pending() {
-  const [shown, setShown] = useState(AT_ONCE);
-  const approvals = useApi("GET /api/v1/approvals", { query: { status: "pending" } });
-  return (
-    <Shown of={approvals}>
-      {({ items }) =>
-        items.length === 0 ? (
-          <div className="card">
-            <Empty icon={Inbox} title="No pending approvals">
-              When a run reaches an approval step, it waits here until someone approves or rejects it.
-            </Empty>
-          </div>
-        ) : (
-          <>
-            {items.slice(0, shown).map((approval) => (
-              <Question key={approval.id} of={approval} aside={<Asked approval={approval} />} />
-            ))}
-            {items.length > shown && (
-              <Button onClick={() => setShown(shown + AT_ONCE)}>
-                Show {counted(Math.min(AT_ONCE, items.length - shown))} more
-              </Button>
-            )}
-          </>
-        )
-      }
-    </Shown>
-  );
-}
-
-function Asked({ approval: { automationRunId, automationName, requestedAt } }: { approval: Approval }) {
-  return (
-    <>
-      {automationRunId && (
-        <Link href={`/automation-runs/${automationRunId}`} className="text-accent hover:underline">
-          {automationName ?? "View automation"}
-        </Link>
-      )}
-      <When at={requestedAt} />
+      {tabs.current === "decided" ? <Decided /> : <Inbox />}
     </>
   );
 }

@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import type { AutomationRun } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
+import { RunDecisions } from "../parts/approvals/run-decisions.tsx";
 import { Button } from "../parts/base/button.tsx";
 import { Mono } from "../parts/base/copy.tsx";
 import { Later, part } from "../parts/base/later.tsx";
@@ -13,7 +14,6 @@ import { Tree } from "../parts/base/tree.tsx";
 import { triggerName } from "../parts/runs/filters.tsx";
 import { Origin } from "../parts/runs/origin.tsx";
 import { RunAgain } from "../parts/runs/run-again.tsx";
-import { RunDecisions } from "../parts/runs/run-decisions.tsx";
 import { RunWaterfall } from "../parts/runs/waterfall.tsx";
 
 const runCanvas = part(() => import("../parts/automation-editor/run-canvas.tsx"));

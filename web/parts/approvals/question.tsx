@@ -16,16 +16,18 @@ const AS_JSON: Schema = { properties: { formResponse: { title: "Answer" } } };
 interface Props {
   of: Pick<Approval, "id" | "title" | "description" | "formSchema" | "context" | "decisionType">;
   aside: ReactNode;
+  /** What else helps to decide. */
+  children?: ReactNode;
 }
 
 /** What is asked, and for who may decide the form that answers it. */
-export function Question({ of, aside }: Props) {
+export function Question({ of, aside, children }: Props) {
   const { id, title, description, formSchema, context, decisionType } = of;
   const may = useMay("member");
   const [answer, setAnswer] = useState<Values>(() => startValue(formSchema ?? {}));
   const [reason, setReason] = useState("");
   const decided = {
-    touches: ["/approvals", "/decisions", "/action-runs", "/automation-runs"] as const,
+    touches: ["/approvals", "/decisions", "/action-runs", "/automation-runs", "/overview"] as const,
     tellsErrors: false,
   };
   const approve = useChange("POST /api/v1/approvals/{approval_id}/approve", {
@@ -42,95 +44,101 @@ export function Question({ of, aside }: Props) {
   const form = useId();
   const isFilled = decisionType === "form_input" || Object.keys(answer).length > 0;
   return (
-    <Section
-      title={
-        <span dir="auto" className="[overflow-wrap:anywhere]">
-          {title}
-        </span>
-      }
-      aside={aside}
-    >
-      <form
-        id={form}
-        className="space-y-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          reject.reset();
-          approve.mutate({
-            path,
-            body: formSchema && isFilled ? { formResponse: answer as never } : {},
-          });
-        }}
+    <div data-question={id}>
+      <Section
+        title={
+          <span dir="auto" className="[overflow-wrap:anywhere]">
+            {title}
+          </span>
+        }
+        aside={aside}
       >
-        <Refusal error={error} />
-        <Faults
-          of={faultsOf(error)}
-          drawn={[
-            ["body", "formResponse"],
-            ["body", "rejectionReason"],
-          ]}
-        />
-        {description && (
-          <p className="text-sm whitespace-pre-wrap [overflow-wrap:anywhere]" dir="auto">
-            {description}
-          </p>
-        )}
-        {context && <Tree value={context} copyLabel="Copy context as JSON" />}
-        {may &&
-          formSchema &&
-          (propertiesOf(formSchema).length > 0 ? (
-            <SchemaForm
-              schema={formSchema}
-              value={answer}
-              onChange={setAnswer}
-              at={["body", "formResponse"]}
-              faults={faultsOf(error)}
-            />
-          ) : (
-            <SchemaForm
-              schema={AS_JSON}
-              value={{ formResponse: answer }}
-              onChange={({ formResponse }) => setAnswer((formResponse ?? {}) as Values)}
-              at={["body"]}
-              faults={faultsOf(error)}
-            />
-          ))}
-      </form>
-      {may && (
-        <div className="mt-4 flex flex-wrap items-end justify-between gap-3 border-t border-line pt-4">
-          <Button
-            form={form}
-            type="submit"
-            kind="main"
-            icon={Check}
-            busy={approve.isPending}
-            disabled={isBusy}
-          >
-            Approve
-          </Button>
-          <form
-            className="flex grow flex-wrap items-end gap-2 sm:max-w-md"
-            onSubmit={(event) => {
-              event.preventDefault();
-              approve.reset();
-              reject.mutate({ path, body: { rejectionReason: reason || null } });
-            }}
-          >
-            <div className="grow basis-48">
-              <TextField
-                label="Reason for rejection (optional)"
-                value={reason}
-                onChange={setReason}
-                fault={messagesBy(error)("rejectionReason")}
-                maxLength={4096}
-              />
+        <form
+          id={form}
+          className="space-y-4"
+          onSubmit={(event) => {
+            event.preventDefault();
+            reject.reset();
+            approve.mutate({
+              path,
+              body: formSchema && isFilled ? { formResponse: answer as never } : {},
+            });
+          }}
+        >
+          <Refusal error={error} />
+          <Faults
+            of={faultsOf(error)}
+            drawn={[
+              ["body", "formResponse"],
+              ["body", "rejectionReason"],
+            ]}
+          />
+          {description && (
+            <p className="text-sm whitespace-pre-wrap [overflow-wrap:anywhere]" dir="auto">
+              {description}
+            </p>
+          )}
+          {context && <Tree value={context} copyLabel="Copy context as JSON" />}
+          {children}
+          {may && formSchema && (
+            <div data-answer>
+              {propertiesOf(formSchema).length > 0 ? (
+                <SchemaForm
+                  schema={formSchema}
+                  value={answer}
+                  onChange={setAnswer}
+                  at={["body", "formResponse"]}
+                  faults={faultsOf(error)}
+                />
+              ) : (
+                <SchemaForm
+                  schema={AS_JSON}
+                  value={{ formResponse: answer }}
+                  onChange={({ formResponse }) => setAnswer((formResponse ?? {}) as Values)}
+                  at={["body"]}
+                  faults={faultsOf(error)}
+                />
+              )}
             </div>
-            <Button type="submit" kind="bad" icon={X} busy={reject.isPending} disabled={isBusy}>
-              Reject
+          )}
+        </form>
+        {may && (
+          <div className="mt-4 flex flex-wrap items-end justify-between gap-3 border-t border-line pt-4">
+            <Button
+              form={form}
+              type="submit"
+              kind="main"
+              data-approve
+              icon={Check}
+              busy={approve.isPending}
+              disabled={isBusy}
+            >
+              Approve
             </Button>
-          </form>
-        </div>
-      )}
-    </Section>
+            <form
+              className="flex grow flex-wrap items-end gap-2 sm:max-w-md"
+              onSubmit={(event) => {
+                event.preventDefault();
+                approve.reset();
+                reject.mutate({ path, body: { rejectionReason: reason || null } });
+              }}
+            >
+              <div className="grow basis-48" data-reason>
+                <TextField
+                  label="Reason for rejection (optional)"
+                  value={reason}
+                  onChange={setReason}
+                  fault={messagesBy(error)("rejectionReason")}
+                  maxLength={4096}
+                />
+              </div>
+              <Button type="submit" kind="bad" icon={X} busy={reject.isPending} disabled={isBusy}>
+                Reject
+              </Button>
+            </form>
+          </div>
+        )}
+      </Section>
+    </div>
   );
 }

@@ -1,8 +1,9 @@
 import { Link } from "wouter";
 import type { AutomationRun } from "../../calls.ts";
 import { useApi } from "../../data.ts";
-import { Question } from "../approvals/question.tsx";
 import { When } from "../base/time.tsx";
+import { ApprovalContext } from "./context.tsx";
+import { Question } from "./question.tsx";
 
 /** What a run asks people while it waits, to be decided here. */
 export function RunDecisions({ run }: { run: AutomationRun }) {
@@ -22,6 +23,8 @@ export function RunDecisions({ run }: { run: AutomationRun }) {
           <When at={approval.requestedAt} />
         </>
       }
-    />
+    >
+      <ApprovalContext of={approval} />
+    </Question>
   ));
 }

@@ -8,6 +8,10 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ["Ctrl+Enter", "Run the query or save the form"],
   ["Esc", "Close the dialog"],
   ["?", "Show keyboard shortcuts"],
+  ["j k", "Next or previous approval"],
+  ["a", "Approve, or go to the form"],
+  ["r", "Enter a reason and reject"],
+  ["x", "Select the approval"],
 ];
 
 export function Keys({ onClose }: { onClose: () => void }) {
