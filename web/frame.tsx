@@ -27,6 +27,7 @@ import { Menu } from "./parts/base/menu.tsx";
 import { counted } from "./parts/base/time.tsx";
 import { Keys } from "./parts/palette/keys-help.tsx";
 import { Palette } from "./parts/palette/palette.tsx";
+import { forgetHistory } from "./parts/sql/history.ts";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
 
 const GROUPS: readonly Area["group"][] = ["", "Build", "Data", "Monitor", "Organization", "Operator"];
@@ -263,6 +264,7 @@ async function signOut(): Promise<void> {
   await call("POST /api/v1/auth/logout", {}).catch(() => undefined); // without a session there is nothing to end
   chooseOrganization(null);
   sessionStorage.clear(); // drafts and statements are not for whoever comes next
+  forgetHistory();
   client.clear();
   location.assign(`${base}/login`);
 }

@@ -1,67 +1,43 @@
-import { ChartLine, Play, Square, Table2 } from "lucide-react";
-import { useRef, useState } from "react";
+import { Play, Plus, Square, Workflow, X } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
 import { useSearchParams } from "wouter";
-import { ApiError, call } from "../api.ts";
-import type { Reply } from "../calls.ts";
-import { useApi } from "../data.ts";
-import { Button } from "../parts/base/button.tsx";
-import { PageHead, Section } from "../parts/base/page.tsx";
+import { useApi, useMay } from "../data.ts";
+import { Button, IconButton } from "../parts/base/button.tsx";
+import { PageHead } from "../parts/base/page.tsx";
 import { plural } from "../parts/base/plural.ts";
 import { inWords } from "../parts/base/time.tsx";
-import { Chart } from "../parts/charts/explore.tsx";
+import { notify } from "../parts/base/toast.tsx";
 import { Code } from "../parts/editor/code.tsx";
 import { useTables } from "../parts/form/definition.tsx";
-import { QueryFiles } from "../parts/sql/query-files.tsx";
-import { Grid } from "../parts/table/grid.tsx";
+import { useHistory } from "../parts/sql/history.ts";
+import { ParameterFields } from "../parts/sql/parameter-fields.tsx";
+import { namesIn, textOf, typeOf, valuesFor } from "../parts/sql/parameters.ts";
+import { ResultOf } from "../parts/sql/result.tsx";
+import { useRuns } from "../parts/sql/runs.ts";
+import { readTab, SaveButtons } from "../parts/sql/save.tsx";
+import { Side } from "../parts/sql/side.tsx";
+import { type Tabs, titleOf, useTabs } from "../parts/sql/tabs.ts";
 
 const LIMITS = [100, 1000, 10_000] as const;
-const KEPT = "weir.sql";
-const START = "-- Tables are named layer.dataset__table. Ctrl+Enter runs the query.\nSELECT 1 AS one";
-
-type Result = Reply<"POST /api/v1/query">;
 
 export default function Sql() {
-  const [search] = useSearchParams();
-  const [sql, setSql] = useState(() => search.get("sql") ?? sessionStorage.getItem(KEPT) ?? START);
+  const tabs = useTabs();
+  const { tab } = tabs;
   const [limit, setLimit] = useState<number>(1000);
-  const [ran, setRan] = useState("");
-  const [result, setResult] = useState<Result | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const [view, setView] = useState<"table" | "chart">("table");
-  const stop = useRef<AbortController>(null);
+  const runs = useRuns();
+  const history = useHistory();
   const tables = useTables();
+  const may = useMay("member");
   const meta = useApi("GET /api/v1/meta", {}, { isFixed: true });
-  const put = (text: string) => {
-    setSql(text);
-    sessionStorage.setItem(KEPT, text);
-  };
-  const run = async (text: string) => {
-    stop.current?.abort();
-    const mine = new AbortController();
-    stop.current = mine;
-    setBusy(true);
-    setProblem(null);
-    try {
-      setResult(await call("POST /api/v1/query", { body: { sql: text, limit } }, { signal: mine.signal }));
-      setRan(text);
-    } catch (error) {
-      if (!mine.signal.aborted) {
-        setResult(null);
-        setProblem(
-          error instanceof ApiError && error.faults[0]
-            ? error.faults[0].msg
-            : String((error as Error).message),
-        );
-      }
-    }
-    if (stop.current === mine) setBusy(false);
-  };
-  const cancel = () => {
-    stop.current?.abort();
-    setBusy(false);
-  };
   const seconds = (meta.data?.limits as { sqlSeconds?: number } | undefined)?.sqlSeconds;
+  const openSaved = useSaved(tabs);
+  const attempt = runs.of(tab.id);
+  const isEmpty = tab.sql.trim() === "";
+  const run = (sql: string) => {
+    if (isEmpty) return;
+    history.add(tab.sql);
+    void runs.run(tab.id, { sql, parameters: valuesFor(tab.sql, tab.parameters), limit });
+  };
   return (
     <>
       <PageHead
@@ -70,25 +46,36 @@ export default function Sql() {
       />
       <div className="grid items-start gap-x-5 lg:grid-cols-[minmax(0,1fr)_15rem]">
         <div className="min-w-0">
+          <TabBar tabs={tabs} />
           <Code
+            key={tab.id}
             language="sql"
             label="SQL"
-            value={sql}
-            onChange={put}
+            value={tab.sql}
+            onChange={(sql) => tabs.change(tab.id, { sql })}
             tables={tables}
-            onSubmit={() => void run(sql)}
+            onSubmit={() => run(tab.sql)}
             minHeight={180}
           />
+          <ParameterFields
+            names={namesIn(tab.sql)}
+            parameters={tab.parameters}
+            onChange={(parameters) => tabs.change(tab.id, { parameters })}
+          />
           <div className="mt-2 mb-5 flex flex-wrap items-center gap-2">
-            {isBusy ? (
-              <Button icon={Square} onClick={cancel}>
+            {attempt.isBusy ? (
+              <Button icon={Square} onClick={() => runs.cancel(tab.id)}>
                 Cancel query
               </Button>
             ) : (
-              <Button kind="main" icon={Play} disabled={sql.trim() === ""} onClick={() => void run(sql)}>
+              <Button kind="main" icon={Play} disabled={isEmpty} onClick={() => run(tab.sql)}>
                 Run
               </Button>
             )}
+            <Button icon={Workflow} disabled={isEmpty} onClick={() => run(`EXPLAIN ${tab.sql}`)}>
+              Explain
+            </Button>
+            {may && <SaveButtons key={tab.id} tab={tab} onSaved={(change) => tabs.change(tab.id, change)} />}
             <select
               aria-label="Row limit"
               className="field w-auto"
@@ -101,100 +88,98 @@ export default function Sql() {
                 </option>
               ))}
             </select>
-            {isBusy && (
+            {attempt.isBusy && (
               <span className="text-sm text-soft" role="status">
                 Running…
               </span>
             )}
           </div>
-          {problem && (
-            <pre
-              role="alert"
-              className="mb-5 overflow-x-auto rounded-lg border border-bad/30 bg-bad-soft px-4 py-3 font-mono text-xs whitespace-pre-wrap text-bad"
-            >
-              {problem}
-            </pre>
-          )}
-          {result && (
-            <Section
-              title={
-                <span role="status">
-                  {result.truncated
-                    ? plural(result.rowCount, { one: "First row", other: "First # rows" })
-                    : plural(result.rowCount, { one: "# row", other: "# rows" })}
-                </span>
-              }
-              flush
-              aside={
-                <>
-                  <span className="tabular-nums">{inWords(result.durationSeconds)}</span>
-                  <Button
-                    kind="quiet"
-                    icon={view === "chart" ? Table2 : ChartLine}
-                    onClick={() => setView(view === "chart" ? "table" : "chart")}
-                  >
-                    {view === "chart" ? "Table" : "Chart"}
-                  </Button>
-                  <QueryFiles sql={ran} result={result} />
-                </>
-              }
-            >
-              {view === "chart" ? (
-                <Chart columns={result.columns} rows={result.rows} />
-              ) : (
-                <Grid columns={result.columns} rows={result.rows} label="Result" height={480} />
-              )}
-            </Section>
-          )}
+          <ResultOf attempt={attempt} tab={tab} onChange={(change) => tabs.change(tab.id, change)} />
         </div>
-        <Names
+        <Side
           tables={tables}
-          onPick={(name) => {
-            const text = `SELECT *\nFROM ${name}\nLIMIT 100`;
-            put(text);
-            void run(text);
+          past={history.past}
+          onTable={(name) => {
+            const sql = `SELECT *\nFROM ${name}\nLIMIT 100`;
+            const target = tab.saved ? tabs.fresh(sql) : tab;
+            if (tab.saved) tabs.open(target);
+            else tabs.change(tab.id, { sql, chart: null });
+            void runs.run(target.id, { sql, parameters: {}, limit });
           }}
+          onSaved={openSaved}
+          onPast={(sql) => tabs.openNew(sql)}
+          onClear={history.clear}
         />
       </div>
     </>
   );
 }
 
-function Names({
-  tables,
-  onPick,
-}: {
-  tables: Readonly<Record<string, readonly string[]>>;
-  onPick: (name: string) => void;
-}) {
-  const names = Object.keys(tables).sort();
+/** Opens saved queries, and once what the address names: `?sql=` or `?query=`, with the `values` of parameters. */
+function useSaved(tabs: Tabs): (id: string) => void {
+  const [search, setSearch] = useSearchParams();
+  const open = (id: string, values?: Record<string, unknown>) => {
+    const known = values === undefined && tabs.tabs.find(({ saved }) => saved?.id === id);
+    if (known) return tabs.select(known.id);
+    readTab(id, values).then(tabs.open, (error: Error) => notify(error.message, "bad"));
+  };
+  const isDone = useRef(false);
+  useEffect(() => {
+    if (isDone.current) return;
+    isDone.current = true;
+    const [sql, query, text] = ["sql", "query", "values"].map((name) => search.get(name));
+    if (!sql && !query) return;
+    const values = readValues(text ?? null);
+    if (query) open(query, values);
+    else if (sql) tabs.open({ ...tabs.fresh(sql), parameters: parametersOf(values ?? {}) });
+    setSearch({}, { replace: true });
+  });
+  return open;
+}
+
+const parametersOf = (values: Record<string, unknown>) =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, { type: typeOf(value), text: textOf(value) }]),
+  );
+
+/** Undefined for what isn't a JSON object. */
+function readValues(text: string | null): Record<string, unknown> | undefined {
+  if (text === null) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined; // somebody edited the address
+  }
+}
+
+function TabBar({ tabs }: { tabs: Tabs }) {
   return (
-    <Section title="Tables" flush>
-      {names.length === 0 ? (
-        <p className="p-4 text-sm text-soft">No tables yet</p>
-      ) : (
-        <ul className="max-h-[32rem] overflow-y-auto py-1">
-          {names.map((name) => (
-            <li key={name}>
-              <details className="px-3 py-0.5 text-xs">
-                <summary className="truncate font-mono">{name}</summary>
-                <div className="pt-1 pb-2 pl-4">
-                  <button type="button" className="text-accent hover:underline" onClick={() => onPick(name)}>
-                    Query this table
-                  </button>
-                  <ul className="mt-1 font-mono text-soft">
-                    {tables[name]?.map((column) => (
-                      <li key={column} className="truncate">
-                        {column}
-                      </li>
-                    ))}
-                  </ul>
-                </div>
-              </details>
-            </li>
-          ))}
-        </ul>
-      )}
-    </Section>
+    <ul aria-label="Open queries" className="mb-2 flex items-center gap-1 overflow-x-auto">
+      {tabs.tabs.map((each) => {
+        const isCurrent = each.id === tabs.tab.id;
+        const title = titleOf(each);
+        return (
+          <li
+            key={each.id}
+            className={`flex shrink-0 items-center rounded-md border ${isCurrent ? "border-accent bg-accent-soft" : "border-line bg-raised"}`}
+          >
+            <button
+              type="button"
+              aria-current={isCurrent ? "true" : undefined}
+              className="h-7 max-w-44 truncate pl-2.5 text-xs"
+              title={title}
+              onClick={() => tabs.select(each.id)}
+            >
+              {title}
+            </button>
+            <IconButton icon={X} label={`Close ${title}`} onClick={() => tabs.close(each.id)} />
+          </li>
+        );
+      })}
+      <li>
+        <IconButton icon={Plus} label="New tab" onClick={() => tabs.openNew("")} />
+      </li>
+    </ul>
   );
 }

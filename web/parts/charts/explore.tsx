@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { ChartBuilder } from "./builder.tsx";
-import { type ChartSpec, type Column, type Row, type StoredChart, suggestChart } from "./spec.ts";
+import { type Column, type Row, type StoredChart, specOf, suggestChart } from "./spec.ts";
 import { ChartView } from "./view.tsx";
 
 const HEIGHT = 360;
@@ -8,34 +8,47 @@ const HEIGHT = 360;
 interface Props {
   columns: readonly Column[];
   rows: readonly Row[];
-  /** The chart; null for one that fits the columns. */
-  spec: ChartSpec | null;
-  onChange: (spec: ChartSpec) => void;
+  /** Null for one that fits the columns. */
+  chart: StoredChart | null;
+  onChange: (chart: StoredChart) => void;
 }
 
 /** A chart of a result with the fields that build it. */
-function Explore({ columns, rows, spec, onChange }: Props) {
-  const shown = spec ?? suggestChart(columns, rows.length);
-  if (!shown)
+export function Explore({ columns, rows, chart, onChange }: Props) {
+  const stored = chart && fits(chart, columns) ? chart : chartFor(columns, rows);
+  if (!stored)
     return (
       <p className="p-4 text-sm text-soft">Charts need at least one numeric column and one other column.</p>
     );
+  const spec = specOf(stored);
   return (
     <div className="space-y-4 p-4">
-      <ChartBuilder spec={shown} columns={columns} onChange={onChange} />
-      <ChartView
-        chart={shown as unknown as StoredChart}
-        columns={columns}
-        rows={rows}
-        title="Result"
-        height={HEIGHT}
-      />
+      {spec && (
+        <ChartBuilder
+          spec={spec}
+          columns={columns}
+          onChange={(next) => onChange(next as unknown as StoredChart)}
+        />
+      )}
+      <ChartView chart={stored} columns={columns} rows={rows} title="Result" height={HEIGHT} />
     </div>
   );
 }
 
+/** A chart that fits the rows; null if none does. */
+export const chartFor = (columns: readonly Column[], rows: readonly Row[]): StoredChart | null =>
+  suggestChart(columns, rows.length) as unknown as StoredChart | null;
+
+/** Whether the chart's columns are there, which another query may not have. */
+function fits(chart: StoredChart, columns: readonly Column[]): boolean {
+  const spec = specOf(chart);
+  if (!spec) return true;
+  const named = [...(spec.y ?? []), ...(spec.x ? [spec.x] : []), ...(spec.series ? [spec.series] : [])];
+  return named.every((name) => columns.some((column) => column.name === name));
+}
+
 /** The same where nobody keeps the chart. */
 export function Chart({ columns, rows }: Pick<Props, "columns" | "rows">) {
-  const [spec, setSpec] = useState<ChartSpec | null>(null);
-  return <Explore columns={columns} rows={rows} spec={spec} onChange={setSpec} />;
+  const [chart, setChart] = useState<StoredChart | null>(null);
+  return <Explore columns={columns} rows={rows} chart={chart} onChange={setChart} />;
 }

@@ -13,11 +13,12 @@ type Format = "csv" | "parquet" | "xlsx";
 interface Props {
   /** What was run, and what it gave. */
   sql: string;
+  parameters: Record<string, unknown>;
   result: Reply<"POST /api/v1/query">;
 }
 
 /** The rows that are shown as a file, and all that the SQL gives, which the server writes. */
-export function QueryFiles({ sql, result: { columns, rows } }: Props) {
+export function QueryFiles({ sql, parameters, result: { columns, rows } }: Props) {
   const [isBusy, setBusy] = useState(false);
   const stop = useRef<AbortController>(null);
   useEffect(() => () => stop.current?.abort(), []);
@@ -26,7 +27,11 @@ export function QueryFiles({ sql, result: { columns, rows } }: Props) {
     stop.current = mine;
     setBusy(true);
     try {
-      const file = await fetchFile("POST /api/v1/query", { query: { format }, body: { sql } }, mine.signal);
+      const file = await fetchFile(
+        "POST /api/v1/query",
+        { query: { format }, body: { sql, parameters } } as never,
+        mine.signal,
+      );
       download(`query.${format}`, file);
     } catch (error) {
       if (!mine.signal.aborted)

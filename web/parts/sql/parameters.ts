@@ -1,0 +1,53 @@
+import type { SavedQuery } from "../../calls.ts";
+
+type Type = SavedQuery["parameters"][string]["type"];
+
+export const TYPES: Readonly<Record<Type, string>> = {
+  text: "Text",
+  number: "Number",
+  integer: "Integer",
+  boolean: "Boolean",
+  date: "Date",
+  timestamp: "Timestamp",
+};
+
+export interface Parameter {
+  type: Type;
+  /** As it is typed; empty for no value. */
+  text: string;
+}
+
+/** What is not SQL's own text: comments, strings and quoted names. */
+const QUOTED = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:''|[^'])*'|"(?:""|[^"])*"|\$\$[\s\S]*?\$\$/g;
+const NAME = /\$([A-Za-z_][A-Za-z0-9_]*)/g;
+
+/** The parameters that SQL names, in order. */
+export const namesIn = (sql: string): string[] => [
+  ...new Set([...sql.replace(QUOTED, " ").matchAll(NAME)].map(([, name = ""]) => name)),
+];
+
+export const textOf = (value: unknown): string =>
+  value === null || value === undefined
+    ? ""
+    : typeof value === "object"
+      ? JSON.stringify(value)
+      : String(value);
+
+/** The type that a value from elsewhere has. */
+export const typeOf = (value: unknown): Type =>
+  typeof value === "number" ? "number" : typeof value === "boolean" ? "boolean" : "text";
+
+/** The value that is sent. A number with more digits than JSON can hold is sent as text. */
+export function valueOfText({ type, text }: Parameter): string | number | boolean | null {
+  if (text === "") return null;
+  if (type === "boolean") return text === "true";
+  if (type !== "number" && type !== "integer") return text;
+  const number = Number(text);
+  return String(number) === text ? number : text;
+}
+
+/** The values of the parameters that SQL names. */
+export const valuesFor = (sql: string, parameters: Readonly<Record<string, Parameter>>) =>
+  Object.fromEntries(
+    namesIn(sql).map((name) => [name, valueOfText(parameters[name] ?? { type: "text", text: "" })]),
+  );

@@ -1,0 +1,99 @@
+import { useState } from "react";
+import type { SavedQuery } from "../../calls.ts";
+import type { StoredChart } from "../charts/spec.ts";
+import { type Parameter, textOf } from "./parameters.ts";
+
+export interface Tab {
+  id: string;
+  sql: string;
+  parameters: Readonly<Record<string, Parameter>>;
+  /** How the result is drawn; null for a chart that fits it. */
+  chart: StoredChart | null;
+  view: "table" | "chart";
+  /** The saved query that is open in it, as it was read. */
+  saved: { id: string; name: string; etag: string | null; text: string } | null;
+}
+
+const KEPT = "weir.sql.tabs";
+const START = "-- Tables are named layer.dataset__table. Ctrl+Enter runs the query.\nSELECT 1 AS one";
+
+const emptyTab = (sql = START): Tab => ({
+  id: `${Date.now()}-${Math.random()}`,
+  sql,
+  parameters: {},
+  chart: null,
+  view: "table",
+  saved: null,
+});
+
+/** What a save would store; another text means that there are unsaved changes. */
+export const textOfTab = ({ sql, parameters, chart }: Pick<Tab, "sql" | "parameters" | "chart">): string =>
+  JSON.stringify([sql, parameters, chart]);
+
+/** A tab of a saved query. */
+export function tabOf(query: SavedQuery, etag: string | null, values: Record<string, unknown> = {}): Tab {
+  const { id, name, sql, chart } = query;
+  const parameters = Object.fromEntries(
+    Object.entries(query.parameters).map(([key, { type, default: value }]) => [
+      key,
+      { type, text: textOf(values[key] ?? value) },
+    ]),
+  );
+  const text = textOfTab({ sql, parameters, chart });
+  const view = chart === null ? "table" : "chart";
+  return { ...emptyTab(sql), parameters, chart, view, saved: { id, name, etag, text } };
+}
+
+interface Kept {
+  tabs: readonly Tab[];
+  current: string;
+}
+
+function readKept(): Kept {
+  const text = sessionStorage.getItem(KEPT);
+  if (text !== null) return JSON.parse(text) as Kept;
+  const tab = emptyTab();
+  return { tabs: [tab], current: tab.id };
+}
+
+/** The tabs of the workbench, kept for this window until its user signs out. */
+export function useTabs() {
+  const [kept, setKept] = useState(readKept);
+  const put = (change: (before: Kept) => Kept) =>
+    setKept((before) => {
+      const after = change(before);
+      sessionStorage.setItem(KEPT, JSON.stringify(after));
+      return after;
+    });
+  const open = (tab: Tab) => put(({ tabs }) => ({ tabs: [...tabs, tab], current: tab.id }));
+  return {
+    tabs: kept.tabs,
+    tab: kept.tabs.find(({ id }) => id === kept.current) ?? (kept.tabs[0] as Tab),
+    open,
+    fresh: emptyTab,
+    openNew: (sql?: string) => open(emptyTab(sql)),
+    select: (id: string) => put((before) => ({ ...before, current: id })),
+    change: (id: string, change: Partial<Tab>) =>
+      put((before) => ({
+        ...before,
+        tabs: before.tabs.map((tab) => (tab.id === id ? { ...tab, ...change } : tab)),
+      })),
+    close: (id: string) =>
+      put(({ tabs, current }) => {
+        const at = tabs.findIndex((tab) => tab.id === id);
+        const left = tabs.filter((tab) => tab.id !== id);
+        const rest = left.length > 0 ? left : [emptyTab()];
+        const next = current === id ? (rest[Math.min(at, rest.length - 1)]?.id ?? "") : current;
+        return { tabs: rest, current: next };
+      }),
+  };
+}
+
+export type Tabs = ReturnType<typeof useTabs>;
+
+/** The name on a tab. */
+export function titleOf({ saved, sql }: Tab): string {
+  if (saved) return saved.name;
+  const line = sql.split("\n").find((each) => each.trim() !== "" && !each.trim().startsWith("--"));
+  return line?.trim() ?? "New query";
+}
