@@ -35,7 +35,7 @@ describe("the executable as a client", () => {
     expect(run.lines()).toEqual([expect.objectContaining({ status: "completed", result: { branch: "a" } })]);
     const failed = await weir("actions", "run", "sort", "--wait", "--json");
     expect([failed.code, failed.lines()[0].status]).toEqual([1, "failed"]);
-    expect(failed.err).toMatch(/^The run \S+ failed: .+\n$/);
+    expect(failed.err).toMatch(/^Run \S+ failed: .+\n$/);
 
     expect(await weir("runs", "get", "sort")).toMatchObject({ code: 1, out: "" });
     expect(await weir("runs", "got")).toMatchObject({ code: 2, out: "" });
@@ -132,7 +132,7 @@ describe("weir completion bash", () => {
     };
     expect(complete("weir", "")).toEqual(Object.keys(usage));
     expect(complete("weir", "act")).toEqual(["actions"]);
-    expect(complete("weir", "actions", "")).toEqual(["list", "get", "create", "run"]);
+    expect(complete("weir", "actions", "")).toEqual(["list", "get", "create", "edit", "run"]);
     expect(complete("weir", "webhooks", "dead")).toEqual(["dead-letters"]);
     expect(complete("weir", "completion", "z")).toEqual(["zsh"]);
     expect(complete("weir", "keys", "")).toEqual(["rotate"]);
