@@ -1,5 +1,5 @@
 import { Database, SquareTerminal, Trash2 } from "lucide-react";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import type { Dataset } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
@@ -9,7 +9,10 @@ import { Confirm } from "../parts/base/dialog.tsx";
 import { Empty, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { plural } from "../parts/base/plural.ts";
 import { Tag } from "../parts/base/status.tsx";
-import { counted, sized, When } from "../parts/base/time.tsx";
+import { counted, sized } from "../parts/base/time.tsx";
+import { Freshness, LoadsOf } from "../parts/datasets/loads.tsx";
+import { ProfileOf } from "../parts/datasets/profile.tsx";
+import { UploadArea } from "../parts/datasets/upload.tsx";
 import { Grid } from "../parts/table/grid.tsx";
 
 const PREVIEW_ROWS = 200;
@@ -21,7 +24,7 @@ export default function DatasetPage({ layer, dataset }: { layer: string; dataset
       {({ datasets }) => {
         const whole = datasets.find((each) => each.dataset === dataset && each.layer === layer);
         return whole ? (
-          <Whole of={whole} />
+          <Uploading of={whole} />
         ) : (
           <Empty
             icon={Database}
@@ -38,15 +41,47 @@ export default function DatasetPage({ layer, dataset }: { layer: string; dataset
 const sqlName = (layer: string, dataset: string, table: string) =>
   `${layer}.${table === dataset ? dataset : `${dataset}__${table}`}`;
 
-function Whole({ of: { layer, dataset, tables, updatedAt } }: { of: Dataset }) {
+/** A file that is dropped on the page goes to the table that is shown. */
+function Uploading({ of }: { of: Dataset }) {
+  const [search] = useSearchParams();
+  const table = tableOf(of, search.get("table"));
+  const to = { layer: of.layer, dataset: of.dataset, table: table?.name ?? of.dataset };
+  return <UploadArea to={to}>{(upload) => <Whole of={of} upload={upload} />}</UploadArea>;
+}
+
+/** The table that the address names, else that of the dataset's own name, else the first. */
+const tableOf = ({ tables, dataset }: Dataset, named: string | null) =>
+  tables.find(({ name }) => name === named) ?? tables.find(({ name }) => name === dataset) ?? tables[0];
+
+const PARTS = ["Preview", "Profile", "Loads"] as const;
+type Part = (typeof PARTS)[number];
+
+function Parts({ part, onPick }: { part: Part; onPick: (part: Part) => void }) {
+  return (
+    <span className="flex gap-3">
+      {PARTS.map((each) => (
+        <button
+          key={each}
+          type="button"
+          aria-pressed={each === part}
+          onClick={() => onPick(each)}
+          className={each === part ? "" : "font-normal text-soft hover:text-ink"}
+        >
+          {each}
+        </button>
+      ))}
+    </span>
+  );
+}
+
+function Whole({ of, upload }: { of: Dataset; upload: ReactNode }) {
+  const { layer, dataset, tables, updatedAt } = of;
+  const [part, setPart] = useState<Part>("Preview");
   const may = useMay("member");
   const [search] = useSearchParams();
   const [, go] = useLocation();
   const [asks, setAsks] = useState(false);
-  const table =
-    tables.find(({ name }) => name === search.get("table")) ??
-    tables.find(({ name }) => name === dataset) ??
-    tables[0];
+  const table = tableOf(of, search.get("table"));
   const remove = useChange("DELETE /api/v1/datasets/{layer}/{dataset}", {
     touches: ["/datasets"],
     done: `${layer}.${dataset} deleted`,
@@ -63,12 +98,9 @@ function Whole({ of: { layer, dataset, tables, updatedAt } }: { of: Dataset }) {
           [`/datasets?layer=${layer}`, layer],
         ]}
         beside={<Tag>{layer}</Tag>}
-        about={
-          <>
-            Updated <When at={updatedAt} />
-          </>
-        }
+        about={<Freshness layer={layer} dataset={dataset} updatedAt={updatedAt} />}
       >
+        {upload}
         {may && <IconButton icon={Trash2} label="Delete dataset" onClick={() => setAsks(true)} />}
         {table && (
           <LinkButton
@@ -79,7 +111,7 @@ function Whole({ of: { layer, dataset, tables, updatedAt } }: { of: Dataset }) {
           </LinkButton>
         )}
       </PageHead>
-      <div className="grid items-start gap-x-5 lg:grid-cols-[15rem_minmax(0,1fr)]">
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-x-5 lg:grid-cols-[15rem_minmax(0,1fr)]">
         <div>
           <Section title="Tables" flush>
             <ul>
@@ -121,7 +153,7 @@ function Whole({ of: { layer, dataset, tables, updatedAt } }: { of: Dataset }) {
         </div>
         {table && (
           <Section
-            title="Preview"
+            title={<Parts part={part} onPick={setPart} />}
             flush
             aside={
               <span className="inline-flex items-center gap-1">
@@ -130,7 +162,9 @@ function Whole({ of: { layer, dataset, tables, updatedAt } }: { of: Dataset }) {
               </span>
             }
           >
-            <PreviewOf layer={layer} dataset={dataset} table={table.name} />
+            {part === "Preview" && <PreviewOf layer={layer} dataset={dataset} table={table.name} />}
+            {part === "Profile" && <ProfileOf layer={layer} dataset={dataset} table={table.name} />}
+            {part === "Loads" && <LoadsOf layer={layer} dataset={dataset} table={table.name} name={name} />}
           </Section>
         )}
       </div>

@@ -5,6 +5,7 @@ import { LinkButton } from "../parts/base/button.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { counted, sized, When } from "../parts/base/time.tsx";
+import { UploadArea } from "../parts/datasets/upload.tsx";
 import { Choice, FilterBar, SearchField } from "../parts/table/filters.tsx";
 import { NoMatches } from "../parts/table/no-matches.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
@@ -41,55 +42,60 @@ export default function Datasets() {
     { keep: true },
   );
   return (
-    <>
-      <PageHead title="Datasets" about="Tables in the lake, by layer.">
-        <LinkButton href="/sql">Open SQL</LinkButton>
-      </PageHead>
-      <div className="card">
-        <FilterBar onClear={filters.isAny && filters.clear}>
-          <SearchField
-            label="Dataset or table"
-            value={filters.get("q")}
-            onChange={(value) => filters.set("q", value)}
-          />
-          <Choice
-            label="Layer"
-            value={filters.get("layer")}
-            options={["raw", "staging", "marts"].map((layer) => [layer, layer] as const)}
-            onChange={(value) => filters.set("layer", value)}
-          />
-        </FilterBar>
-        <Shown of={datasets}>
-          {(page) =>
-            page.datasets.length > 0 ? (
-              <>
-                <Table
-                  label="Datasets"
-                  columns={COLUMNS}
-                  rows={page.datasets}
-                  keyOf={({ layer, dataset }) => `${layer}.${dataset}`}
-                  hrefOf={({ layer, dataset }) => `/datasets/${layer}/${dataset}`}
-                />
-                <Pager {...page} shown={page.datasets.length} />
-              </>
-            ) : filters.isAny ? (
-              <NoMatches title="No datasets match these filters" onClear={filters.clear} />
-            ) : (
-              <Empty
-                icon={Database}
-                title="No data yet"
-                action={
-                  <LinkButton href="/actions/new?kind=dlt_extract" kind="main">
-                    Load data
-                  </LinkButton>
-                }
-              >
-                Extracts load tables or files from a connection. Transforms build new tables from them.
-              </Empty>
-            )
-          }
-        </Shown>
-      </div>
-    </>
+    <UploadArea>
+      {(button) => (
+        <>
+          <PageHead title="Datasets" about="Tables in the lake, by layer. Drop a file here to upload it.">
+            {button}
+            <LinkButton href="/sql">Open SQL</LinkButton>
+          </PageHead>
+          <div className="card">
+            <FilterBar onClear={filters.isAny && filters.clear}>
+              <SearchField
+                label="Dataset or table"
+                value={filters.get("q")}
+                onChange={(value) => filters.set("q", value)}
+              />
+              <Choice
+                label="Layer"
+                value={filters.get("layer")}
+                options={["raw", "staging", "marts"].map((layer) => [layer, layer] as const)}
+                onChange={(value) => filters.set("layer", value)}
+              />
+            </FilterBar>
+            <Shown of={datasets}>
+              {(page) =>
+                page.datasets.length > 0 ? (
+                  <>
+                    <Table
+                      label="Datasets"
+                      columns={COLUMNS}
+                      rows={page.datasets}
+                      keyOf={({ layer, dataset }) => `${layer}.${dataset}`}
+                      hrefOf={({ layer, dataset }) => `/datasets/${layer}/${dataset}`}
+                    />
+                    <Pager {...page} shown={page.datasets.length} />
+                  </>
+                ) : filters.isAny ? (
+                  <NoMatches title="No datasets match these filters" onClear={filters.clear} />
+                ) : (
+                  <Empty
+                    icon={Database}
+                    title="No data yet"
+                    action={
+                      <LinkButton href="/actions/new?kind=dlt_extract" kind="main">
+                        Load data
+                      </LinkButton>
+                    }
+                  >
+                    Extracts load tables or files from a connection. Transforms build new tables from them.
+                  </Empty>
+                )
+              }
+            </Shown>
+          </div>
+        </>
+      )}
+    </UploadArea>
   );
 }
