@@ -3,7 +3,7 @@ import { openAs } from "../support/hands.ts";
 import { eventually } from "../support/outbound.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
-import { AUTOMATIONS, branch, created, makeAutomation } from "../support/work.ts";
+import { AUTOMATIONS, branch, created, makeAutomation, until } from "../support/work.ts";
 
 let seen: Seen;
 beforeAll(async () => {
@@ -263,8 +263,9 @@ test("an earlier version is compared on the canvas and restored", async () => {
   await dialog.getByRole("button", { name: /^c.*added/ }).waitFor();
   expect(await troubles()).toEqual([]);
   await dialog.getByRole("button", { name: "Restore version 1" }).click();
+  const keysOf = ({ config }: { config: { steps: { key: string }[] } }) => config.steps.map(({ key }) => key);
+  await until(weir.owner, `${AUTOMATIONS}/${flow.id}`, (body) => keysOf(body).join() === "a,b");
   await card("b").waitFor();
-  expect((await configOf(flow.id)).steps.map(({ key }: { key: string }) => key)).toEqual(["a", "b"]);
 }, 120_000);
 
 test("200 steps are found by their text, grouped and noted; dark, narrow and without motion nothing is wrong", async () => {

@@ -79,7 +79,7 @@ describe("scripts that try to do what they may not", () => {
   test(
     "see nothing of the host, end in time, and leave nothing to the next one, twice in a row",
     async () => {
-      const clean = (await run(CANARY)).output;
+      const clean = (await run(CANARY, { timeoutMs: SLACK_MS })).output;
       expect(clean).toMatchObject({
         time: [NOW, "2026-01-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z"],
         refused: "sql_error",
@@ -92,7 +92,7 @@ describe("scripts that try to do what they may not", () => {
           const outcome = await run(source);
           outcomes.push(outcome);
           const took = performance.now() - begun;
-          const canary = (await run(CANARY, { timeoutMs: 10_000 })).output;
+          const canary = (await run(CANARY, { timeoutMs: SLACK_MS })).output;
           const { seen = [], still = true } = (outcome.output ?? {}) as { seen?: string[]; still?: boolean };
           const isKnown = outcome.code === null || CODES.includes(outcome.code);
           const isClean = Bun.deepEquals(canary, clean);
