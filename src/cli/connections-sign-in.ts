@@ -28,10 +28,10 @@ export async function verify({ api, host }: Place, id: string, isJson: boolean):
   if (!isJson) host.out(plain(`Connection ${body.name} verified.`));
 }
 
-/** `weir connections authorize CONNECTION`: where to sign in, and how that ended. */
+/** `weir connections authorize CONNECTION`: where to sign in; to people and with `--wait` also how that ended. */
 export const authorize = verb({
   words: "CONNECTION",
-  options: { "no-wait": { type: "boolean" } },
+  options: { wait: { type: "boolean" }, "no-wait": { type: "boolean" } },
   async run({ flags, words, host }) {
     const api = apiOf({ flags, host });
     const isJson = flags.json === true;
@@ -49,7 +49,7 @@ export const authorize = verb({
         ),
       );
     }
-    if (flags["no-wait"]) return;
+    if (flags["no-wait"] || !(flags.wait || host.isTerminal)) return;
     const signedIn = await untilSignedIn({ api, host }, id, { before, expiresAt: body.expiresAt });
     if (!host.isRead()) return;
     const { missingScopes } = signedIn.body;

@@ -111,10 +111,10 @@ ${SHARED}`,
       create:
         "weir connections create --name NAME (--provider PROVIDER | --template SLUG [--template-version N]) [--slug SLUG] [--config JSON] [--credentials JSON] [--json]",
       verify: "weir connections verify CONNECTION [--json]",
-      authorize: "weir connections authorize CONNECTION [--no-wait] [--json]",
+      authorize: "weir connections authorize CONNECTION [--wait|--no-wait] [--json]",
     },
     text: `CONNECTION is an ID or slug. JSON is literal JSON, @FILE, or - for standard input. verify exits with code 1 if the
-connection fails. authorize prints the URL where you sign in, waits until you have done so, and verifies the connection.
+connection fails. authorize prints the URL where you sign in. On a terminal it waits until you have done so, and verifies the connection.
 
   --q TEXT           filter by name or slug
   --provider PROVIDER
@@ -126,6 +126,7 @@ ${PAGES}
   --credentials JSON
                      credentials, which should come from @FILE or standard input; prompts for them on a terminal
                      if omitted
+  --wait             wait for the sign-in, also without a terminal
   --no-wait          print the URL and don't wait
 ${SHARED}`,
   },

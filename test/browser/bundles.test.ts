@@ -142,7 +142,7 @@ describe("templates", () => {
     await go(`/templates/${used.id}`);
     await page.getByRole("button", { name: "Delete version" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-    await page.getByText(/is in use: 1 automation came of it/).waitFor();
+    await page.getByText(/is in use: 1 automation created from it/).waitFor();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect(await troubles()).toEqual([]);
     const { bundles } = (await weir.owner("GET", "/api/v1/bundles")).body;

@@ -129,10 +129,10 @@ test("weir bundles lists and installs, with what was made", async () => {
   expect((await shell.run("bundles", "install", "no-such-bundle")).code).toBe(1);
 });
 
-test("weir connections authorize waits until the person has signed in, and verifies", async () => {
+test("weir connections authorize --wait waits until the person has signed in, and verifies", async () => {
   await using peer = await startOAuthApi({});
   const { id } = await addSigned(app, peer);
-  const waiting = shell.start("connections", ["authorize", id]);
+  const waiting = shell.start("connections", ["authorize", id, "--wait"]);
   await waiting.until(() => waiting.state.out.includes("\n"));
   await (await ownerSurfer(app)).go(waiting.lines[0] ?? "", null, {
     turn: (url) => (url.pathname.startsWith("/connections/") ? null : url),
@@ -141,7 +141,7 @@ test("weir connections authorize waits until the person has signed in, and verif
   expect([code, out]).toEqual([0, expect.stringMatching(/\nSigned in\.\nConnection .+ verified\.\n$/)]);
   expect(err).toContain("allowed redirect URIs");
 
-  const asked = await shell.run("connections", "authorize", id, "--no-wait", "--json");
+  const asked = await shell.run("connections", "authorize", id, "--json");
   expect([asked.code, asked.json.authorizationUrl]).toEqual([0, expect.stringContaining(peer.origin)]);
 });
 

@@ -244,7 +244,7 @@ test("a trail whose person was erased holds: against seals from before, in a bac
   expect(found).toMatchObject({ code: 0, valid: true });
   expect(found.redacted).toBeGreaterThan(2);
   expect((await weir(dataFolder, "events", "verify")).out).toContain(
-    `valid, ${found.checked} events checked, ${found.redacted} of them redacted`,
+    `valid, ${found.checked} events verified, ${found.redacted} of them redacted`,
   );
   const backup = join(dataFolder, "copy.weir");
   expect((await weir(dataFolder, "backup", backup)).code).toBe(0);
