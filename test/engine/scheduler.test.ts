@@ -68,6 +68,7 @@ describe("a due instant", () => {
         id: expect.any(String),
         automationId: id,
         automationVersion: 1,
+        parentAutomationRunId: null,
         status: "completed",
         displayStatus: "Completed",
         triggerMethod: "schedule",

@@ -411,6 +411,7 @@ describe("a run with one action", () => {
       id: answer.body.id,
       automationId: made.id,
       automationVersion: 1,
+      parentAutomationRunId: null,
       status: "completed",
       displayStatus: "Completed",
       triggerMethod: "api",

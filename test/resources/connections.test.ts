@@ -537,13 +537,13 @@ describe("deleting a connection", () => {
     const remove = () => started.owner("DELETE", `${CONNECTIONS}/${made.id}`);
     const used = await remove();
     expect([used.status, used.body.code]).toEqual([409, "in_use"]);
-    expect(used.body.detail).toContain('the action "Load the files" and by the automation "Every morning"');
+    expect(used.body.detail).toContain('the action "Load the files" and the automation "Every morning"');
     expect(Object.keys(used.body).sort()).toEqual(["code", "correlationId", "detail"]);
 
     // An action that has run is kept out of sight when it is deleted: it does not hold on to the connection.
     expect((await started.owner("POST", `/api/v1/actions/${action.body.id}/run`)).status).toBe(201);
     expect((await started.owner("DELETE", `/api/v1/actions/${action.body.id}`)).status).toBe(204);
-    expect((await remove()).body.detail).toContain('used by the automation "Every morning"');
+    expect((await remove()).body.detail).toContain('in use by the automation "Every morning"');
     expect((await started.owner("DELETE", `/api/v1/automations/${automation.body.id}`)).status).toBe(204);
     const gone = await remove();
     expect([gone.status, gone.text]).toEqual([204, ""]);

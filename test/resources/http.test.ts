@@ -290,7 +290,7 @@ describe("bodies", () => {
       (text) => text.includes("correlationId"),
     );
     expect(reply).toStartWith("HTTP/1.1 408 ");
-    expect(reply).toContain("did not arrive within 30 seconds");
+    expect(reply).toContain("didn't arrive within 30 seconds");
   });
 });
 

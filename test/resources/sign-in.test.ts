@@ -144,7 +144,7 @@ describe("set-up", () => {
         owner: false,
         env: { WEIR_ADMIN_EMAIL: "root@example.com", WEIR_ADMIN_PASSWORD_FILE: file },
       });
-      await expect(createAdminFromConfig(app.app)).rejects.toThrow("can't be read");
+      await expect(createAdminFromConfig(app.app)).rejects.toThrow("Couldn't read");
       writeFileSync(file, "short");
       await expect(createAdminFromConfig(app.app)).rejects.toThrow("at least 12");
     } finally {
