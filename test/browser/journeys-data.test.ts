@@ -29,7 +29,7 @@ test("from the set-up link over the quick start and its first run to a dashboard
     await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click();
     await page.waitForURL(/\/automation-runs\//);
     // The steps are drawn while it goes, without anybody asking for them anew.
-    await page.getByRole("button", { name: "Completed transform" }).waitFor();
+    await page.locator("[data-step=transform]", { hasText: "completed" }).waitFor();
     await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
 
     await page.getByRole("link", { name: "Open Kettle and Leaf" }).click();
