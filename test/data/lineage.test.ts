@@ -90,7 +90,7 @@ test("a dataset tells which runs wrote it and of what, and which read it", async
   expect(uploaded).toMatchObject({ kind: "upload", actionRunId: null, actionId: null, sources: [] });
 });
 
-deepTest("a run that fails leaves no trace in it, and the list keeps to its limit", async () => {
+test("a run that fails leaves no trace in it, and the list keeps to its limit", async () => {
   await data.owner("PUT", "/api/v1/datasets/raw/kept/upload?format=csv", "a\n1\n", {
     "content-type": "text/csv",
   });

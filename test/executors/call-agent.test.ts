@@ -131,7 +131,7 @@ describe("call_agent", () => {
   test("fails for an agent that is not there, or of another organization", async () => {
     const { status, error } = await run({ agent: "never-was", prompt: "x" });
     expect([status, error.code]).toEqual(["failed", "definition_invalid"]);
-    expect(error.message).toContain("There is no agent never-was");
+    expect(error.message).toContain("Agent never-was not found");
   });
 
   test.each([

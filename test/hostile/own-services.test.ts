@@ -102,7 +102,7 @@ test("the start warns of ranges that are too wide, and of what covers a service 
     return lines.map((line) => JSON.parse(line)).map(({ level, message }) => [level, message]);
   };
   for (const wide of ["0.0.0.0/0", "10.0.0.0/8", "::/0"])
-    expect(await warnings(wide)).toEqual([["warn", expect.stringContaining(`has ${wide}`)]]);
+    expect(await warnings(wide)).toEqual([["warn", expect.stringContaining(`includes ${wide}`)]]);
   expect(await warnings("10.1.0.0/16,127.0.0.2")).toEqual([
     ["warn", expect.stringContaining("includes 127.0.0.2, which covers the host of WEIR_LLM_BASE_URL")],
   ]);

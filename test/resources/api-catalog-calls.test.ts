@@ -564,7 +564,7 @@ describe("a tool of an MCP server", () => {
     const api = { apiId: held.id, tool: "echo", arguments: { text: "x" } };
     expect((await call(api)).error).toMatchObject({
       code: "invalid_state",
-      message: expect.stringContaining("refresh"),
+      message: expect.stringContaining("Refresh"),
     });
   });
 
