@@ -206,5 +206,6 @@ test("a dashboard is built from panels and filters; panels are moved and resized
   await page.getByRole("button", { name: "Discard changes" }).click();
   await page.getByText("By somebody else").waitFor();
   await page.getByRole("link", { name: "Open SQL of Numbers" }).click();
-  await page.waitForURL(/\/sql\?/);
+  await heading("SQL");
+  expect(await page.getByLabel("Value of least").inputValue()).toBe("2");
 });
