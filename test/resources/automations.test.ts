@@ -400,6 +400,18 @@ describe("the list", () => {
 });
 
 describe("a run with one action", () => {
+  test("of a webhook, started by hand, has its input as the payload", async () => {
+    await using app = await startApp();
+    const config = {
+      path: "by-hand",
+      action: work(branch("big", "payload.total > 40 && size(headers) == 0")),
+    };
+    const made = await makeAutomation(app.owner, config, { triggerType: "webhook" });
+    const started = await app.owner("POST", `${AUTOMATIONS}/${made.id}/run`, { input: { total: 41 } });
+    const run = await automationRunEnd(app.owner, created(started).id);
+    expect(run).toMatchObject({ status: "completed", result: { branch: "big" } });
+  });
+
   test("has one step, and the action's result is its own", async () => {
     await using app = await startApp();
     const made = await makeAutomation(app.owner, {
