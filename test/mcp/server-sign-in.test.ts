@@ -196,6 +196,7 @@ describe("the authorization server", () => {
     expect(
       (await call("POST", "/api/v1/actions", { kind: "conditional_branch", name: "No" })).body.code,
     ).toBe("scope_missing");
+    weir.clock.turn(61_000); // past its minute too
     const again = await exchange({ code, client_id: id });
     expect([again.status, again.body.error]).toEqual([400, "invalid_grant"]);
     expect((await call("GET", "/api/v1/automations")).status).toBe(401);

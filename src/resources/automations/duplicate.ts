@@ -10,7 +10,7 @@ import type { AutomationWithRun } from "./wire.ts";
 
 /**
  * Makes a draft like an automation, with the places of its steps. Secrets stay with the original: the copy of what is
- * signed gets its own, told this once. Throws what `createAutomation` throws.
+ * signed gets its own, returned only once. Throws what `createAutomation` throws.
  */
 export async function duplicateAutomation(
   tx: WriteContext,

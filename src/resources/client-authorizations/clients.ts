@@ -82,7 +82,7 @@ function parse(bytes: Uint8Array): Json {
   try {
     return JSON.parse(new TextDecoder().decode(bytes)) as Json;
   } catch {
-    return null; // told as a document that is no object
+    return null; // reported as a document that isn't an object
   }
 }
 

@@ -46,11 +46,12 @@ export async function redeemCode(
   });
   const grant = await write(ctx, async (tx) => {
     const [now] = await tx.db.select().from(authorizationCodes).where(eq(authorizationCodes.id, row.id));
-    if (!now || !fits(app, now, given)) return null;
+    if (!now || !fits(now, given)) return null;
     if (now.status === "spent") {
       if (now.tokenId !== null) await revokeTokenOfOrganization(tx, now.tokenId);
       return null;
     }
+    if (now.expiresAt <= timestamp(tx.clock)) return null;
     const { row: made, token } = await createAccessToken(tx, {
       name: `MCP client: ${now.clientName}`,
       expiresInDays: TOKEN_DAYS,
@@ -71,16 +72,12 @@ const notGranted = () =>
   new OAuthError("invalid_grant", "The code is unknown, expired, used, or was issued to another client.");
 
 function fits(
-  app: App,
   row: AuthorizationCodeRow,
   given: { clientId: string; redirectUri: string; verifier: string },
 ): boolean {
   const challenge = new Bun.CryptoHasher("sha256").update(given.verifier).digest("base64url");
   return (
-    row.expiresAt > timestamp(app.clock) &&
-    row.clientId === given.clientId &&
-    row.redirectUri === given.redirectUri &&
-    row.challenge === challenge
+    row.clientId === given.clientId && row.redirectUri === given.redirectUri && row.challenge === challenge
   );
 }
 
