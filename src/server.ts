@@ -2,6 +2,7 @@ import { Elysia } from "elysia";
 import { AppError } from "./base/errors.ts";
 import { basePathOf } from "./config.ts";
 import type { App } from "./context.ts";
+import { openFairness } from "./http/fair.ts";
 import type { Operation } from "./http/operation.ts";
 import { problemResponse, serve } from "./http/serve.ts";
 import { traceRequest } from "./http/trace.ts";
@@ -150,11 +151,12 @@ export function server(app: App) {
   });
   const base = basePathOf(app.config);
   const readerOf = siblingsOf(operations);
+  const fairly = openFairness(app);
   for (const operation of operations) {
     const handler = async ({ request, params, server }: Arrival) => {
       const visit = visitOf(app, request, server);
       const startMs = app.tracer.isOn ? app.clock.now().getTime() : 0;
-      const reply = await serve(app, operation, visit, params, readerOf);
+      const reply = await fairly(operation, visit, () => serve(app, operation, visit, params, readerOf));
       countRequest(app, operation.method, operation.path, reply.status);
       traceRequest(app, operation, visit, startMs, reply.status);
       return reply;

@@ -1,0 +1,101 @@
+/** Frees a slot; a second call does nothing. */
+type Leave = () => void;
+
+export interface FairSlots {
+  /**
+   * A slot for work; `path` says whose it is, from coarse to fine. At each level those that wait are taken in turn.
+   * Null where too many wait already.
+   */
+  enter(path: readonly string[]): Leave | Promise<Leave> | null;
+}
+
+interface Holder {
+  /** Sweeps that it has seen. */
+  age: number;
+  isOver: boolean;
+}
+
+/**
+ * Shares `slots` among short work, fairly. Work that has held a slot for two sweeps waits for
+ * something other than this thread: it goes on without one. Sweeps are made only while others wait.
+ */
+export function openFairSlots(slots: number, waitLimit: number, sweepMs: number): FairSlots {
+  const underWay = new Set<Holder>();
+  const waiting = new FairQueue<(leave: Leave) => void>();
+  let timer: ReturnType<typeof setInterval> | null = null;
+
+  const begin = (): Leave => {
+    const holder: Holder = { age: 0, isOver: false };
+    underWay.add(holder);
+    return () => end(holder);
+  };
+  const end = (holder: Holder) => {
+    if (holder.isOver) return;
+    holder.isOver = true;
+    underWay.delete(holder);
+    fill();
+  };
+  const fill = () => {
+    while (underWay.size < slots) {
+      const next = waiting.shift();
+      if (!next) break;
+      next(begin());
+    }
+    if (waiting.size > 0 || timer === null) return;
+    clearInterval(timer);
+    timer = null;
+  };
+  const sweep = () => {
+    for (const holder of [...underWay]) if (++holder.age > 1) end(holder);
+  };
+
+  return {
+    enter(path) {
+      if (underWay.size < slots && waiting.size === 0) return begin();
+      if (waiting.size >= waitLimit) return null;
+      timer ??= setInterval(sweep, sweepMs);
+      return new Promise((resolve) => waiting.push(path, resolve));
+    },
+  };
+}
+
+/** Items by path: `shift` goes round the children of each level, and takes those of one path in order. */
+class FairQueue<T> {
+  readonly #children = new Map<string, FairQueue<T>>();
+  #items: T[] = [];
+  #taken = 0;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  push([name, ...rest]: readonly string[], item: T): void {
+    this.#size++;
+    if (name === undefined) return void this.#items.push(item);
+    const child = this.#children.get(name) ?? new FairQueue<T>();
+    this.#children.set(name, child);
+    child.push(rest, item);
+  }
+
+  shift(): T | undefined {
+    if (this.#size === 0) return undefined;
+    this.#size--;
+    const [first] = this.#children;
+    if (first === undefined) return this.#shiftOwn();
+    const [name, child] = first;
+    this.#children.delete(name);
+    const item = child.shift();
+    if (child.size > 0) this.#children.set(name, child);
+    return item;
+  }
+
+  #shiftOwn(): T | undefined {
+    const item = this.#items[this.#taken++];
+    if (this.#taken > 1_000 || this.#taken === this.#items.length) {
+      this.#items = this.#items.slice(this.#taken);
+      this.#taken = 0;
+    }
+    return item;
+  }
+}

@@ -1,0 +1,48 @@
+import { AppError } from "../base/errors.ts";
+import { type FairSlots, openFairSlots } from "../base/fair-slots.ts";
+import type { App } from "../context.ts";
+import type { Operation, Visit } from "./operation.ts";
+import { problemResponse } from "./serve.ts";
+
+/** Requests of one kind in work at once. Fewer make commits of fewer writes, more make the other kinds wait longer. */
+const SLOTS = 32;
+/** Requests of one lane that may wait. They hold a connection and their head; bodies are not read yet. */
+const WAIT_LIMIT = 8_192;
+const SWEEP_MS = 25;
+
+/**
+ * Outside systems, people in the page and programs have slots of their own, so that none waits for a flood of the
+ * others. Where more of a kind come than have slots, they are taken in turn by address, then by credential. Health checks don't wait. What finds too many of its kind
+ * waiting is 503 at once, and what its sender has given up while it waited is not begun.
+ */
+export function openFairness(app: App) {
+  const lane = () => openFairSlots(SLOTS, WAIT_LIMIT, SWEEP_MS);
+  const lanes: Readonly<Record<Lane, FairSlots>> = { sender: lane(), page: lane(), program: lane() };
+  return async (operation: Operation, visit: Visit, work: () => Promise<Response>): Promise<Response> => {
+    if (operation.path === "/health") return work();
+    const entered = lanes[laneOf(operation, visit)].enter([visit.address, callerOf(visit)]);
+    if (entered === null) return problemResponse(app, tooMany(), visit);
+    const leave = typeof entered === "function" ? entered : await entered;
+    try {
+      return visit.request.signal.aborted ? problemResponse(app, tooMany(), visit) : await work();
+    } finally {
+      leave();
+    }
+  };
+}
+
+const tooMany = () =>
+  new AppError("unavailable", "The server has too many requests waiting. Try again in a second.", {
+    retryable: true,
+    retryAfterSeconds: 1,
+  });
+
+type Lane = "sender" | "page" | "program";
+
+function laneOf({ audience, path }: Operation, { request }: Visit): Lane {
+  if (audience === "signature" || path.startsWith("/f/")) return "sender";
+  return request.headers.has("cookie") && !request.headers.has("authorization") ? "page" : "program";
+}
+
+const callerOf = ({ request: { headers } }: Visit): string =>
+  headers.get("authorization") ?? headers.get("cookie") ?? "";

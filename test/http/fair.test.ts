@@ -1,0 +1,100 @@
+import { describe, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { openFairSlots } from "../../src/base/fair-slots.ts";
+import { makeHook, sign } from "../support/hook.ts";
+import { startInstallation } from "../support/process.ts";
+import { makeAction } from "../support/work.ts";
+
+const FLOOD = 600;
+
+/** Sends a request on a connection of its own; resolves with the status once the reply begins. */
+function send(origin: string, head: readonly string[], body = ""): Promise<number> {
+  const { hostname, port, host } = new URL(origin);
+  const lines = [...head, `host: ${host}`, `content-length: ${Buffer.byteLength(body)}`, "connection: close"];
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () =>
+      socket.write(`${lines.join("\r\n")}\r\n\r\n${body}`),
+    );
+    socket.once("data", (bytes) => {
+      resolve(Number(bytes.toString("latin1", 9, 12)));
+      socket.destroy();
+    });
+    socket.once("error", reject);
+  });
+}
+
+describe("beside a flood of API requests", () => {
+  test("webhooks and other credentials are answered before most of it", async () => {
+    await using installation = await startInstallation();
+    const { origin, owner } = await installation.serve();
+    await makeHook({ owner } as never, {
+      action: { kind: "conditional_branch", definition: { branches: [{ key: "a", when: "true" }] } },
+    });
+    const { id } = await makeAction(owner);
+    const other = (await owner("POST", "/api/v1/access-tokens", { name: "Other" })).body.token as string;
+    const run = (token: string) =>
+      send(origin, [`POST /api/v1/actions/${id}/run HTTP/1.1`, `authorization: Bearer ${token}`]);
+
+    const order: string[] = [];
+    const note = (name: string, reply: Promise<number>) =>
+      reply.then((status) => {
+        order.push(name);
+        return status;
+      });
+    const flood = Array.from({ length: FLOOD }, () => note("flood", run(installation.token)));
+    await flood[0];
+    const body = JSON.stringify({ a: 1 });
+    const headers = ["content-type: application/json", `x-svc-signature: sha256=${sign(body)}`];
+    const hook = send(
+      origin,
+      [`POST /webhooks/${installation.organizationId}/orders HTTP/1.1`, ...headers],
+      body,
+    );
+    const polite = [note("webhook", hook), note("other", run(other))];
+
+    expect(await Promise.all(polite)).toEqual([200, 201]);
+    expect(new Set(await Promise.all(flood))).toEqual(new Set([201]));
+    expect(order.indexOf("webhook")).toBeLessThan(FLOOD / 2);
+    expect(order.indexOf("other")).toBeLessThan(FLOOD / 2);
+  }, 60_000);
+});
+
+describe("fair slots", () => {
+  test("go round those who wait, each in its own order", async () => {
+    const slots = openFairSlots(1, 10, 1_000);
+    const first = slots.enter(["a"]) as () => void;
+    const order: string[] = [];
+    const queue = async (path: string[], name: string) => {
+      const leave = await slots.enter(path);
+      order.push(name);
+      leave?.();
+    };
+    const all = [
+      queue(["a", "x"], "ax1"),
+      queue(["a", "x"], "ax2"),
+      queue(["a", "y"], "ay1"),
+      queue(["b", "x"], "bx1"),
+      queue(["b", "x"], "bx2"),
+    ];
+    first();
+    first(); // leaving twice frees one slot
+    await Promise.all(all);
+    expect(order).toEqual(["ax1", "bx1", "ay1", "bx2", "ax2"]);
+  });
+
+  test("are refused where too many wait", async () => {
+    const slots = openFairSlots(1, 1, 1_000);
+    const first = slots.enter(["a"]) as () => void;
+    const second = slots.enter(["a"]);
+    expect(slots.enter(["b"])).toBeNull();
+    first();
+    (await second)?.();
+    expect(slots.enter(["b"])).toBeFunction();
+  });
+
+  test("don't stay with work that waits for something else", async () => {
+    const slots = openFairSlots(1, 1, 5);
+    slots.enter(["a"]);
+    expect(await slots.enter(["b"])).toBeFunction();
+  });
+});
