@@ -42,6 +42,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import("./cli/doctor.ts")).doctor,
   export: async () => (await import("./cli/export.ts")).exportConfig,
   apply: async () => (await import("./cli/apply.ts")).apply,
+  diff: async () => (await import("./cli/diff.ts")).diff,
   config: async () => (await import("./cli/config.ts")).config,
   version: async () => (await import("./cli/version.ts")).printVersion,
   help: async () => (await import("./cli/help.ts")).help,

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { ConfigError } from "../base/config-error.ts";
+import { kindOf } from "./apply/kinds.ts";
 import { readState } from "./apply/state.ts";
 import { FORMAT, SCHEMA_FILE, sectionsOf, yamlOf } from "./apply/write.ts";
 import { usage } from "./usage.ts";
@@ -13,7 +14,10 @@ export const exportConfig = singleCommand(
     options: { output: { type: "string", short: "o" } },
     async run(input) {
       const { flags, host } = input;
-      const sections = sectionsOf(await readState(apiOf(input)));
+      const state = await readState(apiOf(input));
+      const sections = sectionsOf(state);
+      for (const noun of state.unread)
+        host.err(`Left out: ${kindOf(noun).section}. They require the admin role.`);
       const { output } = flags;
       if (output === undefined || output === "-") {
         if (flags.json) return host.out(JSON.stringify({ weir: FORMAT, ...sections }));

@@ -95,30 +95,48 @@ ${DATA}
   export: {
     line: "weir export [-o FILE|DIR] [--server URL] [--org ORG] [--json]",
     gist: "export the configuration as YAML",
-    text: `Writes templates, connections, API catalog, agents, actions and automations to standard output or to a file, or to one
-file per section if PATH is a directory (an existing one, or a name that ends with a slash). The same configuration
-always produces the same bytes. Secrets are replaced with \${NAME}, which "weir apply" reads from the environment.
+    text: `Writes templates, connections, API catalog, agents, actions, automations, saved queries, dashboards and outgoing webhooks
+to standard output or to a file, or to one file per section if PATH is a directory (an existing one, or a name that ends
+with a slash). The same configuration always produces the same bytes. Secrets are replaced with \${NAME}, which
+"weir apply" reads from the environment. Outgoing webhooks are exported for admins only.
 
   -o, --output PATH  file or directory to write
 ${SERVER}
 ${ORG}
   --json             with -o {output, connections, actions, …}, the number of each; otherwise the configuration as JSON`,
   },
-  apply: {
-    line: "weir apply -f FILE|DIR [--dry-run] [--prune] [--server URL] [--org ORG] [--json]",
-    gist: "apply configuration from YAML files",
-    text: `Shows the changes, then makes them: creates missing resources and updates those that differ, matched by slug (APIs by
-name). Applying the same files again changes nothing. Everything is validated first. If a change fails, the earlier ones
-are rolled back.
+  diff: {
+    line: "weir diff -f FILE|DIR... [--prune] [--server URL] [--org ORG] [--json]",
+    gist: "show what weir apply would change",
+    text: `Compares configuration files with the server and changes nothing. Exit code 0 if they are the same, 1 if they differ,
+2 for an error, and 3 if you aren't signed in. Secrets are never shown. The server doesn't return them, so a secret that
+is set counts as the same.
 
-\${NAME} reads NAME from the environment. If NAME is unset, the existing value is kept.
-\${connection:SLUG} (also action, automation, agent, api, template) is replaced with the ID of that resource.
-
-  -f, --file PATH    file, directory of .yaml files, or - for standard input
-  --dry-run          show the changes without making them
-  --prune            delete resources that are missing from the files, in the sections the files contain
+  -f, --file PATH    as in weir apply
+  --prune            include what weir apply --prune would delete
 ${SERVER}
 ${ORG}
-  --json             {plan: [{kind, slug, operation, changes}], applied, notes, secrets}`,
+  --json             {differs, plan: [{kind, slug, operation, changes}], unchanged, notes}`,
+  },
+  apply: {
+    line: "weir apply -f FILE|DIR... [--dry-run] [--prune] [--yes] [--server URL] [--org ORG] [--json]",
+    gist: "apply configuration from YAML files",
+    text: `Shows the changes, asks on a terminal, then makes them: creates missing resources and updates those that differ, matched
+by slug (APIs by name, outgoing webhooks by URL). Applying the same files again changes nothing. Everything is validated
+first. If a change fails, the earlier ones are rolled back. Without a terminal, it doesn't ask.
+
+\${NAME} stands for a value of a file with values: {NAME: …}, otherwise for a variable of the environment, also within
+text if NAME is in capitals. A secret that isn't set is left unchanged; any other is an error. $\${NAME} is literal text.
+\${connection:SLUG} (also action, automation, agent, api, template, query) is replaced with the ID of that resource.
+In credentials and secret, @FILE stands for the contents of a file, relative to the file that names it.
+
+  -f, --file PATH    file, directory of .yaml, .yml and .json files (with its subdirectories), or - for standard input.
+                     Can be repeated. Files with values: are read only if -f names them
+  --dry-run          show the changes without making them
+  --prune            delete resources that are missing from the files, in the sections the files contain
+  -y, --yes          make the changes without asking
+${SERVER}
+${ORG}
+  --json             {plan: [{kind, slug, operation, changes}], unchanged, notes, applied, secrets}; doesn't ask`,
   },
 } as const satisfies Readonly<Record<string, Usage>>;

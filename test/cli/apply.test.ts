@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { apply } from "../../src/cli/apply.ts";
 import { openCredentials } from "../../src/cli/credentials.ts";
+import { diff } from "../../src/cli/diff.ts";
 import { exportConfig } from "../../src/cli/export.ts";
 import type { Host } from "../../src/cli/host.ts";
 import { contextFor } from "../../src/context.ts";
@@ -12,6 +13,7 @@ import { openCredentials as openSealed } from "../../src/resources/connections/c
 import { connections } from "../../src/resources/connections/table.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { startApp } from "../support/app.ts";
+import { join as joinAs } from "../support/people.ts";
 import { deepTest } from "../support/scale.ts";
 import { validatorOf } from "../support/schemas.ts";
 import { folder } from "../support/shell.ts";
@@ -28,7 +30,12 @@ function terminal(home: string, app: Pick<Started, "origin" | "token">) {
   };
   openCredentials(person).keep(app.origin, app.token);
   const env: Record<string, string | undefined> = {};
-  const run = async (command: typeof apply, args: string[], stdin = "") => {
+  const seat: { answer: string | null; hasColor: boolean; asked: string[] } = {
+    answer: null,
+    hasColor: false,
+    asked: [],
+  };
+  const run = async (command: typeof diff, args: string[], stdin = "") => {
     const out: string[] = [];
     const err: string[] = [];
     const host: Host = {
@@ -37,8 +44,14 @@ function terminal(home: string, app: Pick<Started, "origin" | "token">) {
       },
       isTerminal: false,
       width: null,
-      ask: null,
-      hasColor: false,
+      ask:
+        seat.answer === null
+          ? null
+          : async (question) => {
+              seat.asked.push(question);
+              return seat.answer ?? "";
+            },
+      hasColor: seat.hasColor,
       self: [],
       person,
       env,
@@ -57,6 +70,9 @@ function terminal(home: string, app: Pick<Started, "origin" | "token">) {
   };
   return {
     env,
+    /** Who sits at the terminal, if anyone, and what they were asked. */
+    seat,
+    diff: (...args: string[]) => run(diff, args),
     export: (...args: string[]) => run(exportConfig, args),
     apply: (...args: string[]) => run(apply, args),
     /** Applies this text. */
@@ -66,6 +82,7 @@ function terminal(home: string, app: Pick<Started, "origin" | "token">) {
 
 const PASSWORD = "password-of-ada";
 const KEY = "key-of-the-shop-api";
+const WEBHOOK_SECRET = "signs-what-is-delivered";
 
 /** An organization with one of everything that a file holds. */
 async function fill({ owner }: Pick<Started, "owner">) {
@@ -201,6 +218,19 @@ async function fill({ owner }: Pick<Started, "owner">) {
     }),
   );
   expect((await owner("PATCH", `/api/v1/automations/${hook.id}`, { status: "disabled" })).status).toBe(200);
+  created(
+    await owner("POST", "/api/v1/automations", {
+      name: "Unfinished",
+      status: "draft",
+      config: { steps: [] },
+    }),
+  );
+  const webhook = { url: "https://hooks.example.com/weir", secret: WEBHOOK_SECRET };
+  created(await owner("POST", "/api/v1/webhooks", { ...webhook, events: ["decision.*"] }));
+  const second = created(await owner("POST", "/api/v1/webhooks", { ...webhook, events: ["action.*"] }));
+  expect((await owner("PATCH", `/api/v1/webhooks/${second.id}`, { status: "disabled" })).status).toBe(200);
+  const withToken = "https://chat.example.com/in?token=secret-in-the-address&room=ops";
+  created(await owner("POST", "/api/v1/webhooks", { url: withToken, secret: WEBHOOK_SECRET, events: ["*"] }));
   return { warehouse, files, shop, ping };
 }
 
@@ -209,6 +239,10 @@ const SECRETS = {
   WAREHOUSE_USER: "ada",
   SHOP_TOKEN: KEY,
   HOOK_SECRET: "sixteen-characters-of-it",
+  HOOKS_EXAMPLE_COM_WEBHOOK_SECRET: WEBHOOK_SECRET,
+  HOOKS_EXAMPLE_COM_WEBHOOK_SECRET_2: WEBHOOK_SECRET,
+  CHAT_EXAMPLE_COM_WEBHOOK_SECRET: WEBHOOK_SECRET,
+  CHAT_EXAMPLE_COM_URL: "secret-in-the-address",
 };
 
 const trailOf = async ({ app }: Pick<Started, "app">) => (await app.store.db.select().from(events)).length;
@@ -231,9 +265,10 @@ describe("weir export and weir apply", () => {
       apis: 2,
       agents: 1,
       actions: 3,
-      automations: 3,
+      automations: 4,
       queries: 1,
       dashboards: 1,
+      webhooks: 3,
     });
     const text = readFileSync(file, "utf8");
     expect((await from.export()).out).toBe(text.trimEnd());
@@ -272,7 +307,7 @@ describe("weir export and weir apply", () => {
     expect([dry.code, dry.err]).toEqual([0, ""]);
     expect(dry.json.applied).toBe(false);
     expect(dry.json.plan.map(({ operation }: { operation: string }) => operation)).toEqual(
-      Array(15).fill("create"),
+      Array(19).fill("create"),
     );
     expect(await trailOf(two)).toBe(before);
 
@@ -304,11 +339,15 @@ describe("weir export and weir apply", () => {
       ["send", "shop"],
       ["send", "warehouse"],
       ["send", "hook"],
+      ["send", "https://chat.example.com/in?token=***&room=ops"],
+      ["send", "https://hooks.example.com/weir"],
+      ["send", "https://hooks.example.com/weir (2)"],
     ]);
+    expect((await to.diff("-f", file)).code).toBe(0);
     expect(await trailOf(two)).toBe(settled);
     for (const name of Object.keys(SECRETS)) delete to.env[name];
     const without = await to.apply("-f", file, "--prune", "--json");
-    expect(without.json).toMatchObject({ plan: [], unchanged: 15, applied: true });
+    expect(without.json).toMatchObject({ plan: [], unchanged: 19, applied: true });
     expect(await trailOf(two)).toBe(settled);
     expect((await to.apply("-f", file)).out).toEndWith("unchanged.\nNo changes.");
   });
@@ -332,6 +371,7 @@ describe("weir export and weir apply", () => {
           "dashboards",
           "queries",
           "templates",
+          "webhooks",
         ].map((name) => `${name}.yaml`),
         "weir.schema.json",
       ].sort(),
@@ -377,7 +417,7 @@ describe("weir export and weir apply", () => {
     expect(shown.out).toContain("    disabled: true → false");
     expect(shown.out).not.toContain('secret"');
     expect(shown.out).toEndWith(
-      "Dry run: 0 to create, 8 to update, 0 to delete, 1 with secrets to set again, 6 unchanged.",
+      "Dry run: 0 to create, 8 to update, 0 to delete, 1 with secrets to set again, 10 unchanged.",
     );
     delete shell.env.SHOP_TOKEN;
 
@@ -604,6 +644,165 @@ automations:
     expect(out).toMatch(/Signing secret of hook \(not shown again\): whsec_\S+\nConfiguration applied\.$/);
     expect((await shell.give(text)).out).toEndWith("No changes.");
     expect((await shell.export()).out).toContain(`secret: \${HOOK_SECRET}`);
+  });
+
+  test("show what differs, ask at a terminal, and take values from files of an environment", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const shell = terminal(here.path, app);
+    const put = (name: string, text: string) => {
+      const path = join(here.path, name);
+      mkdirSync(join(path, ".."), { recursive: true });
+      writeFileSync(path, text);
+      return path;
+    };
+    const dir = join(here.path, "weir");
+    put(
+      "weir/connections/shop.yml",
+      `weir: 1
+connections:
+  - slug: shop
+    name: Shop of \${STAGE}
+    provider: postgres
+    config: { host: "db.\${STAGE}.example.com", port: "\${DB_PORT}", database: "\${DB_NAME}" }
+    credentials: { user: "@user.txt", password: "\${DB_PASSWORD}" }
+`,
+    );
+    put("weir/connections/user.txt", "reader-of-orders\n");
+    put(
+      "weir/scripts.yaml",
+      `weir: 1
+actions:
+  - slug: greet
+    name: Greet
+    kind: run_script
+    definition: { source: "export default ({ name }) => \`\${name}, $\${STAGE}\`" }
+---
+weir: 1
+actions:
+  - { slug: ping, name: Ping, kind: http_request, definition: { url: "https://\${STAGE}.example.com/ping" } }
+`,
+    );
+    put("weir/.hidden/broken.yaml", "{");
+    put(
+      "weir/more/tagged.json",
+      JSON.stringify({ weir: 1, queries: [{ slug: "one", name: "One", sql: "SELECT 1" }] }),
+    );
+    const production = put(
+      "weir/values/prod.yaml",
+      `weir: 1\nvalues: { STAGE: prod, DB_PORT: 5433, DB_NAME: "\${NAME}" }\n`,
+    );
+    const later = put("later.yaml", "weir: 1\nvalues: { STAGE: live }\n");
+
+    const lacking = await shell.diff("-f", dir);
+    expect([lacking.code, lacking.out]).toEqual([2, ""]);
+    expect(lacking.err.split("\n")).toEqual(
+      expect.arrayContaining([
+        `${dir}/connections/shop.yml:4: STAGE isn't set. To use ${production}, add -f ${production}. It is required for name of the new connection shop.`,
+        `${dir}/scripts.yaml:10: STAGE isn't set. To use ${production}, add -f ${production}. It is required for definition.url of the new action ping.`,
+        "Nothing was changed.",
+      ]),
+    );
+    expect((await shell.diff("-f", dir, "-f", production)).err).toContain(`${production}:2: NAME isn't set.`);
+    Object.assign(shell.env, { NAME: "orders-of-prod", DB_PASSWORD: PASSWORD, STAGE: "not-this" });
+    const first = await shell.diff("-f", dir, "-f", production, "--json");
+    expect([first.code, first.json.differs, first.json.plan.length]).toEqual([1, true, 4]);
+
+    shell.seat.answer = "n";
+    const refused = await shell.apply("-f", dir, "-f", production);
+    expect([refused.code, refused.err]).toEqual([1, "Cancelled. Nothing was changed."]);
+    expect(refused.out).toEndWith("4 to create, 0 to update, 0 to delete, 0 unchanged.");
+    shell.seat.answer = "y";
+    expect((await shell.apply("-f", dir, "-f", production)).code).toBe(0);
+    expect(shell.seat.asked).toEqual(Array(2).fill("Apply 4 changes? [y/N] "));
+    const { body: shop } = await app.owner("GET", "/api/v1/connections/slug/shop");
+    expect([shop.name, shop.config]).toEqual([
+      "Shop of prod",
+      { host: "db.prod.example.com", port: 5433, database: "orders-of-prod" },
+    ]);
+    const { body: greet } = await app.owner("GET", "/api/v1/actions/slug/greet");
+    expect(greet.definition.source).toBe("export default ({ name }) => `${name}, ${STAGE}`");
+    expect((await shell.diff("-f", dir, "-f", production)).code).toBe(0);
+    expect((await shell.export()).out).toContain("${name}, $${STAGE}`");
+
+    Object.assign(shell.env, { NAME: "orders-of-live", DB_PASSWORD: "another-password" });
+    shell.seat.hasColor = true;
+    await makeAction(app.owner, { name: "Stray" });
+    const differs = await shell.diff("-f", dir, "-f", production, "-f", later, "--prune");
+    expect(differs.code).toBe(1);
+    expect(differs.out).toContain("\x1b[33m~ connection shop\x1b[39m");
+    expect(differs.out).toContain("\x1b[31m- action stray\x1b[39m");
+    expect(differs.out).toContain(
+      'config.host: \x1b[31m"db.prod.example.com"\x1b[39m → \x1b[32m"db.live.example.com"\x1b[39m',
+    );
+    shell.seat.hasColor = false;
+    const plain = await shell.diff("-f", dir, "-f", production, "-f", later, "--prune");
+    expect(plain.out).toContain('config.database: "***" → "***"');
+    for (const secret of ["orders-of-", PASSWORD, "another-password", "reader-of-orders"])
+      expect(differs.out + differs.err + plain.out + plain.err).not.toContain(secret);
+    shell.seat.asked.length = 0;
+    shell.seat.answer = "no";
+    expect((await shell.apply("-f", dir, "-f", production, "-f", later, "--prune")).code).toBe(1);
+    expect(shell.seat.asked).toEqual([
+      "Apply 3 changes? action stray will be deleted, which can't be undone. [y/N] ",
+    ]);
+    expect((await shell.apply("-f", dir, "-f", production, "-f", later, "--prune", "--yes")).code).toBe(0);
+    expect((await app.owner("GET", "/api/v1/actions/slug/stray")).status).toBe(404);
+    expect(shell.seat.asked).toHaveLength(1);
+    delete shell.env.NAME;
+    const unset = await shell.apply("-f", dir, "-f", production, "-f", later, "--yes");
+    expect([unset.code, unset.err]).toEqual([
+      1,
+      `${production}:2: NAME isn't set. It is required for DB_NAME.\nNothing was changed.`,
+    ]);
+    expect(
+      (await shell.diff("-f", put("mixed.yaml", "weir: 1\nvalues: { A: 1 }\nactions: []\n"))).err,
+    ).toContain("mixed.yaml:2: values must be in a file of its own, without actions.");
+  });
+
+  test("keep a secret that stands in an automation's config out of plans", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const shell = terminal(here.path, app);
+    const text = `weir: 1
+automations:
+  - slug: hook
+    name: Hook
+    triggerType: webhook
+    config:
+      path: shop
+      secret: \${HOOK_TOKEN}
+      action: { kind: conditional_branch, definition: { branches: [{ key: a, when: "true" }] } }
+`;
+    expect((await shell.give(text)).err).toContain(
+      "HOOK_TOKEN isn't set. It is required for secret of the new automation hook.",
+    );
+    shell.env.HOOK_TOKEN = "the-token-of-the-shop";
+    expect((await shell.give(text)).code).toBe(0);
+    const { body } = await app.owner("GET", "/api/v1/automations");
+    const again = await shell.give(text);
+    expect(again.out).toContain("0 to update, 0 to delete, 1 with secrets to set again, 0 unchanged.");
+    expect(again.out + again.err).not.toContain("the-token");
+    const after = await app.owner("GET", `/api/v1/automations/${body.automations[0].id}`);
+    expect(after.body.updatedAt).toBe(body.automations[0].updatedAt);
+    delete shell.env.HOOK_TOKEN;
+    expect((await shell.give(text)).out).toEndWith("No changes.");
+  });
+
+  test("leave outgoing webhooks out of what a member exports, and say so", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    await fill(app);
+    const { token } = await joinAs(app, "member");
+    const shell = terminal(here.path, { origin: app.origin, token });
+    const exported = await shell.export();
+    expect([exported.code, exported.err]).toEqual([0, "Left out: webhooks. They require the admin role."]);
+    expect(exported.out).not.toContain("webhooks:");
+    expect((await shell.diff("-f", "-")).code).toBe(0);
+    const refused = await shell.give(
+      'weir: 1\nwebhooks:\n  - { url: "https://a.example.com", events: ["*"] }\n',
+    );
+    expect(refused.err).toContain("standard input:3: Requires the admin role: webhooks.");
   });
 
   test("end with 3 where nobody is signed in, or the token is not taken", async () => {

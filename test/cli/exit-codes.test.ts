@@ -105,6 +105,7 @@ const FAILURES: Readonly<Record<keyof typeof usage, readonly Failure[]>> = {
   ],
   doctor: [strange("doctor"), ["doctor --data nowhere", 1, /nowhere/]],
   export: [strange("export"), away("export")],
+  diff: [strange("diff"), ["diff", 2, /Usage: weir diff/], ["diff -f nowhere.yaml", 2, /nowhere\.yaml/]],
   apply: [strange("apply"), ["apply", 2, /Usage: weir apply/], ["apply -f nowhere.yaml", 1, /nowhere\.yaml/]],
   config: [strange("config"), ["config --data misspelt", 1, /WEIR_BOGUS/]],
   upgrade: [

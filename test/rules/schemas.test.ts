@@ -204,7 +204,7 @@ describe("the JSON Schemas for editors", () => {
     const { properties } = schemaDocument("config", schemaUrn("config")) as unknown as {
       properties: Record<string, Schema>;
     };
-    const { weir: _, ...sections } = properties;
+    const { weir: _, values: __, ...sections } = properties;
     const fieldsOf = ({ items = {} }: Schema) => {
       const variants = items.oneOf ?? items.anyOf ?? [items];
       return [...new Set(variants.flatMap((one) => Object.keys(one.properties ?? {})))].sort();

@@ -1,11 +1,11 @@
 import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import type { Api } from "../verbs.ts";
-import { type Plan, type PlanStep, unseenIn } from "./plan.ts";
+import { type Plan, type PlanStep, shownKey, unseenIn } from "./plan.ts";
 import { openRequests } from "./requests.ts";
 import type { State } from "./state.ts";
 
-/** Secrets of webhooks that the server has made, by the automation's slug; each is shown this once. */
+/** Signing secrets that the server has made, by the automation's slug or the webhook's URL; each is shown only once. */
 export type Secrets = Record<string, string>;
 
 interface Undo {
@@ -51,7 +51,7 @@ export async function carryOutPlan(
       const { secret } = await requests.create(step.wanted, (id) =>
         undos.push({ what, take: () => requests.remove(noun, id, key) }),
       );
-      if (secret !== null) secrets[key] = secret;
+      if (secret !== null) secrets[shownKey(noun, key)] = secret;
     } else if (step.operation === "delete") {
       const { noun, id, key } = step.there;
       await requests.remove(noun, id, key);
@@ -82,8 +82,8 @@ export async function carryOutPlan(
 }
 
 export const nameOf = ({ wanted, there }: PlanStep): string => {
-  const { noun, key } = wanted ?? there;
-  return `${noun} ${key}`;
+  const { noun, key } = there ?? wanted;
+  return `${noun} ${shownKey(noun, key)}`;
 };
 
 async function takeBack(undos: readonly Undo[], lasting: readonly string[]): Promise<string> {

@@ -19,7 +19,7 @@ export interface Kind {
   /** Its section in a file. */
   section: string;
   /** What tells its things apart. */
-  key: "slug" | "name";
+  key: "slug" | "name" | "url";
   /** In the order in which an export writes them, after the key. */
   fields: Readonly<Record<string, Field>>;
 }
@@ -105,6 +105,7 @@ export const KINDS: readonly Kind[] = [
       description: optional(),
       triggerType: text({ ...fixed, fallback: "manual" }),
       disabled: flag,
+      draft: flag,
       tags: list,
       secret: optional(),
       config: { type: "object" },
@@ -134,6 +135,12 @@ export const KINDS: readonly Kind[] = [
       refreshSeconds: { type: "number", fallback: null },
       sharing: text({ fallback: "organization" }),
     },
+  },
+  {
+    noun: "webhook",
+    section: "webhooks",
+    key: "url",
+    fields: { events: { type: "list" }, disabled: flag, secret: optional() },
   },
 ];
 

@@ -1,12 +1,21 @@
 import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { MASK } from "../../base/mask.ts";
+import { MASK, maskSecrets } from "../../base/mask.ts";
 import { capitalized } from "../../base/plural.ts";
 import { HTTP_PROVIDER } from "../../providers/http-template/http-template.ts";
 import { differencesOf, shortText } from "../differences.ts";
 import { KINDS, kindOf, UNSEEN } from "./kinds.ts";
 import { type Files, isUnseen, type Wanted } from "./read.ts";
 import type { State, There } from "./state.ts";
-import { isSecretText, mapTexts, NOUNS, type Noun, type Path, placeholderIn, valueAt } from "./text.ts";
+import {
+  isSecretText,
+  mapTexts,
+  NOUNS,
+  type Noun,
+  type Path,
+  placeholderIn,
+  valueAt,
+  withVariables,
+} from "./text.ts";
 
 /** What differs at one path; secrets are masked. */
 interface Difference {
@@ -31,7 +40,8 @@ export interface Plan {
 /** What has to be done to bring a state to what files want; nothing of it may be done where there are faults. */
 export function makePlan(files: Files, state: State, isPruned: boolean): Plan {
   const plan: Plan = { steps: [], unchanged: 0, faults: [...files.faults], notes: [] };
-  const kept = (noun: Noun, key: string) => files.wanted.some((one) => one.noun === noun && one.key === key);
+  const keys = new Set(files.wanted.map((one) => `${one.noun}:${thereFor(one, state)?.key ?? one.key}`));
+  const kept = (noun: Noun, key: string) => keys.has(`${noun}:${key}`);
   const gone = state.things.filter(({ noun, key }) => isPruned && files.nouns.has(noun) && !kept(noun, key));
   const isThere = (noun: Noun, key: string) =>
     kept(noun, key) ||
@@ -39,7 +49,11 @@ export function makePlan(files: Files, state: State, isPruned: boolean): Plan {
   for (const wanted of inOrder(files.wanted)) {
     for (const { noun, key } of referencesOf(wanted))
       if (!isThere(noun, key)) plan.faults.push(`${wanted.at}: ${capitalized(noun)} ${key} not found.`);
-    const there = state.find(wanted.noun, wanted.key);
+    if (state.unread.has(wanted.noun)) {
+      plan.faults.push(`${wanted.at}: Requires the admin role: ${kindOf(wanted.noun).section}.`);
+      continue;
+    }
+    const there = thereFor(wanted, state);
     if (there === null) planCreation(wanted, state, plan);
     else planChange(wanted, there, plan);
   }
@@ -49,9 +63,20 @@ export function makePlan(files: Files, state: State, isPruned: boolean): Plan {
   return plan;
 }
 
+/** What a server has of a thing. A webhook whose URL holds a secret that isn't given is found by the rest of the URL. */
+function thereFor({ noun, key, unset }: Wanted, state: State): There | null {
+  if (noun !== "webhook" || !unset.some(({ path }) => path[0] === "url")) return state.find(noun, key);
+  const shown = withVariables(key, () => MASK);
+  return state.things.find((one) => one.noun === noun && shownKey(noun, one.key) === shown) ?? null;
+}
+
+/** A key as it may be printed. */
+export const shownKey = (noun: Noun, key: string): string =>
+  noun === "webhook" ? String(maskSecrets(key)) : key;
+
 function planCreation(given: Wanted, state: State, plan: Plan): void {
   let wanted = given;
-  for (const { variable, path } of given.unset) {
+  for (const { path, at, lack } of given.unset) {
     const [field, name] = path;
     const what = `${path.join(".")} of the new ${wanted.noun} ${wanted.key}`;
     const { credentials, provider } = wanted.body;
@@ -62,8 +87,8 @@ function planCreation(given: Wanted, state: State, plan: Plan): void {
     ) {
       const { [String(name)]: _, ...rest } = credentials;
       wanted = { ...wanted, body: { ...wanted.body, credentials: rest } };
-      plan.notes.push(`${variable} isn't set. ${what} is omitted.`);
-    } else plan.faults.push(`${wanted.at}: ${variable} isn't set. It is required for ${what}.`);
+      plan.notes.push(`${at}: ${lack} ${what} is omitted.`);
+    } else plan.faults.push(`${at}: ${lack} It is required for ${what}.`);
   }
   if (wanted.noun === "connection" && wanted.body.provider === HTTP_PROVIDER && wanted.body.template === null)
     plan.faults.push(
@@ -74,7 +99,7 @@ function planCreation(given: Wanted, state: State, plan: Plan): void {
 
 function planChange(wanted: Wanted, there: There, plan: Plan): void {
   const kind = kindOf(wanted.noun);
-  const name = `${wanted.noun} ${wanted.key}`;
+  const name = `${wanted.noun} ${shownKey(wanted.noun, wanted.key)}`;
   const filled = withKept(wanted, there, plan);
   const changes: Difference[] = [];
   for (const [field, { isFixed }] of Object.entries(kind.fields)) {
@@ -110,16 +135,22 @@ export function unseenIn(body: JsonObject): string[] {
   return [...names.map((name) => `credentials.${name}`), ...secret];
 }
 
-/** Where the environment has nothing, what is there stays. */
+/** Secrets that aren't set stay as they are; an export has placeholders for them. Anything else that isn't set is a fault. */
 function withKept(wanted: Wanted, there: There, plan: Plan): Wanted {
   if (wanted.unset.length === 0) return wanted;
-  const { noun, key, at } = wanted;
+  const { noun } = wanted;
+  const key = shownKey(noun, there.key);
   const isUnset = (path: Path) => wanted.unset.some((one) => one.path.join("\0") === path.join("\0"));
-  for (const { variable, path } of wanted.unset) {
-    const isKnown = isUnseen(path) ? there.hasUnseen : typeof valueAt(there.body, path) === "string";
+  for (const { path, at, lack } of wanted.unset) {
     const field = path.join(".");
-    if (isKnown) plan.notes.push(`${variable} isn't set. ${field} of ${noun} ${key} is unchanged.`);
-    else plan.faults.push(`${at}: ${variable} isn't set, and ${noun} ${key} has no ${field} yet.`);
+    if (isHeld(path)) plan.notes.push(`${at}: ${lack} ${field} of ${noun} ${key} is unchanged.`);
+    else plan.faults.push(`${at}: ${lack} It is required for ${field} of ${noun} ${key}.`);
+  }
+  function isHeld(path: Path): boolean {
+    if (path[0] === "url") return true;
+    if (isUnseen(path)) return there.hasUnseen;
+    const current = valueAt(there.body, path);
+    return typeof current === "string" && isSecretText(current, path);
   }
   const body = mapTexts(wanted.body, (text, path) =>
     isUnset(path) ? (isUnseen(path) ? null : (valueAt(there.body, path) ?? text)) : text,

@@ -1,28 +1,45 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
-import type { Document, LineCounter } from "yaml";
-import { ConfigError } from "../../base/config-error.ts";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { proofFieldOf } from "../../base/sender-proof.ts";
 import type { Host } from "../host.ts";
+import { openTypes, type Types } from "./field-types.ts";
 import { completed, itemFields, KINDS, type Kind, UNSEEN } from "./kinds.ts";
-import { escaped, mapTexts, type Noun, type Path, placeholderIn } from "./text.ts";
+import { readSources, type Source } from "./sources.ts";
+import {
+  escaped,
+  filledWithin,
+  mapTexts,
+  type Noun,
+  numbered,
+  type Path,
+  placeholderIn,
+  unescaped,
+} from "./text.ts";
+import { openValues, type Values } from "./values.ts";
 import { FORMAT } from "./write.ts";
-
-/** A few lines of YAML can unfold to more than memory holds. */
-const MAX_ALIASES = 100;
 
 /** A thing as files want it. */
 export interface Wanted {
   noun: Noun;
   key: string;
-  /** All fields of its kind; what the environment has stands in it, escaped. */
+  /** All fields of its kind; values of placeholders are filled in, escaped. */
   body: JsonObject;
   /** File and line. */
   at: string;
-  /** Where the environment's values stand, and where it has none. */
+  /** Where values are that may not be shown. */
   given: Path[];
-  unset: { variable: string; path: Path }[];
+  unset: Unset[];
+}
+
+/** A placeholder without a value. */
+interface Unset {
+  variable: string;
+  path: Path;
+  /** File and line. */
+  at: string;
+  /** That it isn't set, as a sentence. */
+  lack: string;
 }
 
 export interface Files {
@@ -33,60 +50,32 @@ export interface Files {
   faults: string[];
 }
 
-interface Source {
-  name: string;
-  text: string;
-}
-
 /** Reads what files want. Throws `ConfigError` for a file that can't be read at all. */
-export async function readFiles(host: Host, path: string): Promise<Files> {
+export async function readFiles(host: Host, paths: readonly string[]): Promise<Files> {
   const files: Files = { wanted: [], nouns: new Set(), faults: [] };
-  const sources = path === "-" ? [{ name: "standard input", text: await host.stdin() }] : sourcesAt(path);
-  for (const source of sources) await readSource(source, files, host.env ?? {});
+  const sources = await readSources(host, paths, files.faults);
+  const values = openValues(sources, host.env ?? {}, files.faults);
+  const types = openTypes();
+  for (const source of sources) await readSource(source, files, values, types);
   const seen = new Map<string, string>();
-  for (const { noun, key, at } of files.wanted) {
+  for (const wanted of files.wanted) {
+    const { noun, key, at } = wanted;
     const other = seen.get(`${noun}:${key}`);
-    if (other !== undefined) files.faults.push(`${at}: Duplicate ${noun} ${key}, also defined in ${other}.`);
     seen.set(`${noun}:${key}`, at);
+    if (other === undefined) continue;
+    if (noun === "webhook") wanted.key = numbered(key, (one) => seen.has(`${noun}:${one}`));
+    else files.faults.push(`${at}: Duplicate ${noun} ${key}, also defined in ${other}.`);
+    seen.set(`${noun}:${wanted.key}`, at);
   }
   return files;
 }
 
-function sourcesAt(path: string): Source[] {
-  try {
-    if (!existsSync(path) || !statSync(path).isDirectory())
-      return [{ name: path, text: readFileSync(path, "utf8") }];
-    const names = readdirSync(path).filter((name) => /\.ya?ml$/.test(name));
-    if (names.length === 0) throw new ConfigError(`No .yaml files in ${path}.`);
-    return names.sort().map((name) => ({
-      name: join(path, name),
-      text: readFileSync(join(path, name), "utf8"),
-    }));
-  } catch (cause) {
-    if (cause instanceof ConfigError) throw cause;
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
-    throw new ConfigError(`Couldn't read ${path} (${code}).`, { cause });
-  }
-}
-
-async function readSource(source: Source, files: Files, env: NonNullable<Host["env"]>): Promise<void> {
-  const { LineCounter, parseDocument } = await import("yaml");
-  const lines = new LineCounter();
-  const options = { version: "1.2", uniqueKeys: true, strict: true, prettyErrors: false } as const;
-  const document = parseDocument(source.text, { ...options, lineCounter: lines });
-  const at = (line: number) => `${source.name}:${line}`;
-  const problems = [...document.errors, ...document.warnings];
-  for (const { pos, message } of problems) files.faults.push(`${at(lines.linePos(pos[0]).line)}: ${message}`);
-  if (problems.length > 0) return;
-  const root: unknown = JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: MAX_ALIASES })) ?? "null");
-  if (root === null) return; // a file of comments wants nothing
-  const fault = (path: Path, message: string) => {
-    files.faults.push(`${at(lineOf(document, lines, path))}: ${message}`);
-  };
-  if (!isObject(root)) return fault([], "A file must contain sections, such as connections: and actions:.");
+async function readSource(source: Source, files: Files, values: Values, types: Types): Promise<void> {
+  const { root, at } = source;
+  const fault = (path: Path, message: string) => void files.faults.push(`${at(path)}: ${message}`);
   if (root.weir !== FORMAT) fault(["weir"], `The file must start with weir: ${FORMAT}.`);
   for (const [section, things] of Object.entries(root)) {
-    if (section === "weir") continue;
+    if (section === "weir" || section === "values") continue;
     const kind = KINDS.find((one) => one.section === section);
     if (!kind)
       fault([section], `Unknown section ${section}. Use ${KINDS.map((one) => one.section).join(", ")}.`);
@@ -95,36 +84,19 @@ async function readSource(source: Source, files: Files, env: NonNullable<Host["e
       files.nouns.add(kind.noun);
       for (const [index, thing] of ((things ?? []) as Json[]).entries()) {
         const path = [section, index];
-        const wanted = wantedOf(kind, thing, (inner, message) => fault([...path, ...inner], message), env);
-        if (wanted) files.wanted.push({ ...wanted, at: at(lineOf(document, lines, path)) });
+        const place = (inner: Path) => at([...path, ...inner]);
+        const tell = (inner: Path, message: string) => fault([...path, ...inner], message);
+        const wanted = await wantedOf(kind, thing, {
+          source,
+          values,
+          types,
+          place,
+          tell,
+        });
+        if (wanted) files.wanted.push(wanted);
       }
     }
   }
-}
-
-/** The line of the key or value at a path, or of what is nearest above it. */
-function lineOf(document: Document, lines: LineCounter, path: Path): number {
-  for (let length = path.length; length > 0; length--) {
-    const parent = document.getIn(path.slice(0, length - 1), true) as { items?: unknown[] } | undefined;
-    const step = path[length - 1];
-    const found = parent?.items?.map(rangeIn).find(({ key }, index) => key === step || index === step);
-    if (found?.start !== undefined && (typeof step === "number" || found.key === step))
-      return lines.linePos(found.start).line;
-  }
-  return 1;
-}
-
-interface YamlNode {
-  value?: unknown;
-  range?: [number, number, number];
-  key?: YamlNode;
-}
-
-function rangeIn(item: unknown): { key: unknown; start: number | undefined } {
-  const node = item as YamlNode;
-  return node.key === undefined
-    ? { key: undefined, start: node.range?.[0] }
-    : { key: node.key.value, start: node.key.range?.[0] };
 }
 
 const SHAPES = {
@@ -135,28 +107,34 @@ const SHAPES = {
   list: { fits: (value: Json) => Array.isArray(value), says: "a list" },
 } as const;
 
-function wantedOf(
-  kind: Kind,
-  thing: Json,
-  fault: (path: Path, message: string) => void,
-  env: NonNullable<Host["env"]>,
-): Omit<Wanted, "at"> | null {
-  if (!isObject(thing)) {
-    fault([], `${aNoun(kind)} must be an object with fields such as ${kind.key}.`);
+interface Reading {
+  source: Source;
+  values: Values;
+  types: Types;
+  place(path: Path): string;
+  tell(path: Path, message: string): void;
+}
+
+async function wantedOf(kind: Kind, given: Json, reading: Reading): Promise<Wanted | null> {
+  if (!isObject(given)) {
+    reading.tell([], `${aNoun(kind)} must be an object with fields such as ${kind.key}.`);
     return null;
   }
-  const { [kind.key]: key, ...body } = thing;
   let isWhole = true;
   const tell = (path: Path, message: string) => {
     isWhole = false;
-    fault(path, message);
+    reading.tell(path, message);
   };
+  const thing = withSecretApart(kind, given, tell);
+  const filled = await fill(kind, thing, { ...reading, tell });
+  const { [kind.key]: key, ...body } = filled.thing;
   if (typeof key !== "string" || key === "") tell([kind.key], `${aNoun(kind)} requires ${kind.key}.`);
+  const isUnset = (name: string) => filled.unset.some(({ path }) => path.length === 1 && path[0] === name);
   for (const [name, value] of Object.entries(body)) {
     const field = kind.fields[name];
     if (!field)
       tell([name], `Unknown field ${name} of ${kind.noun}. Use ${Object.keys(kind.fields).join(", ")}.`);
-    else if (value !== null && !SHAPES[field.type].fits(value))
+    else if (value !== null && !SHAPES[field.type].fits(value) && !isUnset(name))
       tell([name], `${name} of ${kind.noun} ${key} must be ${SHAPES[field.type].says}.`);
   }
   for (const [name, { fallback }] of Object.entries(kind.fields))
@@ -164,29 +142,96 @@ function wantedOf(
       tell([name], `${aNoun(kind)} requires the field ${name}.`);
   tellProof(kind, body, tell);
   for (const name of ["endpoints", "tools"]) tellItems(kind, body, name, tell);
+  if (body.draft === true && body.disabled === true)
+    tell(["draft"], `${aNoun(kind)} can't be a draft and disabled.`);
   if (!isWhole) return null;
-  const given: Path[] = [];
-  const unset: Wanted["unset"] = [];
-  const filled = mapTexts(completed(kind, body), (text, path) => {
-    const found = placeholderIn(text);
-    if (found === null || "noun" in found) {
-      if (kind.noun === "connection" && found === null && /(^|[^$])\$\{[A-Za-z_]\w*\}/.test(text))
-        tell(path, `A variable must be the whole value. Put all of ${path.join(".")} in one variable.`);
-      return text;
+  const { hidden, unset } = filled;
+  const whole = completed(kind, body);
+  return {
+    noun: kind.noun,
+    key: unescaped(String(key)),
+    body: whole,
+    at: reading.place([]),
+    given: hidden,
+    unset,
+  };
+}
+
+/** A thing with the values of its placeholders and of its `@FILE`s. */
+async function fill(kind: Kind, thing: JsonObject, { source, values, types, place, tell }: Reading) {
+  const hidden: Path[] = [];
+  const unset: Unset[] = [];
+  const lacking = (variable: string, path: Path) =>
+    void unset.push({
+      variable,
+      path,
+      at: place(path),
+      lack: values.lack(variable),
+    });
+  const wholes: { path: Path; value: string | number | boolean }[] = [];
+  const filled = mapTexts(thing, (text, path) => {
+    if (isUnseen(path) && text.startsWith("@")) {
+      hidden.push(path);
+      return text.startsWith("@@") ? escaped(text.slice(1)) : escaped(secretIn(source, text, path, tell));
     }
-    if ("unknown" in found) {
+    const found = placeholderIn(text);
+    if (found !== null && "noun" in found) return text;
+    if (found !== null && "unknown" in found) {
       tell(
         path,
         `\${${found.unknown}} is not a valid variable or reference. Write $$ for a literal dollar sign.`,
       );
       return text;
     }
-    const value = env[found.variable];
-    if (value === undefined || value === "") unset.push({ variable: found.variable, path });
-    else given.push(path);
-    return value === undefined || value === "" ? text : escaped(value);
+    const valueFor = (name: string) => {
+      const known = values.of(name);
+      if (known?.isHidden) hidden.push(path);
+      return known?.value;
+    };
+    if (found === null)
+      return filledWithin(
+        text,
+        (name) => valueFor(name)?.toString(),
+        (name) => lacking(name, path),
+      );
+    const value = valueFor(found.variable);
+    if (value === undefined) lacking(found.variable, path);
+    else wholes.push({ path, value });
+    return text;
   }) as JsonObject;
-  return isWhole ? { noun: kind.noun, key: String(key), body: filled, given, unset } : null;
+  for (const { path, value } of wholes) {
+    const fitting = isUnseen(path) ? String(value) : await types.fitted(kind, thing, path, value);
+    put(filled, path, typeof fitting === "string" ? escaped(fitting) : fitting);
+  }
+  return { thing: filled, hidden, unset };
+}
+
+/** Sets the value at a path that exists. */
+function put(root: JsonObject, path: Path, value: Json): void {
+  let parent: Json = root;
+  for (const step of path.slice(0, -1)) parent = (parent as Record<string | number, Json>)[step] as Json;
+  (parent as Record<string | number, Json>)[path.at(-1) as string | number] = value;
+}
+
+/** What is in the file of `@FILE`, without the line break at its end. */
+function secretIn(source: Source, text: string, path: Path, tell: Reading["tell"]): string {
+  try {
+    return readFileSync(resolve(source.directory, text.slice(1)), "utf8").replace(/\r?\n$/, "");
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
+    tell(path, `Couldn't read ${text.slice(1)} (${code}). For a value that starts with @, write @@.`);
+    return "";
+  }
+}
+
+/** An automation with a secret that stands in its config, where the API takes it, has it where it is kept out of plans. */
+function withSecretApart(kind: Kind, thing: JsonObject, tell: Reading["tell"]): JsonObject {
+  const { config } = thing;
+  if (kind.noun !== "automation" || !isObject(config) || !("secret" in config)) return thing;
+  const { secret, ...rest } = config;
+  if ("secret" in thing)
+    tell(["config", "secret"], "The secret is given twice. Keep the automation's secret field.");
+  return { ...thing, secret: secret ?? null, config: rest };
 }
 
 const aNoun = ({ noun }: Kind) => `${/^a/.test(noun) ? "An" : "A"} ${noun}`;

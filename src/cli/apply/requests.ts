@@ -16,6 +16,7 @@ const PATHS: Readonly<Record<Noun, string>> = {
   automation: "/api/v1/automations",
   query: "/api/v1/queries",
   dashboard: "/api/v1/dashboards",
+  webhook: "/api/v1/webhooks",
 };
 
 /** What making or changing a thing has led to. */
@@ -38,7 +39,8 @@ export function openRequests(api: Api, things: readonly There[]) {
     (await api.send<JsonObject | null>(method, path, body)).body ?? {};
   const connectionOf = ({ connection }: JsonObject) =>
     typeof connection === "string" ? idOf("connection", connection) : null;
-  const statusOf = ({ disabled }: JsonObject) => (disabled === true ? "disabled" : "active");
+  const statusOf = ({ disabled, draft }: JsonObject) =>
+    disabled === true ? "disabled" : draft === true ? "draft" : "active";
 
   /** Only what takes part in a body, decoded. */
   const pick = (body: JsonObject, names: readonly string[]): JsonObject =>
@@ -120,6 +122,7 @@ export function openRequests(api: Api, things: readonly There[]) {
           slug: key,
           ...pick(body, ["name", "description", "triggerType", "tags"]),
           config: configOf(body),
+          ...(body.draft === true ? { status: "draft" } : {}),
         });
         if (body.disabled === true) await send("PATCH", `${at}/${id}`, { status: "disabled" });
         const secret = isObject(reply.config) ? reply.config.secret : null;
@@ -129,6 +132,17 @@ export function openRequests(api: Api, things: readonly There[]) {
       case "dashboard": {
         const { id } = await post(at, { slug: key, ...pick(body, FIELDS[noun]) });
         return { id, ...none };
+      }
+      case "webhook": {
+        const given: JsonObject = typeof body.secret === "string" ? pick(body, ["secret"]) : {};
+        const url = key.replace(/ \(\d+\)$/, ""); // the second of one URL
+        const { id, reply } = await post(at, {
+          url,
+          ...pick(body, ["events"]),
+          ...given,
+        });
+        if (body.disabled === true) await send("PATCH", `${at}/${id}`, { status: "disabled" });
+        return { id, secret: "secret" in given ? null : String(reply.secret) };
       }
     }
   }
@@ -195,7 +209,8 @@ export function openRequests(api: Api, things: readonly There[]) {
       case "automation": {
         const config = configOf(body);
         const hasConfig = differs("config") || typeof body.secret === "string";
-        const status: JsonObject = differs("disabled") ? { status: statusOf(body) } : {};
+        const isTurned = differs("disabled") || differs("draft");
+        const status: JsonObject = isTurned ? { status: statusOf(body) } : {};
         await send("PATCH", path, {
           ...changed(["name", "description", "tags"]),
           ...(hasConfig ? { config: replacing(raw(before.config), config) } : {}),
@@ -207,6 +222,13 @@ export function openRequests(api: Api, things: readonly There[]) {
       case "dashboard":
         await send("PATCH", path, changed(FIELDS[noun]));
         return id;
+      case "webhook": {
+        const status: JsonObject = differs("disabled") ? { status: statusOf(body) } : {};
+        await send("PATCH", path, { ...changed(["events"]), ...status });
+        if (typeof body.secret === "string")
+          await send("POST", `${path}/rotate-secret`, pick(body, ["secret"]));
+        return id;
+      }
     }
   }
 

@@ -1,13 +1,14 @@
+import { AppError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { Api } from "../verbs.ts";
 import { completed, KINDS, kindOf } from "./kinds.ts";
-import { encoded, escaped, type Noun } from "./text.ts";
+import { encoded, escaped, type Noun, numbered } from "./text.ts";
 
 /** One thing that a server has. */
 export interface There {
   noun: Noun;
   id: string;
-  /** Its slug; of an API its name. */
+  /** Its slug; of an API its name, of a webhook its URL. */
   key: string;
   /** All fields of its kind as a file has them, secrets included where the API shows them. */
   body: JsonObject;
@@ -19,6 +20,8 @@ export interface There {
 
 export interface State {
   things: readonly There[];
+  /** The sorts that the person at the terminal may not read. */
+  unread: ReadonlySet<Noun>;
   find(noun: Noun, key: string): There | null;
   /** Whether a connection of this provider works without this one of its credentials. */
   isOptional(provider: string, credential: string): boolean;
@@ -29,6 +32,7 @@ const PAGE = 100;
 /** Reads all that an organization has of what files may hold. */
 export async function readState(api: Api): Promise<State> {
   const versions = await all(api, "/api/v1/templates", "templates");
+  const webhooks = await webhooksOf(api);
   const lists = {
     templates: newestOnly(versions),
     connections: await all(api, "/api/v1/connections", "connections"),
@@ -38,6 +42,7 @@ export async function readState(api: Api): Promise<State> {
     automations: await all(api, "/api/v1/automations", "automations"),
     queries: await all(api, "/api/v1/queries", "queries"),
     dashboards: await all(api, "/api/v1/dashboards", "dashboards"),
+    webhooks: webhooks ?? [],
   };
   const references = new Map<string, string>();
   for (const { noun, section, key } of KINDS)
@@ -100,17 +105,51 @@ export async function readState(api: Api): Promise<State> {
     };
     add("action", row, body);
   }
-  for (const row of lists.automations)
-    add("automation", row, { ...row, disabled: isDisabled(row) }, { hasUnseen: row.hasSecret === true });
+  for (const row of lists.automations) {
+    const body = {
+      ...row,
+      disabled: isDisabled(row),
+      draft: row.status === "draft",
+    };
+    add("automation", row, body, { hasUnseen: row.hasSecret === true });
+  }
   for (const row of lists.queries) add("query", row, row);
   for (const row of lists.dashboards) add("dashboard", row, row);
+  for (const row of lists.webhooks) {
+    const key = numbered(String(row.url), (key) =>
+      things.some((one) => one.noun === "webhook" && one.key === key),
+    );
+    add("webhook", row, { ...row, disabled: isDisabled(row) }, { hasUnseen: true, key });
+  }
   return {
     things,
+    unread: new Set(webhooks === null ? (["webhook"] as const) : []),
     find: (noun, key) => things.find((one) => one.noun === noun && one.key === key) ?? null,
     isOptional: (provider, name) =>
       namesIn(schemas.get(provider), "properties").includes(name) &&
       !namesIn(schemas.get(provider), "required").includes(name),
   };
+}
+
+/** Several with one URL are in an order that does not depend on when they were made. Null where only admins may read them. */
+async function webhooksOf(api: Api): Promise<JsonObject[] | null> {
+  const rows: JsonObject[] = [];
+  for (let cursor: string | undefined; ; ) {
+    try {
+      const { body } = await api.get<JsonObject>("/api/v1/webhooks", {
+        limit: PAGE,
+        cursor,
+      });
+      rows.push(...(Array.isArray(body.items) ? body.items : []).filter(isObject));
+      if (typeof body.nextCursor !== "string") break;
+      cursor = body.nextCursor;
+    } catch (error) {
+      if (error instanceof AppError && error.details?.status === 403) return null;
+      throw error;
+    }
+  }
+  const rank = ({ url, events, status }: JsonObject) => JSON.stringify([url, events, status]);
+  return rows.sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
 }
 
 const escapedText = (value: Json): Json => (typeof value === "string" ? escaped(value) : value);

@@ -11,12 +11,15 @@ export const NOUNS = [
   "automation",
   "query",
   "dashboard",
+  "webhook",
 ] as const;
 export type Noun = (typeof NOUNS)[number];
 
 const HELD = /^\$\{([^{}]*)\}$/;
 const ESCAPED = /^\$+\{[^{}]*\}$/;
-const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+export const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** Within longer text, names are in capitals: `${name}` in a script is its own. */
+const WITHIN = /(\$+)\{([A-Z_][A-Z0-9_]*)\}/g;
 const REFERENCE = new RegExp(`^(${NOUNS.join("|")}):(.+)$`);
 
 /** What a text stands for; null for one that stands for itself. */
@@ -32,7 +35,37 @@ export function placeholderIn(
 }
 
 /** A text that stands for itself, as it is written in a file. */
-export const escaped = (text: string): string => (ESCAPED.test(text) ? `$${text}` : text);
+export const escaped = (text: string): string =>
+  ESCAPED.test(text) ? `$${text}` : text.replace(WITHIN, (one) => `$${one}`);
+
+/** The text that an escaped one stands for. */
+export const unescaped = (text: string): string =>
+  ESCAPED.test(text)
+    ? text.slice(text.startsWith("$$") ? 1 : 0)
+    : text.replace(WITHIN, (one, dollars) => (dollars.length > 1 ? one.slice(1) : one));
+
+/** Replaces the variables within a text; those without a value stay, and `missing` hears of them. */
+export function filledWithin(
+  text: string,
+  valueFor: (name: string) => string | undefined,
+  missing: (name: string) => void,
+): string {
+  if (ESCAPED.test(text)) return text;
+  let isWhole = true;
+  const literal = text.replace(WITHIN, (one, dollars, name) => {
+    if (dollars.length > 1) return one.slice(1);
+    const value = valueFor(name);
+    if (value !== undefined) return value;
+    isWhole = false;
+    missing(name);
+    return one;
+  });
+  return isWhole ? escaped(literal) : text;
+}
+
+/** The variables within a text, replaced by what `change` makes of their names. */
+export const withVariables = (text: string, change: (name: string) => string): string =>
+  text.replace(WITHIN, (one, dollars, name) => (dollars.length > 1 ? one : change(name)));
 
 export type Path = readonly (string | number)[];
 
@@ -55,7 +88,7 @@ export const decoded = (value: Json, idOf: (noun: Noun, key: string) => string):
   mapTexts(value, (text) => {
     const found = placeholderIn(text);
     if (found !== null && "noun" in found) return idOf(found.noun, found.key);
-    return /^\$\$+\{[^{}]*\}$/.test(text) ? text.slice(1) : text;
+    return unescaped(text);
   });
 
 export const valueAt = (value: Json | undefined, path: Path): Json | undefined =>
@@ -96,4 +129,12 @@ export function ordered(value: Json): Json {
   const rank = (key: string) => (FIRST.includes(key) ? FIRST.indexOf(key) : FIRST.length);
   const keys = Object.keys(value).sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
   return Object.fromEntries(keys.map((key) => [key, ordered(value[key] as Json)])) as JsonObject;
+}
+
+/** Several webhooks may have one URL: the second has the key `URL (2)`. */
+export function numbered(key: string, isTaken: (key: string) => boolean): string {
+  for (let n = 1; ; n++) {
+    const one = n === 1 ? key : `${key} (${n})`;
+    if (!isTaken(one)) return one;
+  }
 }

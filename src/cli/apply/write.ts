@@ -1,7 +1,8 @@
 import type { Json, JsonObject } from "../../base/json.ts";
+import { MASK, maskSecrets } from "../../base/mask.ts";
 import { completed, KINDS, kindOf, shortened } from "./kinds.ts";
 import type { State, There } from "./state.ts";
-import { isSecretText, mapTexts, ordered, variableName } from "./text.ts";
+import { escaped, isSecretText, mapTexts, ordered, variableName } from "./text.ts";
 
 /** The version of these files. */
 export const FORMAT = 1;
@@ -18,7 +19,7 @@ const ABOUT = `# yaml-language-server: $schema=${SCHEMA_FILE}
 export function sectionsOf(state: State): Record<string, JsonObject[]> {
   const taken = new Set<string>();
   return Object.fromEntries(
-    KINDS.map(({ noun, section }) => [
+    KINDS.filter(({ noun }) => !state.unread.has(noun)).map(({ noun, section }) => [
       section,
       state.things
         .filter((thing) => thing.noun === noun)
@@ -49,12 +50,25 @@ function written(thing: There, taken: Set<string>): JsonObject {
   if (thing.noun === "connection" && thing.hasUnseen)
     body.credentials = Object.fromEntries(thing.credentials.map((name) => [name, hidden([thing.key, name])]));
   if (thing.noun === "automation" && thing.hasUnseen) body.secret = hidden([thing.key, "secret"]);
+  if (thing.noun === "webhook") body.secret = hidden([hostOf(thing.key), "webhook", "secret"]);
   const fields = Object.entries(shortened(kind, body)).map(([name, value]): [string, Json] => [
     name,
     ordered(value),
   ]);
-  return { [kind.key]: thing.key, ...Object.fromEntries(fields) };
+  return { [kind.key]: keyOf(thing, hidden), ...Object.fromEntries(fields) };
 }
+
+/** A webhook's URL has placeholders for the secrets in it. */
+function keyOf({ noun, key }: There, hidden: (words: readonly string[]) => string): string {
+  if (noun !== "webhook") return escaped(key);
+  const url = key.replace(/ \(\d+\)$/, "");
+  const parts = String(maskSecrets(url)).split(MASK);
+  return parts
+    .map((part, at) => escaped(part) + (at + 1 < parts.length ? hidden([hostOf(url), "url"]) : ""))
+    .join("");
+}
+
+const hostOf = (url: string): string => URL.parse(url)?.hostname ?? "webhook";
 
 /** YAML of these sections. The same sections are the same text. */
 export async function yamlOf(sections: Readonly<Record<string, JsonObject[]>>): Promise<string> {

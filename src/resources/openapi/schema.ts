@@ -106,7 +106,7 @@ function opened(schema: JsonObject, made: JsonObject, mode: Mode, refer: Refer):
   const named = (name: string) => refer({ "x-is": name }, mode) ?? {};
   const others = [
     ...(mode.isFilled && !takesText(schema) ? [named("TemplateExpression")] : []),
-    ...(mode.hasPlaceholders && isText(schema) && !takesText(schema) ? [named("Placeholder")] : []),
+    ...(mode.hasPlaceholders && isScalar(schema) && !takesText(schema) ? [named("Placeholder")] : []),
   ];
   if (others.length === 0) return made;
   const { anyOf, ...rest } = made;
@@ -142,8 +142,10 @@ function takesText({ anyOf, type, ...schema }: JsonObject): boolean {
   );
 }
 
-/** Whether it may be a text at all. */
-const isText = ({ anyOf, type }: JsonObject): boolean =>
-  Array.isArray(anyOf) ? anyOf.some((member) => isObject(member) && isText(member)) : type === "string";
+const SCALARS: ReadonlySet<Json | undefined> = new Set(["string", "integer", "number", "boolean"]);
+
+/** Whether it may be a text, a number or a boolean at all. */
+const isScalar = ({ anyOf, type }: JsonObject): boolean =>
+  Array.isArray(anyOf) ? anyOf.some((member) => isObject(member) && isScalar(member)) : SCALARS.has(type);
 
 const typeOf = (value: Json) => (value === null ? "null" : typeof value);

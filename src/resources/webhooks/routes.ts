@@ -129,7 +129,7 @@ export const webhookOperations = [
     tag,
     summary: "Rotate a webhook's signing secret",
     description:
-      "The new secret is returned only once, and `X-SVC-Signature` is created with it immediately. For 24 hours, `X-SVC-Signature-Previous` has the signature with the old secret, in the same form, and `webhook-signature` has both, separated by a space, the new one first: Standard Webhooks libraries accept a delivery if either is valid. If your receiver checks `X-SVC-Signature` itself, let it also accept `X-SVC-Signature-Previous` until it has the new secret.",
+      "The new secret is returned only once, and `X-SVC-Signature` is created with it immediately. For 24 hours, `X-SVC-Signature-Previous` has the signature with the old secret, in the same form, and `webhook-signature` has both, separated by a space, the new one first: Standard Webhooks libraries accept a delivery if either is valid. If your receiver checks `X-SVC-Signature` itself, let it also accept `X-SVC-Signature-Previous` until it has the new secret. The secret that it has already changes nothing.",
     params,
     body: SecretRotation,
     bodyOptional: true,

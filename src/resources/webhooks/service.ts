@@ -143,6 +143,9 @@ export async function rotateSecret(
   const secret = given ?? makeSecret(ctx);
   return write(ctx, async (tx) => {
     const before = await findWebhook(tx, id);
+    // The secret that it has already: nothing to rotate, and the one before it goes on as long as it was to.
+    if (before.sealedSecret !== null && tx.secrets.open(before.sealedSecret, webhookLabel(before)) === secret)
+      return { row: before, secret };
     const previousUntil = timestamp(tx.clock, OVERLAP_MS);
     const [row] = await tx.db
       .update(webhooks)

@@ -11,6 +11,7 @@ import { ConnectionCreate } from "../../connections/wire.ts";
 import { DashboardCreate } from "../../dashboards/wire.ts";
 import { SavedQueryCreate } from "../../queries/wire.ts";
 import { TemplateCreate } from "../../templates/wire.ts";
+import { NewWebhook } from "../../webhooks/wire.ts";
 import { byKind } from "./actions.ts";
 import { byTrigger } from "./automations.ts";
 import { byProvider, TEMPLATE_CREDENTIALS, TEMPLATE_SETTINGS } from "./connections.ts";
@@ -168,11 +169,34 @@ function automations(draw: Draw): JsonObject {
     "What signs requests of a webhook and notices, or proves the sender; best given as a placeholder",
     `\${ORDERS_SECRET}`,
   );
+  const draft = flag("Whether it is a draft: it may be incomplete, and nothing starts it");
   const whole = object(
-    { slug: SLUG, name, description, triggerType, disabled: DISABLED, tags, secret, config } as JsonObject,
+    {
+      slug: SLUG,
+      name,
+      description,
+      triggerType,
+      disabled: DISABLED,
+      draft,
+      tags,
+      secret,
+      config,
+    } as JsonObject,
     ["slug", "name", "config"],
   );
-  return { description: "A trigger and the steps that it starts", anyOf: byTrigger(draw, whole) };
+  const unfinished = variant(whole, {
+    title: "Draft",
+    description: "An automation that may be incomplete.",
+    fields: {
+      draft: { ...draft, const: true },
+      config: { type: "object", description: "As much of its trigger's settings and steps as there is" },
+    },
+    needs: ["draft"],
+  });
+  return {
+    description: "A trigger and the steps that it starts",
+    anyOf: [...byTrigger(draw, whole), unfinished],
+  };
 }
 
 function queries(draw: Draw): JsonObject {
@@ -188,7 +212,35 @@ function dashboards(draw: Draw): JsonObject {
   return { description: "A page of charts", ...object({ slug: SLUG, ...fields }, ["slug", "name"]) };
 }
 
-const SECTIONS = { templates, connections, apis, agents, actions, automations, queries, dashboards } as const;
+function webhooks(draw: Draw): JsonObject {
+  const { url, events } = fieldsOf(draw, NewWebhook);
+  const secret = text("What signs deliveries; made by the server by default", `\${ORDERS_WEBHOOK_SECRET}`);
+  return {
+    description: "An outgoing webhook: a URL that events are sent to",
+    ...object({ url, events, disabled: DISABLED, secret } as JsonObject, ["url", "events"]),
+  };
+}
+
+const SECTIONS = {
+  templates,
+  connections,
+  apis,
+  agents,
+  actions,
+  automations,
+  queries,
+  dashboards,
+  webhooks,
+} as const;
+
+const VALUES: JsonObject = {
+  type: ["object", "null"],
+  description:
+    "Values of `${NAME}` in other files, in a file of its own that `-f` names. They come before the environment",
+  propertyNames: { pattern: "^[A-Za-z_][A-Za-z0-9_]*$" },
+  additionalProperties: { type: ["string", "number", "boolean"] },
+  examples: [{ SHOP_DB_HOST: "db.example.com", SHOP_DB_PORT: 5432 }],
+};
 
 /** The file of `weir apply`; its sections are those of `weir export` (test/rules/schemas.test.ts holds them together). */
 export const configFile: Typed = {
@@ -199,7 +251,13 @@ export const configFile: Typed = {
     additionalProperties: false,
     required: ["weir"],
     properties: {
-      weir: { type: "integer", const: 1, description: "Version of the format", examples: [1] },
+      weir: {
+        type: "integer",
+        const: 1,
+        description: "Version of the format",
+        examples: [1],
+      },
+      values: VALUES,
       ...Object.fromEntries(
         Object.entries(SECTIONS).map(([section, draws]) => [
           section,

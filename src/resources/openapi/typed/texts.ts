@@ -64,8 +64,8 @@ export const TEXTS: Readonly<Record<string, Typed>> = {
     draw: () => ({
       title: "Placeholder",
       type: "string",
-      pattern: "^\\$\\{[^{}]+\\}$",
-      description: `\${NAME} stands for an environment variable of weir apply, \${connection:SLUG} and its like for the ID of what a file or the server has`,
+      pattern: "^\\$\\{[^{}]+\\}$|\\$\\{[A-Z_][A-Z0-9_]*\\}",
+      description: `\${NAME} stands for a value or an environment variable of weir apply, \${connection:SLUG} and its like for the ID of what a file or the server has`,
       examples: [`\${SHOP_PASSWORD}`, `\${connection:shop}`],
     }),
   },

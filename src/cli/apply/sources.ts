@@ -1,0 +1,137 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import type { Document, LineCounter } from "yaml";
+import { ConfigError } from "../../base/config-error.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { Host } from "../host.ts";
+import type { Path } from "./text.ts";
+
+/** A few lines of YAML can unfold to more than memory holds. */
+const MAX_ALIASES = 100;
+/** Directories within directories. */
+const MAX_DEPTH = 20;
+
+/** One document of a file. */
+export interface Source {
+  root: JsonObject;
+  /** The directory that paths in it are relative to. */
+  directory: string;
+  /** False for a file that was found in a directory. */
+  isNamed: boolean;
+  file: string;
+  /** File and line of the key or value at a path, or of the nearest above it. */
+  at(path: Path): string;
+}
+
+interface Text {
+  name: string;
+  text: string;
+  directory: string;
+  isNamed: boolean;
+}
+
+/**
+ * Reads the documents of files, of directories with what is below them, and of standard input for `-`. What is wrong
+ * with a document goes to `faults`. Throws `ConfigError` for what can't be read at all.
+ */
+export async function readSources(host: Host, paths: readonly string[], faults: string[]): Promise<Source[]> {
+  const sources: Source[] = [];
+  const named = new Set(paths.map((path) => resolve(path)));
+  const seen = new Set<string>();
+  for (const path of paths) {
+    const input = { name: "standard input", directory: ".", isNamed: true };
+    const texts = path === "-" ? [{ ...input, text: await host.stdin() }] : textsAt(path);
+    for (const one of texts) {
+      const place = resolve(one.name);
+      // A file that is named too is read in its own turn, not in its directory's.
+      if (seen.has(place) || (!one.isNamed && named.has(place))) continue;
+      seen.add(place);
+      sources.push(...(await documentsIn(one, faults)));
+    }
+  }
+  return sources;
+}
+
+function textsAt(path: string): Text[] {
+  const read = (name: string, isNamed: boolean) => {
+    const text = readFileSync(name, "utf8");
+    return { name, text, directory: dirname(name), isNamed };
+  };
+  try {
+    if (!existsSync(path) || !statSync(path).isDirectory()) return [read(path, true)];
+    const names = filesBelow(path, 0);
+    if (names.length === 0) throw new ConfigError(`No .yaml, .yml or .json files in ${path}.`);
+    return names.map((name) => read(name, false));
+  } catch (cause) {
+    if (cause instanceof ConfigError) throw cause;
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
+    throw new ConfigError(`Couldn't read ${path} (${code}).`, { cause });
+  }
+}
+
+/** Files of configuration in a directory and below it, by name; not in hidden ones. */
+function filesBelow(directory: string, depth: number): string[] {
+  if (depth > MAX_DEPTH) throw new ConfigError(`${directory} is nested more than ${MAX_DEPTH} levels deep.`);
+  return readdirSync(directory)
+    .filter((name) => !name.startsWith(".") && name !== "node_modules")
+    .sort()
+    .flatMap((name) => {
+      const path = join(directory, name);
+      if (statSync(path).isDirectory()) return filesBelow(path, depth + 1);
+      return /\.(ya?ml|json)$/.test(name) && !name.endsWith(".schema.json") ? [path] : [];
+    });
+}
+
+async function documentsIn({ name, text, ...rest }: Text, faults: string[]): Promise<Source[]> {
+  const { LineCounter, parseAllDocuments } = await import("yaml");
+  const lineCounter = new LineCounter();
+  const options = {
+    version: "1.2",
+    uniqueKeys: true,
+    strict: true,
+    prettyErrors: false,
+  } as const;
+  const found = parseAllDocuments(text, { ...options, lineCounter });
+  const documents: readonly Document[] = Array.isArray(found) ? found : [];
+  const at = (line: number) => `${name}:${line}`;
+  return documents.flatMap((document): Source[] => {
+    const problems = [...document.errors, ...document.warnings];
+    for (const { pos, message } of problems)
+      faults.push(`${at(lineCounter.linePos(pos[0]).line)}: ${message}`);
+    if (problems.length > 0) return [];
+    const value = JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: MAX_ALIASES })) ?? "null") as Json;
+    if (value === null) return []; // comments alone want nothing
+    const first = lineCounter.linePos(document.contents?.range?.[0] ?? 0).line;
+    if (!isObject(value)) {
+      faults.push(`${at(first)}: A file must contain sections, such as connections: and actions:.`);
+      return [];
+    }
+    const place = (path: Path) => at(lineOf(document, lineCounter, path) ?? first);
+    return [{ root: value, file: name, ...rest, at: place }];
+  });
+}
+
+/** The line of the key or value at a path, or of what is nearest above it. */
+function lineOf(document: Document, lines: LineCounter, path: Path): number | null {
+  for (let length = path.length; length > 0; length--) {
+    const parent = document.getIn(path.slice(0, length - 1), true) as { items?: unknown[] } | undefined;
+    const step = path[length - 1];
+    const found = parent?.items?.map(rangeIn).find(({ key }, index) => key === step || index === step);
+    if (found?.start !== undefined && (typeof step === "number" || found.key === step))
+      return lines.linePos(found.start).line;
+  }
+  return null;
+}
+
+interface YamlNode {
+  value?: unknown;
+  range?: [number, number, number];
+  key?: YamlNode;
+}
+
+function rangeIn(item: unknown): { key: unknown; start: number | undefined } {
+  const node = item as YamlNode;
+  return node.key === undefined
+    ? { key: undefined, start: node.range?.[0] }
+    : { key: node.key.value, start: node.key.range?.[0] };
+}

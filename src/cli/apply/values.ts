@@ -1,0 +1,76 @@
+import { isObject, type Json } from "../../base/json.ts";
+import type { Source } from "./sources.ts";
+import { VARIABLE, withVariables } from "./text.ts";
+
+/** What `${NAME}` stands for. */
+interface Value {
+  value: string | number | boolean;
+  /** It came from the environment, and is never shown. */
+  isHidden: boolean;
+}
+
+/** Values for the placeholders of files. */
+export interface Values {
+  of(name: string): Value | null;
+  /** Why a name has no value, as a sentence. */
+  lack(name: string): string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The values of files that are named with `-f`, the last one first, then those of the environment. A file of values that
+ * was found in a directory is for another environment, as far as anyone knows, and gives none.
+ */
+export function openValues(sources: readonly Source[], env: Environment, faults: string[]): Values {
+  const given = new Map<string, Value>();
+  const unread = new Map<string, string>();
+  const fromEnvironment = (name: string) => env[name] || undefined;
+  for (const { root, file, isNamed, at } of sources) {
+    if (!("values" in root)) continue;
+    const others = Object.keys(root).filter((section) => section !== "weir" && section !== "values");
+    if (others.length > 0) {
+      faults.push(`${at(["values"])}: values must be in a file of its own, without ${others.join(", ")}.`);
+      continue;
+    }
+    const values = root.values ?? {};
+    if (!isObject(values)) {
+      faults.push(`${at(["values"])}: values must be an object, such as DB_HOST: db.example.com.`);
+      continue;
+    }
+    for (const [name, value] of Object.entries(values)) {
+      if (!isNamed) unread.set(name, file);
+      else read(name, value, at(["values", name]));
+    }
+  }
+
+  function read(name: string, value: Json, place: string): void {
+    if (!VARIABLE.test(name))
+      return void faults.push(
+        `${place}: Invalid name ${name}. Use letters, digits and underscores, such as DB_HOST.`,
+      );
+    if (typeof value === "number" || typeof value === "boolean")
+      return void given.set(name, { value, isHidden: false });
+    if (typeof value !== "string")
+      return void faults.push(`${place}: ${name} must be a string, a number, true or false.`);
+    let isHidden = false;
+    const fromOutside = (inner: string) => {
+      const found = fromEnvironment(inner);
+      if (found === undefined) faults.push(`${place}: ${inner} isn't set. It is required for ${name}.`);
+      isHidden = true;
+      return found ?? "";
+    };
+    given.set(name, { value: withVariables(value, fromOutside), isHidden });
+  }
+
+  return {
+    of(name) {
+      const value = fromEnvironment(name);
+      return given.get(name) ?? (value === undefined ? null : { value, isHidden: true });
+    },
+    lack(name) {
+      const file = unread.get(name);
+      return file === undefined ? `${name} isn't set.` : `${name} isn't set. To use ${file}, add -f ${file}.`;
+    },
+  };
+}
