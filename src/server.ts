@@ -33,6 +33,7 @@ import { decisionOperations } from "./resources/decisions/routes.ts";
 import { deviceOperations } from "./resources/device/routes.ts";
 import { automationDraftOperations } from "./resources/drafts/routes.ts";
 import { eventOperations } from "./resources/events/routes.ts";
+import { expressionOperations } from "./resources/expressions/routes.ts";
 import { formOperations } from "./resources/forms/routes.ts";
 import { countRequest } from "./resources/health/requests.ts";
 import { healthOperations } from "./resources/health/routes.ts";
@@ -114,6 +115,7 @@ const described = [
   ...datasetLoadOperations,
   ...overviewOperations,
   ...tagOperations,
+  ...expressionOperations,
   ...queryOperations,
   ...savedQueryOperations,
   ...dashboardOperations,

@@ -123,7 +123,7 @@ test("by mouse an edge is drawn, a step put on it and moved; places are kept bes
   const [x, y] = await middle("tell", "top");
   await page.mouse.move(x, y + 20);
   await page.mouse.down();
-  await page.mouse.move(x + 140, y + 60, { steps: 6 });
+  await page.mouse.move(x + 140, y + 60, { steps: 20 });
   await page.mouse.up();
   const layout = () => seen.weir.owner("GET", `${AUTOMATIONS}/${flow.id}/layout`);
   await eventually(async () => Object.keys((await layout()).body.positions).length === 4);

@@ -294,6 +294,36 @@ describe("the list", () => {
   });
 });
 
+test("endpoints and tools of all APIs are searched in one list, without those that are off", async () => {
+  const name = fresh("Parcels");
+  const endpoints = [
+    endpoint("create_parcel", { method: "POST", path: "/parcels", description: "Ship a box" }),
+    endpoint("list_parcels", { path: "/parcels" }),
+    endpoint("hidden_parcel", { enabled: false }),
+  ];
+  const { body: api } = await owner("POST", `${CATALOG}/http`, { ...httpApi(name), endpoints });
+  const { body: found } = await viewer("GET", `${CATALOG}/items?q=parcel`);
+  expect(found.total).toBe(2);
+  expect(found.items).toEqual([
+    {
+      apiId: api.id,
+      apiName: name,
+      type: "http",
+      name: "create_parcel",
+      description: "Ship a box",
+      method: "POST",
+      path: "/parcels",
+    },
+    expect.objectContaining({ name: "list_parcels", method: "GET" }),
+  ]);
+  const words = encodeURIComponent(`box ${name}`);
+  expect((await viewer("GET", `${CATALOG}/items?q=${words}`)).body.total).toBe(1);
+  const paged = (await viewer("GET", `${CATALOG}/items?q=parcel&limit=1&offset=1`)).body;
+  expect(paged.items.map((item: { name: string }) => item.name)).toEqual(["list_parcels"]);
+  const { call } = await neighbour(weir);
+  expect((await call("GET", `${CATALOG}/items?q=parcel`)).body.total).toBe(0);
+});
+
 describe("changing an API", () => {
   test("touches only what is given, and tells the trail", async () => {
     const entry = await addHttp(owner, httpApi(fresh()));

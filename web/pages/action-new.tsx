@@ -135,6 +135,7 @@ function NewOf({ kind, connectionId: given, spec, isMerged, source }: Props) {
         <Section title="Definition">
           <DefinitionEditor
             kind={kind}
+            connectionId={connectionId}
             value={definition}
             onChange={setDefinition}
             onProblem={setProblem}

@@ -162,6 +162,7 @@ function Edit({ action, kind, onDirty }: EditProps) {
       </NameFields>
       <DefinitionEditor
         kind={kind}
+        connectionId={connectionId}
         value={definition}
         onChange={setDefinition}
         onProblem={setProblem}

@@ -22,6 +22,7 @@ type Described = { method: string; path: string; audience: string; byPeople?: bo
 const READS = [
   "/api/v1/query",
   "/api/v1/queries/{query_id}/run",
+  "/api/v1/expressions/evaluate",
   "/api/v1/connections/{connection_id}/files/validate",
   "/mcp",
 ];

@@ -1,10 +1,11 @@
-import { and, asc, desc, eq } from "drizzle-orm";
+import { and, asc, desc, eq, sql } from "drizzle-orm";
 import { notFound } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
 import { totalOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
 import { type ApiRow, type ApiType, apiCatalog, apiCatalogItems, type ItemRow } from "./table.ts";
 import type { CatalogQuery, WholeApi } from "./wire.ts";
+import type { CatalogItemQuery } from "./wire-items.ts";
 
 /** Every query here passes through this: an entry of another organization does not exist. */
 export const mine = (ctx: Context, id: string) =>
@@ -62,6 +63,48 @@ export async function listApis(
     .limit(limit)
     .offset(offset);
   return { rows, total: await totalOf({ limit, offset }, rows, () => ctx.db.$count(apiCatalog, where)) };
+}
+
+/** Enabled endpoints and tools of active entries, by name. */
+export async function listItems(ctx: Context, { q, limit, offset }: CatalogItemQuery) {
+  const described = sql`${apiCatalogItems.definition} ->> '$.description'`;
+  const path = sql`${apiCatalogItems.definition} ->> '$.path'`;
+  const words = (q ?? "").split(/\s+/).filter((word) => word !== "");
+  const where = and(
+    eq(apiCatalogItems.organizationId, ctx.organizationId),
+    eq(apiCatalogItems.enabled, true),
+    eq(apiCatalogItems.status, "active"),
+    eq(apiCatalog.status, "active"),
+    ...words.map((word) => contains(word, apiCatalogItems.name, apiCatalog.name, path, described)),
+  );
+  const from = ctx.db
+    .select({ item: apiCatalogItems, apiName: apiCatalog.name, type: apiCatalog.type })
+    .from(apiCatalogItems)
+    .innerJoin(apiCatalog, eq(apiCatalog.id, apiCatalogItems.apiId))
+    .where(where);
+  const rows = await from
+    .orderBy(asc(apiCatalogItems.name), asc(apiCatalogItems.apiId))
+    .limit(limit)
+    .offset(offset);
+  const count = async () => {
+    const [found] = await ctx.db
+      .select({ count: sql<number>`count(*)` })
+      .from(apiCatalogItems)
+      .innerJoin(apiCatalog, eq(apiCatalog.id, apiCatalogItems.apiId))
+      .where(where);
+    return Number(found?.count ?? 0);
+  };
+  const total = await totalOf({ limit, offset }, rows, count);
+  const items = rows.map(({ item: { apiId, name, definition }, apiName, type }) => ({
+    apiId,
+    apiName,
+    type,
+    name,
+    description: definition.description,
+    method: "method" in definition ? definition.method : null,
+    path: "path" in definition ? definition.path : null,
+  }));
+  return { items, hasNext: offset + rows.length < total, limit, offset, total };
 }
 
 /** The oldest entry with this address; null where there is none. */

@@ -6,7 +6,7 @@ import { createHttpApi, createMcpApi } from "./create.ts";
 import { deleteApi } from "./delete.ts";
 import { discover, discoveryFaults } from "./discover.ts";
 import { addressFaults, catalogFaults } from "./faults.ts";
-import { findWhole, listApis } from "./find.ts";
+import { findWhole, listApis, listItems } from "./find.ts";
 import { importContent, importInto } from "./import.ts";
 import { refreshApi } from "./refresh.ts";
 import { updateApi } from "./update.ts";
@@ -34,6 +34,7 @@ import {
   ImportResult,
   RefreshResult,
 } from "./wire-import.ts";
+import { CatalogItemPage, CatalogItemQuery } from "./wire-items.ts";
 
 const tag = "API catalog";
 const params = object({ api_id: uuid() });
@@ -56,6 +57,34 @@ export const apiCatalogOperations = [
       const { limit, offset } = query;
       return { items: rows.map(toSummary), hasNext: offset + rows.length < total, limit, offset, total };
     },
+  }),
+  operation({
+    method: "GET",
+    path: "/api/v1/api-catalog/items",
+    audience: "viewer",
+    tag,
+    summary: "Search endpoints and tools",
+    description: "Enabled endpoints and tools of all active APIs, by name.",
+    query: CatalogItemQuery,
+    response: CatalogItemPage,
+    example: {
+      items: [
+        {
+          apiId: exampleSummary.id,
+          apiName: name,
+          type: "http",
+          name: "list_orders",
+          description: null,
+          method: "GET",
+          path: "/orders",
+        },
+      ],
+      hasNext: false,
+      limit: 20,
+      offset: 0,
+      total: 1,
+    },
+    handle: ({ ctx, query }) => listItems(ctx, query),
   }),
   operation({
     method: "POST",

@@ -4,6 +4,7 @@ import * as actions from "../actions/wire.ts";
 import * as agents from "../agents/wire.ts";
 import * as apiCatalog from "../api-catalog/wire.ts";
 import * as apiCatalogImport from "../api-catalog/wire-import.ts";
+import * as apiCatalogItems from "../api-catalog/wire-items.ts";
 import * as apiKeys from "../api-keys/wire.ts";
 import * as approvals from "../approvals/wire.ts";
 import * as artifacts from "../artifacts/wire.ts";
@@ -25,6 +26,7 @@ import * as decisions from "../decisions/wire.ts";
 import * as device from "../device/wire.ts";
 import * as drafts from "../drafts/wire.ts";
 import * as events from "../events/wire.ts";
+import * as expressions from "../expressions/wire.ts";
 import * as health from "../health/wire.ts";
 import * as inbound from "../inbound/wire.ts";
 import * as installation from "../installation/wire.ts";
@@ -60,6 +62,7 @@ const WIRES: readonly object[] = [
   agents,
   apiCatalog,
   apiCatalogImport,
+  apiCatalogItems,
   catalogTemplates,
   apiKeys,
   approvals,
@@ -81,6 +84,7 @@ const WIRES: readonly object[] = [
   device,
   drafts,
   events,
+  expressions,
   health,
   inbound,
   installation,

@@ -10,7 +10,6 @@ import { startValue } from "../form/schema.ts";
 
 const TYPING_MS = 150;
 const EACH = 20;
-const MOST_APIS = 6;
 
 interface Hit {
   id: string;
@@ -50,24 +49,16 @@ const holds = (text: string, words: string) =>
 /** Actions, endpoints and templates by the server's own search: however many there are, all can be found. */
 async function search(q: string, signal: AbortSignal) {
   const query = { ...(q === "" ? {} : { q }), limit: EACH };
-  const [actions, apis, templates] = await Promise.all([
+  const [actions, items, templates] = await Promise.all([
     call("GET /api/v1/actions", { query: { ...query, sort_by: "name", order: "asc" } }, { signal }),
-    call("GET /api/v1/api-catalog", { query: { limit: 50 } }, { signal }),
+    call("GET /api/v1/api-catalog/items", { query }, { signal }),
     call(
       "GET /api/v1/templates",
       { query: { ...query, template_type: "action", status: "published", summary: true } },
       { signal },
     ),
   ]);
-  const entries =
-    q === ""
-      ? []
-      : await Promise.all(
-          apis.items
-            .slice(0, MOST_APIS * 4)
-            .map(({ id }) => call("GET /api/v1/api-catalog/{api_id}", { path: { api_id: id } }, { signal })),
-        );
-  return { actions: actions.actions, entries, templates: templates.templates };
+  return { actions: actions.actions, items: items.items, templates: templates.templates };
 }
 
 /** Finds what a new step can be: kinds, actions, endpoints of the API catalog, templates. */
@@ -94,10 +85,7 @@ export function AddStep({ title, kinds, steps, onPick, onClose }: Props) {
     queryFn: ({ signal }) => search(sent, signal),
   });
   const words = text.trim().toLowerCase();
-  const hits = [
-    ...kindHits(kinds, steps, words),
-    ...(found.data ? serverHits(found.data, steps, sent.toLowerCase()) : []),
-  ];
+  const hits = [...kindHits(kinds, steps, words), ...(found.data ? serverHits(found.data, steps) : [])];
   const current = Math.min(at, hits.length - 1);
   const pick = async (hit: Hit | undefined) => {
     if (!hit) return;
@@ -211,9 +199,8 @@ const kindHits = (kinds: readonly ActionKindInfo[], steps: readonly StepValue[],
     }));
 
 function serverHits(
-  { actions, entries, templates }: Awaited<ReturnType<typeof search>>,
+  { actions, items, templates }: Awaited<ReturnType<typeof search>>,
   steps: readonly StepValue[],
-  words: string,
 ): Hit[] {
   const ofActions = actions.map(
     ({ id, name, slug, kind }): Hit => ({
@@ -225,40 +212,21 @@ function serverHits(
       step: () => ({ key: freshKey(steps, slug), actionId: id }),
     }),
   );
-  const ofEndpoints = entries.flatMap((api) => {
-    const calls = [
-      ...api.endpoints.map(({ name, method, path, description }) => ({
-        as: { endpoint: name },
+  const ofEndpoints = items.map(
+    ({ apiId, apiName, type, name, method, path }): Hit => ({
+      id: `api:${apiId}:${name}`,
+      group: "API catalog",
+      name,
+      about: type === "http" ? `${apiName} · ${method} ${path}` : `${apiName} · tool`,
+      icon: plainTile(Waypoints),
+      step: () => ({
+        key: freshKey(steps, name),
+        kind: "http_request",
         name,
-        about: `${api.name} · ${method} ${path}`,
-        text: `${api.name} ${name} ${path} ${description ?? ""}`,
-      })),
-      ...api.tools.map(({ name, description }) => ({
-        as: { tool: name },
-        name,
-        about: `${api.name} · tool`,
-        text: `${api.name} ${name} ${description ?? ""}`,
-      })),
-    ];
-    return calls
-      .filter(({ text }) => holds(text, words))
-      .slice(0, EACH)
-      .map(
-        ({ as, name, about }): Hit => ({
-          id: `api:${api.id}:${name}`,
-          group: "API catalog",
-          name,
-          about,
-          icon: plainTile(Waypoints),
-          step: () => ({
-            key: freshKey(steps, name),
-            kind: "http_request",
-            name,
-            definition: { api: { apiId: api.id, ...as, arguments: {} } },
-          }),
-        }),
-      );
-  });
+        definition: { api: { apiId, [type === "http" ? "endpoint" : "tool"]: name, arguments: {} } },
+      }),
+    }),
+  );
   const ofTemplates = templates.map(
     ({ id, slug, displayName, description }): Hit => ({
       id: `template:${slug}:${id}`,

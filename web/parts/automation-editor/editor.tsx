@@ -14,7 +14,7 @@ import type { Automation } from "../../calls.ts";
 import { refresh, useMay, useMe } from "../../data.ts";
 import { onEvent } from "../../live.ts";
 import { useKinds, useStepActions } from "../automations/actions.ts";
-import { useLastRun } from "../automations/last-run.ts";
+import { useLastRun, useWrittenScope } from "../automations/last-run.ts";
 import { triggerCard } from "../automations/trigger-card.ts";
 import { notify } from "../base/toast.tsx";
 import { Canvas } from "../canvas/canvas.tsx";
@@ -23,6 +23,7 @@ import { kindOf } from "../canvas/kinds.ts";
 import type { Layout } from "../canvas/layout.ts";
 import { diff, isEmpty } from "../canvas/patch.ts";
 import { canDrawSteps, type StepValue, stepsIn } from "../canvas/steps-config.ts";
+import { ScopeOfValues } from "../editor/evaluated.tsx";
 import { TemplatePaths } from "../editor/template-paths.ts";
 import { useClipboard } from "./clipboard.ts";
 import { Conflicts } from "./conflicts.tsx";
@@ -208,6 +209,7 @@ export default function AutomationEditor(props: Props) {
   const testing = useTesting(automation.id);
   const states = useStates(testing.run);
   const last = useLastRun(automation, testing.run);
+  const scope = useWrittenScope(last, steps);
   const { onFocus, insert } = useInsert();
   const clipboard = useClipboard(actions);
   const publishing = usePublishing(store, automation, open);
@@ -314,38 +316,40 @@ export default function AutomationEditor(props: Props) {
             )}
           </div>
           {chosen !== null && (
-            <StepPanel
-              key={step ? "step" : "trigger"}
-              name={nameOf(chosen)}
-              tab={address.tab}
-              onTab={(tab) => address.put({ tab })}
-              isWide={address.isWide}
-              onWide={() => address.setWide(!address.isWide)}
-              focus={address.focus}
-              onRunTo={step && mayChange ? () => open({ as: "test", end: step.key }) : null}
-              onRemove={step && mayChange ? () => on.remove(new Set([step.key])) : null}
-              onClose={() => {
-                choose(null);
-                show(chosen);
-              }}
-              parts={panelParts({
-                step,
-                steps,
-                automation,
-                state,
-                around,
-                actions,
-                kinds,
-                last,
-                mayChange,
-                onDisconnect: on.onDisconnect,
-                onInsert(path) {
-                  address.put({ tab: "settings" });
-                  requestAnimationFrame(() => insert(path));
-                },
-                onRenamed: (key) => address.put({ step: key }),
-              })}
-            />
+            <ScopeOfValues value={scope}>
+              <StepPanel
+                key={step ? "step" : "trigger"}
+                name={nameOf(chosen)}
+                tab={address.tab}
+                onTab={(tab) => address.put({ tab })}
+                isWide={address.isWide}
+                onWide={() => address.setWide(!address.isWide)}
+                focus={address.focus}
+                onRunTo={step && mayChange ? () => open({ as: "test", end: step.key }) : null}
+                onRemove={step && mayChange ? () => on.remove(new Set([step.key])) : null}
+                onClose={() => {
+                  choose(null);
+                  show(chosen);
+                }}
+                parts={panelParts({
+                  step,
+                  steps,
+                  automation,
+                  state,
+                  around,
+                  actions,
+                  kinds,
+                  last,
+                  mayChange,
+                  onDisconnect: on.onDisconnect,
+                  onInsert(path) {
+                    address.put({ tab: "settings" });
+                    requestAnimationFrame(() => insert(path));
+                  },
+                  onRenamed: (key) => address.put({ step: key }),
+                })}
+              />
+            </ScopeOfValues>
           )}
         </div>
       </TemplatePaths>

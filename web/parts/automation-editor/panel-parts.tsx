@@ -1,3 +1,4 @@
+import { useContext, useMemo } from "react";
 import type { ActionKindInfo, Automation } from "../../calls.ts";
 import type { LastRun } from "../automations/last-run.ts";
 import { StepForm } from "../automations/step-form.tsx";
@@ -6,6 +7,7 @@ import { changeStep, renameStep } from "../canvas/commands.ts";
 import type { Actions } from "../canvas/kinds.ts";
 import { keepLayout } from "../canvas/layout.ts";
 import { type StepValue, stepsIn } from "../canvas/steps-config.ts";
+import { ScopeOfValues, useEvaluated } from "../editor/evaluated.tsx";
 import type { DraftState } from "./draft.ts";
 import type { Around } from "./events.ts";
 import { AT } from "./faults.ts";
@@ -65,26 +67,35 @@ function OfStep(options: Options & { step: StepValue }) {
     });
     onRenamed(to);
   };
+  const scope = useContext(ScopeOfValues);
+  const items = useEvaluated(typeof step.forEach === "string" ? step.forEach : "", "template", scope);
+  const list = items?.value;
+  const ofItem = useMemo(
+    () => (scope && Array.isArray(list) ? { ...scope, item: list[0] ?? null, index: 0, items: list } : scope),
+    [scope, list],
+  );
   return (
-    <StepForm
-      key={step.key}
-      step={step}
-      steps={steps}
-      actions={actions}
-      kinds={kinds}
-      faults={state.faults.steps.get(step.key) ?? []}
-      at={[...AT, "steps", step.key]}
-      onChange={(next, field) =>
-        store.edit({
-          label: `Edit ${nameOf(step.key)}`,
-          config: changeStep(config, step.key, next),
-          scope: `${step.key}.${field}`,
-        })
-      }
-      onRename={rename}
-      onReplace={() => open({ as: "replace", key: step.key })}
-      onDisconnect={(dependency) => onDisconnect(dependency, step.key)}
-    />
+    <ScopeOfValues value={ofItem}>
+      <StepForm
+        key={step.key}
+        step={step}
+        steps={steps}
+        actions={actions}
+        kinds={kinds}
+        faults={state.faults.steps.get(step.key) ?? []}
+        at={[...AT, "steps", step.key]}
+        onChange={(next, field) =>
+          store.edit({
+            label: `Edit ${nameOf(step.key)}`,
+            config: changeStep(config, step.key, next),
+            scope: `${step.key}.${field}`,
+          })
+        }
+        onRename={rename}
+        onReplace={() => open({ as: "replace", key: step.key })}
+        onDisconnect={(dependency) => onDisconnect(dependency, step.key)}
+      />
+    </ScopeOfValues>
   );
 }
 

@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import { call } from "../../api.ts";
 import type { Automation, AutomationRun, Run } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import type { StepValue } from "../canvas/steps-config.ts";
 import { ALWAYS, pathsIn, type TemplatePath } from "../editor/template-paths.ts";
 
 /** Of an automation with very many steps the results of so many are read. */
@@ -86,4 +87,18 @@ export function useLastRun(
     };
     return { run, results, scope, paths: run || came ? pathsIn(scope) : [] };
   }, [run, found, delivery.data, triggerType, ended, isTest, isWebhook]);
+}
+
+/** What expressions are evaluated against while they are written: pinned results before those of the last run; null where there is neither. */
+export function useWrittenScope({ run, scope, paths }: LastRun, steps: readonly StepValue[]) {
+  const pinned = steps.flatMap(({ key, pinned: result }) =>
+    result === undefined ? [] : [[key, result] as const],
+  );
+  const known = JSON.stringify(pinned);
+  return useMemo(() => {
+    const results = JSON.parse(known) as [string, unknown][];
+    if (run === null && paths.length === 0 && results.length === 0) return null;
+    const own = results.map(([key, result]) => [key, { status: "completed", result }]);
+    return { ...scope, steps: { ...(scope.steps as object), ...Object.fromEntries(own) } };
+  }, [run, scope, paths, known]);
 }

@@ -67,6 +67,7 @@ export function StepForm({ step, steps, actions, kinds, faults, at, ...on }: Pro
           <DefinitionEditor
             key={kind.kind}
             kind={kind}
+            connectionId={step.connectionId ?? ""}
             value={step.definition ?? {}}
             onChange={(definition) => on.onChange({ ...step, definition }, "definition")}
             onProblem={() => undefined} // the editor says it, and keeps the last that could be read

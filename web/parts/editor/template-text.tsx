@@ -1,4 +1,5 @@
 import { type KeyboardEvent, type SyntheticEvent, useContext, useId, useRef, useState } from "react";
+import { EvaluatedText } from "./evaluated.tsx";
 import { fitting, openTemplate, TemplatePaths } from "./template-paths.ts";
 
 const MOST = 8;
@@ -121,6 +122,7 @@ export function TemplateText({ value, onChange, as = "template", isLong, classNa
           ))}
         </div>
       )}
+      {offers.length === 0 && <EvaluatedText text={value} as={as} />}
     </div>
   );
 }

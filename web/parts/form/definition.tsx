@@ -3,6 +3,7 @@ import type { Fault } from "../../api.ts";
 import type { ActionKindInfo } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { InputPaths, inputPaths, TemplatePaths } from "../editor/template-paths.ts";
+import { ExtractTables } from "../extract/tables.tsx";
 import { Faults, SchemaForm, type Values } from "./form.tsx";
 import { FormOrJson } from "./or-json.tsx";
 import { propertiesOf } from "./schema.ts";
@@ -48,6 +49,8 @@ interface Props {
   faults: readonly Fault[];
   /** Where it stands in the request. */
   at?: readonly string[];
+  /** What an extract reads from. */
+  connectionId?: string;
 }
 
 const DEFINITION_PATH = ["body", "definition"];
@@ -56,7 +59,8 @@ const DEFINITION_PATH = ["body", "definition"];
 const canDraw = ({ definitionSchema }: ActionKindInfo) => propertiesOf(definitionSchema).length > 0;
 
 /** A definition by the form of its kind, or as JSON; both show the same value. */
-export function DefinitionEditor({ kind, value, onChange, onProblem, faults, at = DEFINITION_PATH }: Props) {
+export function DefinitionEditor(props: Props) {
+  const { kind, value, onChange, onProblem, faults, at = DEFINITION_PATH, connectionId = "" } = props;
   const tables = useTables();
   const paths = useContext(TemplatePaths);
   const held = useMemo(() => inputPaths(value.input, paths), [value.input, paths]);
@@ -74,6 +78,9 @@ export function DefinitionEditor({ kind, value, onChange, onProblem, faults, at 
       }
       form={() => (
         <InputPaths value={held}>
+          {kind.kind === "dlt_extract" && connectionId !== "" && !connectionId.includes("{{") && (
+            <ExtractTables connectionId={connectionId} value={value} onChange={onChange} />
+          )}
           <SchemaForm
             key={kind.kind}
             schema={kind.definitionSchema}

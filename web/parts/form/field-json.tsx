@@ -6,8 +6,10 @@ import { aboutOf, titleOf } from "./schema.ts";
 
 /** What no form can draw, as JSON in its place. */
 export function JsonField({ name, schema, isRequired, value, faults, onChange }: FieldProps) {
-  const [text, setText] = useState(value === undefined ? "" : JSON.stringify(value, null, 2));
+  const [typed, setTyped] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
+  const isTyped = problem !== null || JSON.stringify(readJson(typed).value) === JSON.stringify(value);
+  const text = isTyped ? typed : JSON.stringify(value, null, 2);
   return (
     <Labelled
       label={titleOf(name, schema)}
@@ -23,7 +25,7 @@ export function JsonField({ name, schema, isRequired, value, faults, onChange }:
           spellCheck={false}
           value={text}
           onChange={(event) => {
-            setText(event.target.value);
+            setTyped(event.target.value);
             const read = readJson(event.target.value);
             setProblem(read.problem);
             if (read.problem === null) onChange(read.value);

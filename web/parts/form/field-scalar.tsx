@@ -3,6 +3,8 @@ import { Labelled } from "../base/labelled.tsx";
 import { Code } from "../editor/code.tsx";
 import { TemplateText } from "../editor/template-text.tsx";
 import { type FieldProps, messagesOf } from "./field-frame.tsx";
+import { PickerField } from "./picker-field.tsx";
+import { pickerOf } from "./pickers.ts";
 import { aboutOf, type Drawn, titleOf } from "./schema.ts";
 
 type ScalarDrawn = Extract<Drawn, { as: "choice" | "yes" | "number" | "text" | "lines" }>;
@@ -124,6 +126,18 @@ export function Scalar({
             />
           );
         }
+        const picker = drawn.as === "text" ? pickerOf(name, schema) : null;
+        if (picker) {
+          return (
+            <PickerField
+              picker={picker}
+              value={text}
+              isId={schema.format === "uuid"}
+              wiring={wiring}
+              onChange={(next) => onChange(next || undefined)}
+            />
+          );
+        }
         return (
           <TemplateText
             {...wiring}
@@ -142,6 +156,14 @@ export function Scalar({
 const toNumber = (text: string): unknown =>
   text === "" ? undefined : /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 
+function linesOf(text: string, isNumber: boolean): unknown[] | undefined {
+  const lines = text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+  return lines.length === 0 ? undefined : isNumber ? lines.map(toNumber) : lines;
+}
+
 function Lines({
   wiring,
   isNumber,
@@ -153,7 +175,11 @@ function Lines({
   value: unknown;
   onChange: (value: unknown) => void;
 }) {
-  const [text, setText] = useState(Array.isArray(value) ? value.join("\n") : "");
+  const [typed, setTyped] = useState("");
+  const read = linesOf(typed, isNumber);
+  // What was typed stands for as long as it is what the field holds: another part of the form may change it too.
+  const isTyped = JSON.stringify(read) === JSON.stringify(value);
+  const text = isTyped ? typed : Array.isArray(value) ? value.join("\n") : "";
   return (
     <textarea
       {...wiring}
@@ -162,12 +188,8 @@ function Lines({
       spellCheck={false}
       value={text}
       onChange={(event) => {
-        setText(event.target.value);
-        const lines = event.target.value
-          .split("\n")
-          .map((line) => line.trim())
-          .filter(Boolean);
-        onChange(lines.length === 0 ? undefined : isNumber ? lines.map(toNumber) : lines);
+        setTyped(event.target.value);
+        onChange(linesOf(event.target.value, isNumber));
       }}
     />
   );

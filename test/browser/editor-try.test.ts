@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { addHttp, endpoint, httpApi } from "../support/catalog.ts";
+import { connect } from "../support/connections.ts";
+import { eventually } from "../support/outbound.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { openSeen, type Seen } from "../support/seen.ts";
+import { AUTOMATIONS, branch, flowToEnd, makeAutomation } from "../support/work.ts";
+
+let seen: Seen;
+beforeAll(async () => {
+  seen = await openSeen();
+});
+afterAll(() => seen[Symbol.asyncDispose]());
+
+const draftOf = async (id: string) => (await seen.weir.owner("GET", `${AUTOMATIONS}/${id}/draft`)).body;
+const panel = () => seen.page.getByRole("region", { name: /^Step / });
+
+test("an expression shows its value as one types it, from the last run, and then why it has none", async () => {
+  const { page, go, weir, troubles } = seen;
+  const flow = await makeAutomation(weir.owner, {
+    steps: [{ key: "route", kind: "conditional_branch", definition: branch() }],
+  });
+  await flowToEnd(weir.owner, flow.id, { input: { total: 21, lines: ["a", "b"] } });
+  await go(`/automations/${flow.id}/edit?step=route`);
+  const when = page.getByRole("textbox", { name: "Condition" });
+  await when.fill("input.total * 2 > 40");
+  await panel().getByText("true", { exact: true }).waitFor();
+  await when.fill("input.totl > 40");
+  await panel()
+    .getByText("input has no field totl")
+    .or(panel().getByText(/no .*totl/))
+    .first()
+    .waitFor();
+  await when.fill("");
+  await page.getByLabel("Run", { exact: true }).selectOption("list");
+  await page.getByRole("textbox", { name: "For each" }).fill("{{input.lines}}");
+  await panel().getByText('["a","b"]').waitFor();
+  await when.fill("item == 'a'");
+  await panel().getByText("true", { exact: true }).waitFor();
+  expect(await troubles()).toEqual([]);
+});
+
+test("steps are found among all actions and endpoints, and automations are picked by name", async () => {
+  const { page, go, weir } = seen;
+  const steps = { steps: [{ key: "route", kind: "conditional_branch", definition: branch() }] };
+  for (let at = 0; at < 30; at++)
+    await addHttp(
+      weir.owner,
+      httpApi(`Shop ${at}`, { endpoints: [endpoint(`order_${at}`), endpoint(`stock_${at}`)] }),
+    );
+  const target = await makeAutomation(weir.owner, steps, { name: "Nightly close" });
+  const flow = await makeAutomation(weir.owner, steps);
+  await go(`/automations/${flow.id}/edit`);
+  await page.locator('[data-step="route"]').focus();
+  await page.keyboard.press("a");
+  const search = page.getByRole("combobox", { name: /^Search kinds/ });
+  await search.fill("stock_3 shop 3");
+  await page
+    .getByRole("option", { name: /stock_3/ })
+    .first()
+    .click();
+  await eventually(
+    async () => (await draftOf(flow.id)).config?.steps?.[1]?.definition.api.endpoint === "stock_3",
+  );
+  const api = page.getByRole("combobox", { name: /API/ }).first();
+  await eventually(async () => (await api.inputValue()) === "Shop 3");
+
+  await page.keyboard.press("Escape");
+  await page.locator('[data-step="$trigger"]').focus();
+  await page.keyboard.press("a");
+  await search.fill("call an automation");
+  await page.getByRole("option", { name: /^Call an automation/ }).click();
+  const called = page.getByRole("combobox", { name: "Automation ID" });
+  await called.click();
+  await called.pressSequentially("nightly");
+  await page.getByRole("option", { name: /^Nightly close/ }).click();
+  expect(await called.inputValue()).toBe("Nightly close");
+  await eventually(async () =>
+    JSON.stringify((await draftOf(flow.id)).config?.steps ?? "").includes(`"automationId":"${target.id}"`),
+  );
+});
+
+test("an extract picks tables and columns of the live schema, with key and cursor proposed, and warns of rows added twice", async () => {
+  const { page, go, weir, troubles } = seen;
+  await using postgres = await startPostgres();
+  await postgres.sql`create table orders (id int primary key, total int, updated_at timestamptz not null)`;
+  await postgres.sql`create table notes (words text)`;
+  const { host, port, user, password, database } = postgres;
+  const shop = await connect(weir.owner, {
+    name: "Shop",
+    provider: "postgres",
+    config: { host, port, database, sslMode: "disable" },
+    credentials: { user, password },
+  });
+  const flow = await makeAutomation(weir.owner, {
+    steps: [
+      {
+        key: "load",
+        kind: "dlt_extract",
+        connectionId: shop.id,
+        definition: { dataset: "shop", resources: [{ spec: "public.notes" }] },
+      },
+    ],
+  });
+  await go(`/automations/${flow.id}/edit?step=load`);
+  const tables = page.getByRole("region", { name: "Tables to read" });
+  await tables.getByText("Every run adds all rows again: public.notes").waitFor();
+  await tables.getByRole("checkbox", { name: "public.notes" }).uncheck();
+  await tables.getByRole("checkbox", { name: "public.orders" }).check();
+  await tables.getByText("Key id, cursor updated_at, merge").click();
+  await tables.getByRole("checkbox", { name: "total" }).uncheck();
+  const resource = {
+    spec: "public.orders",
+    primaryKey: ["id"],
+    incremental: { cursorField: "updated_at" },
+    writeDisposition: "merge",
+    columns: ["id", "updated_at"],
+  };
+  await eventually(async () =>
+    Bun.deepEquals((await draftOf(flow.id)).config?.steps?.[0]?.definition.resources, [resource]),
+  );
+  expect(await tables.getByText("Every run adds").count()).toBe(0);
+  expect(await troubles()).toEqual([]);
+}, 120_000);

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { client, startApp } from "../support/app.ts";
+
+let weir: Awaited<ReturnType<typeof startApp>>;
+beforeAll(async () => {
+  weir = await startApp({ engine: false });
+});
+afterAll(() => weir[Symbol.asyncDispose]());
+
+const scope = {
+  payload: { total: 21, name: "Ada", lines: [1, 2] },
+  steps: { load: { result: { rows: 3 } } },
+};
+const evaluate = async (text: string, as = "template", values: object = scope) =>
+  (await weir.owner("POST", "/api/v1/expressions/evaluate", { text, as, scope: values })).body;
+
+test("a text is evaluated as a run would, with its type, and a condition as true or false", async () => {
+  expect(await evaluate("{{payload.total * 2}}")).toEqual({ value: 42, error: null });
+  expect(await evaluate("{{payload.lines}}")).toEqual({ value: [1, 2], error: null });
+  expect(await evaluate("Hello {{payload.name}}, {{steps.load.result.rows}} rows")).toEqual({
+    value: "Hello Ada, 3 rows",
+    error: null,
+  });
+  expect(await evaluate("payload.total > 20", "condition")).toEqual({ value: true, error: null });
+});
+
+test("what has no value says why and where, with 200; what takes long says that a run has more time", async () => {
+  const { value, error } = await evaluate("{{payload.total}} of {{payload.totl}}");
+  expect(value).toBeNull();
+  expect(error).toEqual({
+    message: 'Template {{payload.totl}} has no value: payload has no "totl".',
+    template: "{{payload.totl}}",
+  });
+  expect((await evaluate("{{payload.total +}}")).error.message).toContain("at character ");
+  expect((await evaluate("payload.total", "condition")).error.message).toContain("not true or false");
+  const many = { payload: { list: Array.from({ length: 20_000 }, (_, at) => at) } };
+  const slow = await evaluate(
+    "{{payload.list.map(x, payload.list.filter(y, y == x).size())}}",
+    "template",
+    many,
+  );
+  expect(slow.error.message).toBe("Too slow to evaluate here. In a run, an expression has more time.");
+});
+
+test("a viewer's token evaluates, and a text that is too long is refused", async () => {
+  const token = await weir.owner("POST", "/api/v1/access-tokens", { name: "Reads", scopes: ["read"] });
+  const { status } = await client(weir.origin, { authorization: `Bearer ${token.body.token}` })(
+    "POST",
+    "/api/v1/expressions/evaluate",
+    { text: "{{1 + 1}}", scope: {} },
+  );
+  expect(status).toBe(200);
+  const long = { text: "x".repeat(20_001), scope: {} };
+  expect((await weir.owner("POST", "/api/v1/expressions/evaluate", long)).status).toBe(422);
+});

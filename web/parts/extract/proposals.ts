@@ -1,0 +1,64 @@
+import type { Values } from "../form/form.tsx";
+
+export interface Column {
+  name: string;
+  dataType: string;
+  nullable: boolean;
+}
+
+/** One table that an extract reads, as a definition has it. */
+export interface Resource extends Values {
+  spec?: string;
+  name?: string;
+  primaryKey?: string[];
+  incremental?: { cursorField: string };
+  writeDisposition?: string;
+  columns?: (string | { name: string; type?: string })[];
+}
+
+const CHANGED = ["updated_at", "updatedat", "modified_at", "modifiedat", "last_modified", "changed_at"];
+const MADE = ["created_at", "createdat", "inserted_at", "occurred_at"];
+const IS_TIME = /time|date/i;
+const IS_WHOLE = /int|serial/i;
+
+const bare = (table: string) => table.toLowerCase().replace(/s$/, "");
+
+/** The column that most likely tells rows apart: never a nullable one; null where none does. */
+function keyOf(table: string, columns: readonly Column[]): string | null {
+  const sure = columns.filter(({ nullable }) => !nullable);
+  const named = (name: string) => sure.find((column) => column.name.toLowerCase() === name)?.name;
+  return named("id") ?? named(`${bare(table)}_id`) ?? named("uuid") ?? null;
+}
+
+/** The column that most likely says how new a row is: a time of change before a time of creation before a growing key. */
+function cursorOf(columns: readonly Column[], key: string | null): string | null {
+  const timed = columns.filter(({ dataType }) => IS_TIME.test(dataType));
+  for (const name of [...CHANGED, ...MADE]) {
+    const column = timed.find((each) => each.name.toLowerCase() === name);
+    if (column) return column.name;
+  }
+  return columns.find(({ name, dataType }) => name === key && IS_WHOLE.test(dataType))?.name ?? null;
+}
+
+/** How a table is best read again and again, by what its columns are called. */
+export function proposalFor(
+  {
+    table,
+    spec,
+    primaryKey = [],
+  }: { table: string; spec: string; primaryKey?: readonly string[] | undefined },
+  columns: readonly Column[],
+): Resource {
+  const key = primaryKey.length > 0 ? [...primaryKey] : [keyOf(table, columns) ?? []].flat();
+  const cursor = cursorOf(columns, key[0] ?? null);
+  return {
+    spec,
+    ...(key.length > 0 ? { primaryKey: key } : {}),
+    ...(cursor === null ? {} : { incremental: { cursorField: cursor } }),
+    writeDisposition: key.length > 0 ? "merge" : cursor === null ? "replace" : "append",
+  };
+}
+
+/** Whether each run adds all rows of it once more. */
+export const addsAllAgain = ({ writeDisposition = "append", incremental }: Resource): boolean =>
+  writeDisposition === "append" && !incremental?.cursorField;

@@ -1,0 +1,114 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { type KeyboardEvent, useEffect, useId, useState } from "react";
+import { EvaluatedText } from "../editor/evaluated.tsx";
+import { type Pick, type Picker, rememberName, useNameOf, usePicks } from "./pickers.ts";
+
+const TYPING_MS = 150;
+
+interface Props {
+  picker: Picker;
+  value: string;
+  onChange: (value: string) => void;
+  /** Whether only an ID or an expression can be its value. */
+  isId: boolean;
+  wiring: object;
+}
+
+/** A field that is searched by name and holds the ID; an expression can be written in it too. */
+export function PickerField({ picker, value, onChange, isId, wiring }: Props) {
+  const list = useId();
+  const queries = useQueryClient();
+  const name = useNameOf(picker, value);
+  const [typed, setTyped] = useState<string | null>(null);
+  const [sent, setSent] = useState("");
+  const [at, setAt] = useState(0);
+  const isOpen = typed !== null && !typed.includes("{{");
+  const found = usePicks(picker, sent, isOpen);
+  useEffect(() => {
+    const timer = setTimeout(() => setSent((typed ?? "").trim()), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  const picks = isOpen ? (found.data ?? []) : [];
+  const current = Math.min(at, picks.length - 1);
+  const pick = (chosen: Pick) => {
+    rememberName(queries, picker, chosen);
+    onChange(chosen.value);
+    setTyped(null);
+  };
+  const leave = () => {
+    // What was typed and not picked is the value where the field takes more than IDs, or where it can be one.
+    if (typed !== null && typed !== "" && (!isId || /\{\{|^[0-9a-f-]{36}$/i.test(typed))) onChange(typed);
+    setTyped(null);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const chosen = picks[current];
+    if (event.key === "ArrowDown" && typed === null) setTyped("");
+    else if (event.key === "ArrowDown") setAt((current + 1) % Math.max(picks.length, 1));
+    else if (event.key === "ArrowUp")
+      setAt((current + picks.length - 1 + (current < 0 ? 1 : 0)) % Math.max(picks.length, 1));
+    else if (event.key === "Enter" && chosen) pick(chosen);
+    else if (event.key === "Escape" && typed !== null) setTyped(null);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div className="relative">
+      <input
+        {...wiring}
+        role="combobox"
+        aria-expanded={picks.length > 0}
+        aria-controls={list}
+        aria-autocomplete="list"
+        aria-activedescendant={picks.length > 0 ? `${list}-${current}` : undefined}
+        className="field"
+        autoComplete="off"
+        spellCheck={false}
+        placeholder={`Search ${picker.of}`}
+        value={typed ?? name ?? value}
+        onFocus={(event) => event.target.select()}
+        onClick={() => typed === null && setTyped("")}
+        onBlur={leave}
+        onKeyDown={onKeyDown}
+        onChange={({ target: { value: text } }) => {
+          setTyped(text);
+          setAt(0);
+          if (text === "" || text.includes("{{")) onChange(text);
+        }}
+      />
+      {isOpen && (
+        <div
+          id={list}
+          role="listbox"
+          aria-label={`Matching ${picker.of}`}
+          className="absolute top-full left-0 z-20 mt-1 max-h-64 w-full overflow-y-auto rounded-md border border-strong-line bg-raised py-1 shadow-lg"
+        >
+          {picks.map((each, index) => (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the field above keeps the focus and hears the keys
+            <div
+              key={`${each.value} ${each.about}`}
+              id={`${list}-${index}`}
+              role="option"
+              aria-selected={index === current}
+              tabIndex={-1}
+              onMouseDown={(event) => event.preventDefault()} // the field keeps the focus
+              onClick={() => pick(each)}
+              className={`flex min-h-8 cursor-pointer items-center gap-3 px-2.5 text-sm ${index === current ? "bg-accent-soft" : ""}`}
+            >
+              <span className="min-w-0 grow truncate" dir="auto">
+                {each.name}
+              </span>
+              <span className="max-w-[50%] truncate text-xs text-soft" dir="auto">
+                {each.about}
+              </span>
+            </div>
+          ))}
+          {picks.length === 0 && (
+            <p className="px-2.5 py-1 text-xs text-soft">{found.isFetching ? "Searching…" : "No results"}</p>
+          )}
+        </div>
+      )}
+      {!isOpen && <EvaluatedText text={value} as="template" />}
+    </div>
+  );
+}

@@ -1,0 +1,133 @@
+import { type QueryClient, useQuery } from "@tanstack/react-query";
+import { call } from "../../api.ts";
+import type { Schema } from "../../calls.ts";
+
+const MOST = 20;
+const FRESH_MS = 60_000;
+
+/** What can be picked for a field: its value, its name, and what tells it from its like. */
+export interface Pick {
+  value: string;
+  name: string;
+  about: string;
+}
+
+export interface Picker {
+  /** The noun, for its label: "Search automations". */
+  of: string;
+  search(q: string, signal: AbortSignal): Promise<readonly Pick[]>;
+  /** The name of a value that is there; null where values are names. */
+  nameOf: ((value: string, signal: AbortSignal) => Promise<string>) | null;
+}
+
+const words = (q: string) => ({ limit: MOST, ...(q === "" ? {} : { q }) });
+
+const automations: Picker = {
+  of: "automations",
+  async search(q, signal) {
+    const found = await call("GET /api/v1/automations", { query: words(q) }, { signal });
+    return found.automations.map(({ id, name, slug }) => ({ value: id, name, about: slug }));
+  },
+  nameOf: async (id, signal) =>
+    (await call("GET /api/v1/automations/{automation_id}", { path: { automation_id: id } }, { signal })).name,
+};
+
+const agents: Picker = {
+  of: "agents",
+  async search(q, signal) {
+    const { specs } = await call("GET /api/v1/agents/specs", { query: { limit: 100 } }, { signal });
+    return specs
+      .filter(({ name, slug }) => `${name} ${slug}`.toLowerCase().includes(q.toLowerCase()))
+      .slice(0, MOST)
+      .map(({ slug, name }) => ({ value: slug, name, about: slug }));
+  },
+  nameOf: null,
+};
+
+const connections: Picker = {
+  of: "connections",
+  async search(q, signal) {
+    const found = await call("GET /api/v1/connections", { query: words(q) }, { signal });
+    return found.connections.map(({ id, name, provider }) => ({ value: id, name, about: provider }));
+  },
+  nameOf: async (id, signal) =>
+    (await call("GET /api/v1/connections/{connection_id}", { path: { connection_id: id } }, { signal })).name,
+};
+
+const apis: Picker = {
+  of: "APIs",
+  async search(q, signal) {
+    const found = await call("GET /api/v1/api-catalog", { query: words(q) }, { signal });
+    return found.items.map(({ id, name, baseUrl, url }) => ({
+      value: id,
+      name,
+      about: baseUrl ?? url ?? "",
+    }));
+  },
+  nameOf: async (id, signal) =>
+    (await call("GET /api/v1/api-catalog/{api_id}", { path: { api_id: id } }, { signal })).name,
+};
+
+const datasets: Picker = {
+  of: "datasets",
+  async search(q, signal) {
+    const found = await call("GET /api/v1/datasets", { query: words(q) }, { signal });
+    return found.datasets.map(({ layer, dataset }) => ({ value: dataset, name: dataset, about: layer }));
+  },
+  nameOf: null,
+};
+
+const artifacts: Picker = {
+  of: "artifacts",
+  async search(q, signal) {
+    const found = await call("GET /api/v1/artifacts", { query: { limit: 100 } }, { signal });
+    return found.artifacts
+      .filter(({ title }) => (title ?? "").toLowerCase().includes(q.toLowerCase()))
+      .slice(0, MOST)
+      .map(({ id, title, kind }) => ({ value: id, name: title ?? id, about: kind }));
+  },
+  nameOf: async (id, signal) =>
+    (await call("GET /api/v1/artifacts/{artifact_id}", { path: { artifact_id: id } }, { signal })).title ??
+    id,
+};
+
+const BY_NAME: Readonly<Record<string, Picker>> = {
+  automationId: automations,
+  agent: agents,
+  connectionId: connections,
+  apiId: apis,
+  dataset: datasets,
+  artifactId: artifacts,
+};
+
+/** How a value of this field is picked; null where it is written. */
+export const pickerOf = (name: string, { type }: Schema): Picker | null =>
+  type === "string" && Object.hasOwn(BY_NAME, name) ? (BY_NAME[name] ?? null) : null;
+
+/** What a search finds; asked only while it is open. */
+export const usePicks = (picker: Picker, q: string, isOpen: boolean) =>
+  useQuery({
+    queryKey: ["pick", picker.of, q],
+    queryFn: ({ signal }) => picker.search(q, signal),
+    enabled: isOpen,
+    staleTime: FRESH_MS,
+  });
+
+const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i;
+
+/** So that a field doesn't show the ID of what was picked for as long as its name takes. */
+export const rememberName = (queries: QueryClient, { of }: Picker, { value, name }: Pick) =>
+  queries.setQueryData(["name of", of, value], name);
+
+/** The name of an ID that a field holds; null where it is none, or nothing has it. */
+export function useNameOf(picker: Picker, value: string): string | null {
+  const isAsked = picker.nameOf !== null && ID.test(value);
+  const { data } = useQuery({
+    queryKey: ["name of", picker.of, value],
+    queryFn: ({ signal }) => picker.nameOf?.(value, signal) ?? value,
+    enabled: isAsked,
+    staleTime: FRESH_MS,
+    retry: false,
+  });
+  return isAsked ? (data ?? null) : null;
+}
