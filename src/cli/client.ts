@@ -74,7 +74,7 @@ export function openClient(server: string, { token, userAgent, organization }: C
   /** Throws `unauthenticated` for a token that is not taken, `unexpected_status` for every other failure. */
   async function call<T>(method: string, path: string, type: string, body?: string, more?: Saying) {
     const answer = await send(method, path, type, body, more);
-    if (answer.status >= 300) throw failureOf(answer);
+    if (answer.status >= 300) throw failureOf(answer, flagText);
     return { ...answer, body: answer.body as T };
   }
 
@@ -130,8 +130,8 @@ async function answerOf(reply: EgressResponse): Promise<Answer> {
 const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** The error that a failed answer is; `retryable` where another try may help. */
-export function failureOf(answer: Answer): AppError {
-  const message = reasonOf(answer);
+export function failureOf(answer: Answer, textOf = faultText): AppError {
+  const message = reasonOf(answer, textOf);
   if (answer.status === 401) return new AppError("unauthenticated", message);
   const { status } = answer;
   return new AppError("unexpected_status", message, { retryable: PASSING.has(status), details: { status } });
@@ -140,11 +140,11 @@ export function failureOf(answer: Answer): AppError {
 const MAX_CHARACTERS = 1000;
 
 /** What an answer says went wrong, at most a few lines of it. */
-export function reasonOf({ status, headers, body }: Answer): string {
+export function reasonOf({ status, headers, body }: Answer, textOf = faultText): string {
   const target = status >= 300 && status < 400 ? headers.get("location") : null;
   if (target !== null) return `The server redirects to ${plain(target)}. Use that URL instead.`;
   const detail = isObject(body) ? (body.detail ?? body.error_description) : null;
-  const text = Array.isArray(detail) ? detail.map(faultText).join("; ") : detail;
+  const text = Array.isArray(detail) ? detail.map(textOf).join("; ") : detail;
   if (typeof text !== "string") return statusText(status, body);
   const id = isObject(body) && status === 500 ? body.correlationId : null;
   return (
@@ -168,6 +168,25 @@ function faultText(fault: Json): string {
   const [part = null, ...rest] = fault.loc;
   const path = PARTS.has(part) ? rest : fault.loc;
   return path.length === 0 ? fault.msg : `${path.join(".")}: ${fault.msg}`;
+}
+
+/** Flags that are named after something else than the query field that they fill. */
+const FLAGS: Readonly<Record<string, string>> = {
+  statuses: "status",
+  kinds: "kind",
+  trigger_method: "trigger",
+};
+
+/** As whoever typed the command knows it: a query field by its flag, an ID by what it is of. */
+function flagText(fault: Json): string {
+  if (!isObject(fault) || !Array.isArray(fault.loc)) return faultText(fault);
+  const [part, name] = fault.loc.map(String);
+  if (name === undefined || (part !== "query" && part !== "path")) return faultText(fault);
+  const thing = name.replace(/_id$/, "").replaceAll("_", " ");
+  if (part === "path" && /uuid/.test(String(fault.msg)))
+    return `Invalid ${thing} ID. Use one such as 0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b`;
+  if (part === "path") return faultText(fault);
+  return `--${FLAGS[name] ?? thing.replaceAll(" ", "-")}: ${fault.msg}`;
 }
 
 /** What a server sends goes to a terminal, which must not obey it. */

@@ -23,7 +23,7 @@ const SECTIONS: Readonly<Record<string, readonly (keyof typeof usage)[]>> = {
     "webhooks",
     "api",
   ],
-  "Configuration as files": ["export", "apply"],
+  "Configuration as files": ["export", "diff", "apply"],
   "Operate a server": [
     "config",
     "doctor",

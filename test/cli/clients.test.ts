@@ -367,11 +367,16 @@ describe("weir runs", () => {
       out: shown[0],
       err: "",
     });
-    for (const words of [
-      ["logs", NOBODY],
-      ["get", "no-uuid"],
-    ] as const)
-      expect((await shell.run("runs", ...words)).code).toBe(1);
+    for (const [words, sentence] of [
+      [["logs", NOBODY], "Run not found."],
+      [["get", "no-uuid"], "Invalid run ID. Use one such as 0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"],
+      [["list", "--limit", "1000"], "--limit: Input should be at most 100"],
+      [["list", "--status", "lost"], "--status: Input should be 'pending', 'running'"],
+      [["list", "--automation-run", "lost"], "--automation-run: Input should be a valid uuid"],
+    ] as const) {
+      const refused = await shell.run("runs", ...words);
+      expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(sentence)]);
+    }
   });
 });
 
