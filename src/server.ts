@@ -147,73 +147,138 @@ const IDLE_SECONDS = 60;
 
 /** A server over `app`, not yet listening. */
 export function server(app: App) {
-  const elysia = new Elysia({
-    handler: { standardHostname: false }, // else the path of http://api/… is looked for behind its first segment
-    serve: { maxRequestBodySize: MAX_REQUEST_BYTES, idleTimeout: IDLE_SECONDS, development: false },
-  });
   const base = basePathOf(app.config);
+  const router = routerBelow(base);
+  const answer = openAnswer(app);
+  const routes: Record<string, Record<string, Bun.Serve.Handler<Bun.BunRequest, Peer, Response>>> = {};
+  for (const operation of operations) {
+    for (const pattern of patternsOf(operation, base)) {
+      if (pattern.endsWith("*")) continue; // Bun tells nothing of what stands there
+      routes[pattern] = {
+        ...routes[pattern],
+        [operation.method]: (request, peer) => answer(operation, request, peer, request.params),
+      };
+    }
+  }
+  return {
+    listen: (options: Bun.Serve.HostnamePortServeOptions<undefined>): Peer =>
+      Bun.serve({
+        maxRequestBodySize: MAX_REQUEST_BYTES,
+        idleTimeout: IDLE_SECONDS,
+        development: false,
+        ...options,
+        routes,
+        fetch(request, peer) {
+          arrivals.set(request, { app, peer, answer });
+          return router.fetch(request);
+        },
+      }),
+  };
+}
+
+type Peer = Bun.Server<undefined>;
+
+interface Arrival {
+  app: App;
+  peer: Peer;
+  answer: Answer;
+}
+
+/** Where a request has come to that the router answers, which is one for all servers of the process. */
+const arrivals = new WeakMap<Request, Arrival>();
+
+function arrivalOf(request: Request): Arrival {
+  const arrival = arrivals.get(request);
+  if (!arrival) throw new AppError("internal", "A request came by no server.");
+  return arrival;
+}
+
+type Answer = (
+  operation: Operation,
+  request: Request,
+  peer: Peer,
+  params: Record<string, string>,
+) => Promise<Response>;
+
+function openAnswer(app: App): Answer {
   const readerOf = siblingsOf(operations);
   const fairly = openFairness(app);
-  for (const operation of operations) {
-    const handler = async ({ request, params, server }: Arrival) => {
-      const visit = visitOf(app, request, server);
-      const startMs = app.tracer.isOn ? app.clock.now().getTime() : 0;
+  return async (operation, request, peer, params) => {
+    const visit = visitOf(app, request, peer);
+    const startMs = app.tracer.isOn ? app.clock.now().getTime() : 0;
+    try {
       const reply = await fairly(operation, visit, () => serve(app, operation, visit, params, readerOf));
       countRequest(app, operation.method, operation.path, reply.status);
       traceRequest(app, operation, visit, startMs, reply.status);
       return reply;
-    };
-    // a proxy takes the base path off, or passes it on
-    for (const before of base === "" ? [""] : ["", base]) {
-      const pattern = before + toPattern(operation.path);
-      elysia.route(operation.method, pattern, handler as never, { parse: "none" } as never);
+    } catch (error) {
+      return problemResponse(app, error, visit);
     }
-  }
-  const known = operations.map(({ method, path }) => ({ method, matcher: toMatcher(path) }));
-  return elysia.onError(async ({ request, error, code, server: bun }) => {
-    const visit = visitOf(app, request, bun as Peer);
-    if (code !== "NOT_FOUND") return problemResponse(app, error, visit);
-    const { pathname } = visit.url;
-    const methods = known.filter(({ matcher }) => matcher.test(pathname)).map(({ method }) => method);
-    const isForm = pathname.startsWith("/f/"); // it is sent to where its page is
-    if (methods.length === 0 || isForm) {
-      const page = await webReply(app, visit).catch((fault) => problemResponse(app, fault, visit));
-      if (page) return page;
-    }
-    if (methods.length === 0) {
-      return problemResponse(app, new AppError("not_found", `${pathname.slice(0, 200)} not found.`), visit);
-    }
-    const reply = problemResponse(
-      app,
-      new AppError(
-        "method_not_allowed",
-        `Method ${request.method} isn't allowed. Use ${methods.join(", ")}.`,
-      ),
-      visit,
-    );
-    reply.headers.set(
-      "allow",
-      [...new Set(methods.includes("GET") ? [...methods, "HEAD"] : methods)].join(", "),
-    );
-    return reply;
-  });
+  };
 }
 
-type Peer = Parameters<typeof visitOf>[2];
+/** By base path. */
+const routers = new Map<string, Pick<Elysia, "fetch">>();
 
-interface Arrival {
-  request: Request;
-  params: Record<string, string>;
-  server: Peer;
+/** Answers what Bun's own routes don't: the rest of a path, HEAD, a slash too many, and what no operation is for. */
+function routerBelow(base: string): Pick<Elysia, "fetch"> {
+  const made = routers.get(base);
+  if (made) return made;
+  const router = new Elysia({
+    handler: { standardHostname: false }, // else the path of http://api/… is looked for behind its first segment
+  });
+  for (const operation of operations) {
+    const handler = ({ request, params }: { request: Request; params: Record<string, string> }) => {
+      const { answer, peer } = arrivalOf(request);
+      return answer(operation, request, peer, params);
+    };
+    for (const pattern of patternsOf(operation, base)) {
+      router.route(operation.method, pattern, handler as never, { parse: "none" } as never);
+    }
+  }
+  router.onError(({ request, error, code }) => refused(request, code === "NOT_FOUND" ? null : error));
+  routers.set(base, router);
+  return router;
+}
+
+/** Also below the base path: a proxy takes it off, or passes it on. */
+const patternsOf = ({ path }: Operation, base: string): string[] =>
+  (base === "" ? [""] : ["", base]).map((before) => before + toPattern(path));
+
+const known = operations.map(({ method, path }) => ({ method, matcher: toMatcher(path) }));
+
+/** What answers a request that failed, or that no operation is for. */
+async function refused(request: Request, error: unknown): Promise<Response> {
+  const { app, peer } = arrivalOf(request);
+  const visit = visitOf(app, request, peer);
+  if (error !== null) return problemResponse(app, error, visit);
+  const { pathname } = visit.url;
+  const methods = known.filter(({ matcher }) => matcher.test(pathname)).map(({ method }) => method);
+  const isForm = pathname.startsWith("/f/"); // it is sent to where its page is
+  if (methods.length === 0 || isForm) {
+    const page = await webReply(app, visit).catch((fault) => problemResponse(app, fault, visit));
+    if (page) return page;
+  }
+  if (methods.length === 0) {
+    return problemResponse(app, new AppError("not_found", `${pathname.slice(0, 200)} not found.`), visit);
+  }
+  const reply = problemResponse(
+    app,
+    new AppError("method_not_allowed", `Method ${request.method} isn't allowed. Use ${methods.join(", ")}.`),
+    visit,
+  );
+  const allowed = methods.includes("GET") ? [...methods, "HEAD"] : methods;
+  reply.headers.set("allow", [...new Set(allowed)].join(", "));
+  return reply;
 }
 
 /** `{id}` → `:id`; a last `{path}` takes the rest with its slashes. */
 const toPattern = (path: string) => path.replace(/\{path\}$/, "*").replace(/\{(\w+)\}/g, ":$1");
 
-const toMatcher = (path: string) =>
-  new RegExp(
-    `^${path
-      .replace(/[.]/g, "\\.")
-      .replace(/\{path\}$/, ".+")
-      .replace(/\{\w+\}/g, "[^/]+")}/?$`,
-  );
+function toMatcher(path: string): RegExp {
+  const pattern = path
+    .replace(/[.]/g, "\\.")
+    .replace(/\{path\}$/, ".+")
+    .replace(/\{\w+\}/g, "[^/]+");
+  return new RegExp(`^${pattern}/?$`);
+}

@@ -17,16 +17,13 @@ export function openListener(app: App): Listener {
   const { host, port: wanted } = app.config;
   const tls = readTls(app.config);
   const routes = server(app);
-  const listen = (port: number) => {
-    const { server: current } = routes.listen({
+  const listen = (port: number) =>
+    routes.listen({
       hostname: host,
       port,
       reusePort: false, // else two servers on one port would take each other's requests
       ...(tls ? { tls: { cert: tls.cert, key: tls.key, ciphers: TLS_CIPHERS } } : {}),
     });
-    if (!current) throw new Error("The server isn't listening.");
-    return current;
-  };
   const sockets = new Set([told(host, wanted, () => listen(wanted))]);
   const [first] = sockets;
   const port = first?.port ?? wanted;

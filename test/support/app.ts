@@ -119,7 +119,7 @@ export async function startApp(options: StartOptions = {}) {
   });
   const { app } = opened;
   const http = server(app).listen({ port: 0, hostname: "127.0.0.1" });
-  const port = http.server?.port ?? 0;
+  const port = http.port ?? 0;
   opened.listensOn({ host: "127.0.0.1", port });
   const origin = `http://127.0.0.1:${port}`;
 
