@@ -39,7 +39,7 @@ import { openSheets } from "./sheets/sheets.ts";
 import { openSql } from "./sql/sql.ts";
 import { migrations } from "./store/migrations.ts";
 import { Peers, setClock } from "./store/peers.ts";
-import { openRemoteStore, openStore, type Store } from "./store/store.ts";
+import { openRemoteStore, openStore, type Store, type Workers } from "./store/store.ts";
 import { version } from "./version.ts";
 
 /** What a process is built from. */
@@ -51,6 +51,8 @@ export interface Parts {
   self: readonly string[];
   clock?: Clock;
   ids?: Ids;
+  /** Where the threads of the local store come from and go to; it starts and ends its own by default. */
+  workers?: Workers;
   /** Tests put in or leave out what they turn by hand. */
   overrides?: Partial<App>;
 }
@@ -69,7 +71,7 @@ export interface Opened {
  * settings are not those that the data directory depends on, unless they are `accepted` in their place.
  */
 export async function openApp(parts: Parts, { accepted = false } = {}): Promise<Opened> {
-  const { config, secrets } = parts;
+  const { config } = parts;
   if (!accepted) checkInstallation(parts);
   const isShared = config.databaseUrl !== null;
   const clock = correctable(parts.clock ?? systemClock);
@@ -78,7 +80,7 @@ export async function openApp(parts: Parts, { accepted = false } = {}): Promise<
   let store: Store | null = null;
   let peers: Peers | null = null;
   try {
-    store = await storeOf(folder, { config, secrets, clock, log: parts.log });
+    store = await storeOf(folder, { ...parts, clock });
     const { lake: knownLake, lakeEndpoint } = readInstallation(folder.path);
     const isLakeNew = !accepted && (knownLake === undefined || lakeEndpoint === undefined);
     const ground = { ...parts, folder, store, clock, ids, isLakeNew };
@@ -281,13 +283,20 @@ function mailerOf({ mailFrom: from }: Config, { smtpUrl: url }: Secrets, egress:
 const hostOf = (host: string) =>
   host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
 
-type StoreParts = Pick<Parts, "config" | "secrets" | "log"> & { clock: Clock };
+type StoreParts = Pick<Parts, "config" | "secrets" | "log" | "workers"> & { clock: Clock };
 
-function storeOf(folder: DataFolder, { config, secrets, clock, log }: StoreParts): Promise<Store> {
+function storeOf(folder: DataFolder, { config, secrets, clock, log, workers }: StoreParts): Promise<Store> {
   const onCopy = (path: string) =>
     log.write("info", `Migrating the database. The previous state was backed up to ${path}.`);
   return config.databaseUrl === null
-    ? openStore({ path: folder.database, migrations, backupsFolder: folder.backups, onCopy, clock })
+    ? openStore({
+        path: folder.database,
+        migrations,
+        backupsFolder: folder.backups,
+        onCopy,
+        clock,
+        ...(workers ? { workers } : {}),
+      })
     : openRemoteStore({
         url: config.databaseUrl,
         token: secrets.databaseToken ?? undefined,

@@ -1,6 +1,7 @@
 import type { Database as Sqlite, Statement } from "bun:sqlite";
 import type { Clock } from "../base/clock.ts";
 import { Copier } from "./copier.ts";
+import type { Workers } from "./thread.ts";
 
 /** Pages that are worth moving at once, without waiting for a quiet moment: 8 MB. */
 const PASS_PAGES = 2_048;
@@ -28,6 +29,7 @@ export interface CheckpointerOptions {
   clock: Clock;
   /** Called in a quiet moment, when all of the WAL has been moved. */
   onQuiet?: () => void;
+  workers?: Workers;
 }
 
 /**
@@ -41,7 +43,7 @@ export interface CheckpointerOptions {
  */
 export class Checkpointer {
   readonly #options: CheckpointerOptions;
-  readonly #thread = new Copier();
+  readonly #thread: Copier;
   readonly #look: Statement;
   #pass: Promise<void> | null = null;
   #freePasses = 0;
@@ -53,6 +55,7 @@ export class Checkpointer {
 
   constructor(options: CheckpointerOptions) {
     this.#options = options;
+    this.#thread = new Copier(options.workers);
     this.#look = options.reader.prepare("PRAGMA wal_checkpoint(NOOP)");
   }
 

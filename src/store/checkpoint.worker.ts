@@ -26,7 +26,11 @@ self.onmessage = ({ data }: MessageEvent<CopierRequest>) => {
 };
 
 function perform(request: CopierRequest): void {
-  if (request.do === "close") return kept?.close();
+  if (request.do === "close") {
+    kept?.close();
+    kept = null;
+    return;
+  }
   kept ??= new Database(request.path, { readwrite: true, create: false });
   if (request.do === "copy") kept.run("VACUUM INTO ?", [request.to]);
   else kept.run("PRAGMA wal_checkpoint(PASSIVE)");

@@ -1,15 +1,16 @@
 import type { CopierReply, CopierRequest } from "./checkpoint.worker.ts";
-import { sqliteError, Thread } from "./thread.ts";
+import { sqliteError, Thread, type Workers } from "./thread.ts";
 
 /** The thread that moves the WAL and copies the file. Its requests reject with SQLite's error, or that of a broken thread. */
 export class Copier {
-  readonly #thread = new Thread<CopierRequest, CopierReply>(
-    () =>
-      new Worker(new URL("./checkpoint.worker.ts", import.meta.url).href, {
-        name: "checkpoints",
-        smol: true,
-      }),
-  );
+  readonly #thread: Thread<CopierRequest, CopierReply>;
+
+  constructor(workers?: Workers) {
+    const name = "checkpoints";
+    const make = () =>
+      new Worker(new URL("./checkpoint.worker.ts", import.meta.url).href, { name, smol: true });
+    this.#thread = new Thread(name, make, workers);
+  }
 
   async ask(request: CopierRequest): Promise<void> {
     const reply = await this.#thread.ask(request);

@@ -1,8 +1,9 @@
 import type { Client, InValue, ResultSet, Transaction } from "@libsql/client/http";
 import { type LibSQLPreparedQuery, LibSQLSession } from "drizzle-orm/libsql/session";
-import { BaseSQLiteDatabase, SQLiteAsyncDialect } from "drizzle-orm/sqlite-core";
+import { BaseSQLiteDatabase } from "drizzle-orm/sqlite-core";
 import type { Clock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
+import { asyncDialect } from "./dialect.ts";
 import { StoreError, storeFault } from "./faults.ts";
 import type { Database, RunResult } from "./store.ts";
 
@@ -28,13 +29,12 @@ export function refuseChange({ sql }: Statement): void {
 
 /** Drizzle over whatever runs one statement on a libSQL server. Its errors are those of `run`, bare. */
 export function drizzleOver(run: (statement: Statement) => Promise<ResultSet>): Database {
-  const dialect = new SQLiteAsyncDialect({ casing: "snake_case" });
   const execute = async ({ sql, args }: Statement): Promise<Result> => {
     const result = await run({ sql, args: args.map(toInteger) });
     return Object.assign(result, { changes: result.rowsAffected });
   };
-  const session = new RemoteSession({ execute } as unknown as Client, dialect, undefined, {}, undefined);
-  const drizzle = new BaseSQLiteDatabase("async", dialect, session, undefined);
+  const session = new RemoteSession({ execute } as unknown as Client, asyncDialect, undefined, {}, undefined);
+  const drizzle = new BaseSQLiteDatabase("async", asyncDialect, session, undefined);
   const statement: Database["statement"] = (sql) => (values) => execute({ sql, args: [...values] });
   return Object.assign(drizzle, { statement }) as unknown as Database;
 }

@@ -50,6 +50,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     moveAlone: () => writer.checkpoint(),
     reader,
     clock,
+    ...(options.workers ? { workers: options.workers } : {}),
     onQuiet: () => giveBack(reader, queue),
   });
   const queue = new WriteQueue(writer, {

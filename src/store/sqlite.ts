@@ -1,6 +1,7 @@
 import type { SQLQueryBindings, Database as Sqlite, Statement } from "bun:sqlite";
 import { type PreparedQuery, SQLiteBunSession } from "drizzle-orm/bun-sqlite";
-import { BaseSQLiteDatabase, SQLiteSyncDialect } from "drizzle-orm/sqlite-core";
+import { BaseSQLiteDatabase } from "drizzle-orm/sqlite-core";
+import { syncDialect } from "./dialect.ts";
 import { storeFault } from "./faults.ts";
 import { mapRows } from "./in-slices.ts";
 import type { ReadDb } from "./store.ts";
@@ -18,10 +19,9 @@ export class Reader {
 
   constructor(connection: Sqlite) {
     this.#connection = connection;
-    const dialect = new SQLiteSyncDialect({ casing: "snake_case" });
     const client = { prepare: (sql: string) => this.prepare(sql) } as unknown as Sqlite; // all that drizzle asks of it
-    const session = new LocalSession(client, dialect, undefined);
-    this.db = new BaseSQLiteDatabase("sync", dialect, session, undefined) as unknown as ReadDb;
+    const session = new LocalSession(client, syncDialect, undefined);
+    this.db = new BaseSQLiteDatabase("sync", syncDialect, session, undefined) as unknown as ReadDb;
   }
 
   prepare(sql: string): Kept {

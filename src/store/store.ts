@@ -1,10 +1,12 @@
 import type { BaseSQLiteDatabase } from "drizzle-orm/sqlite-core";
 import type { Clock } from "../base/clock.ts";
 import type { Migration } from "./migrate.ts";
+import type { Workers } from "./thread.ts";
 
 export { isUniqueViolation, StoreError } from "./faults.ts";
 export { openStore } from "./local.ts";
 export type { Migration } from "./migrate.ts";
+export type { Workers } from "./thread.ts";
 
 /** Result of a statement without rows, in both drivers. */
 export interface RunResult {
@@ -65,6 +67,8 @@ export interface StoreOptions {
   /** Hears the path of such a copy. */
   onCopy?: (path: string) => void;
   clock?: Clock;
+  /** Where its threads come from and go to; each store starts and ends its own by default. */
+  workers?: Workers;
   /** False gives each write a transaction of its own; for comparison only. */
   groupCommit?: boolean;
   /** Runs at each commit, before the disk is asked; a commit fails with what it throws. */

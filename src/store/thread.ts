@@ -1,12 +1,25 @@
+/** Where threads come from, and what becomes of them once they are closed. */
+export interface Workers {
+  /** `make` starts one: the build knows a Worker only by an address that stands where it is made. */
+  take(name: string, make: () => Worker): Worker;
+  /** The thread has nothing left of what it was asked. */
+  give(name: string, worker: Worker): void;
+}
+
+const ownWorkers: Workers = { take: (_name, make) => make(), give: (_name, worker) => worker.terminate() };
+
 /** A worker thread, started by the first request. Requests are answered in their order. */
 export class Thread<Request, Reply> {
+  readonly #name: string;
   readonly #make: () => Worker;
+  readonly #workers: Workers;
   #worker: Worker | null = null;
   #waiting: { resolve(reply: Reply): void; reject(error: unknown): void }[] = [];
 
-  /** `make` starts the thread: the build knows a Worker only by an address that stands where it is made. */
-  constructor(make: () => Worker) {
+  constructor(name: string, make: () => Worker, workers: Workers = ownWorkers) {
+    this.#name = name;
     this.#make = make;
+    this.#workers = workers;
   }
 
   /** True from the first request on, until it breaks or is closed. */
@@ -27,12 +40,12 @@ export class Thread<Request, Reply> {
   async close(last: Request): Promise<void> {
     if (this.#worker === null) return;
     await this.ask(last).catch(() => undefined); // a thread that broke has let go of all by that
-    this.#worker?.terminate();
+    if (this.#worker !== null) this.#workers.give(this.#name, this.#worker);
     this.#worker = null;
   }
 
   #start(): Worker {
-    const worker = this.#make();
+    const worker = this.#workers.take(this.#name, this.#make);
     worker.onmessage = ({ data }: MessageEvent<Reply>) => {
       const waiting = this.#waiting.shift();
       if (this.#waiting.length === 0) hold(worker, false);

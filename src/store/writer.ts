@@ -1,10 +1,11 @@
 import type { SQLQueryBindings } from "bun:sqlite";
-import { BaseSQLiteDatabase, SQLiteAsyncDialect } from "drizzle-orm/sqlite-core";
+import { BaseSQLiteDatabase } from "drizzle-orm/sqlite-core";
 import { type RemoteCallback, SQLiteRemoteSession } from "drizzle-orm/sqlite-proxy";
 import { AppError } from "../base/errors.ts";
+import { asyncDialect } from "./dialect.ts";
 import { storeFault } from "./faults.ts";
 import type { StoreOptions, WriteDb } from "./store.ts";
-import { sqliteError, Thread } from "./thread.ts";
+import { sqliteError, Thread, type Workers } from "./thread.ts";
 import { OptimisticFailure, type Transaction, type Writer } from "./write-queue.ts";
 import type { How, StatementCall, WriterReply, WriterRequest } from "./writer.worker.ts";
 
@@ -29,8 +30,8 @@ export class ThreadWriter implements Writer {
   readonly #options: CommitOptions;
   #current: ThreadTransaction | null = null;
 
-  constructor(options: CommitOptions & Pick<StoreOptions, "path">, check: () => void) {
-    this.#channel = new WriterChannel(options.path);
+  constructor(options: CommitOptions & Pick<StoreOptions, "path" | "workers">, check: () => void) {
+    this.#channel = new WriterChannel(options.path, options.workers);
     this.#options = options;
     const current = (): ThreadTransaction => {
       check();
@@ -158,16 +159,17 @@ class ThreadTransaction implements Transaction {
 /** The way to the thread: statements by number, requests and replies as text. */
 class WriterChannel {
   readonly #path: string;
-  readonly #thread = new Thread<string, string>(
-    () => new Worker(new URL("./writer.worker.ts", import.meta.url).href, { name: "writer", smol: true }),
-  );
+  readonly #thread: Thread<string, string>;
   readonly #numbers = new Map<string, number>();
   #nextNumber = 1;
   #learn: WriterRequest["learn"] = [];
   #forget: number[] = [];
 
-  constructor(path: string) {
+  constructor(path: string, workers?: Workers) {
     this.#path = path;
+    const name = "writer";
+    const make = () => new Worker(new URL("./writer.worker.ts", import.meta.url).href, { name, smol: true });
+    this.#thread = new Thread(name, make, workers);
   }
 
   call(sql: string, how: How = "control", values: unknown[] = []): StatementCall {
@@ -227,8 +229,8 @@ interface Driver {
 }
 
 function drizzleOver({ run, leave }: Driver): WriteDb {
-  const session = new ThreadSession(run, new SQLiteAsyncDialect({ casing: "snake_case" }));
-  const drizzle = new BaseSQLiteDatabase("async", session.own, session, undefined);
+  const session = new ThreadSession(run);
+  const drizzle = new BaseSQLiteDatabase("async", asyncDialect, session, undefined);
   const statement: WriteDb["statement"] = (sql) => (values) => leave(sql, values);
   return Object.assign(drizzle, { statement }) as unknown as WriteDb;
 }
@@ -238,11 +240,8 @@ type Session = SQLiteRemoteSession<Record<string, never>, Record<string, never>>
 class ThreadSession extends SQLiteRemoteSession<Record<string, never>, Record<string, never>> {
   readonly #run: Driver["run"];
 
-  constructor(
-    run: Driver["run"],
-    readonly own: SQLiteAsyncDialect,
-  ) {
-    super(async () => ({ rows: [] }), own, undefined);
+  constructor(run: Driver["run"]) {
+    super(async () => ({ rows: [] }), asyncDialect, undefined);
     this.#run = run;
   }
 

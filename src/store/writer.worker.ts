@@ -63,6 +63,8 @@ function perform(request: WriterRequest): WriterReply {
   if (request.close) {
     for (const number of prepared.keys()) forget(number); // one that is left keeps the file open
     connection?.close();
+    connection = null;
+    texts.clear();
   }
   return { value, fault, inTransaction: !request.close && (connection?.inTransaction ?? false) };
 }

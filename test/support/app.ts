@@ -10,6 +10,7 @@ import { startEngine } from "../../src/engine/start.ts";
 import { createAccessToken } from "../../src/resources/access-tokens/service.ts";
 import { createFirstOwner } from "../../src/resources/sign-in/setup.ts";
 import { server } from "../../src/server.ts";
+import type { Workers } from "../../src/store/store.ts";
 import { isAsGround, layGround, type Owner } from "./ground.ts";
 import { PROGRAM } from "./program.ts";
 
@@ -32,6 +33,16 @@ export function turnableClock(hurry = 1, stands = false): Clock & { turn(ms: num
     },
   };
 }
+
+/** Threads that a store of this process is done with, for the next one. */
+const idle = new Map<string, Worker[]>();
+
+const workers: Workers = {
+  take: (name, make) => idle.get(name)?.pop() ?? make(),
+  give(name, worker) {
+    idle.set(name, [...(idle.get(name) ?? []), worker]);
+  },
+};
 
 export interface Answer {
   status: number;
@@ -113,6 +124,7 @@ export async function startApp(options: StartOptions = {}) {
     config,
     secrets,
     clock,
+    workers,
     log: openLog({ level: "info", pretty: false, clock, sink: (line) => logged.push(line) }),
     self: options.self ?? PROGRAM,
     overrides: options.overrides,
