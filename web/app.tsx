@@ -7,6 +7,7 @@ import { Frame } from "./frame.tsx";
 import { startLive } from "./live.ts";
 import { Prove } from "./parts/account/prove.tsx";
 import { SignIn } from "./parts/account/sign-in.tsx";
+import { setRegion } from "./parts/base/formats.ts";
 import { Later, part } from "./parts/base/later.tsx";
 import { Failed, Loading } from "./parts/base/page.tsx";
 import { Toasts } from "./parts/base/toast.tsx";
@@ -50,6 +51,7 @@ function Signed() {
     }
     return me.error ? <Failed error={me.error} again={() => void me.refetch()} /> : <Loading />;
   }
+  setRegion(me.data);
   return (
     <Router base={base} aroundNav={askFirst}>
       <Frame>

@@ -56,6 +56,21 @@ test("a person changes the password, and turns a second factor on and off", asyn
   await page.getByRole("button", { name: "Turn on" }).waitFor();
 });
 
+test("a person sets name, locale and time zone, and sees times and numbers so", async () => {
+  const { page, go, troubles } = seen;
+  await go("/access?tab=profile");
+  await page.getByLabel("First name").fill("Augusta Ada");
+  await page.getByLabel("Locale").fill("de-CH");
+  await page.getByLabel("Time zone").fill("Asia/Nowhere");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Unknown timezone 'Asia/Nowhere'").waitFor();
+  await page.getByLabel("Time zone").fill("Asia/Tokyo");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Profile saved").waitFor();
+  await page.getByText(/^Now: \d\d\.\d\d\.\d{4}, \d\d:\d\d:\d\d (GMT\+9|JST)$/).waitFor();
+  expect(await troubles()).toEqual([]);
+});
+
 deepTest("after an hour a new token asks who it is, and goes on from there", async () => {
   const { page, go, weir } = seen;
   await go("/access");

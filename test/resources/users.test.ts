@@ -75,6 +75,17 @@ describe("preferences", () => {
     ]);
   });
 
+  test("take a name too", async () => {
+    await using app = await startApp();
+    const named = await app.owner("PATCH", place, { firstName: "Augusta Ada", lastName: null });
+    expect([named.status, named.body.firstName, named.body.lastName]).toEqual([200, "Augusta Ada", null]);
+    const blank = await app.owner("PATCH", place, { firstName: " " });
+    expect([blank.status, blank.body.detail?.[0]?.loc ?? blank.body.errors?.[0]?.loc]).toEqual([
+      422,
+      ["body", "firstName"],
+    ]);
+  });
+
   test("that stay as they are leave updatedAt alone and no event behind", async () => {
     await using app = await startApp();
     const before = (await app.owner("PATCH", place, { timezone: "Asia/Kolkata" })).body;

@@ -6,6 +6,7 @@ import { OwnInvitations } from "../parts/account/invitations.tsx";
 import { OwnNotices } from "../parts/account/notices.tsx";
 import { OrganizationTokens } from "../parts/account/organization-tokens.tsx";
 import { OwnPassword } from "../parts/account/password.tsx";
+import { OwnProfile } from "../parts/account/profile.tsx";
 import { SecondFactor } from "../parts/account/second-factor.tsx";
 import { Sessions } from "../parts/account/sessions.tsx";
 import { PageHead, useTab } from "../parts/base/page.tsx";
@@ -16,6 +17,7 @@ export default function Access() {
     ["tokens", "Access tokens"],
     ["keys", "API keys"],
     ["sessions", "Sessions"],
+    ["profile", "Profile"],
     ["sign-in", "Password"],
     ["notices", "Notices"],
     ["invitations", "Invitations"],
@@ -25,6 +27,7 @@ export default function Access() {
   const shown: Readonly<Record<string, React.ReactNode>> = {
     keys: <ApiKeys />,
     sessions: <Sessions />,
+    profile: <OwnProfile />,
     "sign-in": (
       <>
         <OwnPassword />
@@ -38,7 +41,7 @@ export default function Access() {
   };
   return (
     <>
-      <PageHead title="Access" about="Tokens, keys, sessions and sign-in settings." />
+      <PageHead title="Access" about="Your tokens, sessions, profile and sign-in settings." />
       {tabs.bar}
       {shown[tabs.current ?? ""] ?? <AccessTokens />}
     </>

@@ -39,7 +39,7 @@ export const userOperations = [
     audience: "any",
     personal: true,
     tag: "Users",
-    summary: "Update your locale and time zone",
+    summary: "Update your name, locale and time zone",
     description: "null clears a setting.",
     body: Preferences,
     response: User,

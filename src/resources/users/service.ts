@@ -74,7 +74,7 @@ export async function updatePreferences(ctx: Context, input: Preferences): Promi
   });
 }
 
-function checked({ locale, timezone }: Preferences): Preferences {
+function checked({ locale, timezone, ...names }: Preferences): Preferences {
   const faults: Fault[] = [];
   const take = (name: string, value: string | null | undefined, read: (value: string) => string | null) => {
     if (value === undefined) return {};
@@ -85,6 +85,7 @@ function checked({ locale, timezone }: Preferences): Preferences {
     return { [name]: canonical };
   };
   const preferences = {
+    ...names,
     ...take("locale", locale, canonicalLocale),
     ...take("timezone", timezone, canonicalTimezone),
   };

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { instant, map, nullable, object, optional, uuid } from "../../base/shape.ts";
+import { instant, map, named, nullable, object, optional, uuid } from "../../base/shape.ts";
 import type { UserRow } from "./table.ts";
 
 export const User = object({
@@ -26,8 +26,16 @@ export const People = map(
 export type People = Static<typeof People>;
 
 export const Preferences = object({
-  locale: optional(nullable(Type.String({ minLength: 1, maxLength: 100 }))),
-  timezone: optional(nullable(Type.String({ minLength: 1, maxLength: 100 }))),
+  locale: optional(
+    nullable(Type.String({ minLength: 1, maxLength: 100, description: "A BCP 47 tag, such as de-CH" })),
+  ),
+  timezone: optional(
+    nullable(
+      Type.String({ minLength: 1, maxLength: 100, description: "An IANA name, such as Europe/Zurich" }),
+    ),
+  ),
+  firstName: optional(nullable(named())),
+  lastName: optional(nullable(named())),
 });
 export type Preferences = Static<typeof Preferences>;
 

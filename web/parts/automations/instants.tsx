@@ -1,4 +1,5 @@
 import { Cron } from "croner";
+import { dateFormat, ownZone } from "../base/formats.ts";
 
 const COUNT = 5;
 
@@ -8,7 +9,7 @@ interface Props {
 }
 
 const inZone = (timeZone: string | undefined) =>
-  new Intl.DateTimeFormat(undefined, {
+  dateFormat({
     weekday: "short",
     day: "numeric",
     month: "short",
@@ -16,7 +17,7 @@ const inZone = (timeZone: string | undefined) =>
     minute: "2-digit",
     second: "2-digit",
     timeZoneName: "short",
-    timeZone,
+    ...(timeZone === undefined ? {} : { timeZone }),
   });
 
 /** The same reckoning as the server's, so that both name the same instants. */
@@ -32,7 +33,7 @@ function nextOf({ cron, timezone }: Props): Date[] | null {
 /** When a schedule is due next, in its own zone and in the person's. */
 export default function Instants(props: Props) {
   const next = nextOf(props);
-  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const own = ownZone();
   if (!next) return <p className="text-sm text-soft">Enter a cron expression to see upcoming runs.</p>;
   if (next.length === 0) return <p className="text-sm text-soft">This schedule never runs.</p>;
   const isSame = own === props.timezone;
@@ -55,10 +56,10 @@ export default function Instants(props: Props) {
           <tr key={at.toISOString()}>
             <td className="pr-6">
               <time dateTime={at.toISOString()} title={at.toISOString()}>
-                {inZone(props.timezone).format(at)}
+                {inZone(props.timezone)().format(at)}
               </time>
             </td>
-            {!isSame && <td className="text-soft">{inZone(undefined).format(at)}</td>}
+            {!isSame && <td className="text-soft">{inZone(undefined)().format(at)}</td>}
           </tr>
         ))}
       </tbody>

@@ -1,5 +1,6 @@
 import type { TriggerConfigs } from "../../../src/resources/automations/config-shapes.ts";
 import type { Automation, Schema } from "../../calls.ts";
+import { ownZone } from "../base/formats.ts";
 
 type TriggerType = Automation["triggerType"];
 /** What a config holds beside its work, and beside what is edited elsewhere. */
@@ -272,6 +273,6 @@ export function startOf(trigger: TriggerType): Record<string, unknown> {
   if (trigger === "webhook") return { path: "" };
   if (trigger === "form") return { form: { title: "", schema: NEW_FORM } };
   if (trigger === "event") return { event: { types: ["action.failed"] } };
-  const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const timezone = ownZone();
   return trigger === "schedule" ? { schedule: { cron: "0 7 * * *", timezone } } : {};
 }

@@ -61,6 +61,8 @@ interface TextProps {
   placeholder?: string;
   maxLength?: number;
   autoFocus?: boolean;
+  /** Id of a `datalist` with values to choose from. */
+  list?: string;
 }
 
 export function TextField({

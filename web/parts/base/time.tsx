@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { dateFormat, numberFormat, relativeFormat } from "./formats.ts";
 
 const TICK_MS = 15_000;
 let now = Date.now();
@@ -26,9 +27,9 @@ const STEPS: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: num
   ["hour", 3600],
   ["minute", 60],
 ];
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
-const short = new Intl.DateTimeFormat(undefined, {
+const relative = relativeFormat({ numeric: "auto", style: "short" });
+const exact = dateFormat({ dateStyle: "medium", timeStyle: "long" });
+const short = dateFormat({
   month: "short",
   day: "numeric",
   hour: "2-digit",
@@ -40,17 +41,17 @@ const short = new Intl.DateTimeFormat(undefined, {
 function ago(at: string, from: number): string {
   const seconds = (Date.parse(at) - from) / 1000;
   for (const [unit, size] of STEPS) {
-    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
+    if (Math.abs(seconds) >= size) return relative().format(Math.trunc(seconds / size), unit);
   }
-  return relative.format(seconds > 5 ? Math.trunc(seconds) : 0, "second");
+  return relative().format(seconds > 5 ? Math.trunc(seconds) : 0, "second");
 }
 
 /** An instant in the person's own zone, with seconds. */
-export const exactly = (at: string): string => exact.format(new Date(at));
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+export const exactly = (at: string): string => exact().format(new Date(at));
+const day = dateFormat({ dateStyle: "medium" });
 /** The day of an instant in the person's own zone: `Jan 31, 2026`. */
-export const dayOf = (at: string): string => day.format(new Date(at));
-export const shortly = (at: string): string => short.format(new Date(at));
+export const dayOf = (at: string): string => day().format(new Date(at));
+export const shortly = (at: string): string => short().format(new Date(at));
 
 /** How long ago, with the exact instant on hover. */
 export function When({ at, empty = "Never" }: { at: string | null | undefined; empty?: string }) {
@@ -80,8 +81,8 @@ export const Took = ({ seconds }: { seconds: number | null }) =>
     <span className="tabular-nums">{inWords(seconds)}</span>
   );
 
-const COUNT = new Intl.NumberFormat(undefined);
-export const counted = (count: number): string => COUNT.format(count);
+const COUNT = numberFormat();
+export const counted = (count: number): string => COUNT().format(count);
 
 /** Bytes in binary units: `1.5 MiB`. */
 export function sized(bytes: number | null): string {

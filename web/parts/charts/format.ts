@@ -1,9 +1,10 @@
+import { numberFormat } from "../base/formats.ts";
 import { inWords, sized } from "../base/time.tsx";
 import type { Format } from "./spec.ts";
 
-const NUMBER = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
-const COMPACT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
-const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+const NUMBER = numberFormat({ maximumFractionDigits: 2 });
+const COMPACT = numberFormat({ notation: "compact", maximumFractionDigits: 1 });
+const PERCENT = numberFormat({ style: "percent", maximumFractionDigits: 1 });
 
 interface Style {
   format?: Format | undefined;
@@ -14,9 +15,9 @@ interface Style {
 export function formatted(value: number | null, { format = "number", unit }: Style): string {
   if (value === null) return "–";
   const text = {
-    number: () => NUMBER.format(value),
-    compact: () => COMPACT.format(value),
-    percent: () => PERCENT.format(value),
+    number: () => NUMBER().format(value),
+    compact: () => COMPACT().format(value),
+    percent: () => PERCENT().format(value),
     bytes: () => sized(value),
     duration: () => inWords(value),
   }[format]();

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { ApiError, call, follow } from "../../api.ts";
 import type { CallInput, Thread } from "../../calls.ts";
 import { refresh } from "../../data.ts";
+import { ownZone } from "../base/formats.ts";
 import { apply, textOf, type UiMessage } from "./chunks.ts";
 
 type Asked = CallInput<"POST /api/v1/chat/threads/{thread_id}/turns/stream">["body"];
@@ -44,8 +45,7 @@ async function readTurn(
   const path = { thread_id: threadId };
   const message: UiMessage = { id: "", role: "assistant", parts: [] };
   const options = { signal: on.signal, onOpen: on.onOpen };
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  const headers: Record<string, string> = timeZone ? { "x-user-timezone": timeZone } : {};
+  const headers: Record<string, string> = { "x-user-timezone": ownZone() };
   let isOpen = false;
   try {
     const stream = request

@@ -1,5 +1,6 @@
 import type { Reply } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { numberFormat } from "../base/formats.ts";
 import { Shown } from "../base/page.tsx";
 import { plural } from "../base/plural.ts";
 import { counted, inWords } from "../base/time.tsx";
@@ -8,7 +9,7 @@ import { type Column, Table } from "../table/table.tsx";
 type TableProfile = Reply<"GET /api/v1/datasets/{layer}/{dataset}/profile">;
 type Profiled = TableProfile["columns"][number];
 
-const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+const PERCENT = numberFormat({ style: "percent", maximumFractionDigits: 1 });
 
 const shownAs = (value: unknown) =>
   value === null || value === undefined
@@ -38,7 +39,7 @@ const columnsOf = ({ rows, isApproximate }: TableProfile): readonly Column<Profi
     name: "Nulls",
     isRight: true,
     cell: ({ nulls }) =>
-      nulls === 0 ? "0" : `${counted(nulls)} (${PERCENT.format(nulls / Math.max(rows, 1))})`,
+      nulls === 0 ? "0" : `${counted(nulls)} (${PERCENT().format(nulls / Math.max(rows, 1))})`,
   },
   {
     name: isApproximate ? "Distinct (approx.)" : "Distinct",

@@ -1,4 +1,5 @@
 import type { Overview } from "../../calls.ts";
+import { dateFormat } from "../base/formats.ts";
 import { plural } from "../base/plural.ts";
 import { counted } from "../base/time.tsx";
 
@@ -26,7 +27,7 @@ export const barsOf = (hours: Overview["timeline"]): Bar[] =>
     ];
   });
 
-const hour = new Intl.DateTimeFormat(undefined, { hour: "numeric" });
+const hour = dateFormat({ hour: "numeric" });
 
 /** Counts over time; what failed stands below in another colour and pattern. */
 export function Bars({ bars, onPick }: { bars: readonly Bar[]; onPick: (bar: Bar) => void }) {
@@ -36,7 +37,7 @@ export function Bars({ bars, onPick }: { bars: readonly Bar[]; onPick: (bar: Bar
     <ul className="flex items-end gap-1.5">
       {bars.map((bar, at) => {
         const { since, until, good, bad } = bar;
-        const label = `${hour.formatRange(new Date(since), new Date(until))}: ${plural(good + bad, { one: "# run", other: "# runs" })}, ${counted(bad)} failed`;
+        const label = `${hour().formatRange(new Date(since), new Date(until))}: ${plural(good + bad, { one: "# run", other: "# runs" })}, ${counted(bad)} failed`;
         return (
           <li key={since} className="min-w-0 grow">
             <button
@@ -65,7 +66,7 @@ export function Bars({ bars, onPick }: { bars: readonly Bar[]; onPick: (bar: Bar
               aria-hidden
               className={`mt-1 block truncate text-center text-[0.6875rem] text-faint tabular-nums ${at % 3 === 0 ? "max-sm:overflow-visible" : "max-sm:invisible"}`}
             >
-              {hour.format(new Date(since))}
+              {hour().format(new Date(since))}
             </span>
           </li>
         );

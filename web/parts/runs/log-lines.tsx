@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { LOG_LEVELS } from "../../../src/base/log.ts";
 import type { LogLine } from "../../calls.ts";
+import { dateFormat } from "../base/formats.ts";
 import { plural } from "../base/plural.ts";
 import { counted, exactly } from "../base/time.tsx";
 import { Rows } from "../table/rows.tsx";
@@ -20,7 +21,7 @@ interface Props {
   isLive: boolean;
 }
 
-const clock = new Intl.DateTimeFormat(undefined, {
+const clock = dateFormat({
   hour: "2-digit",
   minute: "2-digit",
   second: "2-digit",
@@ -105,7 +106,7 @@ export function Log({ lines, isLive }: Props) {
                   dateTime={line.timestamp}
                   title={exactly(line.timestamp)}
                 >
-                  {clock.format(new Date(line.timestamp))}
+                  {clock().format(new Date(line.timestamp))}
                 </time>
                 <span className={`w-10 shrink-0 ${INK[line.level] ?? ""}`}>{line.level}</span>
                 <span className="whitespace-pre" dir="auto" title={line.message}>

@@ -1,0 +1,94 @@
+import { useId, useState } from "react";
+import type { Reply } from "../../calls.ts";
+import { useApi, useChange } from "../../data.ts";
+import { TextField } from "../base/labelled.tsx";
+import { Shown } from "../base/page.tsx";
+import { exactly } from "../base/time.tsx";
+import { FormFrame, messagesBy } from "../form/frame.tsx";
+
+type User = Reply<"GET /api/v1/users/me">;
+
+/** Any other tag can be typed. */
+const LOCALES = [
+  "de-AT",
+  "de-CH",
+  "de-DE",
+  "en-GB",
+  "en-US",
+  "es-ES",
+  "fr-CH",
+  "fr-FR",
+  "it-IT",
+  "nl-NL",
+  "pt-BR",
+];
+
+/** Name, and how numbers and times are shown to the person. */
+export function OwnProfile() {
+  const me = useApi("GET /api/v1/users/me", {});
+  return <Shown of={me}>{(user) => <Profile user={user} />}</Shown>;
+}
+
+function Profile({ user }: { user: User }) {
+  const before = {
+    firstName: user.firstName ?? "",
+    lastName: user.lastName ?? "",
+    locale: user.locale ?? "",
+    timezone: user.timezone ?? "",
+  };
+  const [draft, setDraft] = useState(before);
+  const save = useChange("PATCH /api/v1/users/me/preferences", {
+    touches: ["/users/me"],
+    tellsErrors: false,
+    done: "Profile saved",
+  });
+  const lists = useId();
+  const fault = messagesBy(save.error);
+  const field = (name: keyof typeof before) => ({
+    value: draft[name],
+    onChange: (value: string) => setDraft({ ...draft, [name]: value }),
+    fault: fault(name),
+  });
+  const body = Object.fromEntries(
+    Object.entries(draft).map(([name, value]) => [name, value.trim() === "" ? null : value.trim()]),
+  );
+  return (
+    <FormFrame
+      title={user.email}
+      call={save}
+      drawn={Object.keys(before)}
+      isChanged={Object.entries(draft).some(([name, value]) => value !== before[name as keyof typeof before])}
+      onSend={() => save.mutate({ body })}
+    >
+      <div className="grid gap-4 sm:grid-cols-2">
+        <TextField label="First name" maxLength={255} {...field("firstName")} />
+        <TextField label="Last name" maxLength={255} {...field("lastName")} />
+        <TextField
+          label="Locale"
+          placeholder="As the browser"
+          about="How numbers and times are written, such as en-GB or de-CH."
+          list={`${lists}-locales`}
+          {...field("locale")}
+        />
+        <TextField
+          label="Time zone"
+          placeholder="As the browser"
+          about="The zone that times are shown in, such as Europe/Zurich."
+          list={`${lists}-zones`}
+          {...field("timezone")}
+        />
+      </div>
+      <p className="text-sm text-soft">Now: {exactly(new Date().toISOString())}</p>
+      <Choices id={`${lists}-locales`} of={LOCALES} />
+      <Choices id={`${lists}-zones`} of={Intl.supportedValuesOf("timeZone")} />
+    </FormFrame>
+  );
+}
+
+const Choices = ({ id, of }: { id: string; of: readonly string[] }) => (
+  <datalist id={id}>
+    {of.map((value) => (
+      <option key={value} value={value} />
+    ))}
+  </datalist>
+);
