@@ -94,6 +94,7 @@ export type OAuthCode =
   | "invalid_target"
   | "unsupported_response_type"
   | "invalid_grant"
+  | "invalid_scope"
   | "unsupported_grant_type"
   | "authorization_pending"
   | "slow_down"

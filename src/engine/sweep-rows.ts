@@ -2,7 +2,7 @@ import { and, asc, eq, inArray, isNull, lt, or, type SQL, sql } from "drizzle-or
 import { timestamp } from "../base/clock.ts";
 import type { App } from "../context.ts";
 import { idempotencyKeys } from "../http/idempotency.ts";
-import { authorizationCodes } from "../resources/client-authorizations/table.ts";
+import { authorizationCodes, refreshTokens } from "../resources/client-authorizations/table.ts";
 import { deviceCodes } from "../resources/device/table.ts";
 import { invitations } from "../resources/invitations/table.ts";
 import { notices } from "../resources/notices/table.ts";
@@ -74,6 +74,25 @@ export async function* sweepAuthorizationCodes(app: App): AsyncGenerator<void> {
     const ids = found.map(({ id }) => id);
     await app.store.write(
       async (db) => void (await db.delete(authorizationCodes).where(inArray(authorizationCodes.id, ids))),
+    );
+    if (found.length < BATCH) return;
+    yield;
+  }
+}
+
+/** Deletes refresh tokens that have expired. One that was used stays until then, so that its second use is noticed. */
+export async function* sweepRefreshTokens(app: App): AsyncGenerator<void> {
+  const old = lt(refreshTokens.expiresAt, timestamp(app.clock));
+  for (;;) {
+    const found = await app.store.db
+      .select({ id: refreshTokens.id })
+      .from(refreshTokens)
+      .where(old)
+      .limit(BATCH);
+    if (found.length === 0) return;
+    const ids = found.map(({ id }) => id);
+    await app.store.write(
+      async (db) => void (await db.delete(refreshTokens).where(inArray(refreshTokens.id, ids))),
     );
     if (found.length < BATCH) return;
     yield;

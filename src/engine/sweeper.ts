@@ -13,6 +13,7 @@ import {
   sweepInvitations,
   sweepKeys,
   sweepNotices,
+  sweepRefreshTokens,
   sweepSessions,
   sweepSetupToken,
 } from "./sweep-rows.ts";
@@ -47,6 +48,7 @@ export function sweeper(app: App): Loop {
     chore(app, ROUND_MS, sweepSessions),
     chore(app, ROUND_MS, sweepDeviceCodes),
     chore(app, ROUND_MS, sweepAuthorizationCodes),
+    chore(app, ROUND_MS, sweepRefreshTokens),
     chore(app, ROUND_MS, sweepSetupToken),
     chore(app, ROUND_MS, sweepInvitations),
     chore(app, ROUND_MS, sweepNotices),

@@ -50,6 +50,7 @@ import overview from "../../migrations/0063_overview.sql" with { type: "text" };
 import loadCounts from "../../migrations/0064_load_counts.sql" with { type: "text" };
 import tags from "../../migrations/0065_tags.sql" with { type: "text" };
 import authorizationCodes from "../../migrations/0070_authorization_codes.sql" with { type: "text" };
+import refreshTokens from "../../migrations/0079_refresh_tokens.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -106,4 +107,5 @@ export const migrations: readonly Migration[] = [
   { name: "0064_load_counts", sql: loadCounts },
   { name: "0065_tags", sql: tags },
   { name: "0070_authorization_codes", sql: authorizationCodes },
+  { name: "0079_refresh_tokens", sql: refreshTokens },
 ];

@@ -14,6 +14,9 @@ let weir: Awaited<ReturnType<typeof startApp>>;
 let browser: ReturnType<typeof client>;
 beforeAll(async () => {
   weir = await startApp();
+  await signIn();
+});
+async function signIn() {
   const signedIn = await weir.anonymous("POST", "/api/v1/auth/login", {
     email: "ada@example.com",
     password: PASSWORD,
@@ -23,7 +26,7 @@ beforeAll(async () => {
     .map((each) => each.split(";")[0])
     .join("; ");
   browser = client(weir.origin, { cookie, "sec-fetch-site": "same-origin" });
-});
+}
 beforeEach(() => weir.clock.turn(120_000)); // ten a minute from one address
 afterAll(() => weir[Symbol.asyncDispose]());
 
@@ -200,6 +203,68 @@ describe("the authorization server", () => {
     const again = await exchange({ code, client_id: id });
     expect([again.status, again.body.error]).toEqual([400, "invalid_grant"]);
     expect((await call("GET", "/api/v1/automations")).status).toBe(401);
+  });
+
+  test("renews a token with a refresh token, once each, and ends all of them when one comes twice", async () => {
+    const { client_id: id } = (await register()).body;
+    const { client_id: other } = (await register({ client_name: "Other" })).body;
+    const renew = (refresh_token: string, more: Record<string, string> = {}) =>
+      exchange({ grant_type: "refresh_token", client_id: id, refresh_token, ...more });
+    const works = async (token: string) => {
+      const call = client(weir.origin, { authorization: `Bearer ${token}` });
+      return (await call("GET", "/api/v1/automations")).status === 200;
+    };
+    const { body: first } = await exchange({ code: await codeFor(id), client_id: id });
+    expect([first.expires_in, await works(first.refresh_token)]).toEqual([86_400, false]);
+    weir.clock.turn(20 * 24 * 3_600_000);
+    expect(await works(first.access_token)).toBe(false);
+    expect((await renew(first.refresh_token, { client_id: other })).body.error).toBe("invalid_grant");
+    expect((await renew(first.refresh_token, { scope: "read write" })).body.error).toBe("invalid_scope");
+    const { body: second } = await renew(first.refresh_token, { scope: "read" });
+    expect([second.scope, await works(second.access_token)]).toEqual(["read", true]);
+    const { body: third } = await renew(second.refresh_token);
+    expect([third.scope, await works(second.access_token), await works(third.access_token)]).toEqual([
+      "read run",
+      false,
+      true,
+    ]);
+    weir.clock.turn(120_000);
+    const twice = await renew(first.refresh_token);
+    expect([twice.status, twice.body.error]).toEqual([400, "invalid_grant"]);
+    expect(await works(third.access_token)).toBe(false);
+    expect((await renew(third.refresh_token)).body.error).toBe("invalid_grant");
+    expect((await renew("nonsense")).body.error).toBe("invalid_grant");
+    await signIn(); // the session of weeks ago is over
+  });
+
+  test("renews nothing for whoever revoked the token, has not used it for a month, or approved it three months ago", async () => {
+    const { client_id: id } = (await register()).body;
+    const renew = (refresh_token: string) =>
+      exchange({ grant_type: "refresh_token", client_id: id, refresh_token });
+    const { body: unused } = await exchange({ code: await codeFor(id), client_id: id });
+    const { body: revoked } = await exchange({ code: await codeFor(id), client_id: id });
+    const { items } = (await weir.owner("GET", "/api/v1/access-tokens")).body;
+    const newest = items.find(({ name }: { name: string }) => name === "MCP client: Agent");
+    expect((await weir.owner("DELETE", `/api/v1/access-tokens/${newest.id}`)).status).toBe(204);
+    expect((await renew(revoked.refresh_token)).body.error).toBe("invalid_grant");
+    const { body: used } = await renew(unused.refresh_token);
+    expect(used.token_type).toBe("Bearer");
+    weir.clock.turn(30 * 24 * 3_600_000 + 1_000);
+    expect((await renew(used.refresh_token)).body.error).toBe("invalid_grant");
+    expect((await exchange({ grant_type: "refresh_token", client_id: id })).body).toEqual({
+      error: "invalid_request",
+      error_description: "refresh_token: Field required",
+    });
+    await signIn();
+    let { body: latest } = await exchange({ code: await codeFor(id), client_id: id });
+    for (let day = 0; day < 81; day += 27) {
+      weir.clock.turn(27 * 24 * 3_600_000);
+      latest = (await renew(latest.refresh_token)).body;
+      expect(latest.token_type).toBe("Bearer");
+    }
+    weir.clock.turn(10 * 24 * 3_600_000); // ninety days after the approval
+    expect((await renew(latest.refresh_token)).body.error).toBe("invalid_grant");
+    await signIn();
   });
 
   test("refuses another verifier, client or redirect address, and a code of a minute ago", async () => {

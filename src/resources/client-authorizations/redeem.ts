@@ -1,25 +1,18 @@
-import { and, eq } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { OAuthError } from "../../base/errors.ts";
-import { type App, contextFor, write } from "../../context.ts";
+import { type App, write } from "../../context.ts";
 import { hashToken } from "../../crypto/tokens.ts";
-import { createAccessToken, revokeTokenOfOrganization } from "../access-tokens/service.ts";
-import { memberships } from "../organizations/table.ts";
 import type { Visitor } from "../sign-in/setup.ts";
-import { users } from "../users/table.ts";
+import { contextOfApproval, endFamily, type Grant, grantAccess } from "./grants.ts";
 import { type AuthorizationCodeRow, authorizationCodes } from "./table.ts";
 
-const TOKEN_DAYS = 30;
-
-interface Grant {
-  token: string;
-  scope: string;
-  expiresInSeconds: number;
-}
+/** However often a client renews its token, the person is asked again after this time. */
+const APPROVAL_MS = 90 * 24 * 60 * 60 * 1000;
 
 /**
- * Exchanges a code for an access token, once. A code that comes a second time was read by somebody else: then the token
- * that it gave ends too. Throws `OAuthError` (`invalid_grant`).
+ * Exchanges a code for an access token and a refresh token, once. A code that comes a second time was read by somebody
+ * else: then all that it gave ends. Throws `OAuthError` (`invalid_grant`).
  */
 export async function redeemCode(
   app: App,
@@ -31,38 +24,25 @@ export async function redeemCode(
     .from(authorizationCodes)
     .where(eq(authorizationCodes.codeHash, hashToken(given.code)));
   if (!row) throw notGranted();
-  const person = await personOf(app, row);
-  const ctx = contextFor(app, {
-    organizationId: row.organizationId,
-    role: person.role,
-    actor: {
-      type: "user",
-      id: row.userId,
-      email: person.email,
-      ip: visitor.ip,
-      userAgent: visitor.userAgent,
-    },
-    correlationId: visitor.correlationId,
-  });
+  const ctx = await contextOfApproval(app, row, visitor);
   const grant = await write(ctx, async (tx) => {
     const [now] = await tx.db.select().from(authorizationCodes).where(eq(authorizationCodes.id, row.id));
     if (!now || !fits(now, given)) return null;
     if (now.status === "spent") {
-      if (now.tokenId !== null) await revokeTokenOfOrganization(tx, now.tokenId);
+      await endFamily(tx, now.id);
       return null;
     }
     if (now.expiresAt <= timestamp(tx.clock)) return null;
-    const { row: made, token } = await createAccessToken(tx, {
-      name: `MCP client: ${now.clientName}`,
-      expiresInDays: TOKEN_DAYS,
-      organizations: "current",
-      scopes: now.scopes,
-      latest: now.endsAt,
-    });
-    const spent = { status: "spent" as const, tokenId: made.id };
-    await tx.db.update(authorizationCodes).set(spent).where(eq(authorizationCodes.id, now.id));
-    const lifetimeMs = Date.parse(made.expiresAt) - Date.parse(made.createdAt);
-    return { token, scope: now.scopes.join(" "), expiresInSeconds: Math.floor(lifetimeMs / 1000) };
+    const { clientId, clientName, scopes, userId, organizationId } = now;
+    const last = timestamp(tx.clock, APPROVAL_MS);
+    const endsAt = now.endsAt !== null && now.endsAt < last ? now.endsAt : last;
+    const approval = { familyId: now.id, clientId, clientName, scopes, userId, organizationId, endsAt };
+    const { tokenId, ...granted } = await grantAccess(tx, approval);
+    await tx.db
+      .update(authorizationCodes)
+      .set({ status: "spent", tokenId })
+      .where(eq(authorizationCodes.id, now.id));
+    return granted;
   });
   if (grant === null) throw notGranted();
   return grant;
@@ -79,14 +59,4 @@ function fits(
   return (
     row.clientId === given.clientId && row.redirectUri === given.redirectUri && row.challenge === challenge
   );
-}
-
-async function personOf(app: App, { userId, organizationId }: AuthorizationCodeRow) {
-  const [person] = await app.store.db
-    .select({ role: memberships.role, email: users.email })
-    .from(memberships)
-    .innerJoin(users, eq(users.id, memberships.userId))
-    .where(and(eq(memberships.userId, userId), eq(memberships.organizationId, organizationId)));
-  if (!person) throw new OAuthError("invalid_grant", "The person who approved has left the organization.");
-  return person;
 }

@@ -1,20 +1,24 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { OAuthError } from "../../base/errors.ts";
 import { object } from "../../base/shape.ts";
+import type { App } from "../../context.ts";
 import { requireFreshSignIn } from "../../http/fresh.ts";
 import { openOperation, operation } from "../../http/operation.ts";
 import { visitorOf } from "../../http/visit.ts";
+import type { Visitor } from "../sign-in/setup.ts";
 import { decideRequest, readRequest } from "./authorize.ts";
 import { registerClient } from "./clients.ts";
+import type { Grant } from "./grants.ts";
 import { authorizationServer, protectedResource, resourceOf } from "./metadata.ts";
 import { redeemCode } from "./redeem.ts";
+import { refreshAccess } from "./refresh.ts";
 import {
   AuthorizationQuery,
   ClientAnswer,
   ClientDecision,
   ClientRequest,
   ClientToken,
-  CodeExchange,
+  ClientTokenRequest,
   exampleQuery,
   Metadata,
   Registered,
@@ -125,14 +129,20 @@ export const clientAuthorizationOperations = [
     oauth: true,
     ownPagesOnly: false,
     tag,
-    summary: "Exchange an authorization code",
+    summary: "Get a token for an MCP client",
     description:
-      "Returns an access token for `/mcp`. A code works once, for a minute; presenting it again revokes its token.",
-    body: CodeExchange,
+      "Exchanges an authorization code, within a minute, or a refresh token, within 30 days, for an access token for `/mcp` and the next refresh token. Each works once: presenting one again revokes all tokens of the same approval.",
+    body: ClientTokenRequest,
     response: ClientToken,
     errors: [429],
     replies: refusal("invalid_grant", "The code is unknown, expired, used, or was issued to another client."),
-    example: { access_token: "svc_pat_…", token_type: "Bearer", expires_in: 2_592_000, scope: "read run" },
+    example: {
+      access_token: "svc_pat_…",
+      token_type: "Bearer",
+      expires_in: 86_400,
+      scope: "read run",
+      refresh_token: "7bKqUe…",
+    },
     bodyExample: {
       grant_type: "authorization_code",
       code: "9XcVl7…",
@@ -141,21 +151,32 @@ export const clientAuthorizationOperations = [
       code_verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
     },
     async handle({ app, body, visit }) {
-      const { grant_type, code, client_id, redirect_uri, code_verifier, resource } = body;
-      if (grant_type !== "authorization_code")
-        throw new OAuthError("unsupported_grant_type", "Only authorization_code is supported.");
-      for (const [name, value] of Object.entries({ code, client_id, redirect_uri, code_verifier }))
-        if (value === undefined) throw new OAuthError("invalid_request", `${name}: Field required`);
-      if (resource !== undefined && resource.replace(/\/$/, "") !== resourceOf(app))
-        throw new OAuthError("invalid_target", `resource: Tokens are issued for ${resourceOf(app)} only.`);
-      const given = {
-        code: code ?? "",
-        clientId: client_id ?? "",
-        redirectUri: redirect_uri ?? "",
-        verifier: code_verifier ?? "",
-      };
-      const { token, scope, expiresInSeconds } = await redeemCode(app, given, visitorOf(visit));
-      return { access_token: token, token_type: "Bearer" as const, expires_in: expiresInSeconds, scope };
+      const { token, refreshToken, scope, expiresInSeconds } = await grantFor(app, body, visitorOf(visit));
+      const fields = { token_type: "Bearer" as const, expires_in: expiresInSeconds, scope };
+      return { access_token: token, refresh_token: refreshToken, ...fields };
     },
   }),
 ];
+
+/** Does what the grant type says, once its fields are there. */
+function grantFor(app: App, body: Static<typeof ClientTokenRequest>, visitor: Visitor): Promise<Grant> {
+  const { grant_type, resource, scope } = body;
+  const required = (name: keyof typeof body): string => {
+    const value = body[name];
+    if (value === undefined) throw new OAuthError("invalid_request", `${name}: Field required`);
+    return value;
+  };
+  if (grant_type !== "authorization_code" && grant_type !== "refresh_token")
+    throw new OAuthError("unsupported_grant_type", "grant_type: Use authorization_code or refresh_token.");
+  const clientId = required("client_id");
+  if (resource !== undefined && resource.replace(/\/$/, "") !== resourceOf(app))
+    throw new OAuthError("invalid_target", `resource: Tokens are issued for ${resourceOf(app)} only.`);
+  if (grant_type === "refresh_token")
+    return refreshAccess(app, { refreshToken: required("refresh_token"), clientId, scope }, visitor);
+  const [code, redirectUri, verifier] = [
+    required("code"),
+    required("redirect_uri"),
+    required("code_verifier"),
+  ];
+  return redeemCode(app, { code, clientId, redirectUri, verifier }, visitor);
+}

@@ -28,8 +28,32 @@ export const authorizationCodes = sqliteTable("authorization_codes", {
   /** When the credential that approved it expires, and so the token at the latest; null of one that doesn't. */
   endsAt: text(),
   status: text().$type<CodeStatus>().notNull(),
-  /** The token that it was exchanged for, which ends when the code is presented again. */
+  /** The first access token that it was exchanged for. */
   tokenId: text(),
   expiresAt: text().notNull(),
 });
 export type AuthorizationCodeRow = typeof authorizationCodes.$inferSelect;
+
+/** `spent`: exchanged for the next one, which happens once; `ended`: it, or the code that it began with, came twice. */
+type RefreshStatus = "issued" | "spent" | "ended";
+
+/** What an MCP client gets its next access token for. */
+export const refreshTokens = sqliteTable("refresh_tokens", {
+  id: text().primaryKey(),
+  /** Of all that follow each other: the id of the code. */
+  familyId: text().notNull(),
+  /** SHA-256, hex. */
+  tokenHash: text().notNull(),
+  clientId: text().notNull(),
+  clientName: text().notNull(),
+  scopes: json<ClientScope[]>().notNull(),
+  userId: text().notNull(),
+  organizationId: text().notNull(),
+  /** Nothing that follows lasts longer. */
+  endsAt: text().notNull(),
+  status: text().$type<RefreshStatus>().notNull(),
+  /** The access token that came with it; revoked by a person, it gives no other. */
+  tokenId: text().notNull(),
+  expiresAt: text().notNull(),
+});
+export type RefreshTokenRow = typeof refreshTokens.$inferSelect;

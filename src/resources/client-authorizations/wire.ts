@@ -83,17 +83,19 @@ export const toRegistered = ({
   client_id: id,
   client_name: name,
   redirect_uris: redirectUris,
-  grant_types: ["authorization_code"],
+  grant_types: ["authorization_code", "refresh_token"],
   response_types: ["code"],
   token_endpoint_auth_method: "none",
 });
 
-export const CodeExchange = object({
-  grant_type: text("Always `authorization_code`.", 200),
-  code: optional(text("Required.", 200)),
+export const ClientTokenRequest = object({
+  grant_type: text("`authorization_code` or `refresh_token`.", 200),
   client_id: optional(text("Required.", 8000)),
-  redirect_uri: optional(text("Required: the one of the authorization request.")),
-  code_verifier: optional(text("Required: PKCE verifier.", 200)),
+  code: optional(text("Required for `authorization_code`.", 200)),
+  redirect_uri: optional(text("Required for `authorization_code`: the one of the authorization request.")),
+  code_verifier: optional(text("Required for `authorization_code`: PKCE verifier.", 200)),
+  refresh_token: optional(text("Required for `refresh_token`.", 200)),
+  scope: optional(text("For `refresh_token`: fewer scopes than were approved.")),
   resource: optional(text("The address of this server's `/mcp`.")),
 });
 
@@ -102,6 +104,7 @@ export const ClientToken = object({
   token_type: Type.Literal("Bearer"),
   expires_in: Type.Integer({ description: "Seconds" }),
   scope: Type.String(),
+  refresh_token: Type.String({ description: "For the next access token. Works once." }),
 });
 
 /** A document of RFC 9728 or RFC 8414. */

@@ -211,6 +211,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   counts: "Counts of rows that are in the archive.",
   device_codes: "Device codes belong to people.",
   authorization_codes: "Authorization codes belong to people.",
+  refresh_tokens: "Refresh tokens belong to people.",
   idempotency_keys: "Replies of the last 24 hours, for clients that ask again.",
   lake_files: "The live files are in lake/; those of the past are not.",
   memberships: "In members.jsonl, with names and roles.",

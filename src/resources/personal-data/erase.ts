@@ -7,7 +7,7 @@ import { accessTokens } from "../access-tokens/table.ts";
 import { catalogSignInAttempts } from "../catalog-sign-ins/table.ts";
 import { endTurn } from "../chat/cancel.ts";
 import { chatMessages, chatThreads, chatTurns } from "../chat/table.ts";
-import { authorizationCodes } from "../client-authorizations/table.ts";
+import { authorizationCodes, refreshTokens } from "../client-authorizations/table.ts";
 import { deviceCodes } from "../device/table.ts";
 import { record } from "../events/service.ts";
 import { invitations } from "../invitations/table.ts";
@@ -160,6 +160,7 @@ async function deleteOwn({ db }: WriteContext, { id, email }: UserRow): Promise<
   await db.delete(passwordResets).where(eq(passwordResets.userId, id));
   await db.delete(deviceCodes).where(eq(deviceCodes.userId, id));
   await db.delete(authorizationCodes).where(eq(authorizationCodes.userId, id));
+  await db.delete(refreshTokens).where(eq(refreshTokens.userId, id));
   await db.delete(noticePreferences).where(eq(noticePreferences.userId, id));
   await leaveAlerts(db, email);
   await db.delete(notices).where(or(eq(notices.userId, id), eq(notices.target, email)));

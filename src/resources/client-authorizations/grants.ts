@@ -1,0 +1,96 @@
+import { and, eq, ne } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { OAuthError } from "../../base/errors.ts";
+import { type App, type Context, contextFor, type WriteContext } from "../../context.ts";
+import { hashToken, makeToken } from "../../crypto/tokens.ts";
+import { createAccessToken, revokeTokenOfOrganization } from "../access-tokens/service.ts";
+import { memberships } from "../organizations/table.ts";
+import type { Visitor } from "../sign-in/setup.ts";
+import { users } from "../users/table.ts";
+import { type ClientScope, refreshTokens } from "./table.ts";
+
+const ACCESS_DAYS = 1;
+/** From the last refresh on. */
+const REFRESH_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** What a client gets. */
+export interface Grant {
+  token: string;
+  refreshToken: string;
+  scope: string;
+  expiresInSeconds: number;
+}
+
+/** Whose access a client has, and where. */
+export interface Approval {
+  /** Of all refresh tokens that follow each other: the id of the code that began with it. */
+  familyId: string;
+  clientId: string;
+  clientName: string;
+  scopes: ClientScope[];
+  userId: string;
+  organizationId: string;
+  /** Nothing of it lasts longer. */
+  endsAt: string;
+}
+
+/** The person who approved, as far as they may still act there. Throws `OAuthError` (`invalid_grant`). */
+export async function contextOfApproval(
+  app: App,
+  { userId, organizationId }: Pick<Approval, "userId" | "organizationId">,
+  visitor: Visitor,
+): Promise<Context> {
+  const [person] = await app.store.db
+    .select({ role: memberships.role, email: users.email })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(and(eq(memberships.userId, userId), eq(memberships.organizationId, organizationId)));
+  if (!person) throw new OAuthError("invalid_grant", "The person who approved has left the organization.");
+  const { ip, userAgent, correlationId } = visitor;
+  const actor = { type: "user", id: userId, email: person.email, ip, userAgent } as const;
+  return contextFor(app, { organizationId, role: person.role, actor, correlationId });
+}
+
+/** Makes an access token with these scopes, and the refresh token that the next one is had for. */
+export async function grantAccess(
+  tx: WriteContext,
+  approval: Approval,
+  scopes: readonly ClientScope[] = approval.scopes,
+): Promise<Grant & { tokenId: string }> {
+  const { row, token } = await createAccessToken(tx, {
+    name: `MCP client: ${approval.clientName}`,
+    expiresInDays: ACCESS_DAYS,
+    organizations: "current",
+    scopes,
+    latest: approval.endsAt,
+  });
+  const refreshToken = makeToken("", tx.ids);
+  const idleUntil = timestamp(tx.clock, REFRESH_MS);
+  const { endsAt } = approval;
+  await tx.db.insert(refreshTokens).values({
+    ...approval,
+    id: tx.ids.uuid(),
+    tokenHash: hashToken(refreshToken),
+    status: "issued",
+    tokenId: row.id,
+    expiresAt: [endsAt, idleUntil].sort()[0] ?? endsAt,
+  });
+  const lifetimeMs = Date.parse(row.expiresAt) - Date.parse(row.createdAt);
+  return {
+    tokenId: row.id,
+    token,
+    refreshToken,
+    scope: scopes.join(" "),
+    expiresInSeconds: Math.floor(lifetimeMs / 1000),
+  };
+}
+
+/** Ends all that a code led to: its refresh tokens, and the access tokens that are left. */
+export async function endFamily(tx: WriteContext, familyId: string): Promise<void> {
+  const rows = await tx.db.select().from(refreshTokens).where(eq(refreshTokens.familyId, familyId));
+  for (const { tokenId } of rows) await revokeTokenOfOrganization(tx, tokenId);
+  await tx.db
+    .update(refreshTokens)
+    .set({ status: "ended" })
+    .where(and(eq(refreshTokens.familyId, familyId), ne(refreshTokens.status, "ended")));
+}
