@@ -20,7 +20,7 @@ const titleOf = ({ step, field, mine, theirs }: Conflict, nameOf: (key: string) 
 };
 
 /** Two people changed the same: nothing is saved until each is decided. */
-export function Conflicts({ conflicts, nameOf, onDecide }: Props) {
+export default function Conflicts({ conflicts, nameOf, onDecide }: Props) {
   const [choices, setChoices] = useState<ReadonlyMap<Conflict, "mine" | "theirs">>(new Map());
   const choose = (conflict: Conflict, side: "mine" | "theirs") =>
     setChoices(new Map([...choices, [conflict, side]]));

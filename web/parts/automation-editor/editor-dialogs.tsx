@@ -17,7 +17,7 @@ import { TestDialog } from "./test-dialog.tsx";
 import type { TestPlan, useTesting } from "./testing.ts";
 import { Versions } from "./versions.tsx";
 
-interface Props {
+interface EditorDialogsProps {
   opened: Opened | null;
   around: Around;
   automation: Automation;
@@ -35,7 +35,7 @@ interface Props {
 }
 
 /** Whatever the editor asks. */
-export function EditorDialogs(props: Props) {
+export default function EditorDialogs(props: EditorDialogsProps) {
   const { opened, around, automation, state, steps, on } = props;
   const { store, nameOf, choose, show, open } = around;
   const close = () => open(null);
@@ -137,7 +137,7 @@ const titleOfSpot = (spot: Spot, nameOf: (key: string) => string): string => {
   return `Add a step after ${nameOf(key)}${branch === null ? "" : `, branch ${branch}`}`;
 };
 
-type AddingProps = Props & { opened: Extract<Opened, { as: "add" | "replace" }> };
+type AddingProps = EditorDialogsProps & { opened: Extract<Opened, { as: "add" | "replace" }> };
 
 function Adding({ opened, around, state, steps, kinds }: AddingProps) {
   const { store, nameOf, choose, open } = around;

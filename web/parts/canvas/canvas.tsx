@@ -2,11 +2,9 @@ import {
   Background,
   BackgroundVariant,
   type Connection,
-  MiniMap,
   ReactFlow,
   ReactFlowProvider,
   useReactFlow,
-  useStore,
 } from "@xyflow/react";
 import {
   type ClipboardEvent,
@@ -18,7 +16,9 @@ import {
   useState,
 } from "react";
 import { HEIGHT, WIDTH } from "./arrange.ts";
+import { Arrow } from "./arrow.tsx";
 import { reaches, TRIGGER } from "./config.ts";
+import { useDrag } from "./drag.ts";
 import { FlowEdge, type FlowEdgeType } from "./edge.tsx";
 import { FrameNode, GroupNode, NoteNode } from "./extras.tsx";
 import { Find } from "./find.tsx";
@@ -27,6 +27,7 @@ import type { StepCommands } from "./keyboard.ts";
 import { onCanvasKey } from "./keys.ts";
 import type { Actions } from "./kinds.ts";
 import type { Layout } from "./layout.ts";
+import { StepMap } from "./map.tsx";
 import { StepNode } from "./node.tsx";
 import { type CanvasNode, type Drawn, type TriggerCard, useEdges, useNodes } from "./nodes.ts";
 import { arrangementOf, sceneOf } from "./scene.ts";
@@ -34,14 +35,13 @@ import type { StepChange, StepState } from "./states.ts";
 import { StepMenu } from "./step-menu.tsx";
 import type { StepValue } from "./steps-config.ts";
 import { ActionsContext, type CanvasActions, createUi, type Spot, UiContext, type UiStore } from "./ui.ts";
+import { Far, useFocusStep, useKeepCentred, useStart } from "./view.tsx";
 import { glide, Zoom } from "./zoom.tsx";
 
 const NODES = { step: StepNode, note: NoteNode, group: GroupNode, frame: FrameNode };
 const EDGES = { flow: FlowEdge };
 /** From so many steps on there is a minimap. */
 const LARGE = 30;
-/** Farther away, cards show their names alone. */
-const FAR = 0.4;
 const NO_FAULTS: ReadonlyMap<string, string> = new Map();
 
 /** By the ids of nodes. */
@@ -132,36 +132,6 @@ function useDrawn(props: CanvasProps) {
   return { ...hand, scene, arrangement, edges, nameOf };
 }
 
-type Parts = ReturnType<typeof useDrawn>;
-
-/** Brings a step into view, and gives it the focus. */
-function useFocusStep(ui: UiStore, box: React.RefObject<HTMLElement | null>) {
-  const flow = useReactFlow<CanvasNode, FlowEdgeType>();
-  return useCallback(
-    (key: string) => {
-      const node = flow.getNode(key);
-      if (!node) return;
-      ui.set({ tabStop: key });
-      const around = box.current?.getBoundingClientRect();
-      const { x, y } = flow.flowToScreenPosition(node.position);
-      const zoom = flow.getZoom();
-      const isOut =
-        around &&
-        (x < around.left ||
-          y < around.top ||
-          x + WIDTH * zoom > around.right ||
-          y + HEIGHT * zoom > around.bottom);
-      if (isOut)
-        void flow.setCenter(node.position.x + WIDTH / 2, node.position.y + HEIGHT / 2, { zoom, ...glide() });
-      // Where the browser scrolled a hidden part into view it would push the whole canvas aside.
-      box.current
-        ?.querySelector<HTMLElement>(`[data-step="${CSS.escape(key)}"]`)
-        ?.focus({ preventScroll: true });
-    },
-    [flow, ui, box],
-  );
-}
-
 /** What cards and edges do: the same functions for as long as the canvas stands, so that no card is drawn anew. */
 function useCardActions(on: CanvasEvents, ui: UiStore): CanvasActions {
   const now = useRef(on);
@@ -181,61 +151,6 @@ function useCardActions(on: CanvasEvents, ui: UiStore): CanvasActions {
     }),
     [ui],
   );
-}
-
-/** The whole where that can be read, else its beginning or the step that is chosen. */
-function useStart(
-  { nodes, arrangement }: Parts,
-  chosen: string | null,
-  box: React.RefObject<HTMLElement | null>,
-) {
-  const flow = useReactFlow<CanvasNode, FlowEdgeType>();
-  return useCallback(() => {
-    const { width = 0, height = 0 } = box.current?.getBoundingClientRect() ?? {};
-    const bounds = flow.getNodesBounds(nodes as CanvasNode[]);
-    const fitting = Math.min(width / (bounds.width + 80), height / (bounds.height + 80), 1);
-    if (fitting >= 0.5 && chosen === null) {
-      void flow.setViewport({
-        x: width / 2 - (bounds.x + bounds.width / 2) * fitting,
-        y: Math.min(40, height / 2 - (bounds.height / 2) * fitting) - bounds.y * fitting,
-        zoom: fitting,
-      });
-      return;
-    }
-    const at = arrangement.boxes.get(chosen ?? TRIGGER) ?? arrangement.boxes.get(TRIGGER);
-    if (!at) return;
-    const zoom = Math.max(fitting, Math.min(0.8, width / (WIDTH + 60)));
-    const top = chosen === null || chosen === TRIGGER ? 40 : height / 2 - (HEIGHT / 2) * zoom;
-    void flow.setViewport({ x: width / 2 - (at.x + WIDTH / 2) * zoom, y: top - at.y * zoom, zoom });
-  }, [flow, nodes, arrangement, chosen, box]);
-}
-
-/** Where the canvas gets wider or narrower, as when a step opens beside it, its middle stays in the middle. */
-function useKeepCentred(box: React.RefObject<HTMLElement | null>) {
-  const flow = useReactFlow<CanvasNode, FlowEdgeType>();
-  useEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    let before = element.clientWidth;
-    const observer = new ResizeObserver(() => {
-      const by = element.clientWidth - before;
-      before = element.clientWidth;
-      if (by === 0) return;
-      const { x, y, zoom } = flow.getViewport();
-      void flow.setViewport({ x: x + by / 2, y, zoom });
-    });
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [flow, box]);
-}
-
-/** Far from the steps their names alone are shown, larger: by an attribute that is set at the threshold. */
-function Far({ box }: { box: React.RefObject<HTMLElement | null> }) {
-  const isFar = useStore(({ transform }) => transform[2] < FAR);
-  useEffect(() => {
-    box.current?.toggleAttribute("data-far", isFar);
-  }, [isFar, box]);
-  return null;
 }
 
 function Flow(props: CanvasProps & { ui: UiStore }) {
@@ -267,17 +182,21 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
     if (!nodes.some(({ id }) => id === tabStop)) ui.set({ tabStop: TRIGGER });
   }, [nodes, ui]);
 
+  const onNodesChange = useDrag({ box, nodes, edges, onNodesChange: parts.onNodesChange });
   const selected = selectedSteps(nodes);
-  const move = (moved: ReadonlySet<string>) =>
+  const move = (moved: ReadonlyMap<string, { x: number; y: number }>) =>
     now.current.on.onMove(
       Object.fromEntries(
         flow
           .getNodes()
           .filter(({ type }) => type !== "frame")
-          .map(({ id, position: { x, y } }) => [id, [Math.round(x), Math.round(y)] as const]),
+          .map(({ id, position }) => [id, moved.get(id) ?? position] as const)
+          .map(([id, { x, y }]) => [id, [Math.round(x), Math.round(y)] as const]),
       ),
-      moved,
+      new Set(moved.keys()),
     );
+  const moveTo = (dragged: readonly CanvasNode[]) =>
+    move(new Map(dragged.map(({ id, position }) => [id, position])));
   const commands: StepCommands = {
     ...on,
     open: (key) => on.open(key),
@@ -311,12 +230,11 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
       focusStep,
       select,
       nudge(ids, dx, dy) {
-        parts.onNodesChange(
-          nodes.flatMap(({ id, position: { x, y } }) =>
-            ids.has(id) ? [{ type: "position" as const, id, position: { x: x + dx, y: y + dy } }] : [],
-          ),
+        const nudged = nodes.flatMap(({ id, position: { x, y } }) =>
+          ids.has(id) ? [{ type: "position" as const, id, position: { x: x + dx, y: y + dy } }] : [],
         );
-        requestAnimationFrame(() => move(ids));
+        parts.onNodesChange(nudged);
+        move(new Map(nudged.map(({ id, position }) => [id, position])));
       },
       expand: on.expand,
       onFind: () => setFinding(true),
@@ -361,7 +279,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
           nodeTypes={NODES}
           edgeTypes={EDGES}
           onInit={start}
-          onNodesChange={parts.onNodesChange}
+          onNodesChange={onNodesChange}
           onConnect={({ source, target, sourceHandle }) =>
             on.onConnect(sourceHandle ? `${source}:${sourceHandle}` : source, target)
           }
@@ -403,8 +321,8 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
               step: node.id,
             });
           }}
-          onNodeDragStop={(_, __, dragged) => move(new Set(dragged.map(({ id }) => id)))}
-          onSelectionDragStop={(_, dragged) => move(new Set(dragged.map(({ id }) => id)))}
+          onNodeDragStop={(_, __, dragged) => moveTo(dragged)}
+          onSelectionDragStop={(_, dragged) => moveTo(dragged)}
           nodesDraggable={mayChange}
           nodesConnectable={mayChange}
           nodesFocusable={false}
@@ -422,42 +340,9 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
           proOptions={{ hideAttribution: true }}
           aria-label={`Steps of ${name}`}
         >
-          <svg className="absolute size-0" aria-hidden="true">
-            <title>Arrow</title>
-            <defs>
-              <marker
-                id="step-arrow"
-                viewBox="0 0 8 8"
-                refX="4"
-                refY="4"
-                markerWidth="7"
-                markerHeight="7"
-                orient="auto"
-                markerUnits="userSpaceOnUse"
-              >
-                <path
-                  d="M1 1.5 5.5 4 1 6.5"
-                  fill="none"
-                  stroke="context-stroke"
-                  strokeWidth="1.5"
-                  strokeLinecap="round"
-                  strokeLinejoin="round"
-                />
-              </marker>
-            </defs>
-          </svg>
+          <Arrow />
           <Background variant={BackgroundVariant.Dots} gap={20} size={1} />
-          {hasMap && (
-            <MiniMap
-              pannable
-              zoomable
-              ariaLabel="Minimap"
-              nodeBorderRadius={10}
-              nodeColor={mapColor}
-              className="m-2! overflow-hidden rounded-[10px] border border-line"
-              style={{ width: 160, height: 120 }}
-            />
-          )}
+          {hasMap && <StepMap />}
           <Zoom
             hasMap={hasMap}
             onMap={() => setWantsMap(!hasMap)}
@@ -501,12 +386,3 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
     </div>
   );
 }
-
-const mapColor = (node: CanvasNode): string => {
-  if (node.type === "note") return "var(--warn)";
-  if (node.type !== "step") return "var(--soft)";
-  const { fault, state } = node.data;
-  if (fault || state?.status === "failed") return "var(--bad)";
-  if (state?.status === "completed") return "var(--good)";
-  return state?.status === "running" ? "var(--busy)" : "var(--soft)";
-};

@@ -26,7 +26,7 @@ const INK: Readonly<Record<FlowData["tone"], string>> = {
 };
 
 /** Leaves and arrives straight down, through what the arrangement keeps free for it between the steps. */
-function pathOf(points: readonly { x: number; y: number }[]): string {
+export function pathOf(points: readonly { x: number; y: number }[]): string {
   const [first, ...rest] = points;
   if (!first) return "";
   let path = `M${first.x} ${first.y}`;

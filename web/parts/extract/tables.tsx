@@ -28,7 +28,7 @@ const resourcesOf = ({ resources }: Values): readonly Resource[] =>
   Array.isArray(resources) ? (resources as Resource[]) : [];
 
 /** Picks the tables of an extract from those that its connection has now, with a key and a cursor proposed for each. */
-export function ExtractTables({ connectionId, value, onChange }: Props) {
+export default function ExtractTables({ connectionId, value, onChange }: Props) {
   const queries = useQueryClient();
   const [search, setSearch] = useState("");
   const [adding, setAdding] = useState<readonly string[]>([]);

@@ -2,8 +2,8 @@ import { useContext, useMemo } from "react";
 import type { Fault } from "../../api.ts";
 import type { ActionKindInfo } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { Later, part } from "../base/later.tsx";
 import { InputPaths, inputPaths, TemplatePaths } from "../editor/template-paths.ts";
-import { ExtractTables } from "../extract/tables.tsx";
 import { Faults, SchemaForm, type Values } from "./form.tsx";
 import { FormOrJson } from "./or-json.tsx";
 import { propertiesOf } from "./schema.ts";
@@ -53,6 +53,8 @@ interface Props {
   connectionId?: string;
 }
 
+const extractTables = part(() => import("../extract/tables.tsx"));
+
 const DEFINITION_PATH = ["body", "definition"];
 
 /** Whether a form can be made of what a kind takes. */
@@ -79,7 +81,7 @@ export function DefinitionEditor(props: Props) {
       form={() => (
         <InputPaths value={held}>
           {kind.kind === "dlt_extract" && connectionId !== "" && !connectionId.includes("{{") && (
-            <ExtractTables connectionId={connectionId} value={value} onChange={onChange} />
+            <Later of={extractTables} waiting={null} given={{ connectionId, value, onChange }} />
           )}
           <SchemaForm
             key={kind.kind}

@@ -1,0 +1,166 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { useSearch } from "wouter";
+import { call } from "../../api.ts";
+import type { Automation } from "../../calls.ts";
+import { refresh } from "../../data.ts";
+import { onEvent } from "../../live.ts";
+import { notify } from "../base/toast.tsx";
+import { TRIGGER, unsound } from "../canvas/config.ts";
+import type { Layout } from "../canvas/layout.ts";
+import type { StepValue } from "../canvas/steps-config.ts";
+import { type DraftState, type DraftStore, openDraft } from "./draft.ts";
+import type { Opened } from "./events.ts";
+import type { PanelTab } from "./panel.tsx";
+import { publish } from "./publish.ts";
+import type { StoredDraft } from "./read-draft.ts";
+
+export interface EditorProps {
+  automation: Automation;
+  draft: StoredDraft | null;
+  layout: Layout;
+}
+
+export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+const LOOK_MS = 10_000;
+const TABS: readonly PanelTab[] = ["input", "settings", "output"];
+
+/** The chosen step and tab stand in the address, so that a reload or a link comes back to them. */
+function useAddress() {
+  const search = new URLSearchParams(useSearch());
+  const asked = search.get("tab") as PanelTab;
+  const put = useCallback((change: Record<string, string | null>) => {
+    const next = new URLSearchParams(location.search);
+    for (const [name, value] of Object.entries(change)) {
+      if (value === null) next.delete(name);
+      else next.set(name, value);
+    }
+    const text = next.toString();
+    history.replaceState(history.state, "", `${location.pathname}${text === "" ? "" : `?${text}`}`);
+  }, []);
+  return { step: search.get("step"), tab: TABS.includes(asked) ? asked : ("settings" as PanelTab), put };
+}
+
+/** The draft, kept in step with the server for as long as the editor is open. */
+export function useDraft({ automation, draft, layout }: EditorProps) {
+  const kept = useRef<DraftStore>(null);
+  kept.current ??= openDraft({ automation, draft, layout });
+  const store = kept.current;
+  const state = useSyncExternalStore(store.subscribe, store.get);
+  const queries = useQueryClient();
+  useEffect(() => store.takeActive(automation), [store, automation]);
+  useEffect(() => {
+    const look = () => {
+      if (document.visibilityState === "visible") void store.look().catch(() => undefined); // the next one will
+    };
+    const leave = () => void store.save();
+    const warn = (event: BeforeUnloadEvent) => {
+      if (store.isChanged()) event.preventDefault();
+    };
+    const timer = setInterval(look, LOOK_MS);
+    const stop = onEvent(({ type }) => {
+      if (type === "automation.updated") void refresh(queries, "/automations").then(look);
+    });
+    document.addEventListener("visibilitychange", leave);
+    window.addEventListener("beforeunload", warn);
+    return () => {
+      clearInterval(timer);
+      stop();
+      document.removeEventListener("visibilitychange", leave);
+      window.removeEventListener("beforeunload", warn);
+    };
+  }, [store, queries]);
+  useEffect(() => () => store.close(), [store]);
+  return { store, state };
+}
+
+/** The first fault of each step, of the server and of the canvas. */
+export function useFaults({ faults }: DraftState, steps: readonly StepValue[]): ReadonlyMap<string, string> {
+  return useMemo(
+    () =>
+      new Map([
+        ...(faults.trigger[0] ? ([[TRIGGER, faults.trigger[0].msg]] as const) : []),
+        ...[...faults.steps].flatMap(([key, [first]]) => (first ? [[key, first.msg] as const] : [])),
+        ...unsound(steps),
+      ]),
+    [faults, steps],
+  );
+}
+
+/** Publishing and restoring, with what is messageOf of them. */
+export function usePublishing(
+  store: DraftStore,
+  automation: Automation,
+  open: (opened: Opened | null) => void,
+) {
+  const queries = useQueryClient();
+  const [isPublishing, setPublishing] = useState(false);
+  const run = async (work: () => Promise<void>) => {
+    setPublishing(true);
+    try {
+      await work();
+      await refresh(queries, "/automations");
+    } catch (error) {
+      notify(messageOf(error), "bad");
+    }
+    setPublishing(false);
+  };
+  return {
+    isPublishing,
+    onPublish: () =>
+      run(async () => {
+        open(null);
+        const now = await publish(store, automation);
+        if (now) notify("Published");
+        else if (store.get().conflicts.length === 0)
+          notify(store.get().problem ?? "Not published. Fix the faults first.", "bad");
+      }),
+    onRestore: (version: number) =>
+      run(async () => {
+        if (store.get().draft) await store.discard();
+        const now = await call("POST /api/v1/automations/{automation_id}/versions/{version}/restore", {
+          path: { automation_id: automation.id, version: String(version) },
+        });
+        store.restored(now);
+        notify(`Restored version ${version}`);
+        open(null);
+      }),
+  };
+}
+
+/** What is chosen, and what is open beside it. */
+export function useChosen(steps: readonly StepValue[]) {
+  const address = useAddress();
+  const { put } = address;
+  const [opened, open] = useState<Opened | null>(null);
+  const [isWide, setWide] = useState(false);
+  const [focus, setFocus] = useState(0);
+  const [shown, setShown] = useState<{ key: string; count: number } | null>(null);
+  const isThere = address.step === TRIGGER || steps.some(({ key }) => key === address.step);
+  const choose = useCallback(
+    (key: string | null, isOpened = false) => {
+      put({ step: key, ...(key === null ? { tab: null } : {}) });
+      if (isOpened) setFocus((count) => count + 1);
+      if (key === null) setWide(false);
+    },
+    [put],
+  );
+  const show = useCallback(
+    (key: string) => setShown((before) => ({ key, count: (before?.count ?? 0) + 1 })),
+    [],
+  );
+  return {
+    chosen: isThere ? address.step : null,
+    tab: address.tab,
+    put,
+    opened,
+    open,
+    isWide,
+    setWide,
+    focus,
+    shown,
+    choose,
+    show,
+  };
+}

@@ -1,0 +1,94 @@
+import { useReactFlow, useStore } from "@xyflow/react";
+import { type RefObject, useCallback, useEffect } from "react";
+import { type Arrangement, HEIGHT, WIDTH } from "./arrange.ts";
+import { TRIGGER } from "./config.ts";
+import type { FlowEdgeType } from "./edge.tsx";
+import type { CanvasNode } from "./nodes.ts";
+import type { UiStore } from "./ui.ts";
+import { glide } from "./zoom.tsx";
+
+/** Farther away, cards show their names alone. */
+const FAR = 0.4;
+
+/** Brings a step into view, and gives it the focus. */
+export function useFocusStep(ui: UiStore, box: RefObject<HTMLElement | null>) {
+  const flow = useReactFlow<CanvasNode, FlowEdgeType>();
+  return useCallback(
+    (key: string) => {
+      const node = flow.getNode(key);
+      if (!node) return;
+      ui.set({ tabStop: key });
+      const around = box.current?.getBoundingClientRect();
+      const { x, y } = flow.flowToScreenPosition(node.position);
+      const zoom = flow.getZoom();
+      const isOut =
+        around &&
+        (x < around.left ||
+          y < around.top ||
+          x + WIDTH * zoom > around.right ||
+          y + HEIGHT * zoom > around.bottom);
+      if (isOut)
+        void flow.setCenter(node.position.x + WIDTH / 2, node.position.y + HEIGHT / 2, { zoom, ...glide() });
+      // Where the browser scrolled a hidden part into view it would push the whole canvas aside.
+      box.current
+        ?.querySelector<HTMLElement>(`[data-step="${CSS.escape(key)}"]`)
+        ?.focus({ preventScroll: true });
+    },
+    [flow, ui, box],
+  );
+}
+
+/** The whole where that can be read, else its beginning or the step that is chosen. */
+export function useStart(
+  { nodes, arrangement }: { nodes: readonly CanvasNode[]; arrangement: Arrangement },
+  chosen: string | null,
+  box: RefObject<HTMLElement | null>,
+) {
+  const flow = useReactFlow<CanvasNode, FlowEdgeType>();
+  return useCallback(() => {
+    const { width = 0, height = 0 } = box.current?.getBoundingClientRect() ?? {};
+    const bounds = flow.getNodesBounds(nodes as CanvasNode[]);
+    const fitting = Math.min(width / (bounds.width + 80), height / (bounds.height + 80), 1);
+    if (fitting >= 0.5 && chosen === null) {
+      void flow.setViewport({
+        x: width / 2 - (bounds.x + bounds.width / 2) * fitting,
+        y: Math.min(40, height / 2 - (bounds.height / 2) * fitting) - bounds.y * fitting,
+        zoom: fitting,
+      });
+      return;
+    }
+    const at = arrangement.boxes.get(chosen ?? TRIGGER) ?? arrangement.boxes.get(TRIGGER);
+    if (!at) return;
+    const zoom = Math.max(fitting, Math.min(0.8, width / (WIDTH + 60)));
+    const top = chosen === null || chosen === TRIGGER ? 40 : height / 2 - (HEIGHT / 2) * zoom;
+    void flow.setViewport({ x: width / 2 - (at.x + WIDTH / 2) * zoom, y: top - at.y * zoom, zoom });
+  }, [flow, nodes, arrangement, chosen, box]);
+}
+
+/** Where the canvas gets wider or narrower, as when a step opens beside it, its middle stays in the middle. */
+export function useKeepCentred(box: RefObject<HTMLElement | null>) {
+  const flow = useReactFlow<CanvasNode, FlowEdgeType>();
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    let before = element.clientWidth;
+    const observer = new ResizeObserver(() => {
+      const by = element.clientWidth - before;
+      before = element.clientWidth;
+      if (by === 0) return;
+      const { x, y, zoom } = flow.getViewport();
+      void flow.setViewport({ x: x + by / 2, y, zoom });
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [flow, box]);
+}
+
+/** Far from the steps their names alone are shown, larger: by an attribute that is set at the threshold. */
+export function Far({ box }: { box: RefObject<HTMLElement | null> }) {
+  const isFar = useStore(({ transform }) => transform[2] < FAR);
+  useEffect(() => {
+    box.current?.toggleAttribute("data-far", isFar);
+  }, [isFar, box]);
+  return null;
+}
