@@ -12,8 +12,11 @@ const LIBRARY: Readonly<Record<string, string>> = {
   win32: "duckdb.dll",
 };
 
+/** 70 MB become 20; higher levels take the build ten seconds for one or two more. */
+const LIBRARY_LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 9 } };
+
 /**
- * Embeds DuckDB's library and its Node module, both of `platform` (`linux-x64`) as they lie in `packages`. Its own
+ * Embeds DuckDB's library and its Node module, both of `platform` (`linux-x64`) from `packages`, compressed. Its own
  * loader picks a package by a name made at run time, which a compiled file can't follow.
  */
 export const duckdbNative = (platform: string, packages = modules): BunPlugin => ({
@@ -21,7 +24,9 @@ export const duckdbNative = (platform: string, packages = modules): BunPlugin =>
   setup(build) {
     const home = join(packages, "@duckdb", `node-bindings-${platform}`);
     const library = LIBRARY[platform.split("-")[0] ?? ""] ?? "libduckdb.so";
-    carryFiles(build, "duckdb-native", (name) => Bun.file(join(home, name)).bytes());
+    carryFiles(build, "duckdb-native", async (name) =>
+      zstdCompressSync(await Bun.file(join(home, name)).bytes(), LIBRARY_LEVEL),
+    );
     build.onResolve({ filter: /^weir-unpack$/ }, () => ({ path: join(import.meta.dir, "unpack.ts") }));
     build.onLoad({ filter: /[\\/]@duckdb[\\/]node-bindings[\\/]duckdb\.js$/ }, async () => {
       const names = [library, "duckdb.node"];
@@ -30,7 +35,10 @@ export const duckdbNative = (platform: string, packages = modules): BunPlugin =>
       for (const name of names) hash.update(await Bun.file(join(home, name)).bytes());
       const folder = `duckdb-${version}-${platform}-${hash.digest("hex").slice(0, 16)}`;
       const lines = names.map((name, at) => `import file${at} from "duckdb-native:${name}";`);
-      const files = names.map((name, at) => `{ name: ${JSON.stringify(name)}, source: file${at} }`);
+      const files = names.map(
+        (name, at) =>
+          `{ name: ${JSON.stringify(name)}, source: file${at}, size: ${Bun.file(join(home, name)).size} }`,
+      );
       return {
         loader: "js",
         contents: `${lines.join("\n")}

@@ -17,11 +17,14 @@ import {
 } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { zstdDecompressSync } from "node:zlib";
 
-/** One embedded file: where Bun keeps it inside the executable, and its name outside. */
+/** One embedded file, compressed with zstd: where Bun keeps it inside the executable, and its name and size outside. */
 export interface Embedded {
   name: string;
   source: string;
+  /** In bytes. */
+  size: number;
 }
 
 /**
@@ -80,14 +83,14 @@ function load(path: string, files: readonly Embedded[]): unknown {
 }
 
 /** Written aside and renamed, so that a second process never loads half a library. */
-function layDown(path: string, { name, source }: Embedded): string {
+function layDown(path: string, { name, source, size }: Embedded): string {
   const target = join(path, name);
-  if (statSync(target, { throwIfNoEntry: false })?.size === statSync(source).size) return target;
+  if (statSync(target, { throwIfNoEntry: false })?.size === size) return target;
   const aside = `${target}.${process.pid}`;
   try {
     const file = openSync(aside, "w", 0o700);
     try {
-      const bytes = readFileSync(source);
+      const bytes = zstdDecompressSync(readFileSync(source));
       for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
       fsyncSync(file);
     } finally {

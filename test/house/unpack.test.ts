@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { zstdCompressSync } from "node:zlib";
 
 const project = join(import.meta.dir, "..", "..");
 const platform = `${process.platform}-${process.arch}`;
@@ -16,7 +17,12 @@ afterEach(() => rmSync(scratch, { recursive: true }));
 
 /** Unpacks and loads DuckDB in a process that has `env` and nothing else, as the executable does. */
 function load(env: Record<string, string>) {
-  const files = [library, "duckdb.node"].map((name) => ({ name, source: join(home, name) }));
+  const files = [library, "duckdb.node"].map((name) => {
+    const bytes = readFileSync(join(home, name));
+    const source = join(scratch, `${name}.zst`);
+    writeFileSync(source, zstdCompressSync(bytes));
+    return { name, source, size: bytes.length };
+  });
   const script = `import { loadNative } from ${JSON.stringify(join(project, "scripts", "unpack.ts"))};
 console.log(loadNative("duckdb-test", ${JSON.stringify(files)}).library_version());`;
   const child = Bun.spawnSync([process.execPath, "-e", script], { env, cwd: scratch });
