@@ -115,6 +115,11 @@ function addressOf(call: Call, { path = {}, query = {} }: Parts): string {
   return text === "" ? address : `${address}?${text}`;
 }
 
+let firstReplyAt: string | null = null;
+
+/** When the server sent its first reply, to the second and by its own clock; null where it doesn't say. */
+export const whenFirstReplied = (): string | null => firstReplyAt;
+
 const CHANGES = ["PATCH", "PUT", "DELETE"];
 
 async function send(call: Call, input: Parts, options: Options): Promise<Response> {
@@ -138,6 +143,7 @@ async function send(call: Call, input: Parts, options: Options): Promise<Respons
     if (options.signal?.aborted) throw cause;
     throw new ApiError(0, { detail: NO_REPLY, code: "unreachable" }, null);
   });
+  firstReplyAt ??= reply.headers.get("date");
   if (reply.status === 404 || (method === "DELETE" && reply.ok)) forgetTags(address);
   if (reply.ok || reply.status === options.alsoReplies) return reply;
   const body: unknown = await reply.json().catch(() => null);

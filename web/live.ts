@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import { ApiError, follow } from "./api.ts";
+import { ApiError, follow, whenFirstReplied } from "./api.ts";
 import type { Address, AuditEvent } from "./calls.ts";
 import { client, refresh } from "./data.ts";
 import { type EventNoun, partsOf } from "./parts/events/type.ts";
@@ -46,6 +46,8 @@ const RETRY_MS = [500, 1000, 2000, 5000, 10_000];
 
 let link: Link = "connecting";
 let last: string | null = null;
+/** Whether there was a connection since the page was opened. */
+let hasOpened = false;
 const watchers = new Set<() => void>();
 const readers = new Set<(event: AuditEvent) => void>();
 const gathered = new Set<Address>();
@@ -72,6 +74,15 @@ function gather(event: AuditEvent): void {
   }, wait);
 }
 
+/** The header has seconds, and what the first reply says may have been read a while before it was sent. */
+const READING_MS = 5000;
+
+/** Before anything of what is shown was read; null where that isn't known. */
+function startOfReading(): string | null {
+  const at = Date.parse(whenFirstReplied() ?? "");
+  return Number.isNaN(at) ? null : new Date(at - READING_MS).toISOString();
+}
+
 const pause = (ms: number, signal: AbortSignal) =>
   new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, ms);
@@ -87,17 +98,24 @@ export function startLive(): () => void {
   const run = async (signal: AbortSignal) => {
     for (let failures = 0; !signal.aborted; failures++) {
       try {
+        const since = hasOpened ? null : startOfReading();
         const options = {
           signal,
           lastEventId: last,
           onOpen: () => {
-            // What was read before the first connection may have changed before it stood.
-            if (failures > 0 || link === "lost" || last === null) void client.invalidateQueries();
+            // What was read before the connection was there may have changed, unless the stream begins before that.
+            if (failures > 0 || link === "lost" || (last === null && since === null))
+              void client.invalidateQueries();
             failures = 0;
+            hasOpened = true;
             setLink("open");
           },
         };
-        for await (const { id, data } of follow("GET /api/v1/events/stream", {}, options)) {
+        for await (const { id, data } of follow(
+          "GET /api/v1/events/stream",
+          { query: since === null ? {} : { since } },
+          options,
+        )) {
           last = id ?? last;
           gather(data as AuditEvent);
           for (const reader of readers) reader(data as AuditEvent);

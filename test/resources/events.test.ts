@@ -383,6 +383,24 @@ describe("the stream of events", () => {
     await stream.return(undefined);
   });
 
+  test("begins at a time, at most a minute ago", async () => {
+    await using weir = await startApp({ engine: false, stands: true });
+    const ctx = contextOf(weir);
+    await tell(ctx, "action.created", "old");
+    weir.clock.turn(50_000);
+    const since = weir.clock.now().toISOString();
+    await tell(ctx, "action.created", "a1");
+    const near = messages(weir, `since=${encodeURIComponent(since)}`);
+    await near.next();
+    expect((await near.next()).value?.event.entity.id).toBe("a1");
+    await near.return(undefined);
+    weir.clock.turn(20_000);
+    const far = messages(weir, "since=2020-01-01T00:00:00.000Z");
+    await far.next();
+    expect((await far.next()).value?.event.entity.id).toBe("a1");
+    await far.return(undefined);
+  });
+
   test("refuses a filter that fits no event, and what is no id of a message", async () => {
     await using weir = await startApp({ engine: false });
     expect((await weir.owner("GET", "/api/v1/events/stream?type=weather")).status).toBe(422);

@@ -1,24 +1,31 @@
 import { invalid } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
-import { endOf, eventsIn, reachOf } from "./list.ts";
+import { endOf, eventsIn, lastBefore, reachOf } from "./list.ts";
 import { typesMatching } from "./matching.ts";
 import { eventsTopic } from "./service.ts";
-import { type EventFilter, toEvent } from "./wire.ts";
+import { type EventFilter, type EventStreamQuery, toEvent } from "./wire.ts";
 
 /** Another process may write events without a signal here. */
 const POLL_MS = 1_000;
 const BATCH = 500;
 
+/** How far back a stream can begin. */
+const MAX_BACK_MS = 60_000;
+
 /**
- * Where a stream of events begins: after the event that the client had last, or at this moment. Throws
+ * Where a stream of events begins: after the event that the client had last, at a time, or at this moment. Throws
  * `invalid` for a filter that fits no event and for what is no id of a message.
  */
 export async function startOfStream(
   ctx: Context,
-  filter: EventFilter,
+  filter: EventStreamQuery,
   lastEventId: string | null,
 ): Promise<number> {
   if (filter.type !== undefined) typesMatching(filter.type, ["query", "type"]);
+  if (lastEventId === null && filter.since !== undefined) {
+    const earliestMs = ctx.clock.now().getTime() - MAX_BACK_MS;
+    return lastBefore(ctx, new Date(Math.max(Date.parse(filter.since), earliestMs)).toISOString());
+  }
   if (lastEventId === null) return endOf(ctx);
   if (/^\d{1,15}$/.test(lastEventId)) return Math.min(Number(lastEventId), await endOf(ctx));
   throw invalid(

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, gte, inArray, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, gte, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../../context.ts";
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
 import { prepared } from "../../store/prepared.ts";
@@ -181,6 +181,17 @@ export async function endOf(ctx: Context): Promise<number> {
     .select({ seq: events.seq })
     .from(events)
     .where(eq(events.organizationId, ctx.organizationId))
+    .orderBy(desc(events.seq))
+    .limit(1);
+  return row?.seq ?? 0;
+}
+
+/** The position of the organization's newest event before an instant; 0 where it has none. Walks back from the newest. */
+export async function lastBefore(ctx: Context, instant: string): Promise<number> {
+  const [row] = await ctx.db
+    .select({ seq: events.seq })
+    .from(events)
+    .where(and(eq(events.organizationId, ctx.organizationId), lt(events.timestamp, instant)))
     .orderBy(desc(events.seq))
     .limit(1);
   return row?.seq ?? 0;

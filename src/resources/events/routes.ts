@@ -5,7 +5,7 @@ import { followEvents, startOfStream } from "./follow.ts";
 import { listEvents } from "./list.ts";
 import { listSeals } from "./seals.ts";
 import { verifyOwnTrail } from "./verify-own.ts";
-import { EventFilter, EventPage, EventQuery, SealPage, toEvent, toSeal, Verification } from "./wire.ts";
+import { EventPage, EventQuery, EventStreamQuery, SealPage, toEvent, toSeal, Verification } from "./wire.ts";
 
 const tag = "Events";
 
@@ -61,8 +61,8 @@ export const eventOperations = [
     tag,
     summary: "Stream audit events",
     description:
-      "Server-sent events: the data of each message is one event. Starts now, or after the event in `Last-Event-ID`.",
-    query: EventFilter,
+      "Server-sent events: the data of each message is one event. Starts now, at `since`, or after the event in `Last-Event-ID`.",
+    query: EventStreamQuery,
     produces: "text/event-stream",
     async handle({ ctx, query, visit }) {
       const start = await startOfStream(ctx, query, visit.request.headers.get("last-event-id"));

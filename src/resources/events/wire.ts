@@ -28,6 +28,18 @@ const filters = {
 export const EventFilter = object(filters);
 export type EventFilter = Static<typeof EventFilter>;
 
+export const EventStreamQuery = object({
+  ...filters,
+  since: optional(
+    Type.String({
+      format: "date-time",
+      description:
+        "Begins with the events since this time, at most one minute ago. Ignored with `Last-Event-ID`.",
+    }),
+  ),
+});
+export type EventStreamQuery = Static<typeof EventStreamQuery>;
+
 export const EventQuery = object({
   ...filters,
   since: optional(Type.String({ format: "date-time", description: "Events at or after this time." })),

@@ -1,0 +1,101 @@
+import { expect } from "bun:test";
+import { fillCrowd } from "../support/crowd.ts";
+import { deepTest } from "../support/scale.ts";
+import { openSeen } from "../support/seen.ts";
+
+const MOST_REQUESTS = 14;
+const QUIET_MS = 300;
+
+deepTest(
+  "with 2,000 automations, 400,000 runs, 1,000 actions and 500 datasets every page asks less than 15 things, none of them once a row",
+  async () => {
+    await using seen = await openSeen();
+    const { page, weir } = seen;
+    const started = performance.now();
+    const { flow, flowRun, action, run } = await fillCrowd(weir, {
+      automations: 2_000,
+      automationRuns: 300_000,
+      actions: 1_000,
+      actionRuns: 100_000,
+      datasets: 500,
+    });
+    console.log(`filled in ${Math.round(performance.now() - started)} ms`);
+    const pages = [
+      "/",
+      "/automations",
+      "/automations?q=automation+19",
+      `/automations/${flow.id}`,
+      `/automations/${flow.id}/edit`,
+      "/automations/01900001-0000-7000-8000-000000000007",
+      "/runs",
+      "/runs?view=actions",
+      "/runs?status=failed",
+      "/runs?q=warehouse+is+closed",
+      `/automation-runs/${flowRun.id}`,
+      `/runs/${run.id}`,
+      "/actions",
+      `/actions/${action.id}`,
+      `/actions/${action.id}?tab=runs`,
+      "/approvals",
+      "/connections",
+      "/datasets",
+      "/datasets/raw/crowd",
+      "/sql",
+      "/dashboards",
+      "/artifacts",
+      "/events",
+      "/webhooks",
+      "/deliveries",
+      "/dead-letters",
+      "/templates",
+      "/bundles",
+      "/catalog",
+      "/agents",
+      "/chat",
+      "/team",
+      "/access",
+      "/organization",
+      "/installation",
+    ];
+    const wrong: string[] = [];
+    let asked: string[] = [];
+    const open = new Set<object>();
+    page.on("request", (request) => {
+      const { pathname, search } = new URL(request.url());
+      if (!pathname.startsWith("/api/") || pathname.endsWith("/stream")) return;
+      asked.push(`${request.method()} ${pathname}${search}`);
+      open.add(request);
+    });
+    page.on("requestfinished", (request) => void open.delete(request));
+    page.on("requestfailed", (request) => void open.delete(request));
+    /** Until all is answered, and nothing follows from it. */
+    const quiet = async () => {
+      for (let before = -1; before !== asked.length || open.size > 0; await page.waitForTimeout(QUIET_MS))
+        before = asked.length;
+    };
+    for (const path of pages) {
+      asked = [];
+      const begun = performance.now();
+      await seen.go(path);
+      await page.getByRole("heading", { level: 1 }).first().waitFor();
+      await page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);
+      const usefulMs = Math.round(performance.now() - begun);
+      await quiet();
+      const shapes = asked.map((each) =>
+        each.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "ID").replace(/\?.*/, ""),
+      );
+      const most = Math.max(
+        0,
+        ...[...new Set(shapes)].map((each) => shapes.filter((other) => other === each).length),
+      );
+      const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
+      console.log(`${path}: ${usefulMs} ms, ${asked.length} requests, ${nodes} elements`);
+      if (asked.length > MOST_REQUESTS) wrong.push(`${path} asks ${asked.length}: ${asked.join(", ")}`);
+      if (most > 5) wrong.push(`${path} asks the same ${most} times: ${asked.join(", ")}`);
+      if (nodes > 5_000) wrong.push(`${path} draws ${nodes} elements`);
+    }
+    expect(wrong).toEqual([]);
+    expect(seen.faults).toEqual([]);
+  },
+  600_000,
+);
