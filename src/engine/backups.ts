@@ -35,7 +35,7 @@ export function backups(app: App): Loop {
   const folder = join(config.dataFolder, "backups");
   let notBefore = Number.NEGATIVE_INFINITY;
   if (config.backupEvery > 0 && app.store.remote)
-    app.log.write("warn", "WEIR_BACKUP_EVERY doesn't back up a libSQL server; use that server's tools");
+    app.log.write("warn", "WEIR_BACKUP_EVERY doesn't back up a database server; use that server's tools");
   return {
     name: "backups",
     async tick(signal) {

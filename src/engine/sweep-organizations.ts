@@ -7,6 +7,7 @@ import { contextForRun, SYSTEM } from "../context.ts";
 import { eraseTrail } from "../resources/events/seals.ts";
 import { stopWork } from "../resources/organization-removal/remove.ts";
 import { organizations, RESTORABLE_MS } from "../resources/organizations/table.ts";
+import { keyOf, tablesWith } from "../store/schema.ts";
 
 const BATCH = 500;
 
@@ -86,45 +87,33 @@ async function* eraseFiles(app: App, id: string): AsyncGenerator<void> {
   }
 }
 
-interface Table {
-  name: string;
-  /** False where rows can't be deleted in parts. */
-  hasRowid: number;
-}
-
 /** Every table with rows of organizations, in an order in which they can go; `counts` follows from the others. */
-async function tablesOf(app: App): Promise<Table[]> {
-  const tables = await app.store.db.all<Table>(
-    sql`select m.name as "name", m.sql not like '%WITHOUT ROWID%' as "hasRowid" from sqlite_master m
-      join pragma_table_info(m.name) c on c.name = 'organization_id'
-      where m.type = 'table' and m.name not in ('events', 'trail_erasures', 'trail_heads', 'trail_redactions', 'trail_seals', 'sessions') order by m.name`,
-  );
+async function tablesOf(app: App): Promise<string[]> {
+  const tables = await tablesWith(app.store.db, "organization_id");
   const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : name === "counts" ? 99 : 50);
-  return tables.sort((a, b) => rank(a.name) - rank(b.name));
+  return tables.filter((name) => !KEPT.includes(name)).sort((a, b) => rank(a) - rank(b));
 }
 
-async function* eraseRows(app: App, table: Table, id: string): AsyncGenerator<void> {
-  const name = sql.identifier(table.name);
-  const parts = PARTS[table.name] ?? [];
-  if (parts.length === 0 && !table.hasRowid) {
-    await app.store.write(
-      async (db) => void (await db.run(sql`delete from ${name} where organization_id = ${id}`)),
-    );
-    yield;
-    return;
-  }
-  const key = sql.identifier(parts.length > 0 ? "id" : "rowid");
+const KEPT = ["events", "trail_erasures", "trail_heads", "trail_redactions", "trail_seals", "sessions"];
+
+async function* eraseRows(app: App, table: string, id: string): AsyncGenerator<void> {
+  const name = sql.identifier(table);
+  const parts = PARTS[table] ?? [];
+  const key = sql.join(
+    (await keyOf(app.store.db, table)).map((column) => sql.identifier(column)),
+    sql`, `,
+  );
+  const some = sql`(select ${key} from ${name} where organization_id = ${id} limit ${BATCH})`;
   for (;;) {
-    const rows = await app.store.db.all<{ key: string | number }>(
-      sql`select ${key} as "key" from ${name} where organization_id = ${id} limit ${BATCH}`,
-    );
-    const keys = sql`(select value from json_each(${JSON.stringify(rows.map((row) => row.key))}))`;
-    await app.store.write(async (db) => {
+    const { changes } = await app.store.write(async (db) => {
+      if (parts.length === 0) return db.run(sql`delete from ${name} where (${key}) in ${some}`);
+      const rows = await db.all<{ id: string }>(some);
+      const ids = sql`(select value from json_each(${JSON.stringify(rows.map((row) => row.id))}))`;
       for (const [part, column] of parts)
-        await db.run(sql`delete from ${sql.identifier(part)} where ${sql.identifier(column)} in ${keys}`);
-      await db.run(sql`delete from ${name} where ${key} in ${keys}`);
+        await db.run(sql`delete from ${sql.identifier(part)} where ${sql.identifier(column)} in ${ids}`);
+      return db.run(sql`delete from ${name} where id in ${ids}`);
     });
     yield;
-    if (rows.length < BATCH) return;
+    if (changes < BATCH) return;
   }
 }

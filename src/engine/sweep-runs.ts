@@ -48,16 +48,18 @@ export const sweepAutomationRuns = (app: App): AsyncGenerator<void> => {
       await app.store.write((db) => db.delete(automationRunConfigs).where(sql`automation_run_id in ${ids}`));
       for (;;) {
         const { changes } = await app.store.write((db) =>
-          db.delete(automationRunResults).where(sql`rowid in (
-            select rowid from automation_run_results where automation_run_id in ${ids} limit ${RESULT_BATCH})`),
+          db.delete(automationRunResults).where(sql`(automation_run_id, step_key, seq) in (
+            select automation_run_id, step_key, seq from automation_run_results
+            where automation_run_id in ${ids} limit ${RESULT_BATCH})`),
         );
         if (changes < RESULT_BATCH) break;
         yield;
       }
       for (;;) {
         const { changes } = await app.store.write((db) =>
-          db.delete(automationRunItems).where(sql`rowid in (
-            select rowid from automation_run_items where automation_run_id in ${ids} limit ${ITEM_BATCH})`),
+          db.delete(automationRunItems).where(sql`(automation_run_id, step_key, item_index) in (
+            select automation_run_id, step_key, item_index from automation_run_items
+            where automation_run_id in ${ids} limit ${ITEM_BATCH})`),
         );
         if (changes < ITEM_BATCH) return;
         yield;
@@ -70,8 +72,8 @@ export const sweepAutomationRuns = (app: App): AsyncGenerator<void> => {
 export async function* sweepResults(app: App): AsyncGenerator<void> {
   for (;;) {
     const { changes } = await app.store.write((db) =>
-      db.delete(automationRunResults).where(sql`rowid in (
-        select o.rowid from automation_run_results o join automation_runs r on r.id = o.automation_run_id
+      db.delete(automationRunResults).where(sql`(automation_run_id, step_key, seq) in (
+        select o.automation_run_id, o.step_key, o.seq from automation_run_results o join automation_runs r on r.id = o.automation_run_id
         where r.status = 'completed' limit ${RESULT_BATCH})`),
     );
     if (changes < RESULT_BATCH) return;

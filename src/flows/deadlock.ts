@@ -200,7 +200,7 @@ async function readQueues(
         ),
       );
     const [room] = await db
-      .select({ max: sql<number | null>`${automations.config} ->> '$.concurrency.max'` })
+      .select({ max: sql<number | null>`cast(${automations.config} ->> '$.concurrency.max' as bigint)` })
       .from(automations)
       .where(eq(automations.id, automationId));
     // A queue that has room only waits to be moved on.

@@ -37,9 +37,9 @@ const saveDelivery = prepared((db: WriteDb) =>
       attempts: sql`${sql.placeholder("attempts")}`,
       nextAttemptAt: sql`${sql.placeholder("nextAttemptAt")}`,
       error: sql`${sql.placeholder("error")}`,
-      headers: sql`case when ${sql.placeholder("forget")} then null else ${webhookDeliveries.headers} end`,
-      query: sql`case when ${sql.placeholder("forget")} then null else ${webhookDeliveries.query} end`,
-      payload: sql`case when ${sql.placeholder("forget")} then null else ${webhookDeliveries.payload} end`,
+      headers: sql`case when ${sql.placeholder("forget")} = 1 then null else ${webhookDeliveries.headers} end`,
+      query: sql`case when ${sql.placeholder("forget")} = 1 then null else ${webhookDeliveries.query} end`,
+      payload: sql`case when ${sql.placeholder("forget")} = 1 then null else ${webhookDeliveries.payload} end`,
       updatedAt: sql`${sql.placeholder("now")}`,
     })
     .where(eq(webhookDeliveries.id, sql.placeholder("id")))

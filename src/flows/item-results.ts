@@ -15,7 +15,7 @@ const MAX_RESULTS_BYTES = 4 * 1024 * 1024;
  */
 export async function itemResults(db: ReadDb, { runId, total }: ItemsState, key: string): Promise<Json[]> {
   const [size] = await db
-    .select({ bytes: sql<number>`coalesce(sum(length(cast(${actionRuns.result} as blob))), 0)` })
+    .select({ bytes: sql<number>`coalesce(sum(octet_length(${actionRuns.result})), 0)` })
     .from(automationRunItems)
     .leftJoin(actionRuns, eq(actionRuns.id, automationRunItems.actionRunId))
     .where(itemsOf(runId, key));

@@ -130,7 +130,7 @@ function batchesOf(texts: readonly string[]): Batch[] {
 const insertItems = (tx: WriteContext, runId: string, key: string, { from, items }: Batch) =>
   tx.db.run(sql`
     insert into automation_run_items (automation_run_id, step_key, item_index, item, status)
-    select ${runId}, ${key}, ${from} + key, value, 'pending' from json_each(${JSON.stringify(items)})`);
+    select ${runId}, ${key}, ${from} + cast(key as bigint), value, 'pending' from json_each(${JSON.stringify(items)})`);
 
 const insertLater = (tx: WriteContext, runId: string, key: string, from: number, items: string) =>
   tx.db.run(sql`
@@ -151,7 +151,7 @@ export async function layOutNext(tx: WriteContext, runId: string, key: string): 
     .where(and(itemsOf(runId, laterKey(key)), eq(automationRunItems.itemIndex, next.from)));
   await tx.db.run(sql`
     insert into automation_run_items (automation_run_id, step_key, item_index, item, status)
-    select ${runId}, ${key}, ${next.from} + key, value, 'pending' from json_each(${next.items})`);
+    select ${runId}, ${key}, ${next.from} + cast(key as bigint), value, 'pending' from json_each(${next.items})`);
   return true;
 }
 
@@ -182,7 +182,7 @@ export async function reopenItems(
   const [counts] = await tx.db
     .select({
       items: sql<number>`coalesce(sum(case step_key when ${key} then 1 else json_array_length(item) end), 0)`,
-      completed: sql<number>`coalesce(sum(${automationRunItems.status} = 'completed'), 0)`,
+      completed: sql<number>`coalesce(sum(case when ${automationRunItems.status} = 'completed' then 1 else 0 end), 0)`,
     })
     .from(automationRunItems)
     .where(

@@ -54,7 +54,9 @@ async function readWatches(db: ReadDb, id?: string): Promise<Seen[]> {
       organizationId: automations.organizationId,
       name: automations.name,
       expect: sql<string | null>`json_extract(${automations.config}, '$.expect')`,
-      lateAfterSeconds: sql<number | null>`json_extract(${automations.config}, '$.alerts.lateAfterSeconds')`,
+      lateAfterSeconds: sql<
+        number | null
+      >`cast(json_extract(${automations.config}, '$.alerts.lateAfterSeconds') as double precision)`,
       nextRunAt: automations.nextRunAt,
       watch: automationWatches,
       run: { id: automationRuns.id, completedAt: automationRuns.completedAt },
@@ -123,7 +125,7 @@ function lateOf(
 /** The rows that all steps of an automation run made, each item of a `forEach` among them. */
 async function rowsOf(db: ReadDb, runId: string): Promise<number> {
   const found = (await db.get(sql`
-    select coalesce(sum(coalesce(json_extract(r.result, '$.rows'), json_extract(r.result, '$.summary.fields.rows'))), 0) as n
+    select coalesce(sum(cast(coalesce(json_extract(r.result, '$.rows'), json_extract(r.result, '$.summary.fields.rows')) as bigint)), 0) as n
     from action_runs r where r.status = 'completed' and r.id in (
       select json_extract(step.value, '$.actionRunId')
         from automation_runs a, json_each(a.steps) step where a.id = ${runId}

@@ -26,7 +26,7 @@ const isClaimable = sql`
     when exists (
       select 1 from action_runs older
       where older.organization_id = r.organization_id and older.concurrency_key = r.concurrency_key
-        and older.status in ('pending', 'running', 'waiting') and older.id < r.id) then 0
+        and older.status in ('pending', 'running', 'waiting') and older.id < r.id) then false
     else not exists (
       select 1 from action_runs other indexed by action_runs_leased
       where other.status = 'running' and other.organization_id = r.organization_id
@@ -35,7 +35,7 @@ const isClaimable = sql`
     when exists (
       select 1 from action_runs other indexed by action_runs_leased
       where other.status = 'running' and other.organization_id = r.organization_id
-        and other.dataset_key = r.dataset_key) then 0
+        and other.dataset_key = r.dataset_key) then false
     else (
       select 1 from action_runs other indexed by action_runs_by_dataset
       where other.organization_id = r.organization_id and other.dataset_key = r.dataset_key

@@ -53,7 +53,7 @@ const endedUpdate = (db: WriteDb) =>
       definition: sql`${sql.placeholder("definition")}`,
       isResolved: sql`${sql.placeholder("isResolved")}`,
       progress: sql`${sql.placeholder("progress")}`,
-      progressId: sql`case when ${actionRuns.progress} is ${sql.placeholder("progress")} then ${actionRuns.progressId} else ${NEXT_PROGRESS_ID} end`,
+      progressId: sql`case when ${actionRuns.progress} is not distinct from ${sql.placeholder("progress")} then ${actionRuns.progressId} else ${NEXT_PROGRESS_ID} end`,
       result: sql`${sql.placeholder("result")}`,
       error: sql`${sql.placeholder("error")}`,
       retryCount: sql`${actionRuns.retryCount} + ${sql.placeholder("retries")}`,

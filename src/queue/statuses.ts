@@ -20,7 +20,7 @@ const LINES = sql`coalesce((select max(seq) from run_logs where run_id = action_
 export const withStatuses = (...added: readonly NewStatus[]): SQL<PastStatus[]> => {
   const pairs = added.map(
     ({ status, since, waitKind = null, moreLines = 0 }) =>
-      sql`'$[#]', json_array(${status}, ${waitKind}, ${since}, ${LINES} + ${moreLines})`,
+      sql`'$[#]', json_array(cast(${status} as text), cast(${waitKind} as text), cast(${since} as text), ${LINES} + ${moreLines})`,
   );
   return sql`json_insert(${actionRuns.statuses}, ${sql.join(pairs, sql`, `)})`;
 };

@@ -3,7 +3,7 @@ import { type Column, or, type SQL, sql } from "drizzle-orm";
 /** Case-insensitive substring search in any of the columns; `%` and `_` are literal (docs/decisions/http-conventions.md). */
 export function contains(q: string, ...columns: (Column | SQL)[]): SQL | undefined {
   const pattern = `*${Array.from(q, eitherCase).join("")}*`;
-  return or(...columns.map((column) => sql`${column} glob ${pattern}`));
+  return or(...columns.map((column) => sql`glob(${pattern}, ${column})`));
 }
 
 /** SQLite's own `lower` and `like` know the letters of ASCII alone, so the pattern itself names both cases. */

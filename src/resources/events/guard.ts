@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import { isSameTrigger } from "../../store/schema.ts";
 import type { ReadDb, Store } from "../../store/store.ts";
 
 /** The triggers that refuse to change events, as the migrations make them. */
@@ -17,7 +18,9 @@ export async function missingTriggers(db: ReadDb): Promise<string[]> {
     sql`SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'events'`,
   );
   const found = new Map(rows.map((row) => [row.name, row.sql]));
-  return Object.keys(TRIGGERS).filter((name) => found.get(name) !== TRIGGERS[name]);
+  return Object.entries(TRIGGERS).flatMap(([name, text]) =>
+    isSameTrigger(text, found.get(name)) ? [] : [name],
+  );
 }
 
 /** Makes missing triggers again, and gives their names. */

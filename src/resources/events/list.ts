@@ -160,7 +160,7 @@ const firstFrom = prepared((db: ReadDb) =>
 
 /**
  * About where in the trail an instant lies, found by halving: all events before the position are older. Null
- * where that is not worth it: on a libSQL server each look is a journey.
+ * where that is not worth it: on a database server each look is a journey.
  */
 async function positionAt(
   ctx: Context,

@@ -1,6 +1,7 @@
 import { and, desc, eq, getTableColumns, gte, inArray, lt, lte, sql } from "drizzle-orm";
 import type { JsonObject } from "../../base/json.ts";
 import type { SecretBox } from "../../crypto/secretbox.ts";
+import { keyOf } from "../../store/schema.ts";
 import type { ReadDb, WriteDb } from "../../store/store.ts";
 import { isRedactionAuthentic, redactionMac } from "./heads.ts";
 import { chainHash } from "./service.ts";
@@ -108,8 +109,7 @@ export async function redactionsBetween(
   from: number,
   to: number,
 ): Promise<Map<number, RedactionRow>> {
-  const [table] = await db.all(sql`select 1 from sqlite_master where name = 'trail_redactions'`);
-  if (table === undefined) return new Map(); // a backup of an earlier version
+  if ((await keyOf(db, "trail_redactions")).length === 0) return new Map(); // a backup of an earlier version
   const rows = await db
     .select()
     .from(trailRedactions)

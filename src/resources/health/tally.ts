@@ -71,11 +71,13 @@ async function catchUp(app: App, follower: Follower): Promise<void> {
         entityId: events.entityId,
         timestamp: events.timestamp,
         kind: sql<string | null>`json_extract(${events.data}, '$.kind')`,
-        seconds: sql<number | null>`json_extract(${events.data}, '$.durationSeconds')`,
+        seconds: sql<
+          number | null
+        >`cast(json_extract(${events.data}, '$.durationSeconds') as double precision)`,
         deliveryId: sql<string | null>`json_extract(${events.data}, '$.deliveryId')`,
       })
       .from(events)
-      .where(and(gt(events.seq, after), inArray(sql`+${events.type}`, [...COUNTED])))
+      .where(and(gt(events.seq, after), inArray(sql`${events.type} || ''`, [...COUNTED])))
       .orderBy(asc(events.seq))
       .limit(BATCH);
     for (const row of rows) add(follower, row);

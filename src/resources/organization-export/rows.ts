@@ -5,6 +5,7 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { maskTyped } from "../../base/typed-secrets.ts";
 import type { Context } from "../../context.ts";
+import { hasRowid, keyOf } from "../../store/schema.ts";
 import { maskConfig } from "../automations/wire-definitions.ts";
 import { events } from "../events/table.ts";
 import { eventText, type RawEvent } from "../events/wire.ts";
@@ -37,10 +38,8 @@ export async function* linesOf(
 ): AsyncGenerator<string[]> {
   const { table, shownOfPrivate } = noun;
   const fields = fieldsOf(noun);
-  const where = sql`organization_id = ${ctx.organizationId} and ${noun.where?.(ctx) ?? sql`1`}`;
-  for await (const rows of (await hasRowid(ctx, table))
-    ? byRowid(ctx, noun, where)
-    : byKey(ctx, noun, where)) {
+  const where = sql`organization_id = ${ctx.organizationId} and ${noun.where?.(ctx) ?? sql`true`}`;
+  for await (const rows of pagesOf(ctx, noun, where)) {
     const lines: string[] = [];
     for (const row of rows) {
       const isTheirs = row.privateTo == null || row.privateTo === ctx.actor.id;
@@ -67,17 +66,15 @@ export async function* partLinesOf(
 ): AsyncGenerator<string[]> {
   const { table, by, order } = part;
   const fields = fieldsOf(part);
-  const own = sql`organization_id = ${ctx.organizationId} and ${noun.shownOfPrivate ? sql`not ${isOthersPrivate(ctx)}` : sql`1`}`;
-  const key = sql.join(
-    [by, ...order].map((name) => sql.identifier(name)),
-    sql`, `,
-  );
+  const own = sql`organization_id = ${ctx.organizationId} and ${noun.shownOfPrivate ? sql`not ${isOthersPrivate(ctx)}` : sql`true`}`;
+  const key = columnsOf([by, ...order]);
+  const parentKey = columnsOf(await keyIn(ctx, noun.table));
   for await (const sizes of windows(ctx, noun.table, own)) {
     for (let start = 0; start < sizes.length; start += PAGE_ROWS) {
-      const some = JSON.stringify(sizes.slice(start, start + PAGE_ROWS).map(({ rowid }) => rowid));
-      const parents = sql`(select id from ${noun.table} where rowid in (select value from json_each(${some})))`;
+      const some = sizes.slice(start, start + PAGE_ROWS);
+      const parents = sql`(select id from ${noun.table} where ${own} and ${among(parentKey, some)})`;
       for (let after: readonly unknown[] | null = null; ; ) {
-        const next: SQL = after === null ? sql`1` : sql`(${key}) > ${tuple(after)}`;
+        const next: SQL = after === null ? sql`true` : sql`(${key}) > ${tuple(after)}`;
         const rows: Row[] = await select(
           ctx,
           table,
@@ -111,13 +108,6 @@ function fieldsOf({ table, without = [], mask = {} }: Pick<Noun, "table" | "with
     .map(([name, column]) => ({ name, isJson: isJson(column), mask: mask[name] ?? null }));
 }
 
-async function hasRowid({ db }: Context, table: SQLiteTable): Promise<boolean> {
-  const [row] = await db.all<{ sql: string }>(
-    sql`select sql as "sql" from sqlite_master where type = 'table' and name = ${getTableName(table)}`,
-  );
-  return !/WITHOUT ROWID/i.test(row?.sql ?? "");
-}
-
 /** Whole rows, with JSON still as text. */
 function select({ db }: Context, table: SQLiteTable, where: SQL, order: SQL): Promise<Row[]> {
   const columns = Object.entries(getTableColumns(table)).map(([name, column]) => [
@@ -133,65 +123,92 @@ function select({ db }: Context, table: SQLiteTable, where: SQL, order: SQL): Pr
 }
 
 interface RowSize {
-  rowid: number;
+  key: readonly unknown[];
   bytes: number;
 }
 
-/**
- * Positions of rows in the order in which they were made, window by window of the whole table: no look is long, however
- * many rows others have.
- */
-async function* windows({ db }: Context, table: SQLiteTable, where: SQL): AsyncGenerator<RowSize[]> {
-  const name = sql.identifier(getTableName(table));
-  const [ends] = await db.all<{ first: number | null; last: number | null }>(
-    sql`select (select min(rowid) from ${name}) as "first", (select max(rowid) from ${name}) as "last"`,
+const bytesOf = (table: SQLiteTable): SQL =>
+  sql.join(
+    Object.values(getTableColumns(table)).map(
+      (column) => sql`coalesce(octet_length(cast(${sql.identifier(databaseName(column))} as text)), 0)`,
+    ),
+    sql` + `,
   );
-  const lengths = Object.values(getTableColumns(table)).map(
-    (column) => sql`coalesce(octet_length(${sql.identifier(databaseName(column))}), 0)`,
-  );
-  const bytes = sql.join(lengths, sql` + `);
-  for (let from = ends?.first ?? 1; from <= (ends?.last ?? 0); from += WINDOW_ROWS) {
-    yield await db.all<RowSize>(
-      sql`select rowid as "rowid", ${bytes} as "bytes" from ${name} not indexed
-        where rowid >= ${from} and rowid < ${from + WINDOW_ROWS} and ${where} order by rowid`,
-    );
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
 
 const databaseName = ({ name }: SQLiteColumn) =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-async function* byRowid(ctx: Context, { table }: Noun, where: SQL): AsyncGenerator<Row[]> {
+/** How the rows of a table are found again: by their numbers where it has such, else by its primary key. */
+async function keyIn({ db }: Context, table: SQLiteTable): Promise<string[]> {
+  const name = getTableName(table);
+  return (await hasRowid(db, name)) ? ["rowid"] : keyOf(db, name);
+}
+
+const columnsOf = (names: readonly string[]): SQL =>
+  sql.join(
+    names.map((name) => sql.identifier(name)),
+    sql`, `,
+  );
+
+/** Keys and sizes of the rows, in order and in windows: no look is long, however many rows others have. */
+async function* windows(ctx: Context, table: SQLiteTable, where: SQL): AsyncGenerator<RowSize[]> {
+  const key = await keyIn(ctx, table);
+  yield* key[0] === "rowid" ? byRowid(ctx, table, where) : byKey(ctx, table, where, key);
+}
+
+/** In the order in which the rows were made, window by window of the whole table. */
+async function* byRowid({ db }: Context, table: SQLiteTable, where: SQL): AsyncGenerator<RowSize[]> {
+  const name = sql.identifier(getTableName(table));
+  const [ends] = await db.all<{ first: number | null; last: number | null }>(
+    sql`select (select min(rowid) from ${name}) as "first", (select max(rowid) from ${name}) as "last"`,
+  );
+  for (let from = ends?.first ?? 1; from <= (ends?.last ?? 0); from += WINDOW_ROWS) {
+    const rows = await db.all<{ rowid: number; bytes: number }>(
+      sql`select rowid as "rowid", ${bytesOf(table)} as "bytes" from ${name} not indexed
+        where rowid >= ${from} and rowid < ${from + WINDOW_ROWS} and ${where} order by rowid`,
+    );
+    yield rows.map(({ rowid, bytes }) => ({ key: [rowid], bytes }));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** In the order of the primary key, which begins with the organization where tables without numbers are large. */
+async function* byKey(
+  { db }: Context,
+  table: SQLiteTable,
+  where: SQL,
+  key: readonly string[],
+): AsyncGenerator<RowSize[]> {
+  for (let after: readonly unknown[] | null = null; ; ) {
+    const next: SQL = after === null ? sql`true` : sql`(${columnsOf(key)}) > ${tuple(after)}`;
+    const rows: Record<string, unknown>[] = await db.all(
+      sql`select ${columnsOf(key)}, ${bytesOf(table)} as "row bytes" from ${table}
+        where ${where} and ${next} order by ${columnsOf(key)} limit ${WINDOW_ROWS}`,
+    );
+    const found = rows.map((row) => ({ key: key.map((name) => row[name]), bytes: Number(row["row bytes"]) }));
+    if (found.length > 0) yield found;
+    after = found.at(-1)?.key ?? null;
+    if (after === null || rows.length < WINDOW_ROWS) return;
+  }
+}
+
+/** The rows of these keys; where a key has several columns, those from the first to the last. */
+function among(key: SQL, rows: readonly RowSize[]): SQL {
+  const [first, last] = [rows[0]?.key ?? [], rows.at(-1)?.key ?? []];
+  if (first.length > 1) return sql`(${key}) >= ${tuple(first)} and (${key}) <= ${tuple(last)}`;
+  return sql`${key} in ${tuple(rows.map((row) => row.key[0]))}`;
+}
+
+async function* pagesOf(ctx: Context, { table }: Noun, where: SQL): AsyncGenerator<Row[]> {
+  const key = columnsOf(await keyIn(ctx, table));
   for await (const sizes of windows(ctx, table, where)) {
     for (let start = 0; start < sizes.length; ) {
       let [end, bytes] = [start, 0];
       while (end < sizes.length && end - start < PAGE_ROWS && (end === start || bytes < PAGE_BYTES))
         bytes += sizes[end++]?.bytes ?? 0;
-      const some = JSON.stringify(sizes.slice(start, end).map(({ rowid }) => rowid));
-      yield await select(ctx, table, sql`rowid in (select value from json_each(${some}))`, sql`rowid`);
+      yield await select(ctx, table, sql`${where} and ${among(key, sizes.slice(start, end))}`, key);
       start = end;
     }
-  }
-}
-
-/** Tables in the order of their primary key, which begins with the organization where they are large. */
-async function* byKey(ctx: Context, { table }: Noun, where: SQL): AsyncGenerator<Row[]> {
-  const columns = await ctx.db.all<{ name: string; pk: number }>(
-    sql`select name as "name", pk as "pk" from pragma_table_info(${getTableName(table)}) where pk > 0`,
-  );
-  const names = columns.sort((a, b) => a.pk - b.pk).map(({ name }) => name);
-  const key = sql.join(
-    names.map((name) => sql.identifier(name)),
-    sql`, `,
-  );
-  for (let after: readonly unknown[] | null = null; ; ) {
-    const next: SQL = after === null ? sql`1` : sql`(${key}) > ${tuple(after)}`;
-    const rows: Row[] = await select(ctx, table, sql`${where} and ${next}`, key);
-    if (rows.length > 0) yield rows;
-    const last = rows.at(-1);
-    if (!last || rows.length < PAGE_ROWS) return;
-    after = names.map((name) => last[camel(name)]);
   }
 }
 

@@ -74,7 +74,7 @@ async function* redactTrails(app: App, { userId, address, begunAt }: Search): As
   const needle = address === null ? null : JSON.stringify(address).slice(1, -1);
   const isNamed =
     needle === null
-      ? sql`0`
+      ? sql`false`
       : sql`timestamp <= ${begunAt} and (instr(lower(data), ${needle}) > 0 or instr(lower(actor), ${needle}) > 0)`;
   const isByThem = sql`actor_type = 'user' and actor_id = ${userId}`;
   const hide = address === null ? null : addressPattern(address);

@@ -14,7 +14,7 @@ const PAGE_ENTRIES = 5_000;
 const keep = prepared((db: WriteDb) =>
   db.statement(`insert into sync_files
       (organization_id, owner_id, place, copied_at, path, source_version, target_version, size, detail, action_run_id)
-    select ?, ?, ?, ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5
+    select ?, ?, ?, ?, value ->> 0, value ->> 1, value ->> 2, cast(value ->> 3 as bigint), value ->> 4, value ->> 5
     from json_each(?) where true
     on conflict (organization_id, owner_id, place, path) do update set source_version = excluded.source_version,
       target_version = excluded.target_version, size = excluded.size, detail = excluded.detail,

@@ -43,7 +43,7 @@ export async function recordAttempts(app: App, attempts: readonly Attempt[]): Pr
 /** Both hold up nobody: what they change is there, or was recorded before. */
 const DELIVERED = `update outbound_deliveries set status = 'delivered', attempts = attempts + 1, due_at = null,
     taken_by = null, completed_at = ?, error = null, reply_code = v.code, duration_ms = v.ms, reply_excerpt = v.excerpt
-  from (select value ->> 0 as id, value ->> 1 as code, value ->> 2 as ms, value ->> 3 as excerpt from json_each(?)) v
+  from (select value ->> 0 as id, cast(value ->> 1 as bigint) as code, cast(value ->> 2 as bigint) as ms, value ->> 3 as excerpt from json_each(?)) v
   where outbound_deliveries.id = v.id and outbound_deliveries.status in ('pending', 'retrying')`;
 const WELL = `update webhooks set failing_since = null
   where failing_since is not null and id in (select value from json_each(?))`;
@@ -187,8 +187,8 @@ async function moveAll(app: App, db: WriteDb, fates: readonly (Failed & { fate: 
     sql`update outbound_deliveries set status = v.status, attempts = attempts + 1, due_at = v.due, taken_by = null,
         completed_at = ${timestamp(app.clock)}, reply_code = v.code, duration_ms = v.ms, reply_excerpt = v.excerpt,
         error = v.error
-      from (select value ->> 0 as id, value ->> 1 as status, value ->> 2 as due, value ->> 3 as code,
-        value ->> 4 as ms, value ->> 5 as excerpt, value ->> 6 as error
+      from (select value ->> 0 as id, value ->> 1 as status, value ->> 2 as due, cast(value ->> 3 as bigint) as code,
+        cast(value ->> 4 as bigint) as ms, value ->> 5 as excerpt, value ->> 6 as error
         from json_each(${JSON.stringify(rows)})) v
       where outbound_deliveries.id = v.id`,
   );

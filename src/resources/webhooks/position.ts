@@ -40,7 +40,7 @@ export function moveFollowed(stored: Followed, to: Omit<Followed, "text">): Move
   return {
     async move(tx) {
       const put = tx.statement(
-        "insert into settings (key, value) values (?, ?) on conflict (key) do update set value = excluded.value where value = ?",
+        "insert into settings (key, value) values (?, ?) on conflict (key) do update set value = excluded.value where settings.value = ?",
       );
       await put([FOLLOWED, text, stored.text]);
       return true;

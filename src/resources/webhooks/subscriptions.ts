@@ -26,7 +26,7 @@ const typesByPatterns = new Map<string, ReadonlySet<EventType>>();
 const MAX_KNOWN = 1_000;
 
 /** A line for each active subscription with all that may change in it; most times it is what it was at the last look. */
-const activeLines = sql`select group_concat(line, char(10)) as "lines" from (
+const activeLines = sql`select group_concat(line, '\n') as "lines" from (
   select id || json_array(url, events, updated_at, substr(sealed_secret, -24), substr(sealed_previous_secret, -24),
     previous_until, failing_since, after_seq, held_from, held_to) as line
   from webhooks where status = 'active' and deleted_at is null

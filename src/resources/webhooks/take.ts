@@ -109,7 +109,7 @@ export async function claimDeliveries(
 
 async function eventsAt(db: ReadDb, positions: readonly number[]): Promise<Map<number, Message>> {
   const seqs = JSON.stringify([...new Set(positions)]);
-  const found = await readMessages(db, sql`seq in (select value from json_each(${seqs}))`);
+  const found = await readMessages(db, sql`seq in (select cast(value as bigint) from json_each(${seqs}))`);
   return new Map(found.map((message) => [message.seq, message]));
 }
 

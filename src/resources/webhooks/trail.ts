@@ -249,9 +249,10 @@ async function make(
       sql`insert into outbound_deliveries (id, organization_id, webhook_id, event_seq, event_id, event_type,
           due_at, taken_by, created_at, status, attempts, is_test)
         select v.value ->> 0, e.organization_id, v.value ->> 1, e.seq, e.id, e.type,
-          iif(v.value ->> 3, ${until}, ${now}), iif(v.value ->> 3, ${app.bootId}, null), ${now}, 'pending', 0, 0
+          case when cast(v.value ->> 3 as bigint) = 1 then ${until} else ${now} end,
+          case when cast(v.value ->> 3 as bigint) = 1 then ${app.bootId} end, ${now}, 'pending', 0, 0
         from json_each(${rows}) v cross join events e
-        where e.seq = v.value ->> 2 and ${isMoved}
+        where e.seq = cast(v.value ->> 2 as bigint) and ${isMoved}
         on conflict do nothing`,
     );
     if (changes === made.length) return "all" as const;
