@@ -177,7 +177,10 @@ export const SETTINGS = {
   tlsCert: { env: "WEIR_TLS_CERT", read: maybe },
   caCerts: { env: "WEIR_CA_CERTS", read: maybe },
   tlsKey: { env: "WEIR_TLS_KEY", read: maybe },
-  databaseUrl: { env: "WEIR_DATABASE_URL", read: url(["libsql:", "http:", "https:"]) },
+  databaseUrl: {
+    env: "WEIR_DATABASE_URL",
+    read: url(["postgres:", "postgresql:", "libsql:", "http:", "https:"]),
+  },
   egressAllow: { env: "WEIR_EGRESS_ALLOW", read: list(null) },
   trustedProxies: { env: "WEIR_TRUSTED_PROXIES", read: list(isCidr) },
   organizations: { env: "WEIR_ORGANIZATIONS", read: choice(["operator", "anyone"] as const, "operator") },

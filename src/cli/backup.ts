@@ -10,6 +10,7 @@ import { keyToInclude, makeBackup } from "../engine/backup/make.ts";
 import type { Manifest } from "../engine/backup/shape.ts";
 import { verifyBackup } from "../engine/backup/verify.ts";
 import { checkInstallation } from "../installation.ts";
+import { isPostgresUrl, serverName } from "../store/store.ts";
 import { isAway, openBackupTarget, passphraseFor, withFile } from "./backup-away.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { openProgress, type Progress } from "./progress.ts";
@@ -47,7 +48,7 @@ export const backup = (args: readonly string[], host: Host) =>
     const { dataFolder, databaseUrl, lakeUrl } = parts.config;
     if (databaseUrl !== null) {
       throw new ConfigError(
-        "This installation uses a libSQL server (WEIR_DATABASE_URL). Back it up with that server's tools.",
+        `This installation uses a ${serverName(databaseUrl)} server (WEIR_DATABASE_URL). Back it up with that server's tools${isPostgresUrl(databaseUrl) ? ", such as pg_dump" : ""}.`,
       );
     }
     const passphrase = await passphraseFor(host, parts, flags["passphrase-file"], null);

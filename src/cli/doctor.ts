@@ -90,9 +90,9 @@ async function examine({ config, secrets, self }: Parts): Promise<Finding[]> {
 type Settings = Pick<Parts, "config" | "secrets">;
 
 const REACH =
-  "Check WEIR_DATABASE_URL and WEIR_DATABASE_TOKEN, and that this machine can reach the libSQL server.";
+  "Check WEIR_DATABASE_URL and WEIR_DATABASE_TOKEN, and that this machine can reach the database server.";
 
-/** The database on a libSQL server: how it is reached, who else is at work on it, and what its rows say. */
+/** The database on a server: how it is reached, who else is at work on it, and what its rows say. */
 async function examineServer(settings: Settings): Promise<Finding[]> {
   const remote = await import("./doctor/remote.ts");
   const findings: Finding[] = [];
@@ -100,7 +100,7 @@ async function examineServer(settings: Settings): Promise<Finding[]> {
     const database = remote.openGlimpse(settings);
     const { db } = database;
     try {
-      const server = await remote.checkServer(db);
+      const server = await remote.checkServer(db, settings.config);
       findings.push(
         await looking("time", REACH, () => remote.checkTime(db)),
         await looking("writes", REACH, () => remote.checkWrites(database)),
@@ -117,7 +117,7 @@ async function examineServer(settings: Settings): Promise<Finding[]> {
       );
       return server;
     } finally {
-      database.close();
+      await database.close();
     }
   });
   return [found, ...findings];

@@ -5,6 +5,7 @@ import { systemIds } from "../base/ids.ts";
 import { ConfigError } from "../config.ts";
 import { type RestoreRequest, restoreBackup } from "../engine/backup/restore.ts";
 import { checkLocations, wrongLocation } from "../installation.ts";
+import { isPostgresUrl, serverName } from "../store/store.ts";
 import { summaryOf, watchOf } from "./backup.ts";
 import { passphraseFor, withFile } from "./backup-away.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
@@ -31,7 +32,7 @@ export const restore = (args: readonly string[], host: Host) =>
     checkLocations(config);
     if (config.databaseUrl !== null) {
       throw new ConfigError(
-        "This installation uses a libSQL server (WEIR_DATABASE_URL). Restore it with that server's tools.",
+        `This installation uses a ${serverName(config.databaseUrl)} server (WEIR_DATABASE_URL). Restore it with that server's tools${isPostgresUrl(config.databaseUrl) ? ", such as pg_restore" : ""}.`,
       );
     }
     const { dataFolder, lakeUrl, lakeEndpoint } = config;

@@ -46,7 +46,7 @@ export async function setClock(store: Store, clock: CorrectableClock): Promise<n
 type Silence = Map<string, { seenAt: string; checks: number }>;
 
 /**
- * The processes that share a store on a libSQL server, as one of them sees them. They go by the database's clock. That
+ * The processes that share a store on a PostgreSQL or libSQL server, as one of them sees them. They go by the database's clock. That
  * nobody heard of a process only counts while others were heard of, so that an hour without the server buries nobody.
  */
 export class Peers {

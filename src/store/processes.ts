@@ -3,7 +3,7 @@ import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Clock } from "../base/clock.ts";
 import type { ReadDb, Store, WriteDb } from "./store.ts";
 
-/** The processes that share a libSQL server; a row goes when its process ends, or is taken for dead. */
+/** The processes that share a database server; a row goes when its process ends, or is taken for dead. */
 export const processes = sqliteTable("processes", {
   /** The process's boot id. */
   id: text().primaryKey(),

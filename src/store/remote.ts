@@ -59,7 +59,7 @@ export interface Glimpse {
   readonly db: ReadDb;
   /** Throws where the token may not write, or another transaction does not end. Leaves nothing behind. */
   tryWrite(): Promise<void>;
-  close(): void;
+  close(): Promise<void> | void;
 }
 
 /** Opens a database read-only. Throws `unavailable` if the URL isn't that of a libSQL server. */

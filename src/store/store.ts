@@ -14,7 +14,7 @@ export interface RunResult {
   readonly changes: number;
 }
 
-/** Drizzle over the local file or over a libSQL server. Callers `await` either way. */
+/** Drizzle over the local file, or over a PostgreSQL or libSQL server. Callers `await` either way. */
 export type Database = BaseSQLiteDatabase<"async", RunResult> & {
   /** One statement for the hottest paths, which drizzle only built: runs it with its values in order. */
   statement(sql: string): (values: readonly SqlValue[]) => Promise<unknown> | unknown;
@@ -31,7 +31,7 @@ export type WriteDb = ReadDb & Pick<Database, "insert" | "update" | "delete" | "
 export interface Store {
   /** Reads the last committed state, also during a write. */
   readonly db: ReadDb;
-  /** True for a libSQL server, which several processes may share. */
+  /** True for a database server, which several processes may share. */
   readonly remote: boolean;
   /**
    * Runs `work` as one piece: all of its changes are committed when the promise resolves, none when it
@@ -47,12 +47,12 @@ export interface Store {
    * from its start, where its neighbours' transaction fails.
    *
    * Throws `disk_full` or `unavailable`, both worth another try. `unavailable` of a libSQL server that
-   * was lost during the commit leaves open whether the change was saved.
+   * was lost during the commit leaves open whether the change was saved; PostgreSQL is asked.
    */
   write<T>(work: (db: WriteDb, group: object) => Promise<T>): Promise<T>;
   /** Writes a copy of the last committed state to the new file `path`. Local only; throws `not_available` else. */
   backup(path: string): Promise<void>;
-  /** Sizes on disk; zeros for a libSQL server. */
+  /** Sizes on disk; zeros for a database server. */
   stats(): Promise<{ databaseBytes: number; walBytes: number }>;
   /** Waits for the writes in the queue; later ones reject with `unavailable`. */
   close(): Promise<void>;
@@ -78,7 +78,7 @@ export interface StoreOptions {
 }
 
 export interface RemoteStoreOptions {
-  /** `libsql://`, `https://` or `http://`. */
+  /** `postgres://`, `postgresql://`, `libsql://`, `https://` or `http://`. */
   url: string;
   token?: string;
   /** The certificates that are trusted, as PEM; those of the runtime by default. */
@@ -87,8 +87,18 @@ export interface RemoteStoreOptions {
   clock?: Clock;
 }
 
-/** Connects to a libSQL server. Its client is loaded only here: a local store has no use for it. */
+/** True for the URL of a PostgreSQL database; another one is a libSQL server's. */
+export const isPostgresUrl = (url: string): boolean => /^postgres(ql)?:/i.test(url);
+
+/** What people call the server of a database URL. */
+export const serverName = (url: string): string => (isPostgresUrl(url) ? "PostgreSQL" : "libSQL");
+
+/** Connects to a PostgreSQL or libSQL server. Their clients are loaded only here: a local store has no use for them. */
 export async function openRemoteStore(options: RemoteStoreOptions): Promise<Store> {
+  if (isPostgresUrl(options.url)) {
+    const { connectPostgres } = await import("./postgres.ts");
+    return connectPostgres(options);
+  }
   const { connectStore } = await import("./remote.ts");
   return connectStore(options);
 }

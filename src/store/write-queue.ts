@@ -35,6 +35,14 @@ export class OptimisticFailure extends Error {
   }
 }
 
+/** The server has lost the transaction, and nothing of it was saved: its works are to be done again, a few times. */
+export class TransactionLost extends Error {
+  override readonly name = "TransactionLost";
+  constructor(cause: unknown) {
+    super("The transaction was lost before it was committed.", { cause });
+  }
+}
+
 export interface WriteQueueOptions {
   clock: Clock;
   /**
@@ -51,6 +59,9 @@ export interface WriteQueueOptions {
 }
 
 interface PendingWrite {
+  /** How often its transaction was lost, and when for the first time. */
+  losses: number;
+  lostAtMs?: number;
   work(db: WriteDb, group: object): Promise<unknown>;
   resolve(value: unknown): void;
   reject(error: unknown): void;
@@ -78,6 +89,10 @@ interface Commit {
 
 const WORK_LIMIT_MS = 10_000;
 const WATCH_MS = 250;
+/** A work whose transaction is lost is done again so often, within so long. */
+const MAX_LOSSES = 3;
+const LOST_FOR_MS = 10_000;
+const LOST_PAUSE_MS = 200;
 
 /**
  * All writes of this process, in order. It runs what waits, each work in its savepoint, while
@@ -105,7 +120,7 @@ export class WriteQueue {
     if (this.#closed)
       return Promise.reject(new AppError("unavailable", "The server is stopping.", { retryable: true }));
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ work, resolve: resolve as (value: unknown) => void, reject });
+      this.#waiting.push({ work, losses: 0, resolve: resolve as (value: unknown) => void, reject });
       this.#arrived();
       this.#idle ??= this.#drive();
     });
@@ -224,7 +239,8 @@ export class WriteQueue {
       await transaction.rollback();
       this.#group = {};
       if (isOptimistic && error instanceof OptimisticFailure) return writes;
-      const fault = storeFault(error);
+      if (error instanceof TransactionLost && this.#mayRepeat(writes)) return writes;
+      const fault = storeFault(error instanceof TransactionLost ? error.cause : error);
       for (const write of writes) write.reject(fault);
       return [];
     }
@@ -235,11 +251,28 @@ export class WriteQueue {
     await open?.transaction.rollback();
     this.#group = {};
     for (const write of writes) {
-      const group = await this.#begin(false);
-      group.writes.push(write);
-      group.results.push(await this.#perform(write, group.transaction));
-      if ((await this.#end(group)) === null) resolveAll(group);
+      let again: readonly PendingWrite[] | null;
+      do {
+        if (write.lostAtMs !== undefined) await this.#options.clock.sleep(LOST_PAUSE_MS * write.losses ** 2);
+        const group = await this.#begin(false);
+        group.writes.push(write);
+        group.results.push(await this.#perform(write, group.transaction));
+        again = await this.#end(group);
+        if (again === null) resolveAll(group);
+      } while (again !== null && again.length > 0);
     }
+  }
+
+  /** Whether works whose transaction was lost are done once more. */
+  #mayRepeat(writes: readonly PendingWrite[]): boolean {
+    const nowMs = this.#options.clock.monotonic();
+    for (const write of writes) {
+      write.lostAtMs ??= nowMs;
+      write.losses++;
+    }
+    return writes.every(
+      ({ losses, lostAtMs = nowMs }) => losses <= MAX_LOSSES && nowMs - lostAtMs <= LOST_FOR_MS,
+    );
   }
 
   async #perform(write: PendingWrite, transaction: Transaction): Promise<WriteResult> {

@@ -1,8 +1,6 @@
 import type { SQLQueryBindings } from "bun:sqlite";
-import { BaseSQLiteDatabase } from "drizzle-orm/sqlite-core";
-import { type RemoteCallback, SQLiteRemoteSession } from "drizzle-orm/sqlite-proxy";
 import { AppError } from "../base/errors.ts";
-import { asyncDialect } from "./dialect.ts";
+import { drizzleOver } from "./drizzle-over.ts";
 import { storeFault } from "./faults.ts";
 import type { StoreOptions, WriteDb } from "./store.ts";
 import { sqliteError, Thread, type Workers } from "./thread.ts";
@@ -215,47 +213,9 @@ class WriterChannel {
 }
 
 /** JSON would carry these as something else. */
-function refuseUnknown(value: unknown): void {
+export function refuseUnknown(value: unknown): void {
   const isKnown = typeof value === "object" ? value === null : typeof value !== "bigint";
   if (!isKnown || (typeof value === "number" && !Number.isFinite(value))) {
     throw new AppError("internal", "The store can't save a value of this type.");
-  }
-}
-
-/** What drizzle needs of the thread. */
-interface Driver {
-  run(sql: string, how: How, values: unknown[]): Promise<unknown>;
-  leave(sql: string, values: readonly unknown[]): Promise<unknown> | undefined;
-}
-
-function drizzleOver({ run, leave }: Driver): WriteDb {
-  const session = new ThreadSession(run);
-  const drizzle = new BaseSQLiteDatabase("async", asyncDialect, session, undefined);
-  const statement: WriteDb["statement"] = (sql) => (values) => leave(sql, values);
-  return Object.assign(drizzle, { statement }) as unknown as WriteDb;
-}
-
-type Session = SQLiteRemoteSession<Record<string, never>, Record<string, never>>;
-
-class ThreadSession extends SQLiteRemoteSession<Record<string, never>, Record<string, never>> {
-  readonly #run: Driver["run"];
-
-  constructor(run: Driver["run"]) {
-    super(async () => ({ rows: [] }), asyncDialect, undefined);
-    this.#run = run;
-  }
-
-  override prepareQuery(...args: Parameters<Session["prepareQuery"]>) {
-    const query = super.prepareQuery(...args);
-    const isRaw = args[1] === undefined && args[4] === undefined;
-    const client: RemoteCallback = async (sql, values, method) => {
-      if (method === "run") return (await this.#run(sql, "run", values)) as { rows: [] };
-      const isNamed = isRaw && method !== "values";
-      const rows = (await this.#run(sql, isNamed ? "all" : "values", values)) as unknown[];
-      return { rows: (method === "get" ? rows[0] : rows) as never };
-    };
-    // drizzle 0.45 wraps each error in one whose message holds the parameters; they must not leave
-    const queryWithCache = (_sql: string, _values: unknown[], ask: () => Promise<unknown>) => ask();
-    return Object.assign(query, { client, queryWithCache }) as never;
   }
 }

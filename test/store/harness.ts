@@ -85,15 +85,13 @@ export function remotePlace() {
   } satisfies Place & { server: unknown };
 }
 
-export const PLACES: readonly [name: string, make: () => Place][] = [
-  ["a local file", localPlace],
-  ["a libSQL server", remotePlace],
-];
-
 /** Opens a store with the usual tables; `await using` closes it and removes its database. */
-export async function openAt(make: () => Place): Promise<Store & AsyncDisposable> {
+export async function openAt(
+  make: () => Place,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<Store & AsyncDisposable> {
   const place = make();
-  const store = await place.open();
+  const store = await place.open(migrations);
   return {
     ...store,
     async [Symbol.asyncDispose]() {

@@ -13,6 +13,7 @@ import { server } from "../../src/server.ts";
 import type { Workers } from "../../src/store/store.ts";
 import { isAsGround, layGround, type Owner } from "./ground.ts";
 import { PROGRAM } from "./program.ts";
+import { storeEnv } from "./test-store.ts";
 
 /**
  * A clock that goes as the real one does, and can be turned by hand: forward as if that time had passed, and back as
@@ -109,7 +110,9 @@ export interface StartOptions {
 /** A real server on a free port over a real data directory. `await using` closes it and deletes the directory. */
 export async function startApp(options: StartOptions = {}) {
   const dataFolder = options.dataFolder ?? mkdtempSync(join(tmpdir(), "weir-test-"));
-  const begins = options.owner !== false && !options.isOther && isAsGround(dataFolder, options.env ?? {});
+  const stored = await storeEnv(dataFolder, options.env ?? {});
+  const begins =
+    options.owner !== false && !options.isOther && isAsGround(dataFolder, { ...stored, ...options.env });
   const laid = begins ? await layGround(dataFolder, settle) : null;
   const clock = turnableClock(options.hurry, options.stands);
   const logged: string[] = [];
@@ -117,6 +120,7 @@ export async function startApp(options: StartOptions = {}) {
     WEIR_EGRESS_ALLOW: "127.0.0.0/8,::1/128",
     WEIR_API_RATE: "off",
     WEIR_CHECK_REPLIES: "1",
+    ...stored,
     ...options.env,
   };
   const { config, secrets } = readConfig({ data: dataFolder, port: "0" }, env, {});

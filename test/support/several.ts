@@ -1,18 +1,25 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startHrana } from "../peers/hrana.ts";
+import { type HranaServer, startHrana } from "../peers/hrana.ts";
 import { startInstallation } from "./process.ts";
 import { s3Keys, startS3 } from "./s3.ts";
+import { newDatabase } from "./test-store.ts";
 
 export const KEY = Buffer.alloc(32, 7).toString("base64");
 
+/** A libSQL server, or a database of PostgreSQL where the tests run on that. */
+async function startDatabase(): Promise<Pick<HranaServer, "url" | "path"> & AsyncDisposable> {
+  const url = await newDatabase();
+  return url === null ? startHrana() : { url, path: "", async [Symbol.asyncDispose]() {} };
+}
+
 /**
- * An installation whose database is a libSQL server's and whose lake is a bucket, for several servers. Each that is
+ * An installation whose database is on a server and whose lake is a bucket, for several servers. Each that is
  * started by `join` has a data directory of its own, as on a machine of its own.
  */
 export async function startSeveral(env: Record<string, string> = {}) {
-  const database = startHrana();
+  const database = await startDatabase();
   const bucket = await startS3();
   bucket.createBucket("lake");
   const folders: string[] = [];

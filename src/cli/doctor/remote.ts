@@ -10,10 +10,11 @@ import type { Config, Secrets } from "../../config.ts";
 import { probeBucket } from "../../lake/probe.ts";
 import { bucketSettings } from "../../open-lake.ts";
 import { lakeFiles } from "../../resources/datasets/table.ts";
+import { glimpsePostgres } from "../../store/postgres.ts";
 import { askTime, type ProcessRow } from "../../store/processes.ts";
-import { glimpse } from "../../store/remote.ts";
+import { type Glimpse, glimpse } from "../../store/remote.ts";
 import { settings } from "../../store/settings.ts";
-import type { ReadDb } from "../../store/store.ts";
+import { isPostgresUrl, type ReadDb, serverName } from "../../store/store.ts";
 import { type Finding, fine, wrong } from "./finding.ts";
 
 const QUESTIONS = 5;
@@ -26,19 +27,21 @@ const NAMED = 3;
 
 type Settings = { config: Config; secrets: Secrets };
 
-/** Opens the database of a libSQL server for looks that change nothing. */
-export const openGlimpse = ({ config, secrets }: Settings) =>
-  glimpse({
+/** Opens the database on a server for looks that change nothing. */
+export function openGlimpse({ config, secrets }: Settings): Glimpse {
+  const settings = {
     url: config.databaseUrl ?? "",
     token: secrets.databaseToken ?? undefined,
     ca: readAuthorities(config),
-  });
+  };
+  return isPostgresUrl(settings.url) ? glimpsePostgres(settings) : glimpse(settings);
+}
 
-export async function checkServer(db: ReadDb): Promise<Finding> {
+export async function checkServer(db: ReadDb, { databaseUrl }: Config): Promise<Finding> {
   const times: number[] = [];
   for (let n = 0; n < QUESTIONS; n++) times.push((await askTime(db, systemClock)).tookMs);
   const tookMs = Math.ceil(times.sort((a, b) => a - b)[QUESTIONS >> 1] ?? 0);
-  const message = `The libSQL server responds in ${tookMs} ms.`;
+  const message = `The ${serverName(databaseUrl ?? "")} server responds in ${tookMs} ms.`;
   if (tookMs <= MAX_JOURNEY_MS) return fine("database", message);
   return wrong("database", message, "Run Weir close to its database. Each write needs several round trips.");
 }

@@ -1,0 +1,46 @@
+import { BaseSQLiteDatabase } from "drizzle-orm/sqlite-core";
+import { type RemoteCallback, SQLiteRemoteSession } from "drizzle-orm/sqlite-proxy";
+import { asyncDialect } from "./dialect.ts";
+import type { Database } from "./store.ts";
+
+/** How a statement's result comes back: the number of changed rows, rows as arrays, or rows as objects. */
+export type ResultForm = "run" | "values" | "all";
+
+/** What drizzle needs of whatever runs statements elsewhere: in a thread, or on a server. */
+export interface Driver {
+  run(sql: string, how: ResultForm, values: unknown[]): Promise<unknown>;
+  /** A statement that nobody waits for, where the driver can do without. */
+  leave(sql: string, values: readonly unknown[]): Promise<unknown> | undefined;
+}
+
+export function drizzleOver({ run, leave }: Driver): Database {
+  const session = new DriverSession(run);
+  const drizzle = new BaseSQLiteDatabase("async", asyncDialect, session, undefined);
+  const statement: Database["statement"] = (sql) => (values) => leave(sql, values);
+  return Object.assign(drizzle, { statement }) as unknown as Database;
+}
+
+type Session = SQLiteRemoteSession<Record<string, never>, Record<string, never>>;
+
+class DriverSession extends SQLiteRemoteSession<Record<string, never>, Record<string, never>> {
+  readonly #run: Driver["run"];
+
+  constructor(run: Driver["run"]) {
+    super(async () => ({ rows: [] }), asyncDialect, undefined);
+    this.#run = run;
+  }
+
+  override prepareQuery(...args: Parameters<Session["prepareQuery"]>) {
+    const query = super.prepareQuery(...args);
+    const isRaw = args[1] === undefined && args[4] === undefined;
+    const client: RemoteCallback = async (sql, values, method) => {
+      if (method === "run") return (await this.#run(sql, "run", values)) as { rows: [] };
+      const isNamed = isRaw && method !== "values";
+      const rows = (await this.#run(sql, isNamed ? "all" : "values", values)) as unknown[];
+      return { rows: (method === "get" ? rows[0] : rows) as never };
+    };
+    // drizzle 0.45 wraps each error in one whose message holds the parameters; they must not leave
+    const queryWithCache = (_sql: string, _values: unknown[], ask: () => Promise<unknown>) => ask();
+    return Object.assign(query, { client, queryWithCache }) as never;
+  }
+}

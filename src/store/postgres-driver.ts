@@ -1,0 +1,258 @@
+import { isIP } from "node:net";
+import postgres from "postgres";
+import { AppError } from "../base/errors.ts";
+import type { ResultForm } from "./drizzle-over.ts";
+import { StoreError, storeFault } from "./faults.ts";
+import { translateMigration } from "./postgres-migrations.ts";
+import { Translator } from "./postgres-sql.ts";
+import type { RemoteStoreOptions } from "./store.ts";
+import { refuseUnknown } from "./writer.ts";
+
+type Sql = postgres.Sql<Record<string, number>>;
+
+/** Types of PostgreSQL that values are sent as. */
+const BIGINT = 20;
+const DOUBLE = 701;
+const TEXT = 25;
+const BOOLEAN = 16;
+const NUMBERS = [20, 21, 23, 26, 700, 701, 1700];
+const JSON_TYPES = [114, 3802];
+
+/** Statements that each connection keeps prepared; it can't let go of any. */
+const PREPARED = 1_500;
+const MAX_VALUES = 65_534;
+const CONNECT_SECONDS = 10;
+/** A process that stands still within a transaction makes all others wait until then. */
+const IDLE_MS = 5_000;
+const LOCK_MS = 8_000;
+const STATEMENT_MS = 30_000;
+/** A connection that nothing is heard of for longer than the server lets a statement run is lost. */
+const SILENT_MS = STATEMENT_MS + 5_000;
+
+/** Why a transaction is gone although each of its statements may go well when it is done again. */
+class ConnectionLost extends Error {
+  override readonly name = "ConnectionLost";
+}
+
+/** Connections to one PostgreSQL database. Outside of transactions that say otherwise they only read. */
+export class PostgresClient {
+  readonly #options: PostgresOptions;
+  readonly #translator = new Translator();
+  readonly #prepared = new Set<string>();
+  #sql: Sql;
+  /** Rejects what waits for connections that are lost: the client leaves some of it waiting for ever. */
+  #gone = goneOf();
+
+  constructor(options: PostgresOptions) {
+    this.#options = options;
+    this.#sql = connect(options);
+  }
+
+  /** Runs one statement as drizzle wrote it. Throws a `storeFault`, or `ConnectionLost`. */
+  async perform(text: string, how: ResultForm, values: readonly unknown[]): Promise<unknown> {
+    if (/^\s*(create|drop)\s+trigger\b/i.test(text)) {
+      await this.simple(translateMigration(text, true) ?? "");
+      return how === "run" ? { changes: 0 } : [];
+    }
+    const translated = this.#translator.translate(text);
+    if (this.#prepared.size < PREPARED) this.#prepared.add(translated);
+    const prepare = this.#prepared.has(translated);
+    const query = this.#sql.unsafe(translated, typed(this.#sql, values) as never[], { prepare });
+    const rows = await this.#answer(how === "values" ? query.values() : query);
+    return how === "run" ? { changes: rows.count ?? 0 } : [...rows];
+  }
+
+  /** Runs statements in PostgreSQL's own words, in one request. */
+  async simple(text: string): Promise<readonly Record<string, unknown>[]> {
+    return await this.#answer(this.#sql.unsafe(text).simple());
+  }
+
+  /** Lets go of all connections at once; what is asked next gets new ones. */
+  async reset(): Promise<void> {
+    const [old, gone] = [this.#sql, this.#gone];
+    this.#sql = connect(this.#options);
+    this.#gone = goneOf();
+    gone.reject(new ConnectionLost("the connection was lost"));
+    await old.end({ timeout: 0 });
+  }
+
+  close(): Promise<void> {
+    return this.#sql.end({ timeout: 2 });
+  }
+
+  async #answer<T>(query: PromiseLike<T>): Promise<T> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(new ConnectionLost("no response in time")), SILENT_MS);
+    const sql = this.#sql;
+    try {
+      return await Promise.race([query, late.promise, this.#gone.promise]);
+    } catch (error) {
+      const fault = faultOf(error);
+      if (isLost(fault) && sql === this.#sql) this.reset().catch(() => undefined); // they are gone already
+      throw fault;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function goneOf() {
+  const gone = Promise.withResolvers<never>();
+  gone.promise.catch(() => undefined); // nothing may be waiting
+  return gone;
+}
+
+export interface PostgresOptions extends Pick<RemoteStoreOptions, "url" | "token" | "ca"> {
+  /** Number of connections. */
+  max: number;
+}
+
+function connect({ url, token, ca, max }: PostgresOptions): Sql {
+  const address = new URL(url);
+  const mode = address.searchParams.get("sslmode") ?? "prefer";
+  address.searchParams.delete("sslmode");
+  const settings: Record<string, string | number | boolean> = {
+    application_name: "weir",
+    default_transaction_read_only: true,
+    statement_timeout: STATEMENT_MS,
+    lock_timeout: LOCK_MS,
+    idle_in_transaction_session_timeout: IDLE_MS,
+  };
+  return postgres(address.href, {
+    max,
+    ...(token === undefined ? {} : { password: token }),
+    ssl: securityOf(mode, address.hostname, ca),
+    onnotice: () => undefined,
+    connect_timeout: CONNECT_SECONDS,
+    idle_timeout: 0,
+    max_lifetime: null,
+    keep_alive: 15,
+    connection: settings as never,
+    types: TYPES as never,
+  }) as unknown as Sql;
+}
+
+/** Every number of SQLite is a JavaScript number, and true is 1; JSON stays text. */
+const TYPES = {
+  number: { to: BIGINT, from: NUMBERS, serialize: String, parse: Number },
+  bool: { to: BOOLEAN, from: [BOOLEAN], serialize: String, parse: (text: string) => (text === "t" ? 1 : 0) },
+  json: { to: JSON_TYPES[0], from: JSON_TYPES, serialize: String, parse: (text: string) => text },
+};
+
+/** What libpq means by an `sslmode`. */
+function securityOf(mode: string, host: string, ca: string | undefined) {
+  const trusted = ca === undefined ? {} : { ca };
+  switch (mode) {
+    case "disable":
+      return false;
+    case "prefer":
+      return "prefer" as const;
+    case "require":
+      return { rejectUnauthorized: false };
+    case "verify-ca":
+      return { ...trusted, rejectUnauthorized: true, checkServerIdentity: () => undefined };
+    case "verify-full":
+      return { ...trusted, rejectUnauthorized: true, ...(isIP(host) ? {} : { servername: host }) };
+    default:
+      throw new AppError(
+        "unavailable",
+        "sslmode in WEIR_DATABASE_URL must be disable, prefer, require, verify-ca or verify-full.",
+      );
+  }
+}
+
+/** Throws where values can't be sent. */
+export function checkValues(values: readonly unknown[]): void {
+  if (values.length > MAX_VALUES) throw new StoreError("MAX_PARAMETERS", "too many values in a statement");
+  for (const value of values) refuseUnknown(value);
+}
+
+/** Values carry their type, as in SQLite: PostgreSQL then has none to guess. It can't store U+0000 in a text. */
+function typed(sql: Sql, values: readonly unknown[]): unknown[] {
+  checkValues(values);
+  return values.map((value) => {
+    if (value === null || value === undefined) return null;
+    if (typeof value === "number")
+      return sql.typed(value as never, (Number.isSafeInteger(value) ? BIGINT : DOUBLE) as never);
+    if (typeof value === "boolean") return sql.typed((value ? 1 : 0) as never, BIGINT as never);
+    return sql.typed((value as string).replaceAll("\0", "\u2400") as never, TEXT as never);
+  });
+}
+
+interface ServerError {
+  code?: unknown;
+  detail?: string;
+  table_name?: string;
+  column_name?: string;
+  constraint_name?: string;
+}
+
+/** An error of the client in the words that the rest of Weir knows from SQLite. Values stay behind. */
+function faultOf(error: unknown): unknown {
+  if (error instanceof AppError || error instanceof StoreError || !(error instanceof Error)) return error;
+  const {
+    code: given,
+    detail,
+    table_name: table,
+    column_name: column,
+    constraint_name,
+  } = error as ServerError;
+  const code = typeof given === "string" ? given : "";
+  switch (code) {
+    case "23505":
+      return refusal("UNIQUE", `UNIQUE constraint failed: ${keyOf(table, detail, constraint_name)}`);
+    case "23514":
+      return refusal(
+        "TRIGGER",
+        error.message.startsWith("new row for") ? "CHECK constraint failed" : error.message,
+      );
+    case "23503":
+      return refusal("FOREIGNKEY", "FOREIGN KEY constraint failed");
+    case "23502":
+      return refusal("NOTNULL", `NOT NULL constraint failed: ${table}.${column}`);
+    case "53100":
+      return new AppError("disk_full", "The database server's disk is full. Free up space and try again.", {
+        retryable: true,
+      });
+  }
+  // a statement that PostgreSQL can't take; the message of class 22 holds values
+  if (code.startsWith("22")) return new StoreError(code, "PostgreSQL refused a value of a statement.");
+  if (/^(42|0A|54|21|25)|^UNDEFINED_VALUE/.test(code)) return new StoreError(code, error.message);
+  if (code === "57014")
+    return new AppError("unavailable", "The database server took too long. Try again later.", {
+      retryable: true,
+    });
+  const isKnown = error instanceof ConnectionLost || code !== "";
+  return isKnown ? lostOf(error, code) : storeFault(error);
+}
+
+const refusal = (kind: string, message: string) => new StoreError(`SQLITE_CONSTRAINT_${kind}`, message);
+
+/** The columns of a unique key as SQLite names them; an index over an expression by its name. */
+function keyOf(table = "", detail = "", constraint = ""): string {
+  const key = /^Key \((.*?)\)=/.exec(detail)?.[1] ?? "";
+  if (!/^[\w", ]+$/.test(key)) return `index '${constraint}'`;
+  return key
+    .split(", ")
+    .map((column) => `${table}.${column.replaceAll('"', "")}`)
+    .join(", ");
+}
+
+/** `unavailable`, whose cause is a `ConnectionLost`. The client's own message names the host alone. */
+function lostOf(error: Error, code: string): AppError {
+  const cause = error instanceof ConnectionLost ? error : new ConnectionLost(`${code}: ${error.message}`);
+  if (/^28/.test(code))
+    return new AppError("unavailable", "The PostgreSQL server refused the user or the password.", { cause });
+  if (code === "3D000")
+    return new AppError("unavailable", "The PostgreSQL server has no such database. Create it first.", {
+      cause,
+    });
+  return new AppError("unavailable", "The database server is unreachable. Try again later.", {
+    retryable: true,
+    cause,
+  });
+}
+
+/** True where the transaction is gone rather than refused. */
+export const isLost = (error: unknown): boolean =>
+  error instanceof AppError && error.code === "unavailable" && error.cause instanceof ConnectionLost;

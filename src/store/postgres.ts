@@ -1,0 +1,148 @@
+import { systemClock } from "../base/clock.ts";
+import { AppError } from "../base/errors.ts";
+import { drizzleOver } from "./drizzle-over.ts";
+import { StoreError } from "./faults.ts";
+import { type MigrationTarget, migrate, type Runner } from "./migrate.ts";
+import { isLost, PostgresClient } from "./postgres-driver.ts";
+import functions from "./postgres-functions.sql" with { type: "text" };
+import { translateMigration } from "./postgres-migrations.ts";
+import { PostgresWriter } from "./postgres-writer.ts";
+import type { ReadDb, RemoteStoreOptions, Store } from "./store.ts";
+import { WriteQueue } from "./write-queue.ts";
+
+const READERS = 6;
+/** Beyond 64 savepoints of one transaction PostgreSQL has to look each one up. */
+const GROUP_WRITES = 60;
+/** All other processes wait meanwhile. */
+const GROUP_MS = 100;
+const OLDEST = 16;
+/** A read whose connection is lost is asked again. */
+const READ_ATTEMPTS = 3;
+const READ_PAUSE_MS = 100;
+const MIGRATION_LOCK = "7300";
+
+/**
+ * Connects to a PostgreSQL database and migrates it as needed. Throws `unavailable` when the server does not answer,
+ * refuses the password, is too old, or a newer version of Weir made the database.
+ */
+export async function connectPostgres(options: RemoteStoreOptions): Promise<Store> {
+  const { clock = systemClock } = options;
+  const reading = new PostgresClient({ ...options, max: READERS });
+  const writing = new PostgresClient({ ...options, max: 1 });
+  const close = async () => {
+    await Promise.all([reading.close(), writing.close()]);
+  };
+  try {
+    await refuseOld(writing);
+    await provideFunctions(writing);
+    await migrate(targetOf(writing), { migrations: options.migrations, clock });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const writer: PostgresWriter = new PostgresWriter(writing, reading, () => queue.check());
+  const queue = new WriteQueue(writer, { clock, isAlone: false, groupSize: GROUP_WRITES, groupMs: GROUP_MS });
+
+  return {
+    db: readOver(reading),
+    remote: true,
+    write: (work) => queue.write(work),
+    async backup() {
+      throw new AppError(
+        "not_available",
+        "Back up a PostgreSQL database with its own tools, such as pg_dump.",
+      );
+    },
+    stats: async () => ({ databaseBytes: 0, walBytes: 0 }),
+    async close() {
+      await queue.close();
+      await close();
+    },
+  };
+}
+
+/** A PostgreSQL database as it is: nothing is migrated. */
+export function glimpsePostgres(options: Pick<RemoteStoreOptions, "url" | "token" | "ca">) {
+  const client = new PostgresClient({ ...options, max: 1 });
+  return {
+    db: readOver(client),
+    async tryWrite() {
+      await refuseOld(client);
+      await client.simple(
+        "BEGIN READ WRITE; UPDATE settings SET value = value WHERE key = 'weir doctor'; ROLLBACK",
+      );
+    },
+    close: () => client.close(),
+  };
+}
+
+const readOver = (client: PostgresClient): ReadDb =>
+  drizzleOver({
+    run: async (sql, how, values) => {
+      if (!/^[\s(]*(select|with|values|explain)\b/i.test(sql))
+        throw new StoreError("SQLITE_READONLY", "attempt to write a readonly database");
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await client.perform(sql, how, values);
+        } catch (error) {
+          if (!isLost(error) || attempt === READ_ATTEMPTS) throw error;
+          await new Promise((resolve) => setTimeout(resolve, READ_PAUSE_MS * attempt));
+        }
+      }
+    },
+    leave: async () => {
+      throw new StoreError("SQLITE_READONLY", "attempt to write a readonly database");
+    },
+  });
+
+async function refuseOld(client: PostgresClient): Promise<void> {
+  const [row] = await client.simple("SELECT current_setting('server_version_num')::int / 10000 AS version");
+  const version = Number(row?.version);
+  if (version >= OLDEST) return;
+  throw new AppError(
+    "unavailable",
+    `The database server is PostgreSQL ${version}. Weir needs PostgreSQL ${OLDEST} or newer.`,
+  );
+}
+
+/** Creates what queries call, unless this version's functions are there. */
+async function provideFunctions(client: PostgresClient): Promise<void> {
+  const hash = new Bun.CryptoHasher("sha256").update(functions).digest("hex").slice(0, 16);
+  const mark = `COMMENT ON FUNCTION readable_json(text) IS 'Weir ${hash}'`;
+  const [row] = await client.simple(
+    "SELECT obj_description(to_regprocedure('readable_json(text)'), 'pg_proc') AS mark, quote_ident(current_schema()) AS schema",
+  );
+  if (row?.mark === `Weir ${hash}`) return;
+  const text = functions.replaceAll("own.", `${row?.schema}.`);
+  await client.simple(
+    `BEGIN READ WRITE; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK}); ${text}; ${mark}; COMMIT`,
+  );
+}
+
+const targetOf = (client: PostgresClient): MigrationTarget => {
+  const rows: Runner["rows"] = async (text) => (await client.perform(text, "values", [])) as unknown[][];
+  const begin = `BEGIN READ WRITE; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+  return {
+    isLocal: true,
+    rows,
+    async execute(text) {
+      await client.simple(`${begin}; ${translateMigration(text, true)}; COMMIT`);
+    },
+    async transaction(work) {
+      try {
+        await client.simple(begin);
+        const isNew = (await rows("SELECT 1 FROM migrations LIMIT 1")).length === 0;
+        const execute: Runner["execute"] = async (text, args = []) => {
+          const translated = args.length > 0 ? null : translateMigration(text, isNew);
+          if (args.length > 0) await client.perform(text, "run", args);
+          else if (translated !== null) await client.simple(translated);
+        };
+        await work({ execute, rows });
+        await client.simple("SAVEPOINT whole; COMMIT");
+      } catch (error) {
+        await client.simple("ROLLBACK").catch(() => undefined); // a connection that is lost has none open
+        throw error;
+      }
+    },
+  };
+};

@@ -1,0 +1,173 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { backup } from "../../src/cli/backup.ts";
+import { config } from "../../src/cli/config.ts";
+import { doctor } from "../../src/cli/doctor.ts";
+import { DECISIONS } from "../support/decisions.ts";
+import { SECRET, stamped } from "../support/hook.ts";
+import { makeDatabase, sharedPostgres } from "../support/postgres-store.ts";
+import { startInstallation } from "../support/process.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { shell } from "../support/shell.ts";
+import { AUTOMATION_RUNS, automationRunEnd, makeAutomation, until } from "../support/work.ts";
+
+const KEY = Buffer.alloc(32, 7).toString("base64");
+
+/** An installation whose database is PostgreSQL's, for several servers. */
+async function startShared() {
+  const { url, name } = await makeDatabase();
+  const env = {
+    WEIR_DATABASE_URL: url,
+    WEIR_SECRET_KEY: KEY,
+    WEIR_SHUTDOWN_GRACE: "2",
+    WEIR_DEFAULT_PLAN: "enterprise",
+  };
+  const installation = await startInstallation(env);
+  return {
+    ...installation,
+    url,
+    name,
+    env,
+    [Symbol.asyncDispose]: () => installation[Symbol.asyncDispose](),
+  };
+}
+
+type Shared = Awaited<ReturnType<typeof startShared>>;
+type Member = Awaited<ReturnType<Shared["serve"]>>;
+
+/** A webhook whose run asks a person, and then tells another system. */
+const withApproval = (receiver: string) => ({
+  path: "orders",
+  secret: SECRET,
+  waitSeconds: 0,
+  steps: [
+    { key: "ask", kind: "approval_gate", definition: { title: "Ship {{payload.id}}?" } },
+    {
+      key: "tell",
+      dependsOn: ["ask"],
+      kind: "http_request",
+      definition: { url: `${receiver}/ship`, method: "POST", body: { id: "{{payload.id}}" } },
+    },
+  ],
+});
+
+async function sendHook({ origin }: Member, path: string, body: object): Promise<string> {
+  const text = JSON.stringify(body);
+  const reply = await fetch(`${origin}/webhooks/acme/${path}`, {
+    method: "POST",
+    headers: stamped(text),
+    body: text,
+  });
+  expect(reply.status).toBe(202);
+  return ((await reply.json()) as { automationRunId: string }).automationRunId;
+}
+
+test("two processes share PostgreSQL: a webhook at one is approved at the other, and the audit log holds", async () => {
+  const shipped: string[] = [];
+  await using receiver = startReceiver(async ({ text }) => {
+    shipped.push(text);
+    return Response.json({ ok: true });
+  });
+  await using shared = await startShared();
+  const one = await shared.serve();
+  const two = await shared.serve({ dataFolder: join(shared.dataFolder, "two") });
+  await makeAutomation(one.owner, withApproval(receiver.url), { name: "Orders", triggerType: "webhook" });
+
+  const runId = await sendHook(two, "orders", { id: "a-1" });
+  await until(one.owner, `${AUTOMATION_RUNS}/${runId}`, ({ status }) => status === "waiting");
+  const [{ id }] = (await one.owner("GET", `${DECISIONS}/pending`)).body.decisions;
+  expect((await one.owner("POST", `${DECISIONS}/${id}/decide`, { decisionValue: "approved" })).status).toBe(
+    200,
+  );
+  expect(await automationRunEnd(two.owner, runId)).toMatchObject({ status: "completed" });
+  expect(shipped.map((text) => JSON.parse(text))).toEqual([{ id: "a-1" }]);
+  expect((await two.owner("GET", "/api/v1/events/verify")).body).toMatchObject({ valid: true });
+
+  await one.end("SIGKILL");
+  const next = await sendHook(two, "orders", { id: "a-2" });
+  await until(two.owner, `${AUTOMATION_RUNS}/${next}`, ({ status }) => status === "waiting");
+  for (const { log } of [one, two]) expect(log.join("")).not.toContain("correct%20horse");
+});
+
+test("a restart of PostgreSQL under load ends no run, loses none, and doubles none", async () => {
+  const heard = new Map<string, number>();
+  await using receiver = startReceiver(async ({ headers }) => {
+    const key = headers.get("idempotency-key") ?? "";
+    heard.set(key, (heard.get(key) ?? 0) + 1);
+    return Response.json({ ok: true });
+  });
+  await using shared = await startShared();
+  const weir = await shared.serve();
+  const definition = { url: `${receiver.url}/effect`, method: "POST", body: {} };
+  const config = {
+    path: "load",
+    secret: SECRET,
+    waitSeconds: 0,
+    action: { kind: "http_request", definition },
+  };
+  await makeAutomation(weir.owner, config, { name: "Load", triggerType: "webhook" });
+  const server = await sharedPostgres();
+  const accepted: string[] = [];
+  const refused: number[] = [];
+  let isOver = false;
+  const sender = async (who: number) => {
+    for (let n = 0; !isOver; n++) {
+      const text = JSON.stringify({ who, n });
+      const reply = await fetch(`${weir.origin}/webhooks/acme/load`, {
+        method: "POST",
+        headers: { ...stamped(text), "idempotency-key": `${who}-${n}` },
+        body: text,
+      });
+      if (reply.status === 202)
+        accepted.push(((await reply.json()) as { automationRunId: string }).automationRunId);
+      else refused.push(reply.status);
+    }
+  };
+  const senders = [0, 1, 2, 3].map(sender);
+  const has = async (count: number) => {
+    while (accepted.length < count) await Bun.sleep(20);
+  };
+  await has(20);
+  for (let round = 1; round <= 3; round++) {
+    const cut =
+      await server.sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${shared.name}`;
+    expect(cut.length).toBeGreaterThan(0);
+    await has(accepted.length + 20);
+  }
+  isOver = true;
+  await Promise.all(senders);
+
+  expect(refused.filter((status) => status !== 503)).toEqual([]);
+  expect(new Set(accepted).size).toBe(accepted.length);
+  for (const id of accepted)
+    expect(await automationRunEnd(weir.owner, id)).toMatchObject({ status: "completed" });
+  const all = await weir.owner("GET", `${AUTOMATION_RUNS}?limit=1`);
+  expect(all.body.total).toBeLessThanOrEqual(accepted.length + refused.length);
+  expect((await weir.owner("GET", "/api/v1/events/verify")).body).toMatchObject({ valid: true });
+}, 120_000);
+
+test("weir doctor looks at PostgreSQL, weir backup names pg_dump, and no command prints the password", async () => {
+  await using shared = await startShared();
+  const here = shell(shared.env);
+  const told: string[] = [];
+  const run = async (command: typeof doctor, ...words: string[]) => {
+    const ran = await here(command, ...words, "--data", shared.dataFolder);
+    told.push(ran.out, ran.err);
+    return ran;
+  };
+  const messages = (await run(doctor, "--json")).json.findings as {
+    check: string;
+    ok: boolean;
+    message: string;
+  }[];
+  expect(messages.find(({ check }) => check === "database")?.message).toMatch(
+    /^The PostgreSQL server responds in/,
+  );
+  for (const check of ["writes", "triggers"])
+    expect(messages.find((one) => one.check === check)?.ok).toBe(true);
+  const refused = await run(backup, "create");
+  expect(refused.code).not.toBe(0);
+  expect(refused.err).toContain("pg_dump");
+  expect((await run(config)).out).toContain("WEIR_DATABASE_URL");
+  expect(told.join("")).not.toMatch(/correct%20horse|correct horse(?! battery)/);
+});

@@ -1,0 +1,144 @@
+import { expect, test } from "bun:test";
+import { eq, sql } from "drizzle-orm";
+import { insertInto } from "../../src/store/prepared.ts";
+import { openRemoteStore, StoreError } from "../../src/store/store.ts";
+import { testCertificate } from "../support/certificate.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { makeDatabase, sharedPostgres } from "../support/postgres-store.ts";
+import { startRelay } from "../support/relay.ts";
+import { MIGRATIONS, notes, openAt, thrownBy, trail } from "./harness.ts";
+import { postgresPlace } from "./places.ts";
+
+const insertNote = insertInto(notes);
+const note = (id: string) => ({ id, someTitle: null, count: null, ratio: null, body: null });
+
+/** Ends the connections of Weir that are within a transaction or hold the lock of the writer. */
+async function cutWriter(database: string): Promise<void> {
+  const { sql: owner } = await sharedPostgres();
+  await owner`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = ${database} and state like 'idle in transaction%'`;
+}
+
+test("a work whose connection is lost is done again, and its change is saved once", async () => {
+  await using place = postgresPlace();
+  const store = await place.open();
+  const { name } = await place.made;
+  let times = 0;
+  await store.write(async (db) => {
+    times++;
+    await db.insert(trail).values({ seq: times, what: "before" });
+    if (times === 1) await cutWriter(name);
+    await insertNote(db, note("a"));
+    await db.select().from(notes).where(eq(notes.id, "a"));
+  });
+
+  expect(times).toBe(2);
+  expect(await store.db.select().from(trail)).toEqual([{ seq: 2, what: "before" }]);
+  expect(await store.db.$count(notes)).toBe(1);
+  await store.close();
+});
+
+test("works of a group whose connection is lost between them are all saved once", async () => {
+  await using place = postgresPlace();
+  const store = await place.open();
+  const { name } = await place.made;
+  let isCut = false;
+  await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      store.write(async (db) => {
+        await insertNote(db, note(`n${n}`));
+        await db.select().from(notes).limit(1);
+        if (n === 10 && !isCut) {
+          isCut = true;
+          await cutWriter(name);
+        }
+      }),
+    ),
+  );
+
+  expect(await store.db.$count(notes)).toBe(20);
+  await store.close();
+});
+
+test("a commit whose answer is lost is asked after, and not made twice", async () => {
+  const { url } = await makeDatabase();
+  const server = await sharedPostgres();
+  const relay = await startRelay(server.port);
+  const through = url.replace(`:${server.port}/`, `:${relay.port}/`);
+  const store = await openRemoteStore({ url: `${through}?sslmode=disable`, migrations: MIGRATIONS });
+  await store.write(async (db) => insertNote(db, note("first")));
+  let times = 0;
+  await store.write(async (db) => {
+    times++;
+    await insertNote(db, note(`try ${times}`));
+    await db.select().from(notes).limit(1);
+    if (times === 1) void relay.at("COMMIT", "cut after");
+  });
+
+  expect(times).toBe(1);
+  expect((await store.db.select().from(notes)).map(({ id }) => id).sort()).toEqual(["first", "try 1"]);
+  await store.close();
+  await relay[Symbol.asyncDispose]();
+});
+
+test("U+0000 in a text is stored as the sign for it, and a text that is too long for its index is refused", async () => {
+  await using store = await openAt(postgresPlace);
+  await store.write(async (db) => db.insert(notes).values({ id: "a\0b", body: "a\0b" }));
+  expect(await store.db.select({ id: notes.id, body: notes.body }).from(notes)).toEqual([
+    { id: "a␀b", body: "a\0b" },
+  ]);
+  const long = Array.from({ length: 4_000 }, (_, n) =>
+    String.fromCodePoint(0x4e00 + ((n * 7919) % 20_000)),
+  ).join("");
+  const thrown = await thrownBy(() =>
+    store.write(async (db) => db.insert(notes).values({ id: "long", someTitle: long })),
+  );
+  expect(thrown).toBeInstanceOf(StoreError);
+  expect((thrown as StoreError).code).toBe("54000");
+});
+
+test("a password that is wrong, and a server that isn't there, are told without the password", async () => {
+  const { url } = await makeDatabase();
+  const wrong = await thrownBy(() =>
+    openRemoteStore({ url: url.replace("correct%20horse", "sk-canary"), migrations: MIGRATIONS }),
+  );
+  const absent = await thrownBy(() =>
+    openRemoteStore({ url: "postgres://weir:sk-canary@127.0.0.1:1/weir", migrations: MIGRATIONS }),
+  );
+  const token = await openRemoteStore({
+    url: url.replace(":correct%20horse", ""),
+    token: "correct horse",
+    migrations: MIGRATIONS,
+  });
+
+  expect(wrong).toMatchObject({
+    code: "unavailable",
+    message: "The PostgreSQL server refused the user or the password.",
+  });
+  expect(absent).toMatchObject({ code: "unavailable", retryable: true });
+  for (const error of [wrong, absent]) expect(Bun.inspect(error, { depth: 8 })).not.toContain("sk-canary");
+  await token.close();
+});
+
+test("TLS is as sslmode says: verify-full trusts the certificates given alone", async () => {
+  await using server = await startPostgres({ tls: true });
+  const open = async (mode: string, ca?: string) => {
+    const store = await openRemoteStore({
+      url: `postgres://postgres:correct%20horse@localhost:${server.port}/postgres?sslmode=${mode}`,
+      ca,
+      migrations: [],
+    });
+    const row = await store.db.get<{ ssl: number }>(
+      sql`select ssl from pg_stat_ssl where pid = pg_backend_pid()`,
+    );
+    await store.close();
+    return row.ssl;
+  };
+
+  expect(await open("disable")).toBe(0);
+  expect(await open("prefer")).toBe(1);
+  expect(await open("require")).toBe(1);
+  expect(await open("verify-full", testCertificate.authority)).toBe(1);
+  expect(await thrownBy(() => open("verify-full"))).toMatchObject({ code: "unavailable" });
+  expect(await thrownBy(() => open("sometimes"))).toMatchObject({ code: "unavailable" });
+});

@@ -1,0 +1,36 @@
+import { afterAll } from "bun:test";
+import { startPostgres, type TestPostgres } from "./postgres.ts";
+
+/** One PostgreSQL for all stores of a test file, and a database of it for each. */
+let shared: Promise<TestPostgres> | null = null;
+let count = 0;
+
+/** Registered where a file first imports this. */
+afterAll(async () => {
+  const server = await shared;
+  shared = null;
+  await server?.[Symbol.asyncDispose]();
+});
+
+export const sharedPostgres = (): Promise<TestPostgres> => {
+  shared ??= startPostgres({ flags: ["-c", "max_connections=400"] });
+  return shared;
+};
+
+/** Creates a database, as a copy of `template` where one is given. Returns its URL. */
+export async function makeDatabase(template?: string): Promise<{ url: string; name: string }> {
+  const server = await sharedPostgres();
+  const name = `weir_${process.pid}_${count++}`;
+  await server.sql.unsafe(
+    `CREATE DATABASE ${name} ${template === undefined ? "" : `TEMPLATE ${template} STRATEGY FILE_COPY`}`,
+  );
+  return { name, url: urlOf(server, name) };
+}
+
+export const urlOf = ({ host, port, user, password }: TestPostgres, database: string): string =>
+  `postgres://${user}:${encodeURIComponent(password)}@${host}:${port}/${database}`;
+
+export async function dropDatabase(name: string): Promise<void> {
+  const server = await sharedPostgres();
+  await server.sql.unsafe(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+}
