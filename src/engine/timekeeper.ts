@@ -46,8 +46,9 @@ export function timekeeper(app: App): Loop {
 async function mendInstants(app: App): Promise<number> {
   const mended = await app.store.write(async (db) => {
     const now = timestamp(app.clock);
-    let count = await mendRuns(app, db, now);
-    count += await mendDeliveries(db, now);
+    const ahead = timestamp(app.clock, CLOCK_JUMP_MS); // the clocks of processes that share a store differ a little
+    let count = await mendRuns(app, db, now, ahead);
+    count += await mendDeliveries(db, now, ahead);
     return count + (await mendSchedules(app, db));
   });
   app.signals.notify(RUNS_TOPIC);
@@ -55,24 +56,25 @@ async function mendInstants(app: App): Promise<number> {
   return mended;
 }
 
-async function mendRuns(app: App, db: WriteDb, now: string): Promise<number> {
+async function mendRuns(app: App, db: WriteDb, now: string, ahead: string): Promise<number> {
   const runs = await db
     .update(actionRuns)
     .set({ dueAt: pausedFrom(now, sql`${actionRuns.dueAt}`, sql`${actionRuns.updatedAt}`) })
     .where(
-      sql`${actionRuns.status} in ('pending', 'waiting') and ${actionRuns.dueAt} > ${now} and ${actionRuns.updatedAt} > ${now}`,
+      sql`${actionRuns.status} in ('pending', 'waiting') and ${actionRuns.dueAt} > ${now} and ${actionRuns.updatedAt} > ${ahead}`,
     )
     .returning({ id: actionRuns.id });
   const leaseUntil = timestamp(app.clock, LEASE_MS);
+  const latest = timestamp(app.clock, LEASE_MS + CLOCK_JUMP_MS);
   const leased = await db
     .update(actionRuns)
     .set({ leaseUntil })
-    .where(sql`${actionRuns.status} = 'running' and ${actionRuns.leaseUntil} > ${leaseUntil}`)
+    .where(sql`${actionRuns.status} = 'running' and ${actionRuns.leaseUntil} > ${latest}`)
     .returning({ id: actionRuns.id });
   const flows = await db
     .update(automationRuns)
     .set({ dueAt: pausedFrom(now, sql`${automationRuns.dueAt}`, sql`${automationRuns.updatedAt}`) })
-    .where(sql`${automationRuns.dueAt} > ${now} and ${automationRuns.updatedAt} > ${now}`)
+    .where(sql`${automationRuns.dueAt} > ${now} and ${automationRuns.updatedAt} > ${ahead}`)
     .returning({ id: automationRuns.id, deliveryId: automationRuns.deliveryId, dueAt: automationRuns.dueAt });
   for (const { deliveryId, dueAt } of flows) {
     if (deliveryId === null) continue;
@@ -85,7 +87,7 @@ async function mendRuns(app: App, db: WriteDb, now: string): Promise<number> {
 }
 
 /** Outbound deliveries and notices. What a process has in hand is left to it. */
-async function mendDeliveries(db: WriteDb, now: string): Promise<number> {
+async function mendDeliveries(db: WriteDb, now: string, ahead: string): Promise<number> {
   const since = sql`coalesce(${outboundDeliveries.completedAt}, ${outboundDeliveries.createdAt})`;
   const deliveries = await db
     .update(outboundDeliveries)
@@ -94,14 +96,14 @@ async function mendDeliveries(db: WriteDb, now: string): Promise<number> {
       and(
         isNotNull(outboundDeliveries.dueAt),
         isNull(outboundDeliveries.takenBy),
-        sql`${outboundDeliveries.dueAt} > ${now} and ${since} > ${now}`,
+        sql`${outboundDeliveries.dueAt} > ${now} and ${since} > ${ahead}`,
       ),
     )
     .returning({ id: outboundDeliveries.id });
   const told = await db
     .update(notices)
     .set({ dueAt: now })
-    .where(sql`${notices.dueAt} > ${now} and ${notices.createdAt} > ${now}`)
+    .where(sql`${notices.dueAt} > ${now} and ${notices.createdAt} > ${ahead}`)
     .returning({ id: notices.id });
   return deliveries.length + told.length;
 }

@@ -67,7 +67,9 @@ export async function rescueRuns(app: App, lost: Lost): Promise<{ again: number;
     db
       .update(actionRuns)
       .set({
-        interruptCount: sql`${actionRuns.interruptCount} + 1`,
+        // one whose failure could not be written comes here again
+        interruptCount: sql`case when ${actionRuns.interruptCount} > ${MAX_INTERRUPTS} then ${actionRuns.interruptCount}
+          else ${actionRuns.interruptCount} + 1 end`,
         processDeaths: sql`${actionRuns.processDeaths} + ${died}`,
         status: sql`case when ${isExhausted} then 'running' else 'pending' end`,
         statuses: sql`case when ${isExhausted} then ${actionRuns.statuses}

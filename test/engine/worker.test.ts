@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { eq, sql } from "drizzle-orm";
 import { openSignals } from "../../src/base/signals.ts";
 import { startEngine } from "../../src/engine/start.ts";
+import { timekeeper } from "../../src/engine/timekeeper.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
 import { client, startApp } from "../support/app.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -169,6 +170,30 @@ describe("at boot", () => {
     expect(await chainOf(app, await correlationOf(app, ended.id))).toEqual(["action.failed"]);
     expect(receiver.got).toEqual([]);
     await engine.stop(0);
+  });
+
+  test("one whose failure was lost too is not counted again", async () => {
+    await using app = await startApp({ engine: false });
+    await using receiver = startReceiver();
+    const run = await orphan(app, receiver.url, { interruptCount: 4 });
+    const engine = await startEngine(app.app);
+    const ended = (await app.owner("GET", `${RUNS}/${run}`)).body;
+    expect(ended).toMatchObject({
+      status: "failed",
+      interruptCount: 4,
+      error: { code: "interrupted_too_often" },
+    });
+    await engine.stop(0);
+  });
+
+  test("a lease of a process whose clock is a little ahead is left alone, and nothing is warned of", async () => {
+    await using app = await startApp({ engine: false });
+    await using receiver = startReceiver();
+    const leaseUntil = new Date(app.clock.now().getTime() + 30_700).toISOString();
+    const run = await orphan(app, receiver.url, { leaseUntil });
+    await timekeeper(app.app).tick(new AbortController().signal);
+    expect(await rowOf(app, run)).toMatchObject({ status: "running", leaseUntil });
+    expect(app.logged.filter((line) => line.includes("clock set back"))).toEqual([]);
   });
 
   test("one that was to be cancelled is cancelled", async () => {
