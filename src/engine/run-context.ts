@@ -23,7 +23,7 @@ import { openLink } from "../resources/connections/link.ts";
 import { findCursor } from "../resources/datasets/cursors.ts";
 import { readPast } from "../resources/datasets/past.ts";
 import { readTables } from "../resources/datasets/tables.ts";
-import { approvedHash } from "../resources/decisions/approved.ts";
+import { answersOf, approvedHash } from "../resources/decisions/approved.ts";
 import { MAIL_RATE } from "../resources/mail/service.ts";
 import type { RunProgress, RunRow } from "../resources/runs/table.ts";
 import { openManifest } from "../resources/sync/manifest.ts";
@@ -171,6 +171,7 @@ export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
       };
     },
     approvedHash: () => approvedHash(ctx, run.id),
+    answers: () => answersOf(ctx, run.id),
     manifest: openManifest(ctx, ownerOf(run), run.id),
     progress: diary.progress,
     log: diary.log,

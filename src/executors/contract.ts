@@ -154,6 +154,8 @@ export interface RunContext {
   catalog(reference: ApiReference): Promise<CatalogUse>;
   /** The `hash` in the context of the approval that this run has; null where it has none. */
   approvedHash(): Promise<string | null>;
+  /** What people have entered into forms that this run asked for, by the `question` in their context. */
+  answers(): Promise<ReadonlyMap<string, JsonObject>>;
   /** The installation's mail server, within the organization's rate; null where there is none. */
   readonly mailer: Mailer | null;
   /** The content of an artifact; throws `not_found`, and `gone` where its file is not there. */

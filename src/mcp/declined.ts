@@ -1,10 +1,9 @@
 import { AppError } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
-import { type ServerRequest, serverRequest } from "./rpc.ts";
+import type { ServerRequest } from "./rpc.ts";
 
 export const ELICIT = "elicitation/create";
 export const SAMPLE = "sampling/createMessage";
-const ROOTS = "roots/list";
+export const ROOTS = "roots/list";
 
 /** The protocol's word for a person who says no. */
 export const DECLINE = { action: "decline" };
@@ -25,29 +24,6 @@ export function noteDecline(declined: string[], host: string, { method, message 
   const question = message === null ? "" : ` ("${message}")`;
   const text = `${host} asked for ${wanted}${question} and was told no: Weir gives none to MCP servers.`;
   if (!declined.includes(text)) declined.push(text);
-}
-
-/**
- * What a request is sent again with, after an answer of 2026-07-28 that asks back: a no to each question, and the
- * server's own state as it came. Throws `upstream` for a question that the protocol has no no for.
- */
-export function answerTo(host: string, method: string, result: JsonObject, declined: string[]): JsonObject {
-  const { resultType, inputRequests, requestState } = result;
-  const questions = isObject(inputRequests) ? Object.entries(inputRequests) : [];
-  const isAsking = resultType === "input_required" && (questions.length > 0 || requestState !== undefined);
-  if (!isAsking) throw asksForMore(host, method, declined);
-  const inputResponses: JsonObject = {};
-  for (const [key, raw] of questions) {
-    const question = serverRequest(isObject(raw) ? raw : {});
-    noteDecline(declined, host, question);
-    if (question.method === ELICIT) inputResponses[key] = DECLINE;
-    else if (question.method === ROOTS) inputResponses[key] = { roots: [] };
-    else throw asksForMore(host, method, declined);
-  }
-  return {
-    ...(questions.length > 0 ? { inputResponses } : {}),
-    ...(requestState === undefined ? {} : { requestState }),
-  };
 }
 
 export const asksForMore = (host: string, method: string, declined: readonly string[]) =>

@@ -1,7 +1,8 @@
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { agreedVersion, INITIALIZE, MAX_REPLIES, replyTo } from "./legacy.ts";
+import { agreedVersion, initializeParams, MAX_REPLIES, replyTo } from "./legacy.ts";
 import { LIST_PATIENCE, MAX_ERROR_BYTES, type Patience } from "./limits.ts";
+import { type Question, Unanswered } from "./questions.ts";
 import { type RpcMessage, readMessages, rpcFailure, statusFailure } from "./rpc.ts";
 import { eventsOf } from "./sse.ts";
 import { watchOver } from "./watch.ts";
@@ -23,6 +24,7 @@ export async function sseWire(server: McpServer): Promise<McpWire> {
   opened.promise.catch(waitedForBelow);
   let lastId = 0;
   let replies = 0;
+  let question: Question | null = null;
 
   const fail = (error: Error) => {
     opened.reject(error);
@@ -39,7 +41,9 @@ export async function sseWire(server: McpServer): Promise<McpWire> {
       else
         for (const message of await readMessages(data)) {
           if (message.kind === "request") {
-            if (++replies <= MAX_REPLIES) void tell(replyTo(host, message, declined)).catch(waitedForBelow);
+            if (++replies > MAX_REPLIES) continue;
+            const reply = replyTo(server, message, declined, (one) => (question ??= one));
+            void tell(reply).catch(waitedForBelow);
           } else if (message.kind !== "notification" && typeof message.id === "number") {
             pending.get(message.id)?.(message);
             pending.delete(message.id);
@@ -74,6 +78,7 @@ export async function sseWire(server: McpServer): Promise<McpWire> {
       await tell({ jsonrpc: "2.0", id, method, params });
       const message = await answer;
       if (message instanceof Error) throw message;
+      if (question !== null) throw new Unanswered(question);
       if (message.kind === "error") throw rpcFailure(host, method, message.error);
       return message.result;
     } finally {
@@ -90,7 +95,7 @@ export async function sseWire(server: McpServer): Promise<McpWire> {
 
   try {
     endpoint = await open(server, life, listen, opened.promise, fail);
-    const result = await ask("initialize", { ...INITIALIZE }, LIST_PATIENCE);
+    const result = await ask("initialize", initializeParams(server), LIST_PATIENCE);
     agreedVersion(host, result);
     await tell({ jsonrpc: "2.0", method: "notifications/initialized" });
   } catch (error) {

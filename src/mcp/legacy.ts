@@ -1,8 +1,10 @@
 import { AppError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { DECLINE, ELICIT, noteDecline, SAMPLE } from "./declined.ts";
+import { ELICIT, noteDecline, SAMPLE } from "./declined.ts";
 import { LIST_PATIENCE, type Patience } from "./limits.ts";
-import { type RpcMessage, rpcFailure, statusFailure } from "./rpc.ts";
+import { capabilitiesOf, elicited, type Question, Unanswered } from "./questions.ts";
+import { type RpcMessage, readMessages, rpcFailure, statusFailure } from "./rpc.ts";
+import { eventsOf } from "./sse.ts";
 import { watchOver } from "./watch.ts";
 import {
   type Answer,
@@ -25,11 +27,11 @@ const MAX_RESUMES = 20;
 /** What a server asks meanwhile is answered so often: each answer is a request of ours. */
 export const MAX_REPLIES = 100;
 
-export const INITIALIZE = {
+export const initializeParams = (server: McpServer): JsonObject => ({
   protocolVersion: LEGACY_VERSIONS[0],
-  capabilities: {},
+  capabilities: capabilitiesOf(server),
   clientInfo: CLIENT,
-};
+});
 
 /** The version that both sides speak; throws `upstream` where there is none. */
 export function agreedVersion(host: string, { protocolVersion }: JsonObject): string {
@@ -37,16 +39,20 @@ export function agreedVersion(host: string, { protocolVersion }: JsonObject): st
   throw new AppError("upstream", `${host} speaks a version of MCP that Weir does not know.`);
 }
 
-/** What we say to a server that asks us something: we are there, and nobody answers its questions. */
+type ServerMessage = Extract<RpcMessage, { kind: "request" }>;
+
+/** What we say to a server that asks us something: we are there, and a person answers its forms, or nobody. */
 export function replyTo(
-  host: string,
-  { id, ...request }: Extract<RpcMessage, { kind: "request" }>,
+  server: McpServer,
+  { id, ...request }: ServerMessage,
   declined: string[],
+  unanswered: (question: Question) => void,
 ): JsonObject {
   const { method } = request;
   if (method === "ping") return { jsonrpc: "2.0", id, result: {} };
-  noteDecline(declined, host, request);
-  if (method === ELICIT) return { jsonrpc: "2.0", id, result: DECLINE };
+  if (method === ELICIT)
+    return { jsonrpc: "2.0", id, result: elicited(server, request, declined, unanswered) };
+  noteDecline(declined, hostOf(server), request);
   const isSampling = method === SAMPLE; // the code that the revision of 2025-11-25 gives for a no
   const error = isSampling
     ? { code: -1, message: "User rejected sampling request" }
@@ -69,16 +75,19 @@ export async function legacyWire(server: McpServer): Promise<McpWire> {
     ...(session?.id ? { "mcp-session-id": session.id } : {}),
   });
 
+  let question: Question | null = null;
+  let replies = 0;
+  const asked = (message: ServerMessage) => {
+    if (++replies > MAX_REPLIES) return;
+    const own = watchOver(server.signal, LIST_PATIENCE, host);
+    const body = replyTo(server, message, declined, (one) => (question ??= one));
+    const reply = { url: server.url, body, headers: headersOf(), watch: own };
+    post(server, reply).catch(notHeard).finally(own.close);
+  };
+
   const exchange = async (body: JsonObject, patience: Patience): Promise<Answer> => {
     const watch = watchOver(server.signal, patience, host);
-    let replies = 0;
-    const asked = (message: Extract<RpcMessage, { kind: "request" }>) => {
-      if (++replies > MAX_REPLIES) return;
-      const own = watchOver(server.signal, LIST_PATIENCE, host);
-      const body = replyTo(host, message, declined);
-      const reply = { url: server.url, body, headers: headersOf(), watch: own };
-      post(server, reply).catch(notHeard).finally(own.close);
-    };
+    replies = 0;
     try {
       const request = { url: server.url, body, headers: headersOf(), watch, asked };
       let answer = await post(server, request);
@@ -87,6 +96,7 @@ export async function legacyWire(server: McpServer): Promise<McpWire> {
         if (next === null) break;
         answer = next;
       }
+      if (question !== null) throw new Unanswered(question);
       return answer;
     } catch (error) {
       throw watch.signal.aborted ? watch.signal.reason : error;
@@ -97,7 +107,7 @@ export async function legacyWire(server: McpServer): Promise<McpWire> {
 
   const initialize = async () => {
     session = null;
-    const body = { jsonrpc: "2.0", id: ++lastId, method: "initialize", params: { ...INITIALIZE } };
+    const body = { jsonrpc: "2.0", id: ++lastId, method: "initialize", params: initializeParams(server) };
     const { status, headers, message } = await exchange(body, LIST_PATIENCE);
     if (message?.kind === "result") {
       session = { id: headers.get("mcp-session-id"), version: agreedVersion(host, message.result) };
@@ -114,10 +124,17 @@ export async function legacyWire(server: McpServer): Promise<McpWire> {
     exchange({ jsonrpc: "2.0", id: ++lastId, method, params }, patience);
 
   await initialize();
+  const life = new AbortController();
+  let isListening = server.answer === undefined;
   return {
     era: "legacy",
     declined,
     async request(method, params, patience) {
+      if (method === "tools/call" && !isListening) {
+        isListening = true;
+        const signal = AbortSignal.any([life.signal, server.signal]);
+        void listen(server, headersOf(), asked, signal).catch(notHeard);
+      }
       let answer = await ask(method, params, patience);
       if (answer.status === 404 && session?.id) {
         await initialize(); // the server has forgotten the session
@@ -130,6 +147,7 @@ export async function legacyWire(server: McpServer): Promise<McpWire> {
       throw noAnswer(server, method);
     },
     async close() {
+      life.abort();
       if (!session?.id) return;
       const signal = AbortSignal.timeout(2_000);
       try {
@@ -140,6 +158,24 @@ export async function legacyWire(server: McpServer): Promise<McpWire> {
       }
     },
   };
+}
+
+/** Hears what the server asks beside the answers to our requests, where it has a stream for that. */
+async function listen(
+  server: McpServer,
+  headers: Record<string, string>,
+  asked: (message: ServerMessage) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const response = await send(server, server.url, {
+    method: "GET",
+    headers: { accept: "text/event-stream", ...headers },
+    signal,
+  });
+  const isStream = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+  if (response.status !== 200 || !isStream) return response.body.cancel();
+  for await (const { data } of eventsOf(response.body, () => undefined))
+    for (const message of await readMessages(data)) if (message.kind === "request") asked(message);
 }
 
 /** The server may do without: it forgets sessions by itself, and whoever waits for it has heard of its end. */

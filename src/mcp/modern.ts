@@ -1,7 +1,8 @@
 import type { JsonObject } from "../base/json.ts";
-import { answerTo, asksForMore } from "./declined.ts";
+import { asksForMore } from "./declined.ts";
 import { LIST_PATIENCE, type Patience } from "./limits.ts";
 import { headerText } from "./param-headers.ts";
+import { answerTo, capabilitiesOf } from "./questions.ts";
 import {
   HEADER_MISMATCH,
   METHOD_NOT_FOUND,
@@ -25,14 +26,15 @@ import {
 
 export const MODERN_VERSION = "2026-07-28";
 
-const META = {
+const metaOf = (server: McpServer): JsonObject => ({
   "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
   "io.modelcontextprotocol/clientInfo": CLIENT,
-  "io.modelcontextprotocol/clientCapabilities": {},
-};
+  "io.modelcontextprotocol/clientCapabilities": capabilitiesOf(server),
+});
 
-/** A request is sent so often at most: a server that still asks after a no is left. */
+/** A request is sent so often at most: a server that still asks after a no is left, or after many answers. */
 const MAX_ROUNDS = 3;
+const MAX_ANSWERED_ROUNDS = 12;
 
 /** The revision of 2026-07-28: no session, each request says all about itself. */
 export function modernWire(server: McpServer): McpWire {
@@ -54,8 +56,9 @@ export function modernWire(server: McpServer): McpWire {
         }
         const { resultType = "complete" } = message.result;
         if (resultType === "complete") return message.result;
-        given = answerTo(host, method, message.result, declined);
-        if (round >= MAX_ROUNDS) throw asksForMore(host, method, declined);
+        given = answerTo(server, method, message.result, declined);
+        if (round >= (server.answer === undefined ? MAX_ROUNDS : MAX_ANSWERED_ROUNDS))
+          throw asksForMore(host, method, declined);
       }
     },
     close: async () => undefined,
@@ -96,7 +99,7 @@ async function exchange(
   try {
     return await post(server, {
       url: server.url,
-      body: { jsonrpc: "2.0", id, method, params: { ...params, _meta: META } },
+      body: { jsonrpc: "2.0", id, method, params: { ...params, _meta: metaOf(server) } },
       headers: {
         "mcp-protocol-version": MODERN_VERSION,
         "mcp-method": method,

@@ -16,10 +16,11 @@ export interface RpcError {
   data: Json;
 }
 
-/** What a server asks of us: a method, and what it says to the person where it does. */
+/** What a server asks of us: a method, what it says to the person where it does, and the form that it wants filled in. */
 export interface ServerRequest {
   method: string;
   message: string | null;
+  form: JsonObject | null;
 }
 
 /** One message of JSON-RPC, as far as it is one. */
@@ -76,9 +77,11 @@ export function serverRequest({ method, params }: JsonObject): ServerRequest {
   const message = isObject(params) ? params.message : null;
   const text =
     typeof message === "string" ? withoutUnseen(message.slice(0, 4_000)).replace(/\s+/g, " ").trim() : "";
+  const { mode = "form", requestedSchema = null } = isObject(params) ? params : {};
   return {
     method: typeof method === "string" ? withoutUnseen(method).slice(0, 100) : "",
     message: text === "" ? null : text.slice(0, 300),
+    form: mode === "form" && isObject(requestedSchema) ? requestedSchema : null,
   };
 }
 

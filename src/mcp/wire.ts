@@ -7,6 +7,7 @@ import type { Authority, Transport } from "../catalog/contract.ts";
 import { version } from "../version.ts";
 import type { Patience } from "./limits.ts";
 import { MAX_ERROR_BYTES, MAX_WIRE_BYTES } from "./limits.ts";
+import type { Question } from "./questions.ts";
 import { type RpcError, type RpcMessage, readMessages } from "./rpc.ts";
 import { eventsOf, tooLarge } from "./sse.ts";
 import type { Watch } from "./watch.ts";
@@ -19,6 +20,8 @@ export interface McpServer {
   /** What carries the credentials; null for none. Asked before each request. */
   authority: Authority | null;
   signal: AbortSignal;
+  /** What a person has answered to a form of the server. Absent: the server is told that nobody fills in forms. */
+  answer?: ((question: Question) => JsonObject | "unanswered" | "declined") | undefined;
 }
 
 /** A way of speaking with one server. */

@@ -68,6 +68,7 @@ export function testContext(overrides: Partial<RunContext> = {}): TestContext {
     },
     catalog: async () => missing("catalog"),
     approvedHash: async () => null,
+    answers: async () => new Map(),
     manifest: {
       read: async () => missing("manifest"),
       keep: async () => missing("manifest"),

@@ -5,6 +5,7 @@ import { measure } from "../../base/measure.ts";
 import type { Authority, CatalogUse } from "../../catalog/contract.ts";
 import { checkArguments, requestOf } from "../../catalog/request.ts";
 import { openMcp } from "../../mcp/client.ts";
+import { declineAll, type Question } from "../../mcp/questions.ts";
 import { failureText, readResult } from "../../mcp/result.ts";
 import type { DecisionRequest } from "../contract.ts";
 import { byOf, type CallResult, type HttpOutput, makeResult, search } from "./result.ts";
@@ -21,6 +22,8 @@ export interface CallOptions {
   maxBytes?: number;
   /** True where a failure of the other side is told in the result, as a model or a tester wants it. */
   tellsFailures?: boolean;
+  /** What people have answered to forms of an MCP server, by the question's hash. Absent where nobody is asked. */
+  answers?: ReadonlyMap<string, JsonObject> | undefined;
   /** True where nothing but what `use` has the fingerprint of may be called, also if it changes at this very moment. */
   isHeld?: boolean;
 }
@@ -74,7 +77,23 @@ export function approvalOf(use: CatalogUse, input: JsonObject): DecisionRequest 
   };
 }
 
-/** Makes the call. Throws what the sender and the server's client throw; credentials stand in nothing that is told. */
+/** What people are asked where an MCP server wants a form filled in; the call is made again with their answer. */
+export function formOf({ apiId, apiName, target }: CatalogUse, question: Question): DecisionRequest {
+  const tool = target.kind === "tool" ? target.tool.upstreamName : null;
+  return {
+    title: `${tool} of ${apiName} asks for input`.slice(0, 255),
+    description: question.message || null,
+    decisionType: "form_input",
+    formSchema: question.schema,
+    context: { apiId, api: apiName, tool, question: question.hash },
+    assignedTo: null,
+    expiresInSeconds: null,
+    onReject: "fail",
+    onExpire: "fail",
+  };
+}
+
+/** Makes the call. Throws what the sender and the server's client throw, `Unanswered` among it; credentials stand in nothing that is told. */
 export async function callApi(
   outbox: Outbox,
   use: CatalogUse,
@@ -130,7 +149,7 @@ async function callTool(
   { access, use }: { access: Access | null; use: CatalogUse },
   { url, transport }: Target<"tool">,
   input: JsonObject,
-  { responseExtract, tellsFailures = false, isHeld = false }: CallOptions,
+  { responseExtract, answers, tellsFailures = false, isHeld = false }: CallOptions,
 ): Promise<CallResult> {
   if (access && new URL(access.baseUrl).origin !== new URL(url).origin) {
     const message = `The connection's credentials are sent only to ${new URL(access.baseUrl).host}, not to ${new URL(url).host}.`;
@@ -138,7 +157,8 @@ async function callTool(
   }
   const { egress, signal } = outbox;
   const authority: Authority | null = access ? authorityOf(access) : use.signIn;
-  const client = await openMcp({ url, transport, egress, signal, authority });
+  const answer = answers ? ({ hash }: Question) => answers.get(hash) ?? "unanswered" : declineAll;
+  const client = await openMcp({ url, transport, egress, signal, authority, answer });
   try {
     const tool = await use.verify((await client.listTools()).tools, isHeld);
     const result = readResult(await client.callTool(tool, input));

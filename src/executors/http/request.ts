@@ -3,9 +3,10 @@ import { AppError } from "../../base/errors.ts";
 import { withoutSecrets } from "../../base/hide.ts";
 import type { Reply } from "../../base/http-message.ts";
 import { anything, described, map, nullable, object, optional } from "../../base/shape.ts";
+import { Unanswered } from "../../mcp/questions.ts";
 import { type Done, defineExecutor, type RunContext, type Waiting } from "../contract.ts";
 import { isFixedAddress } from "../page/address.ts";
-import { approvalOf, callApi, callHash, checkInput } from "./api.ts";
+import { approvalOf, callApi, callHash, checkInput, formOf } from "./api.ts";
 import { BATCH_FIELDS, sendBatches } from "./batch.ts";
 import { bodyConnections, bodyPartFaults, withFiles } from "./body.ts";
 import {
@@ -39,7 +40,8 @@ const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
  * a receiver that honours it acts once.
  *
  * With `api` it calls an endpoint or a tool of the API catalog. Where that needs approval the run waits for it, and
- * then sends exactly what was approved.
+ * then sends exactly what was approved. A tool that asks for input makes the run wait for a person's answer, and is then
+ * called again from its start.
  *
  * A status that is not expected fails the run: for good below 500; from there on it may be tried again, no
  * sooner than `Retry-After` says.
@@ -145,8 +147,20 @@ async function callCatalog(ctx: RunContext, definition: Definition, api: ApiCall
     ctx.log("info", `Sends what was approved, hash ${approved}.`);
   }
   ctx.progress({ phase: "requesting", message: `${api.endpoint ?? api.tool} of ${use.apiName}` });
-  return callApi(ctx, use, input, { ...definition, isHeld });
+  const answers = use.target.kind === "tool" ? await ctx.answers() : undefined;
+  try {
+    return await callApi(ctx, use, input, { ...definition, isHeld, answers });
+  } catch (error) {
+    if (!(error instanceof Unanswered) || answers === undefined) throw error;
+    if (answers.size >= MAX_QUESTIONS)
+      throw new AppError("upstream", `The tool asked for input more than ${MAX_QUESTIONS} times.`);
+    ctx.log("info", "The tool asks for input. Waiting for an answer.");
+    return { wait: "approval", request: formOf(use, error.question) };
+  }
 }
+
+/** Forms that one call may have filled in. */
+const MAX_QUESTIONS = 10;
 
 const changed = () =>
   new AppError(

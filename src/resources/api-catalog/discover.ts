@@ -11,6 +11,7 @@ import { toolHash } from "../../catalog/tools.ts";
 import type { Context } from "../../context.ts";
 import { type Access, authorityOf } from "../../executors/http/send.ts";
 import { openMcp } from "../../mcp/client.ts";
+import { declineAll } from "../../mcp/questions.ts";
 import { signInAuthority } from "../catalog-sign-ins/authority.ts";
 import { addressFaults } from "./faults.ts";
 import { findByAddress } from "./find.ts";
@@ -124,7 +125,14 @@ async function discoverTools(
   let authHints: AuthHint[] = [];
   let authRequired = false;
   try {
-    const client = await openMcp({ url, transport, egress: ctx.egress, signal, authority });
+    const client = await openMcp({
+      url,
+      transport,
+      egress: ctx.egress,
+      signal,
+      authority,
+      answer: declineAll,
+    });
     try {
       ({ tools, warnings } = await client.listTools());
     } finally {

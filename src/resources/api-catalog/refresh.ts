@@ -6,6 +6,7 @@ import { toolHash } from "../../catalog/tools.ts";
 import type { Context } from "../../context.ts";
 import { authorityOf } from "../../executors/http/send.ts";
 import { openMcp } from "../../mcp/client.ts";
+import { declineAll } from "../../mcp/questions.ts";
 import { signInAuthority } from "../catalog-sign-ins/authority.ts";
 import { holdTools } from "./drift.ts";
 import { findApi, findWhole } from "./find.ts";
@@ -39,6 +40,7 @@ export async function refreshApi(
       egress: ctx.egress,
       signal: limited,
       authority,
+      answer: declineAll,
     });
     try {
       const { tools, warnings } = await client.listTools();
