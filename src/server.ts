@@ -3,7 +3,7 @@ import { AppError } from "./base/errors.ts";
 import { basePathOf } from "./config.ts";
 import type { App } from "./context.ts";
 import { openFairness } from "./http/fair.ts";
-import type { Operation } from "./http/operation.ts";
+import type { Operation, Visit } from "./http/operation.ts";
 import { problemResponse, serve } from "./http/serve.ts";
 import { traceRequest } from "./http/trace.ts";
 import { siblingsOf } from "./http/versions.ts";
@@ -37,6 +37,7 @@ import { expressionOperations } from "./resources/expressions/routes.ts";
 import { formOperations } from "./resources/forms/routes.ts";
 import { countRequest } from "./resources/health/requests.ts";
 import { healthOperations } from "./resources/health/routes.ts";
+import { icebergOperations } from "./resources/iceberg/routes.ts";
 import { inboundOperations } from "./resources/inbound/routes.ts";
 import { installationOperations } from "./resources/installation/routes.ts";
 import { invitePageOperations } from "./resources/invitations/page.ts";
@@ -113,6 +114,7 @@ const described = [
   ...artifactOperations,
   ...datasetOperations,
   ...datasetLoadOperations,
+  ...icebergOperations,
   ...overviewOperations,
   ...tagOperations,
   ...expressionOperations,
@@ -212,7 +214,7 @@ function openAnswer(app: App): Answer {
       traceRequest(app, operation, visit, startMs, reply.status);
       return reply;
     } catch (error) {
-      return problemResponse(app, error, visit);
+      return problemResponse(app, error, visit, operation.iceberg !== undefined);
     }
   };
 }
@@ -253,6 +255,7 @@ async function refused(request: Request, error: unknown): Promise<Response> {
   const visit = visitOf(app, request, peer);
   if (error !== null) return problemResponse(app, error, visit);
   const { pathname } = visit.url;
+  if (pathname.startsWith("/iceberg/")) return noCatalog(app, visit);
   const methods = known.filter(({ matcher }) => matcher.test(pathname)).map(({ method }) => method);
   const isForm = pathname.startsWith("/f/"); // it is sent to where its page is
   if (methods.length === 0 || isForm) {
@@ -270,6 +273,15 @@ async function refused(request: Request, error: unknown): Promise<Response> {
   const allowed = methods.includes("GET") ? [...methods, "HEAD"] : methods;
   reply.headers.set("allow", [...new Set(allowed)].join(", "));
   return reply;
+}
+
+/** Iceberg's catalog has no pages, and nothing in it can be changed. */
+function noCatalog(app: App, visit: Visit): Response {
+  const isRead = ["GET", "HEAD"].includes(visit.request.method);
+  const error = isRead
+    ? new AppError("not_found", `${visit.url.pathname.slice(0, 200)} not found.`)
+    : new AppError("method_not_allowed", "This catalog is read-only. Load data with runs of Weir.");
+  return problemResponse(app, error, visit, true);
 }
 
 /** `{id}` → `:id`; a last `{path}` takes the rest with its slashes. */

@@ -6,7 +6,9 @@ import { startDueSchedules } from "../flows/due.ts";
 import { openFollower } from "../flows/follow.ts";
 import { type Counted, watchAutomations } from "../flows/watch.ts";
 import { continueTurns, failLostTurns } from "../resources/chat/recover.ts";
+import { SNAPSHOTS_TOPIC } from "../resources/datasets/table.ts";
 import { expireDueDecisions } from "../resources/decisions/expire.ts";
+import { openPublisher } from "../resources/iceberg/publisher.ts";
 import { openNoticeSender } from "../resources/notices/send.ts";
 import { NOTICES_TOPIC } from "../resources/notices/table.ts";
 import { keepGrants } from "../resources/openid/refresh.ts";
@@ -58,6 +60,8 @@ export const LOOPS = {
     wakenBy: GRANTS_TOPIC,
     open: (app) => () => keepGrants(app),
   },
+  /** Writes what other engines read of the lake's tables after each load. */
+  tablePublisher: { name: "table publisher", restMs: 5_000, wakenBy: SNAPSHOTS_TOPIC, open: openPublisher },
   /** Sends people and machines what they are to hear of: automations that fail, approvals that are open. */
   noticeSender: {
     name: "notice sender",

@@ -5,6 +5,7 @@ import { firstIdAt } from "../base/ids.ts";
 import type { App } from "../context.ts";
 import { forgetHolds, heldLoads } from "../resources/datasets/hold.ts";
 import { lakeFiles, lakeReads, lakeTables } from "../resources/datasets/table.ts";
+import { dropSnapshots, publishedAmong } from "../resources/iceberg/published.ts";
 import { actionRuns } from "../resources/runs/table.ts";
 import type { WriteDb } from "../store/store.ts";
 import { BATCH, batches, before, logRemoved, UUID_CHARACTERS } from "./sweep-files.ts";
@@ -49,6 +50,7 @@ async function* deleteFiles(app: App, which: SQL | undefined): AsyncGenerator<vo
       .limit(BATCH);
     if (files.length === 0) return;
     await app.store.write((db) => forgetPast(db, files));
+    await dropSnapshots(app, files);
     await app.lake.remove(files.map((file) => file.path));
     const ids = files.map((file) => file.id);
     await app.store.write(async (db) => void (await db.delete(lakeFiles).where(inArray(lakeFiles.id, ids))));
@@ -101,7 +103,8 @@ export async function* sweepLake(app: App): AsyncGenerator<void> {
       .select({ path: lakeFiles.path })
       .from(lakeFiles)
       .where(inArray(lakeFiles.path, idle));
-    const known = new Set(named.map((file) => file.path));
+    const published = await publishedAmong(app, idle.filter(isMetadata));
+    const known = new Set(named.map((file) => file.path)).union(published);
     const left = idle.filter((path) => !known.has(path));
     await app.lake.remove(left);
     logRemoved(app, "removed lake files of unfinished loads", left);
@@ -113,6 +116,9 @@ export async function* sweepLake(app: App): AsyncGenerator<void> {
 /** Files are named by their load, which has its run's id where there is one; work folders begin with it. */
 const loadOf = (path: string): string =>
   (path.startsWith(".work/") ? (path.split("/")[1] ?? "") : basename(path)).slice(0, UUID_CHARACTERS);
+
+/** Files that say what a table has, for other engines: those that the store doesn't name are of the past, too. */
+const isMetadata = (path: string): boolean => path.split("/")[4] === "metadata";
 
 async function runningAmong(app: App, ids: readonly string[]): Promise<Set<string>> {
   const rows = await app.store.db

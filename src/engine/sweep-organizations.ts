@@ -1,10 +1,12 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { isNotNull, sql } from "drizzle-orm";
+import { eq, isNotNull, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import type { App } from "../context.ts";
 import { contextForRun, SYSTEM } from "../context.ts";
+import { lakeTables } from "../resources/datasets/table.ts";
 import { eraseTrail } from "../resources/events/seals.ts";
+import { publishedAmong } from "../resources/iceberg/published.ts";
 import { stopWork } from "../resources/organization-removal/remove.ts";
 import { organizations, RESTORABLE_MS } from "../resources/organizations/table.ts";
 import { keyOf, tablesWith } from "../store/schema.ts";
@@ -67,6 +69,16 @@ async function* erase(app: App, id: string): AsyncGenerator<void> {
 
 /** What the lake and the blob store of artifacts hold; the rows that name it go afterwards. */
 async function* eraseFiles(app: App, id: string): AsyncGenerator<void> {
+  const { layer, dataset, tableName, organizationId } = lakeTables;
+  const tables = await app.store.db
+    .select({ layer, dataset, tableName })
+    .from(lakeTables)
+    .where(eq(organizationId, id));
+  for (const table of tables) {
+    const folder = `${id}/${table.layer}/${table.dataset}/${table.tableName}`;
+    await app.lake.remove([...(await publishedAmong(app, [folder]))]);
+    yield;
+  }
   for (const [table, remove] of [
     ["lake_files", (paths: string[]) => app.lake.remove(paths)],
     [

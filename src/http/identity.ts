@@ -106,14 +106,15 @@ const sessionByHash = prepared((db: ReadDb) =>
 );
 
 /**
- * The caller, by the first carrier that is present: authorization, X-API-Key, cookie. Null where none is.
- * Throws `unauthenticated` for one that is present and not valid; the next is not tried.
+ * The caller, by the first carrier that is present: authorization, X-API-Key, cookie. Null where none is. An API key is
+ * a bearer token only `withKeys`. Throws `unauthenticated` for one that is present and not valid; the next is not tried.
  */
-export async function identify(app: App, headers: Headers): Promise<Identity | null> {
+export async function identify(app: App, headers: Headers, withKeys = false): Promise<Identity | null> {
   const authorization = headers.get("authorization");
   if (authorization !== null) {
     const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
     if (!token) throw refused("Invalid Authorization header. Use: Bearer TOKEN.");
+    if (withKeys && token.startsWith(TOKEN_PREFIX.apiKey)) return byApiKey(app, token);
     return token.startsWith(TOKEN_PREFIX.session)
       ? bySession(app, token, "authorization")
       : byPat(app, token);

@@ -89,6 +89,13 @@ export interface Operation {
   readonly body?: TSchema;
   /** Speaks as RFC 6749 does: takes `body` as a form too, passes over fields it doesn't know, and fails as `OAuthError`. */
   readonly oauth?: boolean;
+  /**
+   * Speaks as Iceberg's REST catalog does: fails in its shape, takes API keys as bearer tokens, and answers for the
+   * organization that its address names, if any.
+   */
+  readonly iceberg?: {
+    readonly organizationOf: (visit: Visit) => string | null;
+  };
   /** True where the JSON body may be absent altogether. */
   readonly bodyOptional?: boolean;
   /** True where the body is mostly data, which may have more values than others, and no templates. */

@@ -125,3 +125,36 @@ function unforeseen(error: unknown): AppError {
     { cause: error },
   );
 }
+
+/** What Iceberg's REST catalog calls failures, by status, where the error has no type of its own. */
+const ICEBERG_TYPES: Readonly<Record<number, string>> = {
+  400: "BadRequestException",
+  401: "NotAuthorizedException",
+  403: "ForbiddenException",
+  404: "NotFoundException",
+  405: "UnsupportedOperationException",
+  406: "UnsupportedOperationException",
+  413: "BadRequestException",
+  429: "TooManyRequestsException",
+  503: "ServiceUnavailableException",
+};
+
+/** Statuses that the catalog's specification doesn't have, as those that it has. */
+const ICEBERG_STATUS: Readonly<Record<number, number>> = { 405: 406, 409: 503, 412: 400, 422: 400 };
+
+/** The same failure as Iceberg's REST catalog tells it. */
+export function icebergProblemOf(error: unknown, problem: Problem): Problem {
+  const isLasting = error instanceof AppError && error.code === "invalid_state";
+  const status = isLasting ? 400 : (ICEBERG_STATUS[problem.status] ?? problem.status);
+  const message =
+    error instanceof InvalidInput
+      ? error.faults.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ")
+      : String(problem.body.detail ?? problem.body.error_description ?? "");
+  const own = error instanceof AppError ? error.type : null;
+  const type = own ?? ICEBERG_TYPES[status] ?? "InternalServerError";
+  return {
+    ...problem,
+    status,
+    body: { error: { message, type, code: status } },
+  };
+}

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { withBase } from "../base/base-path.ts";
 import { sourceOf } from "../base/cidr.ts";
-import { AppError, type Fault, InvalidInput, invalid } from "../base/errors.ts";
+import { AppError, type Fault, InvalidInput, invalid, notFound } from "../base/errors.ts";
 import { readExpressions } from "../base/expressions-in.ts";
 import { isObject } from "../base/json.ts";
 import { writeJson } from "../base/json-write.ts";
@@ -18,7 +18,7 @@ import { actorOf, enter, type Identity, identify } from "./identity.ts";
 import { readOAuth } from "./oauth.ts";
 import { type Operation, Reply, type Visit } from "./operation.ts";
 import { isForeign, isSameOrigin } from "./origin.ts";
-import { problemOf } from "./problem.ts";
+import { icebergProblemOf, problemOf } from "./problem.ts";
 import { guarded, isListed, type Sibling, tagOf } from "./versions.ts";
 
 /** Of what is data, never a page: a browser that shows it nevertheless loads, sends and frames nothing. */
@@ -47,7 +47,7 @@ export async function serve(
     const reply = await answer(app, operation, visit, rawParams, reader);
     return await toResponse(app, operation, reply, visit, reader !== undefined);
   } catch (error) {
-    const response = problemResponse(app, error, visit);
+    const response = problemResponse(app, error, visit, operation.iceberg !== undefined);
     if (response.status === 401 && operation.challenge)
       response.headers.set("www-authenticate", `Bearer ${operation.challenge(app)}`);
     return response;
@@ -105,7 +105,7 @@ const PEOPLE_DECIDE =
 
 /** The caller, who must be someone. Throws `unauthenticated`, `forbidden`, `csrf`, `rate_limited`. */
 async function admit(app: App, operation: Operation, visit: Visit): Promise<Identity> {
-  const identity = await identify(app, visit.request.headers);
+  const identity = await identify(app, visit.request.headers, operation.iceberg !== undefined);
   if (!identity)
     throw new AppError(
       "unauthenticated",
@@ -150,7 +150,7 @@ function admission(app: App, operation: Operation, visit: Visit): () => Promise<
     if (app.clock.monotonic() - checkedAt < ADMISSION_MS) return true;
     checkedAt = app.clock.monotonic();
     try {
-      const identity = await identify(app, visit.request.headers);
+      const identity = await identify(app, visit.request.headers, operation.iceberg !== undefined);
       if (identity) await contextOf(app, operation, identity, visit);
       return identity !== null;
     } catch (error) {
@@ -172,8 +172,26 @@ export function limitAddress(app: App, visit: Visit): void {
   }
 }
 
+/** Where the caller is: what an address names and the caller may not enter is not there. */
+async function memberOf(app: App, { iceberg }: Operation, identity: Identity, visit: Visit) {
+  const inHeader = visit.request.headers.get("x-organization-id");
+  const inAddress = iceberg?.organizationOf(visit) ?? null;
+  if (inAddress === null) return enter(app, identity, inHeader);
+  try {
+    const member = await enter(app, identity, inAddress);
+    const named = inHeader === null ? member : await enter(app, identity, inHeader);
+    if (named?.organizationId === member?.organizationId) return member;
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === "forbidden")) throw error;
+  }
+  throw notFound("warehouse");
+}
+
 async function contextOf(app: App, operation: Operation, identity: Identity, visit: Visit): Promise<Context> {
-  const member = await enter(app, identity, visit.request.headers.get("x-organization-id"));
+  const scope = scopeOf(operation);
+  // first: a token that may not look hears the same of whatever the address names
+  if (operation.iceberg && scope !== null) requireScope(identity, scope);
+  const member = await memberOf(app, operation, identity, visit);
   if (operation.audience === "operator") {
     if (!(await isOperator(app.store.db, identity.userId)))
       throw new AppError("forbidden", "Requires an operator of this installation.");
@@ -184,7 +202,6 @@ async function contextOf(app: App, operation: Operation, identity: Identity, vis
       throw new AppError("forbidden", `Requires the ${needed} role. Your role is ${member.role}.`);
     }
   }
-  const scope = scopeOf(operation);
   if (scope !== null) requireScope(identity, scope);
   return contextFor(app, {
     organizationId: member?.organizationId ?? "",
@@ -337,8 +354,9 @@ function logRefusal(app: App, visit: Visit, status: number, { code, message }: A
 }
 
 /** The reply for an error, wherever it came from. Bugs are logged with all that is known of them. */
-export function problemResponse(app: App, error: unknown, visit: Visit): Response {
-  const { status, body, headers, isBug } = problemOf(error, visit.correlationId);
+export function problemResponse(app: App, error: unknown, visit: Visit, isIceberg = false): Response {
+  const problem = problemOf(error, visit.correlationId);
+  const { status, body, headers, isBug } = isIceberg ? icebergProblemOf(error, problem) : problem;
   if (error instanceof AppError) logRefusal(app, visit, status, error);
   if (isBug) {
     app.log.report(error, {

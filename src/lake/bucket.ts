@@ -90,6 +90,8 @@ export function openBucketLake(options: BucketOptions): BucketLake {
   };
 
   return {
+    home: `s3://${config.bucket}/${root}`.replace(/\/$/, ""),
+
     workFolder: local.workFolder,
 
     async add(at, file) {
@@ -111,6 +113,14 @@ export function openBucketLake(options: BucketOptions): BucketLake {
     localPath({ path }, hold) {
       checkPath(path);
       return cache.get(path, (into) => transfer(() => download(link, `${root}${path}`, into)), hold);
+    },
+
+    async write(folder, files) {
+      checkPath(folder);
+      for (const { name, bytes } of files) {
+        const body = new Blob([bytes as BlobPart]).stream();
+        await transfer(() => upload(link, `${root}${folder}/${name}`, body, MAX_FILE_BYTES));
+      }
     },
 
     async remove(paths) {
@@ -184,7 +194,8 @@ export function openBucketLake(options: BucketOptions): BucketLake {
 const isWork = (path: string) => path.startsWith(".work/");
 
 /** What is not of a form that we write is left to whoever has put it there. */
-const isPath = (path: string) => /^[^/]+(\/[a-z_][a-z0-9_]*){3}\/[^/]+\.parquet$/.test(path);
+const isPath = (path: string) =>
+  /^[^/]+(\/[a-z_][a-z0-9_]*){3}\/([^/]+\.parquet|metadata\/[^/]+(\.avro|\.metadata\.json))$/.test(path);
 
 const isOld = (at: string | null, before: Date) => at !== null && Date.parse(at) < before.getTime();
 

@@ -11,6 +11,8 @@ export interface LakeFile {
   loadId: string;
   /** The values of the partition that all its rows are of; files of one partition are put together, others are not. */
   part?: string | null;
+  /** True where a column is in a type that other engines don't read as the table's; SQL here casts it. */
+  isMixed?: boolean;
 }
 
 /** A table as the last committed load left it. */
@@ -69,6 +71,8 @@ export interface LakeRead {
 
 /** Where Parquet files lie: a folder of this machine, or object storage. No database access. */
 export interface Lake {
+  /** The address of its root, `file:///…` or `s3://BUCKET/…`, without a slash at its end. */
+  readonly home: string;
   /** A fresh 0700 folder for one run's work, on the lake's own disk; removed by `dispose`. */
   workFolder(runId: string): Promise<{ path: string; dispose(): Promise<void> }>;
   /**
@@ -86,6 +90,11 @@ export interface Lake {
    * Throws `dataset_changed` (retryable) when the file is gone, and `unavailable` (retryable).
    */
   localPath(file: Pick<LakeFile, "path">, hold?: (release: () => void) => void): Promise<string>;
+  /**
+   * Writes small files that lie beside the tables' own, durably, each in its turn and whole; they may be there already.
+   * `folder` is relative to the lake's root. Throws `disk_full` and `unavailable`.
+   */
+  write(folder: string, files: readonly { name: string; bytes: Uint8Array }[]): Promise<void>;
   /** Removes files by their relative paths; what is gone already is no error. */
   remove(paths: readonly string[]): Promise<void>;
   /** Relative paths of all files last touched before `before`, for finding leftovers. */

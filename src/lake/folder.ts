@@ -18,6 +18,9 @@ export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
   const numbers = new Numbers();
 
   return {
+    // Other engines take it as it stands, so nothing in it is percent-encoded.
+    home: `file://${home}`,
+
     async workFolder(runId) {
       checkId("run", runId);
       const path = join(home, WORK, `${runId}-${ids.uuid()}`);
@@ -45,6 +48,18 @@ export function openFolderLake(root: string, ids: Ids = systemIds): Lake {
       const absolute = inside(path);
       await refuseLinks(home, absolute);
       return absolute;
+    },
+
+    async write(folder, files) {
+      const target = inside(folder);
+      await refuseLinks(home, target);
+      try {
+        await makeFolders(home, target);
+        for (const { name, bytes } of files) await writeOver(join(target, name), bytes, ids);
+        await syncFolder(target);
+      } catch (error) {
+        throw diskError(error);
+      }
     },
 
     async remove(paths) {
@@ -160,6 +175,19 @@ async function moveOver(source: string, target: string): Promise<void> {
     await rename(aside, target);
     await rm(source, { force: true });
   }
+}
+
+/** Puts a file where it belongs once the disk has all of it, whether one of its name is there or not. */
+async function writeOver(path: string, bytes: Uint8Array, ids: Ids): Promise<void> {
+  const aside = `${path}.${ids.uuid()}`;
+  const file = await open(aside, "wx", 0o600);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(aside, path);
 }
 
 /** Makes missing folders, each one durably. */

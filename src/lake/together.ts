@@ -14,6 +14,10 @@ export const lakeTogether = (lake: Lake, others: Others): Lake => ({
     await others.requireTogether("The dataset's files");
     return lake.add(at, file);
   },
+  async write(folder, files) {
+    await others.requireTogether("The dataset's files");
+    return lake.write(folder, files);
+  },
   async localPath(file, hold) {
     const path = await lake.localPath(file, hold);
     if (!(await Bun.file(path).exists()) && (await others.isApart()))

@@ -49,6 +49,7 @@ import dashboards from "../../migrations/0062_dashboards.sql" with { type: "text
 import overview from "../../migrations/0063_overview.sql" with { type: "text" };
 import loadCounts from "../../migrations/0064_load_counts.sql" with { type: "text" };
 import tags from "../../migrations/0065_tags.sql" with { type: "text" };
+import lakeSnapshots from "../../migrations/0066_lake_snapshots.sql" with { type: "text" };
 import authorizationCodes from "../../migrations/0070_authorization_codes.sql" with { type: "text" };
 import refreshTokens from "../../migrations/0079_refresh_tokens.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
@@ -106,6 +107,7 @@ export const migrations: readonly Migration[] = [
   { name: "0063_overview", sql: overview },
   { name: "0064_load_counts", sql: loadCounts },
   { name: "0065_tags", sql: tags },
+  { name: "0066_lake_snapshots", sql: lakeSnapshots },
   { name: "0070_authorization_codes", sql: authorizationCodes },
   { name: "0079_refresh_tokens", sql: refreshTokens },
 ];

@@ -89,6 +89,10 @@ async function startSlow() {
   const slow: Lake = {
     workFolder: (id) => lake().workFolder(id),
     localPath: (file, hold) => lake().localPath(file, hold),
+    get home() {
+      return lake().home;
+    },
+    write: (folder, files) => lake().write(folder, files),
     remove: (paths) => lake().remove(paths),
     list: (before) => lake().list(before),
     async add(at, file) {

@@ -527,6 +527,15 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       return { by: world.weir.anonymous, path: api("auth/device/token"), body };
     },
   },
+  "POST /iceberg/v1/oauth/tokens": {
+    events: [],
+    why: "It gives back the token that it was given.",
+    call: ({ weir }) => ({
+      by: weir.anonymous,
+      path: "/iceberg/v1/oauth/tokens",
+      body: { grant_type: "client_credentials", client_secret: weir.token },
+    }),
+  },
   "POST /oauth/register": {
     events: [],
     why: "Nobody is known yet, and nothing is stored.",

@@ -12,9 +12,15 @@ import { makePrincipals, type Principal } from "./principals.ts";
 import { fill, makeThings, type Side } from "./things.ts";
 
 /** What the rules say of one call: a refusal with its code, or nothing, and then the input decides. */
-type Verdict = "unauthenticated" | "forbidden" | "scope_missing" | "csrf" | "open";
+type Verdict = "unauthenticated" | "forbidden" | "scope_missing" | "csrf" | "not_found" | "open";
 
-const STATUS = { unauthenticated: 401, forbidden: 403, scope_missing: 403, csrf: 403 } as const;
+const STATUS = {
+  unauthenticated: 401,
+  forbidden: 403,
+  scope_missing: 403,
+  csrf: 403,
+  not_found: 404,
+} as const;
 
 /** What is open to everyone who is signed in, and yet makes something that acts in an organization. */
 const NEEDS_A_HOME = ["POST /api/v1/access-tokens"];
@@ -40,6 +46,12 @@ function verdict(operation: Operation, who: Principal): Verdict {
 }
 
 function roleVerdict(operation: Operation, who: Principal): Verdict {
+  const plain = plainRoleVerdict(operation, who);
+  // the address names an organization, which others never hear of
+  return plain === "forbidden" && operation.path.startsWith("/iceberg/v1/{prefix}") ? "not_found" : plain;
+}
+
+function plainRoleVerdict(operation: Operation, who: Principal): Verdict {
   const { audience, method, path, personal, byPeople, ownPagesOnly } = operation;
   const changes = method !== "GET" || ASKS_FIRST.includes(`${method} ${path}`);
   if (audience === "public")
@@ -115,9 +127,18 @@ async function ask(operation: Operation, who: Principal, values: readonly string
     status: reply.status,
     text: masked,
     headers: same,
-    code: isJson ? JSON.parse(text).code : undefined,
+    code: isJson ? codeOf(JSON.parse(text)) : undefined,
   };
 }
+
+/** Iceberg's catalog has types in place of codes. */
+const codeOf = ({ code, error }: { code?: string; error?: { type?: string; message?: string } }) =>
+  code ?? (error?.message?.includes("lacks the scope") ? "scope_missing" : ICEBERG_CODES[error?.type ?? ""]);
+const ICEBERG_CODES: Record<string, string> = {
+  NotAuthorizedException: "unauthenticated",
+  ForbiddenException: "forbidden",
+  NotFoundException: "not_found",
+};
 
 /** A stream may also say it as the AI SDK does. */
 const NOT_KEPT = { "cache-control": expect.stringMatching(/^no-(store|cache)$/) };

@@ -265,6 +265,10 @@ const THINGS: Readonly<Record<string, Make>> = {
   "/api/v1/artifacts/{artifact_id}": artifact,
   "/api/v1/datasets/{layer}": () => "raw",
   "/api/v1/datasets/{layer}/{dataset}": dataset,
+  "/iceberg/v1/{prefix}": ({ organizationId }) => organizationId,
+  "/iceberg/v1/{prefix}/namespaces/{namespace}": async (side) => `raw\u001f${await dataset(side, [])}`,
+  "/iceberg/v1/{prefix}/namespaces/{namespace}/tables/{table}": (_, [, namespace = ""]) =>
+    namespace.split("\u001f")[1] ?? "",
   "/api/v1/agents/specs/{spec_id}": madeBy("/api/v1/agents/specs", spec),
   "/api/v1/dashboards/{dashboard_id}": madeBy("/api/v1/dashboards", () => ({ name: fresh("Dashboard ") })),
   "/api/v1/shared-dashboards/{token}": async ({ call }) => {

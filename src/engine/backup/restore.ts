@@ -12,6 +12,7 @@ import {
   recordInstallation,
 } from "../../installation.ts";
 import { storeFault } from "../../store/faults.ts";
+import { openWriter } from "../../store/file.ts";
 import type { Watch } from "./archive.ts";
 import { DATABASE, FOLDERS, KEY_FILE, type Manifest } from "./shape.ts";
 import { checkDatabase, sizeOf, unpack } from "./verify.ts";
@@ -72,6 +73,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
       watch: request.watch,
     });
     await checkDatabase(path, join(fresh, DATABASE), manifest);
+    forgetPublished(join(fresh, DATABASE));
     await installKey(request, manifest, fresh);
     for (const name of FOLDERS) await mkdir(join(fresh, name), { recursive: true, mode: 0o700 });
     if (existsSync(join(target, SETTINGS_FILE)))
@@ -86,6 +88,19 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   } finally {
     held?.unlock();
     await rm(fresh, { recursive: true, force: true });
+  }
+}
+
+/** A backup lacks what the lake has written for other engines; it is written anew where no row names it. */
+function forgetPublished(file: string): void {
+  const database = openWriter(file);
+  try {
+    const hasIt = database.query("SELECT 1 FROM sqlite_master WHERE name = 'lake_snapshots'").get() !== null;
+    if (!hasIt) return; // of an older version: its first start finds nothing published
+    database.run("UPDATE lake_tables SET published = NULL, published_snapshot = 0");
+    database.run("UPDATE lake_snapshots SET published = NULL");
+  } finally {
+    database.close();
   }
 }
 

@@ -6,12 +6,14 @@ import { pipeline } from "node:stream/promises";
 import { AppError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { LakeFile, LakeLoad, LakeTable } from "../../lake/contract.ts";
+import { isMixed } from "../../lake/iceberg/fields.ts";
 import { writeRows } from "../../lake/merge.ts";
 import { arrivedAt, arrivedPart, nameFault } from "../../lake/names.ts";
+import { type ParquetColumn, parquetColumns } from "../../lake/parquet-source.ts";
 import type { Opened, TreeFile } from "../../providers/contract.ts";
 import { exactly, readChunks } from "../../providers/files/streams.ts";
 import type { Column, SqlFile, SqlSession } from "../../sql/contract.ts";
-import { parquet, quoteText } from "../../sql/text.ts";
+import { parquet, quoteName, quoteText } from "../../sql/text.ts";
 import type { ManifestEntry, RunContext } from "../contract.ts";
 import { commonType } from "../extract/types.ts";
 import { lakePathFault, partsOf } from "./definition.ts";
@@ -21,7 +23,8 @@ import type { Target, Written } from "./sides.ts";
 interface Draft {
   before: LakeTable | null;
   columns: Column[];
-  add: LakeFile[];
+  /** Each with the columns that it has itself. */
+  add: { file: LakeFile; columns: readonly Column[] }[];
   remove: Set<string>;
 }
 
@@ -65,8 +68,8 @@ export async function openLakeTarget(ctx: RunContext, path: string): Promise<Tar
     const old = lying.get(below);
     if (!old) return;
     const draft = draftOf(old.table);
-    const isNew = draft.add.some(({ id }) => id === old.fileId);
-    if (isNew) draft.add = draft.add.filter(({ id }) => id !== old.fileId);
+    const isNew = draft.add.some(({ file }) => file.id === old.fileId);
+    if (isNew) draft.add = draft.add.filter(({ file }) => file.id !== old.fileId);
     else draft.remove.add(old.fileId);
     lying.delete(below);
   };
@@ -74,7 +77,7 @@ export async function openLakeTarget(ctx: RunContext, path: string): Promise<Tar
     const table = tableOf(below);
     const draft = draftOf(table);
     draft.columns = unite(draft.columns, columns);
-    draft.add.push(file);
+    draft.add.push({ file, columns });
     lying.set(below, { table, fileId: file.id });
   };
 
@@ -140,7 +143,9 @@ export async function openLakeTarget(ctx: RunContext, path: string): Promise<Tar
         tables: tables.map(([table, { before, columns, add, remove }]) => ({
           table,
           columns,
-          add,
+          add: add.map((each) =>
+            isMixed(each.columns, columns) ? { ...each.file, isMixed: true } : each.file,
+          ),
           remove: [...remove],
           baseVersion: before?.version ?? null,
         })),
@@ -175,6 +180,9 @@ async function isThere(ctx: RunContext, file: LakeFile): Promise<boolean> {
   }
 }
 
+/** What `parquetColumns` says of numbers that it would read wrong begins so. */
+const WIDE = "decimals of";
+
 /** Brings files to this machine and makes them files of the lake, one after the other in one process. */
 function openWorkshop(ctx: RunContext) {
   let session: Promise<SqlSession> | null = null;
@@ -185,23 +193,23 @@ function openWorkshop(ctx: RunContext) {
     const folder = await ctx.workFolder();
     session ??= ctx.sql.session({ folders: [folder], signal: ctx.signal });
     const sql = await session;
-    const described = await sql.run(`DESCRIBE SELECT * FROM ${parquet([path])}`);
-    const columns = described.map(({ column_name: name, column_type: dataType }) => ({
-      name: String(name),
-      dataType: String(dataType),
-      nullable: true,
-    }));
+    const found = await parquetColumns(sql, path);
+    const columns = found.map(({ name, type }) => ({ name, dataType: type, nullable: true }));
+    const isKept = await keepsTypes(sql, path, found);
     const lacking = stamps(ctx.run.id, number).filter(
       ({ name }) => !columns.some((column) => column.name.toLowerCase() === name),
     );
-    if (lacking.length === 0) {
+    if (lacking.length === 0 && isKept) {
       const [row] = await sql.run(`SELECT count(*) AS n FROM ${parquet([path])}`);
       return { sheet: { path, rows: Number(row?.n), bytes: (await stat(path)).size }, columns };
     }
-    const more = lacking.map(({ name, sql: value }) => `${value} AS "${name}"`).join(", ");
+    const values = [
+      ...found.map(({ name, sql: value }) => `${value} AS ${quoteName(name)}`),
+      ...lacking.map(({ name, sql: value }) => `${value} AS "${name}"`),
+    ].join(", ");
     const out = join(folder, `stamped-${number}`);
     await mkdir(out);
-    const [sheet, ...others] = await writeRows(sql, `SELECT *, ${more} FROM ${parquet([path])}`, out);
+    const [sheet, ...others] = await writeRows(sql, `SELECT ${values} FROM ${parquet([path])}`, out);
     if (others.length > 0)
       throw new AppError("bad_request", "The file is too large for one file of the lake.");
     if (!sheet) throw new AppError("bad_request", "The file has no rows.");
@@ -222,13 +230,32 @@ function openWorkshop(ctx: RunContext) {
         return { ...taken, size: (await stat(arrived).catch(() => null))?.size ?? taken.sheet.bytes };
       } catch (error) {
         if (!(error instanceof AppError && error.code === "sql_error")) throw error;
-        throw new AppError("bad_request", "It is not a whole Parquet file.", { cause: error });
+        const message = error.message.startsWith(WIDE)
+          ? `It has ${error.message}`
+          : "It is not a whole Parquet file.";
+        throw new AppError("bad_request", message, { cause: error });
       }
     },
     async close() {
       await (await session?.catch(() => null))?.close();
     },
   };
+}
+
+/**
+ * Whether a file can stay as it is: all of its types are the lake's, and it has no field ids, by which other engines
+ * would find columns of another table.
+ */
+async function keepsTypes(
+  session: SqlSession,
+  path: string,
+  columns: readonly ParquetColumn[],
+): Promise<boolean> {
+  if (columns.some(({ name, sql }) => sql !== quoteName(name))) return false;
+  const ids = await session.run(
+    `SELECT 1 FROM parquet_schema(${quoteText(path)}) WHERE field_id IS NOT NULL LIMIT 1`,
+  );
+  return ids.length === 0;
 }
 
 const stamps = (loadId: string, number: number) => [

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import type { LakeTable, TableChange } from "../../lake/contract.ts";
+import { isMixed } from "../../lake/iceberg/fields.ts";
 import { mergeFiles } from "../../lake/merge.ts";
 import type { Column, SqlFile } from "../../sql/contract.ts";
 import type { RunContext } from "../contract.ts";
@@ -19,6 +20,8 @@ export interface Output {
 export interface Change {
   columns: Column[];
   files: SqlFile[];
+  /** Whether `files` have a column in a type that other engines don't read as the table's. */
+  isMixed: boolean;
   remove: TableChange["remove"];
   inserted: number;
   updated: number;
@@ -34,10 +37,11 @@ export async function changeOf(
   files: SqlFile[],
 ): Promise<Change> {
   const rows = files.reduce((sum, file) => sum + file.rows, 0);
-  const plain = { files, inserted: rows, updated: 0, deduplicated: 0 };
+  const plain = { files, isMixed: false, inserted: rows, updated: 0, deduplicated: 0 };
   if (output.writeDisposition === "replace") return { ...plain, columns, remove: "all" };
   const together = existing ? unite(existing, columns) : columns;
-  if (output.writeDisposition === "append") return { ...plain, columns: together, remove: [] };
+  if (output.writeDisposition === "append")
+    return { ...plain, columns: together, isMixed: isMixed(columns, together), remove: [] };
 
   const key = output.primaryKey ?? [];
   const missing = key.filter((k) => !columns.some((c) => c.name.toLowerCase() === k.toLowerCase()));
@@ -84,7 +88,7 @@ async function merge(
       out,
     });
     const { add, remove, inserted, updated, deduplicated } = merged;
-    return { columns, files: add, remove, inserted, updated, deduplicated };
+    return { columns, files: add, isMixed: false, remove, inserted, updated, deduplicated };
   } finally {
     await session.close();
   }

@@ -47,7 +47,8 @@ export async function intoDataset(work: Work, job: SqlJob, output: Output): Prom
   const add: LakeFile[] = [];
   for (const file of change.files) {
     const stored = { ...file, part: partOf(file, partitionBy) };
-    add.push(await ctx.lake.add({ layer, dataset, table: dataset, loadId }, stored));
+    const placed = await ctx.lake.add({ layer, dataset, table: dataset, loadId }, stored);
+    add.push(change.isMixed ? { ...placed, isMixed: true } : placed);
     ctx.progress({ phase: "store", current: add.length, total: change.files.length, unit: "files" });
   }
   const { inserted, updated, deduplicated, remove } = change;

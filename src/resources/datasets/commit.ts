@@ -5,7 +5,16 @@ import type { WriteContext } from "../../context.ts";
 import { SMALL_FILE_BYTES } from "../../lake/compact.ts";
 import type { LakeFile, LakeLoad, TableChange } from "../../lake/contract.ts";
 import { withinStorage } from "../usage/quotas.ts";
-import { extractCursors, type LoadedTable, lakeFiles, lakeLoads, lakeSchemas, lakeTables } from "./table.ts";
+import {
+  extractCursors,
+  type LoadedTable,
+  lakeFiles,
+  lakeLoads,
+  lakeSchemas,
+  lakeSnapshots,
+  lakeTables,
+  SNAPSHOTS_TOPIC,
+} from "./table.ts";
 
 /** Whose load it is: the kind of the action that made it, or `upload`. */
 export interface Origin {
@@ -29,7 +38,7 @@ export async function commitLoad(
 ): Promise<void> {
   const at = timestamp(tx.clock);
   const dataset = { organizationId: tx.organizationId, layer: load.layer, dataset: load.dataset };
-  const moment = { at, seq: await nextSeq(tx) };
+  const moment = { at, seq: await nextSeq(tx), loadId: load.loadId };
   const { kind, actionId } = origin;
   const tables: LoadedTable[] = [];
   await withinStorage(tx, async () => {
@@ -67,7 +76,12 @@ export async function commitLoad(
 interface Moment {
   at: string;
   seq: number;
+  /** Null for a compaction. */
+  loadId: string | null;
 }
+
+/** A moment of one table, with the number of the snapshot that it makes. */
+type TableMoment = Moment & { snapshot: number };
 
 async function nextSeq(tx: WriteContext): Promise<number> {
   const [last] = await tx.db
@@ -83,16 +97,21 @@ async function commitTable(
   tx: WriteContext,
   dataset: DatasetKey,
   change: TableChange,
-  moment: Moment,
+  commit: Moment,
 ): Promise<LoadedTable> {
   const here = { ...dataset, tableName: change.table };
   const [before] = await tx.db.select().from(lakeTables).where(tableIs(here));
   if (change.remove !== "all" && (before?.version ?? null) !== change.baseVersion) throw changed(dataset);
-  await removeFiles(tx, here, change.remove, moment);
+  const moment = { ...commit, snapshot: (before?.snapshot ?? 0) + 1 };
+  const removed = await removeFiles(tx, here, change.remove, moment);
   await addFiles(tx, here, change.add, moment);
+  const sums = await sumsOf(tx, here);
+  const operation = removed === 0 ? "append" : change.add.length > 0 ? "overwrite" : "delete";
+  await addSnapshot(tx, here, moment, operation, sums);
   const values = {
     columns: change.columns,
-    ...(await sumsOf(tx, here)),
+    ...sums,
+    snapshot: moment.snapshot,
     // A table that is made anew after it was deleted never has a version again that it had before.
     version: before ? before.version + 1 : moment.seq,
     updatedAt: moment.at,
@@ -124,13 +143,31 @@ export async function commitCompaction(
 ): Promise<void> {
   const [table] = await tx.db.select().from(lakeTables).where(tableIs(here));
   if (!table) throw changed(here);
-  const moment = { at: timestamp(tx.clock), seq: table.seq };
+  const { seq } = table;
+  const moment = { at: timestamp(tx.clock), seq, loadId: null, snapshot: table.snapshot + 1 };
   await removeFiles(tx, here, remove, moment);
   await addFiles(tx, here, add, moment);
   const sums = await sumsOf(tx, here);
   if (sums.rows !== table.rows)
     throw new AppError("row_count_mismatch", "files not compacted: the rows would differ");
-  await tx.db.update(lakeTables).set(sums).where(tableIs(here));
+  await addSnapshot(tx, here, moment, "replace", sums);
+  await tx.db
+    .update(lakeTables)
+    .set({ ...sums, snapshot: moment.snapshot })
+    .where(tableIs(here));
+}
+
+async function addSnapshot(
+  tx: WriteContext,
+  here: Here,
+  { snapshot, seq, loadId, at }: TableMoment,
+  operation: (typeof lakeSnapshots.$inferInsert)["operation"],
+  { files, rows, bytes }: Awaited<ReturnType<typeof sumsOf>>,
+): Promise<void> {
+  await tx.db
+    .insert(lakeSnapshots)
+    .values({ ...here, number: snapshot, seq, loadId, operation, committedAt: at, files, rows, bytes });
+  tx.afterCommit(() => tx.signals.notify(SNAPSHOTS_TOPIC));
 }
 
 const changed = ({ layer, dataset }: DatasetKey) =>
@@ -155,7 +192,7 @@ async function sumsOf(tx: WriteContext, here: Here) {
 
 export type Here = DatasetKey & { tableName: string };
 
-const tableIs = (here: Here) =>
+export const tableIs = (here: Here) =>
   and(
     eq(lakeTables.organizationId, here.organizationId),
     eq(lakeTables.layer, here.layer),
@@ -163,7 +200,7 @@ const tableIs = (here: Here) =>
     eq(lakeTables.tableName, here.tableName),
   );
 
-const fileIs = (here: Here) =>
+export const fileIs = (here: Here) =>
   and(
     eq(lakeFiles.organizationId, here.organizationId),
     eq(lakeFiles.layer, here.layer),
@@ -174,18 +211,17 @@ const fileIs = (here: Here) =>
 /** Statements take only so many parameters at once. */
 const BATCH = 200;
 
+/** Returns how many files went. */
 async function removeFiles(
   tx: WriteContext,
   here: Here,
   remove: TableChange["remove"],
-  { at, seq }: Moment,
-): Promise<void> {
+  { at, seq, snapshot }: TableMoment,
+): Promise<number> {
   const live = and(fileIs(here), isNull(lakeFiles.removedAt));
-  const gone = { removedAt: at, removedSeq: seq };
-  if (remove === "all") {
-    await tx.db.update(lakeFiles).set(gone).where(live);
-    return;
-  }
+  const gone = { removedAt: at, removedSeq: seq, removedSnapshot: snapshot };
+  if (remove === "all")
+    return (await tx.db.update(lakeFiles).set(gone).where(live).returning({ id: lakeFiles.id })).length;
   for (let start = 0; start < remove.length; start += BATCH) {
     const ids = remove.slice(start, start + BATCH);
     const rows = await tx.db
@@ -195,13 +231,14 @@ async function removeFiles(
       .returning({ id: lakeFiles.id });
     if (rows.length < ids.length) throw changed(here); // put together with others since the load looked
   }
+  return remove.length;
 }
 
 async function addFiles(
   tx: WriteContext,
   here: Here,
   add: readonly LakeFile[],
-  { at, seq }: Moment,
+  { at, seq, snapshot }: TableMoment,
 ): Promise<void> {
   for (let start = 0; start < add.length; start += BATCH) {
     const rows = add.slice(start, start + BATCH).map((file) => ({
@@ -211,6 +248,7 @@ async function addFiles(
       createdAt: at,
       removedAt: null,
       addedSeq: seq,
+      addedSnapshot: snapshot,
     }));
     if (rows.length > 0) await tx.db.insert(lakeFiles).values(rows);
   }

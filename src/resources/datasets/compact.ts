@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { desc, sql } from "drizzle-orm";
 import { type App, type Context, write } from "../../context.ts";
-import { pickBatches, rewriteFiles } from "../../lake/compact.ts";
-import type { LakeFile } from "../../lake/contract.ts";
+import { type Batch, pickBatches, rewriteFiles } from "../../lake/compact.ts";
+import type { LakeFile, LakeTable } from "../../lake/contract.ts";
 import { commitCompaction, type Here } from "./commit.ts";
 import { holdLoad } from "./hold.ts";
 import { lakeTables } from "./table.ts";
@@ -33,8 +33,36 @@ export async function compactTable(
   signal: AbortSignal,
 ): Promise<{ before: number; after: number }> {
   const [table] = await readTables(ctx.db, { ...dataset, table: name });
-  const batches = table ? pickBatches(table.files) : [];
-  if (!table || batches.length === 0) return { before: 0, after: 0 };
+  return table ? rewrite(ctx, dataset.organizationId, table, pickBatches(table.files), signal) : NOTHING;
+}
+
+/**
+ * Writes some files of a table anew, each by itself, with all columns in the types that the table has now: the same
+ * rows. Throws as `compactTable` does.
+ */
+export async function rewriteFilesOf(
+  ctx: Context,
+  { tableName: table, ...dataset }: Here,
+  isWanted: (file: LakeFile) => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const [found] = await readTables(ctx.db, { ...dataset, table });
+  const files = found?.files.filter(isWanted) ?? [];
+  const batches = files.map((file) => ({ part: file.part ?? null, files: [file] }));
+  if (found) await rewrite(ctx, dataset.organizationId, found, batches, signal);
+}
+
+const NOTHING = { before: 0, after: 0 };
+
+async function rewrite(
+  ctx: Context,
+  organizationId: string,
+  { layer, dataset, table, columns }: LakeTable,
+  batches: readonly Batch[],
+  signal: AbortSignal,
+): Promise<{ before: number; after: number }> {
+  if (batches.length === 0) return NOTHING;
+  const place = { organizationId, layer, dataset };
   const loadId = ctx.ids.uuid();
   await using hold = holdLoad(ctx, loadId);
   const work = await ctx.lake.workFolder(loadId);
@@ -47,17 +75,16 @@ export async function compactTable(
     try {
       for (const [index, { files, part }] of batches.entries()) {
         const out = join(work.path, `batch-${index}`);
-        const { columns } = table;
         const written = await rewriteFiles(session, { files, paths: paths[index] ?? [], columns, out });
         for (const file of written)
-          add.push(await ctx.lake.add({ ...dataset, table: name, loadId }, { ...file, part }));
+          add.push(await ctx.lake.add({ ...place, table, loadId }, { ...file, part }));
       }
     } finally {
       await session.close();
     }
     const remove = batches.flatMap(({ files }) => files.map((file) => file.id));
     hold.check();
-    await write(ctx, (tx) => commitCompaction(tx, { ...dataset, tableName: name }, { add, remove }));
+    await write(ctx, (tx) => commitCompaction(tx, { ...place, tableName: table }, { add, remove }));
     return { before: remove.length, after: add.length };
   } finally {
     await work.dispose();

@@ -10,7 +10,7 @@ import { totalOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
 import { record } from "../events/service.ts";
 import { syncCopies, syncTables } from "../sync/table.ts";
-import { lakeFiles, lakeSchemas, lakeTables } from "./table.ts";
+import { lakeFiles, lakeSchemas, lakeSnapshots, lakeTables } from "./table.ts";
 import { readTables } from "./tables.ts";
 import type { Dataset, DatasetQuery, DatasetRef, PreviewQuery } from "./wire.ts";
 
@@ -132,17 +132,19 @@ export async function deleteDataset(ctx: Context, { layer, dataset }: DatasetRef
     // What was deleted is not to be seen in the past either.
     await tx.db
       .update(lakeFiles)
-      .set({ removedSeq: null })
+      .set({ removedSeq: null, removedSnapshot: null })
       .where(and(files, isNotNull(lakeFiles.removedSeq)));
-    await tx.db
-      .delete(lakeSchemas)
-      .where(
-        and(
-          eq(lakeSchemas.organizationId, tx.organizationId),
-          eq(lakeSchemas.layer, layer),
-          eq(lakeSchemas.dataset, dataset),
-        ),
-      );
+    for (const table of [lakeSchemas, lakeSnapshots]) {
+      await tx.db
+        .delete(table)
+        .where(
+          and(
+            eq(table.organizationId, tx.organizationId),
+            eq(table.layer, layer),
+            eq(table.dataset, dataset),
+          ),
+        );
+    }
     // A sync that filled it begins anew: what comes there next is not what it copied.
     for (const table of [syncTables, syncCopies]) {
       await tx.db

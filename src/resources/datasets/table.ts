@@ -1,5 +1,6 @@
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Json } from "../../base/json.ts";
+import type { Manifest } from "../../lake/iceberg/manifests.ts";
 import type { Column } from "../../sql/contract.ts";
 import { json } from "../../store/columns.ts";
 
@@ -28,6 +29,12 @@ export const lakeTables = sqliteTable(
     keptFrom: integer().notNull().default(0),
     /** How many files fewer would do: small ones beyond the first of each part. */
     spareFiles: integer().notNull().default(0),
+    /** The number of its newest row in `lakeSnapshots`. */
+    snapshot: integer().notNull().default(0),
+    /** The newest snapshot that the published metadata has; below 0 where one that it names is gone. */
+    publishedSnapshot: integer().notNull().default(0),
+    /** The metadata that other engines read; null until it is written. */
+    published: json<PublishedTable | null>(),
   },
   (t) => [primaryKey({ columns: [t.organizationId, t.layer, t.dataset, t.tableName] })],
 );
@@ -49,7 +56,59 @@ export const lakeFiles = sqliteTable("lake_files", {
   addedSeq: integer().notNull().default(0),
   /** The first one whose state has it no more; null for a live one, and for one that no past state is shown of. */
   removedSeq: integer(),
+  /** The number of the table's first snapshot that has it. */
+  addedSnapshot: integer().notNull().default(0),
+  /** The number of the first one that has it no more; null for a live one. */
+  removedSnapshot: integer(),
+  /** Whether a column is in a type that other engines don't read as the table's. */
+  isMixed: integer({ mode: "boolean" }).notNull().default(false),
 });
+
+/** Signalled when a table has a snapshot that is not published. */
+export const SNAPSHOTS_TOPIC = "lake-snapshots";
+
+/** What is published of a table, as paths relative to its folder. */
+export interface PublishedTable {
+  uuid: string;
+  /** The lake's address at that time: metadata that names another one is written anew. */
+  home: string;
+  /** Counts how often it was written. */
+  version: number;
+  metadata: string;
+  /** Those of the newest snapshot, which the next one may name again. */
+  manifests: readonly Manifest[];
+}
+
+/** What is published of a snapshot, as paths relative to the table's folder. */
+export interface PublishedSnapshot {
+  list: string;
+  manifests: string[];
+  summary: Record<string, string>;
+}
+
+/** A state of a table: one for each commit to it, and one where files were compacted. */
+export const lakeSnapshots = sqliteTable(
+  "lake_snapshots",
+  {
+    ...datasetKey(),
+    tableName: text().notNull(),
+    /** 1, 2, … in the order of the table's commits. */
+    number: integer().notNull(),
+    /** `lakeLoads.seq` of the commit; a compaction has that of the one before. */
+    seq: integer().notNull(),
+    /** Null for a compaction. */
+    loadId: text(),
+    operation: text({ enum: ["append", "overwrite", "delete", "replace"] }).notNull(),
+    committedAt: text().notNull(),
+    /** Of the table, as it is then. */
+    files: integer().notNull(),
+    rows: integer().notNull(),
+    bytes: integer().notNull(),
+    /** Null until its manifests are written. */
+    published: json<PublishedSnapshot | null>(),
+  },
+  (t) => [primaryKey({ columns: [t.organizationId, t.layer, t.dataset, t.tableName, t.number] })],
+);
 
 export const lakeLoads = sqliteTable("lake_loads", {
   id: text().primaryKey(),

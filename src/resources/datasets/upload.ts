@@ -5,6 +5,7 @@ import { openFairSemaphore, type Semaphore } from "../../base/semaphore.ts";
 import { type Context, write } from "../../context.ts";
 import { unite } from "../../executors/transform/change.ts";
 import type { LakeFile, LakeTable, TableChange } from "../../lake/contract.ts";
+import { isMixed } from "../../lake/iceberg/fields.ts";
 import { type FileFormat, landFile } from "../../lake/landing.ts";
 import { nameFault } from "../../lake/names.ts";
 import { unpackStream } from "../../providers/files/compression.ts";
@@ -235,5 +236,6 @@ function changeOf(
   const baseVersion = before?.version ?? null;
   if (writeDisposition === "replace") return { table, columns, add, remove: "all", baseVersion };
   const together = before ? unite(before, columns, "the file") : columns;
-  return { table, columns: together, add, remove: [], baseVersion };
+  const files = isMixed(columns, together) ? add.map((file) => ({ ...file, isMixed: true })) : add;
+  return { table, columns: together, add: files, remove: [], baseVersion };
 }

@@ -28,6 +28,7 @@ import * as drafts from "../drafts/wire.ts";
 import * as events from "../events/wire.ts";
 import * as expressions from "../expressions/wire.ts";
 import * as health from "../health/wire.ts";
+import * as iceberg from "../iceberg/wire.ts";
 import * as inbound from "../inbound/wire.ts";
 import * as installation from "../installation/wire.ts";
 import * as installationOrganizations from "../installation/wire-organizations.ts";
@@ -86,6 +87,7 @@ const WIRES: readonly object[] = [
   events,
   expressions,
   health,
+  iceberg,
   inbound,
   installation,
   installationOrganizations,

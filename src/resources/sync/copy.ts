@@ -9,7 +9,8 @@ import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type WriteContext, writeFor } from "../../context.ts";
 import { commonType } from "../../executors/extract/types.ts";
-import type { LakeFile, LakeLoad, LakeTable } from "../../lake/contract.ts";
+import type { LakeFile, LakeLoad, LakeTable, TableChange } from "../../lake/contract.ts";
+import { isMixed } from "../../lake/iceberg/fields.ts";
 import { arrivedAt } from "../../lake/names.ts";
 import type { Column } from "../../sql/contract.ts";
 import { insertInto } from "../../store/prepared.ts";
@@ -117,13 +118,17 @@ async function copyFile(from: string, to: string): Promise<string> {
   return hash.digest("hex");
 }
 
-const changeOf = (table: TablePlan, copied: ReadonlyMap<TablePlan, CopiedFile[]>) => ({
-  table: table.source.table,
-  columns: unite(table.source, table.target),
-  add: (copied.get(table) ?? []).map(({ file }) => file),
-  remove: table.remove,
-  baseVersion: table.target?.version ?? null,
-});
+function changeOf(table: TablePlan, copied: ReadonlyMap<TablePlan, CopiedFile[]>): TableChange {
+  const columns = unite(table.source, table.target);
+  const files = (copied.get(table) ?? []).map(({ file }) => file);
+  return {
+    table: table.source.table,
+    columns,
+    add: isMixed(table.source.columns, columns) ? files.map((file) => ({ ...file, isMixed: true })) : files,
+    remove: table.remove,
+    baseVersion: table.target?.version ?? null,
+  };
+}
 
 /** Both tables' columns together. Throws `schema_contract_violation` where two types have none in common. */
 function unite(source: LakeTable, target: LakeTable | null): Column[] {

@@ -1,0 +1,87 @@
+import type { Field, Schema, SchemaHistory } from "./fields.ts";
+
+/** A state of a table that readers may ask for. */
+export interface Snapshot {
+  number: number;
+  id: number;
+  /** Milliseconds since the epoch. */
+  atMs: number;
+  schemaId: number;
+  operation: "append" | "overwrite" | "delete" | "replace";
+  /** The name of its list of manifests, relative to the table's folder. */
+  list: string;
+  /** What it did, and what the table has since, as Iceberg names it. */
+  summary: Readonly<Record<string, string>>;
+}
+
+export interface TableState {
+  uuid: string;
+  /** The table's folder, as an address without a slash at its end. */
+  location: string;
+  history: SchemaHistory;
+  /** Oldest first; the last one is current. */
+  snapshots: readonly Snapshot[];
+}
+
+/** No table is partitioned as Iceberg means it: files are found by their manifests alone. */
+const UNPARTITIONED = { "spec-id": 0, fields: [] };
+const LAST_PARTITION_ID = 999;
+
+/** The table's metadata, by the specification of format version 2. */
+export function tableMetadata({ uuid, location, history, snapshots }: TableState) {
+  const last = snapshots.at(-1);
+  return {
+    "format-version": 2,
+    "table-uuid": uuid,
+    location,
+    "last-sequence-number": last?.number ?? 0,
+    "last-updated-ms": last?.atMs ?? 0,
+    "last-column-id": history.lastColumnId,
+    schemas: history.schemas.map(schemaJson),
+    "current-schema-id": history.schemas.at(-1)?.id ?? 0,
+    "partition-specs": [UNPARTITIONED],
+    "default-spec-id": UNPARTITIONED["spec-id"],
+    "last-partition-id": LAST_PARTITION_ID,
+    "sort-orders": [{ "order-id": 0, fields: [] }],
+    "default-sort-order-id": 0,
+    properties: {
+      "schema.name-mapping.default": JSON.stringify(nameMapping(history)),
+      "write.format.default": "parquet",
+    },
+    "current-snapshot-id": last?.id ?? -1,
+    snapshots: snapshots.map((snapshot, at) => {
+      const parent = snapshots[at - 1];
+      return {
+        "snapshot-id": snapshot.id,
+        ...(parent ? { "parent-snapshot-id": parent.id } : {}),
+        "sequence-number": snapshot.number,
+        "timestamp-ms": snapshot.atMs,
+        "manifest-list": `${location}/${snapshot.list}`,
+        "schema-id": snapshot.schemaId,
+        summary: { operation: snapshot.operation, ...snapshot.summary },
+      };
+    }),
+    "snapshot-log": snapshots.map(({ id, atMs }) => ({ "snapshot-id": id, "timestamp-ms": atMs })),
+    "metadata-log": [],
+    refs: last ? { main: { "snapshot-id": last.id, type: "branch" } } : {},
+  };
+}
+
+export const schemaJson = ({ id, fields }: Schema) => ({
+  type: "struct",
+  "schema-id": id,
+  fields: fields.map((field) => ({ id: field.id, name: field.name, required: false, type: typeJson(field) })),
+});
+
+const typeJson = ({ elementId, type }: Field) =>
+  elementId === null
+    ? type
+    : { type: "list", "element-id": elementId, element: type, "element-required": false };
+
+/** Every name that a column has had leads to its id, since the files have no ids. */
+const nameMapping = ({ names }: SchemaHistory) =>
+  names.map(({ id, elementId, names: all }) => ({
+    "field-id": id,
+    names: all,
+    ...(elementId === null ? {} : { fields: [{ "field-id": elementId, names: ["element"] }] }),
+  }));
