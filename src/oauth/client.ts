@@ -3,7 +3,13 @@ import { AppError } from "../base/errors.ts";
 import { isObject, type Json } from "../base/json.ts";
 import { LIBRARY_TIMEOUT_MS, libraryFetch } from "../base/openid-fetch.ts";
 import { scopesOf } from "./challenge.ts";
-import { type Authorization, type AuthorizationServer, isLoopback, type Reach } from "./discovery.ts";
+import {
+  type Authorization,
+  type AuthorizationServer,
+  distrust,
+  isLoopback,
+  type Reach,
+} from "./discovery.ts";
 import { explainOAuth } from "./failure.ts";
 
 /** What we are to an authorization server. */
@@ -76,6 +82,8 @@ export async function registerClient(
   const reply = jsonOf(bytes);
   const { client_id: id, client_secret: given, token_endpoint_auth_method: chosen } = reply;
   if (response.status >= 300 || typeof id !== "string" || id === "") {
+    if (server.isAssumed)
+      throw distrust(host, "publishes no metadata of an authorization server, and registers no clients");
     const code =
       typeof reply.error === "string" && /^[a-z_]{1,60}$/.test(reply.error) ? ` ${reply.error}` : "";
     const message = `${host} rejected Weir's client registration (${response.status}${code}). Register Weir there with ${redirectUri}, and enter its client ID.`;

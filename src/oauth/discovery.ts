@@ -21,6 +21,8 @@ export interface AuthorizationServer {
   namesItself: boolean;
   /** Takes the address of a document for a client id. */
   takesDocuments: boolean;
+  /** It publishes nothing: these are the addresses that the revision of 2025-03-26 gives to such a server. */
+  isAssumed: boolean;
 }
 
 /** What stands between us and an MCP server. */
@@ -58,7 +60,7 @@ export async function discoverAuthorization(
   const own = new URL(url);
   if (found === null) {
     // before 2025-06-18 a server let people in itself
-    const server = await readServer(reach, own.origin);
+    const server = (await findServer(reach, own.origin)) ?? defaultServer(own);
     return { resource: canonical(own), server, scope: null };
   }
   const { resource, authorization_servers: servers, scopes_supported: scopes } = found;
@@ -95,8 +97,31 @@ async function readResource(
   return null;
 }
 
-/** An authorization server's metadata, from the addresses that it may have. Throws where none is what it should be. */
+/** An authorization server's metadata. Throws where there is none. */
 async function readServer(reach: Reach, issuer: string): Promise<AuthorizationServer> {
+  const found = await findServer(reach, issuer);
+  if (found === null)
+    throw distrust(new URL(issuer).host, "is the authorization server, but publishes no metadata");
+  return found;
+}
+
+/** The addresses that the revision of 2025-03-26 gives to a server without metadata; PKCE is required there. */
+const defaultServer = ({ origin, host }: URL): AuthorizationServer => ({
+  issuer: origin,
+  authorizationEndpoint: secure(`${origin}/authorize`, host),
+  tokenEndpoint: secure(`${origin}/token`, host),
+  registrationEndpoint: secure(`${origin}/register`, host),
+  revocationEndpoint: null,
+  authMethods: ["none"],
+  scopes: [],
+  hasPkce: true,
+  namesItself: false,
+  takesDocuments: false,
+  isAssumed: true,
+});
+
+/** From the addresses that metadata may have; null where none has it. Throws where it is not what it should be. */
+async function findServer(reach: Reach, issuer: string): Promise<AuthorizationServer | null> {
   const issuerUrl = URL.parse(issuer);
   if (issuerUrl === null || issuerUrl.search !== "" || issuerUrl.hash !== "")
     throw distrust(shown(issuer), "is not a valid authorization server URL");
@@ -111,7 +136,7 @@ async function readServer(reach: Reach, issuer: string): Promise<AuthorizationSe
     const found = await readJson(reach, each);
     if (found !== null) return serverOf(found, issuer);
   }
-  throw distrust(issuerUrl.host, "is the authorization server, but publishes no metadata");
+  return null;
 }
 
 function serverOf(found: JsonObject, issuer: string): AuthorizationServer {
@@ -139,6 +164,7 @@ function serverOf(found: JsonObject, issuer: string): AuthorizationServer {
     hasPkce: textsIn(found.code_challenge_methods_supported).includes("S256"),
     namesItself: found.authorization_response_iss_parameter_supported === true,
     takesDocuments: found.client_id_metadata_document_supported === true,
+    isAssumed: false,
   };
 }
 
@@ -196,7 +222,7 @@ const textsIn = (value: Json | undefined): string[] =>
 const shown = (value: unknown): string =>
   typeof value === "string" ? value.replace(/[^\x20-\x7e]/g, "").slice(0, 200) || "nothing" : "nothing";
 
-const distrust = (host: string, fault: string) =>
+export const distrust = (host: string, fault: string) =>
   new AppError("upstream", `Sign-in isn't possible: ${host} ${fault}.`, {
     details: { signIn: "impossible" },
   });

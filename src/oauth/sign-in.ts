@@ -96,6 +96,7 @@ function partyOf(terms: SignInTerms, issuer: string | null) {
     hasPkce: terms.pkce,
     namesItself: false,
     takesDocuments: false,
+    isAssumed: false,
   };
   const { clientId: id, clientSecret: secret, tokenAuth } = terms;
   const method =

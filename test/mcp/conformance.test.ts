@@ -18,6 +18,23 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** Those that no later revision asks for: a server that lets people in itself, with metadata and without. */
+test.each(["auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback"])(
+  "the client signs in as before 2025-06-18: %s",
+  async (scenario) => {
+    const args = ["--command", `${process.execPath} ${CLIENT}`, "--scenario", scenario, "--timeout", "60000"];
+    const child = Bun.spawn([process.execPath, SUITE, "client", ...args], {
+      cwd: folder,
+      env: { PATH: process.env.PATH ?? "", NO_COLOR: "1" },
+      stdout: "ignore",
+      stderr: "pipe",
+    });
+    const text = await new Response(child.stderr).text();
+    expect([await child.exited, text.slice(-600)]).toEqual([0, expect.stringContaining("PASSED")]);
+  },
+  120_000,
+);
+
 /** The suite's servers against our client, one process for each scenario; how each scenario ended. */
 async function conformance(revision: string): Promise<Map<string, boolean>> {
   const expected = join(folder, `${revision}.yaml`);
