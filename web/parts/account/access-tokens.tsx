@@ -107,7 +107,7 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Mad
       <fieldset>
         <legend className="label">Scopes</legend>
         {SCOPES.map((scope) => (
-          <label key={scope} className="flex items-center gap-2">
+          <label key={scope} className="flex min-h-6 items-center gap-2">
             <input
               type="checkbox"
               checked={scopes.includes(scope)}

@@ -150,7 +150,7 @@ function Item({
       {onChoose && (
         <input
           type="checkbox"
-          className="ml-3 block size-4 shrink-0 accent-accent"
+          className="mr-1 ml-3 block size-4 shrink-0 accent-accent"
           aria-label={`Select ${title}`}
           checked={isChosen ?? false}
           onChange={onChoose}

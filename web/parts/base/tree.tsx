@@ -70,7 +70,7 @@ function Entry({ name, value, depth }: { name: string; value: unknown; depth: nu
       <button
         type="button"
         aria-expanded={isOpen}
-        className="flex items-center rounded hover:bg-sunken"
+        className="flex min-h-6 items-center rounded hover:bg-sunken"
         onClick={() => setOpen(!isOpen)}
       >
         <ChevronRight

@@ -12,7 +12,7 @@ export interface Bar {
 
 const HEIGHT = 96;
 /** So many hours stand in one bar. */
-const BAR_HOURS = 2;
+const BAR_HOURS = 3;
 
 /** The hours of the overview as bars, the newest one whole. */
 export const barsOf = (hours: Overview["timeline"]): Bar[] =>
@@ -64,7 +64,7 @@ export function Bars({ bars, onPick }: { bars: readonly Bar[]; onPick: (bar: Bar
             </button>
             <span
               aria-hidden
-              className={`mt-1 block truncate text-center text-[0.6875rem] text-faint tabular-nums ${at % 3 === 0 ? "max-sm:overflow-visible" : "max-sm:invisible"}`}
+              className={`mt-1 block truncate text-center text-[0.6875rem] text-faint tabular-nums ${at % 2 === 0 ? "max-sm:overflow-visible" : "max-sm:invisible"}`}
             >
               {hour().format(new Date(since))}
             </span>

@@ -32,7 +32,8 @@ export function Table<T>({ label, columns, rows, keyOf, hrefOf }: Props<T>) {
   const [, go] = useLocation();
   const linkAt = columns.findIndex(({ isUntitled }) => !isUntitled);
   return (
-    <div className="overflow-x-auto">
+    // `relative`: what only screen readers see would else be placed beside what scrolls, and widen the page.
+    <div className="relative overflow-x-auto">
       <table aria-label={label} className="w-full border-collapse text-sm">
         <thead>
           <tr className="text-left text-xs text-soft">
