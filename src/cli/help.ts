@@ -1,4 +1,5 @@
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
+import { meant } from "./nearest.ts";
 import { usage, usageOf } from "./usage.ts";
 
 const COMMAND_WIDTH = 16;
@@ -57,8 +58,11 @@ export const help = (args: readonly string[], host: Host) =>
     );
   });
 
-export const unknownCommand = (name: string): string =>
-  `Unknown command: ${name}. Run "weir help" for a list.`;
+export function unknownCommand(name: string): string {
+  const close = meant(name, Object.keys(usage));
+  const hint = close === null ? "" : ` Did you mean "weir ${close}"?`;
+  return `Unknown command: ${name}.${hint} Run "weir help" for a list.`;
+}
 
 /** Lists all commands by section; the README includes it. */
 export function overview(): string {

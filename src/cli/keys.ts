@@ -25,7 +25,7 @@ export const keys = (args: readonly string[], host: Host) =>
       options: { data: { type: "string" }, json: { type: "boolean" } },
     });
     if (positionals.length !== 1 || positionals[0] !== "rotate")
-      throw new UsageError(missingSubcommand("keys", ["rotate"]));
+      throw new UsageError(missingSubcommand("keys", ["rotate"], positionals));
     const keyId = await rotate(host, flags.data);
     if (flags.json) return host.out(JSON.stringify({ keyId }));
     host.out(`Master key rotated (${keyId}). All secrets were re-encrypted.`);

@@ -34,7 +34,7 @@ export const service = (args: readonly string[], host: Host) =>
       options: OPTIONS,
     });
     const [verb = "", ...more] = positionals;
-    if (!isVerb(verb)) throw new UsageError(missingSubcommand("service", Object.keys(VERBS)));
+    if (!isVerb(verb)) throw new UsageError(missingSubcommand("service", Object.keys(VERBS), positionals));
     if (more[0] !== undefined) throw new UsageError(unexpectedArgument(more[0]));
     if (flags.user && flags.system) throw new UsageError("Use only one of --user and --system.");
     if (verb !== "install" && (flags.data ?? flags.host ?? flags.port ?? flags["dry-run"]) !== undefined)

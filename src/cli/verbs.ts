@@ -60,7 +60,7 @@ export function commandOf(noun: string, verbs: Readonly<Record<string, Verb>>) {
     const line = (name !== null && usage?.verbs?.[name]) || (usage?.line ?? noun);
     return carryOut(host, line, async () => {
       const found = name === null ? undefined : verbs[name];
-      if (!found) throw new UsageError(missingSubcommand(noun, Object.keys(verbs)));
+      if (!found) throw new UsageError(missingSubcommand(noun, Object.keys(verbs), args));
       await runVerb(found, args, host, true);
     });
   };
@@ -100,8 +100,16 @@ function checkWords(taken: string, words: readonly string[]): void {
     throw new UsageError(unexpectedArgument(extra));
 }
 
-export const missingSubcommand = (command: string, verbs: readonly string[]): string =>
-  `Missing subcommand for "weir ${command}". Use ${listed(verbs)}.`;
+/** Says that `args` begin with a word that is no subcommand, or with none. */
+export function missingSubcommand(
+  command: string,
+  verbs: readonly string[],
+  args: readonly string[],
+): string {
+  const [word = "-"] = args;
+  const fault = word.startsWith("-") ? "Missing subcommand" : `Unknown subcommand ${word}`;
+  return `${fault} for "weir ${command}". Use ${listed(verbs)}.`;
+}
 
 export const unexpectedArgument = (word: string): string => `Unexpected argument: ${word}.`;
 

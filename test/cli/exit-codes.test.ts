@@ -52,6 +52,8 @@ const FAILURES: Readonly<Record<keyof typeof usage, readonly Failure[]>> = {
   approvals: [
     strange("approvals list"),
     ["approvals approve", 2, /Usage: weir approvals/],
+    ["approvals aprove x", 2, /Unknown subcommand aprove for "weir approvals". Use list, approve or reject/],
+    ["approvals --json", 2, /Missing subcommand for "weir approvals"/],
     away("approvals list"),
   ],
   connections: [
@@ -154,8 +156,11 @@ describe("a command that fails says why, and ends with the code that tells how",
   test("weir and a command that is not there", async () => {
     expect(await run("dance")).toEqual({
       code: 2,
-      said: expect.stringContaining("Unknown command: dance"),
+      said: expect.stringContaining('Unknown command: dance. Run "weir help"'),
     });
+    const meant = { automation: "automations", approvl: "approvals", conn: "connections", run: "runs" };
+    for (const [typed, name] of Object.entries(meant))
+      expect((await run(typed)).said).toContain(`Unknown command: ${typed}. Did you mean "weir ${name}"?`);
   });
 
   test("says in a sentence what the system refuses", async () => {
