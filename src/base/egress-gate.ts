@@ -129,7 +129,7 @@ const matches = (target: Cidr | string, hostOrAddress: string): boolean =>
 function blocked(host: string, port: number, address: string): AppError {
   return new AppError(
     "egress_blocked",
-    `Connection to ${shown(host, port, address)} blocked: private address. To allow it, add it to WEIR_EGRESS_ALLOW.`,
+    `Connection to ${shown(host, port, address)} blocked: private address. To allow it, add ${placeOf(host, port)} to WEIR_EGRESS_ALLOW and restart Weir.`,
     { details: { host, port, address } },
   );
 }
@@ -143,8 +143,11 @@ function ownBlocked(host: string, port: number, address: string): AppError {
   );
 }
 
+const placeOf = (host: string, port: number): string =>
+  isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
+
 function shown(host: string, port: number, address: string): string {
-  const at = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+  const at = placeOf(address, port);
   return address === host ? at : `${at} (the address of ${host})`;
 }
 

@@ -112,9 +112,16 @@ describe("an address that is not public", () => {
     const gate = open({ allow: [], resolve: names({ "db.internal": ["10.1.2.3"] }) });
     const error = await failure(gate.fetch("https://db.internal/a?key=hunter2"));
     expect(error.message).toBe(
-      "Connection to 10.1.2.3:443 (the address of db.internal) blocked: private address. To allow it, add it to WEIR_EGRESS_ALLOW.",
+      "Connection to 10.1.2.3:443 (the address of db.internal) blocked: private address. To allow it, add db.internal:443 to WEIR_EGRESS_ALLOW and restart Weir.",
     );
     expect(error.details).toEqual({ host: "db.internal", port: 443, address: "10.1.2.3" });
+  });
+
+  test.each(["127.0.0.1", "[::1]", "db.internal"])("%s is allowed by what the error says", async (host) => {
+    const resolve = names({ "db.internal": ["127.0.0.1"] });
+    const { message } = await failure(open({ allow: [], resolve }).pin(host, echo.port));
+    const allow = [/add (\S+) to/.exec(message)?.[1] ?? ""];
+    expect(await open({ allow, resolve }).pin(host, echo.port)).toBeDefined();
   });
 
   test("is refused when it is one of several", async () => {

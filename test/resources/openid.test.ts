@@ -608,7 +608,7 @@ describe("a provider in trouble", () => {
     const state = callback.searchParams.get("state");
     const landing = await surfer.go(`${weir.origin}/api/v1/auth/oidc/callback?code=x&state=${state}`);
     expect([landing.status, reached]).toEqual([502, []]);
-    expect(weir.logged.join()).toContain("add it to WEIR_EGRESS_ALLOW");
+    expect(weir.logged.join()).toContain("to WEIR_EGRESS_ALLOW and restart Weir");
     expect(landing.text).not.toContain(String(inside.port));
   });
 

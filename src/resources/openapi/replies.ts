@@ -157,7 +157,8 @@ const KNOWN: Readonly<Record<number, Known>> = {
 };
 
 const REFUSED = {
-  detail: "Connection to 127.0.0.1:80 blocked: private address. To allow it, add it to WEIR_EGRESS_ALLOW.",
+  detail:
+    "Connection to 127.0.0.1:80 blocked: private address. To allow it, add 127.0.0.1:80 to WEIR_EGRESS_ALLOW and restart Weir.",
   code: "egress_blocked",
   correlationId,
 };
