@@ -67,7 +67,10 @@ describe("an expression", () => {
 
   test.each([
     ["input.missing", 'an object has no "missing" (at character 7, "missing")'],
-    ["input.name * 2", '* doesn\'t apply to a text and a whole number (at character 12, "* 2")'],
+    [
+      "input.name * 2",
+      '* doesn\'t apply to a text and a whole number, convert one with double(…) or string(…) (at character 12, "* 2")',
+    ],
     ["1 / 0", 'division by zero (at character 3, "/ 0")'],
     ["1.0 / 0.0", "JSON has no number Infinity"],
     ["9223372036854775807 + 1", 'the number exceeds 64 bits (at character 21, "+ 1")'],
@@ -85,7 +88,11 @@ describe("an expression", () => {
       "input.list.map(1, 2)",
       'map requires a name first, as in list.map(x, …) (at character 12, "map(1, 2)")',
     ],
-    ["1 + 'x' ?? 2", "+ doesn't apply to a whole number and a text (at character 3, \"+ 'x' ?? 2\")"],
+    [
+      "1 + 'x' ?? 2",
+      "+ doesn't apply to a whole number and a text, convert one with double(…) or string(…) (at character 3, \"+ 'x' ?? 2\")",
+    ],
+    ["true + 'x'", "+ doesn't apply to a bool and a text (at character 6, \"+ 'x'\")"],
     ["{'a': 1, 'a': 2}", "duplicate key \"a\" (at character 1, \"{'a': 1, 'a': 2}\")"],
   ])("%s says why it has no value", (text, wanted) => {
     expect(reason(text)).toBe(wanted);

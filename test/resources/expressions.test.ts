@@ -103,7 +103,7 @@ describe("an expression in a definition", () => {
     expect(run.error).toMatchObject({
       code: "template_error",
       message:
-        'body.x: Template {{ input.name * 2 }} has no value: * doesn\'t apply to a text and a whole number (at character 12, "* 2").',
+        'body.x: Template {{ input.name * 2 }} has no value: * doesn\'t apply to a text and a whole number, convert one with double(…) or string(…) (at character 12, "* 2").',
     });
   });
 

@@ -14,8 +14,14 @@ import {
   type Value,
 } from "./value.ts";
 
-export const unfit = (operator: string, ...values: Value[]): ExpressionError =>
-  new ExpressionError("type", `${operator} doesn't apply to ${values.map(nameOf).join(" and ")}`);
+export function unfit(operator: string, ...values: Value[]): ExpressionError {
+  const isMixed = values.some(isNumber) && values.some((value) => typeof value === "string");
+  const hint = isMixed ? ", convert one with double(…) or string(…)" : "";
+  return new ExpressionError(
+    "type",
+    `${operator} doesn't apply to ${values.map(nameOf).join(" and ")}${hint}`,
+  );
+}
 
 /** By value, as CEL has it: 1 is 1.0, and values of different kinds are not the same. Each value looked at is a step. */
 export function isEqual(a: Value, b: Value, budget: Budget): boolean {
