@@ -32,6 +32,9 @@ const SYSTEM_HINT = /\nDid you mean "(?:pg_|information_schema|sqlite_|duckdb_|t
 /** DuckDB quotes the statement, which is not the tenant's where we wrote around it. */
 const OUR_COPY = /\n\nLINE \d+: COPY \([\s\S]*$/;
 
+/** The end of the SELECT around the tenant's, as far as DuckDB quotes it, and the caret below. */
+const OUR_SELECT = /(\n\nLINE \d+: )(\.\.\.[^\n]*_load_id" FROM \()([^\n]*\n)( *)\^/;
+
 const ANY_STATEMENT = /\n\nLINE \d+: [\s\S]*$/;
 
 /** The longest messages quote whole statements. */
@@ -40,6 +43,9 @@ const MAX_CHARACTERS = 4000;
 function cleaned(message: string, hide: readonly string[], isOurs: boolean): string {
   let text = message.replace(/^Failed to (?:extract statements|prepare): /, "");
   text = text.replace(SYSTEM_HINT, "").replace(isOurs ? ANY_STATEMENT : OUR_COPY, "");
+  text = text.replace(OUR_SELECT, (_, line: string, ours: string, theirs: string, indent: string) =>
+    [line, theirs, indent.slice(ours.length), "^"].join(""),
+  );
   for (const path of [...hide].sort((a, b) => b.length - a.length)) text = text.replaceAll(path, "…");
   return text.slice(0, MAX_CHARACTERS).trim();
 }

@@ -150,6 +150,14 @@ describe("duckdb_transform with output", () => {
     });
   });
 
+  test("quotes the SELECT of a fault without the one around it", async () => {
+    const sql = "SELECT CAST(half || ' many' AS DECIMAL(10, 2)) AS amount FROM raw.shop__orders";
+    const { message } = await failure(openOrganization().run({ sql, output: output({}) }));
+    const [, line = "", caret = ""] = /LINE 1: (.+)\n( +)\^$/.exec(message) ?? [];
+    expect(sql).toContain(line.replaceAll("...", ""));
+    expect(line.slice(caret.length - "LINE 1: ".length)).toStartWith("CAST(");
+  });
+
   test("writes nothing that anybody sees until the run completes", async () => {
     const organization = openOrganization();
     await organization.run(
