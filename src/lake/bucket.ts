@@ -195,7 +195,9 @@ const isWork = (path: string) => path.startsWith(".work/");
 
 /** What is not of a form that we write is left to whoever has put it there. */
 const isPath = (path: string) =>
-  /^[^/]+(\/[a-z_][a-z0-9_]*){3}\/([^/]+\.parquet|metadata\/[^/]+(\.avro|\.metadata\.json))$/.test(path);
+  /^[^/]+(\/[a-z_][a-z0-9_]*){3}\/([^/]+\.parquet|metadata\/(version-hint\.text|[^/]+(\.avro|\.metadata\.json)))$/.test(
+    path,
+  );
 
 const isOld = (at: string | null, before: Date) => at !== null && Date.parse(at) < before.getTime();
 

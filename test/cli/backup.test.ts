@@ -19,8 +19,11 @@ import { type ArchiveWriter, readArchive, writeArchive } from "../../src/engine/
 import { openCredentials } from "../../src/resources/connections/credentials.ts";
 import { connections } from "../../src/resources/connections/table.ts";
 import { events } from "../../src/resources/events/table.ts";
+import { publishTable } from "../../src/resources/iceberg/publish.ts";
+import { organizations } from "../../src/resources/organizations/table.ts";
 import { client, startApp } from "../support/app.ts";
 import { ask, DECISIONS } from "../support/decisions.ts";
+import { checkTable } from "../support/iceberg.ts";
 import { loadTable } from "../support/lake.ts";
 import { deepTest } from "../support/scale.ts";
 import { folder, shell } from "../support/shell.ts";
@@ -54,6 +57,13 @@ const WAREHOUSE = {
 
 const countOrders = async (call: Started["owner"]) =>
   (await call("POST", "/api/v1/query", { sql: "SELECT count(*) AS n FROM raw.shop__orders" })).body.rows[0].n;
+
+/** Reads the table as other engines do. */
+async function ordersElsewhere({ app }: Started) {
+  const [organization] = await app.store.db.select().from(organizations);
+  const here = { organizationId: organization?.id ?? "", layer: "raw", dataset: "shop", tableName: "orders" };
+  return checkTable((await publishTable(app, here)).metadata);
+}
 
 /** An installation with something of everything that a backup holds. */
 async function fill(app: Started) {
@@ -198,8 +208,10 @@ describe("the restore drill", () => {
     {
       await using app = await startApp({ dataFolder, engine: false });
       created(await app.owner("POST", "/api/v1/connections", WAREHOUSE));
+      await loadTable(contextOf(app), orders(0));
+      await ordersElsewhere(app);
       const made = await weir(backup, file, "--data", dataFolder, "--include-key", "--json");
-      expect(made.json).toMatchObject({ hasKey: true, files: 2 });
+      expect(made.json).toMatchObject({ hasKey: true, files: 3 });
       for (const label of ["Backing up", "Verifying"])
         expect(made.told).toContainEqual(
           expect.stringMatching(new RegExp(`^${label} \\[.+\\] 0%  0 bytes of `)),
@@ -226,6 +238,9 @@ describe("the restore drill", () => {
     };
     expect(await names(dataFolder)).toEqual([["Warehouse", "password-of-ada"]]);
     expect((await names(json.previousFolder)).length).toBe(2);
+    // the backup has no files that only other engines read: they are written anew
+    await using app = await startApp({ dataFolder, engine: false, owner: false });
+    expect(await ordersElsewhere(app)).toEqual({ files: 1 });
   });
 
   test.skipIf(process.getuid?.() !== 0)("that root does belongs to whom the folder belonged to", async () => {
