@@ -11,7 +11,7 @@ import { createAccessToken } from "../../src/resources/access-tokens/service.ts"
 import { createFirstOwner } from "../../src/resources/sign-in/setup.ts";
 import { server } from "../../src/server.ts";
 import type { Workers } from "../../src/store/store.ts";
-import { isAsGround, layGround, type Owner } from "./ground.ts";
+import { isAsGround, keepLibrary, layGround, type Owner } from "./ground.ts";
 import { PROGRAM } from "./program.ts";
 import { storeEnv } from "./test-store.ts";
 
@@ -160,6 +160,7 @@ export async function startApp(options: StartOptions = {}) {
       await engine?.stop(0);
       await http.stop(true);
       await opened.close();
+      keepLibrary(dataFolder);
       if (!options.dataFolder) rmSync(dataFolder, { recursive: true, force: true });
     },
   };

@@ -1,9 +1,11 @@
 import {
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -61,7 +63,49 @@ export async function layGround(dataFolder: string, settle: Settle): Promise<Own
   const { owner, files } = await ground;
   mkdirSync(dataFolder, { recursive: true });
   for (const { name, bytes } of files) writeFileSync(join(dataFolder, name), bytes, { mode: 0o600 });
+  lendLibrary(dataFolder);
   return owner;
+}
+
+/** Where the executable lays DuckDB's library down, which has 70 MB. */
+const CACHE = join("scratch", "cache");
+const LIBRARY = "library";
+
+/** Is written last. */
+const MODULE = "duckdb.node";
+
+/** Links the files of a cache into another one; what is there already is left alone. */
+function linkCache(from: string, to: string): void {
+  for (const folder of readdirSync(from)) {
+    if (existsSync(join(to, folder)) || !existsSync(join(from, folder, MODULE))) continue;
+    const aside = join(to, `${process.pid}-${folder}`);
+    mkdirSync(aside, { recursive: true, mode: 0o700 });
+    for (const name of readdirSync(join(from, folder))) linkSync(join(from, folder, name), join(aside, name));
+    renameSync(aside, join(to, folder));
+  }
+}
+
+/** A data directory begins with the library that an earlier one of the run was laid down in. */
+function lendLibrary(dataFolder: string): void {
+  const given = process.env[GROUND];
+  if (given && existsSync(join(given, LIBRARY))) {
+    mkdirSync(join(dataFolder, CACHE), { recursive: true, mode: 0o700 });
+    linkCache(join(given, LIBRARY), join(dataFolder, CACHE));
+  }
+}
+
+/** To be called before a data directory is deleted: keeps the library that was laid down in it for the later ones. */
+export function keepLibrary(dataFolder: string): void {
+  const [given, cache] = [process.env[GROUND], join(dataFolder, CACHE)];
+  if (!given || existsSync(join(given, LIBRARY)) || !existsSync(cache)) return;
+  const aside = mkdtempSync(join(given, "aside-"));
+  linkCache(cache, aside);
+  if (readdirSync(aside).length === 0) return;
+  try {
+    renameSync(aside, join(given, LIBRARY));
+  } catch (error) {
+    if (!existsSync(join(given, LIBRARY))) throw error; // else another file of the run was quicker
+  }
 }
 
 /** What the making of an owner depends on, or what is kept elsewhere than in the data directory. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { client, settle } from "./app.ts";
-import { isAsGround, layGround } from "./ground.ts";
+import { isAsGround, keepLibrary, layGround } from "./ground.ts";
 import { MAIN, PROGRAM } from "./program.ts";
 
 const MONITOR = join(import.meta.dir, "loop-monitor.ts");
@@ -81,6 +81,7 @@ export async function startInstallation(env: Record<string, string> = {}) {
         child.kill("SIGKILL");
         await child.exited;
       }
+      keepLibrary(dataFolder);
       rmSync(dataFolder, { recursive: true, force: true });
     },
   };
