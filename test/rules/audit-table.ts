@@ -1268,6 +1268,11 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
       return { path: api(`api-catalog/${entry.id}/endpoints/list_orders/test`) };
     },
   },
+  "POST /api/v1/expressions/evaluate": {
+    events: [],
+    why: "It only looks.",
+    call: () => ({ path: api("expressions/evaluate"), body: { text: "{{ 1 + 1 }}", scope: {} } }),
+  },
   "POST /api/v1/query": {
     events: [],
     why: "It only looks.",
