@@ -6,7 +6,7 @@
  * With `--again` the files that failed are run once more, with nothing beside them: on a busy machine a server
  * under test may be too late for what waits for it. What then holds is named as unsteady, never passed over.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { settle } from "../test/support/app.ts";
@@ -23,6 +23,9 @@ const RUN_TIMEOUT_MS = 40 * 60_000;
 const HERE = "127.0.0.1,localhost,::1";
 /** More than there are cores: a test that waits leaves its core to others. */
 export const WORKERS = availableParallelism() + 2;
+/** A file system in memory, and how much of it has to be free. */
+const MEMORY = "/dev/shm";
+const MEMORY_BYTES = 8 * 1024 ** 3;
 const EXECUTABLE = join(root, "dist/weir");
 /** Milliseconds that each file took. */
 const TIMES = "test/times.json";
@@ -78,6 +81,17 @@ function testFiles(words: readonly string[]): string[] {
   return files.filter((file) => words.some((word) => file.includes(word.replace(/^\.\//, ""))));
 }
 
+/** Where the tests keep their files: in memory where there is room, since thousands of databases are flushed there. */
+function temporaryFolder(): string {
+  const mount = existsSync("/proc/mounts")
+    ? readFileSync("/proc/mounts", "utf8").match(/^\S+ \/dev\/shm tmpfs (\S+)/m)?.[1]
+    : undefined;
+  const isFit = mount !== undefined && /^rw\b/.test(mount) && !mount.split(",").includes("noexec");
+  if (!isFit) return tmpdir();
+  const { bavail, bsize } = statfsSync(MEMORY);
+  return bavail * bsize >= MEMORY_BYTES ? MEMORY : tmpdir();
+}
+
 interface Way {
   workers: number;
   isRecorded?: boolean;
@@ -91,8 +105,11 @@ export async function runTests(paths: readonly string[], way: Way): Promise<Outc
   const { workers, isRecorded, testTimeoutMs = TEST_TIMEOUT_MS, runTimeoutMs = RUN_TIMEOUT_MS, env } = way;
   const folder = mkdtempSync(join(tmpdir(), "weir-report-"));
   const report = join(folder, "junit.xml");
-  const ground = mkdtempSync(join(tmpdir(), "weir-ground-"));
+  const temporary = mkdtempSync(join(temporaryFolder(), "weir-tests-"));
+  chmodSync(temporary, 0o1777); // PostgreSQL is another user
+  const ground = join(temporary, "ground");
   try {
+    mkdirSync(ground);
     await makeGround(ground, settle);
     const tests = Bun.spawn(
       [
@@ -119,6 +136,7 @@ export async function runTests(paths: readonly string[], way: Way): Promise<Outc
           ...env,
           NO_PROXY: HERE,
           no_proxy: HERE,
+          TMPDIR: temporary,
           [GROUND]: ground,
           [BUILT]: EXECUTABLE,
         },
@@ -129,7 +147,7 @@ export async function runTests(paths: readonly string[], way: Way): Promise<Outc
     return readOutcome(text, exitCode, testFiles(paths));
   } finally {
     rmSync(folder, { recursive: true });
-    rmSync(ground, { recursive: true });
+    rmSync(temporary, { recursive: true });
   }
 }
 
