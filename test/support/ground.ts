@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -88,7 +89,8 @@ function linkCache(from: string, to: string): void {
 /** A data directory begins with the library that an earlier one of the run was laid down in. */
 function lendLibrary(dataFolder: string): void {
   const given = process.env[GROUND];
-  if (given && existsSync(join(given, LIBRARY))) {
+  if (!given || !existsSync(join(given, LIBRARY))) return;
+  if (statSync(given).dev === statSync(dataFolder).dev) {
     mkdirSync(join(dataFolder, CACHE), { recursive: true, mode: 0o700 });
     linkCache(join(given, LIBRARY), join(dataFolder, CACHE));
   }
@@ -98,6 +100,7 @@ function lendLibrary(dataFolder: string): void {
 export function keepLibrary(dataFolder: string): void {
   const [given, cache] = [process.env[GROUND], join(dataFolder, CACHE)];
   if (!given || existsSync(join(given, LIBRARY)) || !existsSync(cache)) return;
+  if (statSync(given).dev !== statSync(dataFolder).dev) return;
   const aside = mkdtempSync(join(given, "aside-"));
   linkCache(cache, aside);
   if (readdirSync(aside).length === 0) return;
