@@ -22,7 +22,7 @@ const MAX_CONTEXT_CHARACTERS = 65_536;
 
 const Definition = object({
   title: described("What people are asked, in one line", named()),
-  description: optional(described("More of it, in plain text", Type.String({ maxLength: 10_000 }))),
+  description: optional(described("Details, in plain text", Type.String({ maxLength: 10_000 }))),
   decisionType: described(
     "A yes or a no, or a form that is filled in",
     oneOf(["approve_reject", "form_input"], { default: "approve_reject" }),
@@ -33,12 +33,12 @@ const Definition = object({
     Type.String({
       minLength: 1,
       maxLength: 320,
-      description: "A member's id or email; any member where absent",
+      description: "A member's ID or email. If omitted, every member can decide",
     }),
   ),
   expiresInSeconds: optional(
     described(
-      "After so long without an answer, onExpire says what follows; without it the gate stays open",
+      "Seconds without an answer until onExpire applies. Default: never",
       Type.Integer({ minimum: 1, maximum: YEAR_SECONDS }),
     ),
   ),

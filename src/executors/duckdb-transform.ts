@@ -26,7 +26,10 @@ const LakeOutput = object(
       oneOf(["replace", "append", "merge"], { default: "replace" }),
     ),
     primaryKey: optional(
-      described("Columns that tell rows apart", Type.Array(Type.String({ minLength: 1 }), { maxItems: 32 })),
+      described(
+        "Columns that identify a row. Required for merge",
+        Type.Array(Type.String({ minLength: 1 }), { maxItems: 32 }),
+      ),
     ),
     partitionBy: optional(
       described(
@@ -49,7 +52,7 @@ const definition = object({
   }),
   output: optional(
     described(
-      "A table of the lake or of a database, or a file; without it the rows are the result's items",
+      "A table of the lake or of a database, or a file. Without it, the rows are the items of the result",
       Type.Union([LakeOutput, FileOutput, TableOutput]),
     ),
   ),

@@ -18,7 +18,7 @@ export const Incremental = object(
       described("Only rows before it: a backfill, which leaves the stored cursor as it is", anything()),
     ),
   },
-  { description: "Load only what is new since the load before; without it all is read" },
+  { description: "Load only rows that are new since the last load. Without it, everything is read" },
 );
 export type Incremental = Static<typeof Incremental>;
 

@@ -18,10 +18,10 @@ const mode = () => oneOf(CONTRACT_MODES);
 export const definition = object({
   resources: Type.Array(
     object({
-      name: optional(described("What the table is called; what spec says where absent", text())),
+      name: optional(described("Name of the table. Default: the name in spec", text())),
       spec: optional(
         described(
-          "What the source calls it: a table, all tables that fit public.* or public.order_*, a resource of the API, a glob of files, a path; what name says where absent",
+          "What the source calls it: a table, all tables that fit public.* or public.order_*, a resource of the API, a glob of files, a path. Default: name",
           text(),
         ),
       ),
@@ -32,7 +32,7 @@ export const definition = object({
         ),
       ),
       primaryKey: optional(
-        described("Columns that tell rows apart; a merge needs them", Type.Array(text(), { maxItems: 32 })),
+        described("Columns that identify a row. Required for merge", Type.Array(text(), { maxItems: 32 })),
       ),
       incremental: optional(Incremental),
       writeDisposition: optional(
@@ -50,7 +50,7 @@ export const definition = object({
       ),
       columns: optional(
         described(
-          "Names of columns to take, and types to fix. All columns are taken where no entry is a name without a type.",
+          "Columns to load, and types to set. If every entry has a type, all columns are loaded.",
           Type.Array(
             Type.Union([
               text(),
