@@ -789,6 +789,66 @@ automations:
     expect((await shell.give(text)).out).toEndWith("No changes.");
   });
 
+  test("show no value of the environment, whatever differs or is wrong", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const shell = terminal(here.path, app);
+    const text = (port: string, url: string) => `weir: 1
+connections:
+  - { slug: shop, name: Shop, provider: postgres, config: { host: db.example.com, port: ${port}, database: shop }, credentials: { user: me, password: pw } }
+apis:
+  - { name: Shop, type: http, description: The shop, baseUrl: "${url}", endpoints: [{ name: list, method: GET, path: /list, description: Lists }] }
+`;
+    expect((await shell.give(text("5432", "https://api.example.com"))).err).toBe("");
+    shell.env.PIN = "48151";
+    shell.env.PART = "of-the-environment";
+    const pin = `"\${PIN}"`;
+    const port = await shell.give(text(pin, "https://api.example.com"), "--dry-run");
+    expect(port.out).toContain('config.port: "***" → "***"');
+    expect(port.out).not.toContain("48151");
+    expect((await shell.give(text(pin, "https://api.example.com"), "--dry-run", "--json")).out).not.toContain(
+      "48151",
+    );
+    const fixed = await shell.give(text("5432", `https://\${PART}.example.com`));
+    expect(fixed.err).toContain("Can't change baseUrl of api Shop from");
+    expect(fixed.err).not.toContain("of-the-environment");
+    const forged = text("5432", "https://api.example.com").replace(
+      "database: shop }",
+      'database: shop, "sslMode\\n- connection shop": x }',
+    );
+    expect((await shell.give(forged, "--dry-run")).out).not.toMatch(/^- connection shop/m);
+    const hook = await shell.give(
+      `weir: 1\nwebhooks: [{ url: "https://hooks.example.com/?token=\${PART}", events: 1, secret: "\${LACKING}" }]\n`,
+    );
+    expect(hook.err).toContain("events of webhook https://hooks.example.com/");
+    expect(hook.err).not.toContain("of-the-environment");
+    const lacking = await shell.give(
+      `weir: 1\nwebhooks: [{ url: "https://hooks.example.com/?token=\${PART}", events: [run.failed], secret: "\${LACKING}" }]\n`,
+    );
+    expect(lacking.err).toContain(
+      "LACKING isn't set. It is required for secret of the new webhook https://hooks.example.com/",
+    );
+    expect(lacking.err).not.toContain("of-the-environment");
+  });
+
+  test("refuse aliases that unfold without end", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const shell = terminal(here.path, app);
+    const ninefold = (of: string) => `[${Array(9).fill(of).join(", ")}]`;
+    const bomb = Array.from(
+      { length: 8 },
+      (_, n) => `x${n}: &x${n} ${ninefold(n === 0 ? "1" : `*x${n - 1}`)}\n`,
+    );
+    for (const text of ["weir: 1\nactions: &a [*a]\n", `weir: 1\n${bomb.join("")}`]) {
+      const { code, err } = await shell.give(text);
+      expect([code, err.split("\n")[0]]).toEqual([
+        1,
+        expect.stringMatching(/^standard input:1: The aliases unfold/),
+      ]);
+    }
+  });
+
   test("leave outgoing webhooks out of what a member exports, and say so", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });

@@ -1,9 +1,10 @@
 import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import type { Api } from "../verbs.ts";
-import { type Plan, type PlanStep, shownKey, unseenIn } from "./plan.ts";
+import { type Plan, type PlanStep, unseenIn } from "./plan.ts";
 import { openRequests } from "./requests.ts";
 import type { State } from "./state.ts";
+import { shownKey } from "./text.ts";
 
 /** Signing secrets that the server has made, by the automation's slug or the webhook's URL; each is shown only once. */
 export type Secrets = Record<string, string>;

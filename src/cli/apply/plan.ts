@@ -1,5 +1,5 @@
 import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { MASK, maskSecrets } from "../../base/mask.ts";
+import { MASK } from "../../base/mask.ts";
 import { capitalized } from "../../base/plural.ts";
 import { HTTP_PROVIDER } from "../../providers/http-template/http-template.ts";
 import { differencesOf, shortText } from "../differences.ts";
@@ -13,6 +13,7 @@ import {
   type Noun,
   type Path,
   placeholderIn,
+  shownKey,
   valueAt,
   withVariables,
 } from "./text.ts";
@@ -70,15 +71,11 @@ function thereFor({ noun, key, unset }: Wanted, state: State): There | null {
   return state.things.find((one) => one.noun === noun && shownKey(noun, one.key) === shown) ?? null;
 }
 
-/** A key as it may be printed. */
-export const shownKey = (noun: Noun, key: string): string =>
-  noun === "webhook" ? String(maskSecrets(key)) : key;
-
 function planCreation(given: Wanted, state: State, plan: Plan): void {
   let wanted = given;
   for (const { path, at, lack } of given.unset) {
     const [field, name] = path;
-    const what = `${path.join(".")} of the new ${wanted.noun} ${wanted.key}`;
+    const what = `${path.join(".")} of the new ${wanted.noun} ${shownKey(wanted.noun, wanted.key)}`;
     const { credentials, provider } = wanted.body;
     if (
       field === "credentials" &&
@@ -108,14 +105,14 @@ function planChange(wanted: Wanted, there: There, plan: Plan): void {
     if (canonicalJson(from) === canonicalJson(to)) continue;
     if (field === "template" && to === null) continue;
     if (field === "default" && to === false) continue; // another takes it, or none
-    if (isFixed) {
+    const found = differences(from, to, field, filled.given);
+    changes.push(...found);
+    for (const one of isFixed ? found : [])
       plan.faults.push(
-        `${wanted.at}: Can't change ${field} of ${name} from ${shortText(from)} to ${shortText(to)}. Delete it first, or use another ${kind.key}.`,
+        `${wanted.at}: Can't change ${one.field} of ${name} from ${shortText(one.from)} to ${shortText(one.to)}. Delete it first, or use another ${kind.key}.`,
       );
-    }
     if (field === "status" && wanted.noun === "template" && !isStep(from, to))
       plan.faults.push(`${wanted.at}: Can't change template ${wanted.key} from ${from} to ${to}.`);
-    changes.push(...differences(from, to, field, filled.given));
   }
   const sent = unseenIn(filled.body);
   if (changes.length > 0) plan.steps.push({ operation: "change", wanted: filled, there, changes });
@@ -162,18 +159,24 @@ function withKept(wanted: Wanted, there: There, plan: Plan): Wanted {
   return { ...wanted, body, given: [...wanted.given, ...wanted.unset.map(({ path }) => path)] };
 }
 
-function differences(from: Json, to: Json, field: string, writeOnly: readonly Path[]): Difference[] {
-  const masked = (value: Json, path: Path): Json =>
-    mapTexts(value, (text, inner) => {
-      const whole = [...path, ...inner];
-      const isGiven = writeOnly.some((one) => one.join("\0") === whole.join("\0"));
-      return isGiven || isSecretText(text, whole) ? MASK : text;
-    });
+function differences(from: Json, to: Json, field: string, given: readonly Path[]): Difference[] {
+  const hidden = new Set(given.map((path) => path.join("\0")));
   return differencesOf(from, to, [field]).map(({ path, from, to }) => ({
     field: path.join("."),
-    from: masked(from, path),
-    to: masked(to, path),
+    from: masked(from, path, hidden),
+    to: masked(to, path, hidden),
   }));
+}
+
+/** A value without secrets, and without what stands at a path that is `hidden`, whatever its type. */
+function masked(value: Json, path: Path, hidden: ReadonlySet<string>): Json {
+  if (Array.isArray(value)) return value.map((item, at) => masked(item, [...path, at], hidden));
+  if (isObject(value))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, masked(item, [...path, key], hidden)]),
+    );
+  if (value !== null && hidden.has(path.join("\0"))) return MASK;
+  return typeof value === "string" && isSecretText(value, path) ? MASK : value;
 }
 
 /** What a thing names by a reference. */

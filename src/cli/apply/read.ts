@@ -14,6 +14,7 @@ import {
   numbered,
   type Path,
   placeholderIn,
+  shownKey,
   unescaped,
 } from "./text.ts";
 import { openValues, type Values } from "./values.ts";
@@ -129,13 +130,14 @@ async function wantedOf(kind: Kind, given: Json, reading: Reading): Promise<Want
   const filled = await fill(kind, thing, { ...reading, tell });
   const { [kind.key]: key, ...body } = filled.thing;
   if (typeof key !== "string" || key === "") tell([kind.key], `${aNoun(kind)} requires ${kind.key}.`);
+  const shown = `${kind.noun} ${shownKey(kind.noun, unescaped(String(key)))}`;
   const isUnset = (name: string) => filled.unset.some(({ path }) => path.length === 1 && path[0] === name);
   for (const [name, value] of Object.entries(body)) {
     const field = kind.fields[name];
     if (!field)
       tell([name], `Unknown field ${name} of ${kind.noun}. Use ${Object.keys(kind.fields).join(", ")}.`);
     else if (value !== null && !SHAPES[field.type].fits(value) && !isUnset(name))
-      tell([name], `${name} of ${kind.noun} ${key} must be ${SHAPES[field.type].says}.`);
+      tell([name], `${name} of ${shown} must be ${SHAPES[field.type].says}.`);
   }
   for (const [name, { fallback }] of Object.entries(kind.fields))
     if (fallback === undefined && (body[name] ?? null) === null)

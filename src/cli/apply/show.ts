@@ -4,7 +4,8 @@ import { plain } from "../client.ts";
 import { shortText } from "../differences.ts";
 import type { Host } from "../host.ts";
 import { nameOf } from "./carry.ts";
-import { type Plan, type PlanStep, shownKey } from "./plan.ts";
+import type { Plan, PlanStep } from "./plan.ts";
+import { shownKey } from "./text.ts";
 
 const MAX_FAULTS = 50;
 
@@ -26,10 +27,10 @@ export function showPlan(host: Host, { steps, notes, unchanged }: Plan, head = "
     host.hasColor ? `\x1b[${COLORS[operation]}m${text}\x1b[39m` : text;
   for (const step of steps) {
     const { operation } = step;
-    host.out(colored(operation, plain(`${SIGNS[operation]} ${nameOf(step)}`)));
+    host.out(colored(operation, inLine(`${SIGNS[operation]} ${nameOf(step)}`)));
     for (const change of step.changes) host.out(`    ${changeText(host, operation, change)}`);
   }
-  for (const note of notes) host.err(plain(note));
+  for (const note of notes) host.err(inLine(note));
   const count = (operation: PlanStep["operation"]) =>
     steps.filter((step) => step.operation === operation).length;
   const sent = count("send");
@@ -43,17 +44,20 @@ export function showPlan(host: Host, { steps, notes, unchanged }: Plan, head = "
   host.out(`${head}${parts.join(", ")}.`);
 }
 
+/** Names of the server's side can't make lines of their own, which would look like steps of the plan. */
+const inLine = (text: string) => plain(text).replaceAll("\n", " ");
+
 function changeText(
   host: Host,
   operation: PlanStep["operation"],
   { field, from, to }: { field: string; from: Json; to: Json },
 ): string {
-  if (operation === "send") return plain(`${field}: set again`);
+  if (operation === "send") return inLine(`${field}: set again`);
   const side = (value: Json, color: number) => {
     const text = plain(shortText(value));
     return host.hasColor ? `\x1b[${color}m${text}\x1b[39m` : text;
   };
-  return `${plain(field)}: ${side(from, COLORS.delete)} → ${side(to, COLORS.create)}`;
+  return `${inLine(field)}: ${side(from, COLORS.delete)} → ${side(to, COLORS.create)}`;
 }
 
 /** A plan as `--json` prints it. */

@@ -99,9 +99,10 @@ async function documentsIn({ name, text, ...rest }: Text, faults: string[]): Pro
     for (const { pos, message } of problems)
       faults.push(`${at(lineCounter.linePos(pos[0]).line)}: ${message}`);
     if (problems.length > 0) return [];
-    const value = JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: MAX_ALIASES })) ?? "null") as Json;
-    if (value === null) return []; // comments alone want nothing
     const first = lineCounter.linePos(document.contents?.range?.[0] ?? 0).line;
+    const value = contentOf(document);
+    if (value === undefined) faults.push(`${at(first)}: ${TOO_MANY_ALIASES}`);
+    if (value === undefined || value === null) return []; // comments alone want nothing
     if (!isObject(value)) {
       faults.push(`${at(first)}: A file must contain sections, such as connections: and actions:.`);
       return [];
@@ -109,6 +110,18 @@ async function documentsIn({ name, text, ...rest }: Text, faults: string[]): Pro
     const place = (path: Path) => at(lineOf(document, lineCounter, path) ?? first);
     return [{ root: value, file: name, ...rest, at: place }];
   });
+}
+
+const TOO_MANY_ALIASES = `The aliases unfold to too much. Use at most ${MAX_ALIASES}, none within its own anchor.`;
+
+/** What a document holds; undefined where its aliases have no end, or nearly none. */
+function contentOf(document: Document): Json | undefined {
+  try {
+    return JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: MAX_ALIASES })) ?? "null");
+  } catch (error) {
+    if (error instanceof ReferenceError || error instanceof TypeError) return undefined;
+    throw error;
+  }
 }
 
 /** The line of the key or value at a path, or of what is nearest above it. */

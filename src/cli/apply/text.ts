@@ -108,6 +108,10 @@ export function isSecretText(text: string, path: Path): boolean {
   return JSON.stringify(maskSecrets({ [key]: tried })) !== JSON.stringify({ [key]: tried });
 }
 
+/** A key as it may be printed. */
+export const shownKey = (noun: Noun, key: string): string =>
+  noun === "webhook" ? String(maskSecrets(key)) : key;
+
 /** The name of an environment variable for a path. */
 export function variableName(words: readonly string[]): string {
   const name = words
