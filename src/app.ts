@@ -39,6 +39,7 @@ import { openSheets } from "./sheets/sheets.ts";
 import { openSql } from "./sql/sql.ts";
 import { migrations } from "./store/migrations.ts";
 import { Peers, setClock } from "./store/peers.ts";
+import { refuseMoved } from "./store/settings.ts";
 import { openRemoteStore, openStore, type Store, type Workers } from "./store/store.ts";
 import { version } from "./version.ts";
 
@@ -81,6 +82,7 @@ export async function openApp(parts: Parts, { accepted = false } = {}): Promise<
   let peers: Peers | null = null;
   try {
     store = await storeOf(folder, { ...parts, clock });
+    await refuseMoved(store.db);
     const { lake: knownLake, lakeEndpoint } = readInstallation(folder.path);
     const isLakeNew = !accepted && (knownLake === undefined || lakeEndpoint === undefined);
     const ground = { ...parts, folder, store, clock, ids, isLakeNew };

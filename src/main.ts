@@ -35,6 +35,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   api: async () => (await import("./cli/api.ts")).api,
   completion: async () => (await import("./cli/completion.ts")).completion,
   backup: async () => (await import("./cli/backup.ts")).backup,
+  move: async () => (await import("./cli/move.ts")).move,
   restore: async () => (await import("./cli/restore.ts")).restore,
   service: async () => (await import("./cli/service.ts")).service,
   upgrade: async () => (await import("./cli/upgrade.ts")).upgrade,

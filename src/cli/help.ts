@@ -30,6 +30,7 @@ const SECTIONS: Readonly<Record<string, readonly (keyof typeof usage)[]>> = {
     "doctor",
     "backup",
     "restore",
+    "move",
     "upgrade",
     "service",
     "organization",

@@ -45,6 +45,19 @@ ${DATA}
                      on a terminal)
   --json             {path, dataFolder, previousFolder, version, schemaVersion, createdAt, keyId, hasKey, …}`,
   },
+  move: {
+    line: "weir move --from PLACE --to PLACE [--json]",
+    gist: "move the database to PostgreSQL or back",
+    text: `Copies the database of a data directory to an empty PostgreSQL database, or the other way round. No server may be using
+either. Row counts, checksums of each table and all audit logs are verified before anything is saved. The old database
+stays as it is, but servers no longer start on it. Datasets, files and secret.key stay in the data directory.
+
+  --from PLACE       data directory, or postgres://USER:PASSWORD@HOST/DATABASE
+  --to PLACE         likewise; a data directory must not have a database
+  --json             {from, to, organizations, events, rows, tables: [{table, rows, changed}]}
+
+A URL without a password uses $WEIR_DATABASE_TOKEN. Then set WEIR_DATABASE_URL to the new database, or unset it.`,
+  },
   upgrade: {
     line: "weir upgrade --file FILE [--signature FILE] [--public-key FILE] [--allow-older] [--json], or weir upgrade --rollback [--json]",
     gist: "upgrade to a signed release, or roll back",

@@ -76,7 +76,7 @@ export function glimpsePostgres(options: Pick<RemoteStoreOptions, "url" | "token
   };
 }
 
-const readOver = (client: PostgresClient): ReadDb =>
+export const readOver = (client: PostgresClient): ReadDb =>
   drizzleOver({
     run: async (sql, how, values) => {
       if (!/^[\s(]*(select|with|values|explain)\b/i.test(sql))

@@ -1,7 +1,8 @@
 import { eq } from "drizzle-orm";
 import { sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { ConfigError } from "../base/config-error.ts";
 import type { Ids } from "../base/ids.ts";
-import type { Store } from "./store.ts";
+import type { ReadDb, Store } from "./store.ts";
 
 /** Facts about the installation, such as the key that its secrets are encrypted with. */
 export const settings = sqliteTable("settings", {
@@ -18,4 +19,16 @@ export function installationId(store: Store, ids: Ids): Promise<string> {
     const [row] = await db.select().from(settings).where(eq(settings.key, INSTALLATION));
     return row?.value ?? "";
   });
+}
+
+/** The setting of a database that was moved: where it is now. */
+export const MOVED_TO = "moved_to";
+
+/** Throws `ConfigError` for a database that was moved elsewhere. */
+export async function refuseMoved(db: ReadDb): Promise<void> {
+  const [row] = await db.select().from(settings).where(eq(settings.key, MOVED_TO));
+  if (row)
+    throw new ConfigError(
+      `This database was moved to ${row.value}. Set WEIR_DATABASE_URL or --data to use it there.`,
+    );
 }

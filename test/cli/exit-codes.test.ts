@@ -105,6 +105,12 @@ const FAILURES: Readonly<Record<keyof typeof usage, readonly Failure[]>> = {
     ["restore s3://bucket/ --data other", 2, /s3:\/\/BUCKET\/FILE/],
     ["restore s3://bucket/a --data other", 1, /WEIR_BACKUP_ACCESS_KEY_ID/],
   ],
+  move: [
+    strange("move"),
+    ["move --from a", 2, /Usage: weir move/],
+    ["move --from a --to b", 1, /postgres:\/\//],
+    ["move --from nowhere --to postgres://127.0.0.1:1/weir", 1, /No database in nowhere/],
+  ],
   doctor: [strange("doctor"), ["doctor --data nowhere", 1, /nowhere/]],
   export: [strange("export"), away("export")],
   diff: [strange("diff"), ["diff", 2, /Usage: weir diff/], ["diff -f nowhere.yaml", 2, /nowhere\.yaml/]],

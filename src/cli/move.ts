@@ -1,0 +1,37 @@
+import { readAuthorities } from "../authorities.ts";
+import { systemClock } from "../base/clock.ts";
+import { withoutSecrets } from "../base/setting.ts";
+import { moveDatabase } from "../engine/move.ts";
+import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
+import { usage } from "./usage.ts";
+
+/** `weir move --from PLACE --to PLACE`: takes a database from a data directory to PostgreSQL, or back. */
+export const move = (args: readonly string[], host: Host) =>
+  carryOut(host, usage.move.line, async () => {
+    const { values: flags } = readArgs({
+      args: [...args],
+      options: { from: { type: "string" }, to: { type: "string" }, json: { type: "boolean" } },
+    });
+    const { from, to } = flags;
+    if (from === undefined || to === undefined) throw new UsageError("Missing flags: --from and --to.");
+    const { config, secrets } = await host.parts({});
+    const { tables, organizations, events } = await moveDatabase({
+      from,
+      to,
+      token: secrets.databaseToken ?? undefined,
+      ca: readAuthorities(config),
+      clock: systemClock,
+      onTable: (table) => host.status(`Moving ${table}…`),
+    }).finally(() => host.status(""));
+    const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+    const places = { from: withoutSecrets(from), to: withoutSecrets(to) };
+    if (flags.json) return host.out(JSON.stringify({ ...places, organizations, events, rows, tables }));
+    host.out(`Moved ${rows} rows of ${tables.length} tables to ${places.to}. All audit logs verified.`);
+    for (const { table, changed } of tables)
+      if (changed > 0) host.err(`${table}: U+0000 was replaced with the sign ␀ in ${changed} texts.`);
+    host.out(
+      to.includes("://")
+        ? "Set WEIR_DATABASE_URL to the new database and start the server."
+        : `Unset WEIR_DATABASE_URL and start the server with --data ${to}.`,
+    );
+  });
