@@ -64,7 +64,7 @@ export default function ExtractTables({ connectionId, value, onChange }: Props) 
     isOn ? void add(table) : put(resources.filter(({ spec }) => spec !== table.spec));
   const risky = resources.filter((each) => isNamed(each) && addsAllAgain(each));
   return (
-    <section aria-label="Tables to read" className="space-y-2">
+    <section aria-label="Tables to read" className="mb-4 space-y-2">
       {tables.error && <p className="text-xs text-soft">Tables can't be listed: {tables.error.message}</p>}
       {all.length > 0 && (
         <div className="rounded-md border border-line">

@@ -3,7 +3,7 @@ import { useInstallation } from "../../data.ts";
 import { Dialog } from "../base/dialog.tsx";
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
-  ["Ctrl+K", "Search names, slugs and IDs"],
+  ["Ctrl+K", "Search names, IDs and errors"],
   ["/", "Focus the page's filter"],
   ["Ctrl+Enter", "Run the query or save the form"],
   ["Esc", "Close the dialog"],

@@ -2,6 +2,7 @@ import {
   Bot,
   Boxes,
   Cable,
+  CircleX,
   Database,
   FileCode,
   FileText,
@@ -20,6 +21,8 @@ import { personName } from "../base/person.ts";
 import type { Hit } from "./pages.ts";
 
 const EACH = 5;
+/** From so many letters on errors are searched too. */
+const ERROR_LETTERS = 3;
 /** So many of the newest are looked through for the end of an id, and so many events. */
 const NEWEST = 100;
 const NEWEST_EVENTS = 200;
@@ -31,19 +34,23 @@ const ID_PART = /^[0-9a-f-]{4,35}$/i;
 export const isId = (text: string) => ID.test(text);
 export const isIdPart = (text: string) => ID_PART.test(text);
 
-/** Things and people whose name, slug or address holds the text. */
+/** Things and people whose name, slug or address holds the text, and failed runs whose error does. */
 export async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]> {
   const query = { q, limit: EACH };
-  const [actions, automations, connections, datasets, bundles, agents, apis, team] = await Promise.all([
-    call("GET /api/v1/actions", { query }, { signal }),
-    call("GET /api/v1/automations", { query }, { signal }),
-    call("GET /api/v1/connections", { query }, { signal }),
-    call("GET /api/v1/datasets", { query }, { signal }),
-    call("GET /api/v1/bundles", { query: { limit: 100 } }, { signal }),
-    call("GET /api/v1/agents/specs", { query: { limit: 100 } }, { signal }),
-    call("GET /api/v1/api-catalog", { query }, { signal }),
-    call("GET /api/v1/organizations/team", {}, { signal }),
-  ]);
+  const [actions, automations, connections, datasets, bundles, agents, apis, team, failed] =
+    await Promise.all([
+      call("GET /api/v1/actions", { query }, { signal }),
+      call("GET /api/v1/automations", { query }, { signal }),
+      call("GET /api/v1/connections", { query }, { signal }),
+      call("GET /api/v1/datasets", { query }, { signal }),
+      call("GET /api/v1/bundles", { query: { limit: 100 } }, { signal }),
+      call("GET /api/v1/agents/specs", { query: { limit: 100 } }, { signal }),
+      call("GET /api/v1/api-catalog", { query }, { signal }),
+      call("GET /api/v1/organizations/team", {}, { signal }),
+      q.length < ERROR_LETTERS
+        ? null
+        : call("GET /api/v1/automation-runs", { query: { ...query, statuses: ["failed"] } }, { signal }),
+    ]);
   const wanted = q.toLowerCase();
   return [
     ...automations.automations.map(({ id, name, slug }) => ({
@@ -82,6 +89,18 @@ export async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]
           })),
       )
       .slice(0, EACH),
+    ...(failed?.runs ?? []).flatMap(({ id, error, automationName }) => {
+      const { message = "" } = (error ?? {}) as { message?: string };
+      if (!message.toLowerCase().includes(wanted)) return [];
+      return [
+        {
+          href: `/automation-runs/${id}`,
+          name: message,
+          about: `Failed run · ${automationName ?? "deleted automation"}`,
+          icon: CircleX,
+        },
+      ];
+    }),
     ...agents.specs
       .filter(({ name, slug }) => name.toLowerCase().includes(wanted) || slug.includes(wanted))
       .slice(0, EACH)

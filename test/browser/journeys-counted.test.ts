@@ -1,0 +1,153 @@
+import { expect } from "bun:test";
+import { countClicks } from "../support/clicks.ts";
+import { connect } from "../support/connections.ts";
+import { eventually } from "../support/outbound.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
+import { openSeen } from "../support/seen.ts";
+import { AUTOMATION_RUNS, AUTOMATIONS, branch, flowToEnd, makeAutomation, until } from "../support/work.ts";
+
+deepTest(
+  "a first automation over PostgreSQL with a branch, an approval and a request takes at most 40 clicks",
+  async () => {
+    await using postgres = await startPostgres();
+    await postgres.sql`create table orders (id int primary key, total int, updated_at timestamptz not null)`;
+    await postgres.sql`insert into orders values (1, 40, now()), (2, 90, now())`;
+    await using receiver = startReceiver(() => Response.json({ ok: true }));
+    await using seen = await openSeen();
+    const { page, weir, troubles } = seen;
+    const { host, port, user, password, database } = postgres;
+    await connect(weir.owner, {
+      name: "Shop",
+      provider: "postgres",
+      config: { host, port, database, sslMode: "disable" },
+      credentials: { user, password },
+    });
+    await seen.go("/");
+    const hand = countClicks(page);
+    const panel = page.getByRole("region", { name: /^Step / });
+    const add = async (after: string, kind: RegExp, isByBranch = false) => {
+      await hand.click(
+        isByBranch
+          ? page.getByRole("button", { name: `Add a step after ${after}` })
+          : page.getByRole("button", { name: `Add a step after ${after}`, exact: true }),
+      );
+      await hand.click(page.getByRole("option", { name: kind }).first());
+      await panel.getByRole("textbox", { name: "Step name" }).waitFor();
+    };
+    await hand.click(page.getByRole("link", { name: "Automations" }).first());
+    await hand.click(page.getByRole("link", { name: "Create automation" }).first());
+    await hand.write(page.getByRole("textbox", { name: "Name", exact: true }), "Orders");
+    await hand.choose(page.getByLabel("Trigger", { exact: true }), "webhook");
+    await hand.write(page.getByRole("textbox", { name: "Path" }), "orders");
+    await hand.click(page.getByRole("button", { name: "Create automation" }));
+    const secret = (await page.getByRole("dialog").locator("code").textContent()) ?? "";
+    await hand.click(page.getByRole("button", { name: "Done" }));
+
+    await hand.click(page.getByRole("button", { name: "Add the first step" }));
+    await hand.click(page.getByRole("option", { name: /^Extract/ }).first());
+    await hand.choose(page.getByLabel("Connection"), { label: "Shop (postgres)" });
+    await hand.check(page.getByRole("checkbox", { name: "public.orders" }));
+    await hand.write(panel.getByRole("combobox", { name: /^Dataset/ }), "shop");
+    await page.keyboard.press("Tab");
+
+    await add("extract", /^SQL transform/);
+    await hand.write(
+      panel.getByRole("textbox", { name: "SQL" }),
+      "SELECT sum(total) AS total FROM raw.shop__orders",
+    );
+
+    await add("sql_transform", /^Branch/);
+    await hand.click(panel.getByRole("button", { name: "Add", exact: true }).first());
+    await hand.write(panel.getByRole("textbox", { name: /^Key/ }).last(), "big");
+    await hand.write(
+      panel.getByRole("textbox", { name: /^When/ }).last(),
+      "steps.sql_transform.result.items[0].total > 100",
+    );
+
+    await add("branch, branch big", /^Approval/, true);
+    await hand.write(panel.getByRole("textbox", { name: "Title" }), "Send it?");
+
+    await add("approval", /^HTTP request/);
+    await hand.write(panel.getByRole("textbox", { name: "URL" }), `${receiver.url}/total`);
+    await hand.choose(panel.getByLabel("Method"), "POST");
+    expect(await troubles()).toEqual([]);
+    await hand.click(page.getByRole("button", { name: "Publish" }));
+    await page.getByText("Published", { exact: true }).waitFor();
+    console.log(`first automation: ${hand.count} clicks`);
+    expect(hand.count).toBeLessThanOrEqual(40);
+
+    expect(secret.length).toBeGreaterThan(10);
+    const { automations } = (await weir.owner("GET", AUTOMATIONS)).body;
+    const { body: run } = await weir.owner("POST", `${AUTOMATIONS}/${automations[0].id}/run`, {
+      input: { day: 1 },
+    });
+    const waits = await until(
+      weir.owner,
+      `${AUTOMATION_RUNS}/${run.id}`,
+      ({ status }) => status === "waiting" || status === "failed" || status === "completed",
+    );
+    expect([waits.status, waits.error]).toEqual(["waiting", null]);
+    await seen.go("/approvals");
+    await page.getByRole("button", { name: "Approve" }).first().click();
+    await eventually(() => receiver.got.length === 1);
+    expect(receiver.got[0]?.path).toBe("/total");
+  },
+  240_000,
+);
+
+deepTest(
+  "an error is found by its text in 2 clicks, mended and run again in 3, and a version restored in 3",
+  async () => {
+    await using receiver = startReceiver(() => new Response("no", { status: 418 }));
+    await using seen = await openSeen();
+    const { page, weir } = seen;
+    const flow = await makeAutomation(
+      weir.owner,
+      {
+        steps: [
+          { key: "route", kind: "conditional_branch", definition: branch() },
+          {
+            key: "tell",
+            kind: "http_request",
+            definition: { url: `${receiver.url}/no` },
+            dependsOn: ["route"],
+          },
+        ],
+      },
+      { name: "Tells" },
+    );
+    await flowToEnd(weir.owner, flow.id);
+
+    await seen.go("/");
+    const finding = countClicks(page);
+    await finding.click(page.getByRole("button", { name: /^Search/ }).first());
+    await page.keyboard.type("418");
+    await finding.click(page.getByRole("option", { name: /418.*Failed run · Tells/ }));
+    await page.waitForURL(/\/automation-runs\//);
+    console.log(`failed run by its error: ${finding.count} clicks`);
+    expect(finding.count).toBeLessThanOrEqual(2);
+
+    await seen.go(`/automations/${flow.id}/edit?step=tell`);
+    await using good = startReceiver(() => Response.json({ ok: true }));
+    const mending = countClicks(page);
+    await mending.write(page.getByRole("textbox", { name: "URL" }), good.url);
+    await mending.click(page.getByRole("button", { name: "Run to here" }));
+    await mending.click(page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }));
+    await page.getByRole("button", { name: /^tell.*completed/ }).waitFor();
+    expect(good.got.length).toBe(1);
+    expect(mending.count).toBeLessThanOrEqual(3);
+
+    await page.getByRole("button", { name: "Publish" }).click();
+    await page.getByText("Published", { exact: true }).waitFor();
+    const restoring = countClicks(page);
+    await restoring.click(page.getByRole("button", { name: "Versions" }));
+    await restoring.click(page.getByRole("dialog").getByRole("button", { name: "Restore version 1" }));
+    await until(weir.owner, `${AUTOMATIONS}/${flow.id}`, (body) =>
+      JSON.stringify(body.config).includes(`${receiver.url}/no`),
+    );
+    expect(restoring.count).toBeLessThanOrEqual(3);
+  },
+  240_000,
+);
