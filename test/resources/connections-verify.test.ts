@@ -265,7 +265,7 @@ describe("the schema of a database", () => {
     expect(await told(files.id, "schema/tables")).toEqual([
       400,
       "bad_request",
-      "Local files connections have no tables.",
+      "Local files connections have no tables. An extract names files in its spec, such as *.csv.",
     ]);
     expect((await told(base.id, "schema/tables")).slice(0, 2)).toEqual([502, "upstream"]);
     await started.owner("POST", `${CONNECTIONS}/${base.id}/disable`);

@@ -86,10 +86,12 @@ async function findUsable(ctx: Context, id: string): Promise<{ row: ConnectionRo
   return { row, provider: providerOf(ctx, row) };
 }
 
-const lacks = (provider: Provider, what: string) =>
-  new AppError(
-    "bad_request",
-    what === "tables" && provider.http
-      ? `${provider.title} connections have no list of tables. An extract sets the path of a resource in its spec.`
-      : `${provider.title} connections have no ${what}.`,
-  );
+function lacks({ title, http, files }: Provider, what: string): AppError {
+  if (what !== "tables") return new AppError("bad_request", `${title} connections have no ${what}.`);
+  if (http) {
+    const hint = "An extract sets the path of a resource in its spec.";
+    return new AppError("bad_request", `${title} connections have no list of tables. ${hint}`);
+  }
+  const hint = files ? " An extract names files in its spec, such as *.csv." : "";
+  return new AppError("bad_request", `${title} connections have no tables.${hint}`);
+}
