@@ -113,7 +113,8 @@ const leadsTo = (pattern: string, path: string) =>
 
 test("a path that is known takes no other method, and one that is not takes none", async () => {
   const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"];
-  const paths = [...new Set(mounted.map(({ path }) => path))];
+  // Iceberg's catalog refuses in a way of its own: test/resources/iceberg
+  const paths = [...new Set(mounted.map(({ path }) => path))].filter((path) => !path.startsWith("/iceberg/"));
   for (const path of [
     ...paths,
     "/api",
