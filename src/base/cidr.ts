@@ -46,7 +46,7 @@ export function sourceOf(address: string): string {
 }
 
 /**
- * Whether `address` is one of the public internet; false for text that is no address.
+ * Whether `address` is one of the public internet; false for text that is not a valid URL.
  *
  * The list is that of the IANA special-purpose registries. IPv4-mapped and IPv4-compatible addresses
  * are judged by the IPv4 address inside; NAT64, 6to4 and Teredo are never public, whatever they carry.

@@ -31,7 +31,7 @@ const REQUEST = {
     cure: "Ask an admin or owner to do it, or to change your role.",
   },
   own_request: {
-    cause: "Whoever asked for an approval can't decide it.",
+    cause: "The person who asked for an approval can't decide it.",
     cure: "Have another member decide.",
   },
   scope_missing: {
@@ -191,7 +191,7 @@ const RUN = {
     cure: "Retry, do less at once, or raise `timeoutSeconds`.",
   },
   cancelled: {
-    cause: "Somebody cancelled the run, or a newer run replaced it.",
+    cause: "Someone cancelled the run, or a newer run replaced it.",
     cure: "Run it again if it is still needed.",
   },
   interrupted_too_often: {
@@ -314,7 +314,7 @@ export const RUN_END_CODES = {
     cure: "Read the reason, and run it again once it is settled.",
   },
   expired: {
-    cause: "Nobody decided the approval in time.",
+    cause: "The approval expired without a decision.",
     cure: "Run it again, or raise `expiresInSeconds`.",
   },
   loop_detected: {

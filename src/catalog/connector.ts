@@ -129,7 +129,7 @@ const NO_LISTS: Gap = {
   ...whole,
   field: "http.resources",
   message:
-    "Nothing tells which endpoints give lists: only OpenAPI and Swagger say what replies hold. Import such a description, or write the resources.",
+    "It's not known which endpoints return lists: only OpenAPI and Swagger describe responses. Import such a description, or write the resources.",
 };
 const NO_VERIFY: Gap = {
   ...whole,
@@ -262,7 +262,7 @@ function authOf(hints: readonly AuthHint[]): Auth {
     const named = hints.map(({ label, type }) => `${label} (${type})`).join(", ");
     const why =
       named === ""
-        ? "Nothing tells how the API knows its callers; choose a way, or leave none."
+        ? "The API's authentication isn't described. Choose a method, or none."
         : `The API asks for ${named}, which a template can't say.`;
     return { auth: { type: "none" }, credentials: {}, gaps: [gap(why)] };
   }

@@ -27,7 +27,7 @@ export interface Listing {
   primaryKey: string[];
   /** `incremental` of such a resource; null where all is read each time. */
   incremental: JsonObject | null;
-  /** What somebody has to give a value for. */
+  /** What needs a value. */
   asks: { name: string; location: "query" | "header"; description: string }[];
   unresolved: Unresolved[];
 }

@@ -48,7 +48,7 @@ export async function openReferences(
       if (target === null || documents.has(target) || refused.has(target)) {
         if (target === null && !refused.has(ref)) {
           refused.add(ref);
-          warn(`${ref} lies in another document, and it is not known where this one lies.`);
+          warn(`${ref} is in another document, and the location of this one is unknown.`);
         }
         continue;
       }

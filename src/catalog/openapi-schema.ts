@@ -127,7 +127,7 @@ function mapped(map: JsonObject, key: string, next: (inner: Json) => Json, walk:
 function followed(schema: JsonObject, ref: string, base: string, walk: Walk, depth: number): Json {
   const part = walk.refs.follow(ref, base);
   if (!part) {
-    walk.warn(`${ref} leads nowhere; what stands there may be anything.`);
+    walk.warn(`${ref} can't be resolved; any value is accepted there.`);
     return { description: `unknown: ${refName(ref)}` };
   }
   if (walk.open.has(part.key)) return { type: "object", description: `recursive: ${refName(ref)}` };

@@ -70,13 +70,13 @@ export function readRecorded(
     const prefix = base.pathname.replace(/\/+$/, "");
     const path = decoded(url.pathname);
     if (prefix !== "" && path !== prefix && !path.startsWith(`${prefix}/`)) {
-      warn(`${request.method} ${path} does not lie below ${prefix}; it is left out.`);
+      warn(`${request.method} ${path} is not below ${prefix}; it is left out.`);
       continue;
     }
     const below = path.slice(prefix.length) || "/";
     const method = request.method.toUpperCase();
     if (!HTTP_METHODS.some((each) => each === method)) {
-      warn(`${method} is no method that can be sent.`);
+      warn(`${method} is not a method that can be sent.`);
       continue;
     }
     const key = `${method} ${below}`;

@@ -67,7 +67,7 @@ async function draw({ spec, rows, width }: Chart): Promise<Drawn> {
     const svg = await view.data(ROWS, structuredClone(rows) as never[]).toSVG();
     view.finalize();
     if (HOSTILE.test(svg)) return { fault: "It would draw what is not allowed in a picture." };
-    if (/<path d="[^"]*NaN/.test(svg)) return { fault: complaints[0] ?? "Its values are no numbers." };
+    if (/<path d="[^"]*NaN/.test(svg)) return { fault: complaints[0] ?? "Its values are not numbers." };
     return { svg };
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);

@@ -60,7 +60,7 @@ export const agentSearch = defineExecutor({
     question: described("What is to be found out", named(10_000)),
     maxResults: optional(
       described(
-        "Hits of each search that are looked at",
+        "Results of each search that are read",
         Type.Integer({ minimum: 1, maximum: 20, default: 5 }),
       ),
     ),

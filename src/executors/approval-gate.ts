@@ -43,7 +43,7 @@ const Definition = object({
     ),
   ),
   onReject: described(
-    "fail ends the run; continue goes on with the rejection as its result",
+    "fail ends the run; continue continues it with the rejection as the result",
     oneOf(["fail", "continue"], { default: "fail" }),
   ),
   onExpire: described(

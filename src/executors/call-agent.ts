@@ -66,7 +66,7 @@ export const callAgent = defineExecutor({
     const read = readOutput(first, outputSchema);
     if ("output" in read) return { result: { ...talk.facts(), text: first, output: read.output } };
 
-    ctx.log("warn", `The answer does not fit its schema, and is asked for once more: ${read.fault}`);
+    ctx.log("warn", `The answer doesn't match its schema, and is requested again: ${read.fault}`);
     talk.say(first, `That does not fit: ${read.fault}\nGive the whole answer again, as JSON alone.`);
     const second = await talk.go({ ...agent, tools: [], maxSteps: Number.POSITIVE_INFINITY }, outputSchema);
     const again = readOutput(second, outputSchema);

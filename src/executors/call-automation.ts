@@ -8,7 +8,7 @@ const Definition = object({
   input: optional(described("What its steps see as {{input}}", anything())),
   wait: Type.Boolean({
     default: true,
-    description: "False goes on at once; the called run then has no result here",
+    description: "False continues at once, without the called run's result",
   }),
 });
 
@@ -21,7 +21,7 @@ const Definition = object({
 export const callAutomation = defineExecutor({
   kind: "call_automation",
   title: "Call an automation",
-  description: "Runs another automation, and waits for its result where it is told to.",
+  description: "Runs another automation, and can wait for its result.",
   providers: [],
   definition: Definition,
   result: object({

@@ -14,13 +14,13 @@ const key = () => Type.String({ minLength: 1, maxLength: 100, pattern: "^[A-Za-z
 const Definition = object({
   branches: Type.Array(
     object({
-      key: described("What steps hang on, as STEP:KEY", key()),
+      key: described("What steps depend on, as STEP:KEY", key()),
       when: Type.String({ minLength: 1, maxLength: 4096, description: "A condition in CEL" }),
     }),
     {
       minItems: 1,
       maxItems: 100,
-      description: "Looked at in order; the first whose condition holds is taken",
+      description: "Evaluated in order; the first whose condition holds is taken",
     },
   ),
   else: described(

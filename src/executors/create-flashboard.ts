@@ -18,7 +18,7 @@ const FULL_WIDTH_PX = 1_080;
 const WIDTHS = { full: 12, half: 6, third: 4 } as const;
 
 const panel = object({
-  title: described("What stands above it", named(255)),
+  title: described("Heading", named(255)),
   sql: Type.String({
     minLength: 1,
     maxLength: 1_000_000,
@@ -38,7 +38,7 @@ const panel = object({
   ),
   maxRows: optional(
     described(
-      "So many rows are shown; that there are more is told",
+      "Maximum number of rows shown; the panel says if there are more",
       Type.Integer({ minimum: 1, maximum: 10_000, default: DEFAULT_ROWS }),
     ),
   ),

@@ -70,11 +70,11 @@ const definition = object({
     }),
   ),
   explain: optional(
-    Type.Boolean({ description: "Gives back how DuckDB would do it as `plan`; nothing is run or written." }),
+    Type.Boolean({ description: "Returns how DuckDB would run it as `plan`; nothing is run or written." }),
   ),
   maxRows: optional(
     described(
-      "So many rows at most; 100,000 where there is no output",
+      "Maximum number of rows; 100,000 without an output",
       Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
     ),
   ),

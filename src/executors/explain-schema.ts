@@ -56,7 +56,7 @@ export const explainSchema = defineExecutor({
   providers: [],
   hasEffects: () => false,
   definition: object({
-    connectionId: optional(described("A database to look at; without it the lake", uuid())),
+    connectionId: optional(described("Database to describe; the lake if omitted", uuid())),
     datasets: optional(
       described(
         "Datasets of the lake, by name or as layer.dataset; all where absent",
@@ -132,7 +132,7 @@ export const explainSchema = defineExecutor({
         narrative: words?.narrative ?? null,
         warnings: unknown.map(
           (name) =>
-            `The model spoke of a table ${name.slice(0, 200)}, which is not there; that was left out.`,
+            `The model mentioned a table ${name.slice(0, 200)}, which doesn't exist; that was left out.`,
         ),
       },
     };

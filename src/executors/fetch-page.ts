@@ -26,7 +26,7 @@ export const fetchPage = defineExecutor({
     format: optional(described("What the page becomes", oneOf(PAGE_FORMATS, { default: "markdown" }))),
     maxBytes: optional(
       described(
-        "A longer page is cut, which is told",
+        "A longer page is truncated, with a warning",
         Type.Integer({ minimum: 1, maximum: 50 * 1024 * 1024, default: DEFAULT_BYTES }),
       ),
     ),

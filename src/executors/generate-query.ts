@@ -47,7 +47,7 @@ export const generateQuery = defineExecutor({
     execute: optional(described("Run the SQL and give its rows", Type.Boolean({ default: false }))),
     maxRows: optional(
       described(
-        "So many rows are given",
+        "Maximum number of rows",
         Type.Integer({ minimum: 1, maximum: 10_000, default: DEFAULT_ROWS }),
       ),
     ),
@@ -95,7 +95,7 @@ export const generateQuery = defineExecutor({
       if (wrong === "") throw error;
       throw new AppError(
         "unknown_identifier",
-        `The model's SQL does not fit the tables, also when it was told so: ${wrong}`,
+        `The model's SQL doesn't match the tables, even after a correction: ${wrong}`,
         { cause: error },
       );
     });

@@ -16,7 +16,10 @@ export const webSearch = defineExecutor({
   definition: object({
     query: described("What is searched for", named(1000)),
     maxResults: optional(
-      described("So many hits at most", Type.Integer({ minimum: 1, maximum: 50, default: DEFAULT_RESULTS })),
+      described(
+        "Maximum number of results",
+        Type.Integer({ minimum: 1, maximum: 50, default: DEFAULT_RESULTS }),
+      ),
     ),
     freshness: optional(described("Only what is not older", oneOf(FRESHNESS))),
   }),

@@ -36,7 +36,7 @@ const ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 
 /** Throws `bad_request` for an id that can't be part of a path in the lake. */
 export function checkId(noun: string, id: string): void {
-  if (!ID.test(id)) throw new AppError("bad_request", `This is no id of a ${noun}.`, { details: { id } });
+  if (!ID.test(id)) throw new AppError("bad_request", `Invalid ID of a ${noun}.`, { details: { id } });
 }
 
 /** The folder of a table's files, below the lake's root. Throws `bad_request` for what can't be part of a path. */

@@ -214,7 +214,7 @@ export function dateFormatFault(format: string): string | null {
   const known = strptimeFormat(format);
   if (known === null) return `Unknown date format ${format}. Use a form such as dd.MM.yyyy or %d.%m.%Y.`;
   if (/%n/.test(known)) return "Columns hold microseconds (SSSSSS or %f), not nanoseconds.";
-  if (/%-?I/.test(known) && !known.includes("%p")) return "Twelve hours (hh or %I) need a or %p beside them.";
+  if (/%-?I/.test(known) && !known.includes("%p")) return "Twelve hours (hh or %I) need a or %p with them.";
   if (/%[cxs]/.test(known)) return null;
   const isDay =
     /%[Yy]/.test(known) && (/%-?j/.test(known) || (/%(-?m|b|B)/.test(known) && /%-?d/.test(known)));

@@ -175,7 +175,7 @@ interface TreeWrites<L = Link> {
 
 /** How HTTP requests are made in the name of a connection. */
 export interface HttpAccess {
-  /** At most so many requests of a connection, over all of its runs. */
+  /** Maximum number of requests of a connection, across all of its runs. */
   readonly requestsPerMinute?: number;
   /** Where its paths begin; credentials go to no other origin. */
   baseUrl(link: Link): string;

@@ -9,10 +9,7 @@ export const Incremental = object(
       described("Where the first load begins; at the very start where absent", anything()),
     ),
     lagSeconds: optional(
-      described(
-        "Read so much further back, for sources that write late",
-        Type.Number({ minimum: 0, maximum: 315_360_000 }),
-      ),
+      described("Lookback window for late-arriving rows", Type.Number({ minimum: 0, maximum: 315_360_000 })),
     ),
     endValue: optional(
       described("Only rows before it: a backfill, which leaves the stored cursor as it is", anything()),

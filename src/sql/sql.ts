@@ -307,6 +307,6 @@ export function bytesOf(size: string): number {
   const [, number, unit = ""] = /^([\d.]+)\s*([a-z]+)$/i.exec(size.trim()) ?? [];
   const bytes = Number(number) * (UNITS[unit.toUpperCase()] ?? Number.NaN);
   if (!(bytes > 0))
-    throw new AppError("bad_request", `"${size}" is no size in memory; write one such as 1GB.`);
+    throw new AppError("bad_request", `"${size}" is not a valid memory size. Use one such as 1GB.`);
   return bytes;
 }

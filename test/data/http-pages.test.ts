@@ -133,7 +133,7 @@ test("an empty page is not the last one where the API says that there are more",
       more: true,
     }),
   );
-  expect(await byOffset.run()).toMatchObject(failure("speaks of more"));
+  expect(await byOffset.run()).toMatchObject(failure("announces more"));
 });
 
 test("an error without rows fails the run, and a table that is replaced keeps what it has", async () => {
@@ -197,7 +197,7 @@ test("a status that speaks of the credentials or passes by is no end of a list",
 
 test("a redirect to another server is told as one", async () => {
   const { run } = await open({}, () => new Raw(302, "", { location: "http://[::ffff:127.0.0.1]:1/r" }));
-  expect(await run()).toMatchObject(failure("target of the redirect lies at another server"));
+  expect(await run()).toMatchObject(failure("target of the redirect is on another server"));
 });
 
 test("of the columns only those come that were chosen, and one that no row has is told", async () => {

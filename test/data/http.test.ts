@@ -288,7 +288,7 @@ test("the API's own count is compared with what came", async () => {
   const { warnings } = await extract.result();
   expect(warnings).toEqual([
     expect.stringContaining("nothing at hasNextPath"),
-    "source_count_mismatch: the source spoke of 45 rows of orders and gave 30.",
+    "source_count_mismatch: the source announced 45 rows of orders and gave 30.",
   ]);
   expect(await extract.run({ strictCounts: true })).toMatchObject({
     status: "failed",

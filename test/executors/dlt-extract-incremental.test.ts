@@ -200,7 +200,7 @@ describe("an incremental load", () => {
     await world.run(by("a"), rows([{ a: 5, b: 1 }]));
     const { result } = await world.run(by("b"), rows([{ a: 6, b: 2 }]));
     expect(result.mode).toBe("initial");
-    expect(result.warnings.join()).toContain("begins anew");
+    expect(result.warnings.join()).toContain("starts again from the beginning");
     expect(world.cursors.get("o")).toMatchObject({ cursorField: "b", lastValue: 2 });
   });
 
@@ -259,7 +259,7 @@ describe("a cursor", () => {
       world.run({ resources: [{ name: "o", ...more }] }, rows([{ id: 1 }, { id: 2 }]));
     expect((await run()).result.warnings).toEqual([]);
     expect((await run()).result.warnings).toEqual([
-      "append without a cursor: the 2 rows of this load of o stand beside the 2 loaded before.",
+      "append without a cursor: the 2 rows of this load of o were added to the 2 loaded before.",
     ]);
     expect((await run({ writeDisposition: "replace" })).result.warnings).toEqual([]);
   });
@@ -281,7 +281,7 @@ describe("a cursor", () => {
 
   test("that lies ahead of all clocks is told, as nothing before it is found any more", async () => {
     const told = (end: string) =>
-      `The cursor at of o stands at ${end}, which lies ahead: rows before it are not found any more. Mend that row at the source, and reset the action's state.`;
+      `The cursor at of o stands at ${end}, which lies ahead: rows before it are no longer found. Correct that row at the source, and reset the action's state.`;
     for (const [source, end] of [
       [
         rows([

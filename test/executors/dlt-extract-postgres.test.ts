@@ -380,7 +380,7 @@ test("too many deletes load nothing, and say how many", async () => {
     world.run({ resources: [resource] }, () => ({ kind: "rows", pages: pages(), ranged: false })),
   );
   expect(api).toMatchObject({ code: "definition_invalid" });
-  expect(api.message).toContain("can't tell which rows are gone");
+  expect(api.message).toContain("doesn't report which rows are gone");
 }, 120_000);
 
 test("a key of JSON is refused, since equal ones may have other texts", async () => {

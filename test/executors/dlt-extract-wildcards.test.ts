@@ -230,7 +230,7 @@ describe("a wildcard over PostgreSQL", () => {
     ]);
     for (const spec of ["*", "order_*", "*.*", "*.orders", "a.b.*"])
       expect(await refusal([{ spec }])).toEqual([
-        "resources.0.spec: A wildcard stands in the name of the table, behind a schema: public.* or public.order_*.",
+        "resources.0.spec: A wildcard goes in the name of the table, after a schema: public.* or public.order_*.",
       ]);
     expect(await refusal([{ name: "public.*" }])).toEqual([
       "resources.0.name: Use wildcards in spec, not in name.",
@@ -271,7 +271,7 @@ describe("a source without tables", () => {
   test("refuses a wildcard, and takes a glob of files as it is", async () => {
     const files = (await connect(weir.owner, localFiles("Files"))).id;
     expect(await refusal([{ spec: "public.*", exclude: ["a"] }], files)).toEqual([
-      "resources.0.exclude: Only connections of PostgreSQL and MySQL take exclude, beside a spec such as public.*.",
+      "resources.0.exclude: Only connections of PostgreSQL and MySQL take exclude, together with a spec such as public.*.",
     ]);
     await makeAction(weir.owner, actionOf([{ spec: "orders.*", name: "orders" }], {}, files));
     const shop = await connect(weir.owner, {

@@ -274,7 +274,7 @@ describe("partitionBy", () => {
     const { code, message } = await failure(openOrganization().run({ sql, output: part() }));
     expect([code, message]).toEqual([
       "definition_invalid",
-      "partitionBy makes 1001 partitions; at most 1000 are good for those who read them.",
+      "partitionBy makes 1001 partitions; at most 1000 are allowed, so that reading stays fast.",
     ]);
   });
 });

@@ -129,7 +129,7 @@ describe("fetch_page", () => {
   test.each<[string, string, string, string, boolean]>([
     ["a page that is not there", "/nowhere", "upstream", "answered 404", false],
     ["a server that is busy", "/busy", "upstream", "answered 503", true],
-    ["a picture", "/picture", "upstream", "leads to image/png, which is no page to read", false],
+    ["a picture", "/picture", "upstream", "leads to image/png, which is not a readable page", false],
     ["a page made to break readers", "/deep", "upstream", "takes too long to read", false],
     ["a redirect to where nobody may go", "/inward", "egress_blocked", "169.254.169.254", false],
   ])("fails at %s", async (_, path, code, message, retryable) => {

@@ -372,7 +372,7 @@ describe("a request with pages", () => {
 
   test("needs to know what an empty page looks like", async () => {
     answer = () => Response.json({ items: [] });
-    expect((await failure({ url: base, pagination: { type: "page" } })).message).toContain("give itemsPath");
+    expect((await failure({ url: base, pagination: { type: "page" } })).message).toContain("Set itemsPath");
   });
 
   test("stops at maxPages and says that there is more", async () => {
@@ -415,7 +415,7 @@ describe("a request with pages", () => {
       Response.json([1], { headers: { link: `<http://localhost:${server.port}/next>; rel=next` } });
     const pagination = { type: "link_header" };
     const error = await failure({ url: base, headers: { Authorization: "Bearer x" }, pagination });
-    expect(error.message).toContain("lies at another server");
+    expect(error.message).toContain("is on another server");
     expect(seen).toHaveLength(1);
   });
 

@@ -229,8 +229,8 @@ describe("a server of 2026-07-28", () => {
           requestState: "opaque {state}",
         });
         expect(client.declined).toEqual([
-          expect.stringMatching(/asked for a person's answer \("Who are you\?"\) and was told no/),
-          expect.stringMatching(/asked for folders of this machine and was told no/),
+          expect.stringMatching(/asked for a person's answer \("Who are you\?"\) and was declined/),
+          expect.stringMatching(/asked for folders of this machine and was declined/),
         ]);
         await client.callTool(tool, { text: "y" }); // another call begins anew
         const third = peer.heard.filter(({ method }) => method === "tools/call")[2];
@@ -250,7 +250,7 @@ describe("a server of 2026-07-28", () => {
         const client = await openMcp(placeOf(peer.url));
         const failure = await failureOf(client.callTool({ upstreamName: "echo", inputSchema: null }, {}));
         expect(failure.code).toBe("upstream");
-        expect(failure.message).toContain('asked for a person\'s answer ("Who are you?") and was told no');
+        expect(failure.message).toContain('asked for a person\'s answer ("Who are you?") and was declined');
         expect(peer.heard.filter(({ method }) => method === "tools/call")).toHaveLength(3);
       },
     ));
@@ -261,7 +261,7 @@ describe("a server of 2026-07-28", () => {
       async (peer) => {
         const client = await openMcp(placeOf(peer.url));
         const failure = await failureOf(client.callTool({ upstreamName: "echo", inputSchema: null }, {}));
-        expect(failure.message).toContain("asked for a language model's answer and was told no");
+        expect(failure.message).toContain("asked for a language model's answer and was declined");
         expect(peer.heard.filter(({ method }) => method === "tools/call")).toHaveLength(1);
       },
     ));

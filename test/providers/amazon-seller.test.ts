@@ -38,7 +38,7 @@ describe("verify", () => {
       ).message;
     expect(await message({}, { clientSecret: "other" })).toContain("this clientId with this clientSecret");
     expect(await message({}, { refreshToken: "old" })).toContain(
-      "has expired or the seller took the app's access away",
+      "has expired or the seller revoked the app's access",
     );
     expect(await message({ marketplaceIds: ["A1PA6795UKMFR9"] })).toBe(
       "The marketplace A1PA6795UKMFR9 is in the region eu, not in na: make a connection for each region.",

@@ -247,10 +247,7 @@ describe("pages", () => {
     ] as const) {
       const link = to();
       expect(await read(spec, { dataPath }, {}, link)).toHaveLength(20);
-      expect([spec, link.warnings]).toEqual([
-        spec,
-        [expect.stringContaining(`speak of a next page (${words})`)],
-      ]);
+      expect([spec, link.warnings]).toEqual([spec, [expect.stringContaining(`name a next page (${words})`)]]);
       const told = to();
       await read(spec, { dataPath, paginator: { type: "none" } }, {}, told);
       expect(told.warnings).toEqual([]);
@@ -360,12 +357,12 @@ describe("credentials", () => {
         for (const spec of ["/linked", "/addressed"] as const) {
           const error = await failure(rowsOf(providerOf(way), to(way), asks(spec, WAYS[spec])));
           expect(error).toMatchObject({ code: "upstream", retryable: false });
-          expect(error.message).toContain("lies at another server");
+          expect(error.message).toContain("is on another server");
         }
       }
       peer.state.instead = () => ({ status: 302, headers: { location: `${elsewhere.url}/moved` } });
       const error = await failure(rowsOf(providerOf(way), to(way), asks("/orders")));
-      expect(error.message).toContain("lies at another server");
+      expect(error.message).toContain("is on another server");
       Object.assign(peer.state, fresh);
     }
     for (const spec of [
@@ -510,8 +507,8 @@ describe("a reply that is not what was to come", () => {
         "answered /orders with text/html, which is no JSON",
       ],
       [{ status: 200, body: "" }, {}, "with nothing, which is no JSON"],
-      [json({ items: [] }), {}, "is no list but an object with items; give dataPath"],
-      [json(7), {}, "is no list but neither a list nor an object"],
+      [json({ items: [] }), {}, "is not a list but an object with items; give dataPath"],
+      [json(7), {}, "is not a list but neither a list nor an object"],
       [json({ items: [], count: 0 }), { dataPath: "rows" }, 'At dataPath "rows" the reply'],
       [
         json({ items: [], count: 0 }),
@@ -533,7 +530,7 @@ describe("a reply that is not what was to come", () => {
       [
         json({ rows: [1], next: "http://" }),
         { dataPath: "rows", paginator: { type: "json_link", nextPath: "next" } },
-        "no address",
+        "not a valid URL",
       ],
     ] as const) {
       const error = await said(reply, endpoint);

@@ -60,7 +60,7 @@ describe("verify", () => {
     );
     expect(await message({ database: "nope" })).toBe(`There is no database "nope" at ${place}.`);
     expect(await message({ database: "secret" })).toBe(
-      'The user "reader" may not use the database "secret", or there is none of that name.',
+      'The user "reader" may not use the database "secret", or no database has that name.',
     );
     expect(await message({ sslMode: "verify-full" })).toBe(
       `${place} does not offer TLS, which sslMode asks for.`,
@@ -81,7 +81,7 @@ describe("verify", () => {
       message: expect.stringContaining("too many connections"),
     });
     db.state.refusal = { code: 1130, message: "Host '127.0.0.1' is not allowed to connect" };
-    expect((await failure(verify(link()))).message).toContain("does not let this machine in");
+    expect((await failure(verify(link()))).message).toContain("refuses connections from this machine");
     db.state.refusal = { code: 3159, message: "Connections using insecure transport are prohibited" };
     expect((await failure(verify(link({ sslMode: "disable" })))).message).toContain(
       "takes only TLS connections",

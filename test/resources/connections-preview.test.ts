@@ -7,7 +7,7 @@ import { deepTest } from "../support/scale.ts";
 
 const NOBODY = "01900000-0000-7000-8000-00000000abcd";
 
-test("a file's preview is how it begins: whole where it is short, cut between letters where it is long, null where it is no text", async () => {
+test("a file's preview is how it begins: whole where it is short, cut between letters where it is long, null if it is not text", async () => {
   await using started = await startApp({ engine: false });
   const { owner } = started;
   const { id } = await connect(owner, localFiles("Files"));

@@ -59,7 +59,7 @@ test.each<[string, Uint8Array, string]>([
   [
     "has fewer bytes than rows",
     avroByHand("long", [{ rows: 4, body: block.body }]),
-    "The file is damaged: a value goes on past the end of its block.",
+    "The file is damaged: a value continues past the end of its block.",
   ],
   [
     "has more bytes than rows",
@@ -69,7 +69,7 @@ test.each<[string, Uint8Array, string]>([
   [
     "tells of more rows than there can be",
     avroByHand("null", [{ rows: 2_000_000_000, body: Buffer.alloc(0) }]),
-    "The file is damaged: it tells of more values than it has bytes for.",
+    "The file is damaged: it announces more values than it has bytes for.",
   ],
   [
     "has compressed blocks that can't be unpacked",

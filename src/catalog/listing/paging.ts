@@ -146,7 +146,7 @@ export function findPaging(facts: ListFacts): FoundPaging {
     return open(`It takes the header ${header.name}, where no paginator reaches.`, [{ type: "none" }]);
   const told = facts.replyHeaders.find((name) => PAGED_HEADER.test(name) && !/rate/i.test(name));
   if (told !== undefined)
-    return open(`The header ${told} of its reply speaks of pages, and no parameter asks for them.`, [
+    return open(`The header ${told} of its response mentions pages, and no parameter requests them.`, [
       { type: "none" },
     ]);
   const answered = fields.find((field) => goesOn(field, facts));
@@ -163,11 +163,11 @@ export function findPaging(facts: ListFacts): FoundPaging {
     ]);
   const hint = more ?? last ?? cursors[0] ?? fields.find(isHint);
   if (hint)
-    return open(`The field ${pathOf(hint.names)} speaks of pages, and no parameter asks for them.`, [
+    return open(`The field ${pathOf(hint.names)} mentions pages, and no parameter requests them.`, [
       { type: "none" },
     ]);
   if (/\b(?:paginat|paged\b|next page|pages? of results)/i.test(facts.description))
-    return open("Its description speaks of pages, and no parameter asks for them.", [{ type: "none" }]);
+    return open("Its description mentions pages, and no parameter requests them.", [{ type: "none" }]);
   return known({ type: "none" });
 }
 

@@ -21,7 +21,7 @@ export interface Show {
   origin: string;
 }
 
-/** A newest day with at least so much revenue is a busy one. */
+/** The latest day is busy from this revenue on. */
 export const BUSY_FROM = 2000;
 const WEBHOOK_PATH = "shop/exported";
 

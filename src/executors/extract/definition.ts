@@ -39,7 +39,7 @@ export const definition = object({
         oneOf(["append", "replace", "merge"], {
           default: "append",
           description:
-            "append adds the rows to those that are there: without incremental a second run adds the whole table once more. replace puts them in their place, merge in the place of those with the same primaryKey.",
+            "append adds the rows to those that are there: without incremental, a second run adds the whole table again. replace replaces all rows, merge those with the same primaryKey.",
         }),
       ),
       mergeStrategy: optional(
@@ -81,12 +81,12 @@ export const definition = object({
         oneOf(DELETES, {
           default: "ignore",
           description:
-            "What happens to rows that the source no longer has, by a look at all of its keys: soft sets _dlt_deleted_at, hard removes them.",
+            "What happens to rows that the source no longer has, by comparing all of its keys: soft sets _dlt_deleted_at, hard removes them.",
         }),
       ),
       maxDelete: optional(
         described(
-          "Load nothing where deletes would take more than so many per cent of the table's rows",
+          "Load nothing if deletes would remove more than this percentage of the table's rows",
           Type.Integer({ minimum: 0, maximum: 100, default: 50 }),
         ),
       ),
@@ -119,7 +119,7 @@ export const definition = object({
   ),
   maxRows: optional(
     described(
-      "About so many rows of each resource at most; the next run goes on from there",
+      "Approximate maximum number of rows of each resource; the next run continues from there",
       Type.Integer({ minimum: 1 }),
     ),
   ),
@@ -252,7 +252,7 @@ export function faultsOf(
       faults.push({
         path: [...at, "mergeStrategy"],
         message:
-          "Without incremental, scd2 ends the rows that the source no longer has; with maxRows it can't tell which.",
+          "Without incremental, scd2 ends the rows that the source no longer has; with maxRows these aren't known.",
       });
     }
     for (const { path, message } of incrementalFaults(incremental))

@@ -50,7 +50,7 @@ export const FileOptions = object(
     ),
     nullText: optional(
       described(
-        'Text of CSV that means NULL, or a list of such, beside a field with nothing in it. With it, "" is an empty text; without it, "" is NULL too',
+        'Text of CSV that means NULL, or a list of such, in addition to an empty field. With it, "" is an empty text; without it, "" is NULL too',
         Type.Union([
           Type.String({ maxLength: 100 }),
           Type.Array(Type.String({ maxLength: 100 }), { maxItems: 20 }),

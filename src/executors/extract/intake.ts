@@ -84,7 +84,7 @@ export async function takeLoose(
     await reader.api(extraction);
     const { total } = extraction;
     if (total !== undefined && total !== root.rows && !reader.full) {
-      const message = `the source spoke of ${total} rows of ${options.table} and gave ${root.rows}.`;
+      const message = `the source announced ${total} rows of ${options.table} and gave ${root.rows}.`;
       if (options.strictCounts) {
         throw new AppError("row_count_mismatch", `Nothing was loaded: ${message}`, {
           details: { table: options.table, told: total, read: root.rows },
@@ -348,7 +348,7 @@ function withoutAdvice(message: string): string {
     return `${at}a quote is never closed, or something stands between a quote and the end of its field. Set file.quote to another character, or to "" for none.`;
   const counts = /Expected Number of Columns: (\d+) Found: (\d+)/.exec(message);
   if (counts)
-    return `${at}${counts[2]} fields, where the columns of the first one are ${counts[1]}. Set file.delimiter, or file.onBadRow to "reject" to go on without such lines.`;
+    return `${at}${counts[2]} fields, where the columns of the first one are ${counts[1]}. Set file.delimiter, or file.onBadRow to "reject" to continue without such lines.`;
   if (/not utf-8/i.test(message))
     return `${at}it is not utf-8. Set file.encoding, for example to windows-1252.`;
   return message

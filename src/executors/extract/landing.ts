@@ -89,7 +89,7 @@ async function land(
   if (plan.request.keys && (extraction.kind !== "csv" || !extraction.keys)) {
     throw new AppError(
       "definition_invalid",
-      `${plan.resource}: ${provider.title} can't tell which rows are gone; deletes is for PostgreSQL and MySQL.`,
+      `${plan.resource}: ${provider.title} doesn't report which rows are gone; deletes is for PostgreSQL and MySQL.`,
     );
   }
   const site: Site = { ...given, where: extraction.kind === "files" ? plan.request.where : null };

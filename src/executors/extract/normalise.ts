@@ -199,7 +199,7 @@ export class Normaliser {
   }
 }
 
-const HALF_A_PAIR = "lost half of a surrogate pair, which is no character";
+const HALF_A_PAIR = "lost half of a surrogate pair, which is not a character";
 
 /** More digits than a decimal has. */
 export const TOO_MANY_DIGITS = 1000;

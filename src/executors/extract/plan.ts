@@ -191,7 +191,9 @@ function planIncremental(
   const isBackfill = endValue !== null;
   let state = isBackfill || writeDisposition === "replace" ? null : stored;
   if (state && state.cursorField !== field) {
-    warn(`The cursor is ${field} now and was ${state.cursorField}: the load begins anew.`);
+    warn(
+      `The cursor is ${field} now and was ${state.cursorField}: the load starts again from the beginning.`,
+    );
     state = null;
   }
   const start = state ? state.lastValue : initialValue;

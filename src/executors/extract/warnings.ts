@@ -104,13 +104,13 @@ export function warnOfAhead({ cursor }: Landed, { plan, startedAt, warn }: Site)
   if (!cursor || plan.incremental?.isBackfill) return;
   if (/^(nan|inf(inity)?)$/i.test(String(cursor.end))) {
     warn(
-      `The cursor ${plan.incremental?.field} of ${plan.resource} stands at ${cursor.end}, and no row comes behind it: later rows are not found any more. Mend that row at the source, and reset the action's state.`,
+      `The cursor ${plan.incremental?.field} of ${plan.resource} stands at ${cursor.end}, and no row comes behind it: later rows are no longer found. Correct that row at the source, and reset the action's state.`,
     );
     return;
   }
   if (!(instantMs(cursor.end) > Date.parse(startedAt) + AHEAD_MS)) return;
   warn(
-    `The cursor ${plan.incremental?.field} of ${plan.resource} stands at ${cursor.end}, which lies ahead: rows before it are not found any more. Mend that row at the source, and reset the action's state.`,
+    `The cursor ${plan.incremental?.field} of ${plan.resource} stands at ${cursor.end}, which lies ahead: rows before it are no longer found. Correct that row at the source, and reset the action's state.`,
   );
 }
 
@@ -124,7 +124,7 @@ export function warnOfTwice(
   if (disposition !== "append" || incremental || rows === 0 || !existing?.rows) return;
   const those =
     rows === 1
-      ? `the row of this load of ${resource} stands`
-      : `the ${rows} rows of this load of ${resource} stand`;
-  warn(`append without a cursor: ${those} beside the ${existing.rows} loaded before.`);
+      ? `the row of this load of ${resource} was added`
+      : `the ${rows} rows of this load of ${resource} were added`;
+  warn(`append without a cursor: ${those} to the ${existing.rows} loaded before.`);
 }

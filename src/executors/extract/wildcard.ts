@@ -70,7 +70,7 @@ export function wildcardFaults(resource: ResourceDefinition, source: SourceKind)
   if (source === "files" || source === "other") {
     if (exclude !== undefined) {
       const message =
-        "Only connections of PostgreSQL and MySQL take exclude, beside a spec such as public.*.";
+        "Only connections of PostgreSQL and MySQL take exclude, together with a spec such as public.*.";
       return [{ path: ["exclude"], message }];
     }
     if (!wildcard && spec !== "*") return [];
@@ -94,7 +94,7 @@ export function wildcardFaults(resource: ResourceDefinition, source: SourceKind)
 }
 
 const MISPLACED = {
-  spec: "A wildcard stands in the name of the table, behind a schema: public.* or public.order_*.",
+  spec: "A wildcard goes in the name of the table, after a schema: public.* or public.order_*.",
   exclude: "exclude needs a spec with a wildcard, such as public.*.",
   name: "Use wildcards in spec, not in name.",
 };

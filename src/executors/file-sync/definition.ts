@@ -72,7 +72,7 @@ export const definition = object({
   mode: oneOf(["copy", "mirror"], {
     default: "copy",
     description:
-      "mirror also deletes what the source does not have, once everything else went well; a source folder that is not there fails it. Of the lake's tables, files that it brought and whose rows stand in others by now go in either mode.",
+      "mirror also deletes what the source does not have, once everything else went well; a source folder that is not there fails it. Of the lake's tables, files that it copied and whose rows are in others by now are deleted in either mode.",
   }),
   overwrite: oneOf(["changed", "always", "never"], {
     default: "changed",

@@ -95,14 +95,14 @@ export const Definition = object({
         ),
         size: Type.Optional(
           described(
-            "So many items go in one request",
+            "Number of items in one request",
             Type.Integer({ minimum: 1, maximum: 1000, "x-default": 100 }),
           ),
         ),
       },
       {
         description:
-          "One request for each batch of items: {{items}} stands for them in url, headers, query and body, and is the body where there is none",
+          "One request for each batch of items: {{items}} stands for them in url, headers, query and body, and is the body by default",
       },
     ),
   ),

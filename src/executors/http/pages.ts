@@ -35,7 +35,7 @@ const sized = {
   sizeParam: Type.Optional(parameter("Query parameter for the size of a page")),
   pageSize: Type.Optional(count(1, "What the size parameter says")),
   hasNextPath: Type.Optional(
-    path("JMESPath to what tells that there are more pages; without it an empty page ends"),
+    path("JMESPath to a value that is true while there are more pages; without it, an empty page ends"),
   ),
 };
 
@@ -162,7 +162,8 @@ function byCount(
   const items = found?.items ?? null;
   const step = pagination.type === "page" ? 1 : (items ?? pagination.pageSize);
   if ((items === null && pagination.hasNextPath === undefined) || step === undefined) {
-    const message = "The page is no list: give itemsPath, so that an empty page is seen, or hasNextPath.";
+    const message =
+      "The page is not a list. Set itemsPath, so that an empty page is recognized, or hasNextPath.";
     throw new AppError("definition_invalid", message);
   }
   if (step === 0 || items === 0 || found?.hasNext === false) return null;
@@ -175,12 +176,12 @@ function byCount(
 /** Where a link of the reply leads; it may not lead to another server, as the request may carry credentials. */
 function linked(link: string, request: PageRequest, reply: Reply): URL {
   if (!URL.canParse(link, reply.url)) {
-    throw new AppError("upstream", "The reply names a next page that is no address.");
+    throw new AppError("upstream", "The response names a next page that is not a valid URL.");
   }
   const url = new URL(link, reply.url);
   const upgraded = url.protocol === "https:" && url.host === request.url.host;
   if (url.origin === request.url.origin || upgraded) return url;
-  const message = `The next page lies at another server (${url.host}, not ${request.url.host}); Weir doesn't follow it.`;
+  const message = `The next page is on another server (${url.host}, not ${request.url.host}); Weir doesn't follow it.`;
   throw new AppError("upstream", message);
 }
 

@@ -52,7 +52,7 @@ export async function openSchema(
     : whole.tables;
   const missing = tables?.find((table) => !whole.tables.some(({ name }) => isNamed(name, table)));
   if (missing !== undefined) throw new AppError("not_found", `There is no table ${missing}.`);
-  if (wanted.length === 0) throw new AppError("definition_invalid", "There are no tables to look at.");
+  if (wanted.length === 0) throw new AppError("definition_invalid", "There are no tables to describe.");
   if (wanted.length > MAX_TABLES) {
     throw new AppError(
       "definition_invalid",
@@ -98,7 +98,7 @@ async function ofConnection(
 ): Promise<LiveSchema> {
   const { provider, link } = await ctx.openConnection(id, "read");
   const source = provider.tables;
-  if (!source) throw new AppError("definition_invalid", `${provider.title} has no tables to look at.`);
+  if (!source) throw new AppError("definition_invalid", `${provider.title} has no tables to describe.`);
   const found = await source.tables(link, false);
   const wanted = named ? found.filter(({ spec }) => named.some((table) => isNamed(spec, table))) : found;
   const tables: LiveTable[] = [];
@@ -138,5 +138,5 @@ export function schemaText({ dialect, tables }: LiveSchema, maxCharacters = 60_0
   const text = `Dialect: ${dialect}\n${lines.join("\n")}`;
   return text.length <= maxCharacters
     ? text
-    : `${text.slice(0, maxCharacters)}\n… cut: there are ${tables.length} tables.`;
+    : `${text.slice(0, maxCharacters)}\n[truncated: ${tables.length} tables]`;
 }

@@ -33,7 +33,7 @@ export async function intoDataset(work: Work, job: SqlJob, output: Output): Prom
   if (partitions > MAX_PARTITIONS) {
     throw new AppError(
       "definition_invalid",
-      `partitionBy makes ${partitions} partitions; at most ${MAX_PARTITIONS} are good for those who read them.`,
+      `partitionBy makes ${partitions} partitions; at most ${MAX_PARTITIONS} are allowed, so that reading stays fast.`,
     );
   }
 

@@ -18,7 +18,7 @@ export const FileOutput = object(
       Type.Union([Type.Literal("artifact"), uuid()]),
     ),
     path: optional(
-      described("Where the file lies at the connection", Type.String({ minLength: 1, maxLength: 4096 })),
+      described("Path of the file at the connection", Type.String({ minLength: 1, maxLength: 4096 })),
     ),
     title: optional(described("Of an artifact", Type.String({ minLength: 1, maxLength: 200 }))),
     format: oneOf(SAVE_FORMATS, { description: "Format of the file" }),

@@ -16,7 +16,7 @@ export const TableOutput = object(
   {
     connectionId: described("A connection of PostgreSQL or MySQL", uuid()),
     table: described(
-      "schema.table, or a table's name alone; odd names stand in double quotes",
+      "schema.table, or a table's name alone; unusual names go in double quotes",
       Type.String({ minLength: 1, maxLength: 400 }),
     ),
     writeDisposition: described(

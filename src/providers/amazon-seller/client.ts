@@ -42,7 +42,7 @@ const WRONG_CLIENT =
   "Amazon does not accept this clientId with this clientSecret. Store the right ones, then verify the connection.";
 const FAULTS = {
   invalid_grant:
-    "Amazon does not accept the refresh token: it has expired or the seller took the app's access away. Authorize the app anew and store its refresh token, then verify the connection.",
+    "Amazon does not accept the refresh token: it has expired or the seller revoked the app's access. Authorize the app again and store its refresh token, then verify the connection.",
   invalid_client: WRONG_CLIENT,
   unauthorized_client: WRONG_CLIENT,
 };

@@ -47,7 +47,10 @@ export function instantOf(value: Json): number | null {
   if (value === null) return null;
   const at = typeof value === "string" ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(at)) {
-    throw new AppError("definition_invalid", `The cursor value ${JSON.stringify(value)} is not an instant.`);
+    throw new AppError(
+      "definition_invalid",
+      `The cursor value ${JSON.stringify(value)} is not a date and time.`,
+    );
   }
   return at;
 }

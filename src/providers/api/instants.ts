@@ -11,13 +11,13 @@ export function instantMs(value: Json | undefined): number {
   return Date.parse(text.length > 10 && zone === undefined ? `${text.replace(" ", "T")}Z` : text);
 }
 
-/** One end of a range over `field`; null leaves it open. Throws `definition_invalid` for what is no instant. */
+/** One end of a range over `field`; null leaves it open. Throws `definition_invalid` for what is not a date and time. */
 export function rangeEnd(field: string, value: Json): number | null {
   if (value === null) return null;
   const ms = instantMs(value);
   if (!Number.isNaN(ms)) return ms;
   throw new AppError(
     "definition_invalid",
-    `The cursor "${field}" is an instant, which ${JSON.stringify(value)} is not.`,
+    `The cursor "${field}" is a date and time, which ${JSON.stringify(value)} is not.`,
   );
 }

@@ -47,7 +47,7 @@ function refreshOf({ clientId, clientSecret, refreshToken }: User) {
     },
     faults: {
       invalid_grant:
-        "Google does not accept the refresh token: it has expired or was revoked. Sign in anew and store the new one, then verify the connection.",
+        "Google does not accept the refresh token: it has expired or was revoked. Sign in again and store the new one, then verify the connection.",
       invalid_client: wrongClient,
       unauthorized_client: wrongClient,
     },

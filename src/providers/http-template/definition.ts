@@ -53,7 +53,7 @@ const Auth = Type.Union([
   }),
   object({
     type: Type.Literal("oauth2_client_credentials", { description: TYPE }),
-    tokenUrl: text("http:// or https://; {{config.x}} may stand in it", {
+    tokenUrl: text("http:// or https://; can contain {{config.x}}", {
       examples: ["https://example.com/oauth/token"],
     }),
     clientId: optional(text("Client ID", { "x-default": "{{credentials.clientId}}" })),
@@ -66,8 +66,8 @@ const Auth = Type.Union([
   }),
   object({
     type: Type.Literal("oauth2_authorization_code", { description: TYPE }),
-    authorizeUrl: text("Where the person signs in: http:// or https://; {{config.x}} may stand in it"),
-    tokenUrl: text("http:// or https://; {{config.x}} may stand in it", {
+    authorizeUrl: text("Where the person signs in: http:// or https://; can contain {{config.x}}"),
+    tokenUrl: text("http:// or https://; can contain {{config.x}}", {
       examples: ["https://example.com/oauth/token"],
     }),
     clientId: optional(text("Client ID", { "x-default": "{{credentials.clientId}}" })),
@@ -77,7 +77,7 @@ const Auth = Type.Union([
     scopes: optional(Type.Array(scope, { maxItems: 100, description: "What Weir asks for" })),
     pkce: optional(Type.Boolean({ description: "Whether PKCE guards the code", "x-default": true })),
     extraParams: optional(
-      Type.Record(Type.String(), text("{{config.x}} may stand in it"), {
+      Type.Record(Type.String(), text("Can contain {{config.x}}"), {
         description: "Further parameters of the address that the person goes to",
       }),
     ),
@@ -121,14 +121,14 @@ export const HttpTemplate = object({
       headers: optional(
         described(
           "Headers of every request of the connection",
-          map(text("Value of the header; {{config.x}} may stand in it, no credentials")),
+          map(text("Value of the header; can contain {{config.x}}, but no credentials")),
         ),
       ),
       requestsPerMinute: optional(
         Type.Number({
           exclusiveMinimum: 0,
           maximum: 60_000,
-          description: "At most so many requests of a connection, over all of its runs",
+          description: "Maximum number of requests of a connection, across all of its runs",
         }),
       ),
       resources: optional(
@@ -298,7 +298,7 @@ export function httpTemplateFaults(definition: HttpTemplate): PathFault[] {
   if (http.auth.type === "header" && name !== undefined && !token.test(name))
     faults.push({
       path: ["http", "auth", "name"],
-      message: `${JSON.stringify(name)} is no name for a header.`,
+      message: `${JSON.stringify(name)} is not a valid header name.`,
     });
   for (const { path, message } of [...headersFaults(definition), ...resourceFaults(http)])
     faults.push({ path: ["http", ...path], message });
@@ -336,8 +336,8 @@ function templateFault(
       const [root = "", key = ""] = path;
       if (!names.includes(root)) {
         return names.length === 0
-          ? "No template can stand here."
-          : `The template ${source} can't stand here: ${names.join(" and ")} can.`;
+          ? "Templates aren't allowed here."
+          : `The template ${source} isn't allowed here: ${names.join(" and ")} can.`;
       }
       if (key === "" && expression !== undefined)
         return `The template ${source} has to write out which field of ${root} it reads.`;

@@ -25,11 +25,13 @@ const parameterIn = (what: string) =>
 
 const sized = {
   sizeParam: optional(parameter("Parameter for the size of a page")),
-  pageSize: optional(count(1, "What it says; batchSize by default", { maximum: 1_000_000 })),
+  pageSize: optional(count(1, "Its value; batchSize by default", { maximum: 1_000_000 })),
   in: parameterIn("the parameters of the paginator"),
 };
 const more = {
-  hasNextPath: optional(path("JMESPath to what tells that there are more pages; nothing, false or 0 ends")),
+  hasNextPath: optional(
+    path("JMESPath to a value that says that there are more pages; nothing, false or 0 ends"),
+  ),
 };
 const counted = {
   ...more,
@@ -160,7 +162,7 @@ export const Endpoint = object(
       Type.Number({
         exclusiveMinimum: 0,
         maximum: 60_000,
-        description: "At most so many of this resource, over all runs of the connection",
+        description: "Maximum number for this resource, across all runs of the connection",
       }),
     ),
   },
@@ -248,7 +250,12 @@ const endFaults = (paginator: Paginator): PathFault[] =>
     : []
   ).flatMap((status, at) =>
     NO_END.includes(status)
-      ? [{ path: ["paginator", "stopOnStatus", String(at)], message: `${status} is no end of a list.` }]
+      ? [
+          {
+            path: ["paginator", "stopOnStatus", String(at)],
+            message: `${status} is not a valid end of a list.`,
+          },
+        ]
       : [],
   );
 

@@ -155,7 +155,7 @@ class Reading {
     const { system, spec } = this.asking;
     this.#empty = items === 0 ? this.#empty + 1 : 0;
     if (next !== null && this.#empty >= MAX_EMPTY_PAGES) {
-      const message = `${system} gave ${MAX_EMPTY_PAGES} pages of ${spec} without a row, one after the other, and speaks of more.`;
+      const message = `${system} gave ${MAX_EMPTY_PAGES} pages of ${spec} without a row, one after the other, and announces more.`;
       throw new AppError("upstream", message);
     }
     if (countOf(rows) === 0) return;
@@ -194,7 +194,7 @@ class Reading {
     const hint = paginator === undefined && this.#pages === 1 ? hintOfMore(body, headers) : null;
     if (hint !== null) {
       link.warn?.(
-        `The reply for ${spec} seems to speak of a next page (${hint}), and only one was read: say in endpoint.paginator how pages follow each other, or type none.`,
+        `The reply for ${spec} seems to name a next page (${hint}), and only one was read: say in endpoint.paginator how pages follow each other, or type none.`,
       );
     }
   }

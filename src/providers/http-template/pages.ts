@@ -101,7 +101,7 @@ function counted(
   if (items === 0 && paginator.type === "offset") {
     throw new AppError(
       "upstream",
-      "The API gave an empty page and speaks of more, so that nobody knows where these begin.",
+      "The API returned an empty page and announces more, so it is unknown where these begin.",
     );
   }
   if (paginator.stopOnShortPage && size !== null && items < size) return null;
@@ -139,7 +139,7 @@ export function linked(
 ): string {
   if (!URL.canParse(link, at)) {
     const what = isRedirect ? "redirects to something" : "names a next page";
-    throw new AppError("upstream", `The reply ${what} that is no address.`);
+    throw new AppError("upstream", `The reply ${what} that is not a valid URL.`);
   }
   const [target, own] = [new URL(link, at), new URL(asked)];
   if (target.origin === own.origin && target.username === "" && target.password === "") {
@@ -150,7 +150,7 @@ export function linked(
   const what = isRedirect ? "The target of the redirect" : "The next page";
   throw new AppError(
     "upstream",
-    `${what} lies at another server (${other}, not ${own.origin}); Weir does not follow there, and sends the credentials to no other place.`,
+    `${what} is on another server (${other}, not ${own.origin}); Weir does not follow there, and sends the credentials to no other place.`,
   );
 }
 
@@ -204,7 +204,7 @@ function written(
   if (Number.isNaN(exact)) {
     throw new AppError(
       "definition_invalid",
-      `The cursor "${field}" can't be written as ${format}: ${JSON.stringify(value)} is no instant.`,
+      `The cursor "${field}" can't be written as ${format}: ${JSON.stringify(value)} is not a date and time.`,
     );
   }
   const isCut = side === "end" && /\.\d{3}\d*[1-9]/.test(String(value));

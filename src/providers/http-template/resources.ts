@@ -18,7 +18,7 @@ export const TemplateResource = object({
     minLength: 1,
     maxLength: 1000,
     description:
-      "Its path below the base address; {{config.x}} may stand in it, each one segment, and in params and body of the endpoint",
+      "Its path below the base address; can contain {{config.x}}, each one segment, and in params and body of the endpoint",
   }),
   endpoint: optional(Endpoint),
   primaryKey: optional(
@@ -55,7 +55,7 @@ function resourceFaults({ spec, endpoint = {}, incremental }: TemplateResource):
   if (message) faults.push({ path: ["spec"], message });
   const { params: _, body: __, ...fixed } = endpoint;
   for (const { path } of textsIn(fixed, ["endpoint"]))
-    faults.push({ path, message: "Templates can stand in spec, in endpoint.params and in endpoint.body." });
+    faults.push({ path, message: "Templates are allowed in spec, endpoint.params and endpoint.body." });
   for (const { path, message } of endpointFaults(endpoint, incremental !== undefined))
     faults.push({ path: ["endpoint", ...path], message });
   for (const { path, message } of incrementalFaults(incremental))

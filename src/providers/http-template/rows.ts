@@ -77,7 +77,7 @@ function noRows(
     const hint = `give dataPath, a JMESPath to its rows${isObject(body) ? ", or @ where it is one row itself" : ""}`;
     return new AppError(
       "upstream",
-      `The reply of ${system} for ${spec} is no list but ${shape}; ${hint}.${said}`,
+      `The reply of ${system} for ${spec} is not a list but ${shape}; ${hint}.${said}`,
     );
   }
   const what = found === null ? "nothing" : "neither a list nor an object";

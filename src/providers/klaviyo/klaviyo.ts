@@ -26,7 +26,7 @@ export const klaviyo = defineProvider({
       isHurried: true,
     });
     if (Array.isArray(data) && data.length > 0) return;
-    throw new AppError("upstream", "What answers tells of no account; check baseUrl and apiKey.");
+    throw new AppError("upstream", "The response has no account; check baseUrl and apiKey.");
   },
 
   tables: {

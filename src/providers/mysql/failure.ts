@@ -46,7 +46,7 @@ export function toFailure(
       return make(`${addressOf(server)} does not accept the password of the user "${who.user}".`);
     case 1044:
       return make(
-        `The user "${who.user}" may not use the database "${who.database}", or there is none of that name.`,
+        `The user "${who.user}" may not use the database "${who.database}", or no database has that name.`,
       );
     case 1049:
       return make(`There is no database "${who.database}" at ${addressOf(server)}.`);
@@ -56,7 +56,7 @@ export function toFailure(
       return make(`${addressOf(server)} has too many connections already.`, true);
     case 1129:
     case 1130:
-      return make(`${addressOf(server)} does not let this machine in: ${message}.`);
+      return make(`${addressOf(server)} refuses connections from this machine: ${message}.`);
     case 1142:
     case 1143:
     case 1227:

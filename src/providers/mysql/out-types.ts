@@ -268,7 +268,7 @@ const INTO: Readonly<Record<string, Into>> = {
           day("make_timestamp(epoch_us($))"),
           bad(
             "NOT isfinite($) OR $ < '1970-01-01 00:00:01+00' OR $ >= '10000-01-01 00:00:00+00'",
-            "an instant before 1970",
+            "a date before 1970",
           ),
           ...finer(MICROS.timestamp, fraction),
         )

@@ -24,7 +24,7 @@ export const MysqlConfig = t.Object(
           t.Literal("disable", { description: "Never TLS." }),
           t.Literal("allow", { description: "TLS only where the server refuses a plain connection." }),
           t.Literal("prefer", { description: "TLS where the server offers it, else a plain connection." }),
-          t.Literal("require", { description: "TLS or nothing; the certificate is not looked at." }),
+          t.Literal("require", { description: "TLS required; the certificate is not verified." }),
           t.Literal("verify-ca", {
             description: "TLS, and a certificate from an authority that is trusted.",
           }),

@@ -64,7 +64,7 @@ async function findTarget(session: Session, link: MysqlLink, load: TableLoad): P
   }
   const name = `${found.s}.${found.t}`;
   if (found.kind !== "BASE TABLE" && found.kind !== "SYSTEM VERSIONED")
-    throw new AppError("definition_invalid", `${name} is no table that can be written to.`);
+    throw new AppError("definition_invalid", `${name} is not a table that can be written to.`);
   if (found.transactions !== "YES")
     throw new AppError(
       "definition_invalid",
@@ -155,8 +155,8 @@ async function makeLoads(session: Session, link: MysqlLink, target: Target): Pro
     await session.change(sql);
   } catch (error) {
     if (!isDenied(error)) throw error;
-    const why = `Each load is recorded in ${target.schema}.${LOADS_TABLE}, so that none is written twice. `;
-    const more = ` Or have somebody run: ${sql}; and grant SELECT and INSERT on it.`;
+    const why = `Each load is recorded in ${target.schema}.${LOADS_TABLE} to prevent duplicates. `;
+    const more = ` Or have someone run: ${sql}; and grant SELECT and INSERT on it.`;
     throw lacksPrivilege(link, "CREATE", target.schema, error, why, more);
   }
 }
@@ -264,7 +264,9 @@ async function lockedDone(session: Session, { target, load }: Work): Promise<Tab
     `SELECT GET_LOCK(${quoteText(`weir ${load.loadId}`)}, ${LOCK_SECONDS}) AS held`,
   );
   if (lock?.held !== "1")
-    throw new AppError("upstream", "Another try of this run still writes to the table.", { retryable: true });
+    throw new AppError("upstream", "Another attempt of this run still writes to the table.", {
+      retryable: true,
+    });
   return findDone(session, target, load.loadId);
 }
 
@@ -312,7 +314,7 @@ async function makeTable(session: Session, link: MysqlLink, { target, load, name
   }
   const found = { ...target, isNew: false, columns: await columnsOf(session, target) };
   if (Bun.deepEquals(planOf(found, load, name, columns), plan)) return;
-  const message = `${name} was made meanwhile, with other columns than these rows have. Run this again.`;
+  const message = `${name} was created in the meantime, with other columns than these rows have. Run this again.`;
   throw new AppError("upstream", message, { retryable: true });
 }
 

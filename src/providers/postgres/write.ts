@@ -77,7 +77,7 @@ async function findTarget(session: Session, link: PostgresLink, load: TableLoad)
   if (!found) return newTarget(session, link, wanted, load);
   const { oid, schema, table, kind, hasRowSecurity, missing } = found;
   if (kind !== "r" && kind !== "p")
-    throw new AppError("definition_invalid", `${schema}.${table} is no table that can be written to.`);
+    throw new AppError("definition_invalid", `${schema}.${table} is not a table that can be written to.`);
   if (missing.length > 0) throw lacksPrivilege(link, missing.join(", "), `the table ${schema}.${table}`);
   if (load.writeDisposition === "replace") await refuseCascade(session, oid, `${schema}.${table}`);
   const columns = (await columnsOf(session, oid)).map((column) => ({
@@ -160,7 +160,7 @@ async function makeLoads(session: Session, target: Target): Promise<void> {
     if (sqlState(error) !== "42501") throw error;
     throw new AppError(
       "upstream",
-      `Each load is recorded in ${target.schema}.${LOADS_TABLE}, so that none is written twice, and the user lacks the privilege CREATE on the schema ${target.schema}. Grant it, or have somebody run: ${sql}; and grant SELECT and INSERT on it.`,
+      `Each load is recorded in ${target.schema}.${LOADS_TABLE} to prevent duplicates, and the user lacks the privilege CREATE on the schema ${target.schema}. Grant it, or have someone run: ${sql}; and grant SELECT and INSERT on it.`,
       { cause: error },
     );
   }
@@ -268,7 +268,7 @@ async function makeTable(session: Session, link: PostgresLink, work: Work): Prom
     return target;
   }
   if (Bun.deepEquals(planOf(found, load, name, columns), plan)) return found;
-  const message = `${name} was made meanwhile, with other columns than these rows have. Run this again.`;
+  const message = `${name} was created in the meantime, with other columns than these rows have. Run this again.`;
   throw new AppError("upstream", message, { retryable: true });
 }
 

@@ -44,7 +44,7 @@ export const S3Config = t.Object(
     forcePathStyle: t.Optional(
       t.Boolean({
         description:
-          "The bucket stands in the path, not in the host name. Default: true with endpointUrl, else false.",
+          "The bucket is in the path, not in the host name. Default: true with endpointUrl, else false.",
       }),
     ),
   },

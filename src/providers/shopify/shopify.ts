@@ -33,7 +33,7 @@ export const shopify = defineProvider({
     if (!isObject(data.shop)) {
       throw new AppError(
         "upstream",
-        `What answers for ${shopOf(link.config)} tells of no shop; check shopDomain.`,
+        `What answers for ${shopOf(link.config)} has no shop; check shopDomain.`,
       );
     }
     const scopes = await readScopes(link, { isHurried: true });

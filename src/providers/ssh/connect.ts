@@ -43,7 +43,7 @@ export async function openSsh(
     "upstream",
     seen === null
       ? `${addressOf(server)} has no host key of the kind that is known.`
-      : `${addressOf(server)} has another host key than the one that is known: ${seen}. Nothing was sent. If the server was set up anew, store its new hostKey.`,
+      : `${addressOf(server)} has another host key than the one that is known: ${seen}. Nothing was sent. If the server was reinstalled, store its new hostKey.`,
     { details: { rule: "host_key" } },
   );
 }

@@ -61,7 +61,7 @@ export const ActionCreate = typed(
     ),
     tags: optional(Tags),
     templateId: optional(
-      typed("ActionTemplate", described("ID of the template that it is made of", nullable(uuid()))),
+      typed("ActionTemplate", described("ID of the template that it was created from", nullable(uuid()))),
     ),
   }),
 );

@@ -32,7 +32,7 @@ const given = <P extends TProperties>(properties: P) => properties;
 export const Unresolved = object({
   field: text(200, "Of the resource, such as endpoint.paginator"),
   message: text(2_000),
-  candidates: Type.Array(anything(), { maxItems: 1_000, description: "What it may be" }),
+  candidates: Type.Array(anything(), { maxItems: 1_000, description: "Allowed values" }),
 });
 
 const Listing = object(
@@ -46,14 +46,14 @@ const Listing = object(
         location: oneOf(["query", "header"]),
         description: text(2_048),
       }),
-      { maxItems: 1_000, description: "What somebody has to give a value for" },
+      { maxItems: 1_000, description: "What needs a value" },
     ),
     unresolved: Type.Array(Unresolved, {
       maxItems: 100,
       description: "What the description does not tell, which is never guessed",
     }),
   },
-  { description: "How an extract reads its rows, where its description tells that it gives a list" },
+  { description: "How an extract reads its rows, if its description says that it returns a list" },
 );
 const listing = () => optional(nullable(Listing));
 
@@ -173,7 +173,7 @@ const endpointInput = {
   name: named(),
   description: itemDescription(),
   headers: optional(
-    nullable(map(text(4_096, "{{input.x}} may stand in it; credentials belong into the connection"))),
+    nullable(map(text(4_096, "Can contain {{input.x}}; credentials belong in the connection"))),
   ),
   queryTemplate: optional(nullable(map(text(4_096, 'Such as {"limit": "{{input.limit}}"}')))),
   bodyTemplate: optional(anything()),

@@ -65,7 +65,7 @@ export const ALERTS = typed(
           {
             maxItems: 20,
             description:
-              "Who is told, each entry with one of the fields; empty for the person who made the automation",
+              "Who is notified, each entry with one of the fields; empty for the person who made the automation",
             examples: [[{ email: "ada@example.com" }]],
           },
         ),
@@ -74,7 +74,8 @@ export const ALERTS = typed(
         Type.Integer({
           minimum: 1,
           maximum: 100_000,
-          description: "Of a webhook, with failureWindow and notifyUrl: failures in the window that are told",
+          description:
+            "Of a webhook, with failureWindow and notifyUrl: failures in the window that are reported",
           examples: [10],
         }),
       ),
@@ -88,7 +89,7 @@ export const ALERTS = typed(
       ),
       notifyUrl: optional(notifyUrl("URL that gets a signed POST about failures in the window")),
     },
-    { description: "What people and machines are told of the automation's runs" },
+    { description: "Notifications about the automation's runs" },
   ),
 );
 

@@ -54,7 +54,7 @@ const TableRowsShape = object(
     ),
     batch: optional(
       described(
-        "So many rows are one item, which is a list then",
+        "Number of rows in one item, which is then a list",
         Type.Integer({ minimum: 1, maximum: 1000, examples: [100] }),
       ),
     ),
@@ -103,7 +103,7 @@ const STEP = {
     typed(
       "StepForEach",
       described(
-        "A list that the step is carried out for item by item, or rows of a table as they are when the step begins",
+        "A list that the step runs for, item by item, or rows of a table as they are when the step begins",
         Type.Union(
           [
             Type.String({ minLength: 1, maxLength: 4096, title: "List", examples: ["{{payload.orders}}"] }),
@@ -133,7 +133,8 @@ const STEP = {
       implied(
         "fail",
         oneOf(["fail", "continue"], {
-          description: "Whether the automation fails when the step does, or goes on with the steps after it",
+          description:
+            "Whether the automation fails when the step does, or continues with the steps after it",
         }),
       ),
     ),
@@ -161,7 +162,7 @@ const STEP = {
             }),
           ),
         },
-        { description: "How long the step waits before it begins, or until when; templates may stand here" },
+        { description: "How long the step waits before it begins, or until when; can be a template" },
       ),
     ),
   ),

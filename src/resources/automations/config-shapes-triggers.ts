@@ -103,13 +103,13 @@ const ANSWER = {
           ),
           headers: optional(
             Type.Record(Type.String({ minLength: 1, maxLength: 100, pattern: HEADER_NAME }), Type.String(), {
-              description: "Headers of the reply; templates may stand in their values",
+              description: "Headers of the response; values can contain templates",
               examples: [{ "Content-Type": "application/json" }],
             }),
           ),
           body: optional(
             described(
-              "Body of the reply; templates may stand in it",
+              "Body of the response; can contain templates",
               exemplified([{ id: "{{steps.create.result.id}}" }], anything()),
             ),
           ),
@@ -197,7 +197,7 @@ export const WEBHOOK = {
   debug: optional(
     implied(
       false,
-      Type.Boolean({ description: "Whether headers and body of each request are kept, to be looked at" }),
+      Type.Boolean({ description: "Whether headers and body of each request are kept for inspection" }),
     ),
   ),
   ...ANSWER,
@@ -240,7 +240,7 @@ export const FORM = {
           implied(
             "signed_in",
             oneOf(["signed_in", "public"], {
-              description: "Who may fill it in: members of the organization, or anybody with the address",
+              description: "Who may fill it in: members of the organization, or anyone with the URL",
             }),
           ),
         ),

@@ -10,7 +10,7 @@ const SECRET = Type.String({
   minLength: 16,
   maxLength: 512,
   description:
-    "What signs requests of a webhook and notices; one is made and shown once where it is needed and absent. Never shown again",
+    "What signs requests of a webhook and notices; generated and shown once if needed and omitted. Never shown again",
   examples: ["correct-horse-battery-staple"],
 });
 

@@ -34,7 +34,7 @@ export interface TableRows {
   orderBy?: string;
   /** Values for `$name` in the SQL: what a bundle's inputs become there. */
   parameters?: JsonObject;
-  /** So many rows are one item, which is a list then. */
+  /** Number of rows in one item, which is then a list. */
   batch?: number;
 }
 

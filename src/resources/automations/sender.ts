@@ -54,7 +54,7 @@ export const SENDER_AUTH = Type.Union([
   object({
     type: Type.Literal("header", { description: "A secret value in a header" }),
     name: headerName("The header that the sender adds"),
-    value: optional(proof("What stands in it; never shown again")),
+    value: optional(proof("Its value; never shown again")),
   }),
   object({
     type: Type.Literal("ed25519", { description: "An Ed25519 signature of the body" }),

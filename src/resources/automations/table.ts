@@ -117,7 +117,7 @@ export interface RowsOfTable {
   table: string;
   where?: string;
   orderBy?: string;
-  /** So many rows are one item, which is a list then. */
+  /** Number of rows in one item, which is then a list. */
   batch?: number;
   parameters?: JsonObject;
   /** The artifact that has the rows as they were when the step began. */

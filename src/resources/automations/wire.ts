@@ -186,7 +186,7 @@ const StepStateShape = object({
 export const AutomationRun = object({
   id: uuid(),
   automationId: uuid(),
-  automationVersion: nullable(Type.Integer({ description: "What it goes by; null of a test" })),
+  automationVersion: nullable(Type.Integer({ description: "Version that it runs; null for a test" })),
   status: oneOf(RUN_STATUSES),
   displayStatus: Type.String(),
   triggerMethod: oneOf(TRIGGER_METHODS),

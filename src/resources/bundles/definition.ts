@@ -35,12 +35,12 @@ export const Component = object(
     type: oneOf(COMPONENT_TYPES, { description: "What the component becomes" }),
     name: optional(
       described(
-        "Name of what is made; templates of inputs may stand in it",
+        "Name of what is created; can contain templates of inputs",
         exemplified(["Shop database"], named()),
       ),
     ),
     templateSlug: optional(
-      described("Template that the component is made of, instead of a definition", slug()),
+      described("Template that the component is created from, instead of a definition", slug()),
     ),
     templateVersion: optional(
       Type.Integer({
@@ -59,7 +59,7 @@ export const Component = object(
       Type.String({
         minLength: 1,
         maxLength: 500,
-        description: "Connection of an action that is made of a template",
+        description: "Connection of an action that is created from a template",
         examples: ["{{components.shop.id}}"],
       }),
     ),

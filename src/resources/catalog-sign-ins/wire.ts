@@ -44,7 +44,7 @@ export const SignInStarted = object({
   ),
   expiresAt: nullable(instant()),
   issuer: Type.String(),
-  host: Type.String({ description: "Of who lets people in" }),
+  host: Type.String({ description: "Of the authorization server" }),
   isElsewhere: Type.Boolean({ description: "True where that is another host than the MCP server's" }),
   resource: Type.String({ description: "What the tokens are for" }),
   scope: nullable(Type.String()),

@@ -173,7 +173,7 @@ export const chatOperations = [
     path: `${THREAD}/turns/cancel`,
     audience: "member",
     summary: "Cancel the turn",
-    description: "Keeps what was generated so far. Does nothing if no turn is in progress.",
+    description: "Keeps what was generated until then. Does nothing if no turn is in progress.",
     params,
     body: TurnCancel,
     bodyOptional: true,

@@ -105,7 +105,7 @@ export const clientAuthorizationOperations = [
     tag,
     summary: "Approve or deny an MCP client",
     description:
-      "An approved client gets an access token of yours for the organization of the request, limited to the scopes it asked for. Returns where to send the browser.",
+      "An approved client gets your access token for the organization of the request, limited to the scopes it asked for. Returns where to send the browser.",
     body: ClientDecision,
     response: ClientAnswer,
     errors: [401],

@@ -179,7 +179,7 @@ export type SelectedItem = Static<typeof SelectedItem>;
 export const Selection = object({
   /** More than the 10,000 that are allowed, so that one too many is a violation. */
   selectedItems: Type.Array(SelectedItem, { maxItems: 20_000 }),
-  rootPath: optional(nullable(path({ description: "The folder that all items lie in; / by default" }))),
+  rootPath: optional(nullable(path({ description: "The folder that all items are in; / by default" }))),
 });
 export type Selection = Static<typeof Selection>;
 
@@ -242,7 +242,7 @@ export const FileContentQuery = object({ path: path({ description: "A file's pat
 export const FilePreviewQuery = object({ path: path({ description: "A file's path or id" }) });
 export const FilePreview = object({
   path: Type.String(),
-  text: nullable(Type.String({ description: "How it begins, at most 64 KiB; null where it is no text" })),
+  text: nullable(Type.String({ description: "How it begins, at most 64 KiB; null if it is not text" })),
   truncated: Type.Boolean(),
 });
 

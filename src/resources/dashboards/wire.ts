@@ -36,7 +36,7 @@ export const DashboardFilterInput = object({
   label: optional(Type.String({ minLength: 1, maxLength: 255 })),
   type: oneOf(FILTER_TYPES),
   default: optional(
-    described("The value when none is given; `{from, to}` for a date range. Null: no value", anything()),
+    described("The default value; `{from, to}` for a date range. Null: no value", anything()),
   ),
   options: optional(
     nullable(

@@ -50,7 +50,7 @@ export const PendingQuery = object({ assigned_to_me: Type.Boolean({ default: fal
 export const PendingPage = object({ decisions: Type.Array(Decision), total: Type.Integer() });
 
 const FormResponse = optional(
-  nullable(jsonObject({ description: "What was filled in, as formSchema asks" })),
+  nullable(jsonObject({ description: "Values entered, as formSchema requires" })),
 );
 const RejectionReason = optional(
   nullable(Type.String({ maxLength: 4096, description: "Kept with a rejection; an approval has none" })),

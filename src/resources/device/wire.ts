@@ -50,7 +50,7 @@ export const TokenRequest = object({
 export const AccessTokenReply = object({
   access_token: Type.String(),
   token_type: Type.Literal("Bearer"),
-  expires_in: Type.Integer({ description: "Seconds, counted anew from each use" }),
+  expires_in: Type.Integer({ description: "Seconds, counted again from each use" }),
 });
 
 export const exampleTokenReply: Static<typeof AccessTokenReply> = {

@@ -30,7 +30,7 @@ export const automationDraftOperations = [
     tag,
     summary: "Update an automation's draft",
     description:
-      "Creates the draft if there is none. A draft can be incomplete. Runs use it only once it is published. Secrets are set on the automation itself.",
+      "Creates the draft if it doesn't exist. A draft can be incomplete. Runs use it only once it is published. Secrets are set on the automation itself.",
     params,
     body: AutomationDraftPatch,
     bodyExample: {

@@ -31,7 +31,7 @@ export const EVENTS = {
   "automation.stale": "An automation did not do what `expect` says",
   "decision.requested": "An approval was requested",
   "decision.decided": "An approval was decided",
-  "decision.expired": "Nobody decided an approval in time",
+  "decision.expired": "An approval expired without a decision",
   "decision.cancelled": "An approval was cancelled with its run",
   "auth.login": "A person signed in",
   "auth.login_failed": "A sign-in failed",

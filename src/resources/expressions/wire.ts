@@ -24,7 +24,7 @@ export const ExpressionValue = object({
       object({
         message: described("What is wrong, with its place in the text", Type.String()),
         template: described(
-          "The template that has no value; null if none is at fault alone",
+          "The template that has no value; null if the fault is in no single one",
           nullable(Type.String()),
         ),
       }),

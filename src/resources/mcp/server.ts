@@ -9,7 +9,7 @@ import { outsideResources, RESOURCE_TEMPLATES, readResource } from "./resources.
 import { type OutsideTool, outsideTool, outsideTools } from "./tools.ts";
 
 const INSTRUCTIONS =
-  "Weir runs automations and keeps a data lake. query reads the lake with SQL, datasets lists its tables; action_ and automation_ tools run what the team has set up and wait for its end. Everything is done as the person whose token this is, and stands in the audit trail.";
+  "Weir runs automations and keeps a data lake. query reads the lake with SQL, datasets lists its tables; action_ and automation_ tools run what the team has set up and wait for its end. Everything is done as the person whose token this is, and appears in the audit log.";
 
 /**
  * Answers one request of the Model Context Protocol, of 2026-07-28 or of an earlier session-less one; the caller's role

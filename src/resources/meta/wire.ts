@@ -6,8 +6,7 @@ import { EVENT_TYPES } from "../events/table.ts";
 export const Meta = object({
   version: Type.String(),
   limits: jsonObject({
-    description:
-      "Also `model`: the language model that agents use, and its limits; null where none is configured",
+    description: "Also `model`: the language model that agents use, and its limits; null if not configured",
   }),
   actionKinds: Type.Array(oneOf(ACTION_KINDS)),
   providers: Type.Array(Type.String()),

@@ -21,7 +21,7 @@ import {
 } from "./table.ts";
 
 const approvals = described(
-  "Open approvals that are told: all that the person may decide, those assigned to the person, or none",
+  "Open approvals that are sent: all that the person may decide, those assigned to the person, or none",
   oneOf(APPROVAL_PREFERENCES),
 );
 const failures = described(

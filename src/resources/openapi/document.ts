@@ -15,7 +15,7 @@ const OUT: Mode = { direction: "out" };
 
 const ABOUT = `Weir moves data between systems, transforms it with SQL, and acts on events.
 
-Every call runs in the context of one organization: the one named by \`X-Organization-Id\`, else the token's own, else your default one. \`x-role\` of an operation names the least role that it takes, or \`operator\` for those who stand above organizations; \`x-scope\` names the scope that an access token needs. An operation that fails answers with a sentence that a person can act on, a stable \`code\`, and the correlation id that leads to it in the log and in the events; input that does not fit is told field by field. Every reply carries \`X-Correlation-Id\`; one that comes with the request is kept.`;
+Every call runs in the context of one organization: the one named by \`X-Organization-Id\`, else the token's own, else your default one. \`x-role\` of an operation names the role that it requires at least, or \`operator\` for operators of the installation; \`x-scope\` names the scope that an access token needs. An operation that fails returns a sentence that a person can act on, a stable \`code\`, and the correlation ID that identifies it in the log and in the events. Invalid input is reported field by field. Every reply carries \`X-Correlation-Id\`; one that comes with the request is kept.`;
 
 /** The OpenAPI 3.1 document of the operations below `base`; `codes` are those that an error of each status may have. */
 export function openApiDocument(operations: readonly Described[], codes: ErrorCodes, base = ""): JsonObject {

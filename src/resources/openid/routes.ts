@@ -46,7 +46,7 @@ export const openIdOperations = [
     audience: "public",
     tag,
     summary: "OpenID Connect callback",
-    description: `Signs in the user and redirects the browser to where they came from. Users are identified by issuer and subject, and the first time by a verified email address: that of a user, or an invited one. If the account's address was never verified, that first sign-in removes its password, access tokens and other sessions, because they may belong to whoever sent the invitation. Pending invitations are shown first, for the user to accept. ${failure}`,
+    description: `Signs in the user and redirects the browser to where they came from. Users are identified by issuer and subject, and the first time by a verified email address: that of a user, or an invited one. If the account's address was never verified, that first sign-in removes its password, access tokens and other sessions, because they may belong to the person who sent the invitation. Pending invitations are shown first, for the user to accept. ${failure}`,
     query: CallbackQuery,
     status: 302,
     errors: [401, 403, 404, 410, 502, 504],

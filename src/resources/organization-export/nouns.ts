@@ -202,11 +202,11 @@ const SERVER = "How far this server has come with work of its own; of no use els
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   access_tokens: "Access tokens belong to people: each exports their own.",
   automation_troubles: SERVER,
-  catalog_sign_in_attempts: "Sealed facts of sign-ins under way.",
+  catalog_sign_in_attempts: "Encrypted data of sign-ins in progress.",
   chat_turns: SERVER,
   connection_marks: SERVER,
   connection_quotas: SERVER,
-  connection_sign_in_attempts: "Sealed facts of sign-ins under way.",
+  connection_sign_in_attempts: "Encrypted data of sign-ins in progress.",
   connection_tokens: "Sealed tokens.",
   counts: "Counts of rows that are in the archive.",
   device_codes: "Device codes belong to people.",

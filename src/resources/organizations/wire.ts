@@ -38,7 +38,10 @@ export const OrganizationChange = object({
   plan: optional(oneOf(PLANS)),
   webhookRate: optional(nullable(WebhookRate)),
   requireFourEyes: optional(
-    described("Nobody decides what they asked for, or what a run asks that they set off", Type.Boolean()),
+    described(
+      "Users can't decide what they requested themselves, also through a run that they started",
+      Type.Boolean(),
+    ),
   ),
 });
 export const OrganizationRemoval = object({

@@ -29,7 +29,7 @@ const ParametersInput = Type.Record(
   Type.String(),
   object({
     type: oneOf(PARAMETER_TYPES),
-    default: optional(described("The value when none is given. Null: a value is required", anything())),
+    default: optional(described("The default value. Null: a value is required", anything())),
   }),
   {
     description: "Parameters of the SQL, by name.",

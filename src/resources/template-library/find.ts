@@ -107,6 +107,6 @@ export function refuseUnpublished(row: TemplateRow): void {
   const reason =
     row.status === "draft"
       ? "is a draft; publish it first"
-      : "is deprecated; what was made of it goes on, but nothing new is made";
+      : "is deprecated; what it created stays, but nothing new can be created";
   throw new AppError("invalid_state", `Version ${row.version} of the template ${row.slug} ${reason}.`);
 }

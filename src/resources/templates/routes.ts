@@ -66,7 +66,7 @@ export const templateOperations = [
     audience: "viewer",
     tag,
     summary: "Get a template by slug",
-    description: "The latest published version, or the latest draft if none is published.",
+    description: "The latest published version, or the latest draft if nothing is published.",
     params: object({ slug: slug() }),
     query: VersionQuery,
     response: Template,

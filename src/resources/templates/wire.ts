@@ -40,7 +40,7 @@ const description = () =>
   optional(
     typed(
       "TemplateDescription",
-      described("What it is for", nullable(Type.String({ maxLength: 4096, examples: ["Loads orders"] }))),
+      described("Purpose", nullable(Type.String({ maxLength: 4096, examples: ["Loads orders"] }))),
     ),
   );
 const iconUrl = () =>

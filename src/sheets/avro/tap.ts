@@ -22,7 +22,7 @@ export class Tap {
 
   /** Moves past so many bytes and returns where they begin. */
   pass(count: number): number {
-    if (count < 0 || count > this.left) throw damaged("a value goes on past the end of its block");
+    if (count < 0 || count > this.left) throw damaged("a value continues past the end of its block");
     this.#at += count;
     return this.#at - count;
   }
@@ -90,7 +90,7 @@ export class Tap {
 
   /** Items without a byte of their own, such as nulls, may be many, and not without end. */
   checkCount(count: number): void {
-    if (count > this.left + MAX_EMPTY_ITEMS) throw damaged("it tells of more values than it has bytes for");
+    if (count > this.left + MAX_EMPTY_ITEMS) throw damaged("it announces more values than it has bytes for");
   }
 
   float(): number {

@@ -103,7 +103,7 @@ describe("a column of CSV", () => {
     const { result } = await load(world, "a.jsonl", { "a.jsonl": lines });
     expect(await valuesOf(world)).toEqual(["a\ufffd", "🙂"]);
     expect(result.warnings).toEqual([
-      't.v: 1 value lost half of a surrogate pair, which is no character ("a\ufffd").',
+      't.v: 1 value lost half of a surrogate pair, which is not a character ("a\ufffd").',
     ]);
   });
 

@@ -185,7 +185,7 @@ export const numberFunctions: Definitions = {
     },
   },
   min: {
-    takes: "list, or values …",
+    takes: "list, or values…",
     about: "Smallest of a list or of several values of one type; null for an empty list.",
     examples: [
       ["min([3, 1, 2])", "1"],
@@ -194,7 +194,7 @@ export const numberFunctions: Definitions = {
     call: (values, tools) => extreme(ordered(given(values)), -1, tools),
   },
   max: {
-    takes: "list, or values …",
+    takes: "list, or values…",
     about: "Largest of a list or of several values of one type; null for an empty list.",
     examples: [["max([3, 1, 2])", "3"]],
     call: (values, tools) => extreme(ordered(given(values)), 1, tools),

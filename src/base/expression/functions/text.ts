@@ -57,13 +57,13 @@ export const textFunctions: Definitions = {
   },
   indexOf: {
     takes: "text, part, from?",
-    about: "Index of the first occurrence, counted from 0; -1 if there is none.",
+    about: "Index of the first occurrence, counted from 0; -1 if not found.",
     examples: [['"a,b,c".indexOf(",")', "1"]],
     call: ([text, part, from]) => placeOf(textOf(text), textOf(part), from, false),
   },
   lastIndexOf: {
     takes: "text, part, from?",
-    about: "Index of the last occurrence; -1 if there is none.",
+    about: "Index of the last occurrence; -1 if not found.",
     examples: [['"a,b,c".lastIndexOf(",")', "3"]],
     call: ([text, part, from]) => placeOf(textOf(text), textOf(part), from, true),
   },

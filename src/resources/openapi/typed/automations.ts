@@ -17,9 +17,9 @@ const TITLES: Readonly<Record<TriggerType, string>> = {
 export const TRIGGERS: Readonly<Record<TriggerType, string>> = {
   manual: "Starts when a person, the API or another automation runs it.",
   webhook: "Starts with each request that another system sends to its address.",
-  form: "Starts when somebody fills in its form.",
+  form: "Starts when someone submits its form.",
   schedule: "Starts at the times of a cron expression.",
-  event: "Starts with events of the audit trail, such as a failed run.",
+  event: "Starts with events of the audit log, such as a failed run.",
 };
 
 const configs = Object.fromEntries(

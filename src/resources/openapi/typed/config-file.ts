@@ -34,7 +34,7 @@ const flag = (description: string): JsonObject => ({
 const SLUG = text("Name in URLs, files and commands; tells it apart from others", "shop");
 const DISABLED = flag("Whether it is switched off");
 const CONNECTION = text("Slug of the connection that it works with", "shop");
-const TEMPLATE = text("Slug of the template that it is made of", "orders-api");
+const TEMPLATE = text("Slug of the template that it was created from", "orders-api");
 
 const STATUSES = (values: readonly string[], description: string, fallback: string): JsonObject => ({
   type: "string",
@@ -108,7 +108,7 @@ const withoutCredentials = ({ required, ...rest }: JsonObject): JsonObject => ({
 function apis(draw: Draw): JsonObject {
   const common = {
     name: text("Name, which tells it apart from others", "Orders API"),
-    description: text("What it is for", "The shop's orders"),
+    description: text("Purpose", "The shop's orders"),
     status: STATUSES(API_STATUSES, "Whether it may be called", "active"),
     connection: CONNECTION,
     approvalRequired: flag("Whether a person has to approve each call"),

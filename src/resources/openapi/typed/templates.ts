@@ -14,7 +14,7 @@ import { type Draw, only, type Typed, variant } from "./draw.ts";
 
 /** One variant of `whole` for each type of template, and of those of actions for each kind. */
 export function byType(draw: Draw, whole: JsonObject): JsonObject[] {
-  const type = (value: string) => only(value, "What is made of the template");
+  const type = (value: string) => only(value, "What the template creates");
   const ofType = (value: string, title: string, definition: string) =>
     variant(whole, {
       title,
@@ -22,7 +22,7 @@ export function byType(draw: Draw, whole: JsonObject): JsonObject[] {
         templateType: type(value),
         definition: {
           anyOf: [draw.ref(definition), draw.ref("EmptyDefinition")],
-          description: "What is made of it",
+          description: "Its components",
         },
       },
       lacks: ["kind"],
@@ -95,7 +95,7 @@ export const TEMPLATES: Readonly<Record<string, Typed>> = {
     mode: {},
     draw: (draw, schema) => ({
       description:
-        "One thing that the bundle makes; {{inputs.x}} and {{components.KEY.id}} may stand in its definition",
+        "One thing that the bundle makes; {{inputs.x}} and {{components.KEY.id}} are allowed in its definition",
       oneOf: components(draw, schema),
     }),
   },
@@ -121,7 +121,7 @@ export const TEMPLATES: Readonly<Record<string, Typed>> = {
   TemplateDefinition: {
     mode: {},
     draw: ({ ref }) => ({
-      description: "What is made of the template, by its type",
+      description: "What the template creates, by its type",
       anyOf: [ref("ConnectionTemplateDefinition"), ref("BundleDefinition"), ref("ActionDefinition")],
     }),
   },

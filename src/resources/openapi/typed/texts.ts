@@ -55,7 +55,7 @@ export const TEXTS: Readonly<Record<string, Typed>> = {
       title: "Template",
       type: "string",
       pattern: "^\\{\\{[\\s\\S]*\\}\\}$",
-      description: "A template, whose value stands in the field's place when the run begins",
+      description: "A template, whose value replaces it when the run starts",
       examples: ["{{payload.total}}"],
     }),
   },
@@ -78,7 +78,7 @@ export const TEXTS: Readonly<Record<string, Typed>> = {
       return {
         title: "JSON Schema",
         type: "object",
-        description: "A JSON Schema (draft 2020-12); keywords that are not listed here may stand in it too",
+        description: "A JSON Schema (draft 2020-12); other keywords are allowed too",
         properties: mode.isFilled ? filled(properties, ref("TemplateExpression")) : properties,
         additionalProperties: { description: "Any keyword of JSON Schema" },
         examples: [{ type: "object", properties: { amount: { type: "number" } }, required: ["amount"] }],

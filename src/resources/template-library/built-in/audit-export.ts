@@ -6,7 +6,7 @@ export const auditExport: BuiltIn = {
   version: 1,
   templateType: "bundle",
   displayName: "Audit export",
-  description: "Sends each event of the audit trail to a collector of yours, as it happens.",
+  description: "Sends each event of the audit log to your collector, as it happens.",
   inputJsonSchema: inputs(
     {
       collectorUrl: {
@@ -20,7 +20,7 @@ export const auditExport: BuiltIn = {
       types: {
         type: "array",
         title: "Events",
-        description: "Types of the events that are sent; a trailing * stands for all that begin so.",
+        description: "Types of the events that are sent; a trailing * stands for all that start with it.",
         items: { type: "string", minLength: 1, maxLength: 100 },
         minItems: 1,
         maxItems: 100,

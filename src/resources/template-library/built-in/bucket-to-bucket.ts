@@ -29,7 +29,7 @@ export const bucketToBucket: BuiltIn = {
     mode: {
       type: "string",
       title: "Mode",
-      description: "mirror also deletes what the source does not have any more.",
+      description: "mirror also deletes what the source no longer has.",
       enum: ["copy", "mirror"],
       default: "copy",
     },

@@ -102,7 +102,7 @@ export const commerceDashboard: BuiltIn = {
         name: "Commerce dashboard",
         definition: {
           triggerType: "schedule",
-          description: "Loads the orders that are new or have changed, and draws the dashboard anew.",
+          description: "Loads the orders that are new or have changed, and draws the dashboard again.",
           config: {
             schedule: { cron: "{{inputs.cron}}", timezone: "{{inputs.timezone}}", catchUp: "last" },
             steps: [

@@ -63,8 +63,7 @@ export const webhookPath = (fallback: string): JsonObject => ({
 export const webhookSecret: JsonObject = {
   type: "string",
   title: "Webhook secret",
-  description:
-    "What the sender signs with. One is made where none is given; PATCH the automation to set another.",
+  description: "What the sender signs with. Generated if omitted; PATCH the automation to set another.",
   minLength: 16,
   maxLength: 512,
   writeOnly: true,

@@ -96,7 +96,7 @@ export const quickStart: BuiltIn = {
   templateType: "bundle",
   displayName: "Quick start",
   description:
-    "A sample shop: files of orders, loaded incrementally and turned into revenue by day and a dashboard when a signed webhook comes; a person is asked before the team is told of a busy day.",
+    "A sample shop: files of orders, loaded incrementally and turned into revenue by day and a dashboard when a signed webhook comes; a person is asked before the team is notified of a busy day.",
   inputJsonSchema: inputs({
     folder: folder("shop", "Where the shop's files lie, below the organization's own folder."),
     path: webhookPath("shop/exported"),
@@ -104,14 +104,14 @@ export const quickStart: BuiltIn = {
     busyFrom: {
       type: "number",
       title: "Busy from",
-      description: "A newest day with at least so much revenue is a busy one.",
+      description: "The latest day is busy from this revenue on.",
       minimum: 0,
       default: 2000,
     },
     notifyUrl: {
       type: "string",
       title: "Receiver",
-      description: "The address that is told of each run, below /alerts or /reports; empty for none.",
+      description: "The address that is notified of each run, below /alerts or /reports; empty for none.",
       maxLength: 2048,
       default: "",
     },
@@ -135,7 +135,7 @@ export const quickStart: BuiltIn = {
         name: "Shop exported",
         definition: {
           triggerType: "webhook",
-          description: "Loads what is new in the shop's files, and tells how the newest day went.",
+          description: "Loads what is new in the shop's files, and reports how the latest day went.",
           config: {
             path: "{{inputs.path}}",
             secret: "{{inputs.secret}}",
@@ -194,7 +194,7 @@ export const quickStart: BuiltIn = {
                 when: "{{inputs.notifyUrl}} != ''",
                 definition: {
                   title: "A busy day: tell the team?",
-                  description: "The newest day sold so much that the receiver would be alerted.",
+                  description: "The latest day's sales would alert the receiver.",
                   context: {
                     newOrders: "{{steps.extract.result.tables[0].inserted}}",
                     busyFrom: "{{inputs.busyFrom}}",

@@ -33,7 +33,7 @@ export const scheduledReport: BuiltIn = {
       maxItems: 100,
     },
     smtp: connectionId(
-      "The SMTP connection that the mail goes by. The installation's mail server where there is none.",
+      "The SMTP connection that the mail goes by. The installation's mail server if omitted.",
     ),
   }),
   files: [{ component: "files", name: "sales.csv", text: sales }],

@@ -30,7 +30,7 @@ export const webhookApproval: BuiltIn = {
     expiresInSeconds: {
       type: "integer",
       title: "Time to answer",
-      description: "After so many seconds without an answer the request counts as rejected.",
+      description: "Seconds without an answer after which the request counts as rejected.",
       minimum: 60,
       maximum: 31_536_000,
       default: 604_800,

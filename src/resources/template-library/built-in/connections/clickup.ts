@@ -59,7 +59,7 @@ export const clickup: Service = {
     },
     {
       name: "lists",
-      title: "Lists of the space that lie in no folder",
+      title: "Lists of the space that are in no folder",
       spec: "/space/{{config.spaceId}}/list",
       primaryKey: ["id"],
       endpoint: { dataPath: "lists", paginator: { type: "none" } },

@@ -91,7 +91,7 @@ export const gitlabSignIn: Service = {
   slug: "gitlab-sign-in",
   name: "GitLab (sign-in)",
   description:
-    "Projects, issues, merge requests and pipelines of gitlab.com or a GitLab of your own, by signing in with an application of yours.",
+    "Projects, issues, merge requests and pipelines of gitlab.com or your own GitLab, by signing in with your application.",
   auth: {
     type: "oauth2_authorization_code",
     authorizeUrl: "{{config.baseUrl}}/oauth/authorize",

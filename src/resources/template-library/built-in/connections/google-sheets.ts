@@ -39,7 +39,7 @@ export const googleSheets: Service = {
       description:
         "Google Cloud console → APIs & Services: enable the API under Library, then Credentials → Create credentials → OAuth client ID → Web application. The redirect address is the one that the connection shows.",
     },
-    clientSecret: { title: "Client secret", description: "Shown beside the client id." },
+    clientSecret: { title: "Client secret", description: "Shown next to the client ID." },
   },
   resources: [
     {

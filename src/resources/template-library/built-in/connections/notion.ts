@@ -30,7 +30,7 @@ export const notion: Service = {
   slug: "notion",
   name: "Notion",
   description:
-    "Pages, databases and people of a Notion workspace, as far as they are shared with an integration of yours.",
+    "Pages, databases and people of a Notion workspace, as far as they are shared with your integration.",
   docs: "https://developers.notion.com/reference/intro",
   baseUrl: "https://api.notion.com",
   root: "/v1",

@@ -18,7 +18,7 @@ export const prometheus: Service = {
   slug: "prometheus",
   name: "Prometheus",
   description:
-    "Values, alerts, rules and targets of a Prometheus, or of what speaks its API, such as VictoriaMetrics or Mimir.",
+    "Values, alerts, rules and targets of a Prometheus, or of what supports its API, such as VictoriaMetrics or Mimir.",
   docs: "https://prometheus.io/docs/prometheus/latest/querying/api/",
   baseUrl: null,
   baseUrlHint: "The server's address, such as http://prometheus.example.com:9090.",

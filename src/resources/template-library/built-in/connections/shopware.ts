@@ -35,7 +35,7 @@ export const shopware: Service = {
       title: "Access key ID",
       description: "Shopware → Settings → System → Integrations → Add integration. It begins with SWIA.",
     },
-    clientSecret: { title: "Secret access key", description: "Shown once beside it." },
+    clientSecret: { title: "Secret access key", description: "Shown once, next to it." },
   },
   resources: [
     list("orders", "Orders", "order"),

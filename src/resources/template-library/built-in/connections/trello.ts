@@ -29,7 +29,7 @@ export const trello: Service = {
     },
     token: {
       title: "Token",
-      description: "On the same page follow the link Token beside the key, and allow it.",
+      description: "On the same page follow the link Token next to the key, and allow it.",
     },
   },
   resources: [
@@ -58,7 +58,7 @@ export const trello: Service = {
     },
     {
       name: "actions",
-      title: "What happened on the board",
+      title: "Activity on the board",
       spec: "/boards/{{config.boardId}}/actions",
       primaryKey: ["id"],
       incremental: { cursorField: "date" },

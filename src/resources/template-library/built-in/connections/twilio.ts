@@ -27,7 +27,7 @@ export const twilio: Service = {
       description: "On the start page of one's Twilio account. It begins with AC.",
     },
   },
-  credentials: { authToken: { title: "Auth token", description: "Beside the Account SID." } },
+  credentials: { authToken: { title: "Auth token", description: "Next to the Account SID." } },
   resources: [
     list("messages", "Messages", "Messages", "messages"),
     list("calls", "Calls", "Calls", "calls"),

@@ -47,7 +47,7 @@ export const woocommerce: Service = {
     },
     consumerSecret: {
       title: "Consumer secret",
-      description: "Shown once beside the key. It begins with cs_.",
+      description: "Shown once, next to the key. It begins with cs_.",
     },
   },
   resources: [
