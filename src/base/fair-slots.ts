@@ -4,9 +4,9 @@ type Leave = () => void;
 export interface FairSlots {
   /**
    * A slot for work; `path` says whose it is, from coarse to fine. At each level those that wait are taken in turn.
-   * Null where too many wait already.
+   * Null where too many wait, of whom nobody has more waiting: else the newest of whoever has most gets null instead.
    */
-  enter(path: readonly string[]): Leave | Promise<Leave> | null;
+  enter(path: readonly string[]): Leave | Promise<Leave | null> | null;
 }
 
 interface Holder {
@@ -21,7 +21,7 @@ interface Holder {
  */
 export function openFairSlots(slots: number, waitLimit: number, sweepMs: number): FairSlots {
   const underWay = new Set<Holder>();
-  const waiting = new FairQueue<(leave: Leave) => void>();
+  const waiting = new FairQueue<(leave: Leave | null) => void>();
   let timer: ReturnType<typeof setInterval> | null = null;
 
   const begin = (): Leave => {
@@ -52,7 +52,11 @@ export function openFairSlots(slots: number, waitLimit: number, sweepMs: number)
   return {
     enter(path) {
       if (underWay.size < slots && waiting.size === 0) return begin();
-      if (waiting.size >= waitLimit) return null;
+      if (waiting.size >= waitLimit) {
+        const refused = waiting.makeRoom(path);
+        if (!refused) return null;
+        refused(null);
+      }
       timer ??= setInterval(sweep, sweepMs);
       return new Promise((resolve) => waiting.push(path, resolve));
     },
@@ -87,6 +91,37 @@ class FairQueue<T> {
     this.#children.delete(name);
     const item = child.shift();
     if (child.size > 0) this.#children.set(name, child);
+    return item;
+  }
+
+  /** Takes out the newest item of those who have more of them than `path` would; undefined where nobody has. */
+  makeRoom([name = "", ...rest]: readonly string[]): T | undefined {
+    const most = this.#largest();
+    if (!most) return undefined;
+    const own = this.#children.get(name);
+    if (most.child === own) return this.#without(most.name, own.makeRoom(rest));
+    return most.child.size > (own?.size ?? 0) + 1 ? this.#without(most.name, most.child.#pop()) : undefined;
+  }
+
+  #pop(): T | undefined {
+    const most = this.#largest();
+    if (most) return this.#without(most.name, most.child.#pop());
+    this.#size--;
+    return this.#items.pop();
+  }
+
+  #largest(): { name: string; child: FairQueue<T> } | undefined {
+    let most: { name: string; child: FairQueue<T> } | undefined;
+    for (const [name, child] of this.#children)
+      if (child.size > (most?.child.size ?? 0)) most = { name, child };
+    return most;
+  }
+
+  /** After `item` was taken from a child. */
+  #without(name: string, item: T | undefined): T | undefined {
+    if (item === undefined) return undefined;
+    this.#size--;
+    if (this.#children.get(name)?.size === 0) this.#children.delete(name);
     return item;
   }
 

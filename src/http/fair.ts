@@ -1,3 +1,4 @@
+import { sourceOf } from "../base/cidr.ts";
 import { AppError } from "../base/errors.ts";
 import { type FairSlots, openFairSlots } from "../base/fair-slots.ts";
 import type { App } from "../context.ts";
@@ -13,18 +14,19 @@ const SWEEP_MS = 25;
 /**
  * Outside systems, people in the page and programs have slots of their own, so that none waits for a flood of the
  * others. Where more of a kind come than have slots, they are taken in turn by address, then by credential. Health checks don't wait. What finds too many of its kind
- * waiting is 503 at once, and what its sender has given up while it waited is not begun.
+ * waiting is 503 at once, as is the newest of whoever has most waiting, and what its sender has given up while it waited is not begun.
  */
 export function openFairness(app: App) {
   const lane = () => openFairSlots(SLOTS, WAIT_LIMIT, SWEEP_MS);
   const lanes: Readonly<Record<Lane, FairSlots>> = { sender: lane(), page: lane(), program: lane() };
   return async (operation: Operation, visit: Visit, work: () => Promise<Response>): Promise<Response> => {
     if (operation.path === "/health") return work();
-    const entered = lanes[laneOf(operation, visit)].enter([visit.address, callerOf(visit)]);
-    if (entered === null) return problemResponse(app, tooMany(), visit);
-    const leave = typeof entered === "function" ? entered : await entered;
+    const refuse = () => problemResponse(app, tooMany(), visit, operation.iceberg !== undefined);
+    const entered = lanes[laneOf(operation, visit)].enter([sourceOf(visit.address), callerOf(visit)]);
+    const leave = entered instanceof Promise ? await entered : entered;
+    if (leave === null) return refuse();
     try {
-      return visit.request.signal.aborted ? problemResponse(app, tooMany(), visit) : await work();
+      return visit.request.signal.aborted ? refuse() : await work();
     } finally {
       leave();
     }

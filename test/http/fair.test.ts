@@ -92,6 +92,23 @@ describe("fair slots", () => {
     expect(slots.enter(["b"])).toBeFunction();
   });
 
+  test("refuse the newest of whoever has most waiting, not those who have fewer", async () => {
+    const slots = openFairSlots(1, 4, 1_000);
+    const first = slots.enter(["flood"]) as () => void;
+    const flood = ["x", "x", "x", "y"].map((key) => slots.enter(["flood", key]));
+    const other = slots.enter(["other", "z"]);
+    expect(await flood[2]).toBeNull();
+    expect(slots.enter(["flood", "x"])).toBeNull();
+    const second = slots.enter(["other", "w"]);
+    expect(await flood[1]).toBeNull();
+    const third = slots.enter(["third", "v"]);
+    expect(await flood[0]).toBeNull();
+    expect(slots.enter(["third", "v"])).toBeNull(); // nobody has more than that would be
+    first();
+    for (const each of [flood[3], other, third, second]) (await each)?.();
+    expect(slots.enter(["flood", "x"])).toBeFunction();
+  });
+
   test("don't stay with work that waits for something else", async () => {
     const slots = openFairSlots(1, 1, 5);
     slots.enter(["a"]);
