@@ -23,10 +23,10 @@ import { StepPanel } from "./panel.tsx";
 import { panelParts } from "./panel-parts.tsx";
 import { type EditorProps, messageOf, useChosen, useDraft, useFaults, usePublishing } from "./state.ts";
 import { StepList } from "./step-list.tsx";
-import { TestBar } from "./test-bar.tsx";
 import { type TestPlan, useStates, useTesting } from "./testing.ts";
 import { TopBar, type View } from "./top-bar.tsx";
 
+const testBar = part(() => import("./test-bar.tsx"));
 const conflicts = part(() => import("./conflicts.tsx"));
 /** Fetched once the canvas stands: nothing of it is seen before something is asked. */
 const dialogs = part(() => import("./editor-dialogs.tsx"));
@@ -198,14 +198,18 @@ export default function AutomationEditor(props: EditorProps) {
         </div>
       </TemplatePaths>
       {testing.run && (
-        <TestBar
-          run={testing.run}
-          title="Test run"
-          nameOf={nameOf}
-          pinned={steps.filter(({ pinned }) => pinned !== undefined).length}
-          onChoose={(key) => choose(key)}
-          onCancel={testing.isOver ? null : () => void testing.cancel()}
-          onHide={testing.hide}
+        <Later
+          of={testBar}
+          waiting={null}
+          given={{
+            run: testing.run,
+            title: "Test run",
+            nameOf: nameOf,
+            pinned: steps.filter(({ pinned }) => pinned !== undefined).length,
+            onChoose: (key) => choose(key),
+            onCancel: testing.isOver ? null : () => void testing.cancel(),
+            onHide: testing.hide,
+          }}
         />
       )}
       {state.conflicts.length > 0 && (

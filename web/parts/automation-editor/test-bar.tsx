@@ -17,7 +17,7 @@ interface Props {
 }
 
 /** A run in one line, which opens to a waterfall of its steps. */
-export function TestBar({ run, title, nameOf, pinned, onChoose, onCancel, onHide }: Props) {
+export default function TestBar({ run, title, nameOf, pinned, onChoose, onCancel, onHide }: Props) {
   const [isOpen, setOpen] = useState(false);
   const ended = run.steps.filter(({ status }) => !["pending", "running", "waiting"].includes(status)).length;
   const error = (run.error as { message?: string } | null)?.message;
