@@ -40,6 +40,21 @@ test("an expression shows its value as one types it, from the last run, and then
   expect(await troubles()).toEqual([]);
 });
 
+test("what one types in the field that one goes to from a changed key arrives", async () => {
+  const { page, go, weir } = seen;
+  const flow = await makeAutomation(weir.owner, {
+    steps: [{ key: "route", kind: "conditional_branch", definition: branch() }],
+  });
+  await go(`/automations/${flow.id}/edit?step=route`);
+  await page.getByRole("textbox", { name: "Key", exact: true }).fill("sort");
+  await page.getByRole("textbox", { name: "Condition" }).click();
+  await page.keyboard.type("input.total > 1");
+  await eventually(async () => {
+    const [step] = (await draftOf(flow.id)).config?.steps ?? [];
+    return step?.key === "sort" && step.when === "input.total > 1";
+  });
+});
+
 test("steps are found among all actions and endpoints, and automations are picked by name", async () => {
   const { page, go, weir } = seen;
   const steps = { steps: [{ key: "route", kind: "conditional_branch", definition: branch() }] };

@@ -1,4 +1,4 @@
-import { useContext, useMemo } from "react";
+import { useContext, useMemo, useState } from "react";
 import type { ActionKindInfo, Automation } from "../../calls.ts";
 import type { LastRun } from "../automations/last-run.ts";
 import { StepForm } from "../automations/step-form.tsx";
@@ -58,7 +58,11 @@ function OfStep(options: Options & { step: StepValue }) {
   const { step, steps, state, around, actions, kinds, onDisconnect, onRenamed } = options;
   const { store, nameOf, open } = around;
   const { config, layout } = state.history;
+  // a form stays as it is, with what is focused in it, when its step gets another key
+  const [form, setForm] = useState({ of: step.key, number: 0 });
+  if (form.of !== step.key) setForm({ of: step.key, number: form.number + 1 });
   const rename = (to: string) => {
+    setForm({ ...form, of: to });
     const next = renameStep(config, step.key, to);
     store.edit({
       label: `Rename key ${step.key}`,
@@ -77,7 +81,7 @@ function OfStep(options: Options & { step: StepValue }) {
   return (
     <ScopeOfValues value={ofItem}>
       <StepForm
-        key={step.key}
+        key={form.number}
         step={step}
         steps={steps}
         actions={actions}
