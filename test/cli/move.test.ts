@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { move } from "../../src/cli/move.ts";
 import { startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
-import { makeDatabase } from "../support/postgres-store.ts";
+import { makeDatabase, stopPostgresAfterAll } from "../support/postgres-store.ts";
 import { folder, shell } from "../support/shell.ts";
 import { ACTIONS, automationRunEnd, branch, makeAction } from "../support/work.ts";
+
+stopPostgresAfterAll();
 
 const always = { kind: "conditional_branch", definition: branch() };
 

@@ -5,11 +5,13 @@ import { config } from "../../src/cli/config.ts";
 import { doctor } from "../../src/cli/doctor.ts";
 import { DECISIONS } from "../support/decisions.ts";
 import { SECRET, stamped } from "../support/hook.ts";
-import { makeDatabase, sharedPostgres } from "../support/postgres-store.ts";
+import { makeDatabase, sharedPostgres, stopPostgresAfterAll } from "../support/postgres-store.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { shell } from "../support/shell.ts";
 import { AUTOMATION_RUNS, automationRunEnd, makeAutomation, until } from "../support/work.ts";
+
+stopPostgresAfterAll();
 
 const KEY = Buffer.alloc(32, 7).toString("base64");
 

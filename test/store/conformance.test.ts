@@ -3,8 +3,11 @@ import { asc, eq, sql } from "drizzle-orm";
 import { AppError } from "../../src/base/errors.ts";
 import { insertInto, prepared } from "../../src/store/prepared.ts";
 import { isUniqueViolation, type ReadDb, StoreError, type WriteDb } from "../../src/store/store.ts";
+import { stopPostgresAfterAll } from "../support/postgres-store.ts";
 import { MIGRATIONS, notes, openAt, thrownBy, trail } from "./harness.ts";
 import { PLACES } from "./places.ts";
+
+stopPostgresAfterAll();
 
 const byId = prepared((db: ReadDb) =>
   db

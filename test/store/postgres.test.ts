@@ -4,10 +4,12 @@ import { insertInto } from "../../src/store/prepared.ts";
 import { openRemoteStore, StoreError } from "../../src/store/store.ts";
 import { testCertificate } from "../support/certificate.ts";
 import { startPostgres } from "../support/postgres.ts";
-import { makeDatabase, sharedPostgres } from "../support/postgres-store.ts";
+import { makeDatabase, sharedPostgres, stopPostgresAfterAll } from "../support/postgres-store.ts";
 import { startRelay } from "../support/relay.ts";
 import { MIGRATIONS, notes, openAt, thrownBy, trail } from "./harness.ts";
 import { postgresPlace } from "./places.ts";
+
+stopPostgresAfterAll();
 
 const insertNote = insertInto(notes);
 const note = (id: string) => ({ id, someTitle: null, count: null, ratio: null, body: null });

@@ -3,8 +3,10 @@ import { sql } from "drizzle-orm";
 import { missingTriggers, restoreTriggers } from "../../src/resources/events/guard.ts";
 import { migrations } from "../../src/store/migrations.ts";
 import { openRemoteStore, type Store } from "../../src/store/store.ts";
-import { makeDatabase } from "../support/postgres-store.ts";
+import { makeDatabase, stopPostgresAfterAll } from "../support/postgres-store.ts";
 import { localPlace, thrownBy } from "./harness.ts";
+
+stopPostgresAfterAll();
 
 interface Column {
   place: string;

@@ -5,12 +5,13 @@ import { startPostgres, type TestPostgres } from "./postgres.ts";
 let shared: Promise<TestPostgres> | null = null;
 let count = 0;
 
-/** Registered where a file first imports this. */
-afterAll(async () => {
-  const server = await shared;
-  shared = null;
-  await server?.[Symbol.asyncDispose]();
-});
+/** Every test file that uses the server says so at its top: a module that files share can only speak for the first. */
+export const stopPostgresAfterAll = () =>
+  afterAll(async () => {
+    const server = await shared;
+    shared = null;
+    await server?.[Symbol.asyncDispose]();
+  });
 
 export const sharedPostgres = (): Promise<TestPostgres> => {
   shared ??= startPostgres({ flags: ["-c", "max_connections=400"] });

@@ -9,6 +9,7 @@ const isOnPostgres = process.env.WEIR_TEST_STORE === "postgres";
 
 /** Loaded with the test file, since the server is stopped after all of its tests. */
 const postgresStore = isOnPostgres ? await import("./postgres-store.ts") : null;
+postgresStore?.stopPostgresAfterAll();
 
 /** The setting that puts the database of an app there; none where it is in its data directory. */
 export async function storeEnv(
