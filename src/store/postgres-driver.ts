@@ -28,6 +28,7 @@ const LOCK_MS = 8_000;
 const STATEMENT_MS = 30_000;
 /** A connection that nothing is heard of for longer than the server lets a statement run is lost. */
 const SILENT_MS = STATEMENT_MS + 5_000;
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Why a transaction is gone although each of its statements may go well when it is done again. */
 class ConnectionLost extends Error {
@@ -40,6 +41,7 @@ export class PostgresClient {
   readonly #translator = new Translator();
   readonly #prepared = new Set<string>();
   #sql: Sql;
+  #silentMs = SILENT_MS;
   /** Rejects what waits for connections that are lost: the client leaves some of it waiting for ever. */
   #gone = goneOf();
 
@@ -67,6 +69,16 @@ export class PostgresClient {
     return await this.#answer(this.#sql.unsafe(text).simple());
   }
 
+  /** Waits up to a day for each answer to what `work` asks: an index over a large table takes its time. */
+  async patiently<T>(work: () => Promise<T>): Promise<T> {
+    this.#silentMs = DAY_MS;
+    try {
+      return await work();
+    } finally {
+      this.#silentMs = SILENT_MS;
+    }
+  }
+
   /** Lets go of all connections at once; what is asked next gets new ones. */
   async reset(): Promise<void> {
     const [old, gone] = [this.#sql, this.#gone];
@@ -82,7 +94,7 @@ export class PostgresClient {
 
   async #answer<T>(query: PromiseLike<T>): Promise<T> {
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(new ConnectionLost("no response in time")), SILENT_MS);
+    const timer = setTimeout(() => late.reject(new ConnectionLost("no response in time")), this.#silentMs);
     const sql = this.#sql;
     try {
       return await Promise.race([query, late.promise, this.#gone.promise]);
@@ -111,6 +123,12 @@ function connect({ url, token, ca, max }: PostgresOptions): Sql {
   const address = new URL(url);
   const mode = address.searchParams.get("sslmode") ?? "prefer";
   address.searchParams.delete("sslmode");
+  const [unknown] = address.searchParams.keys(); // the client would send it to the server as a setting
+  if (unknown !== undefined)
+    throw new AppError(
+      "unavailable",
+      `WEIR_DATABASE_URL has the parameter ${unknown}. Weir knows sslmode alone; remove the others.`,
+    );
   const settings: Record<string, string | number | boolean> = {
     application_name: "weir",
     default_transaction_read_only: true,

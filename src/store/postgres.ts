@@ -121,28 +121,30 @@ async function provideFunctions(client: PostgresClient): Promise<void> {
 
 const targetOf = (client: PostgresClient): MigrationTarget => {
   const rows: Runner["rows"] = async (text) => (await client.perform(text, "values", [])) as unknown[][];
-  const begin = `BEGIN READ WRITE; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+  const unlimited = "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0"; // an index over a large table
+  const begin = `BEGIN READ WRITE; ${unlimited}; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+  const transaction = async (work: (runner: Runner) => Promise<void>) => {
+    try {
+      await client.simple(begin);
+      const isNew = (await rows("SELECT 1 FROM migrations LIMIT 1")).length === 0;
+      const execute: Runner["execute"] = async (text, args = []) => {
+        const translated = args.length > 0 ? null : translateMigration(text, isNew);
+        if (args.length > 0) await client.perform(text, "run", args);
+        else if (translated !== null) await client.simple(translated);
+      };
+      await work({ execute, rows });
+      await client.simple("SAVEPOINT whole; COMMIT");
+    } catch (error) {
+      await client.simple("ROLLBACK").catch(() => undefined); // a connection that is lost has none open
+      throw error;
+    }
+  };
   return {
     isLocal: true,
     rows,
     async execute(text) {
-      await client.simple(`${begin}; ${translateMigration(text, true)}; COMMIT`);
+      await client.patiently(() => client.simple(`${begin}; ${translateMigration(text, true)}; COMMIT`));
     },
-    async transaction(work) {
-      try {
-        await client.simple(begin);
-        const isNew = (await rows("SELECT 1 FROM migrations LIMIT 1")).length === 0;
-        const execute: Runner["execute"] = async (text, args = []) => {
-          const translated = args.length > 0 ? null : translateMigration(text, isNew);
-          if (args.length > 0) await client.perform(text, "run", args);
-          else if (translated !== null) await client.simple(translated);
-        };
-        await work({ execute, rows });
-        await client.simple("SAVEPOINT whole; COMMIT");
-      } catch (error) {
-        await client.simple("ROLLBACK").catch(() => undefined); // a connection that is lost has none open
-        throw error;
-      }
-    },
+    transaction: (work) => client.patiently(() => transaction(work)),
   };
 };

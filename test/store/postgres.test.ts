@@ -122,6 +122,16 @@ test("a password that is wrong, and a server that isn't there, are told without 
   await token.close();
 });
 
+test("parameters that the server would take for its settings are refused by name", async () => {
+  for (const parameter of ["channel_binding=require", "default_transaction_read_only=off"]) {
+    const url = `postgres://weir:sk-canary@127.0.0.1:1/weir?sslmode=require&${parameter}`;
+    expect(await thrownBy(() => openRemoteStore({ url, migrations: [] }))).toMatchObject({
+      code: "unavailable",
+      message: `WEIR_DATABASE_URL has the parameter ${parameter.split("=")[0]}. Weir knows sslmode alone; remove the others.`,
+    });
+  }
+});
+
 test("TLS is as sslmode says: verify-full trusts the certificates given alone", async () => {
   await using server = await startPostgres({ tls: true });
   const open = async (mode: string, ca?: string) => {
