@@ -46,7 +46,7 @@ test("what one types in the field that one goes to from a changed key arrives", 
     steps: [{ key: "route", kind: "conditional_branch", definition: branch() }],
   });
   await go(`/automations/${flow.id}/edit?step=route`);
-  await page.getByRole("textbox", { name: "Key", exact: true }).fill("sort");
+  await page.getByRole("textbox", { name: "Key", exact: true }).first().fill("sort");
   await page.getByRole("textbox", { name: "Condition" }).click();
   await page.keyboard.type("input.total > 1");
   await eventually(async () => {

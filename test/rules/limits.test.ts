@@ -150,6 +150,7 @@ test("every parameter of every query goes up to its bounds and no further", asyn
   let count = 0;
   for (const { method, path, parameters, responses } of described) {
     if (responses["200"]?.content?.["text/event-stream"]) continue; // it would not end
+    if (path.startsWith("/iceberg/")) continue; // its errors have that protocol's own shape
     const inQuery = parameters.filter((parameter) => parameter.in === "query");
     if (!inQuery.some(({ schema }) => [...boundsOf(schema)].length > 0)) continue;
     const side = { app, organizationId: app.ids.organizationId, userId: app.ids.userId, call: app.owner };

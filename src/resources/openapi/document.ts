@@ -72,6 +72,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Connections: "External systems, with write-only credentials.",
   Approvals: "Requests that wait for a person to approve or reject them.",
   Datasets: "Tables of the lake, loaded by extracts, transforms and uploads.",
+  Iceberg: "Datasets as Apache Iceberg tables, for other query engines: a read-only REST catalog.",
   Dashboards: "Panels of SQL with filters, shared with the organization or by a link.",
   "Device sign-in": "Sign-in of clients without a browser, such as the command line (RFC 8628).",
   Sync: "Datasets copied from one organization to another.",
