@@ -646,6 +646,20 @@ automations:
     expect((await shell.export()).out).toContain(`secret: \${HOOK_SECRET}`);
   });
 
+  test("show the secret of each new webhook, also where URLs differ in a secret alone", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const shell = terminal(here.path, app);
+    const hooks = ["one", "two"].map(
+      (token) =>
+        `  - { url: "https://a.example/hook?token=${token}-of-many-secrets", events: [action.failed] }`,
+    );
+    const applied = await shell.give(`weir: 1\nwebhooks:\n${hooks.join("\n")}\n`);
+    expect(applied.code).toBe(0);
+    const shown = `${applied.out}\n${applied.err}`.match(/whsec_\S+/g) ?? [];
+    expect(new Set(shown).size).toBe(2);
+  });
+
   test("show what differs, ask at a terminal, and take values from files of an environment", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });

@@ -52,7 +52,7 @@ export async function carryOutPlan(
       const { secret } = await requests.create(step.wanted, (id) =>
         undos.push({ what, take: () => requests.remove(noun, id, key) }),
       );
-      if (secret !== null) secrets[shownKey(noun, key)] = secret;
+      if (secret !== null) secrets[freeName(secrets, shownKey(noun, key))] = secret;
     } else if (step.operation === "delete") {
       const { noun, id, key } = step.there;
       await requests.remove(noun, id, key);
@@ -80,6 +80,13 @@ export async function carryOutPlan(
       },
     };
   }
+}
+
+/** URLs that differ only in their secrets are shown alike; no secret may take another's place. */
+function freeName(secrets: Secrets, name: string): string {
+  let free = name;
+  for (let count = 2; free in secrets; count++) free = `${name} (${count})`;
+  return free;
 }
 
 export const nameOf = ({ wanted, there }: PlanStep): string => {
