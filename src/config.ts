@@ -394,9 +394,7 @@ export const schemeOf = ({ tlsCert }: Pick<Config, "tlsCert">) => (tlsCert === n
 const FLAGS: Readonly<Record<string, string>> = { dataFolder: "data", host: "host", port: "port" };
 
 const fileKey = (key: string) => {
-  const upper = key
-    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .toUpperCase()
-    .replace(/[^A-Z0-9]/g, "_");
+  const parted = key.replace(/([a-z0-9])([A-Z])/g, "$1_$2");
+  const upper = parted.toUpperCase().replace(/[^A-Z0-9]/g, "_");
   return /^(WEIR|ANTHROPIC|BRAVE|TAVILY|OTEL)_/.test(upper) ? upper : `WEIR_${upper}`;
 };

@@ -4,7 +4,7 @@ type Leave = () => void;
 export interface FairSlots {
   /**
    * A slot for work; `path` says whose it is, from coarse to fine. At each level those that wait are taken in turn.
-   * Null where too many wait, of whom nobody has more waiting: else the newest of whoever has most gets null instead.
+   * Where too many wait, the newest request of the caller that has the most waiting gets null.
    */
   enter(path: readonly string[]): Leave | Promise<Leave | null> | null;
 }

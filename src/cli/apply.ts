@@ -44,7 +44,7 @@ export const apply = singleCommand(
   }),
 );
 
-/** Asks whoever sits at the terminal. A script, which nobody could answer for, goes on. */
+/** Asks on a terminal. In a script nobody could answer, so it goes on. */
 async function confirm({ ask }: Host, { steps }: Plan): Promise<void> {
   if (ask === null || steps.length === 0) return;
   const gone = steps.filter(({ operation }) => operation === "delete").map(nameOf);

@@ -1,6 +1,6 @@
 import type { Host } from "./host.ts";
 
-/** Programs that open a URL in the browser of whoever sits here; the URL is their last argument. No shell reads it. */
+/** Programs that open a URL in the user's browser; the URL is their last argument. No shell reads it. */
 const OPENERS: Readonly<Record<string, readonly string[]>> = {
   darwin: ["open"],
   linux: ["xdg-open"],

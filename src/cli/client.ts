@@ -177,7 +177,7 @@ const FLAGS: Readonly<Record<string, string>> = {
   trigger_method: "trigger",
 };
 
-/** As whoever typed the command knows it: a query field by its flag, an ID by what it is of. */
+/** As the user knows it: a query field by its flag, an ID by what it is of. */
 function flagText(fault: Json): string {
   if (!isObject(fault) || !Array.isArray(fault.loc)) return faultText(fault);
   const [part, name] = fault.loc.map(String);

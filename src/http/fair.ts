@@ -13,8 +13,9 @@ const SWEEP_MS = 25;
 
 /**
  * Outside systems, people in the page and programs have slots of their own, so that none waits for a flood of the
- * others. Where more of a kind come than have slots, they are taken in turn by address, then by credential. Health checks don't wait. What finds too many of its kind
- * waiting is 503 at once, as is the newest of whoever has most waiting, and what its sender has given up while it waited is not begun.
+ * others. Requests beyond the slots are taken in turn by address, then by credential. When too many wait, the newest
+ * of the caller with the most waiting gets 503. Requests that the sender has given up are not begun. Health checks
+ * don't wait.
  */
 export function openFairness(app: App) {
   const lane = () => openFairSlots(SLOTS, WAIT_LIMIT, SWEEP_MS);

@@ -129,24 +129,12 @@ export async function deleteDataset(ctx: Context, { layer, dataset }: DatasetRef
       .update(lakeFiles)
       .set({ removedAt: at })
       .where(and(files, isNull(lakeFiles.removedAt)));
-    // What was deleted is not to be seen in the past either.
+    // What was deleted is not to be seen in the past either, and a sync that filled it begins anew.
     await tx.db
       .update(lakeFiles)
       .set({ removedSeq: null, removedSnapshot: null })
       .where(and(files, isNotNull(lakeFiles.removedSeq)));
-    for (const table of [lakeSchemas, lakeSnapshots]) {
-      await tx.db
-        .delete(table)
-        .where(
-          and(
-            eq(table.organizationId, tx.organizationId),
-            eq(table.layer, layer),
-            eq(table.dataset, dataset),
-          ),
-        );
-    }
-    // A sync that filled it begins anew: what comes there next is not what it copied.
-    for (const table of [syncTables, syncCopies]) {
+    for (const table of [lakeSchemas, lakeSnapshots, syncTables, syncCopies]) {
       await tx.db
         .delete(table)
         .where(

@@ -36,7 +36,7 @@ const isNarrow = () => matchMedia("(max-width: 639px)").matches;
 export default function AutomationEditor(props: EditorProps) {
   const { automation } = props;
   const mayChange = useMay("member");
-  useEffect(() => void dialogs.load().catch(() => undefined), []); // whoever draws it says where it can't be fetched
+  useEffect(() => void dialogs.load().catch(() => undefined), []); // what draws it says when it can't be fetched
   const { user } = useMe();
   const { store, state } = useDraft(props);
   const { config, layout } = state.history;
