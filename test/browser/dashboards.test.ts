@@ -99,18 +99,69 @@ test("a dashboard is listed and shown at one address with its filters; a panel t
   expect(await seen.alsoDarkAndNarrow("/dashboards", "/dashboards/shop-floor")).toEqual([]);
 });
 
+test("a click on a bar or cell filters the dashboard, in its address and as a chip that removes it; another click shows the rows behind", async () => {
+  const { page, weir, go, heading, troubles } = seen;
+  const panels = [
+    DASHBOARD.panels[0],
+    {
+      key: "countries",
+      title: "By country",
+      sql: `SELECT country, sum(total) AS total FROM (${SALES}) GROUP BY 1 ORDER BY 1`,
+      chart: { kind: "bar", x: "country", y: ["total"] },
+      x: 3,
+      y: 0,
+      width: 9,
+      height: 5,
+    },
+    {
+      key: "sizes",
+      title: "Sizes",
+      sql: "SELECT 'large' AS size, 3 AS orders",
+      chart: { kind: "bar", x: "size", y: ["orders"] },
+    },
+  ];
+  created(await weir.owner("POST", "/api/v1/dashboards", { ...DASHBOARD, name: "Clicks", panels }));
+  await go("/dashboards/clicks");
+  await page.getByText("65 CHF").waitFor();
+  const bars = page.getByRole("region", { name: "By country" }).locator("canvas");
+  await bars.waitFor();
+  const { width = 0, height = 0 } = (await bars.boundingBox()) ?? {};
+  const left = { position: { x: width * 0.3, y: height * 0.6 } };
+  await bars.click(left);
+  await page.getByText("40 CHF").waitFor();
+  expect(new URL(page.url()).search).toBe("?country=CH");
+  await shot("dashboard-clicked");
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("button", { name: "Remove filter Country: CH" }).click();
+  await page.getByText("65 CHF").waitFor();
+  await page.getByRole("button", { name: "Show By country as a table" }).click();
+  await page.getByRole("button", { name: "DE", exact: true }).press("Enter");
+  await page.getByText("25 CHF").waitFor();
+  await page.getByRole("button", { name: "DE", exact: true }).press("Enter");
+  await page.getByText("65 CHF").waitFor();
+  await page.getByRole("region", { name: "Sizes" }).locator("canvas").click();
+  await page
+    .getByRole("dialog", { name: "Sizes, size: large" })
+    .getByText("1 row", { exact: true })
+    .waitFor();
+  expect(await troubles()).toEqual([]);
+  await page.getByRole("link", { name: "Open in SQL" }).click();
+  await heading("SQL");
+  await page.getByText(/WHERE "size" = 'large'/).waitFor();
+});
+
 test("a dashboard is shared by a link, which anyone can open and a member can revoke", async () => {
   const { page, weir, go, heading, troubles, browser } = seen;
   created(await weir.owner("POST", "/api/v1/dashboards", { ...DASHBOARD, name: "Window" }));
   await go("/dashboards/window");
-  await page.getByRole("button", { name: "Share" }).click();
+  await page.getByRole("button", { name: "Share", exact: true }).click();
   await page.getByRole("button", { name: "Create link" }).click();
   const address = await page.getByRole("dialog").locator("code").textContent();
   expect(await troubles()).toEqual([]);
   const outside = await browser.open(weir.origin);
   await outside.page.goto(`${address}?country=DE`);
   await outside.page.getByText("25 CHF").waitFor();
-  await outside.page.getByLabel("Country").selectOption("CH");
+  await outside.page.getByLabel("Country", { exact: true }).selectOption("CH");
   await outside.page.getByText("40 CHF").waitFor();
   await outside.page.getByText("This panel can't be shown right now.").waitFor();
   expect([...outside.faults, ...outside.foreign]).toEqual([]);

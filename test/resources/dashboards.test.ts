@@ -258,6 +258,18 @@ test("what does not fit together is refused, each at its place", async () => {
   ]);
 });
 
+test("a panel says which filter a click sets, which must be one of the dashboard's", async () => {
+  const panel = (clickFilters: object) => ({ panels: [{ ...TOTAL_PANEL, clickFilters }] });
+  const made = await make(panel({ day: "period", orders: null }));
+  expect(made.panels[0].clickFilters).toEqual({ day: "period", orders: null });
+  expect((await make()).panels[0].clickFilters).toEqual({});
+  const at = `${DASHBOARDS}/${made.id}`;
+  const refused = await app.owner("PATCH", at, panel({ day: "week" }));
+  expect(faultsOf(refused)).toEqual(["body.panels.0.clickFilters.day not_found"]);
+  const without = await app.owner("PATCH", at, { filters: [FILTERS[0]] });
+  expect(faultsOf(without)).toEqual(["body.panels.0.clickFilters.day not_found"]);
+});
+
 test("viewers look and change nothing, and of another organization's there is nothing", async () => {
   const { id } = await make();
   const viewer = await join(app, "viewer");

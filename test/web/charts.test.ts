@@ -19,10 +19,11 @@ test("rows with the same x are combined, and split into series", () => {
   expect(shapeChart(spec, COLUMNS, ROWS)).toEqual({
     x: "day",
     labels: ["2026-01-01", "2026-01-02"],
+    keys: ["2026-01-01", "2026-01-02"],
     numbers: null,
     series: [
-      { name: "CH", values: [4, 3.5] },
-      { name: "DE", values: [null, null] },
+      { name: "CH", part: "CH", values: [4, 3.5] },
+      { name: "DE", part: "DE", values: [null, null] },
     ],
     notes: [],
   });

@@ -8,8 +8,8 @@ import { Confirm } from "../parts/base/dialog.tsx";
 import { Failed, Loading, PageHead } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { inWords } from "../parts/base/time.tsx";
-import { Board } from "../parts/dashboards/board.tsx";
-import { workbenchPath } from "../parts/dashboards/drill.ts";
+import { workbenchPath } from "../parts/dashboards/drill.tsx";
+import { FilteredBoard } from "../parts/dashboards/filtered-board.tsx";
 import { FilterFields } from "../parts/dashboards/filters.tsx";
 import { pathOf, useDashboard } from "../parts/dashboards/found.ts";
 import { FullScreenButton } from "../parts/dashboards/full-screen.tsx";
@@ -59,9 +59,12 @@ function Whole({ dashboard }: { dashboard: Dashboard }) {
         <p className="text-sm text-soft">This dashboard has no panels yet.</p>
       ) : (
         !data.error && (
-          <Board
+          <FilteredBoard
             panels={panels}
+            filters={filters}
+            values={values}
             data={data.data}
+            hrefOf={(panel, cells) => workbenchPath(panel, data.data, cells)}
             actionsOf={(panel) => (
               <Link
                 href={workbenchPath(panel, data.data)}

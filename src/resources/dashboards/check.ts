@@ -83,6 +83,22 @@ function panelFaults(panel: JsonObject, at: number): Fault[] {
   return faults;
 }
 
+/** Clicks that would set filters that are not there. */
+export const clickFaults = (filters: readonly Filter[], panels: readonly Panel[]): Fault[] =>
+  panels.flatMap(({ clickFilters = {} }, at) =>
+    Object.entries(clickFilters).flatMap(([column, key]) =>
+      key === null || filters.some((filter) => filter.key === key)
+        ? []
+        : [
+            {
+              loc: ["body", "panels", String(at), "clickFilters", column],
+              msg: `There is no filter with the key ${key}`,
+              type: "not_found",
+            },
+          ],
+    ),
+  );
+
 export const toFilters = (given: readonly FilterInput[]): Filter[] =>
   given.map(({ key, label, type, default: value = null, options = null, sql = null }) => ({
     key,
@@ -97,10 +113,21 @@ export const toFilters = (given: readonly FilterInput[]): Filter[] =>
 export function toPanels(given: readonly PanelInput[]): Panel[] {
   const place = placer(given);
   return given.map(
-    ({ key, title, sql = null, queryId = null, parameters = {}, chart = null, x, y, ...size }) => {
+    ({
+      key,
+      title,
+      sql = null,
+      queryId = null,
+      parameters = {},
+      chart = null,
+      clickFilters = {},
+      x,
+      y,
+      ...size
+    }) => {
       const { width = Math.min(WIDTH, COLUMNS - (x ?? 0)), height = HEIGHT } = size;
       const at = x === undefined || y === undefined ? place(width, height, x) : { x, y };
-      return { key, title, sql, queryId, parameters, chart, ...at, width, height };
+      return { key, title, sql, queryId, parameters, chart, clickFilters, ...at, width, height };
     },
   );
 }

@@ -69,7 +69,7 @@ function toDashboard(app: App, { role }: Context, row: DashboardRow): Dashboard 
     slug,
     description,
     filters,
-    panels,
+    panels: panels.map((panel) => ({ ...panel, clickFilters: panel.clickFilters ?? {} })),
     refreshSeconds,
     sharing: sharingOf(row),
     shareUrl: role === "viewer" ? null : shareUrlOf(app, row),
@@ -205,6 +205,7 @@ export const dashboardOperations = [
           key: "by_day",
           title: "Orders by day",
           chart: { kind: "line", x: "day", y: ["orders"] },
+          clickFilters: {},
           x: 0,
           y: 0,
           width: 12,
@@ -221,7 +222,10 @@ export const dashboardOperations = [
         name,
         description,
         filters: dashboard.filters.map(({ sql: _, ...filter }) => filter),
-        panels: dashboard.panels.map(({ sql: _, queryId: __, parameters: ___, ...panel }) => panel),
+        panels: dashboard.panels.map(({ sql: _, queryId: __, parameters: ___, ...panel }) => ({
+          ...panel,
+          clickFilters: panel.clickFilters ?? {},
+        })),
         refreshSeconds,
       };
     },

@@ -7,10 +7,10 @@ import { contains } from "../../store/search.ts";
 import { slugFor } from "../../store/slugs.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { savedQueries } from "../queries/table.ts";
-import { toFilters, toPanels } from "./check.ts";
+import { clickFaults, toFilters, toPanels } from "./check.ts";
 import { boardOf } from "./flashboard.ts";
 import { newShare } from "./share.ts";
-import { type DashboardRow, dashboards, type Panel } from "./table.ts";
+import { type DashboardRow, dashboards, type Filter, type Panel } from "./table.ts";
 import type { DashboardCreate, DashboardPatch, DashboardQuery } from "./wire.ts";
 
 /** Every query here passes through this: another organization's dashboard does not exist. */
@@ -60,7 +60,7 @@ export async function createDashboard(ctx: Context, input: DashboardCreate): Pro
   const name = input.name ?? board?.title;
   if (name === undefined) throw invalid(["body", "name"], "Field required", "missing");
   return write(ctx, async (tx) => {
-    await checkQueries(tx, panels);
+    await checkPanels(tx, toFilters(input.filters ?? []), panels);
     const id = tx.ids.uuid();
     const row: DashboardRow = {
       id,
@@ -87,11 +87,15 @@ const UNSHARED = { shareHash: null, sealedShareToken: null };
 
 export const sharingOf = ({ shareHash }: DashboardRow) => (shareHash === null ? "organization" : "link");
 
-/** Throws `InvalidInput` for saved queries that are not there. */
-async function checkQueries(tx: WriteContext, panels: readonly Panel[]): Promise<void> {
+/** Throws `InvalidInput` for saved queries and filters that are not there. */
+async function checkPanels(
+  tx: WriteContext,
+  filters: readonly Filter[],
+  panels: readonly Panel[],
+): Promise<void> {
   const ids = panels.flatMap(({ queryId }) => (queryId === null ? [] : [queryId]));
   const found = ids.length === 0 ? [] : await queriesBy(tx, ids);
-  const faults: Fault[] = panels.flatMap(({ queryId }, at) =>
+  const missing: Fault[] = panels.flatMap(({ queryId }, at) =>
     queryId === null || found.some(({ id }) => id === queryId)
       ? []
       : [
@@ -102,6 +106,7 @@ async function checkQueries(tx: WriteContext, panels: readonly Panel[]): Promise
           },
         ],
   );
+  const faults = [...missing, ...clickFaults(filters, panels)];
   if (faults.length > 0) throw new InvalidInput(faults);
 }
 
@@ -125,7 +130,8 @@ export function updateDashboard(ctx: Context, id: string, patch: DashboardPatch)
       ...(filters === undefined ? {} : { filters: toFilters(filters) }),
       ...(panels === undefined ? {} : { panels: toPanels(panels) }),
     };
-    if (next.panels) await checkQueries(tx, next.panels);
+    if (next.panels || next.filters)
+      await checkPanels(tx, next.filters ?? before.filters, next.panels ?? before.panels);
     const changes = changesBetween(before, next);
     const isReshared = sharing !== undefined && sharing !== sharingOf(before);
     if (isReshared) changes.push({ field: "sharing", from: sharingOf(before), to: sharing });

@@ -26,6 +26,8 @@ export interface Panel {
   /** Fixed values for `$name`, beside the filters'. */
   parameters: JsonObject;
   chart: JsonObject | null;
+  /** By column: the key of the filter that a click on its value sets, null for none. Absent in panels stored before there was any. */
+  clickFilters?: Record<string, string | null>;
   x: number;
   y: number;
   width: number;

@@ -68,6 +68,12 @@ export const DashboardPanelInput = object({
   ),
   parameters: optional(described("Fixed values for other $names in the SQL", map(anything()))),
   chart: optional(nullable(ChartInput)),
+  clickFilters: optional(
+    described(
+      "By column: the key of the filter that a click on one of its values sets, or null for none. Default: the filter whose key is the column's name",
+      map(nullable(key())),
+    ),
+  ),
   x: optional(Type.Integer({ minimum: 0, maximum: COLUMNS - 1, description: "The first column, of twelve" })),
   y: optional(Type.Integer({ minimum: 0, maximum: 10_000, description: "The first row" })),
   width: optional(Type.Integer({ minimum: 1, maximum: COLUMNS, description: "In columns. Default: 6" })),
@@ -129,6 +135,7 @@ const shown = {
   key: Type.String(),
   title: Type.String(),
   chart: nullable(jsonObject()),
+  clickFilters: described("By column: the filter that a click sets", map(nullable(Type.String()))),
   x: Type.Integer(),
   y: Type.Integer(),
   width: Type.Integer(),
@@ -236,6 +243,7 @@ export const exampleDashboard: Dashboard = {
       queryId: null,
       parameters: {},
       chart: { kind: "line", x: "day", y: ["orders"] },
+      clickFilters: {},
       x: 0,
       y: 0,
       width: 12,

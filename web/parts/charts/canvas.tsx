@@ -18,6 +18,7 @@ import {
 } from "chart.js";
 import { useEffect, useRef } from "react";
 import { useShade } from "../../theme.ts";
+import type { Cell } from "../table/picks.ts";
 import { formatted } from "./format.ts";
 import type { Shaped } from "./shape.ts";
 import type { ChartSpec } from "./spec.ts";
@@ -44,6 +45,8 @@ const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [4, 4], [1, 2]];
 const SHAPES = ["circle", "rect", "triangle", "rectRot", "cross", "star"] as const;
 /** With more points than this the lines have no marks. */
 const MAX_MARKS = 80;
+/** With few bars, wider ones would look like blocks. */
+const MAX_BAR_PIXELS = 96;
 const AREA_OPACITY = "55";
 
 const NAMES = {
@@ -59,18 +62,29 @@ interface Props {
   shaped: Shaped;
   /** Pixels; without it the chart is as high as its box. */
   height?: number | undefined;
+  /** Called with what a clicked mark stands for. */
+  onPick?: ((cells: readonly Cell[]) => void) | undefined;
 }
 
 /** Draws on a canvas with Chart.js, which needs neither inline styles nor `eval`. */
-export default function Canvas({ spec, shaped, height }: Props) {
+export default function Canvas({ spec, shaped, height, onPick }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
+  const report = useRef(onPick);
+  report.current = onPick;
+  const isPicked = onPick !== undefined;
   const shade = useShade();
   // biome-ignore lint/correctness/useExhaustiveDependencies: another shade has other inks
   useEffect(() => {
     if (!canvas.current) return;
-    const chart = new Chart(canvas.current, configOf(spec, shaped));
+    const config = configOf(spec, shaped);
+    if (isPicked)
+      Object.assign(
+        config.options ?? {},
+        picking(spec, shaped, (cells) => report.current?.(cells)),
+      );
+    const chart = new Chart(canvas.current, config);
     return () => chart.destroy();
-  }, [spec, shaped, shade]);
+  }, [spec, shaped, shade, isPicked]);
   const kind = NAMES[spec.kind as keyof typeof NAMES];
   const what = shaped.series.map(({ name }) => name).join(", ");
   return (
@@ -81,6 +95,33 @@ export default function Canvas({ spec, shaped, height }: Props) {
 }
 
 type Config = ChartConfiguration<"line" | "bar" | "scatter" | "pie">;
+
+/** Options by which marks are clicked: the mark itself tells its series, its place on the axis only the x value. */
+function picking(
+  spec: ChartSpec,
+  { x, keys, series }: Shaped,
+  pick: (cells: readonly Cell[]) => void,
+): Pick<NonNullable<Config["options"]>, "onHover" | "onClick"> {
+  return {
+    onHover: (event, active) => {
+      const canvas = event.native?.target;
+      if (canvas instanceof HTMLElement) canvas.style.cursor = active.length > 0 ? "pointer" : "";
+    },
+    onClick: (event, active, chart) => {
+      const hit = event.native
+        ? chart.getElementsAtEventForMode(event.native, "nearest", { intersect: true }, true)[0]
+        : undefined;
+      const at = (hit ?? active[0])?.index;
+      if (at === undefined) return;
+      const part = hit && series[hit.datasetIndex]?.part;
+      const isSplit = spec.series !== undefined && part !== undefined;
+      pick([
+        { column: x, value: keys[at] },
+        ...(isSplit ? [{ column: spec.series ?? "", value: part }] : []),
+      ]);
+    },
+  };
+}
 
 function configOf(spec: ChartSpec, shaped: Shaped): Config {
   const style = getComputedStyle(document.body);
@@ -145,7 +186,7 @@ function datasetsOf(spec: ChartSpec, { labels, numbers, series }: Shaped, ink: I
       backgroundColor: spec.kind === "area" ? color + AREA_OPACITY : color,
       ...(spec.stack ? { stack: "all" } : {}),
     };
-    if (spec.kind === "bar") return { ...common, borderRadius: 3 };
+    if (spec.kind === "bar") return { ...common, borderRadius: 3, maxBarThickness: MAX_BAR_PIXELS };
     return {
       ...common,
       showLine: spec.kind !== "scatter",

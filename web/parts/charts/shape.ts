@@ -2,6 +2,8 @@ import { type Aggregate, type ChartSpec, type Column, isNumeric, type Row } from
 
 interface Series {
   name: string;
+  /** The value of the series column; undefined where columns are the series. */
+  part?: unknown;
   /** One for each label; null where there is no value. */
   values: readonly (number | null)[];
 }
@@ -10,6 +12,8 @@ export interface Shaped {
   /** The column on the x axis. */
   x: string;
   labels: readonly string[];
+  /** The x values behind the labels. */
+  keys: readonly unknown[];
   /** The x values as numbers, where all of them are. */
   numbers: readonly number[] | null;
   series: readonly Series[];
@@ -61,6 +65,7 @@ export function shapeChart(spec: ChartSpec, columns: readonly Column[], rows: re
   const split = columns.some(({ name }) => name === spec.series) ? spec.series : undefined;
   const labels = new Map<string, unknown>();
   const cells = new Map<string, Map<string, (number | null)[]>>();
+  const parts = new Map<string, unknown>();
   for (const row of rows) {
     const label = toLabel(row[x]);
     if (!labels.has(label)) labels.set(label, row[x]);
@@ -68,6 +73,7 @@ export function shapeChart(spec: ChartSpec, columns: readonly Column[], rows: re
       const name = nameOf(column, split === undefined ? null : toLabel(row[split]), y.length);
       const byLabel = cells.get(name) ?? new Map<string, (number | null)[]>();
       cells.set(name, byLabel);
+      if (split !== undefined) parts.set(name, row[split]);
       byLabel.set(label, [...(byLabel.get(label) ?? []), toNumber(row[column])]);
     }
   }
@@ -84,9 +90,11 @@ export function shapeChart(spec: ChartSpec, columns: readonly Column[], rows: re
   return {
     x,
     labels: drawn.map(([label]) => label),
+    keys: drawn.map(([, value]) => value),
     numbers: numbers.every((value) => value !== null) ? (numbers as number[]) : null,
     series: names.slice(0, MAX_SERIES).map((name) => ({
       name,
+      ...(parts.has(name) ? { part: parts.get(name) } : {}),
       values: drawn.map(([label]) => cellOf(name, label)),
     })),
     notes: [

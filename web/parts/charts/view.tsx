@@ -1,6 +1,7 @@
 import { useMemo } from "react";
 import { Later, part } from "../base/later.tsx";
 import { Grid } from "../table/grid.tsx";
+import type { Picking } from "../table/picks.ts";
 import { formatted } from "./format.ts";
 import { numberOf, shapeChart } from "./shape.ts";
 import { type ChartSpec, type Column, type Row, type StoredChart, specOf } from "./spec.ts";
@@ -16,17 +17,20 @@ interface Props {
   title: string;
   /** Pixels that the chart or table may take. */
   height: number;
+  picking?: Picking | undefined;
 }
 
 /** Rows as a chart or, without one, as a table. */
-export function ChartView({ chart, columns, rows, title, height }: Props) {
+export function ChartView({ chart, columns, rows, title, height, picking }: Props) {
   const spec = chart && specOf(chart);
   if (rows.length === 0) return <p className="p-4 text-sm text-soft">No rows</p>;
   if (chart === null || spec?.kind === "table")
-    return <Grid label={`Rows of ${title}`} columns={columns} rows={rows} height={height} />;
+    return (
+      <Grid label={`Rows of ${title}`} columns={columns} rows={rows} height={height} picking={picking} />
+    );
   if (spec === null) return <Later of={vega} given={{ chart, rows, title, height }} />;
   if (spec.kind === "number") return <BigNumber spec={spec} columns={columns} rows={rows} />;
-  return <Drawn spec={spec} columns={columns} rows={rows} height={height} />;
+  return <Drawn {...{ spec, columns, rows, height, picking }} />;
 }
 
 interface DrawnProps {
@@ -34,11 +38,12 @@ interface DrawnProps {
   columns: readonly Column[];
   rows: readonly Row[];
   height: number;
+  picking?: Picking | undefined;
 }
 
 const NOTE_HEIGHT = 20;
 
-function Drawn({ spec, columns, rows, height }: DrawnProps) {
+function Drawn({ spec, columns, rows, height, picking }: DrawnProps) {
   const shaped = useMemo(() => shapeChart(spec, columns, rows), [spec, columns, rows]);
   if (!shaped)
     return (
@@ -46,7 +51,15 @@ function Drawn({ spec, columns, rows, height }: DrawnProps) {
     );
   return (
     <>
-      <Later of={canvas} given={{ spec, shaped, height: height - shaped.notes.length * NOTE_HEIGHT }} />
+      <Later
+        of={canvas}
+        given={{
+          spec,
+          shaped,
+          height: height - shaped.notes.length * NOTE_HEIGHT,
+          onPick: picking?.pick,
+        }}
+      />
       {shaped.notes.map((note) => (
         <p key={note} className="text-xs text-soft">
           {note}

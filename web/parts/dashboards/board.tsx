@@ -1,8 +1,11 @@
-import { type CSSProperties, type ReactNode, useMemo } from "react";
+import { ChartLine, Table2 } from "lucide-react";
+import { type CSSProperties, type ReactNode, useMemo, useState } from "react";
 import type { DashboardData, SharedDashboard } from "../../calls.ts";
+import { IconButton } from "../base/button.tsx";
 import { Loading } from "../base/page.tsx";
 import { exactly } from "../base/time.tsx";
 import { ChartView } from "../charts/view.tsx";
+import type { Picking } from "../table/picks.ts";
 
 export type ShownPanel = SharedDashboard["panels"][number];
 export type PanelData = DashboardData["panels"][string];
@@ -30,11 +33,13 @@ interface Props<P extends ShownPanel> {
   panels: readonly P[];
   data: DashboardData | undefined;
   /** Buttons of a panel. */
-  actionsOf?: (panel: P) => ReactNode;
+  actionsOf?: ((panel: P) => ReactNode) | undefined;
+  /** What clicks on its values do. */
+  pickingOf?: (panel: P) => Picking | undefined;
 }
 
 /** The panels of a dashboard on its grid of twelve columns. */
-export function Board<P extends ShownPanel>({ panels, data, actionsOf }: Props<P>) {
+export function Board<P extends ShownPanel>({ panels, data, actionsOf, pickingOf }: Props<P>) {
   const inOrder = panels.toSorted((a, b) => a.y - b.y || a.x - b.x);
   return (
     <div className="board">
@@ -44,6 +49,7 @@ export function Board<P extends ShownPanel>({ panels, data, actionsOf }: Props<P
           panel={panel}
           data={data?.panels[panel.key]}
           actions={actionsOf?.(panel)}
+          picking={pickingOf?.(panel)}
         />
       ))}
     </div>
@@ -54,10 +60,13 @@ interface CardProps {
   panel: ShownPanel;
   data: PanelData | undefined;
   actions?: ReactNode;
+  picking?: Picking | undefined;
 }
 
-function PanelCard({ panel, data, actions }: CardProps) {
-  const { title, height } = panel;
+function PanelCard({ panel: given, data, actions, picking }: CardProps) {
+  const [asTable, setAsTable] = useState(false);
+  const { title, height } = given;
+  const panel = asTable ? { ...given, chart: null } : given;
   const asOf = data?.ranAt ? `As of ${exactly(data.ranAt)}` : undefined;
   return (
     <section
@@ -70,36 +79,47 @@ function PanelCard({ panel, data, actions }: CardProps) {
         <h2 className="min-w-0 truncate text-sm font-semibold" dir="auto">
           {title}
         </h2>
-        <span className="flex shrink-0 items-center print:hidden">{actions}</span>
+        <span className="flex shrink-0 items-center print:hidden">
+          {!isTable(given) && given.chart?.kind !== "number" && (
+            <IconButton
+              icon={asTable ? ChartLine : Table2}
+              label={asTable ? `Show ${title} as a chart` : `Show ${title} as a table`}
+              title={asTable ? "Show as a chart" : "Show as a table"}
+              onClick={() => setAsTable(!asTable)}
+            />
+          )}
+          {actions}
+        </span>
       </div>
       <div className={`min-h-0 grow overflow-hidden rounded-b-[9px] ${isTable(panel) ? "" : "p-3"}`}>
         <PanelBody
           panel={panel}
           data={data}
           height={heightOf(height) - FRAME_HEIGHT - (isTable(panel) ? 0 : PADDING)}
+          picking={picking}
         />
       </div>
     </section>
   );
 }
 
+/** The rows of a panel, by the names of its columns. */
+export const rowsOf = ({ columns, rows }: PanelData): Record<string, unknown>[] =>
+  rows.map((row) => Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null])));
+
 /** What a panel shows, or its own error. */
 export function PanelBody({
   panel,
   data,
   height,
+  picking,
 }: {
   panel: Pick<ShownPanel, "title" | "chart">;
   data: PanelData | undefined;
   height: number;
+  picking?: Picking | undefined;
 }) {
-  const rows = useMemo(
-    () =>
-      (data?.rows ?? []).map((row) =>
-        Object.fromEntries((data?.columns ?? []).map(({ name }, at) => [name, row[at] ?? null])),
-      ),
-    [data],
-  );
+  const rows = useMemo(() => (data ? rowsOf(data) : []), [data]);
   if (!data) return <Loading rows={3} />;
   if (data.error)
     return (
@@ -119,6 +139,7 @@ export function PanelBody({
         rows={rows}
         title={panel.title}
         height={height - noteHeight}
+        picking={picking}
       />
       {data.truncated && <p className="px-3 text-xs text-soft">Shows the first {data.rowCount} rows.</p>}
     </>

@@ -24,10 +24,18 @@ export const draftOf = ({ name, description, refreshSeconds, filters, panels }: 
   panels,
 });
 
-/** The body that saves a draft. */
+/** The body that saves a draft. Clicks set no filter that has been removed. */
 export const bodyOf = (draft: Draft) =>
   ({
     ...draft,
+    panels: draft.panels.map((panel) => ({
+      ...panel,
+      clickFilters: Object.fromEntries(
+        Object.entries(panel.clickFilters).filter(
+          ([, key]) => key === null || draft.filters.some((filter) => filter.key === key),
+        ),
+      ),
+    })),
     description: draft.description.trim() === "" ? null : draft.description,
   }) as unknown as CallInput<"POST /api/v1/dashboards">["body"];
 
@@ -49,6 +57,7 @@ export const newPanel = (panels: readonly DraftPanel[]): DraftPanel => ({
   queryId: null,
   parameters: {},
   chart: null,
+  clickFilters: {},
   x: 0,
   y: bottomOf(panels),
   width: WIDTH,

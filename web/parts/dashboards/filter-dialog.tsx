@@ -6,6 +6,7 @@ import { Labelled, TextField } from "../base/labelled.tsx";
 import { Code } from "../editor/code.tsx";
 import { useTables } from "../form/definition.tsx";
 import type { DraftFilter } from "./draft.ts";
+import { FilterInput } from "./filter-input.tsx";
 import { namesOf } from "./values.ts";
 
 const TYPES: Readonly<Record<DraftFilter["type"], string>> = {
@@ -141,73 +142,34 @@ function Choices({ filter: { options, sql }, set }: { filter: DraftFilter; set: 
   );
 }
 
-const textOf = (value: unknown) => (value === null || value === undefined ? "" : String(value));
+type Ends = { from?: string | null; to?: string | null };
 
-function Default({ filter: { type, default: value }, set }: { filter: DraftFilter; set: Set }) {
-  if (type === "date_range") {
-    const range = (value ?? {}) as { from?: string | null; to?: string | null };
-    const put = (end: "from" | "to", text: string) => {
-      const next = { from: range.from ?? null, to: range.to ?? null, [end]: text === "" ? null : text };
-      set({ default: next.from === null && next.to === null ? null : next });
-    };
-    return (
-      <div className="flex gap-3">
-        <Plain
-          label="Default, from"
-          type="date"
-          value={textOf(range.from)}
-          onChange={(text) => put("from", text)}
-        />
-        <Plain
-          label="Default, to"
-          type="date"
-          value={textOf(range.to)}
-          onChange={(text) => put("to", text)}
-        />
-      </div>
-    );
-  }
-  if (type === "boolean")
-    return (
-      <Labelled label="Default">
-        {(wiring) => (
-          <select
-            {...wiring}
-            className="field"
-            value={textOf(value)}
-            onChange={({ target: { value: text } }) => set({ default: text === "" ? null : text === "true" })}
-          >
-            <option value="">None</option>
-            <option value="true">Yes</option>
-            <option value="false">No</option>
-          </select>
-        )}
-      </Labelled>
-    );
-  const put = (text: string) =>
-    set({ default: text === "" ? null : type === "number" ? Number(text) : text });
-  const kind = type === "number" || type === "date" ? type : "text";
-  return <Plain label="Default" type={kind} value={textOf(value)} onChange={put} />;
-}
-
-interface PlainProps {
-  label: string;
-  type: "text" | "number" | "date";
-  value: string;
-  onChange: (text: string) => void;
-}
-
-const Plain = ({ label, type, value, onChange }: PlainProps) => (
-  <Labelled label={label}>
-    {(wiring) => (
-      <input
-        {...wiring}
-        type={type}
-        step={type === "number" ? "any" : undefined}
-        className="field"
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
+/** The default of a filter, with the field that the dashboard shows. */
+function Default({ filter, set }: { filter: DraftFilter; set: Set }) {
+  const { key, type, default: value, options } = filter;
+  const range = (type === "date_range" ? (value ?? {}) : {}) as Ends;
+  const textOf = (name: string) =>
+    String((type !== "date_range" ? value : name.endsWith("_from") ? range.from : range.to) ?? "");
+  const put = (name: string, text: string) => {
+    const next = text === "" ? null : text;
+    if (type !== "date_range") return set({ default: next === null ? null : typed(type, next) });
+    const end = name.endsWith("_from") ? "from" : "to";
+    const ends = { from: range.from ?? null, to: range.to ?? null, [end]: next };
+    set({ default: ends.from === null && ends.to === null ? null : ends });
+  };
+  return (
+    <div className="flex gap-3">
+      <FilterInput
+        filter={{ key, type, label: "Default" }}
+        textOf={textOf}
+        onChange={put}
+        choices={options}
+        none="None"
+        isPrompt
       />
-    )}
-  </Labelled>
-);
+    </div>
+  );
+}
+
+const typed = (type: DraftFilter["type"], text: string) =>
+  type === "number" ? Number(text) : type === "boolean" ? text === "true" : text;

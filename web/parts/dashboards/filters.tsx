@@ -1,10 +1,8 @@
-import { useEffect, useRef, useState } from "react";
+import { X } from "lucide-react";
 import type { DashboardData } from "../../calls.ts";
 import { Button } from "../base/button.tsx";
-import { Labelled } from "../base/labelled.tsx";
-import type { Filter, Values } from "./values.ts";
-
-const TYPING_MS = 400;
+import { FilterInput } from "./filter-input.tsx";
+import { type Filter, namesOf, type Values } from "./values.ts";
 
 interface Props {
   filters: readonly Filter[];
@@ -16,108 +14,66 @@ interface Props {
 /** The filters of a dashboard, which change its address. */
 export function FilterFields({ filters, values, data }: Props) {
   if (filters.length === 0) return null;
-  const valueBy = (name: string): string => values.given[name] ?? String(data?.filters[name] ?? "");
+  const textOf = (name: string): string => values.given[name] ?? String(data?.filters[name] ?? "");
   return (
-    <search className="mb-4 flex flex-wrap items-end gap-3 print:hidden">
-      {filters.map((filter) =>
-        filter.type === "date_range" ? (
-          ["from", "to"].map((end) => {
-            const name = `${filter.key}_${end}`;
-            const label = end === "from" ? `${filter.label}, from` : `${filter.label}, to`;
-            return (
-              <Typed
-                key={name}
-                label={label}
-                type="date"
-                value={valueBy(name)}
-                onChange={(value) => values.set(name, value)}
-              />
-            );
-          })
-        ) : (
-          <Field
+    <>
+      <search className="mb-3 flex flex-wrap items-end gap-3 print:hidden">
+        {filters.map((filter) => (
+          <FilterInput
             key={filter.key}
             filter={filter}
-            value={valueBy(filter.key)}
-            choices={data?.choices[filter.key]}
-            onChange={(value) => values.set(filter.key, value)}
+            textOf={textOf}
+            choices={filter.options ?? data?.choices[filter.key]?.values ?? []}
+            fault={data?.choices[filter.key]?.error?.message}
+            none="All"
+            onChange={(name, value) => values.set({ [name]: value })}
           />
-        ),
-      )}
-      {values.isAny && (
-        <Button kind="quiet" onClick={values.clear}>
-          Clear filters
-        </Button>
-      )}
-    </search>
+        ))}
+      </search>
+      {values.isAny && <Chips filters={filters} values={values} />}
+    </>
   );
 }
 
-interface FieldProps {
-  filter: Filter;
-  value: string;
-  choices: DashboardData["choices"][string] | undefined;
-  onChange: (value: string) => void;
-}
-
-function Field({ filter, value, choices, onChange }: FieldProps) {
-  const { label, type, options } = filter;
-  if (type === "text" || type === "number" || type === "date")
-    return <Typed label={label} type={type} value={value} onChange={onChange} />;
-  const known = type === "boolean" ? ["true", "false"] : (options ?? choices?.values ?? []);
-  const texts = known.filter((each) => each !== null).map(String);
-  const all = value === "" || texts.includes(value) ? texts : [value, ...texts];
+/** What the address filters by, each with a button that removes it; also on paper. */
+function Chips({ filters, values }: Omit<Props, "data">) {
+  const set = filters.filter((filter) => namesOf(filter).some((name) => values.given[name] !== undefined));
   return (
-    <Labelled label={label} fault={choices?.error?.message}>
-      {(wiring) => (
-        <select
-          {...wiring}
-          className="field w-auto max-w-60 min-w-32"
-          value={value}
-          onChange={(event) => onChange(event.target.value)}
-        >
-          <option value="">All</option>
-          {all.map((each) => (
-            <option key={each} value={each}>
-              {type === "boolean" ? (each === "true" ? "Yes" : "No") : each}
-            </option>
-          ))}
-        </select>
-      )}
-    </Labelled>
+    <div className="mb-4 flex flex-wrap items-center gap-2">
+      <ul aria-label="Active filters" className="flex flex-wrap gap-2">
+        {set.map((filter) => {
+          const text = `${filter.label}: ${shownOf(filter, values.given)}`;
+          return (
+            <li key={filter.key}>
+              <button
+                type="button"
+                aria-label={`Remove filter ${text}`}
+                title="Remove filter"
+                className="inline-flex h-7 items-center gap-1.5 rounded-full bg-accent-soft pr-2 pl-3 text-xs font-medium text-accent-strong hover:bg-sunken"
+                onClick={() => values.remove(namesOf(filter))}
+              >
+                <span dir="auto" className="max-w-72 truncate">
+                  {text}
+                </span>
+                <X size={13} aria-hidden className="shrink-0 print:hidden" />
+              </button>
+            </li>
+          );
+        })}
+      </ul>
+      <Button kind="quiet" className="print:hidden" onClick={() => values.remove(filters.flatMap(namesOf))}>
+        Clear filters
+      </Button>
+    </div>
   );
 }
 
-interface TypedProps {
-  label: string;
-  type: "text" | "number" | "date";
-  value: string;
-  onChange: (value: string) => void;
-}
-
-/** A field that reports its value once typing pauses. */
-function Typed({ label, type, value, onChange }: TypedProps) {
-  const [text, setText] = useState(value);
-  const report = useRef(onChange);
-  report.current = onChange;
-  useEffect(() => setText(value), [value]);
-  useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(() => report.current(text), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text, value]);
-  return (
-    <Labelled label={label}>
-      {(wiring) => (
-        <input
-          {...wiring}
-          type={type}
-          step={type === "number" ? "any" : undefined}
-          className="field w-40"
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-        />
-      )}
-    </Labelled>
-  );
+function shownOf(filter: Filter, given: Readonly<Record<string, string>>): string {
+  const [first = "", last = ""] = namesOf(filter).map((name) => given[name] ?? "");
+  if (filter.type === "boolean" && first !== "") return first === "true" ? "Yes" : "No";
+  if (filter.type !== "date_range") return first === "" ? "All" : first;
+  if (first === last && first !== "") return first;
+  if (first !== "" && last !== "") return `${first} to ${last}`;
+  if (first !== "") return `from ${first}`;
+  return last === "" ? "All" : `until ${last}`;
 }

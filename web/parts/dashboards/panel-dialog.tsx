@@ -65,9 +65,15 @@ export function PanelDialog({ panel: given, isNew, filters, queries, onSave, onC
         {columns.length > 0 && (
           <ChartOf panel={panel} columns={columns} rowCount={data?.rowCount ?? 0} set={set} />
         )}
+        {columns.length > 0 && filters.length > 0 && (
+          <Clicks panel={panel} columns={columns} filters={filters} set={set} />
+        )}
         {(columns.length > 0 || data?.error) && (
-          <div className="overflow-hidden rounded-md border border-line" style={{ height: PREVIEW_HEIGHT }}>
-            <PanelBody panel={panel} data={data} height={PREVIEW_HEIGHT} />
+          <div
+            className={`overflow-hidden rounded-md border border-line ${panel.chart ? "p-3" : ""}`}
+            style={{ height: PREVIEW_HEIGHT }}
+          >
+            <PanelBody panel={panel} data={data} height={PREVIEW_HEIGHT - (panel.chart ? 26 : 2)} />
           </div>
         )}
         <Size panel={panel} set={set} />
@@ -150,6 +156,53 @@ function ChartOf({ panel: { chart }, columns, rowCount, set }: ChartProps) {
   if (spec) return <ChartBuilder spec={spec} columns={columns} onChange={put} />;
   const suggested = suggestChart(columns, rowCount);
   return <ChartBuilder spec={{ ...suggested, kind: "table" }} columns={columns} onChange={put} />;
+}
+
+const BY_NAME = "";
+const NO_FILTER = "-";
+
+/** Which filter a click on a value of each column sets. */
+function Clicks({
+  panel: { clickFilters },
+  columns,
+  filters,
+  set,
+}: Pick<ChartProps, "panel" | "columns" | "set"> & Pick<Props, "filters">) {
+  const chosen = (column: string) =>
+    clickFilters[column] === undefined ? BY_NAME : (clickFilters[column] ?? NO_FILTER);
+  const put = (column: string, value: string) => {
+    const { [column]: _, ...others } = clickFilters;
+    set({
+      clickFilters: value === BY_NAME ? others : { ...others, [column]: value === NO_FILTER ? null : value },
+    });
+  };
+  return (
+    <details className="text-sm">
+      <summary className="text-soft hover:text-ink">Filter set by a click on a value</summary>
+      <div className="mt-2 flex flex-wrap gap-3">
+        {columns.map(({ name }) => (
+          <Labelled key={name} label={name}>
+            {(wiring) => (
+              <select
+                {...wiring}
+                className="field w-auto max-w-52 min-w-28"
+                value={chosen(name)}
+                onChange={({ target: { value } }) => put(name, value)}
+              >
+                <option value={BY_NAME}>The filter with this key, if any</option>
+                <option value={NO_FILTER}>None</option>
+                {filters.map(({ key, label }) => (
+                  <option key={key} value={key}>
+                    {label}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Labelled>
+        ))}
+      </div>
+    </details>
+  );
 }
 
 /** The size as numbers, also where nothing can be dragged. */

@@ -2,7 +2,7 @@ import { RefreshCw } from "lucide-react";
 import { useApi } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 import { Failed, Loading, PageHead } from "../base/page.tsx";
-import { Board } from "./board.tsx";
+import { FilteredBoard } from "./filtered-board.tsx";
 import { FilterFields } from "./filters.tsx";
 import { FullScreenButton } from "./full-screen.tsx";
 import { useValues } from "./values.ts";
@@ -39,7 +39,7 @@ export default function SharedDashboardPage({ token }: { token: string }) {
         </Button>
       </PageHead>
       <FilterFields filters={filters} values={values} data={data.data} />
-      <Board panels={panels} data={data.data} />
+      <FilteredBoard panels={panels} filters={filters} values={values} data={data.data} />
     </main>
   );
 }

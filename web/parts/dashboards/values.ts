@@ -19,20 +19,22 @@ export function useValues(filters: readonly Filter[]) {
     /** Those that the address gives. An empty one means no value, where the default would be another. */
     given,
     isAny: Object.keys(given).length > 0,
-    set(name: string, value: string) {
+    /** Sets several at once; `isStep` so that the browser's Back undoes it. */
+    set(changes: Readonly<Record<string, string>>, isStep = false) {
       setSearch(
         (before) => {
           const after = new URLSearchParams(before);
-          after.set(name, value);
+          for (const [name, value] of Object.entries(changes)) after.set(name, value);
           return after;
         },
-        { replace: true },
+        { replace: !isStep },
       );
     },
-    clear() {
+    /** Their defaults apply again. */
+    remove(gone: readonly string[]) {
       setSearch((before) => {
         const after = new URLSearchParams(before);
-        for (const name of names) after.delete(name);
+        for (const name of gone) after.delete(name);
         return after;
       });
     },

@@ -1,3 +1,4 @@
+import type { Picking } from "./picks.ts";
 import { Rows } from "./rows.tsx";
 
 const ROW_HEIGHT = 28;
@@ -17,6 +18,8 @@ interface Props {
   rows: readonly Record<string, unknown>[];
   label: string;
   height?: number;
+  /** Which cells can be clicked. */
+  picking?: Picking | undefined;
 }
 
 const shownAs = (value: unknown): string =>
@@ -30,7 +33,7 @@ const isNumber = (type: string) =>
   /INT|DOUBLE|FLOAT|DECIMAL|REAL/i.test(type) && !/\[\]|STRUCT|MAP/i.test(type);
 
 /** Rows of a table, of which only those in sight are drawn. */
-export function Grid({ columns, rows, label, height = 420 }: Props) {
+export function Grid({ columns, rows, label, height = 420, picking }: Props) {
   const widths = columns.map(({ name, dataType }) => {
     const longest = rows
       .slice(0, MEASURED_ROWS)
@@ -77,7 +80,17 @@ export function Grid({ columns, rows, label, height = 420 }: Props) {
                 title={shownAs(value)}
                 className={`truncate px-3 font-mono ${isNumber(dataType) ? "text-right" : ""} ${value === null || value === undefined ? "text-faint italic" : ""}`}
               >
-                {shownAs(value)}
+                {picking?.may({ column: name, value }) ? (
+                  <button
+                    type="button"
+                    className="max-w-full truncate text-accent hover:underline"
+                    onClick={() => picking.pick([{ column: name, value }])}
+                  >
+                    {shownAs(value)}
+                  </button>
+                ) : (
+                  shownAs(value)
+                )}
               </span>
             );
           })}
