@@ -226,12 +226,13 @@ ${SHARED.replace("print the raw API response", "{output, bytes}")}`,
     gist: "list and replay dead letters",
     verbs: {
       "dead-letters":
-        "weir webhooks dead-letters [--source SOURCE] [--automation AUTOMATION] [--webhook ID] [--limit N] [--cursor CURSOR] [-o wide] [--json]",
+        "weir webhooks dead-letters [--source SOURCE] [--automation AUTOMATION] [--webhook ID] [--status STATUS] [--limit N] [--cursor CURSOR] [-o wide] [--json]",
       replay: "weir webhooks replay DEAD_LETTER... | --automation AUTOMATION | --webhook ID [--json]",
     },
     text: `DEAD_LETTER is the ID of a dead letter. AUTOMATION is an ID or slug.
 
   --source SOURCE    inbound or outbound
+  --status STATUS    dead, replaying or replayed
   --automation AUTOMATION
                      dead letters of one automation; replay replays all of them
   --webhook ID       dead letters of one outgoing webhook; replay replays all of them

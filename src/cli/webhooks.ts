@@ -24,6 +24,7 @@ export const webhooks = commandOf("webhooks", {
       source: { type: "string" },
       automation: { type: "string" },
       webhook: { type: "string" },
+      status: { type: "string" },
       limit: { type: "string" },
       cursor: { type: "string" },
       output: LISTING.output,
@@ -38,6 +39,7 @@ export const webhooks = commandOf("webhooks", {
           automation_id:
             flags.automation === undefined ? undefined : await automationId(api, flags.automation),
           webhook_id: flags.webhook,
+          status: flags.status,
           limit,
           cursor: flags.cursor,
         },

@@ -40,6 +40,8 @@ describe("weir webhooks", () => {
       [["--source", "inbound"], 3],
       [["--automation", hook.slug], 3],
       [["--webhook", NOBODY], 0],
+      [["--status", "dead"], 3],
+      [["--status", "replayed"], 0],
     ] as const) {
       const { json } = await shell.run("webhooks", "dead-letters", "--json", ...flags);
       expect([flags, json.items.length]).toEqual([flags, count]);

@@ -70,7 +70,7 @@ describe("a dead letter", () => {
     expect(await chainOf(app, "died-of-503")).toContain("webhook.dead_lettered");
   });
 
-  test("is listed by source and automation, page by page, for its organization alone", async () => {
+  test("is listed by source, automation and status, page by page, for its organization alone", async () => {
     await using app = await startApp({ hurry: 20 });
     await using one = await startDying(app, "one");
     await using two = await startDying(app, "two");
@@ -83,14 +83,16 @@ describe("a dead letter", () => {
     ]);
     expect(await letters(app, `automation_id=${two.hook.id}`)).toEqual([all[1]]);
     expect(await letters(app, "source=outbound")).toEqual([]);
+    expect(await letters(app, "status=dead")).toEqual(all);
+    expect(await letters(app, "status=replaying")).toEqual([]);
     expect(await letters(app, `webhook_id=${one.hook.id}`)).toEqual([]);
     const first = (await app.owner("GET", `${LETTERS}?limit=2`)).body;
     const rest = (await app.owner("GET", `${LETTERS}?limit=2&cursor=${encodeURIComponent(first.nextCursor)}`))
       .body;
     expect([first.items, rest]).toEqual([all.slice(0, 2), { items: all.slice(2) }]);
     expect(
-      faultsOf(await app.owner("GET", `${LETTERS}?source=sideways&automation_id=x&limit=0`)),
-    ).toHaveLength(3);
+      faultsOf(await app.owner("GET", `${LETTERS}?source=sideways&automation_id=x&status=gone&limit=0`)),
+    ).toHaveLength(4);
     expect((await (await neighbour(app)).call("GET", LETTERS)).body).toEqual({ items: [] });
   });
 });
@@ -121,6 +123,8 @@ describe("a replay", () => {
     });
     expect(await chainOf(app, "risen-again")).toContain("webhook.replayed");
     expect((await letters(app))[0]).toMatchObject({ replayCount: 1, status: "replayed" });
+    expect((await letters(app, "status=replayed")).map(({ id }: { id: string }) => id)).toEqual([letter.id]);
+    expect(await letters(app, "status=dead")).toEqual([]);
     const twice = await app.owner("POST", `${LETTERS}/${letter.id}/replay`);
     expect([twice.status, twice.body.code]).toEqual([409, "invalid_state"]);
   });

@@ -12,13 +12,14 @@ export const from = (source: "inbound" | "outbound", sourceId: string) =>
 
 /** Newest first. */
 export async function listDeadLetters(ctx: Context, query: DeadLetterQuery) {
-  const { source, automation_id, webhook_id, cursor, limit } = query;
+  const { source, automation_id, webhook_id, status, cursor, limit } = query;
   const scope = [
     "dead-letters",
     ctx.organizationId,
     source ?? null,
     automation_id ?? null,
     webhook_id ?? null,
+    status ?? null,
   ];
   const before = cursor === undefined ? null : String(readCursor(ctx, scope, cursor));
   const rows = await ctx.db
@@ -30,6 +31,7 @@ export async function listDeadLetters(ctx: Context, query: DeadLetterQuery) {
         source === undefined ? undefined : eq(deadLetters.source, source),
         automation_id === undefined ? undefined : from("inbound", automation_id),
         webhook_id === undefined ? undefined : from("outbound", webhook_id),
+        status === undefined ? undefined : eq(deadLetters.status, status),
         before === null ? undefined : lt(deadLetters.id, before),
       ),
     )

@@ -3,7 +3,8 @@ import { json } from "../../store/columns.ts";
 import type { RunError } from "../runs/table.ts";
 
 /** dead → replaying → replayed | dead. */
-export type DeadLetterStatus = "dead" | "replaying" | "replayed";
+export const DEAD_LETTER_STATUSES = ["dead", "replaying", "replayed"] as const;
+export type DeadLetterStatus = (typeof DEAD_LETTER_STATUSES)[number];
 
 /** A delivery, in or out, that failed for good. */
 export const deadLetters = sqliteTable("dead_letters", {

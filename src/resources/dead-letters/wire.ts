@@ -9,7 +9,7 @@ import {
   optional,
   uuid,
 } from "../../base/shape.ts";
-import type { DeadLetterRow } from "./table.ts";
+import { DEAD_LETTER_STATUSES, type DeadLetterRow } from "./table.ts";
 
 export const DeadLetter = object({
   id: uuid(),
@@ -21,13 +21,14 @@ export const DeadLetter = object({
   lastFailedAt: instant(),
   error: nullable(jsonObject()),
   replayCount: Type.Integer(),
-  status: oneOf(["dead", "replaying", "replayed"]),
+  status: oneOf(DEAD_LETTER_STATUSES),
 });
 
 export const DeadLetterQuery = object({
   source: optional(oneOf(["inbound", "outbound"])),
   automation_id: optional(uuid()),
   webhook_id: optional(uuid()),
+  status: optional(oneOf(DEAD_LETTER_STATUSES)),
   ...cursorQuery(50),
 });
 export type DeadLetterQuery = Static<typeof DeadLetterQuery>;
