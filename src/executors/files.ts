@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { AppError } from "../base/errors.ts";
+import { NOT_UPWARD } from "../base/file-path.ts";
 import { isObject, type Json } from "../base/json.ts";
 import { described, object, uuid } from "../base/shape.ts";
 import type { Provider } from "../providers/contract.ts";
@@ -13,6 +14,7 @@ export const FileReference = Type.Union([
     path: Type.String({
       minLength: 1,
       maxLength: 4096,
+      pattern: NOT_UPWARD,
       description: "Path of the file at the connection",
       examples: ["/2026/orders.csv"],
     }),

@@ -86,7 +86,7 @@ describe.skipIf(!hasSshd)("files of an SSH server", () => {
       { name: "more.jsonl" },
       { name: "orders.csv", size: 20 },
     ]);
-    expect((await data.owner("GET", `${place.at}/files?path=/in/../..`)).status).toBe(400);
+    expect((await data.owner("GET", `${place.at}/files?path=/in/../..`)).status).toBe(422);
     expect((await data.owner("GET", `${place.at}/files/preview?path=/passwd.csv`)).status).toBe(403);
 
     const uploaded = await fetch(`${data.app.origin}${place.at}/files?path=/in/new/late.csv`, {

@@ -77,9 +77,9 @@ describe("uploading", () => {
     const files = await openFiles(started);
     await files.put("/folder/a.txt", "a");
     for (const [name, status] of [
-      ["/../outside.txt", 400],
-      ["/a/../../outside.txt", 400],
-      ["..\\outside.txt", 400],
+      ["/../outside.txt", 422],
+      ["/a/../../outside.txt", 422],
+      ["..\\outside.txt", 422],
       ["/folder/", 400],
       ["/", 400],
       ["/nul\u0000.txt", 422],
@@ -217,7 +217,7 @@ describe("browsing", () => {
     for (const [query, status, code] of [
       ["?path=/nope", 404, "not_found"],
       ["?path=/a.txt", 404, "not_found"],
-      ["?path=/../..", 400, "bad_request"],
+      ["?path=/../..", 422, undefined],
       ["?path=/link", 403, "forbidden"],
       ["?page_token=abc", 422, undefined],
     ] as const) {
@@ -227,6 +227,42 @@ describe("browsing", () => {
     expect((await files.list()).body.items.map(({ name }: { name: string }) => name)).toEqual(["a.txt"]);
     expect(faultsOf(await files.list("?folder=/"))).toEqual(["query.folder extra_forbidden"]);
   });
+});
+
+test("a path that leads up is refused where it is asked for, and where it is saved", async () => {
+  await using started = await startApp();
+  const files = await openFiles(started);
+  for (const [method, at] of [
+    ["GET", "?path=../a.csv"],
+    ["GET", "/content?path=a/../../b.csv"],
+    ["GET", "/preview?path=.."],
+    ["DELETE", "?path=../a.csv"],
+  ] as const) {
+    const answer = await started.owner(method, files.at + at);
+    expect([at, answer.status, faultsOf(answer)]).toEqual([at, 422, ["query.path value_error"]]);
+  }
+  const file = { connectionId: files.id, path: "../a.csv" };
+  for (const [kind, place, definition] of [
+    ["file_sync", "source.path", { source: file, destination: { connectionId: files.id, path: "/copy" } }],
+    ["file_sync", "destination.path", { source: { ...file, path: "/" }, destination: file }],
+    ["dlt_extract", "resources.0.spec", { dataset: "shop", resources: [{ spec: "../*.csv" }] }],
+    ["duckdb_transform", "output.path", { sql: "SELECT 1", output: { ...file, format: "csv" } }],
+    ["http_request", "body.file", { url: "https://api.test", method: "POST", body: { file } }],
+    [
+      "send_message",
+      "attachments.0.path",
+      { to: ["a@example.com"], subject: "s", text: "t", attachments: [file] },
+    ],
+  ] as const) {
+    const answer = await started.owner("POST", "/api/v1/actions", {
+      kind,
+      name: kind,
+      definition,
+      ...(kind === "dlt_extract" ? { connectionId: files.id } : {}),
+    });
+    const places = faultsOf(answer).map((fault: string) => fault.split(" ")[0]);
+    expect([kind, answer.status, places]).toEqual([kind, 422, [`body.definition.${place}`]]);
+  }
 });
 
 describe("validating a selection", () => {

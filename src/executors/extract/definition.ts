@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { upwardFault } from "../../base/file-path.ts";
 import { anything, described, map, named, object, oneOf, optional } from "../../base/shape.ts";
 import { nameFault } from "../../lake/names.ts";
 import type { Provider } from "../../providers/contract.ts";
@@ -201,11 +202,20 @@ export function sourceFaultsOf(
   const known = provider.resources?.(null) ?? [];
   const unknown = namedFaults(resources, known);
   if (unknown.length > 0) return unknown;
-  return faultsOf(
-    { ...input, resources: withNamed(resources, known) as Definition["resources"] },
-    sourceKindOf(provider),
-  );
+  return [
+    ...(provider.files ? upwardFaults(resources) : []),
+    ...faultsOf(
+      { ...input, resources: withNamed(resources, known) as Definition["resources"] },
+      sourceKindOf(provider),
+    ),
+  ];
 }
+
+const upwardFaults = (resources: Definition["resources"]): { path: string[]; message: string }[] =>
+  resources.flatMap(({ spec }, index) => {
+    const message = typeof spec === "string" ? upwardFault(spec) : null;
+    return message ? [{ path: ["resources", String(index), "spec"], message }] : [];
+  });
 
 /**
  * Faults that the shape can't say. Values that are templates are not known yet and pass, and so does what an unknown

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
+import { upwardFault } from "../../base/file-path.ts";
 import { object, oneOf, optional } from "../../base/shape.ts";
 import { nameFault } from "../../lake/names.ts";
 import { compileGlob } from "../../providers/files/glob.ts";
@@ -110,6 +111,10 @@ export function faultsOf(input: Definition): { path: string[]; message: string }
       const fault = isPlain(glob) ? globFault(glob) : null;
       if (fault) tell(["source", field, String(index)], fault);
     }
+  }
+  for (const side of ["source", "destination"] as const) {
+    const fault = upwardFault(input[side].path ?? "");
+    if (fault) tell([side, "path"], fault);
   }
   if (input.destination.connectionId === LAKE && isPlain(input.destination.path ?? "")) {
     const fault = lakePathFault(input.destination.path ?? "");

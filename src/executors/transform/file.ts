@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
+import { upwardFault } from "../../base/file-path.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { described, object, oneOf, optional, uuid } from "../../base/shape.ts";
 import type { Provider } from "../../providers/contract.ts";
@@ -44,8 +45,8 @@ export function fileFaults({ connectionId, path, title, format, compression }: F
   const isArtifact = connectionId === "artifact";
   if (!isArtifact && path === undefined)
     return [{ path: ["path"], message: "A file of a connection needs a path." }];
-  if (path?.split("/").includes(".."))
-    return [{ path: ["path"], message: 'A path holds no ".."; name the folder itself.' }];
+  const upward = path === undefined ? null : upwardFault(path);
+  if (upward) return [{ path: ["path"], message: upward }];
   if (isArtifact && path !== undefined)
     return [{ path: ["path"], message: "An artifact has a title and no path; leave it out." }];
   return !isArtifact && title !== undefined

@@ -1,4 +1,5 @@
-import { AppError } from "../../base/errors.ts";
+import { AppError, invalid } from "../../base/errors.ts";
+import { upwardFault } from "../../base/file-path.ts";
 import type { Context } from "../../context.ts";
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
 import type { FilePage, Files, Link, Provider } from "../../providers/contract.ts";
@@ -21,7 +22,7 @@ export async function listFiles(
   signal: AbortSignal,
   purpose: Purpose = "read",
 ): Promise<FilePage & { path: string }> {
-  const { row, files } = await findWithFiles(ctx, id);
+  const { row, files } = await findWithFiles(ctx, id, path);
   const scope = ["connection-files", ctx.organizationId, id, path];
   const token =
     page_token === undefined ? undefined : String(readCursor(ctx, scope, page_token, "page_token"));
@@ -57,10 +58,16 @@ export function listColumns(
   return withTables(ctx, id, signal, (tables, link) => tables.columns(link, schema, table), purpose);
 }
 
-/** A connection that may be used, and its provider's files. Throws as `listFiles` does. */
-export async function findWithFiles(ctx: Context, id: string): Promise<{ row: ConnectionRow; files: Files }> {
+/** A connection that may be used, and its provider's files, of which `path` may be asked. Throws as `listFiles` does. */
+export async function findWithFiles(
+  ctx: Context,
+  id: string,
+  path: string,
+): Promise<{ row: ConnectionRow; files: Files }> {
   const { row, provider } = await findUsable(ctx, id);
   if (!provider.files) throw lacks(provider, "files");
+  const upward = upwardFault(path);
+  if (upward) throw invalid(["query", "path"], upward);
   return { row, files: provider.files };
 }
 

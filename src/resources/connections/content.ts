@@ -17,7 +17,7 @@ export async function openFile(
   path: string,
   signal: AbortSignal,
 ): Promise<{ item: FileItem; bytes: ReadableStream<Uint8Array> }> {
-  const { row, files } = await findWithFiles(ctx, id);
+  const { row, files } = await findWithFiles(ctx, id, path);
   return reach(ctx, row, { limitMs: null, signal, purpose: "read" }, async (_, link) => {
     const item = await files.stat(link, path);
     if (item.kind === "folder") throw isFolder(path);
@@ -31,7 +31,7 @@ export async function openFile(
  * Throws as `listFiles` does, and `bad_request` for a folder and where files can only be read.
  */
 export async function deleteFile(ctx: Context, id: string, path: string, signal: AbortSignal): Promise<void> {
-  const { row, files } = await findWithFiles(ctx, id);
+  const { row, files } = await findWithFiles(ctx, id, path);
   const { tree, title } = providerOf(ctx, row);
   const refusal = tree?.writes ? tree.writes.refusal?.(row.config) : `Files of ${title} are read-only.`;
   if (!tree?.writes || refusal) throw new AppError("bad_request", refusal ?? "");

@@ -39,7 +39,7 @@ export async function previewFile(
   path: string,
   signal: AbortSignal,
 ): Promise<{ path: string; text: string | null; truncated: boolean }> {
-  const { row, files } = await findWithFiles(ctx, id);
+  const { row, files } = await findWithFiles(ctx, id, path);
   return reach(ctx, row, { limitMs: LIMIT_MS, signal, purpose: "read" }, async (_, link) => {
     const { bytes, truncated } = await startOf(await files.read(link, path));
     return { path, text: textIn(bytes, truncated), truncated };

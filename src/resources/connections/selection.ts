@@ -24,7 +24,7 @@ export async function validateSelection(
   { selectedItems, rootPath }: Selection,
   signal: AbortSignal,
 ): Promise<SelectionReport> {
-  const { row, files } = await findWithFiles(ctx, id);
+  const { row, files } = await findWithFiles(ctx, id, "/");
   return reach(ctx, row, { limitMs: LIMIT_MS, signal, purpose: "read" }, async (_, link) => {
     const walk = new Walk(files, link, rootPath ?? "/");
     const paths = new Set(selectedItems.map(pathOf));

@@ -22,7 +22,7 @@ export async function uploadFile(
   id: string,
   { path, open, signal }: { path: string; open: () => ReadableStream<Uint8Array>; signal: AbortSignal },
 ): Promise<FileItem> {
-  const { row, files } = await findWithFiles(ctx, id);
+  const { row, files } = await findWithFiles(ctx, id, path);
   const put = files.write;
   if (!put) throw new AppError("bad_request", "This connection is read-only for files.");
   const room =
