@@ -516,6 +516,14 @@ test("a provider that takes no credentials needs none to be given; others do", a
   const config = { host: "db.test", database: "shop" };
   const database = await started.owner("POST", CONNECTIONS, { name: "Shop", provider: "postgres", config });
   expect(faultsOf(database)).toEqual(["body.credentials missing"]);
+  const seller = await started.owner("POST", CONNECTIONS, {
+    name: "Shop",
+    provider: "amazon_seller",
+    config: { region: "eu", marketplaceIds: ["A1PA6795UKMFR9"] },
+    credentials: {},
+  });
+  const needed = ["clientId", "clientSecret", "refreshToken"];
+  expect(faultsOf(seller)).toEqual(needed.map((field) => `body.credentials.${field} missing`));
 });
 
 describe("deleting a connection", () => {
@@ -655,6 +663,7 @@ test("each provider is described with the JSON Schemas of its config and credent
     },
     capabilities: { files: false, upload: false, schema: true, extract: true },
   });
+  expect(described("smtp").configSchema.required).toEqual(["host", "from"]);
   expect(described("klaviyo")).toMatchObject({
     title: "Klaviyo",
     configSchema: { properties: { revision: { default: "2025-10-15" }, baseUrl: {} } },

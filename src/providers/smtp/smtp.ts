@@ -12,9 +12,11 @@ const Config = object({
       Type.Integer({ minimum: 1, maximum: 65_535 }),
     ),
   ),
-  security: described(
-    "starttls encrypts after the greeting, tls from the first byte; none sends in clear, passwords too",
-    oneOf(["starttls", "tls", "none"], { default: "starttls" }),
+  security: optional(
+    described(
+      "starttls encrypts after the greeting, tls from the first byte; none sends in clear, passwords too",
+      oneOf(["starttls", "tls", "none"], { default: "starttls" }),
+    ),
   ),
   from: Type.String({
     minLength: 3,
@@ -40,7 +42,7 @@ const PORTS = { starttls: 587, tls: 465, none: 25 } as const;
 const WORDS = { account: "the connection", unencrypted: "security: none" };
 
 const serverOf = ({
-  config: { host, port, security, from },
+  config: { host, port, security = "starttls", from },
   credentials: { user, password },
 }: Link<Static<typeof Config>, Static<typeof Credentials>>): MailServer => ({
   host,

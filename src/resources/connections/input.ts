@@ -176,8 +176,11 @@ export function credentialsFaults(
 ): Fault[] {
   if (!definition) {
     const { faults } = read(provider.credentials, credentials, loc);
-    const lack = faults.length === 0 ? provider.lacks?.(credentials as Record<string, string>, config) : null;
-    return lack ? [{ loc: [...loc, lack.field], msg: lack.message, type: "missing" }] : faults;
+    const lack = provider.lacks?.(credentials as Record<string, string>, config);
+    const isTold = faults.some((fault) => fault.loc[loc.length] === lack?.field);
+    return lack && !isTold
+      ? [...faults, { loc: [...loc, lack.field], msg: lack.message, type: "missing" }]
+      : faults;
   }
   const { faults } = read(map(Type.String()), credentials, loc); // texts, as they are stored
   return faults.length > 0 ? faults : schemaFaultsAt(loc, definition.credentialsSchema, credentials);
