@@ -94,19 +94,27 @@ describe.skipIf(process.platform !== "linux")("weir service", () => {
     expect(person.told()).toEqual([]);
   });
 
-  test.skipIf(ANALYZE === null)("writes units that systemd-analyze accepts", async () => {
-    using person = machine();
-    chmodSync(person.program, 0o755);
-    for (const scope of ["user", "system"]) {
-      const { out } = await person.weir("install", `--${scope}`, "--dry-run", "--data", person.odd);
-      const file = join(person.home, "weir.service");
-      writeFileSync(file, `${out}\n`);
-      const checked = Bun.spawnSync([ANALYZE ?? "", `--${scope}`, "verify", file], {
-        env: { ...process.env, XDG_RUNTIME_DIR: person.home },
-      });
-      expect([scope, checked.exitCode, checked.stderr.toString()]).toEqual([scope, 0, ""]);
-    }
-  });
+  test.skipIf(ANALYZE === null)(
+    "writes units that systemd-analyze accepts, as it does the one in docs/",
+    async () => {
+      using person = machine();
+      chmodSync(person.program, 0o755);
+      for (const scope of ["user", "system"]) {
+        const { out } = await person.weir("install", `--${scope}`, "--dry-run", "--data", person.odd);
+        const file = join(person.home, "weir.service");
+        writeFileSync(file, `${out}\n`);
+        const checked = Bun.spawnSync([ANALYZE ?? "", `--${scope}`, "verify", file], {
+          env: { ...process.env, XDG_RUNTIME_DIR: person.home },
+        });
+        expect([scope, checked.exitCode, checked.stderr.toString()]).toEqual([scope, 0, ""]);
+      }
+      const offered = readFileSync(join(import.meta.dir, "../../docs/service/weir.service"), "utf8");
+      const file = join(person.home, "offered.service");
+      writeFileSync(file, offered.replace("/usr/local/bin/weir", "/bin/true"));
+      const checked = Bun.spawnSync([ANALYZE ?? "", "--system", "verify", file]);
+      expect([checked.exitCode, checked.stderr.toString()]).toEqual([0, ""]);
+    },
+  );
 });
 
 test("launchd and the Task Scheduler are given each argument as it is", () => {

@@ -36,6 +36,7 @@ export function openApiDocument(operations: readonly Described[], codes: ErrorCo
       version,
       summary: "Self-hosted automation and data integration",
       description: ABOUT,
+      contact: { name: "Operator of this server" },
       license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: base || "/", description: "This server" }],
