@@ -4,6 +4,7 @@ import type { EgressResponse } from "./egress.ts";
 import { AppError } from "./errors.ts";
 import type { Ids } from "./ids.ts";
 import { isObject, type Json } from "./json.ts";
+import { parseLossless } from "./json-numbers.ts";
 import { maskSecrets } from "./mask.ts";
 import { textOf } from "./template-lookup.ts";
 
@@ -213,7 +214,7 @@ export function readBody(bytes: Uint8Array, type: string, truncated: boolean): B
   if (text === null) return { body: Buffer.from(bytes).toString("base64"), encoding: "base64" };
   if (!truncated && (type === "" || JSON_TYPE.test(type)) && !isTooDeep(text)) {
     try {
-      return { body: JSON.parse(text), encoding: "json" };
+      return { body: parseLossless(text), encoding: "json" };
     } catch {
       // Many a server says JSON and sends a page: its text tells more than an error would.
     }

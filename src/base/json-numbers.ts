@@ -60,6 +60,13 @@ export function parseExact(text: string): unknown {
   return SUSPECT.test(text) ? JSON.parse(text, exactNumber) : JSON.parse(text);
 }
 
+/** What a double may hold as another number: many digits, or a long exponent. */
+const LONG = /\d[\d.]{15}|\d[eE][+-]?\d{3}/;
+
+/** Parses JSON text; a number that no double holds comes as the text of its digits. Throws as `JSON.parse` does. */
+export const parseLossless = (text: string) =>
+  LONG.test(text) ? JSON.parse(text, keptNumber) : JSON.parse(text);
+
 /** JSON text with the numbers that a double would change as texts of their digits. */
 export function withTextNumbers(text: string): string {
   return SUSPECT.test(text) ? JSON.stringify(JSON.parse(text, keptNumber)) : text;

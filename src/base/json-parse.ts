@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "./json.ts";
+import { parseLossless } from "./json-numbers.ts";
 import { inSlices, type Work } from "./slices.ts";
 
 /** Members of a long list or object are parsed together, in pieces of about this many characters. */
@@ -53,7 +54,7 @@ interface Open {
 export const parseLong = (
   text: string,
   rules: JsonRules,
-  parse: (piece: string) => unknown = JSON.parse,
+  parse: (piece: string) => unknown = parseLossless,
 ): Promise<Json> => inSlices(parsing(text, rules, parse));
 
 function* parsing(text: string, rules: JsonRules, parse: (piece: string) => unknown): Work<Json> {

@@ -1,5 +1,5 @@
 import { AppError, type InvalidInput, invalid } from "./errors.ts";
-import { NumberText } from "./json-numbers.ts";
+import { NumberText, parseLossless } from "./json-numbers.ts";
 import { JsonRefused, type JsonRules, parseLong } from "./json-parse.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -19,7 +19,8 @@ const MAX_KEYS = 50_000;
 export const SHORT_CHARACTERS = 256 * 1024;
 
 /**
- * Parses JSON text strictly: no more than 64 levels and 500,000 lists and objects, no key twice in one object.
+ * Parses JSON text strictly: no more than 64 levels and 500,000 lists and objects, no key twice in one object. Numbers
+ * that no double holds come as texts of their digits.
  * Throws `invalid` with `type: "json_invalid"` at `loc`.
  */
 export function parseJson(text: string, loc: readonly string[] = ["body"]): Json {
@@ -27,7 +28,7 @@ export function parseJson(text: string, loc: readonly string[] = ["body"]): Json
     throw tooMany(loc, "objects", MAX_OBJECTS);
   let value: Json;
   try {
-    value = JSON.parse(text);
+    value = parseLossless(text);
   } catch (error) {
     throw invalid(loc, `Invalid JSON: ${reason(error)}`, "json_invalid");
   }

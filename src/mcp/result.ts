@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { parseLossless } from "../base/json-numbers.ts";
 import { beginJson } from "../base/json-write.ts";
 import { measure } from "../base/measure.ts";
 import { withoutUnseen } from "../catalog/tools.ts";
@@ -52,7 +53,7 @@ function withinBytes(text: string, maxBytes: number): string {
 function valueIn(text: string): Json {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
-    return JSON.parse(text);
+    return parseLossless(text);
   } catch {
     return text; // no JSON after all
   }

@@ -1,5 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject, SHORT_CHARACTERS } from "../base/json.ts";
+import { parseLossless } from "../base/json-numbers.ts";
 import { JsonRefused, parseLong } from "../base/json-parse.ts";
 import { isTooDeep, MAX_DEPTH } from "../catalog/document.ts";
 import { withoutUnseen } from "../catalog/tools.ts";
@@ -45,7 +46,7 @@ export async function readMessages(text: string): Promise<RpcMessage[]> {
 function valueIn(text: string): Json | Promise<Json> {
   if (text.length > SHORT_CHARACTERS) return parseLong(text, RULES);
   if (isTooDeep(text)) throw new JsonRefused("depth");
-  return JSON.parse(text);
+  return parseLossless(text);
 }
 
 const RULES = {

@@ -44,7 +44,7 @@ test("a long payload is what a short one is, in conditions, lists, templates, de
     path === "/whole" ? new Response(null, { status }) : Response.json({}),
   );
   await makeHook(app, { waitSeconds: 30, retries: { enabled: false }, steps: steps(receiver.url) });
-  const seen = JSON.parse(body);
+  const seen = { ...JSON.parse(body), id: "9007199254740993" };
   const sentTo = (path: string) =>
     receiver.got.filter((request) => request.path === path).map(({ text }) => JSON.parse(text));
 

@@ -2,6 +2,7 @@ import { AppError } from "../../base/errors.ts";
 import { withoutSecrets } from "../../base/hide.ts";
 import type { Reply } from "../../base/http-message.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
+import { parseLossless } from "../../base/json-numbers.ts";
 import { readStored, wholeOf } from "../../base/long-json.ts";
 import { pauseSeconds } from "../../base/retry.ts";
 import { read } from "../../base/shape.ts";
@@ -134,7 +135,7 @@ async function* itemsIn(content: Blob, isOne: boolean): AsyncGenerator<Json> {
 
 function parsed(line: string): Json {
   try {
-    return JSON.parse(line);
+    return parseLossless(line);
   } catch {
     throw new AppError("definition_invalid", "batch.items: the file has a line that is no JSON.");
   }

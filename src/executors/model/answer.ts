@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { parseLossless } from "../../base/json-numbers.ts";
 import { valueFaults } from "../../base/json-schema.ts";
 import type { ModelMessage, Usage } from "../../models/contract.ts";
 import type { RunContext } from "../contract.ts";
@@ -67,7 +68,7 @@ function jsonIn(text: string): Json | undefined {
   for (const candidate of [text, fenced, braced]) {
     if (candidate === undefined || candidate.trim() === "") continue;
     try {
-      return JSON.parse(candidate);
+      return parseLossless(candidate);
     } catch {
       // the next reading of it may be JSON
     }

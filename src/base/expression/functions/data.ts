@@ -1,4 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
+import { parseLossless } from "../../json-numbers.ts";
 import { toJson } from "../json.ts";
 import type { Value } from "../value.ts";
 import { bytesOf, type Definitions, fail, textOf, wholeOf } from "./contract.ts";
@@ -32,7 +33,7 @@ export const dataFunctions: Definitions = {
       budget.step(text.length >> 1);
       budget.make(text.length);
       try {
-        return JSON.parse(text) as Value;
+        return parseLossless(text) as Value;
       } catch (error) {
         return fail(`the text is not JSON: ${(error as Error).message}`);
       }
