@@ -184,10 +184,19 @@ test("what a run drew is saved as a dashboard", async () => {
   await runToEnd(weir.owner, action.id);
   await go("/dashboards");
   await page.getByRole("link", { name: /Weekly board/ }).click();
+  const board = page.url();
   await page.getByRole("button", { name: "Save as dashboard" }).click();
   await page.waitForURL(/\/dashboards\/weekly-board$/);
   await heading("Weekly board");
   await page.getByRole("region", { name: "Rows of Answer" }).getByText("42").waitFor();
+  await page.goto(board);
+  await page.getByRole("button", { name: "Add to dashboard" }).click();
+  await page.getByLabel("Dashboard", { exact: true }).selectOption("Weekly board");
+  await page.getByLabel("Panel title").fill("Answer again");
+  await page.getByRole("dialog").getByRole("button", { name: "Add to dashboard" }).click();
+  await page.waitForURL(/\/dashboards\/weekly-board$/);
+  await page.getByRole("region", { name: "Rows of Answer again" }).getByText("42").waitFor();
+  await page.getByRole("region", { name: "Rows of Answer", exact: true }).getByText("42").waitFor();
 });
 
 test("a dashboard is built from panels and filters; panels are moved and resized with the arrow keys; saving checks that nobody else has saved", async () => {

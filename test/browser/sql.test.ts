@@ -55,6 +55,26 @@ test("a query with parameters is run, drawn, saved with its chart, and opened ag
 
   await go("/sql");
   expect(await page.getByLabel("Value of least").inputValue()).toBe("4");
+  const addTo = async (dashboard: string, title: string) => {
+    await page.getByRole("button", { name: "Add to dashboard" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Dashboard", { exact: true }).selectOption(dashboard);
+    if (dashboard === "New dashboard") await dialog.getByLabel("Name").fill("Numbers");
+    await dialog.getByLabel("Panel title").fill(title);
+    expect(await troubles()).toEqual([]);
+    await dialog.getByRole("button", { name: "Add to dashboard" }).click();
+    await heading("Numbers");
+  };
+  await addTo("New dashboard", "Saved");
+  await go("/sql");
+  await page.getByLabel("Value of least").fill("3");
+  await addTo("Numbers", "Changed");
+  await page.getByRole("region", { name: "Changed", exact: true }).getByRole("img").waitFor();
+  const [{ panels }] = (await weir.owner("GET", "/api/v1/dashboards?q=numbers")).body.dashboards;
+  expect(panels).toMatchObject([
+    { title: "Saved", queryId: saved.id, sql: null, parameters: {}, chart: { kind: "area" }, x: 0, y: 0 },
+    { title: "Changed", queryId: null, sql, parameters: { least: 3 }, y: 5 },
+  ]);
   expect(await seen.alsoDarkAndNarrow("/sql")).toEqual([]);
 });
 

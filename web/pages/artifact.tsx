@@ -4,13 +4,14 @@ import { Redirect, useLocation } from "wouter";
 import type { Artifact } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
 import { contentUrl, fileOf, isDashboard, pageOf, previewOf, titleOf } from "../parts/artifacts/artifact.ts";
-import { boardOf, Flashboard } from "../parts/artifacts/flashboard.tsx";
+import { boardOf, Flashboard, panelsOf } from "../parts/artifacts/flashboard.tsx";
 import { ArtifactView } from "../parts/artifacts/view.tsx";
 import { IconButton, LinkButton } from "../parts/base/button.tsx";
 import { Confirm } from "../parts/base/dialog.tsx";
 import { PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { sized, When } from "../parts/base/time.tsx";
+import { AddToDashboard } from "../parts/dashboards/add-to.tsx";
 import { SaveAsDashboard } from "../parts/dashboards/save-as.tsx";
 
 export default function ArtifactPage({ id }: { id: string }) {
@@ -52,7 +53,12 @@ function Whole({ artifact }: { artifact: Artifact }) {
         }
       >
         {may && <IconButton icon={Trash2} label="Delete artifact" onClick={() => setRemoving(true)} />}
-        {may && board && <SaveAsDashboard artifactId={artifact.id} />}
+        {may && board && (
+          <>
+            <AddToDashboard panels={panelsOf(board)} name={board.title} />
+            <SaveAsDashboard artifactId={artifact.id} />
+          </>
+        )}
         <LinkButton href={`/runs/${artifact.actionRunId}`} icon={ListChecks}>
           Open run
         </LinkButton>

@@ -7,6 +7,7 @@ import { PageHead } from "../parts/base/page.tsx";
 import { plural } from "../parts/base/plural.ts";
 import { inWords } from "../parts/base/time.tsx";
 import { notify } from "../parts/base/toast.tsx";
+import { AddToDashboard } from "../parts/dashboards/add-to.tsx";
 import { Code } from "../parts/editor/code.tsx";
 import { useTables } from "../parts/form/definition.tsx";
 import { useHistory } from "../parts/sql/history.ts";
@@ -14,7 +15,7 @@ import { ParameterFields } from "../parts/sql/parameter-fields.tsx";
 import { namesIn, textOf, typeOf, valuesFor } from "../parts/sql/parameters.ts";
 import { ResultOf } from "../parts/sql/result.tsx";
 import { useRuns } from "../parts/sql/runs.ts";
-import { readTab, SaveButtons } from "../parts/sql/save.tsx";
+import { panelOf, readTab, SaveButtons } from "../parts/sql/save.tsx";
 import { Side } from "../parts/sql/side.tsx";
 import { type Tabs, titleOf, useTabs } from "../parts/sql/tabs.ts";
 
@@ -75,7 +76,17 @@ export default function Sql() {
             <Button icon={Workflow} disabled={isEmpty} onClick={() => run(`EXPLAIN ${tab.sql}`)}>
               Explain
             </Button>
-            {may && <SaveButtons key={tab.id} tab={tab} onSaved={(change) => tabs.change(tab.id, change)} />}
+            {may && (
+              <>
+                <SaveButtons key={tab.id} tab={tab} onSaved={(change) => tabs.change(tab.id, change)} />
+                <AddToDashboard
+                  key={`${tab.id} dashboard`}
+                  panels={[panelOf(tab)]}
+                  name=""
+                  disabled={isEmpty}
+                />
+              </>
+            )}
             <select
               aria-label="Row limit"
               className="field w-auto"

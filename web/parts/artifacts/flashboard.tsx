@@ -1,3 +1,4 @@
+import type { Json } from "../../../src/base/json.ts";
 import { Section } from "../base/page.tsx";
 import { plural } from "../base/plural.ts";
 import { When } from "../base/time.tsx";
@@ -17,6 +18,8 @@ interface Origin {
 interface Panel {
   title: string;
   sql: string;
+  parameters?: Record<string, Json>;
+  chart?: Record<string, Json> | null;
   width: number;
   columns: { name: string; dataType: string }[];
   rows: Record<string, unknown>[];
@@ -51,6 +54,16 @@ function isPanel(panel: unknown): boolean {
     Array.isArray((provenance as { tables?: unknown } | undefined)?.tables)
   );
 }
+
+/** The panels as a dashboard takes them, which queries them anew. */
+export const panelsOf = ({ panels }: Board) =>
+  panels.map(({ title, sql, parameters = {}, chart = null }) => ({
+    title,
+    sql,
+    queryId: null,
+    parameters,
+    chart,
+  }));
 
 const HALF = 6;
 

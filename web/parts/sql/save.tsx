@@ -5,7 +5,8 @@ import { useChange } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
-import { namesIn, type Parameter, valueOfText } from "./parameters.ts";
+import type { NewPanel } from "../dashboards/adding.ts";
+import { namesIn, type Parameter, valueOfText, valuesFor } from "./parameters.ts";
 import { type Tab, tabOf, textOfTab } from "./tabs.ts";
 
 const NONE: Parameter = { type: "text", text: "" };
@@ -20,6 +21,16 @@ const bodyOf = ({ sql, parameters, chart }: Tab) => ({
     }),
   ),
 });
+
+/** What a dashboard shows of a tab: the saved query while it is as it was saved, else its SQL and values. */
+export function panelOf(tab: Tab): NewPanel {
+  const { saved, sql, parameters, view } = tab;
+  const title = saved?.name ?? "";
+  const chart = view === "chart" ? tab.chart : null;
+  if (saved && saved.text === textOfTab(tab))
+    return { title, sql: null, queryId: saved.id, parameters: {}, chart };
+  return { title, sql, queryId: null, parameters: valuesFor(sql, parameters), chart };
+}
 
 /** Reads a saved query into a tab. */
 export async function readTab(id: string, values: Record<string, unknown> = {}): Promise<Tab> {
