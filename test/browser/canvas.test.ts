@@ -68,9 +68,10 @@ test("steps are added, connected, removed and brought back by keyboard alone; th
   await page.getByText("Not connected: this would close a circle").waitFor();
   await page.keyboard.press("Escape");
   await page.keyboard.press("c");
+  await page.getByText("Connect a, branch a").waitFor();
   await page.keyboard.press("End");
   await page.keyboard.press("Enter");
-  await draftBecomes(flow.id, { a: [], b: ["a"], c: ["b"], approval: ["c:a", "a"] });
+  await draftBecomes(flow.id, { a: [], b: ["a"], c: ["b"], approval: ["c:a", "a:a"] });
   expect(await troubles()).toEqual([]);
 
   await page.keyboard.press("?");

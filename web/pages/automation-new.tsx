@@ -3,7 +3,7 @@ import { useLocation } from "wouter";
 import type { Automation, Reply } from "../calls.ts";
 import { useChange } from "../data.ts";
 import { isOfSender, SenderAuth } from "../parts/automations/sender-auth.tsx";
-import { TriggerForm } from "../parts/automations/trigger-form.tsx";
+import TriggerForm from "../parts/automations/trigger-form.tsx";
 import { startOf } from "../parts/automations/trigger-schemas.ts";
 import { Button } from "../parts/base/button.tsx";
 import { CopyButton } from "../parts/base/copy.tsx";

@@ -87,6 +87,7 @@ function Whole({ run }: { run: AutomationRun }) {
   });
   const config = useRunConfig(run);
   const error = run.error as { message?: string; code?: string } | null;
+  const failed = run.steps.find(({ status }) => status === "failed");
   return (
     <>
       <PageHead
@@ -126,7 +127,17 @@ function Whole({ run }: { run: AutomationRun }) {
       {error && (
         <div role="alert" className="mb-5 rounded-lg border border-bad/30 bg-bad-soft px-4 py-3 text-sm">
           <p className="font-medium break-words text-bad">{error.message}</p>
-          <code className="font-mono text-xs text-soft">{error.code}</code>
+          <p className="flex flex-wrap items-baseline gap-x-4">
+            <code className="font-mono text-xs text-soft">{error.code}</code>
+            {may && failed && automation.data && (
+              <Link
+                href={`/automations/${run.automationId}/edit?step=${encodeURIComponent(failed.key)}`}
+                className="text-accent hover:underline"
+              >
+                Edit step {failed.key}
+              </Link>
+            )}
+          </p>
         </div>
       )}
       {run.warnings && (

@@ -9,7 +9,7 @@ import { counted, Took, When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
 import { RunActions } from "../parts/runs/actions.tsx";
 import { RunChain } from "../parts/runs/chain.tsx";
-import { RunLog } from "../parts/runs/log.tsx";
+import RunLog from "../parts/runs/log.tsx";
 import { useRunNames } from "../parts/runs/names.ts";
 import { Artifacts, Output } from "../parts/runs/output.tsx";
 import { Problem, Progress } from "../parts/runs/problem.tsx";

@@ -49,6 +49,7 @@ export default function Conflicts({ conflicts, nameOf, onDecide }: Props) {
                       <label className="mb-1 flex items-center gap-2">
                         <input
                           type="radio"
+                          name={`${conflict.step}.${conflict.field}`}
                           className="size-4 accent-accent"
                           checked={choices.get(conflict) === side}
                           onChange={() => choose(conflict, side)}

@@ -14,7 +14,7 @@ import { canDrawSteps, stepsIn } from "../canvas/steps-config.ts";
 import { ScopeOfValues } from "../editor/evaluated.tsx";
 import { TemplatePaths } from "../editor/template-paths.ts";
 import { useClipboard } from "./clipboard.ts";
-import { type Around, canvasEvents } from "./events.ts";
+import { type Around, canvasEvents, onEditorKey } from "./events.ts";
 import { faultsBySteps } from "./faults.ts";
 import { useInsert } from "./insert.ts";
 import { ConfigJson } from "./json.tsx";
@@ -90,11 +90,9 @@ export default function AutomationEditor(props: EditorProps) {
     }
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (!(event.ctrlKey || event.metaKey) || !mayChange) return;
-    if (event.key.toLowerCase() === "s") void store.save();
-    else if (event.key === "Enter" && opened === null) open({ as: "test", end: null });
-    else return;
+    if (opened !== null || !onEditorKey(event, { store, on, open, mayChange })) return;
     event.preventDefault();
+    event.stopPropagation();
   };
   const hasOthers = Object.values(state.draft?.changedBy ?? {}).some((id) => id !== user?.id);
   const step = steps.find(({ key }) => key === chosen) ?? null;
@@ -103,7 +101,11 @@ export default function AutomationEditor(props: EditorProps) {
   const shared = { steps, trigger, actions, titleOf, states, faults, chosen } as const;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: keys of the editor that work in all of it
-    <div className="flex h-full min-h-0 flex-col" onKeyDown={onKeyDown}>
+    <div
+      data-panel={chosen === null ? undefined : ""}
+      className="flex h-full min-h-0 flex-col"
+      onKeyDown={onKeyDown}
+    >
       <TopBar
         automation={automation}
         state={state}

@@ -1,3 +1,4 @@
+import type { KeyboardEvent } from "react";
 import { base } from "../../base.ts";
 import { notify } from "../base/toast.tsx";
 import type { CanvasEvents } from "../canvas/canvas.tsx";
@@ -13,7 +14,7 @@ import {
   takeOut,
   unguarded,
 } from "../canvas/commands.ts";
-import { followersOf, TRIGGER } from "../canvas/config.ts";
+import { followersOf, linksOf, TRIGGER } from "../canvas/config.ts";
 import { type Actions, branchesOf } from "../canvas/kinds.ts";
 import { between, isByHand, type Layout } from "../canvas/layout.ts";
 import { type StepValue, stepsIn } from "../canvas/steps-config.ts";
@@ -70,12 +71,21 @@ export function addAt(config: Values, step: StepValue, spot: Spot): Values {
     : addAfter(config, step, spot.after);
 }
 
-export function removeSteps({ store, choose, chosen, nameOf }: Around, keys: ReadonlySet<string>): void {
+/** Takes steps out; the focus goes to what comes after them now, else to what came before. */
+export function removeSteps(
+  { store, choose, show, chosen, nameOf }: Around,
+  keys: ReadonlySet<string>,
+): void {
   const { config } = store.get().history;
+  const links = linksOf(stepsIn(config));
+  const next =
+    links.find(({ source, target }) => keys.has(source) && !keys.has(target))?.target ??
+    links.find(({ source, target }) => keys.has(target) && !keys.has(source))?.source;
   const [only = ""] = keys;
   const words = keys.size === 1 ? nameOf(only) : `${keys.size} steps`;
   store.edit({ label: `Remove ${words}`, config: takeOut(config, keys) });
   if (chosen !== null && keys.has(chosen)) choose(null);
+  if (next !== undefined) show(next);
   notify(`Removed ${words}. Press Ctrl+Z to undo.`);
 }
 
@@ -123,6 +133,7 @@ export function canvasEvents(around: Around): CanvasEvents {
       if (!store.redo()) notify("Someone else has changed this step since. Nothing was redone.", "bad");
     },
     onHelp: () => open({ as: "keys" }),
+    onVersions: () => open({ as: "versions" }),
     onNextFault(by) {
       const { faulty, chosen } = around;
       if (faulty.length === 0) return notify("No faults");
@@ -248,3 +259,24 @@ export const grouped = (layout: Layout, title: string, steps: ReadonlySet<string
     { id: newId(), title, steps: [...steps], isCollapsed: true },
   ].filter((group) => group.steps.length > 1),
 });
+
+interface EditorKeys {
+  store: DraftStore;
+  on: Pick<CanvasEvents, "onUndo" | "onRedo" | "onHelp">;
+  open: (opened: Opened) => void;
+  mayChange: boolean;
+}
+
+/** Keys of the editor as a whole; true where this was one. Those that mean something in a field are the field's there. */
+export function onEditorKey(event: KeyboardEvent, { store, on, open, mayChange }: EditorKeys): boolean {
+  const isHeld = event.ctrlKey || event.metaKey;
+  const isField = (event.target as HTMLElement).closest("input, textarea, select, [data-editor]") !== null;
+  const key = event.key.toLowerCase();
+  if (key === "?" && !isField && !isHeld) on.onHelp();
+  else if (!isHeld || !mayChange) return false;
+  else if (key === "s") void store.save();
+  else if (key === "enter") open({ as: "test", end: null });
+  else if (key === "z" && !isField) event.shiftKey ? on.onRedo() : on.onUndo();
+  else return false;
+  return true;
+}

@@ -4,10 +4,10 @@ import { Link } from "wouter";
 import type { AutomationRun } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { Button } from "../base/button.tsx";
+import { Later, part } from "../base/later.tsx";
 import { Status } from "../base/status.tsx";
 import { When } from "../base/time.tsx";
 import { Code } from "../editor/code.tsx";
-import { RunLog } from "../runs/log.tsx";
 import { Values } from "./values.tsx";
 
 type StepRun = AutomationRun["steps"][number];
@@ -20,6 +20,8 @@ interface Props {
   /** Absent where nothing may be changed. */
   onPin: ((result: unknown) => void) | null;
 }
+
+const log = part(() => import("../runs/log.tsx"));
 
 const ENDED = ["completed", "failed", "cancelled"];
 
@@ -87,11 +89,10 @@ export function StepOutput({ stepKey, state, pinned, onPin }: Props) {
       {run.data && (
         <section>
           <h3 className="mb-1 text-sm font-medium">Log</h3>
-          <RunLog
+          <Later
             key={runId}
-            runId={runId}
-            isOver={ENDED.includes(run.data.status)}
-            onEnd={() => void run.refetch()}
+            of={log}
+            given={{ runId, isOver: ENDED.includes(run.data.status), onEnd: () => void run.refetch() }}
           />
         </section>
       )}

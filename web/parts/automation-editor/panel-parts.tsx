@@ -2,18 +2,21 @@ import { useContext, useMemo, useState } from "react";
 import type { ActionKindInfo, Automation } from "../../calls.ts";
 import type { LastRun } from "../automations/last-run.ts";
 import { StepForm } from "../automations/step-form.tsx";
-import { TriggerForm } from "../automations/trigger-form.tsx";
+import { Later, part } from "../base/later.tsx";
 import { changeStep, renameStep } from "../canvas/commands.ts";
 import type { Actions } from "../canvas/kinds.ts";
 import { keepLayout } from "../canvas/layout.ts";
 import { type StepValue, stepsIn } from "../canvas/steps-config.ts";
 import { ScopeOfValues, useEvaluated } from "../editor/evaluated.tsx";
+import type { Values } from "../form/form.tsx";
 import type { DraftState } from "./draft.ts";
 import type { Around } from "./events.ts";
 import { AT } from "./faults.ts";
 import { StepInput } from "./input.tsx";
 import { StepOutput } from "./output.tsx";
 import type { PanelTab } from "./panel.tsx";
+
+const triggerForm = part(() => import("../automations/trigger-form.tsx"));
 
 interface Options {
   /** Null of the trigger. */
@@ -105,11 +108,14 @@ function OfStep(options: Options & { step: StepValue }) {
 
 function OfTrigger({ automation, state, around }: Options) {
   return (
-    <TriggerForm
-      trigger={automation.triggerType}
-      config={state.history.config}
-      faults={state.faults.trigger}
-      onChange={(config) => around.store.edit({ label: "Edit trigger", config, scope: "trigger" })}
+    <Later
+      of={triggerForm}
+      given={{
+        trigger: automation.triggerType,
+        config: state.history.config,
+        faults: state.faults.trigger,
+        onChange: (config: Values) => around.store.edit({ label: "Edit trigger", config, scope: "trigger" }),
+      }}
     />
   );
 }

@@ -1,5 +1,5 @@
 import { Maximize2, Minimize2, Play, Trash2, X } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import { type FocusEvent, type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
 import { Button, IconButton } from "../base/button.tsx";
 
 export type PanelTab = "input" | "settings" | "output";
@@ -26,6 +26,11 @@ const TABS: readonly (readonly [PanelTab, string])[] = [
   ["output", "Output"],
 ];
 
+/** A field that a key leads to is to be seen whole; after a click nothing moves under the pointer. */
+const showWhole = ({ target }: FocusEvent<HTMLElement>) => {
+  if (target.matches(":focus-visible")) target.scrollIntoView({ block: "nearest" });
+};
+
 /** The chosen step beside the canvas: what it gets, its settings, what it gives. All stay as they were scrolled. */
 export function StepPanel(props: Props) {
   const { name, tab, onTab, isWide, onWide, onRunTo, onRemove, onClose, focus, parts } = props;
@@ -49,6 +54,7 @@ export function StepPanel(props: Props) {
       tabIndex={-1}
       aria-label={`Step ${name}`}
       onKeyDown={onKeyDown}
+      onFocus={showWhole}
       className={`flex min-h-0 flex-col border-line bg-raised outline-none ${isWide ? "absolute inset-0 z-20" : "max-sm:h-3/5 max-sm:border-t sm:w-[25rem] sm:shrink-0 sm:border-l xl:w-[27.5rem]"}`}
     >
       <div className="flex items-center gap-1 border-b border-line py-1.5 pr-1.5 pl-4">
@@ -92,7 +98,7 @@ export function StepPanel(props: Props) {
             key={id}
             data-part={id}
             hidden={!isWide && tab !== id}
-            className={`overflow-y-auto p-4 ${isWide ? "border-l border-line first:border-l-0" : "absolute inset-0"}`}
+            className={`scroll-py-12 overflow-y-auto p-4 ${isWide ? "border-l border-line first:border-l-0" : "absolute inset-0"}`}
           >
             {isWide && <h3 className="mb-3 text-sm font-semibold">{title}</h3>}
             {parts[id]}

@@ -13,6 +13,7 @@ export const SILENT: CanvasEvents = {
   onRedo: nothing,
   onTidy: nothing,
   onHelp: nothing,
+  onVersions: nothing,
   onNextFault: nothing,
   copy: () => null,
   paste: () => false,

@@ -14,7 +14,7 @@ interface Props {
 }
 
 /** What starts an automation, and the limits of its runs. */
-export function TriggerForm({ trigger, config, onChange, faults }: Props) {
+export default function TriggerForm({ trigger, config, onChange, faults }: Props) {
   const { schedule } = config as { schedule?: { cron?: unknown; timezone?: unknown } };
   return (
     <>

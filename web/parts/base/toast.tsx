@@ -7,6 +7,10 @@ interface Toast {
   tone: "good" | "bad";
 }
 
+/** Where a panel stands at the right, or below on a phone, nothing of it may be hidden. */
+const BESIDE_PANEL =
+  "[body:has([data-panel])_&]:max-sm:top-14 [body:has([data-panel])_&]:max-sm:bottom-auto sm:[body:has([data-panel])_&]:right-[26rem] xl:[body:has([data-panel])_&]:right-[28.5rem]";
+
 const SHOWN_MS = { good: 4000, bad: 9000 };
 let toasts: readonly Toast[] = [];
 let next = 1;
@@ -36,7 +40,7 @@ export function Toasts() {
   );
   return (
     <div
-      className="pointer-events-none fixed right-4 bottom-4 z-50 flex w-80 max-w-[calc(100vw-2rem)] flex-col gap-2"
+      className={`pointer-events-none fixed right-4 bottom-4 z-50 flex w-80 max-w-[calc(100vw-2rem)] flex-col gap-2 ${BESIDE_PANEL}`}
       role="status"
       aria-live="polite"
     >

@@ -15,28 +15,27 @@ import {
   useRef,
   useState,
 } from "react";
-import { HEIGHT, WIDTH } from "./arrange.ts";
+import { WIDTH } from "./arrange.ts";
 import { Arrow } from "./arrow.tsx";
-import { reaches, TRIGGER } from "./config.ts";
+import { dependencyOf, reaches, TRIGGER } from "./config.ts";
 import { useDrag } from "./drag.ts";
 import { FlowEdge, type FlowEdgeType } from "./edge.tsx";
 import { FrameNode, GroupNode, NoteNode } from "./extras.tsx";
-import { Find } from "./find.tsx";
 import { selectedSteps, useHand, useMeasured } from "./hand.ts";
 import type { StepCommands } from "./keyboard.ts";
 import { onCanvasKey } from "./keys.ts";
-import type { Actions } from "./kinds.ts";
+import { type Actions, nextWayOut } from "./kinds.ts";
 import type { Layout } from "./layout.ts";
 import { StepMap } from "./map.tsx";
 import { StepNode } from "./node.tsx";
 import { type CanvasNode, type Drawn, type TriggerCard, useEdges, useNodes } from "./nodes.ts";
+import { type MenuSpot, Overlays } from "./overlays.tsx";
 import { arrangementOf, sceneOf } from "./scene.ts";
 import type { StepChange, StepState } from "./states.ts";
-import { StepMenu } from "./step-menu.tsx";
 import type { StepValue } from "./steps-config.ts";
 import { ActionsContext, type CanvasActions, createUi, type Spot, UiContext, type UiStore } from "./ui.ts";
 import { Far, useFocusStep, useKeepCentred, useStart } from "./view.tsx";
-import { glide, Zoom } from "./zoom.tsx";
+import { Zoom } from "./zoom.tsx";
 
 const NODES = { step: StepNode, note: NoteNode, group: GroupNode, frame: FrameNode };
 const EDGES = { flow: FlowEdge };
@@ -59,6 +58,7 @@ export interface CanvasEvents extends Omit<StepCommands, "connectFrom" | "addAft
   onRedo(): void;
   onTidy(): void;
   onHelp(): void;
+  onVersions(): void;
   onNextFault(by: 1 | -1): void;
   /** What goes onto the clipboard; null for nothing. */
   copy(steps: ReadonlySet<string>): string | null;
@@ -162,7 +162,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
   const [message, say] = useState("");
   const [isFinding, setFinding] = useState(false);
   const [wantsMap, setWantsMap] = useState<boolean | null>(null);
-  const [menu, setMenu] = useState<{ x: number; y: number; step: string } | null>(null);
+  const [menu, setMenu] = useState<MenuSpot | null>(null);
   const hasMap = wantsMap ?? (steps.length > LARGE && !isEmbedded);
   const focusStep = useFocusStep(ui, box);
   const cardActions = useCardActions(on, ui);
@@ -201,18 +201,14 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
     ...on,
     open: (key) => on.open(key),
     connectFrom(key) {
-      ui.set({ from: key });
-      say(`Connect ${nameOf(key)}: go to a step with the arrow keys, Enter connects, Esc cancels`);
+      const from = nextWayOut(steps, props.actions, key, ui.get().from);
+      ui.set({ from });
+      const { branch } = dependencyOf(from);
+      const words = branch === null ? nameOf(key) : `${nameOf(key)}, branch ${branch}`;
+      say(`Connect ${words}: go to a step with the arrow keys, Enter connects, Esc cancels`);
     },
     addAfter: (key, isBranch) => on.onAdd({ after: [key], isInLine: !isBranch }),
     addBefore: (key) => on.onAdd({ before: key }),
-    remove(keys) {
-      const next = scene.links.find(({ source, target }) => keys.has(source) && !keys.has(target))?.target;
-      const before = scene.links.find(({ source, target }) => keys.has(target) && !keys.has(source))?.source;
-      on.remove(keys);
-      const to = next ?? before;
-      if (to !== undefined) requestAnimationFrame(() => focusStep(to));
-    },
   };
   const onKeyDown = (event: React.KeyboardEvent) =>
     onCanvasKey(event, {
@@ -240,6 +236,11 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
       onFind: () => setFinding(true),
       onMap: () => setWantsMap(!hasMap),
     });
+  const onInit = () => {
+    start();
+    // Nothing else has the focus: keys work at once, and the next Tab leads to a step.
+    if (!isEmbedded && document.activeElement === document.body) box.current?.focus({ preventScroll: true });
+  };
   const onto = () => (document.activeElement as HTMLElement | null)?.dataset.step ?? null;
   const onCopy = (event: ClipboardEvent, isCut: boolean) => {
     if ((event.target as HTMLElement).closest("input, textarea, [contenteditable]")) return;
@@ -278,7 +279,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
           edges={edges}
           nodeTypes={NODES}
           edgeTypes={EDGES}
-          onInit={start}
+          onInit={onInit}
           onNodesChange={onNodesChange}
           onConnect={({ source, target, sourceHandle }) =>
             on.onConnect(sourceHandle ? `${source}:${sourceHandle}` : source, target)
@@ -348,38 +349,24 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
             onMap={() => setWantsMap(!hasMap)}
             onFind={() => setFinding(true)}
             onTidy={mayChange ? on.onTidy : null}
+            onHelp={mayChange ? on.onHelp : null}
           />
           <Far box={box} />
         </ReactFlow>
       </ActionsContext>
-      {isFinding && (
-        <Find
-          steps={steps}
-          onFound={(found) => ui.set({ found })}
-          onShow={(key) => {
-            const node = flow.getNode(key);
-            if (node)
-              void flow.setCenter(node.position.x + WIDTH / 2, node.position.y + HEIGHT / 2, {
-                zoom: Math.max(flow.getZoom(), 0.6),
-                ...glide(),
-              });
-          }}
-          onClose={(key) => {
-            setFinding(false);
-            if (key !== null) requestAnimationFrame(() => focusStep(key));
-          }}
-        />
-      )}
-      {menu && (
-        <StepMenu
-          at={menu}
-          step={menu.step}
-          selected={selected}
-          commands={commands}
-          mayChange={mayChange}
-          onClose={() => setMenu(null)}
-        />
-      )}
+      <Overlays
+        steps={steps}
+        selected={selected}
+        commands={commands}
+        mayChange={mayChange}
+        isFinding={isFinding}
+        menu={menu}
+        onFound={(key) => {
+          setFinding(false);
+          if (key !== null) requestAnimationFrame(() => focusStep(key));
+        }}
+        onMenuClose={() => setMenu(null)}
+      />
       <p aria-live="polite" className="sr-only">
         {message}
       </p>

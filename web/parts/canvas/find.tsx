@@ -18,7 +18,7 @@ function findSteps(steps: readonly StepValue[], text: string): string[] {
 }
 
 /** Finds steps on the canvas: Enter goes on, what does not match is dimmed. */
-export function Find({ steps, onFound, onShow, onClose }: Props) {
+export default function Find({ steps, onFound, onShow, onClose }: Props) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(-1);
   const field = useRef<HTMLInputElement>(null);

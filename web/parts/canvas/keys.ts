@@ -31,6 +31,7 @@ export interface KeyContext {
   onMap: () => void;
   onTidy: () => void;
   onHelp: () => void;
+  onVersions: () => void;
   onNextFault: (by: 1 | -1) => void;
 }
 
@@ -102,6 +103,7 @@ function onView({ key, shiftKey }: KeyboardEvent, on: KeyContext): boolean {
   else if (key === "/" || key === "F3") on.onFind();
   else if (key === "m") on.onMap();
   else if (key === "?") on.onHelp();
+  else if (key === "v") on.onVersions();
   else if (key === "T" && shiftKey && on.mayChange) on.onTidy();
   else return false;
   return true;
@@ -123,6 +125,15 @@ function onSelection(event: KeyboardEvent, key: string, on: KeyContext): boolean
   return true;
 }
 
+/** The canvas itself has the focus, as when it was just opened: the first key leads to the step that Tab would reach. */
+function onCanvasItself(event: KeyboardEvent, on: KeyContext): boolean {
+  if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return false;
+  if (sideOf(event.key) === undefined && event.key !== "Home" && event.key !== "Enter")
+    return onView(event, on);
+  on.focusStep(on.ui.get().tabStop);
+  return true;
+}
+
 /** The keys of the canvas. Those of steps work while a step has the focus, and so never in a form. */
 export function onCanvasKey(event: KeyboardEvent, on: KeyContext): void {
   const target = event.target as HTMLElement;
@@ -130,6 +141,7 @@ export function onCanvasKey(event: KeyboardEvent, on: KeyContext): void {
   const key = target.closest<HTMLElement>("[data-step]")?.dataset.step;
   const isHandled =
     onAnywhere(event, on) ||
+    onCanvasItself(event, on) ||
     (key !== undefined &&
       (onArrow(event, key, on) ||
         onDrawing(event, key, on) ||

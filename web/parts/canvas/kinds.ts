@@ -117,3 +117,15 @@ export function summaryOf(step: StepValue, actions: Actions, titleOf: (kind: str
   );
   return own[0] ?? titleOf(step.kind ?? "");
 }
+
+/** Where an edge from a step begins, as `dependsOn` has it: its first branch, then the next ones, then the step whatever it takes. */
+export function nextWayOut(
+  steps: readonly StepValue[],
+  actions: Actions,
+  key: string,
+  now: string | null,
+): string {
+  const step = steps.find((each) => each.key === key);
+  const ways = [...(step ? branchesOf(step, actions) : []).map((branch) => `${key}:${branch}`), key];
+  return ways[(ways.indexOf(now ?? "") + 1) % ways.length] ?? key;
+}

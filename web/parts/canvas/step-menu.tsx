@@ -15,7 +15,7 @@ interface Props {
 const MENU_WIDTH = 260;
 
 /** The menu of a step: what its keys do. */
-export function StepMenu({ at, step, selected, commands, mayChange, onClose }: Props) {
+export default function StepMenu({ at, step, selected, commands, mayChange, onClose }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const items = COMMANDS.filter(
     ({ mayOnly, forTrigger }) => (mayChange || !mayOnly) && (step !== TRIGGER || forTrigger),

@@ -1,5 +1,5 @@
 import { Panel, useReactFlow, useStore } from "@xyflow/react";
-import { Map as MapIcon, Search, Sparkles } from "lucide-react";
+import { Keyboard, Map as MapIcon, Search, Sparkles } from "lucide-react";
 
 const reduced = matchMedia("(prefers-reduced-motion: reduce)");
 export const glide = () => ({ duration: reduced.matches ? 0 : 180 });
@@ -10,11 +10,13 @@ interface Props {
   onFind: () => void;
   /** Absent where nothing can be tidied. */
   onTidy: (() => void) | null;
+  /** Shows the keys. */
+  onHelp: (() => void) | null;
 }
 
 const BUTTON = "grid h-8 min-w-8 place-items-center px-2 text-soft hover:bg-sunken hover:text-ink";
 
-export function Zoom({ hasMap, onMap, onFind, onTidy }: Props) {
+export function Zoom({ hasMap, onMap, onFind, onTidy, onHelp }: Props) {
   const flow = useReactFlow();
   const zoom = useStore(({ transform }) => Math.round(transform[2] * 100));
   return (
@@ -77,6 +79,17 @@ export function Zoom({ hasMap, onMap, onFind, onTidy }: Props) {
         >
           <Sparkles size={14} aria-hidden />
           Tidy up
+        </button>
+      )}
+      {onHelp && (
+        <button
+          type="button"
+          className={`${BUTTON} border-l border-line`}
+          aria-label="Keyboard shortcuts"
+          title="Keyboard shortcuts (?)"
+          onClick={onHelp}
+        >
+          <Keyboard size={14} aria-hidden />
         </button>
       )}
     </Panel>

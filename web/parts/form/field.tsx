@@ -1,5 +1,5 @@
 import { Plus, Trash2 } from "lucide-react";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { Schema } from "../../calls.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { asObject, type FieldProps, Frame, messagesOf } from "./field-frame.tsx";
@@ -110,19 +110,27 @@ function Group({ of, ...props }: FieldProps & { of: Schema }) {
 function Items({ of, ...props }: FieldProps & { of: Schema }) {
   const { name, schema, value, faults, onChange } = props;
   const items = Array.isArray(value) ? value : [];
+  const list = useRef<HTMLOListElement>(null);
+  const add = () => {
+    onChange([...items, startValue(of)]);
+    // One goes on where there is something to write.
+    requestAnimationFrame(() =>
+      list.current?.lastElementChild?.querySelector<HTMLElement>("input, textarea, select")?.focus(),
+    );
+  };
   return (
     <Frame
       title={titleOf(name, schema)}
       about={aboutOf(schema)}
       fault={messagesOf(faults.filter(({ loc }) => loc.length === 0))}
       aside={
-        <Button kind="quiet" icon={Plus} onClick={() => onChange([...items, startValue(of)])}>
+        <Button kind="quiet" icon={Plus} onClick={add}>
           Add
         </Button>
       }
     >
       {items.length > 0 && (
-        <ol className="space-y-3">
+        <ol ref={list} className="space-y-3">
           {items.map((item, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the items have nothing else to be known by
             <li key={at} className="rounded-md border border-line p-3">

@@ -20,7 +20,7 @@ interface Props {
 }
 
 /** The log of a run: followed while it goes on, page by page once it is over. */
-export function RunLog({ runId, isOver, onEnd }: Props) {
+export default function RunLog({ runId, isOver, onEnd }: Props) {
   const [wasOver] = useState(isOver);
   return wasOver ? <Past runId={runId} /> : <Live runId={runId} onEnd={onEnd} />;
 }
