@@ -147,13 +147,13 @@ const MAX_REQUEST_BYTES = 1024 ** 3 + 1024 ** 2;
 /** Seconds that a connection may be silent; streams ask for more. */
 const IDLE_SECONDS = 60;
 
-/** A server over `app`, not yet listening. */
-export function server(app: App) {
+/** A server over `app` with these operations, not yet listening. */
+export function server(app: App, served: readonly Operation[] = operations) {
   const base = basePathOf(app.config);
   const router = routerBelow(base);
   const answer = openAnswer(app);
   const routes: Record<string, Record<string, Bun.Serve.Handler<Bun.BunRequest, Peer, Response>>> = {};
-  for (const operation of operations) {
+  for (const operation of served) {
     for (const pattern of patternsOf(operation, base)) {
       if (pattern.endsWith("*")) continue; // Bun tells nothing of what stands there
       routes[pattern] = {

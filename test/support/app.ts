@@ -101,6 +101,8 @@ export interface StartOptions {
   isOther?: boolean;
   /** False leaves everything undone that no request asks for: runs, retries, sweeping. */
   engine?: boolean;
+  /** Other operations than Weir's own. */
+  operations?: Parameters<typeof server>[1];
   /** Lets every sleep be so many times as short. */
   hurry?: number;
   /** True where what is tested is a rate or a term: time then goes by only when the clock is turned. */
@@ -134,7 +136,7 @@ export async function startApp(options: StartOptions = {}) {
     overrides: options.overrides,
   });
   const { app } = opened;
-  const http = server(app).listen({ port: 0, hostname: "127.0.0.1" });
+  const http = server(app, options.operations).listen({ port: 0, hostname: "127.0.0.1" });
   const port = http.port ?? 0;
   opened.listensOn({ host: "127.0.0.1", port });
   const origin = `http://127.0.0.1:${port}`;

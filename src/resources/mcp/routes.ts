@@ -2,14 +2,15 @@ import { parseJsonInSlices } from "../../base/json.ts";
 import { anything } from "../../base/shape.ts";
 import { MAX_VALUES, readBytes } from "../../http/body.ts";
 import { operation, Reply } from "../../http/operation.ts";
-import { answerMcp } from "./server.ts";
+import { answerMcp, weirServer } from "./server.ts";
 
 /** Of the library's replies; all others are ours to set. */
 const KEPT = ["content-type", "cache-control", "allow"];
 
 const REFUSAL = { jsonrpc: "2.0", id: null, error: { code: -32600, message: "Bad Request" } };
 
-export const mcpOperations = [
+/** The endpoint, over what `serverFor` offers. */
+export const mcpOperationsOver = (serverFor: typeof weirServer) => [
   operation({
     method: "POST",
     path: "/mcp",
@@ -36,7 +37,8 @@ export const mcpOperations = [
       visit.keepOpen();
       const { headers, method, signal, url } = visit.request;
       const request = new Request(url, { headers, method, signal });
-      const response = await answerMcp(ctx, { id: identity.credentialId, name: "MCP" }, request, body);
+      const user = { id: identity.credentialId, name: "MCP" };
+      const response = await answerMcp(await serverFor(ctx, user, request), request, body);
       const names = Object.fromEntries(
         KEPT.flatMap((name) =>
           response.headers.has(name) ? [[name, response.headers.get(name) ?? ""]] : [],
@@ -46,3 +48,5 @@ export const mcpOperations = [
     },
   }),
 ];
+
+export const mcpOperations = mcpOperationsOver(weirServer);

@@ -1,3 +1,4 @@
+import type { McpServerFactory } from "@modelcontextprotocol/server";
 import { AppError, InvalidInput } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { valueFaults } from "../../base/json-schema.ts";
@@ -11,18 +12,10 @@ import { type OutsideTool, outsideTool, outsideTools } from "./tools.ts";
 const INSTRUCTIONS =
   "Weir runs automations and keeps a data lake. query reads the lake with SQL, datasets lists its tables; action_ and automation_ tools run what the team has set up and wait for its end. Everything is done as the person whose token this is, and appears in the audit log.";
 
-/**
- * Answers one request of the Model Context Protocol, of 2026-07-28 or of an earlier session-less one; the caller's role
- * decides over the tools. When the other side goes, what its call set off is cancelled.
- */
-export async function answerMcp(
-  ctx: Context,
-  user: ToolUser,
-  request: Request,
-  body: Json,
-): Promise<Response> {
-  const { createMcpHandler, ResourceNotFoundError, Server } = await import("@modelcontextprotocol/server");
-  const handler = createMcpHandler(() => {
+/** Makes the server of one request; when the other side goes, what its call started is cancelled. */
+export async function weirServer(ctx: Context, user: ToolUser, request: Request): Promise<McpServerFactory> {
+  const { ResourceNotFoundError, Server } = await import("@modelcontextprotocol/server");
+  return () => {
     const server = new Server(
       { name: "weir", version },
       { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
@@ -70,8 +63,13 @@ export async function answerMcp(
       return { contents: [found] as never };
     });
     return server;
-  });
-  return handler.fetch(request, { parsedBody: body });
+  };
+}
+
+/** Answers one request of the Model Context Protocol, of 2026-07-28 or of an earlier revision without a session. */
+export async function answerMcp(factory: McpServerFactory, request: Request, body: Json): Promise<Response> {
+  const { createMcpHandler } = await import("@modelcontextprotocol/server");
+  return createMcpHandler(factory).fetch(request, { parsedBody: body });
 }
 
 interface CallResult {
