@@ -36,6 +36,22 @@ const UNSEEN = [
   ],
 ].join(",");
 
+const DOCTYPE = /^\s*<!doctype[^>]*>/i;
+const OF_HEAD = ["TITLE", "META", "LINK", "BASE", "STYLE", "SCRIPT"];
+
+/** Puts what stands beside head and body into them: pages may leave out these tags, and the parser doesn't add them. */
+function arrange(document: Document): void {
+  const root = document.documentElement;
+  const [head, body] = [document.createElement("head"), document.createElement("body")];
+  for (const node of [...root.childNodes]) {
+    const inner = node.nodeName === "HEAD" || node.nodeName === "BODY" ? [...node.childNodes] : [node];
+    const isHead = node.nodeName === "HEAD" || (OF_HEAD.includes(node.nodeName) && !body.hasChildNodes());
+    const isBlank = node.nodeType === node.TEXT_NODE && node.textContent?.trim() === "";
+    if (!isBlank) (isHead ? head : body).append(...inner);
+  }
+  root.replaceChildren(head, body);
+}
+
 /** Signs that take no room: they hide words from people and not from programs. */
 const INVISIBLE = /[\u{200B}-\u{200F}\u{202A}-\u{202E}\u{2060}-\u{206F}\u{FEFF}\u{E0000}-\u{E007F}\p{Cc}]/gu;
 const visible = (text: string) => text.replace(INVISIBLE, (sign) => (/[\n\t]/.test(sign) ? sign : ""));
@@ -45,7 +61,10 @@ async function readPage({ html, url, format }: PageSource): Promise<ReadPage> {
     import("linkedom"),
     import("@mozilla/readability"),
   ]);
-  const { document } = parseHTML(/<html[\s>]/i.test(html) ? html : `<html><body>${html}</body></html>`);
+  const { document } = parseHTML(
+    /<html[\s>]/i.test(html) ? html : `<html>${html.replace(DOCTYPE, "")}</html>`,
+  );
+  arrange(document as unknown as Document);
   const publishedAt = publishedOf(document as unknown as Document);
   const base = absolute(document.querySelector("base[href]")?.getAttribute("href") ?? "", url) ?? url;
   for (const element of document.querySelectorAll(UNSEEN)) element.remove();

@@ -32,6 +32,11 @@ beforeAll(async () => {
           new Uint8Array(Buffer.from("<title>Caf\u00e9</title><p>cr\u00e8me</p>", "latin1")),
           "text/html; charset=iso-8859-1",
         );
+      if (pathname === "/short")
+        return html("<!doctype html><html><title>T</title><body><p>Hi <b>you</b></p></body></html>");
+      if (pathname === "/bare") return html("<head><title>T</title></head><h1>Tea</h1><p>Green</p>");
+      if (pathname === "/loose")
+        return html("<html><head><title>T</title></head><p>Tea</p><body><p>Green</p></body></html>");
       if (pathname === "/plain") return html("just text", "text/plain");
       if (pathname === "/json") return html('{"a":1}', "application/json");
       if (pathname === "/picture") return html("x", "image/png");
@@ -105,6 +110,12 @@ describe("fetch_page", () => {
     expect((await fetched("/plain")).result).toMatchObject({ title: null, content: "just text" });
     expect((await fetched("/json")).result).toMatchObject({ content: '{"a":1}' });
     expect((await fetched("/empty")).result).toMatchObject({ content: "", title: null });
+  });
+
+  test("reads pages that leave out the tags of head and body", async () => {
+    expect((await fetched("/short")).result).toMatchObject({ title: "T", content: "Hi **you**" });
+    expect((await fetched("/bare")).result).toMatchObject({ title: "T", content: "## Tea\n\nGreen" });
+    expect((await fetched("/loose")).result).toMatchObject({ title: "T", content: "Tea\n\nGreen" });
   });
 
   test("keeps no address that is longer than any, so that a long base does not unfold a page", async () => {
