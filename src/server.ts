@@ -203,13 +203,13 @@ type Answer = (
 ) => Promise<Response>;
 
 function openAnswer(app: App): Answer {
-  const readerOf = siblingsOf(operations);
+  const siblings = siblingsOf(operations);
   const fairly = openFairness(app);
   return async (operation, request, peer, params) => {
     const visit = visitOf(app, request, peer);
     const startMs = app.tracer.isOn ? app.clock.now().getTime() : 0;
     try {
-      const reply = await fairly(operation, visit, () => serve(app, operation, visit, params, readerOf));
+      const reply = await fairly(operation, visit, () => serve(app, operation, visit, params, siblings));
       countRequest(app, operation.method, operation.path, reply.status);
       traceRequest(app, operation, visit, startMs, reply.status);
       return reply;

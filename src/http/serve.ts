@@ -7,6 +7,7 @@ import { isObject } from "../base/json.ts";
 import { writeJson } from "../base/json-write.ts";
 import { ADDRESS_RATE, type Rate } from "../base/limit.ts";
 import { read } from "../base/shape.ts";
+import { mayChange } from "../base/single-path.ts";
 import { type App, type Context, contextFor, write } from "../context.ts";
 import { requireScope, scopeOf } from "../resources/access-tokens/scopes.ts";
 import { ROLES, type Role } from "../resources/organizations/table.ts";
@@ -19,7 +20,7 @@ import { readOAuth } from "./oauth.ts";
 import { type Operation, Reply, type Visit } from "./operation.ts";
 import { isForeign, isSameOrigin } from "./origin.ts";
 import { icebergProblemOf, problemOf } from "./problem.ts";
-import { guarded, isListed, type Sibling, tagOf } from "./versions.ts";
+import { guarded, isListed, NO_SIBLINGS, type Siblings, tagOf } from "./versions.ts";
 
 /** Of what is data, never a page: a browser that shows it nevertheless loads, sends and frames nothing. */
 export const DATA_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -39,13 +40,12 @@ export async function serve(
   operation: Operation,
   visit: Visit,
   rawParams: Record<string, string>,
-  readerOf: Sibling = () => undefined,
+  siblings: Siblings = NO_SIBLINGS,
 ): Promise<Response> {
   try {
     refuseBadHost(visit);
-    const reader = readerOf(operation);
-    const reply = await answer(app, operation, visit, rawParams, reader);
-    return await toResponse(app, operation, reply, visit, reader !== undefined);
+    const reply = await answer(app, operation, visit, rawParams, siblings.readerOf(operation));
+    return await toResponse(app, operation, reply, visit, siblings.isTagged(operation));
   } catch (error) {
     const response = problemResponse(app, error, visit, operation.iceberg !== undefined);
     if (response.status === 401 && operation.challenge)
@@ -74,7 +74,7 @@ async function answer(
   const own = identity && (await contextOf(app, operation, identity, visit));
   const input = await readInput(app, operation, visit, rawParams, own);
   const wanted = operation.method === "GET" ? null : visit.request.headers.get("if-match");
-  if (wanted !== null && !reader && ["PATCH", "PUT", "DELETE"].includes(operation.method))
+  if (wanted !== null && !reader && mayChange(operation))
     throw invalid(["header", "If-Match"], "This resource has no ETag. Omit the header");
   const ctx =
     own && identity && reader && wanted !== null
@@ -299,7 +299,7 @@ async function toResponse(
   operation: Operation,
   output: unknown,
   visit: Visit,
-  isSingle: boolean,
+  isTagged: boolean,
 ): Promise<Response> {
   const reply = output instanceof Reply ? output : new Reply(operation.status ?? 200, output ?? null);
   if (reply.error) logRefusal(app, visit, reply.status, reply.error);
@@ -318,14 +318,14 @@ async function toResponse(
     return new Response(reply.body, { status: reply.status, headers });
   }
   if (app.config.checkReplies && !isEmpty) checkReply(operation, reply.body);
-  const tag = isSingle && reply.status < 300 ? tagOf(reply.body) : null;
+  const text = await writeJson(reply.body);
+  const tag = isTagged && reply.status < 300 ? tagOf(reply.body, text) : null;
   if (tag !== null) headers.set("etag", tag);
   const unchanged = operation.method === "GET" ? visit.request.headers.get("if-none-match") : null;
   if (tag !== null && unchanged !== null && isListed(unchanged, tag))
     return new Response(null, { status: 304, headers });
   if (!headers.has("content-type")) headers.set("content-type", "application/json");
-  const text = writeJson(reply.body);
-  return new Response(typeof text === "string" ? text : await text, { status: reply.status, headers });
+  return new Response(text, { status: reply.status, headers });
 }
 
 /** In tests every reply is held against its shape; in service that would cost a fifth of a list. */

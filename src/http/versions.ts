@@ -1,39 +1,61 @@
 import { AppError } from "../base/errors.ts";
 import { canonicalJson, isObject, type Json } from "../base/json.ts";
+import { isSinglePath, readPathOf } from "../base/single-path.ts";
 import type { App, Context, WriteContext } from "../context.ts";
 import { type Operation, Reply, type Visit } from "./operation.ts";
 
-/** The last part of the path of a single thing. */
-const SINGLE = /\/(\{\w+\}|current|me|draft|layout)$/;
-
-/** Reads the thing that an operation changes; undefined where it is none that can be read by itself. */
-export type Sibling = (operation: Operation) => Operation | undefined;
-
-/** Groups `operations` by path, so that the one that reads a resource is with those that change it. */
-export function siblingsOf(operations: readonly Operation[]): Sibling {
-  const readers = new Map(
-    operations
-      .filter(({ method, path, response }) => method === "GET" && response !== undefined && SINGLE.test(path))
-      .map((operation) => [operation.path, operation]),
-  );
-  return ({ path }) => readers.get(path);
+export interface Siblings {
+  /** Reads the thing that an operation changes; undefined where it is none that can be read by itself. */
+  readerOf(operation: Operation): Operation | undefined;
+  /** True where the reply is a thing as its reader shows it. */
+  isTagged(operation: Operation): boolean;
 }
 
+export const NO_SIBLINGS: Siblings = { readerOf: () => undefined, isTagged: () => false };
+
+/** Groups `operations` by path, so that the one that reads a resource is with those that create and change it. */
+export function siblingsOf(operations: readonly Operation[]): Siblings {
+  const readers = new Map(
+    operations
+      .filter(
+        ({ method, path, response }) => method === "GET" && response !== undefined && isSinglePath(path),
+      )
+      .map((operation) => [operation.path, operation]),
+  );
+  const inList = new Map([...readers].map(([path, reader]) => [path.replace(/\/\{\w+\}$/, ""), reader]));
+  const readerOf = ({ path }: Operation) => readers.get(readPathOf(path));
+  const isCreated = ({ method, path, status, response }: Operation) =>
+    method === "POST" && status === 201 && inList.get(path)?.response === response;
+  return { readerOf, isTagged: (operation) => readerOf(operation) !== undefined || isCreated(operation) };
+}
+
+const HALF = 16;
+const half = (text: string) => Bun.SHA256.hash(text, "hex").slice(0, HALF);
+
 /**
- * The tag of a thing as it is: of the instant at which people last changed it where it tells that, so that what only
- * the server changes in it, such as its latest run, does not make another.
+ * The first half of a thing's tag: of the instant at which people last changed it where it tells that, so that what only
+ * the server changes in it, such as its latest run, keeps nobody from changing it.
  */
-export function tagOf(body: unknown): string | null {
+function stateOf(body: unknown): string | null {
   if (!isObject(body)) return null;
   const { id, updatedAt, status } = body;
-  const text = typeof updatedAt === "string" ? `${id} ${updatedAt} ${status}` : canonicalJson(body as Json);
-  return `"${Bun.SHA256.hash(text, "hex").slice(0, 32)}"`;
+  return half(typeof updatedAt === "string" ? `${id} ${updatedAt} ${status}` : canonicalJson(body as Json));
+}
+
+/** The tag of a thing, and of what its reply says of it. */
+export function tagOf(body: unknown, text: string): string | null {
+  const state = stateOf(body);
+  return state === null ? null : `"${state}${half(text)}"`;
 }
 
 const listed = (header: string) => header.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
 
 export const isListed = (header: string, tag: string): boolean =>
   header.trim() === "*" || listed(header).includes(tag);
+
+const isOfState = (header: string, state: string): boolean =>
+  header.trim() === "*" ||
+  listed(header).some((tag) => tag.length === 2 * HALF + 2 && tag.startsWith(`"${state}`));
 
 interface Request {
   reader: Operation;
@@ -55,8 +77,8 @@ export async function guarded(
   const handle = reader.handle as unknown as (input: object) => Promise<unknown>;
   const check = async (at: Context) => {
     const reply = await handle({ app, ctx: at, visit, identity, params, query: {}, body: undefined });
-    const tag = tagOf(reply instanceof Reply ? reply.body : reply);
-    if (tag === null || !isListed(wanted, tag)) throw changed();
+    const state = stateOf(reply instanceof Reply ? reply.body : reply);
+    if (state === null || !isOfState(wanted, state)) throw changed();
   };
   await check(ctx);
   return { ...ctx, precondition: (tx: WriteContext) => check(tx) };

@@ -1,6 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import { startApp } from "../support/app.ts";
-import { ACTIONS, AUTOMATIONS, branch, flowToEnd, makeAction, makeAutomation } from "../support/work.ts";
+import {
+  ACTIONS,
+  AUTOMATIONS,
+  branch,
+  faultsOf,
+  flowToEnd,
+  makeAction,
+  makeAutomation,
+  NOBODY,
+  runToEnd,
+} from "../support/work.ts";
 
 const work = (key: string) => ({ key, kind: "conditional_branch", definition: branch() });
 
@@ -13,7 +23,6 @@ describe("a single thing", () => {
     const tag = read.headers.get("etag") ?? "";
     expect(tag).toMatch(/^"[0-9a-f]{32}"$/);
     await flowToEnd(app.owner, flow.id);
-    expect((await app.owner("GET", at)).headers.get("etag")).toBe(tag);
     const mine = await app.owner(
       "PATCH",
       at,
@@ -52,5 +61,55 @@ describe("a single thing", () => {
     expect((await app.owner("PATCH", current, { name: "Other" }, { "if-match": tag })).status).toBe(200);
     expect((await app.owner("PATCH", current, { name: "Third" }, { "if-match": tag })).status).toBe(412);
     expect((await app.owner("GET", current, undefined, { "if-none-match": tag })).status).toBe(200);
+  });
+
+  test("is sent again when only the server changed something in it, and may still be changed", async () => {
+    await using app = await startApp();
+    const { id } = await makeAction(app.owner);
+    const at = `${ACTIONS}/${id}`;
+    const tag = (await app.owner("GET", at)).headers.get("etag") ?? "";
+    await runToEnd(app.owner, id);
+    const again = await app.owner("GET", at, undefined, { "if-none-match": tag });
+    expect([again.status, again.body?.latestRun.status]).toEqual([200, "completed"]);
+    expect((await app.owner("PATCH", at, { name: "Mine" }, { "if-match": tag })).status).toBe(200);
+    expect((await app.owner("PATCH", at, { name: "Theirs" }, { "if-match": tag })).status).toBe(412);
+  });
+
+  test("has its ETag from the reply that creates it", async () => {
+    await using app = await startApp({ engine: false });
+    const made = await app.owner("POST", ACTIONS, { kind: "http_request", name: "New" });
+    const at = `${ACTIONS}/${made.body.id}`;
+    expect(made.headers.get("etag")).toBe((await app.owner("GET", at)).headers.get("etag"));
+  });
+
+  test("is a person too, whose settings are changed below it", async () => {
+    await using app = await startApp({ engine: false });
+    const me = "/api/v1/users/me";
+    const tag = (await app.owner("GET", me)).headers.get("etag") ?? "";
+    const change = (locale: string) =>
+      app.owner("PATCH", `${me}/preferences`, { locale }, { "if-match": tag });
+    expect((await change("de")).status).toBe(200);
+    expect((await change("fr")).body.code).toBe("changed_meanwhile");
+  });
+
+  test("is described with If-Match where its change takes it, and nowhere else", async () => {
+    await using app = await startApp({ engine: false });
+    const { paths } = (await app.anonymous("GET", "/openapi.json")).body;
+    const takes = (path: string, method: string) => ({
+      header: JSON.stringify(paths[path][method].parameters).includes("/IfMatch"),
+      refusal: "412" in paths[path][method].responses,
+    });
+    const [yes, no] = [
+      { header: true, refusal: true },
+      { header: false, refusal: false },
+    ];
+    expect(takes("/api/v1/automations/{automation_id}/draft", "patch")).toEqual(yes);
+    expect(takes("/api/v1/users/me/preferences", "patch")).toEqual(yes);
+    const path = "/api/v1/access-tokens/{token_id}";
+    expect(takes(path, "delete")).toEqual(no);
+    const refused = await app.owner("DELETE", path.replace("{token_id}", NOBODY), undefined, {
+      "if-match": "*",
+    });
+    expect(faultsOf(refused)).toEqual(["header.If-Match value_error"]);
   });
 });

@@ -22,6 +22,8 @@ export interface Described {
   readonly personal?: boolean;
   readonly byPeople?: boolean;
   readonly limited?: "address";
+  /** Changes a thing that can be read by itself: it takes `If-Match`. */
+  readonly matches?: boolean;
   readonly errors?: readonly number[];
   readonly replies?: Readonly<Record<number, { description: string; body?: TSchema; example?: unknown }>>;
   readonly example?: unknown;

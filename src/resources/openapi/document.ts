@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import type { Json, JsonObject } from "../../base/json.ts";
+import { isSinglePath, mayChange, readPathOf } from "../../base/single-path.ts";
 import { version } from "../../version.ts";
 import { scopeOf } from "../access-tokens/scopes.ts";
 import { sharedSchemas } from "./components.ts";
@@ -7,7 +8,7 @@ import type { Described } from "./described.ts";
 import { exampleOf, requestExampleOf } from "./example.ts";
 import { meaningOf } from "./meanings.ts";
 import { operationIdOf } from "./operation-id.ts";
-import { bodies, type ErrorCodes, errorsOf, mayMatch, problems } from "./replies.ts";
+import { bodies, type ErrorCodes, errorsOf, problems } from "./replies.ts";
 import { type Mode, type Refer, toSchema } from "./schema.ts";
 
 const IN: Mode = { direction: "in" };
@@ -24,9 +25,13 @@ export function openApiDocument(operations: readonly Described[], codes: ErrorCo
   replies.all(); // what they refer to themselves goes out too
   const schemas = sharedSchemas({ goesOut: replies.isUsed });
   const paths: Record<string, JsonObject> = {};
+  const isRead = (path: string) =>
+    isSinglePath(path) &&
+    operations.some((each) => each.path === path && each.method === "GET" && each.response);
   for (const operation of operations) {
     const item = paths[operation.path] ?? {};
-    paths[operation.path] = { ...item, [operation.method.toLowerCase()]: describe(operation, schemas.refer) };
+    const described = { ...operation, matches: mayChange(operation) && isRead(readPathOf(operation.path)) };
+    paths[operation.path] = { ...item, [operation.method.toLowerCase()]: describe(described, schemas.refer) };
   }
   const tags = [...new Set(operations.map(({ tag }) => tag))].sort();
   return {
@@ -137,7 +142,7 @@ function parametersOf(operation: Described): Json[] {
   const headers = [
     ...(isInside ? ["OrganizationId"] : []),
     ...(idempotent ? ["IdempotencyKey"] : []),
-    ...(mayMatch(operation) ? ["IfMatch"] : []),
+    ...(operation.matches ? ["IfMatch"] : []),
     ...(produces === "text/event-stream" && path.endsWith("/stream") ? ["LastEventId"] : []),
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
   return [...named, ...asked, ...headers];

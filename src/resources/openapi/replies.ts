@@ -224,12 +224,6 @@ export function problems(codes: ErrorCodes): JsonObject {
 
 const json = (content: JsonObject): JsonObject => ({ content: { "application/json": content } });
 
-/** True for what changes a single thing: it takes `If-Match` where the thing can be read too. */
-export const mayMatch = ({ method, path, audience }: Described): boolean =>
-  ["PATCH", "PUT", "DELETE"].includes(method) &&
-  audience !== "public" &&
-  /\/(\{\w+\}|current|me)$/.test(path);
-
 /** The errors that an operation may answer with: its own, and those that its kind brings with it. */
 export function errorsOf(operation: Described): JsonObject {
   const {
@@ -242,6 +236,7 @@ export function errorsOf(operation: Described): JsonObject {
     consumes,
     idempotent,
     limited,
+    matches,
     errors = [],
   } = operation;
   const isOpen = audience === "public" || audience === "signature";
@@ -256,7 +251,7 @@ export function errorsOf(operation: Described): JsonObject {
     ...(hasInput ? [422] : []),
     ...(hasBody ? [408, 413, 415] : []),
     ...(idempotent ? [409] : []),
-    ...(mayMatch(operation) ? [412] : []),
+    ...(matches ? [412] : []),
     ...errors,
     500,
     503,
