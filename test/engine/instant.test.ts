@@ -145,13 +145,13 @@ describe("runs that are decided at once", () => {
     await using app = await startApp({ engine: false, hurry: 50 });
     const ids = await queue(app, (await makeAction(app.owner)).id, 5);
     const [, stuck = ""] = ids;
-    const refuse = `CREATE TRIGGER full BEFORE UPDATE ON action_runs WHEN NEW.id = '${stuck}' AND NEW.completed_at IS NOT NULL BEGIN SELECT RAISE(ABORT, 'full'); END`;
+    const refuse = `CREATE TRIGGER runs_full BEFORE UPDATE ON action_runs WHEN NEW.id = '${stuck}' AND NEW.completed_at IS NOT NULL BEGIN SELECT RAISE(ABORT, 'full'); END`;
     await app.app.store.write((db) => db.run(sql.raw(refuse)));
     const engine = await startEngine(app.app);
     for (const id of ids.filter((each) => each !== stuck))
       expect(await runEnd(app.owner, id)).toMatchObject({ status: "completed", interruptCount: 0 });
     expect((await rowOf(app, stuck))?.completedAt).toBeNull();
-    await app.app.store.write((db) => db.run(sql.raw("DROP TRIGGER full")));
+    await app.app.store.write((db) => db.run(sql.raw("DROP TRIGGER runs_full")));
     const ended = await runEnd(app.owner, stuck);
     expect(ended.interruptCount).toBeGreaterThanOrEqual(1);
     await engine.stop(0);

@@ -16,6 +16,7 @@ import { startReceiver } from "../support/receiver.ts";
 import { s3Keys, startS3, type TestS3 } from "../support/s3.ts";
 import { deepTest } from "../support/scale.ts";
 import { KEY, startSeveral } from "../support/several.ts";
+import { isOnPostgres } from "../support/test-store.ts";
 import {
   ACTIONS,
   AUTOMATIONS,
@@ -267,7 +268,8 @@ describe("two processes with a database and a data directory in common", () => {
     await using database = startHrana();
     await using one = await startApp({ engine: false });
     const joined = startApp({ env: settings(database), dataFolder: one.dataFolder, owner: false });
-    await expect(joined).rejects.toThrow("database is in its file weir.db");
+    const place = isOnPostgres ? "database is at postgres://" : "database is in its file weir.db";
+    await expect(joined).rejects.toThrow(place);
   });
 });
 

@@ -7,7 +7,7 @@ import { openSignals } from "../../src/base/signals.ts";
 import { startEngine } from "../../src/engine/start.ts";
 import { timekeeper } from "../../src/engine/timekeeper.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
-import { client, startApp } from "../support/app.ts";
+import { client, endLeases, startApp } from "../support/app.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {
   ACTIONS,
@@ -115,12 +115,12 @@ describe("a worker", () => {
     await using app = await startApp({ hurry: 50 });
     await using receiver = startReceiver();
     const refuse = sql.raw(
-      "CREATE TRIGGER full BEFORE UPDATE ON action_runs WHEN NEW.completed_at IS NOT NULL BEGIN SELECT RAISE(ABORT, 'full'); END",
+      "CREATE TRIGGER runs_full BEFORE UPDATE ON action_runs WHEN NEW.completed_at IS NOT NULL BEGIN SELECT RAISE(ABORT, 'full'); END",
     );
     await app.app.store.write((db) => db.run(refuse));
     const run = await start(app, request(receiver.url));
     await until(app.owner, `${RUNS}/${run}`, () => app.logged.some((line) => line.includes(run)));
-    await app.app.store.write((db) => db.run(sql.raw("DROP TRIGGER full")));
+    await app.app.store.write((db) => db.run(sql.raw("DROP TRIGGER runs_full")));
     const ended = await runEnd(app.owner, run);
     expect(ended.status).toBe("completed");
     expect(ended.interruptCount).toBeGreaterThanOrEqual(1);
@@ -148,6 +148,7 @@ describe("at boot", () => {
     await using receiver = startReceiver();
     const run = await orphan(app, receiver.url);
     const engine = await startEngine(app.app);
+    endLeases(app);
     expect(await runEnd(app.owner, run)).toMatchObject({
       status: "completed",
       interruptCount: 1,
@@ -161,7 +162,8 @@ describe("at boot", () => {
     await using receiver = startReceiver();
     const run = await orphan(app, receiver.url, { interruptCount: 3 });
     const engine = await startEngine(app.app);
-    const ended = (await app.owner("GET", `${RUNS}/${run}`)).body;
+    endLeases(app);
+    const ended = await runEnd(app.owner, run);
     expect(ended).toMatchObject({
       status: "failed",
       interruptCount: 4,
@@ -177,7 +179,8 @@ describe("at boot", () => {
     await using receiver = startReceiver();
     const run = await orphan(app, receiver.url, { interruptCount: 4 });
     const engine = await startEngine(app.app);
-    const ended = (await app.owner("GET", `${RUNS}/${run}`)).body;
+    endLeases(app);
+    const ended = await runEnd(app.owner, run);
     expect(ended).toMatchObject({
       status: "failed",
       interruptCount: 4,
@@ -201,6 +204,7 @@ describe("at boot", () => {
     await using receiver = startReceiver();
     const run = await orphan(app, receiver.url, { cancelRequestedAt: app.clock.now().toISOString() });
     const engine = await startEngine(app.app);
+    endLeases(app);
     expect((await runEnd(app.owner, run)).status).toBe("cancelled");
     expect(receiver.got).toEqual([]);
     await engine.stop(0);

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { join as path } from "node:path";
 import { events } from "../../src/resources/events/table.ts";
 import { startApp } from "../support/app.ts";
+import { isStored } from "../support/beside.ts";
 import {
   action,
   BUNDLES,
@@ -653,9 +652,7 @@ test("secret inputs stand in no reply, event, log line or table", async () => {
   replies.push(JSON.stringify(hook.reply), (await owner("GET", `${AUTOMATIONS}/${hook.ids.intake}`)).text);
   replies.push((await owner("GET", "/api/v1/events?limit=200")).text);
   expect([...replies, ...started.logged].join("\n").includes(canary)).toBe(false);
-  for (const file of ["weir.db", "weir.db-wal"]) {
-    expect(readFileSync(path(started.dataFolder, file)).includes(canary)).toBe(false);
-  }
+  expect(await isStored(started, canary)).toBe(false);
 });
 
 describe("an agent of a bundle", () => {

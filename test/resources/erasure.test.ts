@@ -1,4 +1,3 @@
-import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,9 +8,11 @@ import { record } from "../../src/resources/events/service.ts";
 import { startHrana } from "../peers/hrana.ts";
 import { calls, says } from "../peers/model.ts";
 import { client, PASSWORD, type StartOptions, startApp } from "../support/app.ts";
+import { allRows, type Beside, besideFile, besideOf } from "../support/beside.ts";
 import { ask, makeThread, startChat } from "../support/chat.ts";
 import { browser, join, neighbour, turnOnSecondFactor } from "../support/people.ts";
 import { deepTest } from "../support/scale.ts";
+import { isOnPostgres } from "../support/test-store.ts";
 import { created, makeAction, makeAutomation } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
@@ -59,30 +60,27 @@ const TRACES = [EMAIL, "Gracious", "Hopperesque", "Nanosecond", "cy-GB", "Amazin
 
 const verify = async ({ owner }: Started) => (await owner("GET", "/api/v1/events/verify")).body;
 
-/** The database beside the server, whose writes are waited for. */
-function writable(file: string): Database {
-  const db = new Database(file);
-  db.run("PRAGMA busy_timeout = 10000");
-  return db;
-}
-
 /** Rows of every table that hold one of `traces`. */
-function left(file: string, traces = TRACES): string[] {
-  using db = new Database(file, { readonly: true });
-  const tables = db.query("SELECT name FROM sqlite_master WHERE type = 'table'").all() as { name: string }[];
-  return tables.flatMap(({ name }) =>
-    (db.query(`SELECT * FROM "${name}"`).all() as object[])
-      .map((row) => `${name} ${JSON.stringify(row)}`)
-      .filter((row) => traces.some((trace) => row.includes(trace))),
-  );
+async function leftIn(beside: Beside, traces: readonly string[]): Promise<string[]> {
+  return (await allRows(beside)).filter((row) => traces.some((trace) => row.includes(trace)));
 }
 
-describe.each<[string, () => { options: StartOptions; file: (folder: string) => string } & AsyncDisposable]>([
+async function left(weir: Started, traces: readonly string[] = TRACES): Promise<string[]> {
+  await using beside = await besideOf(weir);
+  return await leftIn(beside, traces);
+}
+
+interface Place extends AsyncDisposable {
+  options: StartOptions;
+  left(weir: Started): Promise<string[]>;
+}
+
+describe.each<[string, () => Place]>([
   [
-    "a local file",
+    isOnPostgres ? "PostgreSQL" : "a local file",
     () => ({
       options: {},
-      file: (folder) => path(folder, "weir.db"),
+      left,
       [Symbol.asyncDispose]: async () => undefined,
     }),
   ],
@@ -94,7 +92,10 @@ describe.each<[string, () => { options: StartOptions; file: (folder: string) => 
       const server = startHrana({ path: file });
       return {
         options: { env: { WEIR_DATABASE_URL: server.url } },
-        file: () => file,
+        async left() {
+          await using beside = besideFile(file);
+          return await leftIn(beside, TRACES);
+        },
         async [Symbol.asyncDispose]() {
           await server[Symbol.asyncDispose]();
           rmSync(folder, { recursive: true });
@@ -120,7 +121,7 @@ describe.each<[string, () => { options: StartOptions; file: (folder: string) => 
     expect((await byToken("GET", ME)).status).toBe(401);
     const login = await weir.anonymous("POST", "/api/v1/auth/login", { email: EMAIL, password: PASSWORD });
     expect(login.status).toBe(401);
-    expect(left(database.file(weir.dataFolder))).toEqual([]);
+    expect(await database.left(weir)).toEqual([]);
 
     expect((await weir.owner("GET", `/api/v1/actions/${action.id}`)).body.createdBy).toBe(id);
     expect((await weir.owner("GET", `/api/v1/action-runs/${run.id}`)).body.id).toBe(run.id);
@@ -173,7 +174,7 @@ test("an operator erases a person by their address, and nobody else does", async
   expect([wrong.status, wrong.body.detail[0].loc]).toEqual([422, ["body", "confirm"]]);
   expect((await weir.owner("DELETE", there, { confirm: EMAIL })).status).toBe(204);
   expect((await tab.call("GET", ME)).status).toBe(401);
-  expect(left(path(weir.dataFolder, "weir.db"))).toEqual([]);
+  expect(await left(weir)).toEqual([]);
   const [told] = (await weir.owner("GET", "/api/v1/events?type=user.erased")).body.items;
   expect([told.entity.id, told.actor.email]).toEqual([id, "ada@example.com"]);
   const listed = (await weir.owner("GET", "/api/v1/installation/users")).body.items;
@@ -226,7 +227,7 @@ test("a removed organization doesn't hold its only owner, and is restored withou
   const team = (await other.call("GET", "/api/v1/organizations/team")).body.members;
   expect(team.map(({ userId }: { userId: string }) => userId)).toEqual([other.user.id]);
   expect((await other.call("GET", "/api/v1/events/verify")).body).toMatchObject({ valid: true });
-  expect(left(path(weir.dataFolder, "weir.db"), [user.email])).toEqual([]);
+  expect(await left(weir, [user.email])).toEqual([]);
 });
 
 test("a second factor, recovery codes and known browsers go with the person", async () => {
@@ -234,9 +235,9 @@ test("a second factor, recovery codes and known browsers go with the person", as
   const { tab, id } = await grace(weir);
   await turnOnSecondFactor(weir, tab.call);
   expect((await tab.call("DELETE", ME, { confirm: EMAIL })).status).toBe(204);
-  using db = new Database(path(weir.dataFolder, "weir.db"), { readonly: true });
+  await using beside = await besideOf(weir);
   for (const table of ["second_factors", "recovery_codes", "known_browsers", "sessions", "access_tokens"])
-    expect(db.query(`SELECT count(*) AS n FROM ${table} WHERE user_id = ?`).get(id)).toEqual({ n: 0 });
+    expect(await beside.rows(`SELECT count(*) AS n FROM ${table} WHERE user_id = ?`, id)).toEqual([{ n: 0 }]);
 });
 
 test("private chats go, with what their agent has run, and shared actions stay", async () => {
@@ -264,11 +265,10 @@ test("private chats go, with what their agent has run, and shared actions stay",
   const { reply } = await ask(chat, at, { content: `Of my ${secret}` });
   expect(reply.content).toContain(secret);
   const [run] = (await other.call("GET", "/api/v1/action-runs?trigger_method=agent")).body.runs;
-  const file = path(weir.dataFolder, "weir.db");
-  expect(left(file, [secret])).not.toEqual([]);
+  expect(await left(weir, [secret])).not.toEqual([]);
 
   expect((await weir.owner("DELETE", ME, { confirm: "ada@example.com" })).status).toBe(204);
-  expect(left(file, [secret, thread.title ?? secret, "ada@example.com"])).toEqual([]);
+  expect(await left(weir, [secret, thread.title ?? secret, "ada@example.com"])).toEqual([]);
   const kept = (await other.call("GET", `/api/v1/action-runs/${run.id}`)).body;
   expect(kept).toMatchObject({ id: run.id, status: "completed" });
   expect((await other.call("GET", `/api/v1/actions/${action.id}`)).body.definition).toEqual(
@@ -287,28 +287,26 @@ test("an erasure that was broken off goes on, and what came late is erased a day
     actor: { type: "user", id, email: EMAIL, ip: "127.0.0.1", userAgent: "Nanosecond/1.0" },
     correlationId: "late-work",
   });
-  const file = path(weir.dataFolder, "weir.db");
   const sweep = async () => {
     const loop = sweeper(app);
     for (let more = "more"; more === "more"; ) more = await loop.tick(new AbortController().signal);
   };
-  using broken = writable(file);
-  broken.run("ALTER TABLE trail_redactions RENAME TO put_away");
+  await using beside = await besideOf(weir);
+  await beside.run("ALTER TABLE trail_redactions RENAME TO put_away");
   expect((await tab.call("DELETE", ME, { confirm: EMAIL })).status).toBe(500);
-  broken.run("ALTER TABLE put_away RENAME TO trail_redactions");
-  expect(left(file)).not.toEqual([]);
+  await beside.run("ALTER TABLE put_away RENAME TO trail_redactions");
+  expect(await left(weir)).not.toEqual([]);
   await sweep();
-  expect(left(file)).toEqual([]);
+  expect(await left(weir)).toEqual([]);
 
   await write(ctx, (tx) => record(tx, "action.progress", { type: "action_run", id: run.id }, {}));
-  expect(left(file)).not.toEqual([]);
+  expect(await left(weir)).not.toEqual([]);
   weir.clock.turn(25 * HOUR);
   await sweep();
-  expect(left(file)).toEqual([]);
+  expect(await left(weir)).toEqual([]);
   expect(await verify(weir)).toMatchObject({ valid: true });
   expect((await weir.owner("GET", `/api/v1/actions/${action.id}`)).status).toBe(200);
-  using db = new Database(file, { readonly: true });
-  expect(db.query("SELECT count(*) AS n FROM user_erasures").get()).toEqual({ n: 0 });
+  expect(await beside.rows("SELECT count(*) AS n FROM user_erasures")).toEqual([{ n: 0 }]);
 });
 
 describe("after an erasure, verification finds", () => {
@@ -325,7 +323,7 @@ describe("after an erasure, verification finds", () => {
     ],
     [
       "a redaction of another event",
-      "UPDATE trail_redactions SET mac = (SELECT mac FROM trail_redactions t WHERE t.seq <> THE_SEQ) WHERE seq = THE_SEQ",
+      "UPDATE trail_redactions SET mac = (SELECT mac FROM trail_redactions t WHERE t.seq <> THE_SEQ LIMIT 1) WHERE seq = THE_SEQ",
     ],
   ];
   test.each(forgeries)("%s", async (_, forgery) => {
@@ -333,26 +331,26 @@ describe("after an erasure, verification finds", () => {
     const { tab } = await grace(weir);
     await tab.call("DELETE", ME, { confirm: EMAIL });
     expect(await verify(weir)).toMatchObject({ valid: true });
-    using db = writable(path(weir.dataFolder, "weir.db"));
-    db.run("DROP TRIGGER events_no_update");
-    const row = db
-      .query("SELECT r.seq, e.id FROM trail_redactions r JOIN events e USING (seq) ORDER BY r.seq LIMIT 1")
-      .get() as { seq: number; id: string };
-    db.run(forgery.replaceAll("THE_SEQ", String(row.seq)));
-    expect(await verify(weir)).toMatchObject({ valid: false, firstBadId: row.id, reason: "rewritten" });
+    await using beside = await besideOf(weir);
+    await beside.run("DROP TRIGGER events_no_update");
+    const [row] = await beside.rows<{ seq: number; id: string }>(
+      "SELECT r.seq, e.id FROM trail_redactions r JOIN events e USING (seq) ORDER BY r.seq LIMIT 1",
+    );
+    await beside.run(forgery.replaceAll("THE_SEQ", String(row?.seq)));
+    expect(await verify(weir)).toMatchObject({ valid: false, firstBadId: row?.id, reason: "rewritten" });
   });
 
   test("an event that was changed before the erasure redacted it", async () => {
     await using weir = await startApp({ engine: false });
     const { tab, id } = await grace(weir);
-    using db = writable(path(weir.dataFolder, "weir.db"));
-    db.run("DROP TRIGGER events_no_update");
+    await using beside = await besideOf(weir);
+    await beside.run("DROP TRIGGER events_no_update");
     const made = "actor_id = ? AND type = 'action.created'";
-    db.run(`UPDATE events SET data = '{"name":"forged"}' WHERE ${made}`, [id]);
-    const { id: eventId } = db.query(`SELECT id FROM events WHERE ${made}`).get(id) as { id: string };
+    await beside.run(`UPDATE events SET data = '{"name":"forged"}' WHERE ${made}`, id);
+    const [event] = await beside.rows(`SELECT id FROM events WHERE ${made}`, id);
     expect((await tab.call("DELETE", ME, { confirm: EMAIL })).status).toBe(204);
-    expect(await verify(weir)).toMatchObject({ valid: false, firstBadId: eventId, reason: "rewritten" });
-    expect(left(path(weir.dataFolder, "weir.db"))).toEqual([]);
+    expect(await verify(weir)).toMatchObject({ valid: false, firstBadId: event?.id, reason: "rewritten" });
+    expect(await left(weir)).toEqual([]);
   });
 
   test("no event of others that only mentions a longer address", async () => {

@@ -1,4 +1,3 @@
-import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,6 +9,7 @@ import { openTerminal } from "../cli/terminal.ts";
 import { startHrana } from "../peers/hrana.ts";
 import { calls } from "../peers/model.ts";
 import { type Client, client, startApp } from "../support/app.ts";
+import { besideOf } from "../support/beside.ts";
 import { ask, makeThread, startChat } from "../support/chat.ts";
 import { eventually } from "../support/outbound.ts";
 import { browser, join } from "../support/people.ts";
@@ -181,13 +181,14 @@ test("an organization's archive has all of it, nothing of another, and no creden
   expect(text).not.toContain(token);
 
   // as many rows as the database has of this organization
-  using db = new Database(path(weir.dataFolder, "weir.db"), { readonly: true });
+  await using beside = await besideOf(weir);
   for (const { name, table, where } of NOUNS) {
     if (where !== undefined || name === "events") continue;
-    const count = db
-      .query(`SELECT count(*) AS n FROM "${getTableName(table)}" WHERE organization_id = ?`)
-      .get(weir.ids.organizationId) as { n: number };
-    expect([name, rows(name).length]).toEqual([name, count.n]);
+    const [count] = await beside.rows<{ n: number }>(
+      `SELECT count(*) AS n FROM "${getTableName(table)}" WHERE organization_id = ?`,
+      weir.ids.organizationId,
+    );
+    expect([name, rows(name).length]).toEqual([name, count?.n ?? 0]);
   }
   expect(rows("members").map(({ email }) => email)).toContain("ada@example.com");
   expect(rows("connections").map(({ name }) => name)).toContain("Warehouse nightingale");
@@ -357,13 +358,12 @@ test("weir organization export writes the archive to a new file", async () => {
 
 test("every table with rows of organizations is exported, or left out with a reason", async () => {
   await using weir = await startApp({ engine: false });
-  using db = new Database(path(weir.dataFolder, "weir.db"), { readonly: true });
-  const owned = db
-    .query(
-      `SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.name = 'organization_id'
-       WHERE m.type = 'table' ORDER BY m.name`,
-    )
-    .all() as { name: string }[];
+  await using beside = await besideOf(weir);
+  const owned = await beside.rows<{ name: string }>(
+    `SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.name = 'organization_id'
+     WHERE m.type = 'table' ORDER BY m.name`,
+  );
+  expect(owned.length).toBeGreaterThan(30);
   const known = new Set([...NOUNS.map(({ table }) => getTableName(table)), ...Object.keys(LEFT_OUT)]);
   expect(owned.map(({ name }) => name).filter((name) => !known.has(name))).toEqual([]);
 });

@@ -1,10 +1,10 @@
-import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join as path } from "node:path";
 import { Glob } from "bun";
 import { sweeper } from "../../src/engine/sweeper.ts";
 import { client, startApp } from "../support/app.ts";
+import { besideOf } from "../support/beside.ts";
 import { eventually } from "../support/outbound.ts";
 import { join } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -176,26 +176,24 @@ deepTest("seven days after its removal an organization is erased, rows, trail an
   await sweep();
   expect((await app.owner("GET", `${INSTALLATION}/${id}`)).status).toBe(404);
   expect((await app.owner("POST", `${INSTALLATION}/${id}/restore`)).status).toBe(404);
-  using db = new Database(path(app.dataFolder, "weir.db"), { readonly: true });
-  const tables = db
-    .query(
-      "select m.name from sqlite_master m join pragma_table_info(m.name) c on c.name = 'organization_id' where m.type = 'table'",
-    )
-    .values()
-    .flat();
+  await using beside = await besideOf(app);
+  const tables = await beside.rows<{ name: string }>(
+    "select m.name from sqlite_master m join pragma_table_info(m.name) c on c.name = 'organization_id' where m.type = 'table'",
+  );
   expect(tables.length).toBeGreaterThan(30);
-  for (const table of tables)
-    expect([table, db.query(`select count(*) from "${table}" where organization_id = ?`).values(id)]).toEqual(
-      [table, [[0]]],
-    );
+  for (const { name } of tables)
+    expect([
+      name,
+      await beside.rows(`select count(*) as n from "${name}" where organization_id = ?`, id),
+    ]).toEqual([name, [{ n: 0 }]]);
   for (const [part, column, whole] of [
     ["run_logs", "run_id", "action_runs"],
     ["automation_versions", "automation_id", "automations"],
   ])
     expect([
       part,
-      db.query(`select count(*) from ${part} where ${column} not in (select id from ${whole})`).values(),
-    ]).toEqual([part, [[0]]]);
+      await beside.rows(`select count(*) as n from ${part} where ${column} not in (select id from ${whole})`),
+    ]).toEqual([part, [{ n: 0 }]]);
   expect(existsSync(path(app.dataFolder, "files", id))).toBe(false);
   expect(parquet()).toBe(0);
   const verified = (await app.owner("GET", "/api/v1/events/verify")).body;

@@ -10,7 +10,7 @@ import { webhookDeliveries } from "../../src/resources/inbound/table.ts";
 import { notices } from "../../src/resources/notices/table.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
 import vectors from "../crypto/vectors.json" with { type: "json" };
-import { startApp, turnableClock } from "../support/app.ts";
+import { endLeases, startApp, turnableClock } from "../support/app.ts";
 import { makeHook, SECRET, send, sign } from "../support/hook.ts";
 import { eventually } from "../support/outbound.ts";
 import { neighbour } from "../support/people.ts";
@@ -591,10 +591,13 @@ describe("retries", () => {
       dueAt: null,
       leaseToken: "dead",
       bootId: "dead",
+      leaseUntil: app.clock.now().toISOString(),
       interruptCount: 3,
     } as const;
     await app.app.store.write((db) => db.update(actionRuns).set(orphan));
     const engine = await startEngine(app.app);
+    endLeases(app);
+    await until(app.owner, `${DELIVERIES}/${deliveryId}`, ({ status }) => status === "dead_letter");
     expect(await deliveryOf(app, deliveryId)).toMatchObject({
       status: "dead_letter",
       error: { code: "interrupted_too_often" },

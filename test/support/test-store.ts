@@ -5,7 +5,7 @@
 const databases = new Map<string, string>();
 let template: Promise<string> | null = null;
 
-const isOnPostgres = process.env.WEIR_TEST_STORE === "postgres";
+export const isOnPostgres = process.env.WEIR_TEST_STORE === "postgres";
 
 /** Loaded with the test file, since the server is stopped after all of its tests. */
 const postgresStore = isOnPostgres ? await import("./postgres-store.ts") : null;
@@ -22,6 +22,9 @@ export async function storeEnv(
   databases.set(dataFolder, url);
   return { WEIR_DATABASE_URL: url };
 }
+
+/** Where the database of an app is; null where it is in its data directory. */
+export const databaseUrlOf = (dataFolder: string): string | null => databases.get(dataFolder) ?? null;
 
 /** The URL of a new database that is migrated; null where the tests don't run on PostgreSQL. */
 export async function newDatabase(): Promise<string | null> {
