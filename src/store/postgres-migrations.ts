@@ -52,8 +52,13 @@ function triggerOf([, name, when, what, table, condition, body = ""]: RegExpExec
   const inside = condition ? `IF ${condition} THEN ${does} END IF;` : does;
   const isBefore = when?.toLowerCase() === "before";
   const back = isBefore ? (/^delete/i.test(what ?? "") ? "OLD" : "NEW") : "NULL";
+  // what may not be deleted row by row may not be deleted at once either, which SQLite has no other statement for
+  const atOnce =
+    raised && back === "OLD"
+      ? `; CREATE TRIGGER ${name}_at_once BEFORE TRUNCATE ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION ${name}()`
+      : "";
   return `CREATE OR REPLACE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN ${inside} RETURN ${back}; END $body$;
-    CREATE TRIGGER ${name} ${when} ${what} ON ${table} FOR EACH ROW EXECUTE FUNCTION ${name}()`;
+    CREATE TRIGGER ${name} ${when} ${what} ON ${table} FOR EACH ROW EXECUTE FUNCTION ${name}()${atOnce}`;
 }
 
 const counting = (statement: string) =>

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { eq, sql } from "drizzle-orm";
 import { insertInto } from "../../src/store/prepared.ts";
-import { openRemoteStore, StoreError } from "../../src/store/store.ts";
+import { openRemoteStore } from "../../src/store/store.ts";
 import { testCertificate } from "../support/certificate.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { makeDatabase, sharedPostgres, stopPostgresAfterAll } from "../support/postgres-store.ts";
@@ -83,20 +83,18 @@ test("a commit whose answer is lost is asked after, and not made twice", async (
   await relay[Symbol.asyncDispose]();
 });
 
-test("U+0000 in a text is stored as the sign for it, and a text that is too long for its index is refused", async () => {
+test("what may not be deleted may not be truncated, and a trigger without its counterpart counts as missing", async () => {
   await using store = await openAt(postgresPlace);
-  await store.write(async (db) => db.insert(notes).values({ id: "a\0b", body: "a\0b" }));
-  expect(await store.db.select({ id: notes.id, body: notes.body }).from(notes)).toEqual([
-    { id: "a␀b", body: "a\0b" },
-  ]);
-  const long = Array.from({ length: 4_000 }, (_, n) =>
-    String.fromCodePoint(0x4e00 + ((n * 7919) % 20_000)),
-  ).join("");
-  const thrown = await thrownBy(() =>
-    store.write(async (db) => db.insert(notes).values({ id: "long", someTitle: long })),
-  );
-  expect(thrown).toBeInstanceOf(StoreError);
-  expect((thrown as StoreError).code).toBe("54000");
+  await store.write(async (db) => db.insert(trail).values({ seq: 1, what: "kept" }));
+  const truncate = () => store.write((db) => db.run(sql`truncate trail`));
+  expect(await thrownBy(truncate)).toMatchObject({ message: "the trail is append-only" });
+  const triggers = async () =>
+    (await store.db.all<{ name: string }>(sql`select name from sqlite_master where type = 'trigger'`)).map(
+      ({ name }) => name,
+    );
+  expect(await triggers()).toContain("trail_no_delete");
+  await store.write((db) => db.run(sql`alter table trail disable trigger trail_no_delete_at_once`));
+  expect(await triggers()).not.toContain("trail_no_delete");
 });
 
 test("a password that is wrong, and a server that isn't there, are told without the password", async () => {
