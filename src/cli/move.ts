@@ -27,8 +27,6 @@ export const move = (args: readonly string[], host: Host) =>
     const places = { from: withoutSecrets(from), to: withoutSecrets(to) };
     if (flags.json) return host.out(JSON.stringify({ ...places, organizations, events, rows, tables }));
     host.out(`Moved ${rows} rows of ${tables.length} tables to ${places.to}. All audit logs verified.`);
-    for (const { table, changed } of tables)
-      if (changed > 0) host.err(`${table}: U+0000 was replaced with the sign ␀ in ${changed} texts.`);
     host.out(
       to.includes("://")
         ? "Set WEIR_DATABASE_URL to the new database and start the server."

@@ -108,7 +108,28 @@ export function parseBody(
   }
   const text = decodeText(bytes);
   if (!takesData) refuseTemplates(text);
-  return parseJsonInSlices(text, { maxValues: takesData || takesLists ? MAX_LONG_VALUES : MAX_VALUES });
+  const parsed = parseJsonInSlices(text, {
+    maxValues: takesData || takesLists ? MAX_LONG_VALUES : MAX_VALUES,
+  });
+  if (takesData || !SURROGATE.test(text)) return parsed;
+  return Promise.resolve(parsed).then((value) => {
+    refuseHalves(value, ["body"]);
+    return value;
+  });
+}
+
+const SURROGATE = /\\u[dD][89a-fA-F]/;
+
+/** Half of a surrogate pair is no character: a database can't keep it in a text. Data is kept as JSON, which can. */
+function refuseHalves(value: Json, loc: readonly string[]): void {
+  if (typeof value === "string" && !value.isWellFormed())
+    throw invalid(loc, "Input should be valid Unicode text", "string_unicode");
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, one] of Object.entries(value)) {
+    if (!key.isWellFormed())
+      throw invalid(loc, "Keys of an object should be valid Unicode text", "string_unicode");
+    refuseHalves(one as Json, [...loc, key]);
+  }
 }
 
 /** Expressions are read wherever they are; one takes as long as a value, and many fit into one. */

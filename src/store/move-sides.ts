@@ -90,7 +90,7 @@ export function postgresSide(options: Pick<RemoteStoreOptions, "url" | "token" |
     async insert(table, columns, inserted) {
       const values = columns.map(({ type }, n) => (type === "text" ? `v ->> ${n}` : `(v ->> ${n})::${type}`));
       await client.perform(
-        `INSERT INTO ${table} (${listed(columns)}) SELECT ${values.join(", ")} FROM json_array_elements(CAST(? AS json)) v`,
+        `INSERT INTO ${table} (${listed(columns)}) SELECT ${values.join(", ")} FROM json_array_elements(readable_json(?)) v`,
         "run",
         [JSON.stringify(inserted)],
       );

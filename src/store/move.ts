@@ -1,5 +1,4 @@
-import { AppError } from "../base/errors.ts";
-import { StoreError } from "./faults.ts";
+import { AppError, InvalidInput } from "../base/errors.ts";
 import type { MovedColumn, Side } from "./move-sides.ts";
 
 /** Rows that are read at once. */
@@ -17,8 +16,6 @@ interface Table {
 export interface Moved {
   table: string;
   rows: number;
-  /** Texts in which U+0000 was replaced, which PostgreSQL can't store. */
-  changed: number;
 }
 
 /**
@@ -99,15 +96,12 @@ const typeOf = (type: string) =>
 
 async function moveTable(from: Side, to: Side, table: Table): Promise<Moved> {
   const sent = digest();
-  let changed = 0;
-  for await (const page of pagesOf(from, table)) {
-    const rows = to.isPostgres ? page.map((row) => row.map(withoutNul)) : page;
-    changed += page.flat().filter((value) => typeof value === "string" && value.includes("\0")).length;
+  for await (const rows of pagesOf(from, table)) {
     sent.add(rows);
     try {
       await to.insert(table.name, table.columns, rows);
     } catch (error) {
-      throw error instanceof StoreError && error.code === "54000"
+      throw error instanceof InvalidInput
         ? new AppError(
             "invalid_state",
             `A text in table ${table.name} is too long for an index of PostgreSQL.`,
@@ -123,10 +117,8 @@ async function moveTable(from: Side, to: Side, table: Table): Promise<Moved> {
       "invalid_state",
       `Table ${table.name} differs after the copy: ${one.rows} rows (${one.hash}) became ${two.rows} (${two.hash}). Nothing was moved.`,
     );
-  return { table: table.name, rows: one.rows, changed: to.isPostgres ? changed : 0 };
+  return { table: table.name, rows: one.rows };
 }
-
-const withoutNul = (value: unknown) => (typeof value === "string" ? value.replaceAll("\0", "\u2400") : value);
 
 async function* pagesOf({ rows }: Side, { name, columns, key }: Table): AsyncGenerator<unknown[][]> {
   const quoted = (names: readonly string[]) => names.map((one) => `"${one}"`).join(", ");

@@ -1,10 +1,11 @@
 import { isIP } from "node:net";
 import postgres from "postgres";
-import { AppError } from "../base/errors.ts";
+import { AppError, invalid } from "../base/errors.ts";
 import type { ResultForm } from "./drizzle-over.ts";
 import { StoreError, storeFault } from "./faults.ts";
 import { translateMigration } from "./postgres-migrations.ts";
 import { Translator } from "./postgres-sql.ts";
+import { jsonOf, storedText, textOf } from "./postgres-text.ts";
 import type { RemoteStoreOptions } from "./store.ts";
 import { refuseUnknown } from "./writer.ts";
 
@@ -154,7 +155,8 @@ function connect({ url, token, ca, max }: PostgresOptions): Sql {
 const TYPES = {
   number: { to: BIGINT, from: NUMBERS, serialize: String, parse: Number },
   bool: { to: BOOLEAN, from: [BOOLEAN], serialize: String, parse: (text: string) => (text === "t" ? 1 : 0) },
-  json: { to: JSON_TYPES[0], from: JSON_TYPES, serialize: String, parse: (text: string) => text },
+  json: { to: JSON_TYPES[0], from: JSON_TYPES, serialize: String, parse: jsonOf },
+  text: { to: TEXT, from: [TEXT], serialize: String, parse: textOf },
 };
 
 /** What libpq means by an `sslmode`. */
@@ -185,7 +187,7 @@ export function checkValues(values: readonly unknown[]): void {
   for (const value of values) refuseUnknown(value);
 }
 
-/** Values carry their type, as in SQLite: PostgreSQL then has none to guess. It can't store U+0000 in a text. */
+/** Values carry their type, as in SQLite: PostgreSQL then has none to guess. */
 function typed(sql: Sql, values: readonly unknown[]): unknown[] {
   checkValues(values);
   return values.map((value) => {
@@ -193,7 +195,7 @@ function typed(sql: Sql, values: readonly unknown[]): unknown[] {
     if (typeof value === "number")
       return sql.typed(value as never, (Number.isSafeInteger(value) ? BIGINT : DOUBLE) as never);
     if (typeof value === "boolean") return sql.typed((value ? 1 : 0) as never, BIGINT as never);
-    return sql.typed((value as string).replaceAll("\0", "\u2400") as never, TEXT as never);
+    return sql.typed(storedText(value as string) as never, TEXT as never);
   });
 }
 
@@ -233,6 +235,12 @@ function faultOf(error: unknown): unknown {
         retryable: true,
       });
   }
+  if (code === "54000" && error.message.startsWith("index row"))
+    return invalid(
+      ["body"],
+      "A text is too long: the database can index at most 2,700 bytes of it",
+      "string_too_long",
+    );
   // a statement that PostgreSQL can't take; the message of class 22 holds values
   if (code.startsWith("22")) return new StoreError(code, "PostgreSQL refused a value of a statement.");
   if (/^(42|0A|54|21|25)|^UNDEFINED_VALUE/.test(code)) return new StoreError(code, error.message);

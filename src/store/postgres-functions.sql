@@ -1,14 +1,28 @@
 -- What Weir's queries call beyond PostgreSQL's own functions: those of SQLite, with the results that SQLite has.
 -- They stand in the schema of the tables, whose name takes the place of `own`: an index calls them with no search path. All names are SQLite's, save those that PostgreSQL has as syntax.
 
--- JSON may hold U+0000 and lone surrogates, which PostgreSQL can't have in a text; they are replaced when read.
+-- PostgreSQL can't have U+0000 in a text: it is kept as U+0001 U+0001, and U+0001 as U+0001 U+0002, which keeps the
+-- order (`postgres-text.ts`). JSON keeps it as SQLite does; only while it is read, its strings are as other texts are.
+-- Half of a surrogate pair, which no text in UTF-8 can have, becomes U+FFFD when read.
 CREATE OR REPLACE FUNCTION readable_json(j text) RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN strpos(j, '\u') = 0 THEN j::json ELSE
-    regexp_replace(regexp_replace(regexp_replace(j,
-      '(?<!\\)((?:\\\\)*)\\u0000', '\1\\u2400', 'g'),
+    regexp_replace(regexp_replace(regexp_replace(regexp_replace(j,
+      '(?<!\\)((?:\\\\)*)\\u0001', '\1\\u0001\\u0002', 'g'),
+      '(?<!\\)((?:\\\\)*)\\u0000', '\1\\u0001\\u0001', 'g'),
       '(?<!\\)((?:\\\\)*)\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})', '\1\\ufffd', 'g'),
       '(?<!\\u[dD][89abAB][0-9a-fA-F]{2})(?<!\\)((?:\\\\)*)\\u[dD][c-fC-F][0-9a-fA-F]{2}', '\1\\ufffd', 'g')::json
   END $$;
+
+-- Read JSON as it is kept.
+CREATE OR REPLACE FUNCTION stored_json(j text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN strpos(j, '\u0001') = 0 THEN j ELSE
+    regexp_replace(regexp_replace(j,
+      '(?<!\\)((?:\\\\)*)\\u0001\\u0001', '\1\\u0000', 'g'),
+      '(?<!\\)((?:\\\\)*)\\u0001\\u0002', '\1\\u0001', 'g')
+  END $$;
+-- A value of read JSON: a string as a text, null as NULL, any other as JSON.
+CREATE OR REPLACE FUNCTION json_value_of(j json) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN json_typeof(j) IN ('object', 'array') THEN own.stored_json(j #>> '{}') ELSE j #>> '{}' END $$;
 
 -- `$.a.b`, `$[0].key`, `$."a b"` and `$.list[#]` as an array of keys; `[#]` is the place after the last.
 CREATE OR REPLACE FUNCTION json_keys(path text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -16,27 +30,27 @@ CREATE OR REPLACE FUNCTION json_keys(path text) RETURNS text[] LANGUAGE sql IMMU
   FROM regexp_matches(substr(path, 2), '\."([^"]*)"|\.([^.\["]+)|\[([0-9]+|#)\]', 'g') WITH ORDINALITY AS t(m, n) $$;
 
 CREATE OR REPLACE FUNCTION json_extract(j text, path text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT own.readable_json(j) #>> own.json_keys(path) $$;
+  SELECT own.json_value_of(own.readable_json(j) #> own.json_keys(path)) $$;
 CREATE OR REPLACE FUNCTION json_at(j text, path text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN left(path, 1) = '$' THEN own.readable_json(j) #>> own.json_keys(path) ELSE own.readable_json(j) ->> path END $$;
+  SELECT own.json_value_of(CASE WHEN left(path, 1) = '$' THEN own.readable_json(j) #> own.json_keys(path) ELSE own.readable_json(j) -> path END) $$;
 CREATE OR REPLACE FUNCTION json_at(j text, place integer) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT own.readable_json(j) ->> place $$;
+  SELECT own.json_value_of(own.readable_json(j) -> place) $$;
 
 CREATE OR REPLACE FUNCTION json_each(j text) RETURNS TABLE (key text, value text)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 50 AS $$
 DECLARE whole json := own.readable_json(j);
 BEGIN
   IF json_typeof(whole) = 'array' THEN
-    RETURN QUERY SELECT (t.n - 1)::text, t.v FROM json_array_elements_text(whole) WITH ORDINALITY AS t(v, n);
+    RETURN QUERY SELECT (t.n - 1)::text, own.json_value_of(t.v) FROM json_array_elements(whole) WITH ORDINALITY AS t(v, n);
   ELSIF json_typeof(whole) = 'object' THEN
-    RETURN QUERY SELECT t.k, t.v FROM json_each_text(whole) AS t(k, v);
+    RETURN QUERY SELECT t.k, own.json_value_of(t.v) FROM pg_catalog.json_each(whole) AS t(k, v);
   ELSIF whole IS NOT NULL THEN
     RETURN QUERY SELECT NULL::text, whole #>> '{}';
   END IF;
 END $$;
 CREATE OR REPLACE FUNCTION json_each(j text, path text) RETURNS TABLE (key text, value text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 50 AS $$
-  SELECT e.key, e.value FROM own.json_each((own.readable_json(j) #> own.json_keys(path))::text) e $$;
+  SELECT e.key, e.value FROM own.json_each(own.stored_json((own.readable_json(j) #> own.json_keys(path))::text)) e $$;
 
 CREATE OR REPLACE FUNCTION json_array_length(j text) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE json_typeof(own.readable_json(j)) WHEN 'array' THEN json_array_length(own.readable_json(j))::bigint ELSE 0 END $$;
@@ -72,7 +86,7 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION json_set(j text, path text, v json) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT own.json_put(own.readable_json(j), own.json_keys(path), coalesce(v, 'null'::json))::text $$;
+  SELECT own.stored_json(own.json_put(own.readable_json(j), own.json_keys(path), coalesce(v, 'null'::json))::text) $$;
 CREATE OR REPLACE FUNCTION json_set(j text, path text, v text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT own.json_set(j, path, to_json(v)) $$;
 CREATE OR REPLACE FUNCTION json_insert(j text, path text, v json) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -89,7 +103,7 @@ BEGIN
   FOREACH path IN ARRAY paths LOOP
     IF made #> own.json_keys(path) IS NOT NULL THEN made := own.json_put(made, own.json_keys(path), NULL); END IF;
   END LOOP;
-  RETURN made::text;
+  RETURN own.stored_json(made::text);
 END $$;
 
 CREATE OR REPLACE FUNCTION append_json(whole text, one json) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -139,6 +153,7 @@ DO $$ BEGIN
 END $$;
 
 -- What SQLite tells of its schema, as far as store/schema.ts and the guard of the audit log ask. No table has a rowid.
+-- A trigger that refuses DELETE is only there together with the one that refuses TRUNCATE by the same function.
 CREATE OR REPLACE VIEW sqlite_master AS
   SELECT 'table'::text AS type, c.relname::text COLLATE "C" AS name, c.relname::text COLLATE "C" AS tbl_name,
     'WITHOUT ROWID'::text AS sql
@@ -147,7 +162,9 @@ CREATE OR REPLACE VIEW sqlite_master AS
   SELECT 'trigger', t.tgname::text COLLATE "C", c.relname::text COLLATE "C",
     pg_get_triggerdef(t.oid) || ' ' || t.tgenabled::text || ' ' || p.prosrc
   FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid
-  WHERE NOT t.tgisinternal AND c.relnamespace = current_schema()::regnamespace;
+  WHERE NOT t.tgisinternal AND c.relnamespace = current_schema()::regnamespace AND t.tgtype & 32 = 0
+    AND (t.tgtype & 10 <> 10 OR p.prosrc NOT LIKE '%RAISE EXCEPTION%' OR EXISTS (SELECT 1 FROM pg_trigger o
+      WHERE o.tgrelid = t.tgrelid AND o.tgfoid = t.tgfoid AND o.tgtype & 32 = 32 AND o.tgenabled = 'O'));
 CREATE OR REPLACE FUNCTION pragma_table_info(of_table text) RETURNS TABLE (name text, type text, "notnull" bigint, pk bigint)
 LANGUAGE sql STABLE AS $$
   SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), a.attnotnull::int::bigint,

@@ -131,6 +131,31 @@ describe("validation", () => {
     ]);
   });
 
+  test("names the field with half of a surrogate pair, and takes any other text as it is", async () => {
+    await using app = await startApp({ engine: false });
+    const half = {
+      name: "a",
+      kind: "http_request",
+      definition: { url: "https://a.example", method: "POST", body: "\ud800" },
+    };
+    const { status, body } = await app.owner("POST", "/api/v1/actions", half);
+    expect([status, body.detail]).toEqual([
+      422,
+      [
+        {
+          loc: ["body", "definition", "body"],
+          msg: "Input should be valid Unicode text",
+          type: "string_unicode",
+        },
+      ],
+    ]);
+    const odd = { ...half, definition: { ...half.definition, body: "\u0001\u0002 😀\uffff" } };
+    const made = await app.owner("POST", "/api/v1/actions", { ...odd, name: odd.definition.body });
+    expect([made.status, made.text]).toEqual([201, expect.any(String)]);
+    const { name, definition } = (await app.owner("GET", `/api/v1/actions/${made.body.id}`)).body;
+    expect([name, definition.body]).toEqual([odd.definition.body, odd.definition.body]);
+  });
+
   test("takes JSON 64 levels deep and no deeper", async () => {
     await using app = await startApp();
     const body = (levels: number) => {
