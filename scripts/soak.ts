@@ -13,6 +13,7 @@ import { rssMb } from "./bench/process.ts";
 import { judge } from "./chaos/judge.ts";
 import { newLedger } from "./chaos/ledger.ts";
 import { loadUntilDead } from "./chaos/load.ts";
+import { filePlace } from "./chaos/place.ts";
 import { setUp } from "./chaos/plant.ts";
 import { startReceiver } from "./chaos/receiver.ts";
 import { makeInstallation, SOURCE, serve } from "./chaos/weir.ts";
@@ -34,7 +35,7 @@ const [minutes = "60", ...command] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "weir-soak-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 const receiver = startReceiver();
-const installation = makeInstallation(command.length > 0 ? command : SOURCE, folder);
+const installation = await makeInstallation(command.length > 0 ? command : SOURCE, folder);
 const ledger = newLedger();
 const weir = await serve(installation);
 const plant = await setUp(weir.call, receiver.url);
@@ -57,7 +58,7 @@ await load;
 const { figures, faults } = await judge(
   weir,
   installation,
-  { folder, plant, ledger, receiver, kills: [] },
+  { place: filePlace(folder), plant, ledger, receiver, kills: [] },
   () => {},
 );
 await receiver.stop();

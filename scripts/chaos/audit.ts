@@ -1,13 +1,12 @@
 import { Database } from "bun:sqlite";
-import { join } from "node:path";
 import { Books, type Case, type Figures } from "./books.ts";
 import { toldRuns } from "./ledger.ts";
 import { checkDeliveries, checkEffects, checkEventRuns, checkSchedules } from "./reach.ts";
 import { checkRows } from "./rows.ts";
 
 /** Holds the database of a stopped server against the ledger, and against itself. */
-export async function auditBooks(given: Case): Promise<{ figures: Figures; faults: string[] }> {
-  const db = new Database(join(given.folder, "weir.db"), { readonly: true });
+export async function auditBooks(given: Case, path: string): Promise<{ figures: Figures; faults: string[] }> {
+  const db = new Database(path, { readonly: true });
   const faults: string[] = [];
   const books = new Books(db, faults);
   try {

@@ -1,16 +1,17 @@
 import type { Database } from "bun:sqlite";
 import type { Ledger } from "./ledger.ts";
+import type { Place } from "./place.ts";
 import type { Plant } from "./plant.ts";
 import type { Receiver } from "./receiver.ts";
 
 const SHOWN = 5;
 
 export interface Case {
-  folder: string;
+  place: Place;
   plant: Plant;
   ledger: Ledger;
   receiver: Receiver;
-  /** Wall-clock milliseconds of the kills. */
+  /** Wall-clock milliseconds of the kills, and of what else stopped the work. */
   kills: readonly number[];
 }
 

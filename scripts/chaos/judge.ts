@@ -1,9 +1,8 @@
-import { Database } from "bun:sqlite";
-import { join } from "node:path";
 import { auditBooks } from "./audit.ts";
 import type { Case, Figures } from "./books.ts";
+import type { Place } from "./place.ts";
 import { ROWS } from "./plant.ts";
-import { ask, type Call, type Installation, type Weir } from "./weir.ts";
+import { ask, type Call, type Installation, runWeir, type Weir } from "./weir.ts";
 
 /** What is open may stay as it is for so long; a slow machine only takes longer. */
 const SETTLE_MS = 180_000;
@@ -18,27 +17,20 @@ export async function judge(
   const faults: string[] = [];
   for (const { id } of given.plant.schedules)
     await ask(weir.call, "PATCH", `/api/v1/automations/${id}`, { status: "disabled" });
-  const open = await settle(weir.call, given, log);
+  const open = await settle(weir.call, given.place, log);
   if (open !== null) faults.push(`it did not come to rest: ${open}`);
   faults.push(...(await checkTables(weir.call)));
   const exit = await weir.end("SIGTERM");
   if (exit !== 0) faults.push(`SIGTERM ended with exit code ${exit}`);
-  const verified = Bun.spawnSync(
-    [...installation.command, "events", "verify", "--data", installation.folder],
-    {
-      env: installation.env,
-    },
-  );
-  if (verified.exitCode !== 0)
-    faults.push(`the audit trail: ${verified.stdout.toString()}${verified.stderr.toString()}`);
-  const books = await auditBooks(given);
+  const verified = await runWeir(installation, ["events", "verify", "--data", installation.folder]);
+  if (verified.code !== 0) faults.push(`the audit trail: ${verified.out}${verified.err}`);
+  const books = await auditBooks(given, await given.place.asFile(installation));
   faults.push(...given.ledger.faults, ...given.receiver.faults, ...books.faults);
   return { figures: books.figures, faults };
 }
 
 /** Takes the decisions that are open, until nothing is; otherwise what still is. */
-async function settle(call: Call, { folder }: Case, log: (line: string) => void): Promise<string | null> {
-  const db = new Database(join(folder, "weir.db"), { readonly: true });
+async function settle(call: Call, place: Place, log: (line: string) => void): Promise<string | null> {
   const opens = {
     "action runs": `select count(*) from action_runs where status in ('pending', 'running', 'waiting')`,
     "automation runs": `select count(*) from automation_runs where completed_at is null`,
@@ -49,30 +41,28 @@ async function settle(call: Call, { folder }: Case, log: (line: string) => void)
       where e.type in ('action.created', 'automation.completed')
         and not exists (select 1 from outbound_deliveries d where d.webhook_id = w.id and d.event_seq = e.seq and d.replay_of is null)`,
   };
-  try {
-    let before = "";
-    for (let since = performance.now(); performance.now() - since < SETTLE_MS; await Bun.sleep(250)) {
-      const { decisions } = await ask(call, "GET", "/api/v1/decisions/pending");
-      for (const { id } of decisions as { id: string }[])
-        await call("POST", `/api/v1/decisions/${id}/decide`, { decisionValue: "approved" });
-      const left = openOnes(db, opens);
-      if (left.length === 0) return null;
-      const open = left.join(", ");
-      if (open !== before) since = performance.now();
-      before = open;
-      log(`waits for ${open}`);
-    }
-    return openOnes(db, opens).join(", ");
-  } finally {
-    db.close();
+  let before = "";
+  for (let since = performance.now(); performance.now() - since < SETTLE_MS; await Bun.sleep(250)) {
+    const { decisions } = await ask(call, "GET", "/api/v1/decisions/pending");
+    for (const { id } of decisions as { id: string }[])
+      await call("POST", `/api/v1/decisions/${id}/decide`, { decisionValue: "approved" });
+    const open = await openOnes(place, opens);
+    if (open === "") return null;
+    if (open !== before) since = performance.now();
+    before = open;
+    log(`waits for ${open}`);
   }
+  return await openOnes(place, opens);
 }
 
-const openOnes = (db: Database, opens: Record<string, string>): string[] =>
-  Object.entries(opens).flatMap(([what, sql]) => {
-    const count = Number(db.query(sql).values()[0]?.[0]);
-    return count === 0 ? [] : [`${count} ${what}`];
-  });
+async function openOnes(place: Place, opens: Record<string, string>): Promise<string> {
+  const open: string[] = [];
+  for (const [what, sql] of Object.entries(opens)) {
+    const count = await place.count(sql);
+    if (count > 0) open.push(`${count} ${what}`);
+  }
+  return open.join(", ");
+}
 
 /** What was loaded is the source, whole and once, however often it was loaded. */
 async function checkTables(call: Call): Promise<string[]> {
@@ -92,27 +82,15 @@ const LONGEST_LINE = 150;
 const CALM_MS = 10_000;
 
 /** Waits a little where more stands in line than the server gets done between two kills. */
-export async function calmDown(folder: string): Promise<void> {
-  const db = new Database(join(folder, "weir.db"), { readonly: true });
-  const line = db.query("select count(*) from action_runs where status in ('pending', 'running')");
-  try {
-    for (const start = performance.now(); performance.now() - start < CALM_MS; await Bun.sleep(100))
-      if (Number(line.values()[0]?.[0]) <= LONGEST_LINE) return;
-  } finally {
-    line.finalize();
-    db.close();
-  }
+export async function calmDown(place: Place): Promise<void> {
+  const line = "select count(*) from action_runs where status in ('pending', 'running')";
+  for (const start = performance.now(); performance.now() - start < CALM_MS; await Bun.sleep(100))
+    if ((await place.count(line)) <= LONGEST_LINE) return;
 }
 
 /** Runs that are under way belong to the process that lives: at most one start's are there. */
-export function strayLeases(folder: string): string[] {
-  const db = new Database(join(folder, "weir.db"), { readonly: true });
-  try {
-    const boots = db
-      .query("select boot_id, count(*) from action_runs where status = 'running' group by 1")
-      .values();
-    return boots.length > 1 ? [`runs under way belong to ${boots.length} processes`] : [];
-  } finally {
-    db.close();
-  }
+export async function strayLeases(place: Place): Promise<string[]> {
+  if (place.isShared) return [];
+  const boots = await place.count("select count(distinct boot_id) from action_runs where status = 'running'");
+  return boots > 1 ? [`runs under way belong to ${boots} processes`] : [];
 }

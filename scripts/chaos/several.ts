@@ -7,9 +7,10 @@ import { DATABASES, openDatabases } from "./databases.ts";
 import { calmDown, judge } from "./judge.ts";
 import { newLedger } from "./ledger.ts";
 import { loadUntilDead } from "./load.ts";
+import { filePlace, type Place, postgresPlace } from "./place.ts";
 import { setUp } from "./plant.ts";
 import { startReceiver } from "./receiver.ts";
-import { makeInstallation, SOURCE, serve, type Weir } from "./weir.ts";
+import { makeInstallation, SOURCE, serve, sharedSettings, type Weir } from "./weir.ts";
 
 /** One that stands still does so for up to so long: past the time after which the others take its work over. */
 const LONGEST_STILL_MS = 45_000;
@@ -31,7 +32,7 @@ export interface VerdictOfSeveral extends Figures {
 }
 
 /**
- * Several Weirs on one database of a libSQL server (the tests' own) and one data directory, under the load of `chaos`. In
+ * Several Weirs on one database, of PostgreSQL or a libSQL server (the tests' own), and one data directory, under the load of `chaos`. In
  * each round one is killed and another stands still for a while; then all are there again.
  */
 export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSeveral> {
@@ -42,11 +43,8 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
   process.once("exit", clear);
   const receiver = startReceiver();
   const opening = openDatabases(options.databases ?? DATABASES);
-  const database = await startDatabase(join(folder, "weir.db"));
-  const installation = makeInstallation(command, folder, {
-    WEIR_DATABASE_URL: database.url,
-    WEIR_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),
-  });
+  const place = await (options.postgres ? postgresPlace() : libsqlPlace(folder));
+  const installation = await makeInstallation(command, folder, sharedSettings(place.url));
   const ledger = newLedger();
   const kills: number[] = [];
   let longestStillMs = 0;
@@ -57,7 +55,7 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
   try {
     const plant = await setUp(at(0).call, receiver.url, databases);
     for (let round = 1; round <= rounds; round++) {
-      await calmDown(folder);
+      await calmDown(place);
       const over = new AbortController();
       const { organizationId } = installation;
       const shared = { organizationId, plant, ledger, isShared: true, signal: over.signal };
@@ -85,7 +83,7 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
     const { figures, faults } = await judge(
       at(0),
       installation,
-      { folder, plant, ledger, receiver, kills },
+      { place, plant, ledger, receiver, kills },
       log,
     );
     const { missed } = figures.instants;
@@ -107,24 +105,28 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
   } finally {
     for (const weir of weirs) await weir.end("SIGKILL");
     await receiver.stop();
-    await Promise.all(databases.map(({ stop }) => stop()));
-    database.stop();
+    await Promise.all([place, ...databases].map(({ stop }) => stop()));
     clear();
     process.off("exit", clear);
   }
 }
 
 /** The libSQL server of the tests, as a process of its own, since this one also waits for others. */
-async function startDatabase(path: string): Promise<{ url: string; stop(): void }> {
+async function libsqlPlace(folder: string): Promise<Place & { url: string }> {
   const peer = join(import.meta.dir, "../../test/peers/hrana.ts");
   const code = `const { startHrana } = await import(process.argv[1]); console.log(startHrana({ path: process.argv[2] }).url);`;
-  const child = Bun.spawn([process.execPath, "-e", code, peer, path], { stdout: "pipe", stderr: "inherit" });
+  const child = Bun.spawn([process.execPath, "-e", code, peer, join(folder, "weir.db")], {
+    stdout: "pipe",
+    stderr: "inherit",
+  });
   process.once("exit", () => child.kill("SIGKILL"));
   const { value } = await child.stdout.getReader().read();
   return {
+    ...filePlace(folder),
+    isShared: true,
     url: Buffer.from(value ?? [])
       .toString()
       .trim(),
-    stop: () => child.kill("SIGKILL"),
+    stop: async () => child.kill("SIGKILL"),
   };
 }

@@ -47,11 +47,11 @@ export interface Weir {
   end(signal: "SIGKILL" | "SIGTERM"): Promise<number>;
 }
 
-export function makeInstallation(
+export async function makeInstallation(
   command: readonly string[],
   folder: string,
   more: Record<string, string> = {},
-): Installation {
+): Promise<Installation> {
   const env = {
     PATH: process.env.PATH ?? "",
     HOME: folder,
@@ -64,21 +64,48 @@ export function makeInstallation(
     ...more,
   };
   const owner = ["--email", "chaos@example.com", "--password-stdin", "--org", "Chaos"];
-  const made = Bun.spawnSync([...command, "init", ...owner, "--data", folder, "--json"], {
-    stdin: Buffer.from(PASSWORD),
-    env,
-  });
-  if (made.exitCode !== 0) throw new Error(`weir init: ${made.stderr.toString()}`);
-  const text = made.stdout.toString();
-  const { token, organizationId } = JSON.parse(text) as Pick<Installation, "token" | "organizationId">;
+  const words = ["init", ...owner, "--data", folder, "--json"];
+  const made = await runWeir({ command, env }, words, PASSWORD);
+  if (made.code !== 0) throw new Error(`weir init: ${made.err}`);
+  const { token, organizationId } = JSON.parse(made.out) as Pick<Installation, "token" | "organizationId">;
   return { command, folder, env, token, organizationId };
 }
 
-export async function serve({ command, folder, env, token }: Installation): Promise<Weir> {
+/** Runs a command to its end. This process goes on meanwhile, as what stands between Weir and its database has to. */
+export async function runWeir(
+  { command, env }: Pick<Installation, "command" | "env">,
+  words: readonly string[],
+  input = "",
+): Promise<{ code: number; out: string; err: string }> {
+  const child = Bun.spawn([...command, ...words], {
+    env,
+    stdin: Buffer.from(input),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { code: await child.exited, out, err };
+}
+
+/** Settings of processes that share the database of a server. */
+export const sharedSettings = (url: string): Record<string, string> => ({
+  WEIR_DATABASE_URL: url,
+  WEIR_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),
+});
+
+/** One that loses its database logs each failure; its faults show in the books. */
+const logOf = ({ env }: Pick<Installation, "env">) =>
+  env.WEIR_DATABASE_URL?.startsWith("postgres:") ? "ignore" : "inherit";
+
+export async function serve(installation: Installation): Promise<Weir> {
+  const { command, folder, env, token } = installation;
   const port = freePort();
   const child = Bun.spawn([...command, "serve", "--data", folder, "--port", String(port)], {
     env,
-    stdio: ["ignore", "ignore", "inherit"],
+    stdio: ["ignore", "ignore", logOf(installation)],
   });
   living.add(child);
   const origin = `http://127.0.0.1:${port}`;
@@ -103,7 +130,7 @@ export async function serve({ command, folder, env, token }: Installation): Prom
 /** Starts it, and kills it before it is ready, or just after. */
 export async function serveBriefly({ command, folder, env }: Installation, ms: number): Promise<void> {
   const words = ["serve", "--data", folder, "--port", String(freePort())];
-  const child = Bun.spawn([...command, ...words], { env, stdio: ["ignore", "ignore", "inherit"] });
+  const child = Bun.spawn([...command, ...words], { env, stdio: ["ignore", "ignore", logOf({ env })] });
   await Bun.sleep(ms);
   child.kill("SIGKILL");
   await child.exited;

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { chaos } from "../../scripts/chaos/chaos.ts";
 import { DATABASES } from "../../scripts/chaos/databases.ts";
+import { HARMS } from "../../scripts/chaos/place.ts";
 import { scaled } from "../support/scale.ts";
 
 test("killed under a mixed load at any moment, it ends all that it accepted, once, and its books are right", async () => {
@@ -11,3 +12,16 @@ test("killed under a mixed load at any moment, it ends all that it accepted, onc
   expect(verdict.tableLoads > 0).toBe(databases.length > 0);
   expect(verdict.made).toBeGreaterThan(0);
 }, 300_000);
+
+test(
+  "on PostgreSQL too, whose connections, commits and life are cut off under the load",
+  async () => {
+    const harmed = scaled(1, 0.6);
+    const rounds = scaled(6, 300); // in the first nothing has been answered yet
+    const verdict = await chaos({ rounds, longestMs: 400, databases: [], postgres: true, harmed });
+    expect(verdict.faults).toEqual([]);
+    expect(verdict.accepted).toBeGreaterThan(0);
+    expect(Object.keys(verdict.harms)).toHaveLength(Object.keys(HARMS).length);
+  },
+  scaled(300_000, 7_200_000),
+);

@@ -2,6 +2,7 @@ import {
   appendFileSync,
   chmodSync,
   chownSync,
+  existsSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -54,6 +55,13 @@ export async function startPostgres(options: { flags?: readonly string[]; tls?: 
     password,
     database: "postgres",
     databaseDir,
+    /** Ends it as a crash does, in the middle of whatever it does, and starts it again. */
+    async crash() {
+      const [pid = ""] = readFileSync(join(databaseDir, "postmaster.pid"), "utf8").split("\n");
+      process.kill(Number(pid), "SIGQUIT");
+      while (existsSync(join(databaseDir, "postmaster.pid"))) await Bun.sleep(10);
+      await server.start();
+    },
     /** The owner's own client, to set the scene and to look behind it. */
     sql,
     async [Symbol.asyncDispose]() {

@@ -1,0 +1,119 @@
+import { Database } from "bun:sqlite";
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import postgres from "postgres";
+import { PostgresClient } from "../../src/store/postgres-driver.ts";
+import { startPostgres } from "../../test/support/postgres.ts";
+import { startRelay } from "../../test/support/relay.ts";
+import { type Installation, runWeir } from "./weir.ts";
+
+/** Where Weir has its database, as the judge asks it. */
+export interface Place {
+  /** True where what a dead process had under way goes on only when its lease has ended. */
+  readonly isShared: boolean;
+  /** The number that a query gives. */
+  count(sql: string): Promise<number>;
+  /** The database as a file, once the server is stopped. */
+  asFile(installation: Installation): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export function filePlace(folder: string): Place {
+  const path = join(folder, "weir.db");
+  return {
+    isShared: false,
+    async count(sql) {
+      using db = new Database(path, { readonly: true });
+      return Number(db.query(sql).values()[0]?.[0]);
+    },
+    asFile: async () => path,
+    stop: async () => undefined,
+  };
+}
+
+/** What happens to the database while it is written to. */
+export const HARMS = {
+  "every connection is cut": (server) => server.cut(),
+  "the database dies and comes back": (server) => server.crash(),
+  "a commit goes through and its answer is lost": (server) => server.atCommit("cut after"),
+  "a commit is lost": (server) => server.atCommit("cut"),
+  "others take all connections for a while": (server) => server.exhaust(),
+} as const satisfies Record<string, (server: PostgresPlace) => Promise<void>>;
+
+export interface PostgresPlace extends Place {
+  /** For Weir, through a relay. */
+  url: string;
+  cut(): Promise<void>;
+  crash(): Promise<void>;
+  atCommit(act: "cut" | "cut after"): Promise<void>;
+  exhaust(): Promise<void>;
+}
+
+const CONNECTIONS = 30;
+const EXHAUSTED_MS = 1_500;
+const COMMIT_MS = 5_000;
+
+/** A real PostgreSQL that Weir keeps everything in. */
+export async function postgresPlace(): Promise<PostgresPlace> {
+  const server = await startPostgres({ flags: ["-c", `max_connections=${CONNECTIONS}`] });
+  const relay = await startRelay(server.port);
+  const urlAt = (port: number) =>
+    `postgres://${server.user}:${encodeURIComponent(server.password)}@127.0.0.1:${port}/${server.database}?sslmode=disable`;
+  const own = new PostgresClient({ url: urlAt(server.port), max: 1 });
+  const ask = async <T>(work: (client: PostgresClient) => Promise<T>): Promise<T> => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work(own);
+      } catch (error) {
+        if (attempt === 100) throw error;
+        await Bun.sleep(100);
+      }
+    }
+  };
+  const cut = () =>
+    ask((client) =>
+      client.simple(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+      ),
+    );
+  return {
+    isShared: true,
+    url: urlAt(relay.port),
+    async count(sql) {
+      const [row] = (await ask((client) => client.perform(sql, "values", []))) as unknown[][];
+      return Number(row?.[0]);
+    },
+    async asFile(installation) {
+      const target = join(mkdtempSync(join(installation.folder, "moved-")), "data");
+      const moved = await runWeir(installation, ["move", "--from", urlAt(server.port), "--to", target]);
+      if (moved.code !== 0) throw new Error(`weir move: ${moved.err}`);
+      return join(target, "weir.db");
+    },
+    async cut() {
+      await cut();
+    },
+    async crash() {
+      await server.crash();
+      await own.reset();
+    },
+    async atCommit(act) {
+      await Promise.race([relay.at("COMMIT", act), Bun.sleep(COMMIT_MS)]);
+    },
+    async exhaust() {
+      const url = urlAt(server.port);
+      const others = Array.from({ length: CONNECTIONS }, () =>
+        postgres(url, { max: 1, onnotice: () => undefined }),
+      );
+      const taken = Promise.allSettled(others.map((other) => other`select 1`));
+      await cut();
+      await Promise.allSettled([taken, ...others.map((other) => other`select 1`)]);
+      await Bun.sleep(EXHAUSTED_MS);
+      await Promise.allSettled(others.map((other) => other.end({ timeout: 0 })));
+    },
+    async stop() {
+      await own.close();
+      await relay[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
