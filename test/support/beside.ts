@@ -43,7 +43,7 @@ export function besideFile(path: string): Beside {
   };
 }
 
-export async function besidePostgres(url: string): Promise<Beside> {
+async function besidePostgres(url: string): Promise<Beside> {
   const { PostgresClient } = await import("../../src/store/postgres-driver.ts");
   const client = new PostgresClient({ url, max: 1 });
   await client.simple("SET default_transaction_read_only = off");
