@@ -2,6 +2,7 @@ import { readEvents } from "../src/base/sse.ts";
 import { base } from "./base.ts";
 import type { Call, CallInput, Reply } from "./calls.ts";
 import { forgetTags, rememberTag, type Stamped, tagOf } from "./tags.ts";
+import { t } from "./texts/text.ts";
 
 /** One fault of an input, with its place: `["body", "definition", "url"]`. */
 export interface Fault {
@@ -24,14 +25,18 @@ export class ApiError extends Error {
   constructor(status: number, body: unknown, correlationId: string | null) {
     const detail = (body as { detail?: unknown } | null)?.detail;
     const faults = Array.isArray(detail) ? (detail as Fault[]) : [];
-    const messages = faults.map(({ loc, msg }) => `${loc.slice(1).join(".") || "Input"}: ${msg}`).join("; ");
+    const messages = faults
+      .map(({ loc, msg }) => `${loc.slice(1).join(".") || t("Input")}: ${msg}`)
+      .join("; ");
     const code = (body as { code?: string } | null)?.code;
     super(
       code === CHANGED
-        ? "Someone else changed this while you were working on it. Try again to apply your change to the current version."
+        ? t(
+            "Someone else changed this while you were working on it. Try again to apply your change to the current version.",
+          )
         : typeof detail === "string"
           ? detail
-          : messages || `The server returned ${status}.`,
+          : messages || t("The server returned {status}.", { status }),
     );
     this.status = status;
     this.code = code ?? (faults.length > 0 ? "invalid" : "unreachable");
@@ -40,7 +45,7 @@ export class ApiError extends Error {
   }
 }
 
-const NO_REPLY = "Couldn't reach the server.";
+const noReply = () => t("Couldn't reach the server.");
 
 const ORGANIZATION = "weir.organization";
 
@@ -141,7 +146,7 @@ async function send(call: Call, input: Parts, options: Options): Promise<Respons
     ...(hasBody ? { body: JSON.stringify(input.body) } : options.raw ? { body: options.raw } : {}),
   }).catch((cause: unknown) => {
     if (options.signal?.aborted) throw cause;
-    throw new ApiError(0, { detail: NO_REPLY, code: "unreachable" }, null);
+    throw new ApiError(0, { detail: noReply(), code: "unreachable" }, null);
   });
   firstReplyAt ??= reply.headers.get("date");
   if (reply.status === 404 || (method === "DELETE" && reply.ok)) forgetTags(address);
@@ -242,7 +247,7 @@ export async function* follow<K extends Call>(
 export async function sendForm(path: string, answers: unknown): Promise<void> {
   const headers = { "content-type": "application/json" };
   const reply = await fetch(path, { method: "POST", headers, body: JSON.stringify(answers) }).catch(() => {
-    throw new ApiError(0, { detail: NO_REPLY, code: "unreachable" }, null);
+    throw new ApiError(0, { detail: noReply(), code: "unreachable" }, null);
   });
   if (reply.ok) return;
   const body: unknown = await reply.json().catch(() => null);

@@ -12,7 +12,6 @@ import { Later, part } from "./parts/base/later.tsx";
 import { Failed, Loading } from "./parts/base/page.tsx";
 import { Toasts } from "./parts/base/toast.tsx";
 import { askFirst, Leaving } from "./parts/base/unsaved.tsx";
-import { FormPage } from "./parts/forms/form-page.tsx";
 import { Boundary } from "./parts/layout/boundary.tsx";
 import { NOWHERE, PageOf, ROUTES } from "./routes.tsx";
 
@@ -25,6 +24,7 @@ const FORM = /^\/f\/([^/]+)\/(.+)$/;
 
 /** `/d/TOKEN`: a dashboard that is shared by a link. */
 const SHARED = /^\/d\/([^/]+)$/;
+const formPage = part(() => import("./parts/forms/form-page.tsx"));
 const sharedDashboard = part(() => import("./parts/dashboards/shared-page.tsx"));
 
 export function App() {
@@ -32,7 +32,8 @@ export function App() {
   if (token) return <Later of={sharedDashboard} given={{ token }} />;
   const [, organization, path] = FORM.exec(location.pathname.slice(base.length)) ?? [];
   if (!organization || !path) return <Signed />;
-  return <FormPage organization={decodeURIComponent(organization)} path={decodeURIComponent(path)} />;
+  const given = { organization: decodeURIComponent(organization), path: decodeURIComponent(path) };
+  return <Later of={formPage} given={given} />;
 }
 
 function Signed() {

@@ -21,6 +21,7 @@ import {
   Workflow,
   Zap,
 } from "lucide-react";
+import { once, t } from "./texts/text.ts";
 
 export interface Area {
   href: string;
@@ -28,7 +29,7 @@ export interface Area {
   icon: LucideIcon;
   /** Pressed after `g`, leads here. */
   key: string;
-  group: "" | "Build" | "Data" | "Monitor" | "Organization" | "Operator";
+  group: "" | "build" | "data" | "monitor" | "organization" | "operator";
   /** Shown to operators of the installation alone. */
   isOperators?: boolean;
   /** Addresses of other pages that belong to it. */
@@ -36,50 +37,50 @@ export interface Area {
 }
 
 /** What the navigation leads to. */
-export const AREAS: readonly Area[] = [
-  { href: "/", name: "Home", icon: House, key: "h", group: "" },
-  { href: "/chat", name: "Chat", icon: MessagesSquare, key: "t", group: "" },
-  { href: "/runs", name: "Runs", icon: ListChecks, key: "r", group: "" },
-  { href: "/approvals", name: "Approvals", icon: Inbox, key: "p", group: "" },
+export const areas = once((): readonly Area[] => [
+  { href: "/", name: t("Home"), icon: House, key: "h", group: "" },
+  { href: "/chat", name: t("Chat"), icon: MessagesSquare, key: "t", group: "" },
+  { href: "/runs", name: t("Runs"), icon: ListChecks, key: "r", group: "" },
+  { href: "/approvals", name: t("Approvals"), icon: Inbox, key: "p", group: "" },
   {
     href: "/automations",
-    name: "Automations",
+    name: t("Automations"),
     icon: Workflow,
     key: "u",
-    group: "Build",
+    group: "build",
     also: ["/automation-runs"],
   },
-  { href: "/actions", name: "Actions", icon: Zap, key: "a", group: "Build" },
-  { href: "/agents", name: "Agents", icon: Bot, key: "n", group: "Build" },
-  { href: "/connections", name: "Connections", icon: Cable, key: "c", group: "Build" },
-  { href: "/catalog", name: "API catalog", icon: Boxes, key: "i", group: "Build" },
-  { href: "/bundles", name: "Bundles", icon: Package, key: "b", group: "Build", also: ["/templates"] },
-  { href: "/datasets", name: "Datasets", icon: Database, key: "d", group: "Data" },
-  { href: "/sql", name: "SQL", icon: SquareTerminal, key: "s", group: "Data" },
-  { href: "/dashboards", name: "Dashboards", icon: LayoutDashboard, key: "v", group: "Data" },
-  { href: "/artifacts", name: "Artifacts", icon: FileText, key: "f", group: "Data" },
-  { href: "/events", name: "Events", icon: ScrollText, key: "e", group: "Monitor" },
+  { href: "/actions", name: t("Actions"), icon: Zap, key: "a", group: "build" },
+  { href: "/agents", name: t("Agents"), icon: Bot, key: "n", group: "build" },
+  { href: "/connections", name: t("Connections"), icon: Cable, key: "c", group: "build" },
+  { href: "/catalog", name: t("API catalog"), icon: Boxes, key: "i", group: "build" },
+  { href: "/bundles", name: t("Bundles"), icon: Package, key: "b", group: "build", also: ["/templates"] },
+  { href: "/datasets", name: t("Datasets"), icon: Database, key: "d", group: "data" },
+  { href: "/sql", name: "SQL", icon: SquareTerminal, key: "s", group: "data" },
+  { href: "/dashboards", name: t("Dashboards"), icon: LayoutDashboard, key: "v", group: "data" },
+  { href: "/artifacts", name: t("Artifacts"), icon: FileText, key: "f", group: "data" },
+  { href: "/events", name: t("Events"), icon: ScrollText, key: "e", group: "monitor" },
   {
     href: "/webhooks",
-    name: "Webhooks",
+    name: t("Webhooks"),
     icon: Webhook,
     key: "w",
-    group: "Monitor",
+    group: "monitor",
     also: ["/deliveries", "/dead-letters"],
   },
-  { href: "/team", name: "Team", icon: Users, key: "m", group: "Organization" },
-  { href: "/access", name: "Access", icon: KeyRound, key: "k", group: "Organization" },
-  { href: "/organization", name: "Settings", icon: Building2, key: "o", group: "Organization" },
+  { href: "/team", name: t("Team"), icon: Users, key: "m", group: "organization" },
+  { href: "/access", name: t("Access"), icon: KeyRound, key: "k", group: "organization" },
+  { href: "/organization", name: t("Settings"), icon: Building2, key: "o", group: "organization" },
   {
     href: "/installation",
-    name: "Installation",
+    name: t("Installation"),
     icon: Server,
     key: "l",
-    group: "Operator",
+    group: "operator",
     isOperators: true,
   },
-];
+]);
 
 /** The areas that a person with these rights is shown. */
 export const areasFor = (rights: { isOperator: boolean } | null) =>
-  AREAS.filter(({ isOperators }) => !isOperators || rights?.isOperator === true);
+  areas().filter(({ isOperators }) => !isOperators || rights?.isOperator === true);

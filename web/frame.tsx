@@ -23,14 +23,24 @@ import { client, useApi, useInstallation, useMe } from "./data.ts";
 import { useKeys } from "./keys.ts";
 import { useLink } from "./live.ts";
 import { IconButton } from "./parts/base/button.tsx";
+import { Later, part } from "./parts/base/later.tsx";
 import { Menu } from "./parts/base/menu.tsx";
 import { counted } from "./parts/base/time.tsx";
-import { Keys } from "./parts/palette/keys-help.tsx";
 import { Palette } from "./parts/palette/palette.tsx";
 import { forgetHistory } from "./parts/sql/history.ts";
+import { once, t } from "./texts/text.ts";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
 
-const GROUPS: readonly Area["group"][] = ["", "Build", "Data", "Monitor", "Organization", "Operator"];
+const keysHelp = part(() => import("./parts/palette/keys-help.tsx"));
+
+const groups = once((): readonly (readonly [group: Area["group"], name: string])[] => [
+  ["", ""],
+  ["build", t("Build|noun")],
+  ["data", t("Data")],
+  ["monitor", t("Monitor|noun")],
+  ["organization", t("Organization")],
+  ["operator", t("Operator")],
+]);
 
 /** Of the navigation, what is left out where it is as narrow as its icons. */
 const NARROW = "md:group-data-whole/frame:sr-only";
@@ -58,19 +68,19 @@ export function Frame({ children }: { children: ReactNode }) {
         href="#main"
         className="sr-only z-50 rounded-md bg-accent px-3 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
       >
-        Skip to main content
+        {t("Skip to main content")}
       </a>
       <header className="sticky top-0 z-30 flex h-12 items-center gap-2 border-b border-line bg-raised px-3 md:hidden print:hidden">
         <IconButton
           icon={MenuIcon}
-          label={isNavOpen ? "Close navigation" : "Open navigation"}
+          label={isNavOpen ? t("Close navigation") : t("Open navigation")}
           aria-expanded={isNavOpen}
           onClick={() => setNavOpen(!isNavOpen)}
         />
         <Brand />
         <span className="grow" />
         <LiveMark />
-        <IconButton icon={Search} label="Search" onClick={() => setOpened("palette")} />
+        <IconButton icon={Search} label={t("Search")} onClick={() => setOpened("palette")} />
       </header>
       <aside
         className={`fixed inset-y-0 left-0 z-40 flex w-56 flex-col border-r border-line bg-raised max-md:shadow-2xl print:hidden ${isNavOpen ? "" : "max-md:hidden"} ${isWhole ? "md:w-14" : ""}`}
@@ -89,29 +99,31 @@ export function Frame({ children }: { children: ReactNode }) {
             className="flex h-8 w-full items-center gap-2 rounded-md border border-line bg-ground px-2 text-sm text-soft hover:border-strong-line"
           >
             <Search size={14} aria-hidden />
-            <span className={`grow text-left ${NARROW}`}>Search</span>
+            <span className={`grow text-left ${NARROW}`}>{t("Search")}</span>
             <kbd className={`font-sans text-xs text-faint ${NARROW}`}>Ctrl+K</kbd>
           </button>
         </div>
-        <nav aria-label="Main navigation" className="grow overflow-y-auto px-2 pb-3">
-          {GROUPS.filter((group) => areas.some((area) => area.group === group)).map((group) => (
-            <div key={group} className="mb-1">
-              {group && (
-                <p
-                  className={`px-2 pt-2 pb-0.5 text-xs font-medium text-faint md:group-data-whole/frame:hidden`}
-                >
-                  {group}
-                </p>
-              )}
-              <ul>
-                {areas
-                  .filter((area) => area.group === group)
-                  .map((area) => (
-                    <NavItem key={area.href} area={area} at={at} />
-                  ))}
-              </ul>
-            </div>
-          ))}
+        <nav aria-label={t("Main navigation")} className="grow overflow-y-auto px-2 pb-3">
+          {groups()
+            .filter(([group]) => areas.some((area) => area.group === group))
+            .map(([group, name]) => (
+              <div key={group} className="mb-1">
+                {name && (
+                  <p
+                    className={`px-2 pt-2 pb-0.5 text-xs font-medium text-faint md:group-data-whole/frame:hidden`}
+                  >
+                    {name}
+                  </p>
+                )}
+                <ul>
+                  {areas
+                    .filter((area) => area.group === group)
+                    .map((area) => (
+                      <NavItem key={area.href} area={area} at={at} />
+                    ))}
+                </ul>
+              </div>
+            ))}
         </nav>
         <div className="border-t border-line p-2">
           <Person onKeys={() => setOpened("keys")} />
@@ -120,7 +132,7 @@ export function Frame({ children }: { children: ReactNode }) {
       {isNavOpen && (
         <button
           type="button"
-          aria-label="Close navigation"
+          aria-label={t("Close navigation")}
           className="fixed inset-0 z-30 bg-black/40 md:hidden"
           onClick={() => setNavOpen(false)}
         />
@@ -133,7 +145,7 @@ export function Frame({ children }: { children: ReactNode }) {
         {children}
       </main>
       {opened === "palette" && <Palette onClose={() => setOpened(null)} />}
-      {opened === "keys" && <Keys onClose={() => setOpened(null)} />}
+      {opened === "keys" && <Later of={keysHelp} given={{ onClose: () => setOpened(null) }} waiting={null} />}
     </div>
   );
 }
@@ -185,7 +197,7 @@ function Waiting() {
   return total > 0 ? (
     <span className="ml-auto rounded-full bg-wait-soft md:group-data-whole/frame:sr-only px-1.5 text-xs font-medium text-wait tabular-nums">
       {counted(total)}
-      <span className="sr-only"> pending</span>
+      <span className="sr-only">{t("pending")}</span>
     </span>
   ) : null;
 }
@@ -195,18 +207,18 @@ function LiveMark() {
   const link = useLink();
   if (link === "connecting") return null;
   return link === "open" ? (
-    <span role="status" title="Live. This page updates automatically." className="flex items-center">
+    <span role="status" title={t("Live. This page updates automatically.")} className="flex items-center">
       <span className="size-2 rounded-full bg-good" />
-      <span className="sr-only">Live</span>
+      <span className="sr-only">{t("Live")}</span>
     </span>
   ) : (
     <span
       role="status"
-      title="Connection lost. Reconnecting… Data may be out of date."
+      title={t("Connection lost. Reconnecting… Data may be out of date.")}
       className="flex items-center gap-1 rounded-full bg-warn-soft px-2 py-0.5 text-xs text-warn"
     >
       <WifiOff size={12} aria-hidden />
-      Reconnecting…
+      {t("Reconnecting…")}
     </span>
   );
 }
@@ -217,14 +229,14 @@ function Switcher() {
   const [, go] = useLocation();
   return (
     <Menu
-      label="Organizations"
+      label={t("Organizations")}
       hasText
       buttonClass="flex h-9 w-full items-center gap-2 rounded-md px-2 text-sm hover:bg-sunken"
       button={
         <>
           <Building2 size={15} aria-hidden className="shrink-0 text-soft" />
           <span className={`grow truncate text-left font-medium ${NARROW}`} dir="auto">
-            {current?.organization.name ?? "No organization"}
+            {current?.organization.name ?? t("No organization")}
           </span>
           <ChevronsUpDown
             size={14}
@@ -237,7 +249,7 @@ function Switcher() {
         ...memberships.map(({ organization, role, isCurrent }) => ({
           name: organization.name,
           aside: isCurrent ? (
-            <Check size={14} aria-label="Current" />
+            <Check size={14} aria-label={t("Current")} />
           ) : (
             <span className="text-xs text-faint">{role}</span>
           ),
@@ -246,7 +258,7 @@ function Switcher() {
         ...(mayMake
           ? ([
               "line",
-              { name: "New organization", icon: Plus, onPick: () => go("/organization?new=yes") },
+              { name: t("New organization"), icon: Plus, onPick: () => go("/organization?new=yes") },
             ] as const)
           : []),
       ]}
@@ -254,11 +266,11 @@ function Switcher() {
   );
 }
 
-const THEMES: readonly (readonly [theme: Theme, name: string, icon: typeof Sun])[] = [
-  ["light", "Light", Sun],
-  ["dark", "Dark", Moon],
-  ["system", "System", SunMoon],
-];
+const themes = once((): readonly (readonly [theme: Theme, name: string, icon: typeof Sun])[] => [
+  ["light", t("Light"), Sun],
+  ["dark", t("Dark"), Moon],
+  ["system", t("System"), SunMoon],
+]);
 
 async function signOut(): Promise<void> {
   await call("POST /api/v1/auth/logout", {}).catch(() => undefined); // without a session there is nothing to end
@@ -275,7 +287,7 @@ function Person({ onKeys }: { onKeys: () => void }) {
   const name = [user?.firstName, user?.lastName].filter(Boolean).join(" ") || user?.email || "";
   return (
     <Menu
-      label="Account menu"
+      label={t("Account menu")}
       hasText
       opens="up"
       buttonClass="flex w-full items-center gap-2 rounded-md px-1.5 py-1.5 text-sm hover:bg-sunken"
@@ -300,18 +312,18 @@ function Person({ onKeys }: { onKeys: () => void }) {
         </>
       }
       items={[
-        ...THEMES.map(([id, title, icon]) => ({
+        ...themes().map(([id, title, icon]) => ({
           name: title,
           icon,
-          aside: theme === id ? <Check size={14} aria-label="Selected" /> : undefined,
+          aside: theme === id ? <Check size={14} aria-label={t("Selected")} /> : undefined,
           onPick: () => chooseTheme(id),
         })),
         "line",
-        { name: "Keyboard shortcuts", icon: Keyboard, onPick: onKeys },
-        { name: "Documentation", icon: BookOpen, onPick: () => location.assign(`${base}/docs/index`) },
-        { name: "API reference", icon: KeyRound, onPick: () => location.assign(`${base}/docs`) },
+        { name: t("Keyboard shortcuts"), icon: Keyboard, onPick: onKeys },
+        { name: t("Documentation"), icon: BookOpen, onPick: () => location.assign(`${base}/docs/index`) },
+        { name: t("API reference"), icon: KeyRound, onPick: () => location.assign(`${base}/docs`) },
         "line",
-        { name: "Sign out", icon: LogOut, onPick: () => void signOut() },
+        { name: t("Sign out"), icon: LogOut, onPick: () => void signOut() },
       ]}
     />
   );

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
 import { useLocation } from "wouter";
-import { AREAS } from "./areas.ts";
+import { areas } from "./areas.ts";
 
 /** After `g` the second key comes within this time. */
 const CHORD_MS = 1200;
@@ -22,7 +22,7 @@ export function useKeys({ onPalette, onHelp }: { onPalette: () => void; onHelp: 
         return handlers.current.onPalette();
       }
       if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
-      const area = AREAS.find(({ key }) => key === event.key);
+      const area = areas().find(({ key }) => key === event.key);
       if (area && event.timeStamp - leadAt < CHORD_MS) {
         leadAt = Number.NEGATIVE_INFINITY;
         event.preventDefault();

@@ -10,19 +10,20 @@ import { OwnProfile } from "../parts/account/profile.tsx";
 import { SecondFactor } from "../parts/account/second-factor.tsx";
 import { Sessions } from "../parts/account/sessions.tsx";
 import { PageHead, useTab } from "../parts/base/page.tsx";
+import { t } from "../texts/text.ts";
 
 export default function Access() {
   const may = useMay("admin");
   const tabs = useTab([
-    ["tokens", "Access tokens"],
-    ["keys", "API keys"],
-    ["sessions", "Sessions"],
-    ["profile", "Profile"],
-    ["sign-in", "Password"],
-    ["notices", "Notices"],
-    ["invitations", "Invitations"],
-    ["data", "Your data"],
-    ...(may ? ([["everybody", "All tokens"]] as const) : []),
+    ["tokens", t("Access tokens")],
+    ["keys", t("API keys")],
+    ["sessions", t("Sessions")],
+    ["profile", t("Profile")],
+    ["sign-in", t("Password")],
+    ["notices", t("Notices")],
+    ["invitations", t("Invitations")],
+    ["data", t("Your data")],
+    ...(may ? ([["everybody", t("All tokens")]] as const) : []),
   ]);
   const shown: Readonly<Record<string, React.ReactNode>> = {
     keys: <ApiKeys />,
@@ -41,7 +42,7 @@ export default function Access() {
   };
   return (
     <>
-      <PageHead title="Access" about="Your tokens, sessions, profile and sign-in settings." />
+      <PageHead title={t("Access")} about={t("Your tokens, sessions, profile and sign-in settings.")} />
       {tabs.bar}
       {shown[tabs.current ?? ""] ?? <AccessTokens />}
     </>

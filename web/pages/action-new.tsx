@@ -11,10 +11,11 @@ import type { Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, messagesBy, NameFields } from "../parts/form/frame.tsx";
 import { startValue } from "../parts/form/schema.ts";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
+import { t } from "../texts/text.ts";
 
 /** The action is there; its page lets it be run again. */
 function tell(error: unknown): null {
-  notify(error instanceof Error ? error.message : "Couldn't run the action.", "bad");
+  notify(error instanceof Error ? error.message : t("Couldn't run the action."), "bad");
   return null;
 }
 
@@ -30,8 +31,8 @@ export default function NewAction() {
   );
   return (
     <>
-      <PageHead title="New action" from={[["/actions", "Actions"]]} />
-      <MembersOnly title="You need the member role to create actions">
+      <PageHead title={t("New action")} from={[["/actions", t("Actions")]]} />
+      <MembersOnly title={t("You need the member role to create actions")}>
         <Shown of={kinds}>
           {({ kinds: all }) => {
             const kind = all.find((each) => each.kind === asked);
@@ -90,7 +91,7 @@ const datasetOf = ({ slug }: Connection) => slug.replaceAll("-", "_").replace(/^
 
 function NewOf({ kind, connectionId: given, spec, isMerged, source }: Props) {
   const [, go] = useLocation();
-  const [named, setNamed] = useState({ name: spec ? `Load ${spec}` : "", slug: "" });
+  const [named, setNamed] = useState({ name: spec ? t("Load {spec}", { spec }) : "", slug: "" });
   const [connectionId, setConnectionId] = useState(given ?? "");
   const [definition, setDefinition] = useState<Values>(() => ({
     ...startValue(kind.definitionSchema),
@@ -101,7 +102,7 @@ function NewOf({ kind, connectionId: given, spec, isMerged, source }: Props) {
   const create = useChange("POST /api/v1/actions", {
     touches: ["/actions"],
     tellsErrors: false,
-    done: ({ name: made }) => `${made} created`,
+    done: ({ name: made }) => t("{made} created", { made }),
     async onDone({ id }) {
       const run = spec
         ? await call("POST /api/v1/actions/{action_id}/run", { path: { action_id: id }, body: {} }).catch(
@@ -129,10 +130,10 @@ function NewOf({ kind, connectionId: given, spec, isMerged, source }: Props) {
       call={create}
       drawn={["name", "slug", "connectionId", "definition"]}
       isReady={problem === null}
-      verb={spec ? "Create and run" : "Create action"}
+      verb={spec ? t("Create and run") : t("Create action")}
       onSend={save}
       more={
-        <Section title="Definition">
+        <Section title={t("Definition")}>
           <DefinitionEditor
             kind={kind}
             connectionId={connectionId}

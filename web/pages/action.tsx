@@ -17,6 +17,7 @@ import { FormFrame, faultsOf, messagesBy, NameFields } from "../parts/form/frame
 import { Detail, Held, SwitchAndRun } from "../parts/layout/detail.tsx";
 import { RunTable } from "../parts/runs/table.tsx";
 import { Pager, useFilters } from "../parts/table/table.tsx";
+import { t } from "../texts/text.ts";
 
 const LIMIT = 25;
 
@@ -40,12 +41,12 @@ function Whole({ action, kind }: { action: Action; kind: ActionKindInfo | null }
   const isOff = action.status === "disabled";
   const patch = useChange("PATCH /api/v1/actions/{action_id}", {
     touches: ["/actions"],
-    done: isOff ? "Action enabled" : "Action disabled",
+    done: isOff ? t("Action enabled") : t("Action disabled"),
   });
   return (
     <Detail
-      deleteLabel="Delete action"
-      from={["/actions", "Actions"]}
+      deleteLabel={t("Delete action")}
+      from={["/actions", t("Actions")]}
       of={action}
       what={kind?.title ?? action.kind}
       actions={
@@ -60,7 +61,7 @@ function Whole({ action, kind }: { action: Action; kind: ActionKindInfo | null }
       tabs={[
         [
           "definition",
-          "Definition",
+          t("Definition"),
           () => (
             <Held of={action}>
               {(held, onDirty) => (
@@ -71,8 +72,8 @@ function Whole({ action, kind }: { action: Action; kind: ActionKindInfo | null }
             </Held>
           ),
         ],
-        ["runs", "Runs", () => <Runs id={action.id} />],
-        ["state", "State", action.kind === "dlt_extract" && (() => <ActionState id={action.id} />)],
+        ["runs", t("Runs"), () => <Runs id={action.id} />],
+        ["state", t("State"), action.kind === "dlt_extract" && (() => <ActionState id={action.id} />)],
       ]}
     />
   );
@@ -95,7 +96,7 @@ function Edit({ action, kind, onDirty }: EditProps) {
     basedOn: action,
     touches: ["/actions"],
     tellsErrors: false,
-    done: "Action saved",
+    done: t("Action saved"),
     onDone: () => onDirty(false),
   });
   const messageFor = messagesBy(save.error);
@@ -111,40 +112,40 @@ function Edit({ action, kind, onDirty }: EditProps) {
   useEffect(() => onDirty(isChanged), [isChanged, onDirty]);
   if (!kind || !may) {
     return (
-      <Section title="Definition">
-        <Tree value={action.definition} copyLabel="Copy definition as JSON" />
+      <Section title={t("Definition")}>
+        <Tree value={action.definition} copyLabel={t("Copy definition as JSON")} />
       </Section>
     );
   }
   return (
     <FormFrame
-      title="Definition"
+      title={t("Definition")}
       call={save}
       drawn={["name", "slug", "connectionId", "definition"]}
       isChanged={isChanged}
       isReady={problem === null}
       onSend={() => save.mutate({ path: { action_id: action.id }, body })}
       more={
-        <Section title="Details">
+        <Section title={t("Details")}>
           <Facts
             of={[
               ["ID", <Mono key="id" text={action.id} />],
               [
-                "Connection",
+                t("Connection"),
                 action.connectionId ? (
                   <Link
                     key="c"
                     href={`/connections/${action.connectionId}`}
                     className="text-accent hover:underline"
                   >
-                    Open connection
+                    {t("Open connection")}
                   </Link>
                 ) : (
-                  "None"
+                  t("None")
                 ),
               ],
-              ["Created", <When key="made" at={action.createdAt} />],
-              ["Updated", <When key="changed" at={action.updatedAt} />],
+              [t("Created"), <When key="made" at={action.createdAt} />],
+              [t("Updated"), <When key="changed" at={action.updatedAt} />],
             ]}
           />
         </Section>
@@ -184,8 +185,8 @@ function Runs({ id }: { id: string }) {
       <Shown of={runs}>
         {(page) =>
           page.runs.length === 0 ? (
-            <Empty icon={Play} title="No runs yet">
-              Select Run to start one.
+            <Empty icon={Play} title={t("No runs yet")}>
+              {t("Select Run to start one.")}
             </Empty>
           ) : (
             <>

@@ -5,13 +5,14 @@ import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { askOf, LATEST_RUN, ListPage, ON_OFF } from "../parts/layout/list-page.tsx";
 import { type Column, Named, useFilters } from "../parts/table/table.tsx";
+import { t } from "../texts/text.ts";
 
 const COLUMNS: readonly Column<Action>[] = [
-  { name: "Name", isWide: true, cell: ({ name, slug }) => <Named name={name} below={slug} /> },
-  { name: "Kind", isMinor: true, cell: ({ kind }) => <span className="text-soft">{kind}</span> },
-  { name: "Status", cell: ({ status }) => <Status status={status} /> },
+  { name: t("Name"), isWide: true, cell: ({ name, slug }) => <Named name={name} below={slug} /> },
+  { name: t("Kind"), isMinor: true, cell: ({ kind }) => <span className="text-soft">{kind}</span> },
+  { name: t("Status"), cell: ({ status }) => <Status status={status} /> },
   LATEST_RUN,
-  { name: "Updated", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+  { name: t("Updated"), isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
 ];
 
 export default function Actions() {
@@ -31,27 +32,31 @@ export default function Actions() {
   );
   return (
     <ListPage
-      title="Actions"
-      about="Reusable units of work. The kind determines what an action does, and the definition configures it."
-      create="New action"
+      title={t("Actions")}
+      about={t(
+        "Reusable units of work. The kind determines what an action does, and the definition configures it.",
+      )}
+      create={t("New action")}
       path="/actions"
       icon={Zap}
       filters={filters}
       choices={[
         {
-          label: "Kind",
+          label: t("Kind"),
           name: "kind",
           options: (kinds.data?.kinds ?? []).map(({ kind, title }) => [kind, title] as const),
         },
-        { label: "Status", name: "status", options: ON_OFF },
+        { label: t("Status"), name: "status", options: ON_OFF },
       ]}
       of={actions}
       rowsOf={(page) => page.actions}
       columns={COLUMNS}
-      noMatches="No actions match these filters"
-      none="No actions yet"
-      first="Create action"
-      empty="An action loads data, transforms it with SQL, calls an API or requests an approval, among other things."
+      noMatches={t("No actions match these filters")}
+      none={t("No actions yet")}
+      first={t("Create action")}
+      empty={t(
+        "An action loads data, transforms it with SQL, calls an API or requests an approval, among other things.",
+      )}
     />
   );
 }

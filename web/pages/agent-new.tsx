@@ -5,6 +5,7 @@ import { AgentEditor } from "../parts/agents/editor.tsx";
 import { PageHead } from "../parts/base/page.tsx";
 import { FormFrame, faultsOf } from "../parts/form/frame.tsx";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
+import { t } from "../texts/text.ts";
 
 const START = `---
 name: Analyst
@@ -24,7 +25,7 @@ export default function NewAgent() {
   const create = useChange("POST /api/v1/agents/specs", {
     touches: ["/agents/specs"],
     tellsErrors: false,
-    done: ({ name }) => `${name} created`,
+    done: ({ name }) => t("{name} created", { name }),
     onDone: ({ id }) => go(`/agents/${id}`),
   });
   const send = () => {
@@ -33,15 +34,15 @@ export default function NewAgent() {
   };
   return (
     <>
-      <PageHead title="New agent" from={[["/agents", "Agents"]]} />
-      <MembersOnly title="You need the member role to create agents">
+      <PageHead title={t("New agent")} from={[["/agents", t("Agents")]]} />
+      <MembersOnly title={t("You need the member role to create agents")}>
         <FormFrame
-          title="Agent"
-          aside="Markdown with YAML front matter"
+          title={t("Agent")}
+          aside={t("Markdown with YAML front matter")}
           call={create}
           drawn={["markdown"]}
           isReady={markdown.trim() !== ""}
-          verb="Create agent"
+          verb={t("Create agent")}
           onSend={send}
         >
           <AgentEditor

@@ -9,11 +9,12 @@ import { Mono } from "../parts/base/copy.tsx";
 import { Confirm } from "../parts/base/dialog.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { plural } from "../parts/base/plural.ts";
-import { CANT_UNDO } from "../parts/base/texts.ts";
+import { cantUndo } from "../parts/base/texts.ts";
 import { When } from "../parts/base/time.tsx";
 import { ChatWith } from "../parts/chat/start.tsx";
 import { FormFrame, faultsOf } from "../parts/form/frame.tsx";
 import { Held } from "../parts/layout/detail.tsx";
+import { t } from "../texts/text.ts";
 
 export default function AgentPage({ id }: { id: string }) {
   const agent = useApi("GET /api/v1/agents/specs/{spec_id}", { path: { spec_id: id } });
@@ -27,7 +28,7 @@ function Whole({ agent }: { agent: AgentSpec }) {
     <>
       <PageHead
         title={agent.name}
-        from={[["/agents", "Agents"]]}
+        from={[["/agents", t("Agents")]]}
         about={
           <>
             {agent.description && <span dir="auto">{agent.description}</span>}
@@ -39,15 +40,15 @@ function Whole({ agent }: { agent: AgentSpec }) {
       >
         {may && (
           <>
-            <IconButton icon={Trash2} label="Delete agent" onClick={() => setRemoving(true)} />
-            <ChatWith agentId={agent.id}>New chat</ChatWith>
+            <IconButton icon={Trash2} label={t("Delete agent")} onClick={() => setRemoving(true)} />
+            <ChatWith agentId={agent.id}>{t("New chat")}</ChatWith>
           </>
         )}
       </PageHead>
       {may ? (
         <Held of={agent}>{(held, onDirty) => <Edit agent={held} onDirty={onDirty} />}</Held>
       ) : (
-        <Section title="Agent">
+        <Section title={t("Agent")}>
           <pre
             dir="auto"
             className="overflow-x-auto font-mono text-xs whitespace-pre-wrap [overflow-wrap:anywhere]"
@@ -56,12 +57,12 @@ function Whole({ agent }: { agent: AgentSpec }) {
           </pre>
         </Section>
       )}
-      <Section title="Details">
+      <Section title={t("Details")}>
         <Facts
           of={[
             ["ID", <Mono key="id" text={agent.id} />],
-            ["Created", <When key="made" at={agent.createdAt} />],
-            ["Updated", <When key="changed" at={agent.updatedAt} />],
+            [t("Created"), <When key="made" at={agent.createdAt} />],
+            [t("Updated"), <When key="changed" at={agent.updatedAt} />],
           ]}
         />
       </Section>
@@ -77,7 +78,7 @@ function Edit({ agent, onDirty }: { agent: AgentSpec; onDirty: (isDirty: boolean
     basedOn: agent,
     touches: ["/agents/specs"],
     tellsErrors: false,
-    done: "Agent saved",
+    done: t("Agent saved"),
     onDone: () => onDirty(false),
   });
   const isChanged = markdown !== agent.markdown;
@@ -88,8 +89,8 @@ function Edit({ agent, onDirty }: { agent: AgentSpec; onDirty: (isDirty: boolean
   };
   return (
     <FormFrame
-      title="Agent"
-      aside="Markdown with YAML front matter"
+      title={t("Agent")}
+      aside={t("Markdown with YAML front matter")}
       call={save}
       drawn={["markdown"]}
       isChanged={isChanged}
@@ -125,13 +126,13 @@ function Remove({ agent, onClose }: { agent: AgentSpec; onClose: () => void }) {
   });
   const remove = useChange("DELETE /api/v1/agents/specs/{spec_id}", {
     touches: ["/agents/specs"],
-    done: `${agent.name} deleted`,
+    done: t("{name} deleted", { name: agent.name }),
     onDone: () => go("/agents"),
   });
   return (
     <Confirm
-      title={`Delete ${agent.name}?`}
-      verb="Delete"
+      title={t("Delete {name}?", { name: agent.name })}
+      verb={t("Delete")}
       isBusy={remove.isPending || threads.isPending || actions.isPending}
       onClose={onClose}
       onConfirm={() => remove.mutate({ path: { spec_id: agent.id } }, { onError: onClose })}
@@ -139,14 +140,16 @@ function Remove({ agent, onClose }: { agent: AgentSpec; onClose: () => void }) {
       <p>
         {own > 0 &&
           plural(own, {
-            one: "# of your chats uses this agent. ",
-            other: "# of your chats use this agent. ",
+            one: "# of your chats uses this agent.",
+            other: "# of your chats use this agent.",
           })}{" "}
-        Its chats stay readable. Assign another agent to continue them. {CANT_UNDO}
+        {t("Its chats stay readable. Assign another agent to continue them. {cantUndo}", {
+          cantUndo: cantUndo(),
+        })}
       </p>
       {users.length > 0 && (
         <div>
-          <p>These actions call this agent and will fail without it:</p>
+          <p>{t("These actions call this agent and will fail without it:")}</p>
           <ul className="mt-1 list-disc pl-5">
             {users.map(({ id, name }) => (
               <li key={id}>{name}</li>

@@ -7,6 +7,7 @@ import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Choice, FilterBar } from "../parts/table/filters.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
+import { t } from "../texts/text.ts";
 
 const LIMIT = 50;
 
@@ -19,18 +20,18 @@ function toolsLine({ frontmatter: { tools } }: AgentSpec): string {
 
 const COLUMNS: readonly Column<AgentSpec>[] = [
   {
-    name: "Name",
+    name: t("Name"),
     isWide: true,
     cell: ({ name, slug, description }) => <Named name={name} below={description ?? slug} />,
   },
   {
-    name: "Tools",
+    name: t("Tools"),
     isMinor: true,
     cell: (agent) => (
       <span className="block max-w-72 truncate font-mono text-xs text-soft">{toolsLine(agent)}</span>
     ),
   },
-  { name: "Updated", isRight: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+  { name: t("Updated"), isRight: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
 ];
 
 export default function Agents() {
@@ -45,12 +46,14 @@ export default function Agents() {
   return (
     <>
       <PageHead
-        title="Agents"
-        about="An agent is a prompt and a list of allowed tools. It acts with the permissions of the user who asks."
+        title={t("Agents")}
+        about={t(
+          "An agent is a prompt and a list of allowed tools. It acts with the permissions of the user who asks.",
+        )}
       >
         {may && (
           <LinkButton href="/agents/new" kind="main" icon={Plus}>
-            New agent
+            {t("New agent")}
           </LinkButton>
         )}
       </PageHead>
@@ -58,9 +61,9 @@ export default function Agents() {
       <div className="card">
         <FilterBar onClear={filters.isAny && filters.clear}>
           <Choice
-            label="Created by"
+            label={t("Created by")}
             value={filters.get("owner")}
-            options={[["me", "Me"]]}
+            options={[["me", t("Me")]]}
             onChange={(value) => filters.set("owner", value)}
           />
         </FilterBar>
@@ -69,7 +72,7 @@ export default function Agents() {
             specs.length > 0 ? (
               <>
                 <Table
-                  label="Agents"
+                  label={t("Agents")}
                   columns={COLUMNS}
                   rows={specs}
                   keyOf={({ id }) => id}
@@ -80,23 +83,24 @@ export default function Agents() {
             ) : filters.isAny ? (
               <Empty
                 icon={SearchX}
-                title="You haven't created any agents"
-                action={<Button onClick={filters.clear}>Clear filters</Button>}
+                title={t("You haven't created any agents")}
+                action={<Button onClick={filters.clear}>{t("Clear filters")}</Button>}
               />
             ) : (
               <Empty
                 icon={Bot}
-                title="No agents yet"
+                title={t("No agents yet")}
                 action={
                   may && (
                     <LinkButton href="/agents/new" kind="main">
-                      Create agent
+                      {t("Create agent")}
                     </LinkButton>
                   )
                 }
               >
-                An agent answers questions about your data, calls APIs and runs actions. It asks for approval
-                before it changes anything.
+                {t(
+                  "An agent answers questions about your data, calls APIs and runs actions. It asks for approval before it changes anything.",
+                )}
               </Empty>
             )
           }

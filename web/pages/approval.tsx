@@ -8,6 +8,7 @@ import { personName } from "../parts/base/person.ts";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
+import { t } from "../texts/text.ts";
 
 /** One approval: what is asked, and by whom and how it was decided. */
 export default function ApprovalPage({ id }: { id: string }) {
@@ -21,8 +22,8 @@ function Whole({ decision }: { decision: Decision }) {
   return (
     <>
       <PageHead
-        title={isPending ? "Approval" : title}
-        from={[["/approvals", "Approvals"]]}
+        title={isPending ? t("Approval") : title}
+        from={[["/approvals", t("Approvals")]]}
         beside={<Status status={decisionValue ?? status} />}
       />
       {isPending ? (
@@ -51,34 +52,34 @@ function Decided({ decision }: { decision: Decision }) {
   const person = people.data?.items.find((each) => each.id === decidedBy);
   return (
     <>
-      <Section title="Details">
+      <Section title={t("Details")}>
         <Facts
           of={[
-            ["Decided by", person ? personName(person) : "–"],
-            ["Decided", <When key="when" at={decidedAt ?? updatedAt} />],
-            ["Reason", rejectionReason ?? "–"],
+            [t("Decided by"), person ? personName(person) : "–"],
+            [t("Decided"), <When key="when" at={decidedAt ?? updatedAt} />],
+            [t("Reason"), rejectionReason ?? "–"],
             [
-              "Run",
+              t("Run"),
               <Link key="run" href={`/runs/${subjectId}`} className="text-accent hover:underline">
-                Open run
+                {t("Open run")}
               </Link>,
             ],
           ]}
         />
       </Section>
       {formResponse && (
-        <Section title="Answer">
-          <Tree value={formResponse} copyLabel="Copy answer as JSON" />
+        <Section title={t("Answer")}>
+          <Tree value={formResponse} copyLabel={t("Copy answer as JSON")} />
         </Section>
       )}
       {(description || context) && (
-        <Section title="Request">
+        <Section title={t("Request")}>
           {description && (
             <p className="text-sm whitespace-pre-wrap [overflow-wrap:anywhere]" dir="auto">
               {description}
             </p>
           )}
-          {context && <Tree value={context} copyLabel="Copy context as JSON" />}
+          {context && <Tree value={context} copyLabel={t("Copy context as JSON")} />}
         </Section>
       )}
     </>

@@ -8,16 +8,17 @@ import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Choice } from "../parts/table/filters.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
+import { t } from "../texts/text.ts";
 
 const LIMIT = 50;
 
-const TABS = named<Approval["status"]>({ pending: "Pending", decided: "Decided" });
+const TABS = named<Approval["status"]>({ pending: t("Pending"), decided: t("Decided") });
 
 export default function Approvals() {
   const tabs = useTab(TABS);
   return (
     <>
-      <PageHead title="Approvals" about="Runs that are waiting for a decision." />
+      <PageHead title={t("Approvals")} about={t("Runs that are waiting for a decision.")} />
       {tabs.bar}
       {tabs.current === "decided" ? <Decided /> : <Inbox />}
     </>
@@ -26,9 +27,9 @@ export default function Approvals() {
 
 /** Ways in which a question ends. */
 const ENDS = named<Exclude<Decision["status"], "pending">>({
-  decided: "Decided",
-  expired: "Expired",
-  cancelled: "Cancelled",
+  decided: t("Decided"),
+  expired: t("Expired"),
+  cancelled: t("Cancelled"),
 });
 
 function Decided() {
@@ -41,19 +42,19 @@ function Decided() {
   };
   const columns: readonly Column<Decision>[] = [
     {
-      name: "Approval",
+      name: t("Approval"),
       isWide: true,
       cell: ({ title, rejectionReason, description }) => (
         <Named name={title} below={rejectionReason ?? description} />
       ),
     },
     {
-      name: "Outcome",
+      name: t("Outcome"),
       cell: ({ status, decisionValue }) => <Status status={decisionValue ?? status} />,
     },
-    { name: "By", isMinor: true, cell: ({ decidedBy }) => nameOf(decidedBy) },
+    { name: t("By"), isMinor: true, cell: ({ decidedBy }) => nameOf(decidedBy) },
     {
-      name: "Decided",
+      name: t("Decided"),
       isRight: true,
       isMinor: true,
       cell: ({ decidedAt, updatedAt }) => <When at={decidedAt ?? updatedAt} />,
@@ -68,7 +69,7 @@ function Decided() {
     <div className="card">
       <search className="flex border-b border-line px-3 py-2">
         <Choice
-          label="Outcome"
+          label={t("Outcome")}
           value={filters.get("end")}
           options={ENDS}
           onChange={(value) => filters.set("end", value)}
@@ -77,11 +78,11 @@ function Decided() {
       <Shown of={decisions}>
         {(page) =>
           page.decisions.length === 0 ? (
-            <Empty icon={SearchX} title="No decisions match this filter" />
+            <Empty icon={SearchX} title={t("No decisions match this filter")} />
           ) : (
             <>
               <Table
-                label="Decisions"
+                label={t("Decisions")}
                 columns={columns}
                 rows={page.decisions}
                 keyOf={({ id }) => id}

@@ -13,6 +13,7 @@ import { Tag } from "../parts/base/status.tsx";
 import { sized, When } from "../parts/base/time.tsx";
 import { AddToDashboard } from "../parts/dashboards/add-to.tsx";
 import { SaveAsDashboard } from "../parts/dashboards/save-as.tsx";
+import { t } from "../texts/text.ts";
 
 export default function ArtifactPage({ id }: { id: string }) {
   const artifact = useApi("GET /api/v1/artifacts/{artifact_id}", { path: { artifact_id: id } });
@@ -40,19 +41,19 @@ function Whole({ artifact }: { artifact: Artifact }) {
     <>
       <PageHead
         title={titleOf(artifact)}
-        from={[isDashboard(artifact) ? ["/dashboards", "Dashboards"] : ["/artifacts", "Artifacts"]]}
+        from={[isDashboard(artifact) ? ["/dashboards", t("Dashboards")] : ["/artifacts", t("Artifacts")]]}
         beside={<Tag>{board ? "flashboard" : (file?.type ?? artifact.kind)}</Tag>}
         about={
           <span className="flex flex-wrap gap-x-3">
             {file && <span className="[overflow-wrap:anywhere]">{file.name}</span>}
             {file && <span>{sized(file.bytes)}</span>}
             <span>
-              Created <When at={artifact.createdAt} />
+              {t("Created")} <When at={artifact.createdAt} />
             </span>
           </span>
         }
       >
-        {may && <IconButton icon={Trash2} label="Delete artifact" onClick={() => setRemoving(true)} />}
+        {may && <IconButton icon={Trash2} label={t("Delete artifact")} onClick={() => setRemoving(true)} />}
         {may && board && (
           <>
             <AddToDashboard panels={panelsOf(board)} name={board.title} />
@@ -60,7 +61,7 @@ function Whole({ artifact }: { artifact: Artifact }) {
           </>
         )}
         <LinkButton href={`/runs/${artifact.actionRunId}`} icon={ListChecks}>
-          Open run
+          {t("Open run")}
         </LinkButton>
         <a
           href={contentUrl(whole)}
@@ -68,13 +69,13 @@ function Whole({ artifact }: { artifact: Artifact }) {
           className="inline-flex h-8 items-center gap-1.5 rounded-md bg-accent px-3 text-sm font-medium whitespace-nowrap text-on-accent hover:bg-accent-strong"
         >
           <Download size={15} aria-hidden className="shrink-0" />
-          Download
+          {t("Download")}
         </a>
       </PageHead>
       {board ? (
         <Flashboard board={board} />
       ) : (
-        <Section title="Content">
+        <Section title={t("Content")}>
           <ArtifactView artifact={artifact} />
         </Section>
       )}
@@ -87,18 +88,18 @@ function Remove({ artifact, onClose }: { artifact: Artifact; onClose: () => void
   const [, go] = useLocation();
   const remove = useChange("DELETE /api/v1/artifacts/{artifact_id}", {
     touches: ["/artifacts"],
-    done: `${titleOf(artifact)} deleted`,
+    done: t("{artifact} deleted", { artifact: titleOf(artifact) }),
     onDone: () => go(isDashboard(artifact) ? "/dashboards" : "/artifacts"),
   });
   return (
     <Confirm
-      title={`Delete ${titleOf(artifact)}?`}
-      verb="Delete"
+      title={t("Delete {artifact}?", { artifact: titleOf(artifact) })}
+      verb={t("Delete")}
       isBusy={remove.isPending}
       onClose={onClose}
       onConfirm={() => remove.mutate({ path: { artifact_id: artifact.id } }, { onError: onClose })}
     >
-      <p>This permanently deletes the content. The run is kept, and you can run it again.</p>
+      <p>{t("This permanently deletes the content. The run is kept, and you can run it again.")}</p>
     </Confirm>
   );
 }

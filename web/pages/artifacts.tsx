@@ -9,28 +9,33 @@ import { sized, When } from "../parts/base/time.tsx";
 import { Chip, Choice, FilterBar } from "../parts/table/filters.tsx";
 import { NoMatches } from "../parts/table/no-matches.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
+import { t } from "../texts/text.ts";
 
 const LIMIT = 50;
 
 const COLUMNS: readonly Column<Artifact>[] = [
   {
-    name: "Title",
+    name: t("Title"),
     isWide: true,
     cell: (artifact) => (
       <Named
         name={titleOf(artifact)}
-        below={artifact.title === null ? `Run ${artifact.actionRunId.slice(-12)}` : fileOf(artifact)?.name}
+        below={
+          artifact.title === null
+            ? t("Run {slice}", { slice: artifact.actionRunId.slice(-12) })
+            : fileOf(artifact)?.name
+        }
       />
     ),
   },
-  { name: "Kind", cell: (artifact) => <Tag>{fileOf(artifact)?.type ?? artifact.kind}</Tag> },
+  { name: t("Kind"), cell: (artifact) => <Tag>{fileOf(artifact)?.type ?? artifact.kind}</Tag> },
   {
-    name: "Size",
+    name: t("Size"),
     isRight: true,
     isMinor: true,
     cell: (artifact) => sized(fileOf(artifact)?.bytes ?? null),
   },
-  { name: "Created", isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
+  { name: t("Created"), isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
 ];
 
 export default function Artifacts() {
@@ -46,27 +51,27 @@ export default function Artifacts() {
   const artifacts = useApi("GET /api/v1/artifacts", { query: query as never }, { keep: true });
   return (
     <>
-      <PageHead title="Artifacts" about="Reports, files and large results produced by runs." />
+      <PageHead title={t("Artifacts")} about={t("Reports, files and large results produced by runs.")} />
       <div className="card">
         <FilterBar onClear={filters.isAny && filters.clear}>
           <Choice
-            label="Kind"
+            label={t("Kind")}
             value={kind}
             options={[
               ["json", "JSON"],
-              ["text", "Text"],
-              ["file", "File"],
+              ["text", t("Text")],
+              ["file", t("File")],
             ]}
             onChange={(value) => filters.set("kind", value)}
           />
-          {run && <Chip name="Run" value={run} onDrop={() => filters.set("run", "")} />}
+          {run && <Chip name={t("Run")} value={run} onDrop={() => filters.set("run", "")} />}
         </FilterBar>
         <Shown of={artifacts} rows={8}>
           {(page) =>
             page.artifacts.length > 0 ? (
               <>
                 <Table
-                  label="Artifacts"
+                  label={t("Artifacts")}
                   columns={COLUMNS}
                   rows={page.artifacts}
                   keyOf={({ id }) => id}
@@ -75,18 +80,18 @@ export default function Artifacts() {
                 <Pager {...page} shown={page.artifacts.length} />
               </>
             ) : filters.isAny ? (
-              <NoMatches title="No artifacts match these filters" onClear={filters.clear} />
+              <NoMatches title={t("No artifacts match these filters")} onClear={filters.clear} />
             ) : (
               <Empty
                 icon={FileText}
-                title="No artifacts yet"
+                title={t("No artifacts yet")}
                 action={
                   <LinkButton href="/actions" kind="main">
-                    Run action
+                    {t("Run action")}
                   </LinkButton>
                 }
               >
-                Large run results, and files added through the API, appear here.
+                {t("Large run results, and files added through the API, appear here.")}
               </Empty>
             )
           }

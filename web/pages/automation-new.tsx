@@ -10,7 +10,7 @@ import { CopyButton } from "../parts/base/copy.tsx";
 import { Dialog } from "../parts/base/dialog.tsx";
 import { Labelled, TextField } from "../parts/base/labelled.tsx";
 import { PageHead } from "../parts/base/page.tsx";
-import { COPY_NOW } from "../parts/base/texts.ts";
+import { copyNow } from "../parts/base/texts.ts";
 import type { Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, messagesBy } from "../parts/form/frame.tsx";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
@@ -128,7 +128,7 @@ export default function NewAutomation() {
             </Button>
           }
         >
-          <p className="mb-3 text-soft">Senders use it to sign requests. {COPY_NOW}</p>
+          <p className="mb-3 text-soft">Senders use it to sign requests. {copyNow()}</p>
           <div className="flex items-center gap-2 rounded-md border border-line bg-ground px-3 py-2">
             <code className="min-w-0 grow font-mono text-xs break-all">{secretOf(made)}</code>
             <CopyButton text={secretOf(made) ?? ""} label="Copy signing secret" />

@@ -16,6 +16,7 @@ import {
   type Install,
   useInstalls,
 } from "../parts/templates/created.tsx";
+import { t } from "../texts/text.ts";
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Installs before the latest that are shown. */
@@ -43,42 +44,44 @@ function Whole({ bundle }: { bundle: Template }) {
     <>
       <PageHead
         title={bundle.displayName}
-        from={[["/bundles", "Bundles"]]}
+        from={[["/bundles", t("Bundles")]]}
         beside={
           <>
             {bundle.status !== "published" && <Status status={bundle.status} />}
-            <Tag>Version {bundle.version}</Tag>
+            <Tag>{t("Version {version}", { version: bundle.version })}</Tag>
           </>
         }
         about={<span dir="auto">{bundle.description}</span>}
       >
         {!isBuiltIn && (
           <LinkButton href={`/templates/${bundle.id}`} icon={FileCode}>
-            Open template
+            {t("Open template")}
           </LinkButton>
         )}
       </PageHead>
       <div className="grid items-start gap-x-5 lg:grid-cols-3">
         <div className="min-w-0 lg:col-span-2">
-          {latest && <MadeBy install={latest} title="Installed components" />}
+          {latest && <MadeBy install={latest} title={t("Installed components")} />}
           {bundle.status !== "published" ? (
             <p className="card mb-5 p-4 text-sm text-soft">
               {bundle.status === "draft"
-                ? "This version is a draft. Publish it to install it."
-                : "This version is deprecated. Existing installs keep working. New installs are blocked."}
+                ? t("This version is a draft. Publish it to install it.")
+                : t("This version is deprecated. Existing installs keep working. New installs are blocked.")}
             </p>
           ) : may ? (
             <div className="mb-8">
               <InstallForm bundle={bundle} isFirst={latest === undefined} />
             </div>
           ) : (
-            <p className="card mb-5 p-4 text-sm text-soft">Installing bundles requires the member role.</p>
+            <p className="card mb-5 p-4 text-sm text-soft">
+              {t("Installing bundles requires the member role.")}
+            </p>
           )}
           {earlier.slice(0, EARLIER).map((install) => (
-            <MadeBy key={install.id} install={install} title="Earlier install" />
+            <MadeBy key={install.id} install={install} title={t("Earlier install")} />
           ))}
         </div>
-        <Section title="Contents">
+        <Section title={t("Contents")}>
           <ComponentList of={componentsOf(bundle)} />
         </Section>
       </div>
@@ -93,7 +96,7 @@ function MadeBy({ install: { at, by, version, components }, title }: { install: 
       flush
       aside={
         <span>
-          {`Version ${version} · ${by}`} · <When at={at} />
+          {t("Version {version} · {by}", { version, by })} · <When at={at} />
         </span>
       }
     >
@@ -127,16 +130,16 @@ function InstallForm({ bundle, isFirst }: { bundle: Template; isFirst: boolean }
   const install = useChange("POST /api/v1/bundles/{slug}/install", {
     touches: ["/api/v1", "name of"],
     tellsErrors: false,
-    done: `${bundle.displayName} installed`,
+    done: t("{displayName} installed", { displayName: bundle.displayName }),
   });
   const schema = withDefaults(bundle);
   const asks = propertiesOf(schema).length > 0;
   return (
     <FormFrame
-      title={isFirst ? "Install" : "Install again"}
+      title={isFirst ? t("Install") : t("Install again")}
       call={install}
       drawn={["inputs"]}
-      verb={isFirst ? "Install" : "Install again"}
+      verb={isFirst ? t("Install") : t("Install again")}
       onSend={() =>
         install.mutate({
           path: { slug: bundle.slug },
@@ -147,8 +150,9 @@ function InstallForm({ bundle, isFirst }: { bundle: Template; isFirst: boolean }
     >
       {!isFirst && (
         <p className="mb-4 text-sm text-soft">
-          Reinstalling with the same inputs restores deleted components and duplicates nothing. Different
-          inputs create a second set. A newer version updates the existing components.
+          {t(
+            "Reinstalling with the same inputs restores deleted components and duplicates nothing. Different inputs create a second set. A newer version updates the existing components.",
+          )}
         </p>
       )}
       {asks || faultsOf(install.error).length > 0 ? (
@@ -160,7 +164,9 @@ function InstallForm({ bundle, isFirst }: { bundle: Template; isFirst: boolean }
           faults={faultsOf(install.error)}
         />
       ) : (
-        <p className="text-sm text-soft">No inputs required. You can edit the components after installing.</p>
+        <p className="text-sm text-soft">
+          {t("No inputs required. You can edit the components after installing.")}
+        </p>
       )}
     </FormFrame>
   );

@@ -7,6 +7,7 @@ import { Tag } from "../parts/base/status.tsx";
 import { BUNDLE_PAGES, Siblings } from "../parts/layout/siblings.tsx";
 import { Pager, useFilters } from "../parts/table/table.tsx";
 import { useInstalls } from "../parts/templates/created.tsx";
+import { t } from "../texts/text.ts";
 
 const LIMIT = 48;
 
@@ -21,19 +22,19 @@ export default function Bundles() {
   const isOwn = (id: string) => own.data?.templates.some((template) => template.id === id) === true;
   return (
     <>
-      <PageHead title="Bundles" about="Ready-made sets of connections, actions and automations.">
+      <PageHead title={t("Bundles")} about={t("Ready-made sets of connections, actions and automations.")}>
         {may && (
           <LinkButton href="/templates/new?type=bundle" icon={Plus}>
-            New bundle
+            {t("New bundle")}
           </LinkButton>
         )}
       </PageHead>
-      <Siblings of={BUNDLE_PAGES} label="Bundles and templates" />
+      <Siblings of={BUNDLE_PAGES} label={t("Bundles and templates")} />
       <Shown of={bundles}>
         {(page) =>
           page.bundles.length === 0 ? (
             <div className="card">
-              <Empty icon={Package} title="No bundles yet" />
+              <Empty icon={Package} title={t("No bundles yet")} />
             </div>
           ) : (
             <>
@@ -51,9 +52,9 @@ export default function Bundles() {
                         {description}
                       </span>
                       <span className="mt-3 flex flex-wrap gap-1">
-                        <Tag>{isOwn(id) ? "Yours" : "Built in"}</Tag>
-                        {version > 1 && <Tag>Version {version}</Tag>}
-                        {installed.has(slug) && <Tag tone="good">Installed</Tag>}
+                        <Tag>{isOwn(id) ? t("Yours") : t("Built in")}</Tag>
+                        {version > 1 && <Tag>{t("Version {version}", { version })}</Tag>}
+                        {installed.has(slug) && <Tag tone="good">{t("Installed")}</Tag>}
                       </span>
                     </Link>
                   </li>

@@ -11,7 +11,7 @@ import { TextField } from "../parts/base/labelled.tsx";
 import { Facts, PageHead, Section, Shown, useTab } from "../parts/base/page.tsx";
 import { plural } from "../parts/base/plural.ts";
 import { Status, Tag } from "../parts/base/status.tsx";
-import { ONLY_ADMINS_CHANGE } from "../parts/base/texts.ts";
+import { onlyAdminsChange } from "../parts/base/texts.ts";
 import { When } from "../parts/base/time.tsx";
 import { ApiConnection } from "../parts/catalog/connection.tsx";
 import { ImportAgain, NewTools } from "../parts/catalog/import.tsx";
@@ -20,6 +20,7 @@ import { Lists } from "../parts/catalog/lists.tsx";
 import { SignInFacts, SignInWanted } from "../parts/catalog/sign-in.tsx";
 import { FormFrame, messagesBy } from "../parts/form/frame.tsx";
 import { Held } from "../parts/layout/detail.tsx";
+import { t } from "../texts/text.ts";
 
 export default function ApiPage({ id }: { id: string }) {
   const api = useApi("GET /api/v1/api-catalog/{api_id}", { path: { api_id: id } });
@@ -33,21 +34,21 @@ function Whole({ api }: { api: CatalogEntry }) {
   const [refreshed, setRefreshed] = useState<Refreshed | null>(null);
   const isHttp = api.type === "http";
   const tabs = useTab([
-    ["items", isHttp ? "Endpoints" : "Tools"],
-    ...(isHttp ? ([["lists", "Lists"]] as const) : []),
-    ...(isHttp && may ? ([["import", "Import again"]] as const) : []),
-    ["settings", "Settings"],
+    ["items", isHttp ? t("Endpoints") : t("Tools")],
+    ...(isHttp ? ([["lists", t("Lists")]] as const) : []),
+    ...(isHttp && may ? ([["import", t("Import again")]] as const) : []),
+    ["settings", t("Settings")],
   ]);
   const changed = api.tools.filter(({ status }) => status !== "active").length;
   return (
     <>
       <PageHead
         title={api.name}
-        from={[["/catalog", "API catalog"]]}
+        from={[["/catalog", t("API catalog")]]}
         beside={
           <>
             <Status status={api.status} />
-            <Tag>{isHttp ? "HTTP" : "MCP server"}</Tag>
+            <Tag>{isHttp ? "HTTP" : t("MCP server")}</Tag>
           </>
         }
         about={
@@ -80,26 +81,26 @@ function Whole({ api }: { api: CatalogEntry }) {
         <>
           {may && <Held of={api}>{(held, onDirty) => <Settings api={held} onDirty={onDirty} />}</Held>}
           <SignInFacts api={api} />
-          <Section title="Details">
+          <Section title={t("Details")}>
             <Facts
               of={[
                 ["ID", <Mono key="id" text={api.id} />],
                 [
-                  "Connection",
+                  t("Connection"),
                   api.connectionId ? (
                     <Link
                       key="c"
                       href={`/connections/${api.connectionId}`}
                       className="text-accent hover:underline"
                     >
-                      Open connection
+                      {t("Open connection")}
                     </Link>
                   ) : (
-                    "None"
+                    t("None")
                   ),
                 ],
-                ["Created", <When key="made" at={api.createdAt} />],
-                ["Updated", <When key="changed" at={api.updatedAt} />],
+                [t("Created"), <When key="made" at={api.createdAt} />],
+                [t("Updated"), <When key="changed" at={api.updatedAt} />],
               ]}
             />
           </Section>
@@ -117,14 +118,14 @@ function EntryActions({ api, onRefreshed }: { api: CatalogEntry; onRefreshed: (f
   const path = { api_id: api.id };
   const turn = useChange("PATCH /api/v1/api-catalog/{api_id}", {
     touches: ["/api-catalog"],
-    done: isOff ? "API enabled" : "API disabled",
+    done: isOff ? t("API enabled") : t("API disabled"),
   });
   const refresh = useChange("POST /api/v1/api-catalog/{api_id}/refresh", {
     touches: ["/api-catalog"],
     onDone: onRefreshed,
     done: ({ api: { tools }, added }) => {
       const held = tools.filter(({ status }) => status !== "active").length;
-      if (held === 0 && added.length === 0) return "Tools are up to date";
+      if (held === 0 && added.length === 0) return t("Tools are up to date");
       return [
         held > 0 && plural(held, { one: "# tool paused", other: "# tools paused" }),
         added.length > 0 && plural(added.length, { one: "# new tool", other: "# new tools" }),
@@ -135,12 +136,12 @@ function EntryActions({ api, onRefreshed }: { api: CatalogEntry; onRefreshed: (f
   });
   return (
     <>
-      <IconButton icon={Trash2} label="Delete API" onClick={() => setRemoving(true)} />
+      <IconButton icon={Trash2} label={t("Delete API")} onClick={() => setRemoving(true)} />
       <Button
         busy={turn.isPending}
         onClick={() => turn.mutate({ path, body: { status: isOff ? "active" : "disabled" } })}
       >
-        {isOff ? "Enable" : "Disable"}
+        {isOff ? t("Enable") : t("Disable")}
       </Button>
       {api.type === "mcp" && (
         <Button
@@ -149,7 +150,7 @@ function EntryActions({ api, onRefreshed }: { api: CatalogEntry; onRefreshed: (f
           busy={refresh.isPending}
           onClick={() => refresh.mutate({ path })}
         >
-          Refresh tools
+          {t("Refresh tools")}
         </Button>
       )}
       {isRemoving && <Remove api={api} onClose={() => setRemoving(false)} />}
@@ -167,7 +168,7 @@ function Settings({ api, onDirty }: { api: CatalogEntry; onDirty: (isDirty: bool
     basedOn: api,
     touches: ["/api-catalog"],
     tellsErrors: false,
-    done: "API saved",
+    done: t("API saved"),
     onDone: () => onDirty(false),
   });
   const messageFor = messagesBy(save.error);
@@ -185,7 +186,7 @@ function Settings({ api, onDirty }: { api: CatalogEntry; onDirty: (isDirty: bool
     };
   return (
     <FormFrame
-      title="Settings"
+      title={t("Settings")}
       call={save}
       drawn={["name", "description", "connectionId"]}
       isChanged={Object.keys(body).length > 0}
@@ -193,12 +194,12 @@ function Settings({ api, onDirty }: { api: CatalogEntry; onDirty: (isDirty: bool
     >
       <div className="grid gap-4 sm:grid-cols-2">
         <TextField
-          label="Name"
+          label={t("Name")}
           isRequired
           value={name}
           onChange={put(setName)}
           fault={messageFor("name")}
-          about="Agents refer to the API by this name, as api:NAME."
+          about={t("Agents refer to the API by this name, as api:NAME.")}
           maxLength={255}
         />
         <ApiConnection
@@ -208,7 +209,7 @@ function Settings({ api, onDirty }: { api: CatalogEntry; onDirty: (isDirty: bool
         />
         <div className="sm:col-span-2">
           <LongField
-            label="Description"
+            label={t("Description")}
             isRequired
             value={description}
             onChange={put(setDescription)}
@@ -216,8 +217,8 @@ function Settings({ api, onDirty }: { api: CatalogEntry; onDirty: (isDirty: bool
           />
         </div>
         <Check
-          label="Require approval for every call"
-          about={isAdmin ? "A person must approve the exact arguments." : ONLY_ADMINS_CHANGE}
+          label={t("Require approval for every call")}
+          about={isAdmin ? t("A person must approve the exact arguments.") : onlyAdminsChange()}
           value={approvalRequired}
           onChange={put(setApproval)}
           isDisabled={!isAdmin}
@@ -243,21 +244,23 @@ function Remove({ api, onClose }: { api: CatalogEntry; onClose: () => void }) {
   ];
   const remove = useChange("DELETE /api/v1/api-catalog/{api_id}", {
     touches: ["/api-catalog"],
-    done: `${api.name} deleted`,
+    done: t("{name} deleted", { name: api.name }),
     onDone: () => go("/catalog"),
   });
   return (
     <Confirm
-      title={`Delete ${api.name}?`}
-      verb="Delete"
+      title={t("Delete {name}?", { name: api.name })}
+      verb={t("Delete")}
       isBusy={remove.isPending || agents.isPending || actions.isPending}
       onClose={onClose}
       onConfirm={() => remove.mutate({ path: { api_id: api.id } }, { onError: onClose })}
     >
-      <p>Agents and actions can no longer call this API. Its endpoint and tool settings are deleted too.</p>
+      <p>
+        {t("Agents and actions can no longer call this API. Its endpoint and tool settings are deleted too.")}
+      </p>
       {users.length > 0 && (
         <div>
-          <p>These agents and actions call this API:</p>
+          <p>{t("These agents and actions call this API:")}</p>
           <ul className="mt-1 list-disc pl-5">
             {users.map(({ id, name }) => (
               <li key={id}>{name}</li>

@@ -5,11 +5,18 @@ import { PageHead } from "../parts/base/page.tsx";
 import { FoundApi } from "../parts/catalog/found.tsx";
 import { ByAddress, ByServer, ByText, type Found } from "../parts/catalog/source.tsx";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
+import { t } from "../texts/text.ts";
 
 const WAYS = [
-  ["address", "From a URL", "An API with an OpenAPI or Swagger description.", Globe, ByAddress],
-  ["text", "From a file or text", "OpenAPI, curl, HAR, Postman, or its documentation.", ScanText, ByText],
-  ["server", "MCP server", "Tools of a Model Context Protocol (MCP) server.", Plug, ByServer],
+  ["address", t("From a URL"), t("An API with an OpenAPI or Swagger description."), Globe, ByAddress],
+  [
+    "text",
+    t("From a file or text"),
+    t("OpenAPI, curl, HAR, Postman, or its documentation."),
+    ScanText,
+    ByText,
+  ],
+  ["server", t("MCP server"), t("Tools of a Model Context Protocol (MCP) server."), Plug, ByServer],
 ] as const;
 
 export default function NewApi() {
@@ -19,8 +26,8 @@ export default function NewApi() {
   const From = way?.[4];
   return (
     <>
-      <PageHead title="New API" from={[["/catalog", "API catalog"]]} />
-      <MembersOnly title="You need the member role to add APIs">
+      <PageHead title={t("New API")} from={[["/catalog", t("API catalog")]]} />
+      <MembersOnly title={t("You need the member role to add APIs")}>
         {found ? (
           <FoundApi found={found} onBack={() => setFound(null)} />
         ) : (

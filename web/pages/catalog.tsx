@@ -6,24 +6,29 @@ import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { askOf, ListPage, ON_OFF } from "../parts/layout/list-page.tsx";
 import { type Column, Named, useFilters } from "../parts/table/table.tsx";
+import { t } from "../texts/text.ts";
 
 const COLUMNS: readonly Column<CatalogSummary>[] = [
   {
-    name: "Name",
+    name: t("Name"),
     isWide: true,
     cell: ({ name, baseUrl, url }) => <Named name={name} below={baseUrl ?? url} />,
   },
-  { name: "Kind", isMinor: true, cell: ({ type }) => <Tag>{type === "mcp" ? "MCP server" : "HTTP"}</Tag> },
   {
-    name: "Endpoints or tools",
+    name: t("Kind"),
+    isMinor: true,
+    cell: ({ type }) => <Tag>{type === "mcp" ? t("MCP server") : "HTTP"}</Tag>,
+  },
+  {
+    name: t("Endpoints or tools"),
     isRight: true,
     cell: ({ type, endpointCount, toolCount }) =>
       type === "mcp"
         ? plural(toolCount, { one: "# tool", other: "# tools" })
         : plural(endpointCount, { one: "# endpoint", other: "# endpoints" }),
   },
-  { name: "Status", cell: ({ status }) => <Status status={status} /> },
-  { name: "Updated", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+  { name: t("Status"), cell: ({ status }) => <Status status={status} /> },
+  { name: t("Updated"), isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
 ];
 
 export default function Catalog() {
@@ -36,30 +41,32 @@ export default function Catalog() {
   const apis = useApi("GET /api/v1/api-catalog", { query: query as never }, { keep: true });
   return (
     <ListPage
-      title="API catalog"
-      about="HTTP API endpoints and MCP tools that agents and actions can call."
-      create="New API"
+      title={t("API catalog")}
+      about={t("HTTP API endpoints and MCP tools that agents and actions can call.")}
+      create={t("New API")}
       path="/catalog"
       icon={Boxes}
       filters={filters}
       choices={[
         {
-          label: "Kind",
+          label: t("Kind"),
           name: "type",
           options: [
             ["http", "HTTP"],
-            ["mcp", "MCP server"],
+            ["mcp", t("MCP server")],
           ],
         },
-        { label: "Status", name: "status", options: ON_OFF },
+        { label: t("Status"), name: "status", options: ON_OFF },
       ]}
       of={apis}
       rowsOf={(page) => page.items}
       columns={COLUMNS}
-      noMatches="No APIs match these filters"
-      none="No APIs yet"
-      first="Add API"
-      empty="Import an API from a URL, OpenAPI, curl, HAR or Postman. You enable each endpoint individually."
+      noMatches={t("No APIs match these filters")}
+      none={t("No APIs yet")}
+      first={t("Add API")}
+      empty={t(
+        "Import an API from a URL, OpenAPI, curl, HAR or Postman. You enable each endpoint individually.",
+      )}
     />
   );
 }

@@ -13,6 +13,8 @@ import { Compose } from "../parts/chat/compose.tsx";
 import { Answer, type MessageText, Question } from "../parts/chat/message.tsx";
 import { DeleteThread, RenameThread, titleOf } from "../parts/chat/threads.tsx";
 import { useTurn } from "../parts/chat/turn.ts";
+import { rich } from "../texts/rich.ts";
+import { t } from "../texts/text.ts";
 
 /** Somebody else decides, or the turn goes on in its own time: no event says so to the person alone. */
 const WAITING_MS = 1000;
@@ -98,22 +100,22 @@ function Whole({ thread }: { thread: Thread }) {
     <div className="mx-auto -mb-14 flex min-h-[calc(100vh-2rem)] max-w-3xl flex-col max-md:min-h-[calc(100vh-5rem)]">
       <PageHead
         title={titleOf(thread)}
-        from={[["/chat", "Chat"]]}
+        from={[["/chat", t("Chat")]]}
         about={
-          agent && (
-            <>
-              with{" "}
+          agent &&
+          rich("with {name}", {
+            name: (
               <Link href={`/agents/${agent.id}`} className="text-accent hover:underline">
                 {agent.name}
               </Link>
-            </>
-          )
+            ),
+          })
         }
       >
         {may && (
           <>
-            <IconButton icon={Pencil} label="Rename chat" onClick={() => setOpened("rename")} />
-            <IconButton icon={Trash2} label="Delete chat" onClick={() => setOpened("delete")} />
+            <IconButton icon={Pencil} label={t("Rename chat")} onClick={() => setOpened("rename")} />
+            <IconButton icon={Trash2} label={t("Delete chat")} onClick={() => setOpened("delete")} />
           </>
         )}
       </PageHead>
@@ -123,7 +125,7 @@ function Whole({ thread }: { thread: Thread }) {
           const last = all.at(-1);
           const hidden = Math.max(all.length - shown, 0);
           return (
-            <div className="grow space-y-5" role="log" aria-label="Conversation">
+            <div className="grow space-y-5" role="log" aria-label={t("Conversation")}>
               {hidden > 0 && (
                 <Button kind="quiet" onClick={() => setShown(shown + SHOWN)}>
                   {plural(hidden, { one: "Show # earlier message", other: "Show # earlier messages" })}
@@ -132,8 +134,8 @@ function Whole({ thread }: { thread: Thread }) {
               {all.length === 0 && !turn.question && (
                 <p className="py-10 text-center text-sm text-soft">
                   {agent
-                    ? `Ask ${agent.name} a question. You can see each step as it works.`
-                    : "Ask a question. You can see each step as the agent works."}
+                    ? t("Ask {name} a question. You can see each step as it works.", { name: agent.name })
+                    : t("Ask a question. You can see each step as the agent works.")}
                 </p>
               )}
               {all
@@ -172,7 +174,7 @@ function Whole({ thread }: { thread: Thread }) {
         />
       ) : (
         <p className="py-6 text-center text-sm text-soft">
-          You can read this chat. Asking requires the member role.
+          {t("You can read this chat. Asking requires the member role.")}
         </p>
       )}
       {opened === "rename" && <RenameThread thread={thread} onClose={() => setOpened(null)} />}
@@ -185,8 +187,8 @@ const questionOf = ({ parts }: UiMessage): string =>
   parts.map((part) => ("text" in part ? part.text : "")).join("\n");
 
 function hintOf(state: string, isWaiting: boolean): string | null {
-  if (state === "lost") return "Connection lost. Reconnecting… The answer continues on the server.";
-  return isWaiting ? "Waiting for your approval. Stop cancels the request." : null;
+  if (state === "lost") return t("Connection lost. Reconnecting… The answer continues on the server.");
+  return isWaiting ? t("Waiting for your approval. Stop cancels the request.") : null;
 }
 
 /** Keeps the end in sight as it grows, unless the person has scrolled away from it. */
@@ -226,7 +228,7 @@ function Trouble({ thread, problem, isIdle, onAgain }: TroubleProps) {
   );
   const stored = (failures.data?.items[0]?.data as { error?: { message?: string } } | undefined)?.error
     ?.message;
-  const text = problem?.message ?? (hasFailed ? (stored ?? "The answer failed.") : null);
+  const text = problem?.message ?? (hasFailed ? (stored ?? t("The answer failed.")) : null);
   if (text === null || !isIdle) return null;
   const isModelless = problem instanceof ApiError && problem.code === "llm_not_configured";
   return (
@@ -236,9 +238,9 @@ function Trouble({ thread, problem, isIdle, onAgain }: TroubleProps) {
     >
       <div className="min-w-0 grow basis-60 [overflow-wrap:anywhere]">
         <p dir="auto">{text}</p>
-        {isModelless && <p className="mt-1">Your message wasn't sent. It's still in the box below.</p>}
+        {isModelless && <p className="mt-1">{t("Your message wasn't sent. It's still in the box below.")}</p>}
       </div>
-      {hasFailed && onAgain && <Button onClick={() => void onAgain()}>Try again</Button>}
+      {hasFailed && onAgain && <Button onClick={() => void onAgain()}>{t("Try again")}</Button>}
     </div>
   );
 }
@@ -248,16 +250,16 @@ function AnotherAgent({ thread }: { thread: Thread }) {
   const give = useChange("PATCH /api/v1/chat/threads/{thread_id}", { touches: ["/chat/threads"] });
   return (
     <div className="mt-5 flex flex-wrap items-center gap-3 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
-      <span className="grow">This chat's agent was deleted.</span>
+      <span className="grow">{t("This chat's agent was deleted.")}</span>
       <select
-        aria-label="Choose another agent"
+        aria-label={t("Choose another agent")}
         className="field w-auto max-w-full text-ink"
         value=""
         onChange={({ target: { value } }) =>
           give.mutate({ path: { thread_id: thread.id }, body: { agentSpecId: value } })
         }
       >
-        <option value="">Choose an agent</option>
+        <option value="">{t("Choose an agent")}</option>
         {agents.data?.specs.map(({ id, name }) => (
           <option key={id} value={id}>
             {name}

@@ -12,6 +12,7 @@ import { ChatWith, useStartChat } from "../parts/chat/start.tsx";
 import { DeleteThreads, titleOf } from "../parts/chat/threads.tsx";
 import { Older, useOlder } from "../parts/table/older.tsx";
 import { type Column, Named, Table } from "../parts/table/table.tsx";
+import { t } from "../texts/text.ts";
 
 /** What is worth a word in the list: most chats have simply been answered. */
 const NOTABLE = ["streaming", "waiting", "failed"];
@@ -27,34 +28,39 @@ export default function Chat() {
   const chosen = picked.filter((id) => shown.some((each) => each.id === id));
   const columns: readonly Column<Thread>[] = [
     {
-      name: "Chat",
+      name: t("Chat"),
       isWide: true,
       cell: (thread) => (
-        <Named name={titleOf(thread)} below={names.get(thread.agentSpecId) ?? "Deleted agent"} />
+        <Named name={titleOf(thread)} below={names.get(thread.agentSpecId) ?? t("Deleted agent")} />
       ),
     },
     {
-      name: "Status",
+      name: t("Status"),
       cell: ({ lastTurnStatus }) =>
         NOTABLE.includes(lastTurnStatus) ? (
           <Status
             status={lastTurnStatus}
-            label={lastTurnStatus === "waiting" ? "Needs approval" : undefined}
+            label={lastTurnStatus === "waiting" ? t("Needs approval") : undefined}
           />
         ) : null,
     },
-    { name: "Last message", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+    {
+      name: t("Last message"),
+      isRight: true,
+      isMinor: true,
+      cell: ({ updatedAt }) => <When at={updatedAt} />,
+    },
     ...(may
       ? [
           {
-            name: "Select",
+            name: t("Select"),
             isUntitled: true,
             isRight: true,
             cell: (thread: Thread) => (
               <label className="-my-1 inline-flex size-8 items-center justify-center">
                 <input
                   type="checkbox"
-                  aria-label={`Select ${titleOf(thread)}`}
+                  aria-label={t("Select {thread}", { thread: titleOf(thread) })}
                   checked={picked.includes(thread.id)}
                   onChange={({ target: { checked } }) =>
                     setPicked(checked ? [...picked, thread.id] : picked.filter((id) => id !== thread.id))
@@ -68,10 +74,10 @@ export default function Chat() {
   ];
   return (
     <>
-      <PageHead title="Chat" about="Private conversations with agents. Only you can see them.">
+      <PageHead title={t("Chat")} about={t("Private conversations with agents. Only you can see them.")}>
         {may && chosen.length > 0 && (
           <Button kind="bad" icon={Trash2} onClick={() => setRemoving(true)}>
-            Delete {counted(chosen.length)} selected
+            {t("Delete {count} selected", { count: counted(chosen.length) })}
           </Button>
         )}
         {may && <NewChat agents={agents.data?.specs ?? []} />}
@@ -82,7 +88,7 @@ export default function Chat() {
           {(items) =>
             items.length > 0 ? (
               <Table
-                label="Chats"
+                label={t("Chats")}
                 columns={columns}
                 rows={items}
                 keyOf={({ id }) => id}
@@ -105,17 +111,17 @@ function NewChat({ agents }: { agents: readonly AgentSpec[] }) {
   const start = useStartChat();
   const [only] = agents;
   if (!only) return null;
-  if (agents.length === 1) return <ChatWith agentId={only.id}>New chat</ChatWith>;
+  if (agents.length === 1) return <ChatWith agentId={only.id}>{t("New chat")}</ChatWith>;
   return (
     <Menu
-      label="New chat with"
+      label={t("New chat with")}
       hasText
       align="right"
       buttonClass="inline-flex h-8 items-center gap-1.5 rounded-md bg-accent px-3 text-sm font-medium text-on-accent hover:bg-accent-strong"
       button={
         <>
           <MessageSquarePlus size={15} aria-hidden />
-          New chat
+          {t("New chat")}
         </>
       }
       items={agents.map(({ id, name }) => ({
@@ -135,32 +141,32 @@ function First({ agents, may }: { agents: readonly AgentSpec[]; may: boolean }) 
     return (
       <Empty
         icon={Bot}
-        title="No agents yet"
+        title={t("No agents yet")}
         action={
           may && (
             <LinkButton href="/agents/new" kind="main">
-              Create agent
+              {t("Create agent")}
             </LinkButton>
           )
         }
       >
-        An agent answers questions about your data. It asks for approval before it changes anything.
+        {t("An agent answers questions about your data. It asks for approval before it changes anything.")}
       </Empty>
     );
   return (
     <Empty
       icon={MessagesSquare}
-      title="No chats yet"
+      title={t("No chats yet")}
       action={
         may &&
         agents.slice(0, OFFERED).map(({ id, name }) => (
           <ChatWith key={id} agentId={id}>
-            {`Ask ${name}`}
+            {t("Ask {name}", { name })}
           </ChatWith>
         ))
       }
     >
-      Ask about your data in plain language.
+      {t("Ask about your data in plain language.")}
     </Empty>
   );
 }

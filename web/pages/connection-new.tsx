@@ -10,6 +10,7 @@ import { sourceOf } from "../parts/connections/from-template.ts";
 import { NewConnectionForm } from "../parts/connections/new.tsx";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
 import { FilterBar, SearchField } from "../parts/table/filters.tsx";
+import { t } from "../texts/text.ts";
 
 const ABILITIES = [
   ["files", "files"],
@@ -24,8 +25,8 @@ export default function NewConnection() {
   const template = search.get("template");
   return (
     <>
-      <PageHead title="New connection" from={[["/connections", "Connections"]]} />
-      <MembersOnly title="You need the member role to create connections">
+      <PageHead title={t("New connection")} from={[["/connections", t("Connections")]]} />
+      <MembersOnly title={t("You need the member role to create connections")}>
         <Shown of={providers}>
           {({ providers: all, redirectUri }) => {
             const provider = all.find(({ id }) => id === search.get("provider"));
@@ -88,7 +89,7 @@ function Choices({ providers }: { providers: readonly Provider[] }) {
     <>
       <div className="card mb-4">
         <FilterBar>
-          <SearchField label="Search connectors" value={words} onChange={setWords} />
+          <SearchField label={t("Search connectors")} value={words} onChange={setWords} />
         </FilterBar>
       </div>
       <Shown of={shipped}>
@@ -97,18 +98,18 @@ function Choices({ providers }: { providers: readonly Provider[] }) {
             ({ slug, displayName, description }) => fits(slug, displayName, description),
           );
           if (shown.length + services.length === 0)
-            return <Empty icon={SearchX} title="No connectors match" />;
+            return <Empty icon={SearchX} title={t("No connectors match")} />;
           return (
             <>
               {shown.length > 0 && (
-                <Cards label="Built-in connectors">
+                <Cards label={t("Built-in connectors")}>
                   {shown.map((provider) => (
                     <ProviderCard key={provider.id} provider={provider} />
                   ))}
                 </Cards>
               )}
               {services.length > 0 && (
-                <Cards label="Connectors from templates">
+                <Cards label={t("Connectors from templates")}>
                   {services.map((template) => (
                     <TemplateCard key={template.id} template={template} />
                   ))}
@@ -181,6 +182,6 @@ function TemplateCard({
 }: {
   template: ListedTemplate;
 }) {
-  const tags = isBuiltIn ? [] : ["Yours"];
+  const tags = isBuiltIn ? [] : [t("Yours")];
   return <Card name={displayName} id={slug} about={description} chosen={{ template: slug }} tags={tags} />;
 }

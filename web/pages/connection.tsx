@@ -13,6 +13,7 @@ import { ConnectionSettings } from "../parts/connections/settings.tsx";
 import { ConnectionSignInWanted } from "../parts/connections/sign-in.tsx";
 import { ConnectionUsers, DeleteConnection } from "../parts/connections/users.tsx";
 import { Detail } from "../parts/layout/detail.tsx";
+import { t } from "../texts/text.ts";
 
 export default function ConnectionPage({ id }: { id: string }) {
   const connection = useApi("GET /api/v1/connections/{connection_id}", { path: { connection_id: id } });
@@ -45,18 +46,18 @@ function Whole({ connection, provider }: { connection: Connection; provider: Pro
   const { files, schema } = provider?.capabilities ?? { files: false, schema: false };
   return (
     <Detail
-      deleteLabel="Delete connection"
-      from={["/connections", "Connections"]}
+      deleteLabel={t("Delete connection")}
+      from={["/connections", t("Connections")]}
       of={connection}
-      beside={connection.isDefault && <Tag>Default</Tag>}
+      beside={connection.isDefault && <Tag>{t("Default")}</Tag>}
       what={provider?.title ?? connection.provider}
       known={
         connection.lastVerifiedAt ? (
           <>
-            Verified <When at={connection.lastVerifiedAt} />
+            {t("Verified")} <When at={connection.lastVerifiedAt} />
           </>
         ) : (
-          "Never verified"
+          t("Never verified")
         )
       }
       actions={<ConnectionActions connection={connection} />}
@@ -77,7 +78,7 @@ function Whole({ connection, provider }: { connection: Connection; provider: Pro
       tabs={[
         [
           "files",
-          "Files",
+          t("Files"),
           files &&
             (() => (
               <Files
@@ -89,12 +90,12 @@ function Whole({ connection, provider }: { connection: Connection; provider: Pro
         ],
         [
           "tables",
-          "Tables",
+          t("Tables"),
           schema &&
             (() => <Tables connectionId={connection.id} canLoad={provider?.capabilities.extract ?? false} />),
         ],
-        ["settings", "Settings", () => <ConnectionSettings connection={connection} provider={provider} />],
-        ["users", "Used by", () => <ConnectionUsers id={connection.id} />],
+        ["settings", t("Settings"), () => <ConnectionSettings connection={connection} provider={provider} />],
+        ["users", t("Used by"), () => <ConnectionUsers id={connection.id} />],
       ]}
     />
   );
@@ -106,38 +107,38 @@ function ConnectionActions({ connection }: { connection: Connection }) {
   const verify = useChange("POST /api/v1/connections/{connection_id}/verify", { touches });
   const disable = useChange("POST /api/v1/connections/{connection_id}/disable", {
     touches,
-    done: "Connection disabled. Runs that use it will fail.",
+    done: t("Connection disabled. Runs that use it will fail."),
   });
   const reactivate = useChange("POST /api/v1/connections/{connection_id}/reactivate", {
     touches,
-    done: "Connection reactivated. Verify it before use.",
+    done: t("Connection reactivated. Verify it before use."),
   });
   const makeDefault = useChange("POST /api/v1/connections/{connection_id}/set-default", {
     touches,
-    done: "Set as default",
+    done: t("Set as default"),
   });
   const isOff = connection.status === "disabled";
   return (
     <>
       <Menu
-        label="More"
+        label={t("More")}
         align="right"
         buttonClass="inline-flex h-8 items-center rounded-md border border-strong-line bg-raised px-3 text-sm font-medium hover:bg-sunken"
-        button="More"
+        button={t("More")}
         items={[
           {
-            name: "Set as default",
+            name: t("Set as default"),
             icon: Star,
             isDisabled: connection.isDefault,
             onPick: () => makeDefault.mutate(path),
           },
           isOff
-            ? { name: "Reactivate", icon: RotateCcw, onPick: () => reactivate.mutate(path) }
-            : { name: "Disable", icon: Ban, onPick: () => disable.mutate(path) },
+            ? { name: t("Reactivate"), icon: RotateCcw, onPick: () => reactivate.mutate(path) }
+            : { name: t("Disable"), icon: Ban, onPick: () => disable.mutate(path) },
         ]}
       />
       <LinkButton href={`/actions/new?connection=${connection.id}`} icon={Plus}>
-        New action
+        {t("New action")}
       </LinkButton>
       <Button
         kind="main"
@@ -146,7 +147,7 @@ function ConnectionActions({ connection }: { connection: Connection }) {
         disabled={isOff}
         onClick={() => verify.mutate(path)}
       >
-        Verify
+        {t("Verify")}
       </Button>
     </>
   );

@@ -6,38 +6,39 @@ import { Status, Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { askOf, ListPage } from "../parts/layout/list-page.tsx";
 import { type Column, Named, useFilters } from "../parts/table/table.tsx";
+import { t } from "../texts/text.ts";
 
 const STATUSES = named<Connection["status"]>({
-  active: "Active",
-  needs_verification: "Not verified",
-  error: "Error",
-  disabled: "Disabled",
+  active: t("Active"),
+  needs_verification: t("Not verified"),
+  error: t("Error"),
+  disabled: t("Disabled"),
 });
 
 const COLUMNS: readonly Column<Connection>[] = [
   {
-    name: "Name",
+    name: t("Name"),
     isWide: true,
     cell: ({ name, slug, verificationError }) => <Named name={name} below={verificationError ?? slug} />,
   },
   {
-    name: "Provider",
+    name: t("Provider"),
     isMinor: true,
     cell: ({ provider, isDefault }) => (
       <span className="space-x-1.5 text-soft">
         <span>{provider}</span>
-        {isDefault && <Tag>default</Tag>}
+        {isDefault && <Tag>{t("default")}</Tag>}
       </span>
     ),
   },
-  { name: "Status", cell: ({ status }) => <Status status={status} /> },
+  { name: t("Status"), cell: ({ status }) => <Status status={status} /> },
   {
-    name: "Verified",
+    name: t("Verified"),
     isRight: true,
     isMinor: true,
     cell: ({ lastVerifiedAt }) => <When at={lastVerifiedAt} />,
   },
-  { name: "Last used", isRight: true, isMinor: true, cell: ({ lastUsedAt }) => <When at={lastUsedAt} /> },
+  { name: t("Last used"), isRight: true, isMinor: true, cell: ({ lastUsedAt }) => <When at={lastUsedAt} /> },
 ];
 
 export default function Connections() {
@@ -56,20 +57,20 @@ export default function Connections() {
   );
   return (
     <ListPage
-      title="Connections"
-      about="External systems that actions read from and write to. Credentials are write-only."
-      create="New connection"
+      title={t("Connections")}
+      about={t("External systems that actions read from and write to. Credentials are write-only.")}
+      create={t("New connection")}
       path="/connections"
       icon={Cable}
       filters={filters}
       choices={[
         {
-          label: "Provider",
+          label: t("Provider"),
           name: "provider",
           options: (providers.data?.providers ?? []).map(({ id, title }) => [id, title] as const),
         },
         {
-          label: "Status",
+          label: t("Status"),
           name: "status",
           options: STATUSES,
         },
@@ -77,10 +78,12 @@ export default function Connections() {
       of={connections}
       rowsOf={(page) => page.connections}
       columns={COLUMNS}
-      noMatches="No connections match these filters"
-      none="No connections yet"
-      first="Create connection"
-      empty="A connection stores the address and credentials of a database, object store, file server or HTTP API."
+      noMatches={t("No connections match these filters")}
+      none={t("No connections yet")}
+      first={t("Create connection")}
+      empty={t(
+        "A connection stores the address and credentials of a database, object store, file server or HTTP API.",
+      )}
     />
   );
 }

@@ -16,6 +16,7 @@ import { NoMatches } from "../parts/table/no-matches.tsx";
 import { Older, useOlder } from "../parts/table/older.tsx";
 import { type Column, Table, useFilters } from "../parts/table/table.tsx";
 import { useReceivers, useSubscriptions } from "../parts/webhooks/subscriptions.ts";
+import { t } from "../texts/text.ts";
 
 export default function DeadLetters() {
   const may = useMay("member");
@@ -36,7 +37,7 @@ export default function DeadLetters() {
   const touches = ["/dead-letters", "/webhook-deliveries", "/webhooks"] as const;
   const replay = useChange("POST /api/v1/dead-letters/{dead_letter_id}/replay", {
     touches,
-    done: "Replay queued",
+    done: t("Replay queued"),
   });
   const replayMany = useChange("POST /api/v1/dead-letters/replay", {
     touches,
@@ -48,19 +49,19 @@ export default function DeadLetters() {
   const all = automation ? { automationId: automation } : webhook ? { webhookId: webhook } : null;
   const nameOf = ({ source: from, sourceId }: DeadLetter) =>
     (from === "inbound" ? subscriptions : receivers).get(sourceId) ??
-    (from === "inbound" ? "Automation" : "Webhook");
+    (from === "inbound" ? t("Automation") : t("Webhook"));
   const columns: readonly Column<DeadLetter>[] = [
     ...(may
       ? [
           {
-            name: "Select",
+            name: t("Select"),
             isUntitled: true,
             cell: (letter: DeadLetter) =>
               letter.status === "dead" && (
                 <input
                   type="checkbox"
                   className="block size-4 accent-accent"
-                  aria-label={`Select dead letter of ${nameOf(letter)}`}
+                  aria-label={t("Select dead letter of {letter}", { letter: nameOf(letter) })}
                   checked={chosen.has(letter.id)}
                   onChange={(event) => {
                     const next = new Set(chosen);
@@ -74,7 +75,7 @@ export default function DeadLetters() {
         ]
       : []),
     {
-      name: "Delivery",
+      name: t("Delivery"),
       isWide: true,
       cell: (letter) => (
         <span className="block min-w-0">
@@ -86,7 +87,9 @@ export default function DeadLetters() {
             }
             className="block truncate font-medium hover:text-accent"
           >
-            <span className="text-soft">{letter.source === "inbound" ? "Incoming · " : "Outgoing · "}</span>
+            <span className="text-soft">
+              {letter.source === "inbound" ? t("Incoming") : t("Outgoing")} ·{" "}
+            </span>
             <span dir="auto">{nameOf(letter)}</span>
           </Link>
           <span className="block truncate text-xs text-soft" dir="auto">
@@ -95,10 +98,10 @@ export default function DeadLetters() {
         </span>
       ),
     },
-    { name: "Status", isMinor: true, cell: ({ status }) => <Status status={status} /> },
-    { name: "Attempts", isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
+    { name: t("Status"), isMinor: true, cell: ({ status }) => <Status status={status} /> },
+    { name: t("Attempts"), isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
     {
-      name: "Last attempt",
+      name: t("Last attempt"),
       isMinor: true,
       isRight: true,
       cell: ({ lastFailedAt }) => <When at={lastFailedAt} />,
@@ -106,18 +109,18 @@ export default function DeadLetters() {
     ...(may
       ? [
           {
-            name: "Actions",
+            name: t("Actions"),
             isRight: true,
             isUntitled: true,
             cell: (letter: DeadLetter) => (
               <span className="inline-flex">
                 <IconButton
                   icon={RotateCcw}
-                  label="Replay"
+                  label={t("Replay")}
                   disabled={letter.status !== "dead" || replay.isPending}
                   onClick={() => replay.mutate({ path: { dead_letter_id: letter.id } })}
                 />
-                <IconButton icon={Trash2} label="Discard" onClick={() => setGone(letter)} />
+                <IconButton icon={Trash2} label={t("Discard")} onClick={() => setGone(letter)} />
               </span>
             ),
           },
@@ -127,8 +130,8 @@ export default function DeadLetters() {
   return (
     <>
       <PageHead
-        title="Dead letters"
-        about="Deliveries that failed on every attempt. Fix the cause, then replay them."
+        title={t("Dead letters")}
+        about={t("Deliveries that failed on every attempt. Fix the cause, then replay them.")}
       >
         {may && ids.length > 0 && (
           <Button
@@ -147,37 +150,39 @@ export default function DeadLetters() {
             busy={replayMany.isPending}
             onClick={() => replayMany.mutate({ body: all })}
           >
-            Replay all of {automation ? (subscriptions.get(automation) ?? "it") : "the webhook"}
+            {automation
+              ? t("Replay all of {name}", { name: subscriptions.get(automation) ?? t("the automation") })
+              : t("Replay all of the webhook")}
           </Button>
         )}
         {may && ids.length === 0 && dead.length > 1 && (
           <Button onClick={() => setChosen(new Set(dead.map(({ id }) => id)))}>
-            Select all on this page
+            {t("Select all on this page")}
           </Button>
         )}
-        {ids.length > 0 && <Button onClick={() => setChosen(new Set())}>Clear selection</Button>}
+        {ids.length > 0 && <Button onClick={() => setChosen(new Set())}>{t("Clear selection")}</Button>}
       </PageHead>
-      <Siblings of={WEBHOOK_PAGES} label="Webhooks" />
+      <Siblings of={WEBHOOK_PAGES} label={t("Webhooks")} />
       <div className="card">
         <FilterBar onClear={filters.isAny && filters.clear}>
           <Choice
-            label="Direction"
+            label={t("Direction")}
             value={source}
             options={[
-              ["inbound", "Incoming"],
-              ["outbound", "Outgoing"],
+              ["inbound", t("Incoming")],
+              ["outbound", t("Outgoing")],
             ]}
             onChange={(value) => filters.set("source", value)}
           />
           <Choice
-            label="Automation"
+            label={t("Automation")}
             value={automation}
             options={[...subscriptions]}
             onChange={(value) => filters.set("automation", value)}
           />
           {receivers.size > 0 && (
             <Choice
-              label="Webhook"
+              label={t("Webhook")}
               value={webhook}
               options={[...receivers]}
               onChange={(value) => filters.set("webhook", value)}
@@ -187,12 +192,12 @@ export default function DeadLetters() {
         <Older of={letters} rows={8}>
           {(items) =>
             items.length > 0 ? (
-              <Table label="Dead letters" columns={columns} rows={items} keyOf={({ id }) => id} />
+              <Table label={t("Dead letters")} columns={columns} rows={items} keyOf={({ id }) => id} />
             ) : filters.isAny ? (
-              <NoMatches title="No dead letters match these filters" onClear={filters.clear} />
+              <NoMatches title={t("No dead letters match these filters")} onClear={filters.clear} />
             ) : (
-              <Empty icon={MailCheck} title="No dead letters">
-                Deliveries that fail on every attempt appear here. You can replay them.
+              <Empty icon={MailCheck} title={t("No dead letters")}>
+                {t("Deliveries that fail on every attempt appear here. You can replay them.")}
               </Empty>
             )
           }
@@ -212,19 +217,19 @@ interface DiscardProps {
 function Discard({ letter, name, onClose }: DiscardProps) {
   const remove = useChange("DELETE /api/v1/dead-letters/{dead_letter_id}", {
     touches: ["/dead-letters"],
-    done: "Dead letter discarded",
+    done: t("Dead letter discarded"),
     onDone: onClose,
   });
   return (
     <Confirm
-      title={`Discard dead letter of ${name}?`}
-      verb="Discard"
+      title={t("Discard dead letter of {name}?", { name })}
+      verb={t("Discard")}
       isBusy={remove.isPending}
       onClose={onClose}
       onConfirm={() => remove.mutate({ path: { dead_letter_id: letter.id } }, { onError: onClose })}
     >
       <p className="[overflow-wrap:anywhere]">
-        You can no longer replay it. The delivery stays in the log until its retention period ends.
+        {t("You can no longer replay it. The delivery stays in the log until its retention period ends.")}
       </p>
     </Confirm>
   );

@@ -12,6 +12,7 @@ import { NoMatches } from "../parts/table/no-matches.tsx";
 import { Older, useOlder } from "../parts/table/older.tsx";
 import { type Column, Named, Table, useFilters } from "../parts/table/table.tsx";
 import { useSubscriptions } from "../parts/webhooks/subscriptions.ts";
+import { t } from "../texts/text.ts";
 
 const STATUSES: typeof DELIVERY_STATUSES = ["processing", "processed", "retrying", "failed", "dead_letter"];
 
@@ -24,37 +25,37 @@ export default function Deliveries() {
   const deliveries = useOlder("GET /api/v1/webhook-deliveries", { query: query as never });
   const columns: readonly Column<InboundDelivery>[] = [
     {
-      name: "Automation",
+      name: t("Automation"),
       isWide: true,
       cell: ({ automationId, error, id }) => (
         <Named
-          name={subscriptions.get(automationId) ?? "Automation"}
+          name={subscriptions.get(automationId) ?? t("Automation")}
           below={errorLine(error) ?? id.slice(-12)}
         />
       ),
     },
-    { name: "Status", cell: (row) => <Status status={row.status} /> },
-    { name: "Response", isMinor: true, isRight: true, cell: ({ replyCode }) => replyCode ?? "–" },
-    { name: "Attempts", isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
-    { name: "Received", isRight: true, isMinor: true, cell: ({ receivedAt }) => <When at={receivedAt} /> },
+    { name: t("Status"), cell: (row) => <Status status={row.status} /> },
+    { name: t("Response"), isMinor: true, isRight: true, cell: ({ replyCode }) => replyCode ?? "–" },
+    { name: t("Attempts"), isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
+    { name: t("Received"), isRight: true, isMinor: true, cell: ({ receivedAt }) => <When at={receivedAt} /> },
   ];
   return (
     <>
       <PageHead
-        title="Incoming webhooks"
-        about="Requests received by webhook automations, and their results."
+        title={t("Incoming webhooks")}
+        about={t("Requests received by webhook automations, and their results.")}
       />
-      <Siblings of={WEBHOOK_PAGES} label="Webhooks" />
+      <Siblings of={WEBHOOK_PAGES} label={t("Webhooks")} />
       <div className="card">
         <FilterBar onClear={filters.isAny && filters.clear}>
           <Choice
-            label="Status"
+            label={t("Status")}
             value={status}
             options={STATUSES.map((id) => [id, styleOf(id).label] as const)}
             onChange={(value) => filters.set("status", value)}
           />
           <Choice
-            label="Automation"
+            label={t("Automation")}
             value={automation}
             options={[...subscriptions]}
             onChange={(value) => filters.set("automation", value)}
@@ -64,29 +65,30 @@ export default function Deliveries() {
           {(items) =>
             items.length > 0 ? (
               <Table
-                label="Deliveries"
+                label={t("Deliveries")}
                 columns={columns}
                 rows={items}
                 keyOf={({ id }) => id}
                 hrefOf={({ id }) => `/deliveries/${id}`}
               />
             ) : filters.isAny ? (
-              <NoMatches title="No deliveries match these filters" onClear={filters.clear} />
+              <NoMatches title={t("No deliveries match these filters")} onClear={filters.clear} />
             ) : (
               <Empty
                 icon={Inbox}
-                title="No deliveries yet"
+                title={t("No deliveries yet")}
                 action={
                   <LinkButton
                     href={subscriptions.size > 0 ? "/automations?trigger=webhook" : "/automations/new"}
                     kind="main"
                   >
-                    {subscriptions.size > 0 ? "View webhook automations" : "Create automation"}
+                    {subscriptions.size > 0 ? t("View webhook automations") : t("Create automation")}
                   </LinkButton>
                 }
               >
-                Each automation with a webhook trigger has a URL. You can copy it, and send a test, on the
-                automation's page.
+                {t(
+                  "Each automation with a webhook trigger has a URL. You can copy it, and send a test, on the automation's page.",
+                )}
               </Empty>
             )
           }

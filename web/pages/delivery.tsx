@@ -10,6 +10,8 @@ import { Status } from "../parts/base/status.tsx";
 import { exactly, inWords, When } from "../parts/base/time.tsx";
 import { Tree } from "../parts/base/tree.tsx";
 import { useSubscriptions } from "../parts/webhooks/subscriptions.ts";
+import { rich } from "../texts/rich.ts";
+import { t } from "../texts/text.ts";
 
 type Whole = Reply<"GET /api/v1/webhook-deliveries/{delivery_id}">;
 
@@ -24,16 +26,16 @@ function Page({ delivery }: { delivery: Whole }) {
   return (
     <>
       <PageHead
-        title={subscriptions.get(automationId) ?? "Webhook delivery"}
-        from={[["/deliveries", "Incoming webhooks"]]}
+        title={subscriptions.get(automationId) ?? t("Webhook delivery")}
+        from={[["/deliveries", t("Incoming webhooks")]]}
         beside={<Status status={status} />}
       >
         {status === "dead_letter" && (
-          <LinkButton href={`/dead-letters?automation=${automationId}`}>View dead letters</LinkButton>
+          <LinkButton href={`/dead-letters?automation=${automationId}`}>{t("View dead letters")}</LinkButton>
         )}
         {automationRunId && (
           <LinkButton href={`/automation-runs/${automationRunId}`} kind="main" icon={ListChecks}>
-            Open run
+            {t("Open run")}
           </LinkButton>
         )}
       </PageHead>
@@ -43,12 +45,12 @@ function Page({ delivery }: { delivery: Whole }) {
         </p>
       )}
       <div className="grid items-start gap-x-5 lg:grid-cols-2">
-        <Section title="Details">
+        <Section title={t("Details")}>
           <Facts
             of={[
-              ["Delivery", <Mono key="id" text={id} />],
+              [t("Delivery"), <Mono key="id" text={id} />],
               [
-                "Automation",
+                t("Automation"),
                 <Link
                   key="automation"
                   href={`/automations/${automationId}`}
@@ -57,22 +59,22 @@ function Page({ delivery }: { delivery: Whole }) {
                   {subscriptions.get(automationId) ?? automationId}
                 </Link>,
               ],
-              ["Received", exactly(delivery.receivedAt)],
-              ["Response", delivery.replyCode === null ? "None yet" : String(delivery.replyCode)],
+              [t("Received"), exactly(delivery.receivedAt)],
+              [t("Response"), delivery.replyCode === null ? t("None yet") : String(delivery.replyCode)],
               ...(delivery.nextAttemptAt
-                ? [["Next attempt", <When key="next" at={delivery.nextAttemptAt} />] as const]
+                ? [[t("Next attempt"), <When key="next" at={delivery.nextAttemptAt} />] as const]
                 : []),
             ]}
           />
         </Section>
-        <Section title="Attempts">
+        <Section title={t("Attempts")}>
           <ol className="space-y-2 text-sm">
             {attempts.map(({ number, startedAt, completedAt, replyCode, error: why }) => (
               <li key={number}>
                 <p className="flex flex-wrap items-baseline gap-x-3">
-                  <span className="font-medium">Attempt {number}</span>
+                  <span className="font-medium">{t("Attempt {number}", { number })}</span>
                   <span className={replyCode !== null && replyCode >= 300 ? "text-bad" : "text-good"}>
-                    {replyCode ?? (completedAt === null ? "In progress" : "–")}
+                    {replyCode ?? (completedAt === null ? t("In progress") : "–")}
                   </span>
                   <span className="text-xs text-soft">
                     {exactly(startedAt)}
@@ -86,23 +88,25 @@ function Page({ delivery }: { delivery: Whole }) {
         </Section>
       </div>
       {headers === null && query === null && payload === null ? (
-        <Section title="Request">
+        <Section title={t("Request")}>
           <p className="text-sm text-soft">
-            Payloads are deleted after processing. To keep them, turn on{" "}
-            <code className="font-mono text-xs">debug</code> in the automation's configuration.
+            {rich(
+              "Payloads are deleted after processing. To keep them, turn on {code} in the automation's configuration.",
+              { code: <code className="font-mono text-xs">debug</code> },
+            )}
           </p>
         </Section>
       ) : (
         <>
-          <Section title="Payload">
-            <Tree value={payload} copyLabel="Copy payload as JSON" />
+          <Section title={t("Payload")}>
+            <Tree value={payload} copyLabel={t("Copy payload as JSON")} />
           </Section>
           <div className="grid items-start gap-x-5 lg:grid-cols-2">
-            <Section title="Headers">
-              <Tree value={headers} copyLabel="Copy headers as JSON" />
+            <Section title={t("Headers")}>
+              <Tree value={headers} copyLabel={t("Copy headers as JSON")} />
             </Section>
-            <Section title="Query">
-              <Tree value={query} copyLabel="Copy query as JSON" />
+            <Section title={t("Query")}>
+              <Tree value={query} copyLabel={t("Copy query as JSON")} />
             </Section>
           </div>
         </>

@@ -15,11 +15,12 @@ import { folded, useSubjects } from "../parts/events/words.ts";
 import { Chip, Choice, FilterBar } from "../parts/table/filters.tsx";
 import { NoMatches } from "../parts/table/no-matches.tsx";
 import { useFilters } from "../parts/table/table.tsx";
+import { t } from "../texts/text.ts";
 
 const ACTORS = named<AuditEvent["actor"]["type"]>({
-  user: "Users",
-  api: "API keys",
-  automation: "Automations",
+  user: t("Users"),
+  api: t("API keys"),
+  automation: t("Automations"),
   system: "Weir",
 });
 const LIMIT = 50;
@@ -28,10 +29,10 @@ const MOST_LIVE = 500;
 
 /** Filters that links set. */
 const LINKED = [
-  ["entityType", "Resource type"],
-  ["entityId", "Resource ID"],
-  ["actorId", "Actor ID"],
-  ["correlationId", "Correlation ID"],
+  ["entityType", t("Resource type")],
+  ["entityId", t("Resource ID")],
+  ["actorId", t("Actor ID")],
+  ["correlationId", t("Correlation ID")],
 ] as const;
 
 export default function Events() {
@@ -80,8 +81,8 @@ export default function Events() {
   return (
     <>
       <PageHead
-        title="Events"
-        about="The audit log: who did what, and when. Entries can't be changed or deleted."
+        title={t("Events")}
+        about={t("The audit log: who did what, and when. Entries can't be changed or deleted.")}
       >
         <Verify />
         <Button
@@ -90,13 +91,13 @@ export default function Events() {
           className={isLive ? "text-good" : ""}
           onClick={() => setLive(!isLive)}
         >
-          {isLive ? "Live" : "Paused"}
+          {isLive ? t("Live") : t("Paused")}
         </Button>
       </PageHead>
       <div className="card">
         <FilterBar onClear={filters.isAny && filters.clear}>
           <Choice
-            label="Type"
+            label={t("Type")}
             value={filters.get("type")}
             options={groups.flatMap((group) => [
               [`${group}.*`, `${group}: all`] as const,
@@ -107,7 +108,7 @@ export default function Events() {
             onChange={(value) => filters.set("type", value)}
           />
           <Choice
-            label="Actor"
+            label={t("Actor")}
             value={filters.get("actorType")}
             options={ACTORS}
             onChange={(value) => filters.set("actorType", value)}
@@ -131,9 +132,9 @@ export default function Events() {
           <Failed error={list.error} again={() => void list.refetch()} />
         ) : items.length === 0 ? (
           filters.isAny ? (
-            <NoMatches title="No events match these filters" onClear={filters.clear} />
+            <NoMatches title={t("No events match these filters")} onClear={filters.clear} />
           ) : (
-            <Empty icon={ScrollText} title="No events yet" />
+            <Empty icon={ScrollText} title={t("No events yet")} />
           )
         ) : (
           <ol>
@@ -145,7 +146,7 @@ export default function Events() {
         {list.hasNextPage && (
           <div className="border-t border-line p-2 text-center">
             <Button kind="quiet" busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-              Load more
+              {t("Load more")}
             </Button>
           </div>
         )}
@@ -172,9 +173,9 @@ function fits(event: AuditEvent, query: Readonly<Record<string, string | undefin
 }
 
 const BROKEN = {
-  truncated: "Latest events missing",
-  rewritten: "Events altered or removed",
-  rolled_back: "Older copy restored",
+  truncated: t("Latest events missing"),
+  rewritten: t("Events altered or removed"),
+  rolled_back: t("Older copy restored"),
 };
 
 function Verify() {
@@ -184,7 +185,7 @@ function Verify() {
     ? result.data.valid
       ? plural(result.data.checked, { one: "Verified: # event intact", other: "Verified: # events intact" })
       : BROKEN[result.data.reason ?? "rewritten"]
-    : "Verify integrity";
+    : t("Verify integrity");
   return (
     <Button
       icon={ShieldCheck}
@@ -192,8 +193,8 @@ function Verify() {
       className={result.data ? (result.data.valid ? "text-good" : "text-bad") : ""}
       title={
         result.data?.firstBadId
-          ? `First affected event: ${result.data.firstBadId}`
-          : "Recompute the hash chain of all events"
+          ? t("First affected event: {firstBadId}", { firstBadId: result.data.firstBadId })
+          : t("Recompute the hash chain of all events")
       }
       onClick={() => (asked ? void result.refetch() : setAsked(true))}
     >

@@ -8,6 +8,7 @@ import { Attention } from "../parts/home/attention.tsx";
 import { Bars, barsOf } from "../parts/home/bars.tsx";
 import { FirstSteps } from "../parts/home/first-steps.tsx";
 import { RunTable } from "../parts/runs/table.tsx";
+import { t } from "../texts/text.ts";
 
 const RECENT = 8;
 /** Events refresh it; the hours pass without one. */
@@ -21,7 +22,7 @@ export default function Home() {
   return (
     <>
       <PageHead
-        title={user?.firstName ? `Hello, ${user.firstName}` : "Home"}
+        title={user?.firstName ? t("Hello, {firstName}", { firstName: user.firstName }) : t("Home")}
         about={current?.organization.name}
       />
       {isNew && <FirstSteps />}
@@ -37,11 +38,11 @@ export default function Home() {
         <div className="grid items-start gap-x-5 lg:grid-cols-3">
           <div className="min-w-0 lg:col-span-2">
             <Section
-              title="Recent runs"
+              title={t("Recent runs")}
               flush
               aside={
                 <Link href="/runs" className="text-accent hover:underline">
-                  View all
+                  {t("View all")}
                 </Link>
               }
             >
@@ -61,10 +62,13 @@ function OverTime({ overview: { timeline, actionRuns } }: { overview: Overview }
   const { total, failed } = actionRuns;
   const summary =
     total === 0
-      ? "No runs"
-      : `${plural(total, { one: "# run", other: "# runs" })}, ${counted(failed)} failed`;
+      ? t("No runs")
+      : t("{total}, {failed} failed", {
+          total: plural(total, { one: "# run", other: "# runs" }),
+          failed: counted(failed),
+        });
   return (
-    <Section title="Runs in the last 24 hours" aside={<span className="tabular-nums">{summary}</span>}>
+    <Section title={t("Runs in the last 24 hours")} aside={<span className="tabular-nums">{summary}</span>}>
       <Bars
         bars={barsOf(timeline)}
         onPick={({ since, until }) => go(`/runs?since=${since}&until=${until}`)}
@@ -76,9 +80,9 @@ function OverTime({ overview: { timeline, actionRuns } }: { overview: Overview }
 function Upcoming({ overview: { next, automations } }: { overview: Overview }) {
   const more = automations.scheduled - next.length;
   return (
-    <Section title="Upcoming runs" flush={next.length > 0}>
+    <Section title={t("Upcoming runs")} flush={next.length > 0}>
       {next.length === 0 ? (
-        <p className="text-sm text-soft">No scheduled runs</p>
+        <p className="text-sm text-soft">{t("No scheduled runs")}</p>
       ) : (
         <ul>
           {next.map(({ automationId, name, nextRunAt }) => (

@@ -6,6 +6,7 @@ import { InstallationLimits } from "../parts/installation/limits.tsx";
 import { RestoreOrganization } from "../parts/installation/organizations.tsx";
 import { Held } from "../parts/layout/detail.tsx";
 import { OperatorsOnly } from "../parts/layout/operators-only.tsx";
+import { t } from "../texts/text.ts";
 
 export default function InstallationOrganizationPage({ id }: { id: string }) {
   return (
@@ -25,25 +26,27 @@ function Organization({ id }: { id: string }) {
         <>
           <PageHead
             title={data.name}
-            from={[["/installation", "Installation"]]}
+            from={[["/installation", t("Installation")]]}
             about={<Mono text={data.slug} />}
           >
             {data.removedAt !== null && <RestoreOrganization organization={data} />}
           </PageHead>
           {data.restorableUntil !== null && (
             <p role="status" className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
-              {`Removed. All of its data will be erased on ${dayOf(data.restorableUntil)}.`}
+              {t("Removed. All of its data will be erased on {restorableUntil}.", {
+                restorableUntil: dayOf(data.restorableUntil),
+              })}
             </p>
           )}
           <Held of={data}>
             {(held, onDirty) => <InstallationLimits organization={held} onDirty={onDirty} />}
           </Held>
-          <Section title="Details">
+          <Section title={t("Details")}>
             <Facts
               of={[
                 ["ID", <Mono key="id" text={data.id} />],
-                ["Created", <When key="made" at={data.createdAt} />],
-                ["Updated", <When key="changed" at={data.updatedAt} />],
+                [t("Created"), <When key="made" at={data.createdAt} />],
+                [t("Updated"), <When key="changed" at={data.updatedAt} />],
               ]}
             />
           </Section>

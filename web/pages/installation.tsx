@@ -3,6 +3,7 @@ import { InstallationHealth } from "../parts/installation/health.tsx";
 import { InstallationOrganizations } from "../parts/installation/organizations.tsx";
 import { InstallationUsers } from "../parts/installation/users.tsx";
 import { OperatorsOnly } from "../parts/layout/operators-only.tsx";
+import { t } from "../texts/text.ts";
 
 export default function Installation() {
   return (
@@ -14,9 +15,9 @@ export default function Installation() {
 
 function Operator() {
   const tabs = useTab([
-    ["organizations", "Organizations"],
-    ["users", "Users"],
-    ["health", "Health"],
+    ["organizations", t("Organizations")],
+    ["users", t("Users")],
+    ["health", t("Health")],
   ]);
   const shown = {
     organizations: <InstallationOrganizations />,
@@ -26,8 +27,10 @@ function Operator() {
   return (
     <>
       <PageHead
-        title="Installation"
-        about="All organizations and users of this installation. Operators can't see an organization's data."
+        title={t("Installation")}
+        about={t(
+          "All organizations and users of this installation. Operators can't see an organization's data.",
+        )}
       />
       {tabs.bar}
       {shown[tabs.current ?? "organizations"]}

@@ -5,6 +5,8 @@ import { Button } from "../parts/base/button.tsx";
 import { Empty, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Refusal } from "../parts/form/frame.tsx";
+import { rich } from "../texts/rich.ts";
+import { t } from "../texts/text.ts";
 
 /** What a link of Slack's opens: whom it speaks of, before one lets them act as oneself. */
 export default function LinkPage() {
@@ -16,28 +18,33 @@ export default function LinkPage() {
   if (agree.isSuccess) {
     return (
       <div className="card">
-        <Empty icon={Link2} title="Slack account linked">
-          You can close this page and use the command in Slack.
+        <Empty icon={Link2} title={t("Slack account linked")}>
+          {t("You can close this page and use the command in Slack.")}
         </Empty>
       </div>
     );
   }
   return (
     <>
-      <PageHead title="Slack" about="A linked Slack account acts with your permissions." />
+      <PageHead title="Slack" about={t("A linked Slack account acts with your permissions.")} />
       <Shown of={link}>
         {({ userName, teamName, expiresAt }) => (
-          <Section title="Link Slack account">
+          <Section title={t("Link Slack account")}>
             <Refusal error={agree.error} />
             <p className="mb-2">
-              <strong>{userName}</strong> in the Slack team <strong>{teamName}</strong> would run, ask and
-              decide here as <strong>{me.user?.email}</strong>.
+              {rich("{userName} in the Slack team {teamName} would run, ask and decide here as {email}.", {
+                userName: <strong>{userName}</strong>,
+                teamName: <strong>{teamName}</strong>,
+                email: <strong>{me.user?.email}</strong>,
+              })}
             </p>
             <p className="mb-4 text-sm text-soft">
-              Continue only if you requested this link in Slack. It expires <When at={expiresAt} />.
+              {rich("Continue only if you requested this link in Slack. It expires {when}.", {
+                when: <When at={expiresAt} />,
+              })}
             </p>
             <Button kind="main" busy={agree.isPending} onClick={() => agree.mutate({ query: { token } })}>
-              Link account
+              {t("Link account")}
             </Button>
           </Section>
         )}

@@ -12,6 +12,7 @@ import { Held } from "../parts/layout/detail.tsx";
 import { OrganizationExport } from "../parts/organization/export.tsx";
 import { NewOrganization, OrganizationSettings } from "../parts/organization/forms.tsx";
 import { OrganizationRemoval } from "../parts/organization/removal.tsx";
+import { t } from "../texts/text.ts";
 
 export default function OrganizationPage() {
   const may = useMay("admin");
@@ -21,10 +22,10 @@ export default function OrganizationPage() {
   const organization = useApi("GET /api/v1/organizations/current", {});
   return (
     <>
-      <PageHead title="Organization" about="Name, plan and limits.">
+      <PageHead title={t("Organization")} about={t("Name, plan and limits.")}>
         {mayMake && (
           <Button icon={Plus} onClick={() => setSearch({ new: "yes" })}>
-            New organization
+            {t("New organization")}
           </Button>
         )}
       </PageHead>
@@ -36,18 +37,18 @@ export default function OrganizationPage() {
                 {(held, onDirty) => <OrganizationSettings organization={held} onDirty={onDirty} />}
               </Held>
             )}
-            <Section title="Details">
+            <Section title={t("Details")}>
               <Facts
                 of={[
                   ...(may
                     ? []
                     : ([
-                        ["Name", data.name],
-                        ["Slug", data.slug],
-                        ["Plan", data.plan],
+                        [t("Name"), data.name],
+                        [t("Slug"), data.slug],
+                        [t("Plan"), data.plan],
                       ] as const)),
                   ["ID", <Mono key="id" text={data.id} />],
-                  ["Created", <When key="made" at={data.createdAt} />],
+                  [t("Created"), <When key="made" at={data.createdAt} />],
                 ]}
               />
             </Section>
@@ -69,15 +70,15 @@ function Kept() {
   const { retentionDays, retentionFailedDays } = (meta.data?.limits ?? {}) as Record<string, number>;
   if (retentionDays === undefined) return null;
   return (
-    <Section title="Data retention" aside="Set by the server operator">
+    <Section title={t("Data retention")} aside={t("Set by the server operator")}>
       <Facts
         of={[
-          ["Completed runs", plural(retentionDays, { one: "# day", other: "# days" })],
-          ["Failed runs", plural(retentionFailedDays ?? retentionDays, { one: "# day", other: "# days" })],
+          [t("Completed runs"), plural(retentionDays, { one: "# day", other: "# days" })],
+          [t("Failed runs"), plural(retentionFailedDays ?? retentionDays, { one: "# day", other: "# days" })],
         ]}
       />
       <p className="mt-3 text-sm text-soft">
-        Applies to runs, logs and deliveries. Datasets and the audit log are kept.
+        {t("Applies to runs, logs and deliveries. Datasets and the audit log are kept.")}
       </p>
     </Section>
   );
@@ -87,7 +88,7 @@ function Kept() {
 function Mine() {
   const { memberships } = useMe();
   return (
-    <Section title="Your organizations" flush>
+    <Section title={t("Your organizations")} flush>
       <ul>
         {memberships.map(({ membershipId, organization, role, isCurrent }) => (
           <li
@@ -99,9 +100,9 @@ function Mine() {
             </span>
             <Tag>{role}</Tag>
             {isCurrent ? (
-              <span className="w-20 text-right text-xs text-soft">Current</span>
+              <span className="w-20 text-right text-xs text-soft">{t("Current")}</span>
             ) : (
-              <Button onClick={() => switchTo(organization.id)}>Switch</Button>
+              <Button onClick={() => switchTo(organization.id)}>{t("Switch")}</Button>
             )}
           </li>
         ))}

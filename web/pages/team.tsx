@@ -7,11 +7,12 @@ import { IconButton } from "../parts/base/button.tsx";
 import { Confirm } from "../parts/base/dialog.tsx";
 import { PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { personName } from "../parts/base/person.ts";
-import { NAMED_ROLES, useGivable } from "../parts/base/role.tsx";
+import { NAMED_ROLES, roleName, useGivable } from "../parts/base/role.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { counted, When } from "../parts/base/time.tsx";
 import { Invitations } from "../parts/organization/invitations.tsx";
 import { type Column, Named, Table } from "../parts/table/table.tsx";
+import { t } from "../texts/text.ts";
 
 export default function Team() {
   const may = useMay("admin");
@@ -19,27 +20,27 @@ export default function Team() {
   const [leaving, setLeaving] = useState<TeamMember | null>(null);
   const columns: readonly Column<TeamMember>[] = [
     {
-      name: "Name",
+      name: t("Name"),
       isWide: true,
       cell: (member) => (
         <span className="flex min-w-0 items-center gap-2">
           <Named name={personName(member)} below={member.email} />
-          {member.isCurrentUser && <Tag>You</Tag>}
+          {member.isCurrentUser && <Tag>{t("You")}</Tag>}
         </span>
       ),
     },
-    { name: "Role", cell: (member) => <RoleChoice member={member} /> },
-    { name: "Joined", isRight: true, isMinor: true, cell: ({ joinedAt }) => <When at={joinedAt} /> },
+    { name: t("Role"), cell: (member) => <RoleChoice member={member} /> },
+    { name: t("Joined"), isRight: true, isMinor: true, cell: ({ joinedAt }) => <When at={joinedAt} /> },
     ...(may
       ? [
           {
-            name: "Actions",
+            name: t("Actions"),
             isRight: true,
             isUntitled: true,
             cell: (member: TeamMember) => (
               <IconButton
                 icon={UserMinus}
-                label={`Remove ${personName(member)}`}
+                label={t("Remove {personName}", { personName: personName(member) })}
                 onClick={() => setLeaving(member)}
               />
             ),
@@ -49,12 +50,12 @@ export default function Team() {
   ];
   return (
     <>
-      <PageHead title="Team" about="Members and their roles." />
+      <PageHead title={t("Team")} about={t("Members and their roles.")} />
       <Shown of={team}>
         {({ members }) => (
-          <Section title="Members" flush aside={counted(members.length)}>
+          <Section title={t("Members")} flush aside={counted(members.length)}>
             <Table
-              label="Members"
+              label={t("Members")}
               columns={columns}
               rows={members}
               keyOf={({ membershipId }) => membershipId}
@@ -63,7 +64,7 @@ export default function Team() {
         )}
       </Shown>
       {may && <Invitations />}
-      <Section title="Roles">
+      <Section title={t("Roles")}>
         <dl className="grid grid-cols-[max-content_minmax(0,1fr)] gap-x-5 gap-y-1.5 text-sm">
           {NAMED_ROLES.map(([id, name, about]) => (
             <div key={id} className="contents">
@@ -93,7 +94,7 @@ function RoleChoice({ member }: { member: TeamMember }) {
   return (
     <>
       <select
-        aria-label={`Role of ${personName(member)}`}
+        aria-label={t("Role of {personName}", { personName: personName(member) })}
         className="field w-auto"
         value={member.roleSlug}
         disabled={change.isPending}
@@ -111,15 +112,19 @@ function RoleChoice({ member }: { member: TeamMember }) {
       </select>
       {asked && (
         <Confirm
-          title="Change your own role?"
-          verb="Change role"
+          title={t("Change your own role?")}
+          verb={t("Change role")}
           onClose={() => setAsked(null)}
           onConfirm={() => {
             send(asked);
             setAsked(null);
           }}
         >
-          <p>{`As ${asked}, you won't be able to restore your current role yourself.`}</p>
+          <p>
+            {t("As {role}, you won't be able to restore your current role yourself.", {
+              role: roleName(asked),
+            })}
+          </p>
         </Confirm>
       )}
     </>
@@ -129,26 +134,32 @@ function RoleChoice({ member }: { member: TeamMember }) {
 function Remove({ member, onClose }: { member: TeamMember; onClose: () => void }) {
   const remove = useChange("DELETE /api/v1/organizations/team/members/{membership_id}", {
     touches: ["/organizations"],
-    done: `${personName(member)} removed`,
+    done: t("{personName} removed", { personName: personName(member) }),
     onDone: () => (member.isCurrentUser ? location.assign(`${base}/`) : onClose()),
   });
   return (
     <Confirm
-      title={member.isCurrentUser ? "Leave the organization?" : `Remove ${personName(member)}?`}
-      verb={member.isCurrentUser ? "Leave" : "Remove"}
+      title={
+        member.isCurrentUser
+          ? t("Leave the organization?")
+          : t("Remove {personName}?", { personName: personName(member) })
+      }
+      verb={member.isCurrentUser ? t("Leave") : t("Remove")}
       isBusy={remove.isPending}
       onClose={onClose}
       onConfirm={() => remove.mutate({ path: { membership_id: member.membershipId } }, { onError: onClose })}
     >
       <p>
         {member.isCurrentUser
-          ? "You lose access to this organization immediately, and your access tokens for it stop working."
-          : "They lose access to this organization immediately, and their access tokens for it stop working."}
+          ? t("You lose access to this organization immediately, and your access tokens for it stop working.")
+          : t(
+              "They lose access to this organization immediately, and their access tokens for it stop working.",
+            )}
       </p>
       <p>
         {member.isCurrentUser
-          ? "Everything you created is kept. To rejoin, you need a new invitation."
-          : "Everything they created is kept. To rejoin, they need a new invitation."}
+          ? t("Everything you created is kept. To rejoin, you need a new invitation.")
+          : t("Everything they created is kept. To rejoin, they need a new invitation.")}
       </p>
     </Confirm>
   );

@@ -15,6 +15,7 @@ import {
   TYPES,
   valuesOf,
 } from "../parts/templates/fields.tsx";
+import { t } from "../texts/text.ts";
 
 const asJson = (value: object) => JSON.stringify(value, null, 2);
 
@@ -40,7 +41,7 @@ const STARTS: Readonly<Record<TemplateType, Pick<TemplateText, "definition" | "i
     definition: asJson({ url: "{{inputs.path}}" }),
     inputJsonSchema: asJson({
       type: "object",
-      properties: { path: { type: "string", title: "Path" } },
+      properties: { path: { type: "string", title: t("Path") } },
       required: ["path"],
     }),
   },
@@ -50,14 +51,14 @@ const STARTS: Readonly<Record<TemplateType, Pick<TemplateText, "definition" | "i
         {
           key: "files",
           type: "connection",
-          name: "Files",
+          name: t("Files"),
           definition: { provider: "local_files", config: { root: "{{inputs.folder}}" } },
         },
       ],
     }),
     inputJsonSchema: asJson({
       type: "object",
-      properties: { folder: { type: "string", title: "Folder", default: "inbox" } },
+      properties: { folder: { type: "string", title: t("Folder"), default: "inbox" } },
     }),
   },
 };
@@ -80,7 +81,7 @@ export default function NewTemplate() {
   const create = useChange("POST /api/v1/templates", {
     touches: ["/templates"],
     tellsErrors: false,
-    done: ({ displayName }) => `${displayName} created as a draft`,
+    done: ({ displayName }) => t("{displayName} created as a draft", { displayName }),
     onDone: ({ id }) => go(`/templates/${id}`),
   });
   const messageFor = messagesBy(create.error);
@@ -92,21 +93,21 @@ export default function NewTemplate() {
   return (
     <>
       <PageHead
-        title="New template"
-        from={[["/templates", "Templates"]]}
-        about="A new template is a draft until you publish it."
+        title={t("New template")}
+        from={[["/templates", t("Templates")]]}
+        about={t("A new template is a draft until you publish it.")}
       />
-      <MembersOnly title="You need the member role to create templates">
+      <MembersOnly title={t("You need the member role to create templates")}>
         <FormFrame
-          title="Template"
+          title={t("Template")}
           call={create}
           drawn={["slug", "displayName", "description", "kind", ...PARTS]}
           isReady={isReadable(text)}
-          verb="Create draft"
+          verb={t("Create draft")}
           onSend={send}
         >
           <div className="mb-5 grid gap-4 sm:grid-cols-2">
-            <Labelled label="Type">
+            <Labelled label={t("Type")}>
               {(wiring) => (
                 <select
                   {...wiring}
@@ -127,7 +128,7 @@ export default function NewTemplate() {
               )}
             </Labelled>
             {type === "action" ? (
-              <Labelled label="Kind" fault={messageFor("kind")}>
+              <Labelled label={t("Kind")} fault={messageFor("kind")}>
                 {(wiring) => (
                   <select
                     {...wiring}
@@ -148,12 +149,12 @@ export default function NewTemplate() {
             )}
             <TemplateNames text={text} onChange={setText} messageFor={messageFor} />
             <TextField
-              label="Slug"
+              label={t("Slug")}
               isRequired
               value={slug}
               onChange={setSlug}
               fault={messageFor("slug")}
-              about="Identifier in bundles and the API. All versions share it."
+              about={t("Identifier in bundles and the API. All versions share it.")}
               maxLength={100}
             />
           </div>

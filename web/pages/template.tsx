@@ -10,6 +10,7 @@ import { Held } from "../parts/layout/detail.tsx";
 import { TemplateActions } from "../parts/templates/actions.tsx";
 import { TemplateEditor } from "../parts/templates/editor.tsx";
 import { TemplateUse } from "../parts/templates/use.tsx";
+import { t } from "../texts/text.ts";
 
 export default function TemplatePage({ id }: { id: string }) {
   const template = useApi("GET /api/v1/templates/{template_id}", { path: { template_id: id } });
@@ -30,19 +31,19 @@ function Whole({ template }: { template: Template }) {
   const isOwn = !template.isBuiltIn;
   const canUse = may && template.status === "published" && template.templateType !== "bundle";
   const tabs = useTab([
-    ["use", "Use template"],
-    ["edit", "Definition"],
+    ["use", t("Use template")],
+    ["edit", t("Definition")],
   ]);
   const draft = versions?.find(({ status, id }) => status === "draft" && id !== template.id);
   return (
     <>
       <PageHead
         title={template.displayName}
-        from={[["/templates", "Templates"]]}
+        from={[["/templates", t("Templates")]]}
         beside={
           <>
             <Status status={template.status} />
-            <Tag>Version {template.version}</Tag>
+            <Tag>{t("Version {version}", { version: template.version })}</Tag>
           </>
         }
         about={
@@ -50,7 +51,7 @@ function Whole({ template }: { template: Template }) {
             <span>{template.kind ?? template.templateType}</span>
             <Mono text={template.slug} />
             <span>
-              Updated <When at={template.updatedAt} />
+              {t("Updated")} <When at={template.updatedAt} />
             </span>
           </span>
         }
@@ -59,9 +60,9 @@ function Whole({ template }: { template: Template }) {
       </PageHead>
       {draft && template.status === "published" && (
         <p className="mb-5 rounded-lg bg-warn-soft px-4 py-2.5 text-sm text-warn" role="status">
-          {`Version ${draft.version} is a draft.`}{" "}
+          {t("Version {version} is a draft.", { version: draft.version })}{" "}
           <Link href={`/templates/${draft.id}`} className="underline">
-            Edit draft{" "}
+            {t("Edit draft")}{" "}
           </Link>
         </p>
       )}
@@ -76,7 +77,7 @@ function Whole({ template }: { template: Template }) {
         <Reading template={template} isOwn={isOwn} />
       )}
       {versions && versions.length > 1 && (
-        <Section title="Versions" flush>
+        <Section title={t("Versions")} flush>
           <ul>
             {versions.map(({ id, version, status, updatedAt }) => (
               <li key={id} className="border-t border-line first:border-t-0">
@@ -85,7 +86,7 @@ function Whole({ template }: { template: Template }) {
                   aria-current={id === template.id ? "page" : undefined}
                   className={`flex items-center gap-3 px-4 py-2 text-sm hover:bg-sunken/60 ${id === template.id ? "font-medium" : ""}`}
                 >
-                  <span className="grow">Version {version}</span>
+                  <span className="grow">{t("Version {version}", { version })}</span>
                   <Status status={status} />
                   <span className="w-28 text-right text-xs text-soft">
                     <When at={updatedAt} />
@@ -103,12 +104,12 @@ function Whole({ template }: { template: Template }) {
 function Reading({ template, isOwn }: { template: Template; isOwn: boolean }) {
   return (
     <>
-      {!isOwn && <p className="mb-5 text-sm text-soft">Built-in template. Read-only.</p>}
-      <Section title="Definition">
-        <Tree value={template.definition} copyLabel="Copy definition as JSON" />
+      {!isOwn && <p className="mb-5 text-sm text-soft">{t("Built-in template. Read-only.")}</p>}
+      <Section title={t("Definition")}>
+        <Tree value={template.definition} copyLabel={t("Copy definition as JSON")} />
       </Section>
-      <Section title="Input schema">
-        <Tree value={template.inputJsonSchema} copyLabel="Copy schema as JSON" />
+      <Section title={t("Input schema")}>
+        <Tree value={template.inputJsonSchema} copyLabel={t("Copy schema as JSON")} />
       </Section>
     </>
   );

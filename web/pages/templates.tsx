@@ -11,25 +11,26 @@ import { Choice, FilterBar } from "../parts/table/filters.tsx";
 import { NoMatches } from "../parts/table/no-matches.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
 import { TYPES } from "../parts/templates/fields.tsx";
+import { t } from "../texts/text.ts";
 
 const LIMIT = 50;
 
 const STATUSES = named<ListedTemplate["status"]>({
-  draft: "Draft",
-  published: "Published",
-  deprecated: "Deprecated",
+  draft: t("Draft"),
+  published: t("Published"),
+  deprecated: t("Deprecated"),
 });
 
 const COLUMNS: readonly Column<ListedTemplate>[] = [
   {
-    name: "Name",
+    name: t("Name"),
     isWide: true,
     cell: ({ displayName, slug }) => <Named name={displayName} below={slug} />,
   },
-  { name: "Type", isMinor: true, cell: ({ templateType }) => <Tag>{templateType}</Tag> },
-  { name: "Version", isRight: true, cell: ({ version }) => version },
-  { name: "Status", cell: ({ status }) => <Status status={status} /> },
-  { name: "Updated", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+  { name: t("Type"), isMinor: true, cell: ({ templateType }) => <Tag>{templateType}</Tag> },
+  { name: t("Version"), isRight: true, cell: ({ version }) => version },
+  { name: t("Status"), cell: ({ status }) => <Status status={status} /> },
+  { name: t("Updated"), isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
 ];
 
 export default function Templates() {
@@ -46,26 +47,28 @@ export default function Templates() {
   return (
     <>
       <PageHead
-        title="Templates"
-        about="Versioned definitions for your own connections, actions and bundles. Published versions are immutable."
+        title={t("Templates")}
+        about={t(
+          "Versioned definitions for your own connections, actions and bundles. Published versions are immutable.",
+        )}
       >
         {may && (
           <LinkButton href="/templates/new" kind="main" icon={Plus}>
-            New template
+            {t("New template")}
           </LinkButton>
         )}
       </PageHead>
-      <Siblings of={BUNDLE_PAGES} label="Bundles and templates" />
+      <Siblings of={BUNDLE_PAGES} label={t("Bundles and templates")} />
       <div className="card">
         <FilterBar onClear={filters.isAny && filters.clear}>
           <Choice
-            label="Status"
+            label={t("Status")}
             value={filters.get("status")}
             options={STATUSES}
             onChange={(value) => filters.set("status", value)}
           />
           <Choice
-            label="Type"
+            label={t("Type")}
             value={filters.get("type")}
             options={TYPES}
             onChange={(value) => filters.set("type", value)}
@@ -76,7 +79,7 @@ export default function Templates() {
             rows.length > 0 ? (
               <>
                 <Table
-                  label="Templates"
+                  label={t("Templates")}
                   columns={COLUMNS}
                   rows={rows}
                   keyOf={({ id }) => id}
@@ -85,23 +88,23 @@ export default function Templates() {
                 <Pager offset={filters.offset} limit={LIMIT} total={total} shown={rows.length} />
               </>
             ) : filters.isAny ? (
-              <NoMatches title="No templates match these filters" onClear={filters.clear} />
+              <NoMatches title={t("No templates match these filters")} onClear={filters.clear} />
             ) : (
               <Empty
                 icon={FileCode}
-                title="No templates yet"
+                title={t("No templates yet")}
                 action={
                   <>
                     {may && (
                       <LinkButton href="/templates/new" kind="main">
-                        Create template
+                        {t("Create template")}
                       </LinkButton>
                     )}
-                    <LinkButton href="/bundles">View built-in bundles</LinkButton>
+                    <LinkButton href="/bundles">{t("View built-in bundles")}</LinkButton>
                   </>
                 }
               >
-                Write a template once, then reuse it with different inputs.
+                {t("Write a template once, then reuse it with different inputs.")}
               </Empty>
             )
           }

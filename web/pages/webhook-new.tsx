@@ -8,6 +8,7 @@ import { AdminsOnly } from "../parts/base/role.tsx";
 import { ShownOnce } from "../parts/base/shown-once.tsx";
 import { FormFrame, messagesBy } from "../parts/form/frame.tsx";
 import { EventPicker } from "../parts/webhooks/event-picker.tsx";
+import { t } from "../texts/text.ts";
 
 export default function NewWebhook() {
   const may = useMay("admin");
@@ -24,13 +25,13 @@ export default function NewWebhook() {
   const messageFor = messagesBy(create.error);
   return (
     <>
-      <PageHead title="New webhook" from={[["/webhooks", "Webhooks"]]} />
+      <PageHead title={t("New webhook")} from={[["/webhooks", t("Webhooks")]]} />
       {may ? (
         <FormFrame
-          title="Webhook"
+          title={t("Webhook")}
           call={create}
           drawn={["url", "events", "secret"]}
-          verb="Create webhook"
+          verb={t("Create webhook")}
           onSend={() => create.mutate({ body: { url, events, ...(secret ? { secret } : {}) } })}
         >
           <div className="space-y-4">
@@ -40,36 +41,36 @@ export default function NewWebhook() {
               value={url}
               onChange={setUrl}
               fault={messageFor("url")}
-              about="Weir sends events to this URL as JSON, in POST requests."
+              about={t("Weir sends events to this URL as JSON, in POST requests.")}
               placeholder="https://example.com/weir"
               maxLength={2048}
               autoFocus
             />
             <EventPicker value={events} onChange={setEvents} fault={messageFor("events")} />
             <TextField
-              label="Signing secret"
+              label={t("Signing secret")}
               type="password"
               value={secret}
               onChange={setSecret}
               fault={messageFor("secret")}
-              about="Signs every delivery (Standard Webhooks). Leave empty to generate one."
+              about={t("Signs every delivery (Standard Webhooks). Leave empty to generate one.")}
               maxLength={512}
             />
           </div>
         </FormFrame>
       ) : (
         <div className="card">
-          <AdminsOnly title="Only admins can see webhooks" />
+          <AdminsOnly title={t("Only admins can see webhooks")} />
         </div>
       )}
       {made && (
         <ShownOnce
-          title="Save your signing secret"
-          copyLabel="Copy signing secret"
+          title={t("Save your signing secret")}
+          copyLabel={t("Copy signing secret")}
           text={made.secret}
           onClose={() => go(`/webhooks/${made.id}`)}
         >
-          The receiver uses it to check that deliveries come from Weir.
+          {t("The receiver uses it to check that deliveries come from Weir.")}
         </ShownOnce>
       )}
     </>

@@ -16,6 +16,7 @@ import { notify } from "../parts/base/toast.tsx";
 import { Held } from "../parts/layout/detail.tsx";
 import { OutboundDeliveries } from "../parts/webhooks/deliveries.tsx";
 import { WebhookSecret, WebhookSettings } from "../parts/webhooks/settings.tsx";
+import { t } from "../texts/text.ts";
 
 export default function WebhookPage({ id }: { id: string }) {
   const may = useMay("admin");
@@ -23,9 +24,9 @@ export default function WebhookPage({ id }: { id: string }) {
   if (!may)
     return (
       <>
-        <PageHead title="Webhook" from={[["/webhooks", "Webhooks"]]} />
+        <PageHead title={t("Webhook")} from={[["/webhooks", t("Webhooks")]]} />
         <div className="card">
-          <AdminsOnly title="Only admins can see webhooks" />
+          <AdminsOnly title={t("Only admins can see webhooks")} />
         </div>
       </>
     );
@@ -34,19 +35,19 @@ export default function WebhookPage({ id }: { id: string }) {
 
 function Whole({ webhook }: { webhook: Webhook }) {
   const tabs = useTab([
-    ["deliveries", "Deliveries"],
-    ["settings", "Settings"],
+    ["deliveries", t("Deliveries")],
+    ["settings", t("Settings")],
   ]);
   return (
     <>
       <PageHead
         title={webhook.url}
-        from={[["/webhooks", "Webhooks"]]}
+        from={[["/webhooks", t("Webhooks")]]}
         beside={<Status status={webhook.status} />}
         about={
           <span className="flex flex-wrap gap-x-3">
             <span>
-              {webhook.events.includes("*") ? "All events" : webhook.events.slice(0, 4).join(", ")}
+              {webhook.events.includes("*") ? t("All events") : webhook.events.slice(0, 4).join(", ")}
               {webhook.events.length > 4 && ` +${webhook.events.length - 4}`}
             </span>
           </span>
@@ -56,8 +57,9 @@ function Whole({ webhook }: { webhook: Webhook }) {
       </PageHead>
       {webhook.status === "disabled" && (
         <p role="status" className="mb-5 rounded-lg bg-warn-soft px-4 py-3 text-sm text-warn">
-          {webhook.disabledReason ?? "This webhook is disabled."} Events are queued while it's disabled and
-          delivered when you enable it.
+          {t("{disabledReason} Events are queued while it's disabled and delivered when you enable it.", {
+            disabledReason: webhook.disabledReason ?? t("This webhook is disabled."),
+          })}
         </p>
       )}
       {tabs.bar}
@@ -65,12 +67,12 @@ function Whole({ webhook }: { webhook: Webhook }) {
         <>
           <Held of={webhook}>{(held, onDirty) => <WebhookSettings webhook={held} onDirty={onDirty} />}</Held>
           <WebhookSecret webhook={webhook} />
-          <Section title="Details">
+          <Section title={t("Details")}>
             <Facts
               of={[
                 ["ID", <Mono key="id" text={webhook.id} />],
-                ["Created", <When key="made" at={webhook.createdAt} />],
-                ["Updated", <When key="changed" at={webhook.updatedAt} />],
+                [t("Created"), <When key="made" at={webhook.createdAt} />],
+                [t("Updated"), <When key="changed" at={webhook.updatedAt} />],
               ]}
             />
           </Section>
@@ -84,10 +86,16 @@ function Whole({ webhook }: { webhook: Webhook }) {
 
 /** How a test went, in a sentence. */
 function testLine({ status, replyCode, durationMs, error }: OutboundDelivery): string {
-  if (status === "delivered") return `The receiver returned ${replyCode} in ${durationMs} ms`;
+  if (status === "delivered")
+    return t("The receiver returned {replyCode} in {durationMs} ms", {
+      replyCode: String(replyCode),
+      durationMs: String(durationMs),
+    });
   return (
     errorLine(error) ??
-    (replyCode === null ? "The receiver didn't respond" : `The receiver returned ${replyCode}`)
+    (replyCode === null
+      ? t("The receiver didn't respond")
+      : t("The receiver returned {replyCode}", { replyCode }))
   );
 }
 
@@ -98,7 +106,7 @@ function WebhookActions({ webhook }: { webhook: Webhook }) {
   const path = { webhook_id: webhook.id };
   const turn = useChange("PATCH /api/v1/webhooks/{webhook_id}", {
     touches: ["/webhooks"],
-    done: isOff ? "Webhook enabled. Delivering queued events." : "Webhook disabled. Events are queued.",
+    done: isOff ? t("Webhook enabled. Delivering queued events.") : t("Webhook disabled. Events are queued."),
   });
   const test = useChange("POST /api/v1/webhooks/{webhook_id}/test", {
     touches: ["/webhooks"],
@@ -109,15 +117,15 @@ function WebhookActions({ webhook }: { webhook: Webhook }) {
   });
   return (
     <>
-      <IconButton icon={Trash2} label="Delete webhook" onClick={() => setRemoving(true)} />
+      <IconButton icon={Trash2} label={t("Delete webhook")} onClick={() => setRemoving(true)} />
       <Button
         busy={turn.isPending}
         onClick={() => turn.mutate({ path, body: { status: isOff ? "active" : "disabled" } })}
       >
-        {isOff ? "Enable" : "Disable"}
+        {isOff ? t("Enable") : t("Disable")}
       </Button>
       <Button kind="main" icon={Send} busy={test.isPending} onClick={() => test.mutate({ path })}>
-        Send test
+        {t("Send test")}
       </Button>
       {isRemoving && <Remove webhook={webhook} onClose={() => setRemoving(false)} />}
     </>
@@ -142,7 +150,7 @@ function Remove({ webhook, onClose }: { webhook: Webhook; onClose: () => void })
   const isMore = pending.data?.nextCursor !== undefined || retrying.data?.nextCursor !== undefined;
   const dropped =
     waiting === 0
-      ? "No deliveries are pending."
+      ? t("No deliveries are pending.")
       : isMore
         ? plural(waiting, {
             one: "#+ pending deliveries are dropped.",
@@ -154,22 +162,25 @@ function Remove({ webhook, onClose }: { webhook: Webhook; onClose: () => void })
           });
   const remove = useChange("DELETE /api/v1/webhooks/{webhook_id}", {
     touches: ["/webhooks", "/dead-letters"],
-    done: "Webhook deleted",
+    done: t("Webhook deleted"),
     onDone: () => go("/webhooks"),
   });
   return (
     <Confirm
-      title="Delete this webhook?"
-      verb="Delete"
+      title={t("Delete this webhook?")}
+      verb={t("Delete")}
       isBusy={remove.isPending || pending.isPending || retrying.isPending}
       onClose={onClose}
       onConfirm={() => remove.mutate({ path }, { onError: onClose })}
     >
       <p className="[overflow-wrap:anywhere]">
-        {`Weir stops sending events to ${webhook.url}. Its delivery history is deleted, and its dead letters can no longer be replayed.`}
+        {t(
+          "Weir stops sending events to {url}. Its delivery history is deleted, and its dead letters can no longer be replayed.",
+          { url: webhook.url },
+        )}
       </p>
       <p>{dropped}</p>
-      {webhook.status === "disabled" && <p>Queued events are dropped too.</p>}
+      {webhook.status === "disabled" && <p>{t("Queued events are dropped too.")}</p>}
     </Confirm>
   );
 }

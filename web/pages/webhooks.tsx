@@ -9,6 +9,7 @@ import { When } from "../parts/base/time.tsx";
 import { Siblings, WEBHOOK_PAGES } from "../parts/layout/siblings.tsx";
 import { Older, useOlder } from "../parts/table/older.tsx";
 import { type Column, Named, Table } from "../parts/table/table.tsx";
+import { t } from "../texts/text.ts";
 
 /** The first of the patterns, and how many more there are. */
 function eventsLine(events: readonly string[]): string {
@@ -25,8 +26,8 @@ const COLUMNS: readonly Column<Webhook>[] = [
       <Named name={url} below={disabledReason ?? eventsLine(events)} />
     ),
   },
-  { name: "Status", cell: ({ status }) => <Status status={status} /> },
-  { name: "Created", isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
+  { name: t("Status"), cell: ({ status }) => <Status status={status} /> },
+  { name: t("Created"), isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
 ];
 
 export default function Webhooks() {
@@ -34,21 +35,24 @@ export default function Webhooks() {
   const webhooks = useOlder("GET /api/v1/webhooks", {}, { enabled: may });
   return (
     <>
-      <PageHead title="Webhooks" about="Send events to your own endpoints: signed, in order, with retries.">
+      <PageHead
+        title={t("Webhooks")}
+        about={t("Send events to your own endpoints: signed, in order, with retries.")}
+      >
         {may && (
           <LinkButton href="/webhooks/new" kind="main" icon={Plus}>
-            New webhook
+            {t("New webhook")}
           </LinkButton>
         )}
       </PageHead>
-      <Siblings of={WEBHOOK_PAGES} label="Webhooks" />
+      <Siblings of={WEBHOOK_PAGES} label={t("Webhooks")} />
       <div className="card">
         {may ? (
           <Older of={webhooks}>
             {(items) =>
               items.length > 0 ? (
                 <Table
-                  label="Webhooks"
+                  label={t("Webhooks")}
                   columns={COLUMNS}
                   rows={items}
                   keyOf={({ id }) => id}
@@ -57,20 +61,22 @@ export default function Webhooks() {
               ) : (
                 <Empty
                   icon={WebhookIcon}
-                  title="No webhooks yet"
+                  title={t("No webhooks yet")}
                   action={
                     <LinkButton href="/webhooks/new" kind="main">
-                      Create webhook
+                      {t("Create webhook")}
                     </LinkButton>
                   }
                 >
-                  A webhook sends selected events to your URL, for example failed runs to a chat channel.
+                  {t(
+                    "A webhook sends selected events to your URL, for example failed runs to a chat channel.",
+                  )}
                 </Empty>
               )
             }
           </Older>
         ) : (
-          <AdminsOnly title="Only admins can see webhooks" />
+          <AdminsOnly title={t("Only admins can see webhooks")} />
         )}
       </div>
     </>

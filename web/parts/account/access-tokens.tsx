@@ -2,10 +2,11 @@ import { useState } from "react";
 import type { SCOPES as Scopes } from "../../../src/resources/access-tokens/table.ts";
 import type { Reply } from "../../calls.ts";
 import { useChange, useMe } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { plural } from "../base/plural.ts";
 import { Tag } from "../base/status.tsx";
-import { CANT_UNDO } from "../base/texts.ts";
+import { cantUndo } from "../base/texts.ts";
 import { useNow, When } from "../base/time.tsx";
 import { FormDialog } from "../form/dialog.tsx";
 import { messagesBy } from "../form/frame.tsx";
@@ -27,31 +28,34 @@ export function AccessTokens() {
   return (
     <Credentials
       texts={{
-        create: "New access token",
-        label: "Access tokens",
-        none: "No access tokens yet",
-        save: "Save your access token",
-        copy: "Copy token",
+        create: t("New access token"),
+        label: t("Access tokens"),
+        none: t("No access tokens yet"),
+        save: t("Save your access token"),
+        copy: t("Copy token"),
       }}
-      about={`Tokens act on your behalf in ${current?.organization.name ?? "this organization"}, with your role, until they expire. Only you can see them.`}
+      about={t(
+        "Tokens act on your behalf in {name}, with your role, until they expire. Only you can see them.",
+        { name: current?.organization.name ?? t("this organization") },
+      )}
       list={list}
       columns={[
         {
-          name: "Scopes",
+          name: t("Scopes"),
           cell: ({ scopes }) => scopes.join(", "),
         },
         {
-          name: "Expires",
+          name: t("Expires"),
           isRight: true,
           cell: ({ expiresAt }) =>
-            Date.parse(expiresAt) < now ? <Tag tone="warn">Expired</Tag> : <When at={expiresAt} />,
+            Date.parse(expiresAt) < now ? <Tag tone="warn">{t("Expired")}</Tag> : <When at={expiresAt} />,
         },
       ]}
-      empty="Use access tokens for the weir command and for scripts."
+      empty={t("Use access tokens for the weir command and for scripts.")}
       make={(onClose, onMade) => <NewToken onClose={onClose} onMade={onMade} />}
       secretOf={({ token }: Made) => token}
       header="Authorization: Bearer TOKEN"
-      loss={`Requests that use this token fail immediately. ${CANT_UNDO}`}
+      loss={t("Requests that use this token fail immediately. {cantUndo}", { cantUndo: cantUndo() })}
       revoke={(id, then) => revoke.mutate({ path: { token_id: id } }, then)}
       isRevoking={revoke.isPending}
     />
@@ -71,8 +75,8 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Mad
   const isAll = scopes.length === SCOPES.length;
   return (
     <FormDialog
-      title="New access token"
-      verb="Create token"
+      title={t("New access token")}
+      verb={t("Create token")}
       call={create}
       onClose={onClose}
       onSend={() =>
@@ -80,15 +84,15 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Mad
       }
     >
       <TextField
-        label="Name"
+        label={t("Name")}
         isRequired
         value={name}
         onChange={setName}
         fault={messageFor("name")}
-        about="What this token is used for"
+        about={t("What this token is used for")}
         maxLength={255}
       />
-      <Labelled label="Expires in" fault={messageFor("expiresInDays")}>
+      <Labelled label={t("Expires in")} fault={messageFor("expiresInDays")}>
         {(wiring) => (
           <select
             {...wiring}
@@ -105,7 +109,7 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (made: Mad
         )}
       </Labelled>
       <fieldset>
-        <legend className="label">Scopes</legend>
+        <legend className="label">{t("Scopes")}</legend>
         {SCOPES.map((scope) => (
           <label key={scope} className="flex min-h-6 items-center gap-2">
             <input

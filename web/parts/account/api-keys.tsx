@@ -1,10 +1,11 @@
 import { useState } from "react";
 import type { Reply, Role } from "../../calls.ts";
 import { useChange, useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { TextField } from "../base/labelled.tsx";
 import { AdminsOnly, RoleField } from "../base/role.tsx";
 import { Tag } from "../base/status.tsx";
-import { CANT_UNDO } from "../base/texts.ts";
+import { cantUndo } from "../base/texts.ts";
 import { FormDialog } from "../form/dialog.tsx";
 import { messagesBy } from "../form/frame.tsx";
 import { useOlder } from "../table/older.tsx";
@@ -20,26 +21,29 @@ export function ApiKeys() {
   if (!may)
     return (
       <div className="card">
-        <AdminsOnly title="Only admins can see API keys" />
+        <AdminsOnly title={t("Only admins can see API keys")} />
       </div>
     );
   return (
     <Credentials
       texts={{
-        create: "New API key",
-        label: "API keys",
-        none: "No API keys yet",
-        save: "Save your API key",
-        copy: "Copy key",
+        create: t("New API key"),
+        label: t("API keys"),
+        none: t("No API keys yet"),
+        save: t("Save your API key"),
+        copy: t("Copy key"),
       }}
-      about="API keys belong to the organization, not to a user, and don't expire."
+      about={t("API keys belong to the organization, not to a user, and don't expire.")}
       list={list}
-      columns={[{ name: "Role", cell: ({ roleSlug }) => <Tag>{roleSlug}</Tag> }]}
-      empty="Use API keys for servers and scheduled jobs."
+      columns={[{ name: t("Role"), cell: ({ roleSlug }) => <Tag>{roleSlug}</Tag> }]}
+      empty={t("Use API keys for servers and scheduled jobs.")}
       make={(onClose, onMade) => <NewKey onClose={onClose} onMade={onMade} />}
       secretOf={({ key }: Made) => key}
       header="X-API-Key: KEY"
-      loss={`Requests that use this key fail immediately. ${CANT_UNDO} To rotate a key, create the new one first.`}
+      loss={t(
+        "Requests that use this key fail immediately. {cantUndo} To rotate a key, create the new one first.",
+        { cantUndo: cantUndo() },
+      )}
       revoke={(id, then) => revoke.mutate({ path: { key_id: id } }, then)}
       isRevoking={revoke.isPending}
     />
@@ -57,19 +61,19 @@ function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
   const messageFor = messagesBy(create.error);
   return (
     <FormDialog
-      title="New API key"
-      verb="Create key"
+      title={t("New API key")}
+      verb={t("Create key")}
       call={create}
       onClose={onClose}
       onSend={() => create.mutate({ body: { name, roleSlug } })}
     >
       <TextField
-        label="Name"
+        label={t("Name")}
         isRequired
         value={name}
         onChange={setName}
         fault={messageFor("name")}
-        about="The system that uses this key"
+        about={t("The system that uses this key")}
         maxLength={255}
       />
       <RoleField value={roleSlug} onChange={setRole} fault={messageFor("roleSlug")} />

@@ -1,5 +1,7 @@
 import { KeyRound, Plus, Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { rich } from "../../texts/rich.ts";
+import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
 import { useNew } from "../base/new.ts";
@@ -60,19 +62,28 @@ export function Credentials<T extends Credential, M extends { name: string }>(pr
   );
   const columns: readonly Column<T>[] = [
     {
-      name: "Name",
+      name: t("Name"),
       isWide: true,
-      cell: ({ name, lastFour }) => <Named name={name} below={`Ends in ${lastFour}`} />,
+      cell: ({ name, lastFour }) => <Named name={name} below={t("Ends in {lastFour}", { lastFour })} />,
     },
     ...props.columns,
-    { name: "Last used", isRight: true, isMinor: true, cell: ({ lastUsedAt }) => <When at={lastUsedAt} /> },
-    { name: "Created", isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
     {
-      name: "Actions",
+      name: t("Last used"),
+      isRight: true,
+      isMinor: true,
+      cell: ({ lastUsedAt }) => <When at={lastUsedAt} />,
+    },
+    { name: t("Created"), isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
+    {
+      name: t("Actions"),
       isRight: true,
       isUntitled: true,
       cell: (each) => (
-        <IconButton icon={Trash2} label={`Revoke ${each.name}`} onClick={() => setGone(each)} />
+        <IconButton
+          icon={Trash2}
+          label={t("Revoke {name}", { name: each.name })}
+          onClick={() => setGone(each)}
+        />
       ),
     },
   ];
@@ -110,18 +121,20 @@ export function Credentials<T extends Credential, M extends { name: string }>(pr
           text={props.secretOf(made)}
           onClose={() => setMade(null)}
         >
-          Send it in the header <code className="font-mono text-xs">{props.header}</code>.
+          {rich("Send it in the header {header}.", {
+            header: <code className="font-mono text-xs">{props.header}</code>,
+          })}
         </ShownOnce>
       )}
       {gone && (
         <Confirm
-          title={`Revoke ${gone.name}?`}
-          verb="Revoke"
+          title={t("Revoke {name}?", { name: gone.name })}
+          verb={t("Revoke")}
           isBusy={props.isRevoking}
           onClose={() => setGone(null)}
           onConfirm={() =>
             props.revoke(gone.id, {
-              onSuccess: () => notify(`${gone.name} revoked`),
+              onSuccess: () => notify(t("{name} revoked", { name: gone.name })),
               onSettled: () => setGone(null),
             })
           }

@@ -2,11 +2,12 @@ import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import { base } from "../../base.ts";
 import { useChange, useMe } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { FileButton } from "../base/file-button.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
-import { CANT_UNDO } from "../base/texts.ts";
+import { cantUndo } from "../base/texts.ts";
 import { FormDialog } from "../form/dialog.tsx";
 import { messagesBy } from "../form/frame.tsx";
 
@@ -16,24 +17,26 @@ export function OwnData() {
   const [isAsking, setAsking] = useState(false);
   return (
     <>
-      <Section title="Export your data">
+      <Section title={t("Export your data")}>
         <div className="flex flex-wrap items-center justify-between gap-3">
           <p className="max-w-prose text-sm text-soft">
-            Download your profile, memberships, sessions, tokens (without secrets), chats and decisions as
-            JSON.
+            {t(
+              "Download your profile, memberships, sessions, tokens (without secrets), chats and decisions as JSON.",
+            )}
           </p>
-          <FileButton call="GET /api/v1/users/me/export" input={{}} name="my-data.json" verb="Export" />
+          <FileButton call="GET /api/v1/users/me/export" input={{}} name="my-data.json" verb={t("Export")} />
         </div>
       </Section>
-      <Section title="Erase your account">
+      <Section title={t("Erase your account")}>
         <div className="flex flex-wrap items-center justify-between gap-3">
           <p className="max-w-prose text-sm text-soft">
-            You are signed out everywhere, and your profile, tokens and chats are erased. Everything you
-            created in organizations is kept, without your name. Backups contain your data until they expire.
+            {t(
+              "You are signed out everywhere, and your profile, tokens and chats are erased. Everything you created in organizations is kept, without your name. Backups contain your data until they expire.",
+            )}
           </p>
           <Button icon={Trash2} onClick={() => setAsking(true)}>
             {" "}
-            Erase account
+            {t("Erase account")}
           </Button>
         </div>
         {isAsking && user && <Erase email={user.email} onClose={() => setAsking(false)} />}
@@ -51,20 +54,20 @@ function Erase({ email, onClose }: { email: string; onClose: () => void }) {
   });
   return (
     <FormDialog
-      title="Erase your account?"
-      verb="Erase account"
+      title={t("Erase your account?")}
+      verb={t("Erase account")}
       call={erase}
       onClose={onClose}
       onSend={() => erase.mutate({ body: { confirm } })}
     >
-      <p className="text-soft">{CANT_UNDO}</p>
+      <p className="text-soft">{cantUndo()}</p>
       <TextField
-        label="Your email address"
+        label={t("Your email address")}
         isRequired
         value={confirm}
         onChange={setConfirm}
         fault={messagesBy(erase.error)("confirm")}
-        about={`Type ${email} to confirm.`}
+        about={t("Type {email} to confirm.", { email })}
       />
     </FormDialog>
   );

@@ -2,6 +2,7 @@ import { Check, X } from "lucide-react";
 import { ApiError, switchTo } from "../../api.ts";
 import type { Reply } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Failed, Loading } from "../base/page.tsx";
 import { personName } from "../base/person.ts";
@@ -21,10 +22,12 @@ export function OwnInvitations() {
   return (
     <>
       <p className="mb-4 max-w-prose text-sm text-soft">
-        Organizations that invited you. You become a member when you accept.
+        {t("Organizations that invited you. You become a member when you accept.")}
       </p>
-      <ul className="card" aria-label="Your invitations">
-        {list.data.items.length === 0 && <li className="p-4 text-sm text-soft">No pending invitations</li>}
+      <ul className="card" aria-label={t("Your invitations")}>
+        {list.data.items.length === 0 && (
+          <li className="p-4 text-sm text-soft">{t("No pending invitations")}</li>
+        )}
         {list.data.items.map((invitation) => (
           <Invitation key={invitation.id} of={invitation} />
         ))}
@@ -42,22 +45,25 @@ function Invitation({ of }: { of: Own }) {
   });
   const decline = useChange("POST /api/v1/users/me/invitations/{invitation_id}/decline", {
     touches: ["/invitations"],
-    done: `Invitation to ${organization.name} declined`,
+    done: t("Invitation to {name} declined", { name: organization.name }),
   });
   return (
     <li className="flex flex-wrap items-center gap-3 border-t border-line px-4 py-2 text-sm first:border-t-0">
       <span className="min-w-0 grow">
-        <Named name={organization.name} below={invitedBy ? `Invited by ${personName(invitedBy)}` : null} />
+        <Named
+          name={organization.name}
+          below={invitedBy ? t("Invited by {personName}", { personName: personName(invitedBy) }) : null}
+        />
       </span>
       <Tag>{roleSlug}</Tag>
       <span className="text-xs text-soft">
-        Expires <When at={expiresAt} />
+        {t("Expires")} <When at={expiresAt} />
       </span>
       <Button icon={X} busy={decline.isPending} onClick={() => decline.mutate(input)}>
-        Decline
+        {t("Decline")}
       </Button>
       <Button kind="main" icon={Check} busy={accept.isPending} onClick={() => accept.mutate(input)}>
-        Join {organization.name}
+        {t("Join {name}", { name: organization.name })}
       </Button>
     </li>
   );

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { Reply } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Shown } from "../base/page.tsx";
 import { SchemaForm, type Values } from "../form/form.tsx";
 import { FormFrame, faultsOf } from "../form/frame.tsx";
@@ -11,14 +12,15 @@ const SCHEMA = {
   type: "object",
   properties: {
     approvals: {
-      title: "Approvals",
-      description: "all: every approval you can decide. assigned: only approvals assigned to you.",
+      title: t("Approvals"),
+      description: t("all: every approval you can decide. assigned: only approvals assigned to you."),
       enum: ["all", "assigned", "none"] satisfies Preferences["approvals"][],
     },
     failures: {
-      title: "Failures",
-      description:
+      title: t("Failures"),
+      description: t(
         "mine: alerts addressed to you, and alerts without recipients of automations you created. all: alerts of all automations.",
+      ),
       enum: ["mine", "all", "none"] satisfies Preferences["failures"][],
     },
   },
@@ -37,12 +39,12 @@ function Choices({ before }: { before: Preferences }) {
   const save = useChange("PATCH /api/v1/users/me/notices", {
     touches: ["/notices"],
     tellsErrors: false,
-    done: "Notice settings saved",
+    done: t("Notice settings saved"),
   });
   return (
     <>
       <p className="mb-4 max-w-prose text-sm text-soft">
-        Emails you receive from all organizations. Invitations and password resets are always sent.
+        {t("Emails you receive from all organizations. Invitations and password resets are always sent.")}
       </p>
       {warnings.map((warning) => (
         <p key={warning} className="card mb-4 p-4 text-sm text-soft">
@@ -50,7 +52,7 @@ function Choices({ before }: { before: Preferences }) {
         </p>
       ))}
       <FormFrame
-        title="Email notices"
+        title={t("Email notices")}
         call={save}
         drawn={["approvals", "failures"]}
         isChanged={value.approvals !== before.approvals || value.failures !== before.failures}

@@ -2,11 +2,12 @@ import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { Reply } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { IconButton } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
 import { personName } from "../base/person.ts";
 import { Tag } from "../base/status.tsx";
-import { CANT_UNDO } from "../base/texts.ts";
+import { cantUndo } from "../base/texts.ts";
 import { When } from "../base/time.tsx";
 import { Older, useOlder } from "../table/older.tsx";
 import { type Column, Named, Table } from "../table/table.tsx";
@@ -24,37 +25,51 @@ export function OrganizationTokens() {
   };
   const columns: readonly Column<Token>[] = [
     {
-      name: "Name",
+      name: t("Name"),
       isWide: true,
-      cell: ({ name, lastFour }) => <Named name={name} below={`Ends in ${lastFour}`} />,
+      cell: ({ name, lastFour }) => <Named name={name} below={t("Ends in {lastFour}", { lastFour })} />,
     },
-    { name: "Kind", cell: ({ kind }) => <Tag>{kind === "pat" ? "Access token" : "API key"}</Tag> },
-    { name: "User", cell: ({ userId }) => nameOf(userId) ?? "–" },
-    { name: "Last used", isRight: true, isMinor: true, cell: ({ lastUsedAt }) => <When at={lastUsedAt} /> },
+    { name: t("Kind"), cell: ({ kind }) => <Tag>{kind === "pat" ? t("Access token") : t("API key")}</Tag> },
+    { name: t("User"), cell: ({ userId }) => nameOf(userId) ?? "–" },
     {
-      name: "Expires",
+      name: t("Last used"),
+      isRight: true,
+      isMinor: true,
+      cell: ({ lastUsedAt }) => <When at={lastUsedAt} />,
+    },
+    {
+      name: t("Expires"),
       isRight: true,
       isMinor: true,
       cell: ({ expiresAt }) => (expiresAt === null ? "never" : <When at={expiresAt} />),
     },
     {
-      name: "Actions",
+      name: t("Actions"),
       isRight: true,
       isUntitled: true,
       cell: (each) => (
-        <IconButton icon={Trash2} label={`Revoke ${each.name}`} onClick={() => setGone(each)} />
+        <IconButton
+          icon={Trash2}
+          label={t("Revoke {name}", { name: each.name })}
+          onClick={() => setGone(each)}
+        />
       ),
     },
   ];
   return (
     <>
       <p className="mb-4 max-w-prose text-sm text-soft">
-        All access tokens and API keys of this organization. Revoking one takes effect immediately.
+        {t("All access tokens and API keys of this organization. Revoking one takes effect immediately.")}
       </p>
       <div className="card">
         <Older of={list}>
           {(items) => (
-            <Table label="Access tokens and API keys" columns={columns} rows={items} keyOf={({ id }) => id} />
+            <Table
+              label={t("Access tokens and API keys")}
+              columns={columns}
+              rows={items}
+              keyOf={({ id }) => id}
+            />
           )}
         </Older>
       </div>
@@ -66,18 +81,18 @@ export function OrganizationTokens() {
 function Revoke({ token, onClose }: { token: Token; onClose: () => void }) {
   const revoke = useChange("DELETE /api/v1/organizations/tokens/{token_id}", {
     touches: ["/organizations/tokens", "/access-tokens", "/api-keys"],
-    done: `${token.name} revoked`,
+    done: t("{name} revoked", { name: token.name }),
     onDone: onClose,
   });
   return (
     <Confirm
-      title={`Revoke ${token.name}?`}
-      verb="Revoke"
+      title={t("Revoke {name}?", { name: token.name })}
+      verb={t("Revoke")}
       isBusy={revoke.isPending}
       onClose={onClose}
       onConfirm={() => revoke.mutate({ path: { token_id: token.id } }, { onError: onClose })}
     >
-      <p>{`Requests that use it fail immediately. ${CANT_UNDO}`}</p>
+      <p>{t("Requests that use it fail immediately. {cantUndo}", { cantUndo: cantUndo() })}</p>
     </Confirm>
   );
 }

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Check } from "../base/fields.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { FormFrame, messagesBy } from "../form/frame.tsx";
@@ -12,38 +13,38 @@ export function OwnPassword() {
   const change = useChange("POST /api/v1/users/me/password", {
     touches: ["/sessions", "/access-tokens"],
     tellsErrors: false,
-    done: "Password changed",
+    done: t("Password changed"),
     onDone: () => setDraft(EMPTY),
   });
   const messageFor = messagesBy(change.error);
   return (
     <FormFrame
-      title="Password"
+      title={t("Password")}
       call={change}
       drawn={["currentPassword", "newPassword"]}
       isChanged={draft.currentPassword !== "" && draft.newPassword !== ""}
-      verb="Change password"
+      verb={t("Change password")}
       onSend={() => change.mutate({ body: draft })}
     >
       <div className="grid gap-4 sm:grid-cols-2">
         <TextField
-          label="Current password"
+          label={t("Current password")}
           type="password"
           value={draft.currentPassword}
           onChange={(currentPassword) => setDraft({ ...draft, currentPassword })}
           fault={messageFor("currentPassword")}
         />
         <TextField
-          label="New password"
+          label={t("New password")}
           type="password"
           value={draft.newPassword}
           onChange={(newPassword) => setDraft({ ...draft, newPassword })}
           fault={messageFor("newPassword")}
-          about="At least 12 characters. You will be signed out of all other sessions."
+          about={t("At least 12 characters. You will be signed out of all other sessions.")}
         />
       </div>
       <Check
-        label="Revoke my access tokens too"
+        label={t("Revoke my access tokens too")}
         value={draft.endTokens}
         onChange={(endTokens) => setDraft({ ...draft, endTokens })}
       />

@@ -1,6 +1,7 @@
 import { useId, useState } from "react";
 import type { Reply } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { TextField } from "../base/labelled.tsx";
 import { Shown } from "../base/page.tsx";
 import { exactly } from "../base/time.tsx";
@@ -40,7 +41,7 @@ function Profile({ user }: { user: User }) {
   const save = useChange("PATCH /api/v1/users/me/preferences", {
     touches: ["/users/me"],
     tellsErrors: false,
-    done: "Profile saved",
+    done: t("Profile saved"),
   });
   const lists = useId();
   const fault = messagesBy(save.error);
@@ -61,24 +62,24 @@ function Profile({ user }: { user: User }) {
       onSend={() => save.mutate({ body })}
     >
       <div className="grid gap-4 sm:grid-cols-2">
-        <TextField label="First name" maxLength={255} {...field("firstName")} />
-        <TextField label="Last name" maxLength={255} {...field("lastName")} />
+        <TextField label={t("First name")} maxLength={255} {...field("firstName")} />
+        <TextField label={t("Last name")} maxLength={255} {...field("lastName")} />
         <TextField
-          label="Locale"
-          placeholder="As the browser"
-          about="How numbers and times are written, such as en-GB or de-CH."
+          label={t("Locale")}
+          placeholder={t("As the browser")}
+          about={t("How numbers and times are written, such as en-GB or de-CH.")}
           list={`${lists}-locales`}
           {...field("locale")}
         />
         <TextField
-          label="Time zone"
-          placeholder="As the browser"
-          about="The zone that times are shown in, such as Europe/Zurich."
+          label={t("Time zone")}
+          placeholder={t("As the browser")}
+          about={t("The zone that times are shown in, such as Europe/Zurich.")}
           list={`${lists}-zones`}
           {...field("timezone")}
         />
       </div>
-      <p className="text-sm text-soft">Now: {exactly(new Date().toISOString())}</p>
+      <p className="text-sm text-soft">{t("Now: {time}", { time: exactly(new Date().toISOString()) })}</p>
       <Choices id={`${lists}-locales`} of={LOCALES} />
       <Choices id={`${lists}-zones`} of={Intl.supportedValuesOf("timeZone")} />
     </FormFrame>

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { TextField } from "../base/labelled.tsx";
 import { FormDialog } from "../form/dialog.tsx";
 
@@ -9,22 +10,22 @@ export function Prove({ onDone }: { onDone: () => void }) {
   const confirm = useChange("POST /api/v1/auth/confirm", {
     touches: [],
     tellsErrors: false,
-    done: "Identity confirmed. Try again.",
+    done: t("Identity confirmed. Try again."),
     onDone,
   });
   const isCode = /^\d{6}$/.test(typed.trim());
   return (
     <FormDialog
-      title="Confirm your identity"
-      verb="Confirm"
+      title={t("Confirm your identity")}
+      verb={t("Confirm")}
       call={confirm}
       onClose={onDone}
       onSend={() => confirm.mutate({ body: isCode ? { code: typed } : { password: typed } })}
     >
       <p className="text-soft">
-        You signed in over an hour ago. Enter your password, or a code from your authenticator app.
+        {t("You signed in over an hour ago. Enter your password, or a code from your authenticator app.")}
       </p>
-      <TextField label="Password or code" type="password" value={typed} onChange={setTyped} />
+      <TextField label={t("Password or code")} type="password" value={typed} onChange={setTyped} />
     </FormDialog>
   );
 }

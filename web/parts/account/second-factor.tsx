@@ -3,6 +3,7 @@ import { useState } from "react";
 import { encode } from "uqr";
 import type { Reply } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { CopyButton } from "../base/copy.tsx";
 import { TextField } from "../base/labelled.tsx";
@@ -23,22 +24,25 @@ export function SecondFactor() {
   const [codes, setCodes] = useState<readonly string[] | null>(null);
   const begin = useChange("POST /api/v1/users/me/totp", { touches: [], onDone: setBegun });
   return (
-    <Section title="Two-factor authentication">
+    <Section title={t("Two-factor authentication")}>
       <Shown of={state}>
         {({ isOn, recoveryCodesLeft }) => (
           <div className="flex flex-wrap items-center justify-between gap-3 text-sm">
             <p className="max-w-prose text-soft">
               {isOn
-                ? `On. Signing in requires a code from your authenticator app. Recovery codes left: ${recoveryCodesLeft} of 10.`
-                : "Off. When it's on, signing in also requires a code from an authenticator app."}
+                ? t(
+                    "On. Signing in requires a code from your authenticator app. Recovery codes left: {recoveryCodesLeft} of 10.",
+                    { recoveryCodesLeft },
+                  )
+                : t("Off. When it's on, signing in also requires a code from an authenticator app.")}
             </p>
             {isOn ? (
               <Button icon={ShieldOff} onClick={() => setEnding(true)}>
-                Turn off
+                {t("Turn off")}
               </Button>
             ) : (
               <Button icon={ShieldCheck} busy={begin.isPending} onClick={() => begin.mutate({})}>
-                Turn on
+                {t("Turn on")}
               </Button>
             )}
           </div>
@@ -56,12 +60,12 @@ export function SecondFactor() {
       )}
       {codes && (
         <ShownOnce
-          title="Save your recovery codes"
-          copyLabel="Copy recovery codes"
+          title={t("Save your recovery codes")}
+          copyLabel={t("Copy recovery codes")}
           text={codes.join("\n")}
           onClose={() => setCodes(null)}
         >
-          If you lose your phone, sign in with one of these codes. Each works once.
+          {t("If you lose your phone, sign in with one of these codes. Each works once.")}
         </ShownOnce>
       )}
       {isEnding && <TurnOff onClose={() => setEnding(false)} />}
@@ -79,19 +83,24 @@ function TurnOn(props: { begun: Begun; onClose: () => void; onDone: (codes: read
   });
   return (
     <FormDialog
-      title="Turn on two-factor authentication"
-      verb="Turn on"
+      title={t("Turn on two-factor authentication")}
+      verb={t("Turn on")}
       call={confirm}
       onClose={props.onClose}
       onSend={() => confirm.mutate({ body: { code } })}
     >
-      <p className="text-soft">Scan this with an authenticator app, then enter the code it shows.</p>
+      <p className="text-soft">{t("Scan this with an authenticator app, then enter the code it shows.")}</p>
       <QrCode text={otpauthUrl} />
       <div className="flex items-center gap-2 rounded-md border border-line bg-ground px-3 py-2">
         <code className="min-w-0 grow font-mono text-xs break-all select-all">{secret}</code>
-        <CopyButton text={secret} label="Copy secret" />
+        <CopyButton text={secret} label={t("Copy secret")} />
       </div>
-      <TextField label="Code" value={code} onChange={setCode} fault={messagesBy(confirm.error)("code")} />
+      <TextField
+        label={t("Code")}
+        value={code}
+        onChange={setCode}
+        fault={messagesBy(confirm.error)("code")}
+      />
     </FormDialog>
   );
 }
@@ -108,7 +117,7 @@ function QrCode({ text }: { text: string }) {
       className="mx-auto size-48 rounded-md bg-white"
       shapeRendering="crispEdges"
       role="img"
-      aria-label="QR code for your authenticator app"
+      aria-label={t("QR code for your authenticator app")}
     >
       <path d={path} fill="#000" />
     </svg>
@@ -120,20 +129,20 @@ function TurnOff({ onClose }: { onClose: () => void }) {
   const end = useChange("DELETE /api/v1/users/me/totp", {
     touches: [STATE],
     tellsErrors: false,
-    done: "Two-factor authentication turned off",
+    done: t("Two-factor authentication turned off"),
     onDone: onClose,
   });
   return (
     <FormDialog
-      title="Turn off two-factor authentication"
-      verb="Turn off"
+      title={t("Turn off two-factor authentication")}
+      verb={t("Turn off")}
       call={end}
       onClose={onClose}
       onSend={() => end.mutate({ body: { password } })}
     >
-      <p className="text-soft">You will sign in with your password only.</p>
+      <p className="text-soft">{t("You will sign in with your password only.")}</p>
       <TextField
-        label="Password"
+        label={t("Password")}
         type="password"
         value={password}
         onChange={setPassword}

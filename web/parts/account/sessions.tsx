@@ -2,6 +2,7 @@ import { LogOut, Monitor, TerminalSquare } from "lucide-react";
 import { useState } from "react";
 import type { Reply } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
 import { plural } from "../base/plural.ts";
@@ -14,7 +15,8 @@ type Session = Reply<"GET /api/v1/sessions">["items"][number];
 const nameOf = ({ browserFamily, browserVersion, osFamily, cliVersion, terminal, clientType }: Session) => {
   if (clientType !== "web") return ["weir command", cliVersion, terminal].filter(Boolean).join(" ");
   const browser = [browserFamily, browserVersion?.split(".")[0]].filter(Boolean).join(" ");
-  return [browser || "Unknown browser", osFamily].filter(Boolean).join(" on ");
+  const name = browser || t("Unknown browser");
+  return osFamily ? t("{name} on {system}", { name, system: osFamily }) : name;
 };
 
 /** Where the person is signed in. */
@@ -28,7 +30,7 @@ export function Sessions() {
   });
   const columns: readonly Column<Session>[] = [
     {
-      name: "Device",
+      name: t("Device"),
       isWide: true,
       cell: (session) => (
         <span className="flex min-w-0 items-center gap-2.5">
@@ -41,14 +43,18 @@ export function Sessions() {
         </span>
       ),
     },
-    { name: "Last active", isRight: true, cell: ({ lastActiveAt }) => <When at={lastActiveAt} /> },
-    { name: "Signed in", isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
+    { name: t("Last active"), isRight: true, cell: ({ lastActiveAt }) => <When at={lastActiveAt} /> },
+    { name: t("Signed in"), isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
     {
-      name: "Actions",
+      name: t("Actions"),
       isRight: true,
       isUntitled: true,
       cell: (session) => (
-        <IconButton icon={LogOut} label={`Sign out ${nameOf(session)}`} onClick={() => setGone(session)} />
+        <IconButton
+          icon={LogOut}
+          label={t("Sign out {session}", { session: nameOf(session) })}
+          onClick={() => setGone(session)}
+        />
       ),
     },
   ];
@@ -56,17 +62,17 @@ export function Sessions() {
     <>
       <div className="mb-4 flex flex-wrap items-center justify-between gap-3">
         <p className="max-w-prose text-sm text-soft">
-          Devices that are signed in to your account. Sign out any you don't recognize.
+          {t("Devices that are signed in to your account. Sign out any you don't recognize.")}
         </p>
         {(list.items?.length ?? 0) > 1 && (
           <Button icon={LogOut} busy={others.isPending} onClick={() => others.mutate({})}>
-            Sign out all other sessions
+            {t("Sign out all other sessions")}
           </Button>
         )}
       </div>
       <div className="card">
         <Older of={list}>
-          {(items) => <Table label="Sessions" columns={columns} rows={items} keyOf={({ id }) => id} />}
+          {(items) => <Table label={t("Sessions")} columns={columns} rows={items} keyOf={({ id }) => id} />}
         </Older>
       </div>
       {gone && <SignOut session={gone} onClose={() => setGone(null)} />}
@@ -77,18 +83,18 @@ export function Sessions() {
 function SignOut({ session, onClose }: { session: Session; onClose: () => void }) {
   const revoke = useChange("DELETE /api/v1/sessions/{session_id}", {
     touches: ["/sessions"],
-    done: "Session signed out",
+    done: t("Session signed out"),
     onDone: onClose,
   });
   return (
     <Confirm
-      title={`Sign out ${nameOf(session)}?`}
-      verb="Sign out"
+      title={t("Sign out {session}?", { session: nameOf(session) })}
+      verb={t("Sign out")}
       isBusy={revoke.isPending}
       onClose={onClose}
       onConfirm={() => revoke.mutate({ path: { session_id: session.id } }, { onError: onClose })}
     >
-      <p>That device will have to sign in again.</p>
+      <p>{t("That device will have to sign in again.")}</p>
     </Confirm>
   );
 }

@@ -3,6 +3,8 @@ import { type FormEvent, useState } from "react";
 import { ApiError } from "../../api.ts";
 import { base } from "../../base.ts";
 import { useApi, useChange } from "../../data.ts";
+import { rich } from "../../texts/rich.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
@@ -28,16 +30,16 @@ export function SignIn({ email, onDone }: { email: string; onDone: () => void })
     login.mutate({ body: { email, password, ...(code ? { code } : {}) } });
   };
   return (
-    <Dialog title="Your session has ended" onClose={() => undefined}>
+    <Dialog title={t("Your session has ended")} onClose={() => undefined}>
       <form onSubmit={send} className="space-y-4">
-        <p className="text-soft">Sign in to continue. Your unsaved changes are still here.</p>
+        <p className="text-soft">{t("Sign in to continue. Your unsaved changes are still here.")}</p>
         {methods.data?.password !== false && (
           <>
             <p>
-              Signing in as <strong className="font-semibold">{email}</strong>
+              {rich("Signing in as {email}", { email: <strong className="font-semibold">{email}</strong> })}
             </p>
             <TextField
-              label="Password"
+              label={t("Password")}
               type="password"
               value={password}
               onChange={setPassword}
@@ -46,7 +48,7 @@ export function SignIn({ email, onDone }: { email: string; onDone: () => void })
             />
             {needsCode && (
               <TextField
-                label="Code from your authenticator app, or a recovery code"
+                label={t("Code from your authenticator app, or a recovery code")}
                 value={code}
                 onChange={setCode}
                 fault={login.error?.message}
@@ -54,17 +56,17 @@ export function SignIn({ email, onDone }: { email: string; onDone: () => void })
               />
             )}
             <Button type="submit" kind="main" busy={login.isPending} className="w-full">
-              Sign in
+              {t("Sign in")}
             </Button>
           </>
         )}
         {methods.data?.oidc && (
           <p className="text-soft">
             <a href={`${base}/login`} target="_blank" rel="noreferrer" className="text-accent underline">
-              {`Sign in with ${methods.data.oidc.name} in another tab`}
+              {t("Sign in with {name} in another tab", { name: methods.data.oidc.name })}
             </a>{" "}
             <button type="button" className="text-accent underline" onClick={onDone}>
-              Continue after signing in
+              {t("Continue after signing in")}
             </button>
           </p>
         )}

@@ -1,9 +1,10 @@
 import { useLocation } from "wouter";
 import type { Action } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Confirm } from "../base/dialog.tsx";
 import { plural } from "../base/plural.ts";
-import { CANT_UNDO } from "../base/texts.ts";
+import { cantUndo } from "../base/texts.ts";
 import { Tree } from "../base/tree.tsx";
 import { RunDialog } from "../layout/detail.tsx";
 
@@ -23,8 +24,10 @@ export function RunAction({ action, onClose }: Props) {
   return (
     <RunDialog
       name={action.name}
-      about="Uses the saved definition. Overrides apply to this run only. Set a field to null to remove it."
-      label="Overrides"
+      about={t(
+        "Uses the saved definition. Overrides apply to this run only. Set a field to null to remove it.",
+      )}
+      label={t("Overrides")}
       run={run}
       onRun={(overrides = null) =>
         run.mutate({ path: { action_id: action.id }, body: { definitionOverrides: overrides as never } })
@@ -32,9 +35,9 @@ export function RunAction({ action, onClose }: Props) {
       onClose={onClose}
     >
       <details className="mt-4">
-        <summary className="text-soft">Definition</summary>
+        <summary className="text-soft">{t("Definition")}</summary>
         <div className="mt-2">
-          <Tree value={action.definition} copyLabel="Copy definition as JSON" />
+          <Tree value={action.definition} copyLabel={t("Copy definition as JSON")} />
         </div>
       </details>
     </RunDialog>
@@ -51,13 +54,13 @@ export function DeleteAction({ action, onClose }: Props) {
   );
   const remove = useChange("DELETE /api/v1/actions/{action_id}", {
     touches: ["/actions"],
-    done: `${action.name} deleted`,
+    done: t("{name} deleted", { name: action.name }),
     onDone: () => go("/actions"),
   });
   return (
     <Confirm
-      title={`Delete ${action.name}?`}
-      verb="Delete"
+      title={t("Delete {name}?", { name: action.name })}
+      verb={t("Delete")}
       isBusy={remove.isPending}
       onClose={onClose}
       onConfirm={() => remove.mutate({ path: { action_id: action.id } }, { onError: onClose })}
@@ -66,11 +69,11 @@ export function DeleteAction({ action, onClose }: Props) {
         {runs.data && runs.data.total > 0
           ? plural(runs.data.total, { one: "Its # run is kept.", other: "Its # runs are kept." })
           : null}{" "}
-        {CANT_UNDO}
+        {cantUndo()}
       </p>
       {users.length > 0 && (
         <div>
-          <p>These automations use this action:</p>
+          <p>{t("These automations use this action:")}</p>
           <ul className="mt-1 list-disc pl-5">
             {users.map(({ id, name }) => (
               <li key={id}>{name}</li>

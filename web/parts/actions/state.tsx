@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { useApi, useChange, useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
 import { Section, Shown } from "../base/page.tsx";
@@ -11,27 +12,27 @@ export function ActionState({ id }: { id: string }) {
   const state = useApi("GET /api/v1/actions/{action_id}/state", { path: { action_id: id } });
   const reset = useChange("POST /api/v1/actions/{action_id}/state/reset", {
     touches: ["/state"],
-    done: "Cursors reset",
+    done: t("Cursors reset"),
   });
   const [asks, setAsks] = useState(false);
   return (
     <Section
-      title="Cursors"
+      title={t("Cursors")}
       aside={
         may && (
           <Button kind="quiet" onClick={() => setAsks(true)}>
-            Reset
+            {t("Reset")}
           </Button>
         )
       }
     >
       <Shown of={state}>
-        {({ resources }) => <Tree value={resources} copyLabel="Copy cursors as JSON" />}
+        {({ resources }) => <Tree value={resources} copyLabel={t("Copy cursors as JSON")} />}
       </Shown>
       {asks && (
         <Confirm
-          title="Reset cursors?"
-          verb="Reset"
+          title={t("Reset cursors?")}
+          verb={t("Reset")}
           isBusy={reset.isPending}
           onClose={() => setAsks(false)}
           onConfirm={() =>
@@ -39,7 +40,9 @@ export function ActionState({ id }: { id: string }) {
           }
         >
           <p>
-            The next run reads everything from the beginning. With append, existing rows are loaded again.
+            {t(
+              "The next run reads everything from the beginning. With append, existing rows are loaded again.",
+            )}
           </p>
         </Confirm>
       )}

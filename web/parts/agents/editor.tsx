@@ -1,24 +1,25 @@
 import { useMemo, useState } from "react";
 import type { Fault } from "../../api.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Code } from "../editor/code.tsx";
 import { lineOf, withTool } from "./front.ts";
 
 const PLAIN_TOOLS = [
-  ["query", "Reads the organization's tables with SQL"],
-  ["datasets", "Lists datasets, tables and columns"],
-  ["web_search", "Searches the web, if a search engine is configured"],
-  ["fetch_page", "Reads a public page as text"],
+  ["query", t("Reads the organization's tables with SQL")],
+  ["datasets", t("Lists datasets, tables and columns")],
+  ["web_search", t("Searches the web, if a search engine is configured")],
+  ["fetch_page", t("Reads a public page as text")],
 ] as const;
 
 const FIELDS = [
-  ["name", "Display name. Required."],
-  ["slug", "Identifier in URLs and the API. Defaults to the name."],
-  ["description", "One sentence that helps users choose an agent."],
-  ["model", "Model to use instead of the configured one."],
-  ["temperature", "0 to 2. Lower values give more predictable answers."],
-  ["maxSteps", "Maximum tool calls per answer. Default: 10."],
-  ["tools", "Allowed tools. The agent can use nothing else."],
+  ["name", t("Display name. Required.")],
+  ["slug", t("Identifier in URLs and the API. Defaults to the name.")],
+  ["description", t("One sentence that helps users choose an agent.")],
+  ["model", t("Model to use instead of the configured one.")],
+  ["temperature", t("0 to 2. Lower values give more predictable answers.")],
+  ["maxSteps", t("Maximum tool calls per answer. Default: 10.")],
+  ["tools", t("Allowed tools. The agent can use nothing else.")],
 ] as const;
 
 interface Word {
@@ -38,20 +39,20 @@ function useTools(): readonly (readonly [group: string, tools: readonly Word[]])
   const apis = useApi("GET /api/v1/api-catalog", { query });
   return useMemo(
     () => [
-      ["Data and web", PLAIN_TOOLS.map(([name, about]) => ({ name, about }))],
+      [t("Data and web"), PLAIN_TOOLS.map(([name, about]) => ({ name, about }))],
       [
-        "Actions",
+        t("Actions"),
         (actions.data?.actions ?? []).map(({ slug, name }) => ({ name: `action:${slug}`, about: name })),
       ],
       [
-        "Automations",
+        t("Automations"),
         (automations.data?.automations ?? []).map(({ slug, name }) => ({
           name: `automation:${slug}`,
           about: name,
         })),
       ],
       [
-        "Connections",
+        t("Connections"),
         (connections.data?.connections ?? []).map(({ slug, name }) => ({
           name: `connection:${slug}`,
           about: name,
@@ -97,7 +98,7 @@ export function AgentEditor({ markdown, onChange, faults, judged, onSubmit }: Pr
     <div>
       <div className="mb-3 flex flex-wrap items-center gap-3">
         <select
-          aria-label="Add tool"
+          aria-label={t("Add tool")}
           className="field w-auto max-w-full"
           value=""
           onChange={({ target: { value } }) => {
@@ -105,7 +106,7 @@ export function AgentEditor({ markdown, onChange, faults, judged, onSubmit }: Pr
             setAdded(value);
           }}
         >
-          <option value="">Add tool</option>
+          <option value="">{t("Add tool")}</option>
           {groups
             .filter(([, tools]) => tools.length > 0)
             .map(([group, tools]) => (
@@ -119,7 +120,7 @@ export function AgentEditor({ markdown, onChange, faults, judged, onSubmit }: Pr
             ))}
         </select>
         <span className="text-xs text-soft" role="status">
-          {added && `${added} added`}
+          {added && t("{added} added", { added })}
         </span>
       </div>
       {messages.length > 0 && (
@@ -127,7 +128,7 @@ export function AgentEditor({ markdown, onChange, faults, judged, onSubmit }: Pr
           <ul>
             {messages.map(({ line, msg }) => (
               <li key={`${line} ${msg}`} className="[overflow-wrap:anywhere]">
-                <span className="mr-2 font-mono text-xs">Line {line}</span>
+                <span className="mr-2 font-mono text-xs">{t("Line {line}", { line })}</span>
                 {msg}
               </li>
             ))}
@@ -136,7 +137,7 @@ export function AgentEditor({ markdown, onChange, faults, judged, onSubmit }: Pr
       )}
       <Code
         language="markdown"
-        label="Agent"
+        label={t("Agent")}
         value={markdown}
         onChange={onChange}
         words={words}
@@ -146,23 +147,25 @@ export function AgentEditor({ markdown, onChange, faults, judged, onSubmit }: Pr
         isInvalid={messages.length > 0}
       />
       <details className="mt-3 text-sm">
-        <summary className="text-soft hover:text-ink">Reference</summary>
+        <summary className="text-soft hover:text-ink">{t("Reference")}</summary>
         <div className="mt-3 grid gap-x-8 gap-y-4 sm:grid-cols-2">
           <Words
-            title="Front matter"
+            title={t("Front matter")}
             of={FIELDS.map(([name, about]) => ({ name, about }))}
-            after="The text below the second --- line is the system prompt: the agent's role, and how it answers."
+            after={t(
+              "The text below the second --- line is the system prompt: the agent's role, and how it answers.",
+            )}
           />
           <Words
-            title="Tools"
+            title={t("Tools")}
             of={[
               ...PLAIN_TOOLS.map(([name, about]) => ({ name, about })),
-              { name: "action:SLUG", about: "Runs this action. Asks for approval if the action writes." },
-              { name: "automation:SLUG", about: "Starts this automation after you approve" },
-              { name: "connection:SLUG", about: "Lists its files and tables" },
-              { name: "api:NAME", about: "Calls the enabled endpoints and tools of this API" },
+              { name: "action:SLUG", about: t("Runs this action. Asks for approval if the action writes.") },
+              { name: "automation:SLUG", about: t("Starts this automation after you approve") },
+              { name: "connection:SLUG", about: t("Lists its files and tables") },
+              { name: "api:NAME", about: t("Calls the enabled endpoints and tools of this API") },
             ]}
-            after="The agent acts with the permissions of the user who asks."
+            after={t("The agent acts with the permissions of the user who asks.")}
           />
         </div>
       </details>

@@ -1,4 +1,5 @@
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 
 /** Said where agents are talked to, before anybody has written a question for nothing. */
 export function NoModel() {
@@ -6,8 +7,9 @@ export function NoModel() {
   if (meta.data?.limits.model !== null) return null;
   return (
     <p className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn" role="status">
-      No language model is configured. Ask your server's operator to set WEIR_LLM_BASE_URL and WEIR_LLM_MODEL,
-      or ANTHROPIC_API_KEY, and restart the server.
+      {t(
+        "No language model is configured. Ask your server's operator to set WEIR_LLM_BASE_URL and WEIR_LLM_MODEL, or ANTHROPIC_API_KEY, and restart the server.",
+      )}
     </p>
   );
 }

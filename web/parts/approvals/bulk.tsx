@@ -2,6 +2,7 @@ import { Check, X } from "lucide-react";
 import { useState } from "react";
 import { call } from "../../api.ts";
 import type { Approval } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
@@ -36,7 +37,7 @@ export function BulkDecisions({ chosen, onClear }: Props) {
         {plural(chosen.length, { one: "Reject #", other: "Reject #" })}
       </Button>
       <Button kind="quiet" onClick={onClear}>
-        Clear selection
+        {t("Clear selection")}
       </Button>
       {forms > 0 && (
         <span className="text-xs text-soft">
@@ -101,7 +102,7 @@ function Decide({ of, isApproval, onClear, onClose }: DecideProps) {
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button kind={isApproval ? "main" : "bad"} busy={isBusy} onClick={() => void decide()}>
             {verb}
           </Button>
@@ -120,7 +121,7 @@ function Decide({ of, isApproval, onClear, onClose }: DecideProps) {
       </ul>
       {!isApproval && (
         <TextField
-          label="Reason for all of them (optional)"
+          label={t("Reason for all of them (optional)")}
           value={reason}
           onChange={setReason}
           maxLength={4096}

@@ -1,6 +1,7 @@
 import { Link } from "wouter";
 import type { Approval, Automation, AutomationRun, Decision } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Facts } from "../base/page.tsx";
 import { personName } from "../base/person.ts";
 import { When } from "../base/time.tsx";
@@ -35,26 +36,26 @@ export function ApprovalContext({ of: { id, automationId, automationRunId, stepK
     <div className="rounded-md bg-sunken px-3 py-2.5">
       <Facts
         of={[
-          ["Triggered by", <Trigger key="by" run={run.data} decision={decision.data} nameOf={nameOf} />],
+          [t("Triggered by"), <Trigger key="by" run={run.data} decision={decision.data} nameOf={nameOf} />],
           [
-            "Run",
+            t("Run"),
             <RunLink
               key="run"
               href={run.data ? `/automation-runs/${run.data.id}` : `/runs/${decision.data.subjectId}`}
             />,
           ],
           ...(automation.data && stepKey ? outcomesOf(automation.data, stepKey) : []),
-          ["Who can decide", assignee ? `${assignee} and any admin` : "Any member"],
+          [t("Who can decide"), assignee ? t("{assignee} and any admin", { assignee }) : t("Any member")],
           ...(decision.data.expiresAt
-            ? [["Expires", <When key="expires" at={decision.data.expiresAt} />] as const]
+            ? [[t("Expires"), <When key="expires" at={decision.data.expiresAt} />] as const]
             : []),
         ]}
       />
       {run.data && run.data.input !== null && (
         <details className="mt-2 text-sm">
-          <summary className="cursor-pointer text-soft">Input of the run</summary>
+          <summary className="cursor-pointer text-soft">{t("Input of the run")}</summary>
           <div className="mt-1">
-            <Tree value={run.data.input} copyLabel="Copy input as JSON" />
+            <Tree value={run.data.input} copyLabel={t("Copy input as JSON")} />
           </div>
         </details>
       )}
@@ -80,7 +81,7 @@ function Trigger({ run, decision: { requestedBy, createdAt }, nameOf }: TriggerP
 
 const RunLink = ({ href }: { href: string }) => (
   <Link href={href} className="text-accent hover:underline">
-    Open run
+    {t("Open run")}
   </Link>
 );
 
@@ -94,9 +95,17 @@ function outcomesOf({ config }: Automation, stepKey: string): (readonly [string,
     definition?: { onReject?: string };
   };
   return [
-    ["If approved", next.length > 0 ? `Runs ${next.join(", ")}` : "No steps follow"],
+    [
+      t("If approved"),
+      next.length > 0 ? t("Runs {steps}", { steps: next.join(", ") }) : t("No steps follow"),
+    ],
     ...(definition
-      ? [["If rejected", definition.onReject === "continue" ? "The run continues" : "The run fails"] as const]
+      ? [
+          [
+            t("If rejected"),
+            definition.onReject === "continue" ? t("The run continues") : t("The run fails"),
+          ] as const,
+        ]
       : []),
   ];
 }

@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import { base } from "../../base.ts";
 import type { Approval, Reply } from "../../calls.ts";
 import { useApi, useMay, useMe } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { CopyButton } from "../base/copy.tsx";
 import { Empty, Shown } from "../base/page.tsx";
@@ -22,8 +23,8 @@ export function Inbox() {
       {(page) =>
         page.items.length === 0 ? (
           <div className="card">
-            <Empty icon={InboxIcon} title="No pending approvals">
-              When a run reaches an approval step, it waits here until someone approves or rejects it.
+            <Empty icon={InboxIcon} title={t("No pending approvals")}>
+              {t("When a run reaches an approval step, it waits here until someone approves or rejects it.")}
             </Empty>
           </div>
         ) : (
@@ -95,12 +96,12 @@ function Pending({ page: { items, total } }: { page: Reply<"GET /api/v1/approval
       {may && chosen.length > 0 && <BulkDecisions chosen={chosen} onClear={clear} />}
       {may && chosen.length === 0 && items.length > 1 && (
         <div className="mb-3">
-          <Button onClick={() => setIds(new Set(items.map(({ id }) => id)))}>Select all</Button>
+          <Button onClick={() => setIds(new Set(items.map(({ id }) => id)))}>{t("Select all")}</Button>
         </div>
       )}
       <div className="grid items-start gap-x-5 lg:grid-cols-[19rem_minmax(0,1fr)]">
         <div className="card mb-5">
-          <ul aria-label="Pending approvals" className="max-h-56 overflow-y-auto lg:max-h-[70vh]">
+          <ul aria-label={t("Pending approvals")} className="max-h-56 overflow-y-auto lg:max-h-[70vh]">
             {items.map((item, index) => (
               <Item
                 key={item.id}
@@ -113,7 +114,10 @@ function Pending({ page: { items, total } }: { page: Reply<"GET /api/v1/approval
           </ul>
           <p className="border-t border-line px-3 py-1.5 text-xs text-soft">
             {total > items.length
-              ? `Newest ${items.length} of ${plural(total, { one: "# approval", other: "# approvals" })}`
+              ? t("Newest {count} of {total}", {
+                  count: items.length,
+                  total: plural(total, { one: "# approval", other: "# approvals" }),
+                })
               : plural(total, { one: "# approval", other: "# approvals" })}
           </p>
         </div>
@@ -151,7 +155,7 @@ function Item({
         <input
           type="checkbox"
           className="mr-1 ml-3 block size-4 shrink-0 accent-accent"
-          aria-label={`Select ${title}`}
+          aria-label={t("Select {title}", { title })}
           checked={isChosen ?? false}
           onChange={onChoose}
         />
@@ -167,7 +171,7 @@ function Item({
         </span>
         <span className="flex justify-between gap-2 text-xs text-soft">
           <span className="truncate" dir="auto">
-            {automationName ?? "Action"}
+            {automationName ?? t("Action")}
           </span>
           <When at={requestedAt} />
         </span>
@@ -187,15 +191,15 @@ function AtHand({ of }: { of: Approval }) {
         <>
           {of.automationRunId && (
             <Link href={`/automation-runs/${of.automationRunId}`} className="text-accent hover:underline">
-              {of.automationName ?? "View automation"}
+              {of.automationName ?? t("View automation")}
             </Link>
           )}
           <Link href={`/approvals/${of.id}`} className="text-accent hover:underline">
-            Open
+            {t("Open")}
           </Link>
           <CopyButton
             text={`${location.origin}${base}/approvals/${of.id}${organization}`}
-            label="Copy link"
+            label={t("Copy link")}
           />
         </>
       }

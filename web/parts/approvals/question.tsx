@@ -2,6 +2,7 @@ import { Check, X } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
 import type { Approval, Schema } from "../../calls.ts";
 import { useChange, useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
@@ -11,7 +12,7 @@ import { faultsOf, messagesBy, Refusal } from "../form/frame.tsx";
 import { propertiesOf, startValue } from "../form/schema.ts";
 
 /** Where a schema has no fields to draw, the whole answer is written as JSON. */
-const AS_JSON: Schema = { properties: { formResponse: { title: "Answer" } } };
+const AS_JSON: Schema = { properties: { formResponse: { title: t("Answer") } } };
 
 interface Props {
   of: Pick<Approval, "id" | "title" | "description" | "formSchema" | "context" | "decisionType">;
@@ -32,11 +33,11 @@ export function Question({ of, aside, children }: Props) {
   };
   const approve = useChange("POST /api/v1/approvals/{approval_id}/approve", {
     ...decided,
-    done: `Approved: ${title}`,
+    done: t("Approved: {title}", { title }),
   });
   const reject = useChange("POST /api/v1/approvals/{approval_id}/reject", {
     ...decided,
-    done: `Rejected: ${title}`,
+    done: t("Rejected: {title}", { title }),
   });
   const error = approve.error ?? reject.error;
   const isBusy = approve.isPending || reject.isPending;
@@ -78,7 +79,7 @@ export function Question({ of, aside, children }: Props) {
               {description}
             </p>
           )}
-          {context && <Tree value={context} copyLabel="Copy context as JSON" />}
+          {context && <Tree value={context} copyLabel={t("Copy context as JSON")} />}
           {children}
           {may && formSchema && (
             <div data-answer>
@@ -113,7 +114,7 @@ export function Question({ of, aside, children }: Props) {
               busy={approve.isPending}
               disabled={isBusy}
             >
-              Approve
+              {t("Approve")}
             </Button>
             <form
               className="flex grow flex-wrap items-end gap-2 sm:max-w-md"
@@ -125,7 +126,7 @@ export function Question({ of, aside, children }: Props) {
             >
               <div className="grow basis-48" data-reason>
                 <TextField
-                  label="Reason for rejection (optional)"
+                  label={t("Reason for rejection (optional)")}
                   value={reason}
                   onChange={setReason}
                   fault={messagesBy(error)("rejectionReason")}
@@ -133,7 +134,7 @@ export function Question({ of, aside, children }: Props) {
                 />
               </div>
               <Button type="submit" kind="bad" icon={X} busy={reject.isPending} disabled={isBusy}>
-                Reject
+                {t("Reject")}
               </Button>
             </form>
           </div>

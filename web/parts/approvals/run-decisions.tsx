@@ -1,6 +1,7 @@
 import { Link } from "wouter";
 import type { AutomationRun } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { When } from "../base/time.tsx";
 import { ApprovalContext } from "./context.tsx";
 import { Question } from "./question.tsx";
@@ -18,7 +19,7 @@ export function RunDecisions({ run }: { run: AutomationRun }) {
       aside={
         <>
           <Link href={`/approvals/${approval.id}`} className="text-accent hover:underline">
-            Open approval
+            {t("Open approval")}
           </Link>
           <When at={approval.requestedAt} />
         </>

@@ -1,4 +1,5 @@
 import { createElement, type ReactNode, useId, useMemo } from "react";
+import { t } from "../../texts/text.ts";
 
 /** What a drawing may consist of: shapes and text, nothing that runs, fetches or leads elsewhere. */
 const TAGS = new Set([
@@ -39,7 +40,7 @@ export function Drawing({ svg, label }: { svg: string; label: string }) {
     const isRead = root.tagName === "svg" && root.querySelector("parsererror") === null;
     return isRead ? copyOf(root, { prefix, left: MOST_ELEMENTS, label }) : null;
   }, [svg, prefix, label]);
-  return drawn ?? <p className="text-sm text-soft">Couldn't display this chart.</p>;
+  return drawn ?? <p className="text-sm text-soft">{t("Couldn't display this chart.")}</p>;
 }
 
 interface Copying {

@@ -1,4 +1,6 @@
 import type { Json } from "../../../src/base/json.ts";
+import { rich } from "../../texts/rich.ts";
+import { t } from "../../texts/text.ts";
 import { Section } from "../base/page.tsx";
 import { plural } from "../base/plural.ts";
 import { When } from "../base/time.tsx";
@@ -65,6 +67,18 @@ export const panelsOf = ({ panels }: Board) =>
     chart,
   }));
 
+/** A table that numbers come from: `marts.sales, table sales: version 1, 2 rows`. */
+function sourceInWords({ layer, dataset, table, version, rows, asOf }: Origin): string {
+  const names = {
+    dataset: `${layer}.${dataset}`,
+    table,
+    rows: plural(rows, { one: "# row", other: "# rows" }),
+  };
+  return asOf
+    ? t("{dataset}, table {table}: as of load {asOf}, {rows}", { ...names, asOf })
+    : t("{dataset}, table {table}: version {version}, {rows}", { ...names, version: String(version) });
+}
+
 const HALF = 6;
 
 /** The panels of a flashboard, each with where its numbers come from. */
@@ -72,7 +86,9 @@ export function Flashboard({ board }: { board: Board }) {
   return (
     <>
       <p className="mb-4 text-sm text-soft">
-        Data as of <When at={board.createdAt} />. Expand a panel to see its SQL and sources.
+        {rich("Data as of {when}. Expand a panel to see its SQL and sources.", {
+          when: <When at={board.createdAt} />,
+        })}
       </p>
       <div className="grid gap-x-5 md:grid-cols-2">
         {board.panels.map((panel, at) => (
@@ -104,19 +120,23 @@ function PanelCard({ panel }: { panel: Panel }) {
         </p>
       )}
       <details className="mt-3 text-sm text-soft">
-        <summary className="hover:text-ink">Sources</summary>
+        <summary className="hover:text-ink">{t("Sources")}</summary>
         <ul className="mt-2 list-disc pl-5">
-          {provenance.tables.map(({ layer, dataset, table, version, rows: all, asOf }) => (
-            <li key={`${layer}.${dataset}.${table}.${asOf}`} className="[overflow-wrap:anywhere]">
-              {layer}.{dataset}, table {table}: {asOf ? `as of load ${asOf}` : `version ${version}`},{" "}
-              {plural(all, { one: "# row", other: "# rows" })}
+          {provenance.tables.map((table) => (
+            <li
+              key={`${table.layer}.${table.dataset}.${table.table}.${table.asOf}`}
+              className="[overflow-wrap:anywhere]"
+            >
+              {sourceInWords(table)}
             </li>
           ))}
         </ul>
         <pre className="mt-2 font-mono text-xs whitespace-pre-wrap [overflow-wrap:anywhere]">{sql}</pre>
         <p className="mt-2">
-          Queried <When at={provenance.queriedAt} />,{" "}
-          {plural(columns.length, { one: "# column", other: "# columns" })}
+          {rich("Queried {when}, {count}", {
+            when: <When at={provenance.queriedAt} />,
+            count: plural(columns.length, { one: "# column", other: "# columns" }),
+          })}
         </p>
       </details>
     </Section>
@@ -131,5 +151,5 @@ function Body({ panel: { note, svg, title, columns, rows } }: { panel: Panel }) 
         <Drawing svg={svg} label={title} />
       </div>
     );
-  return <Grid label={`Rows of ${title}`} columns={columns} rows={rows} height={320} />;
+  return <Grid label={t("Rows of {title}", { title })} columns={columns} rows={rows} height={320} />;
 }

@@ -1,5 +1,6 @@
 import type { Artifact, Run } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 
 /** Of the newest runs, automations and actions so many are asked for: one call for each list, however many artifacts. */
 const LIMIT = 100;
@@ -19,6 +20,6 @@ export function useSources(artifacts: readonly Artifact[]): (artifact: Artifact)
   return ({ actionRunId }) => {
     const run = byId.get(actionRunId);
     const name = names.get(run?.triggerSourceId ?? "") ?? names.get(run?.actionId ?? "");
-    return name ?? `Run ${actionRunId.slice(-12)}`;
+    return name ?? t("Run {slice}", { slice: actionRunId.slice(-12) });
   };
 }

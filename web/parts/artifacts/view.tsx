@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { readStart } from "../../api.ts";
 import type { Artifact } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Shown } from "../base/page.tsx";
 import { sized } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
@@ -16,7 +17,7 @@ const JSON_BYTES = 8 * 1024 * 1024;
 export function ArtifactView({ artifact }: { artifact: Artifact }) {
   switch (previewOf(artifact)) {
     case "tree":
-      return <Tree value={artifact.content.data} copyLabel="Copy content as JSON" />;
+      return <Tree value={artifact.content.data} copyLabel={t("Copy content as JSON")} />;
     case "image":
       return (
         <img
@@ -32,7 +33,7 @@ export function ArtifactView({ artifact }: { artifact: Artifact }) {
     default:
       return (
         <p className="text-sm text-soft">
-          No preview available for this file type. Download the file to view it.
+          {t("No preview available for this file type. Download the file to view it.")}
         </p>
       );
   }
@@ -53,7 +54,9 @@ function useContent({ id }: Artifact, bytes = SHOWN_BYTES) {
 
 const Cut = () => (
   <p className="mt-3 text-xs text-soft">
-    {`Preview of the first ${sized(SHOWN_BYTES)}. Download for the full content.`}
+    {t("Preview of the first {SHOWN_BYTES}. Download for the full content.", {
+      SHOWN_BYTES: sized(SHOWN_BYTES),
+    })}
   </p>
 );
 
@@ -67,15 +70,15 @@ function Text({ artifact }: { artifact: Artifact }) {
         const value = isAll && isJson ? parsed(all) : undefined;
         const board = boardOf(value);
         if (board) return <Flashboard board={board} />;
-        if (value !== undefined) return <Tree value={value} copyLabel="Copy content as JSON" />;
+        if (value !== undefined) return <Tree value={value} copyLabel={t("Copy content as JSON")} />;
         const text = all.slice(0, SHOWN_BYTES);
         const isWhole = isAll && text.length === all.length;
         return (
           <>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-            <section aria-label="Content" tabIndex={0} className="max-h-[70vh] overflow-auto">
+            <section aria-label={t("Content")} tabIndex={0} className="max-h-[70vh] overflow-auto">
               <pre dir="auto" className="font-mono text-xs whitespace-pre-wrap [overflow-wrap:anywhere]">
-                {text === "" ? "Empty" : text}
+                {text === "" ? t("Empty") : text}
               </pre>
             </section>
             {!isWhole && <Cut />}
@@ -109,7 +112,7 @@ function Html({ artifact }: { artifact: Artifact }) {
             className="h-[70vh] w-full rounded border border-line bg-[#fff]"
           />
           <p className="mt-2 text-xs text-soft">
-            Scripts and remote content are blocked in this preview. Download for the original.
+            {t("Scripts and remote content are blocked in this preview. Download for the original.")}
           </p>
           {!isWhole && <Cut />}
         </>

@@ -5,7 +5,7 @@ import { useApi, useChange } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 import { Confirm, Dialog } from "../base/dialog.tsx";
 import { plural } from "../base/plural.ts";
-import { CANT_UNDO } from "../base/texts.ts";
+import { cantUndo } from "../base/texts.ts";
 import { useRunInput } from "./run-input.tsx";
 
 interface Props {
@@ -78,7 +78,7 @@ export function DeleteAutomation({ automation, onClose }: Props) {
         {runs.data &&
           runs.data.total > 0 &&
           plural(runs.data.total, { one: "Its # run is kept.", other: "Its # runs are kept." })}{" "}
-        {CANT_UNDO}
+        {cantUndo()}
       </p>
       {automation.webhookUrl && <p>{`Webhooks sent to ${automation.webhookUrl} will be rejected.`}</p>}
       {automation.triggerType === "schedule" && <p>Scheduled runs stop.</p>}

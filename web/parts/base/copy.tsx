@@ -1,5 +1,6 @@
 import { Check, Copy } from "lucide-react";
 import { useState } from "react";
+import { t } from "../../texts/text.ts";
 import { IconButton } from "./button.tsx";
 import { notify } from "./toast.tsx";
 
@@ -11,17 +12,17 @@ export async function copy(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    notify("Couldn't copy: the browser blocked access to the clipboard.", "bad");
+    notify(t("Couldn't copy: the browser blocked access to the clipboard."), "bad");
     return false;
   }
 }
 
-export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
+export function CopyButton({ text, label = t("Copy") }: { text: string; label?: string }) {
   const [isDone, setDone] = useState(false);
   return (
     <IconButton
       icon={isDone ? Check : Copy}
-      label={isDone ? "Copied" : label}
+      label={isDone ? t("Copied") : label}
       onClick={async (event) => {
         event.preventDefault();
         if (!(await copy(text))) return;
@@ -39,7 +40,7 @@ export function Mono({ text, shown = text }: { text: string; shown?: string }) {
       <code className="truncate font-mono text-xs" title={text}>
         {shown}
       </code>
-      <CopyButton text={text} label={`Copy ${shown}`} />
+      <CopyButton text={text} label={t("Copy {shown}", { shown })} />
     </span>
   );
 }

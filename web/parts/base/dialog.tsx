@@ -1,5 +1,7 @@
 import { X } from "lucide-react";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { rich } from "../../texts/rich.ts";
+import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "./button.tsx";
 
 interface Props {
@@ -36,7 +38,7 @@ export function Dialog({ title, onClose, children, foot, isWide = false }: Props
         <h2 id={name} className="min-w-0 truncate font-semibold">
           {title}
         </h2>
-        <IconButton icon={X} label="Close" onClick={onClose} />
+        <IconButton icon={X} label={t("Close")} onClick={onClose} />
       </div>
       <div className="min-h-0 grow overflow-y-auto p-4 text-sm">{children}</div>
       {foot && (
@@ -68,7 +70,7 @@ export function Confirm({ title, children, verb, typed, isBusy = false, onConfir
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button
             kind="bad"
             busy={isBusy}
@@ -84,7 +86,7 @@ export function Confirm({ title, children, verb, typed, isBusy = false, onConfir
       {typed !== undefined && (
         <label className="mt-4 block">
           <span className="mb-1 block">
-            Type <strong className="font-semibold">{typed}</strong> to confirm
+            {rich("Type {typed} to confirm", { typed: <strong className="font-semibold">{typed}</strong> })}
           </span>
           <input
             className="field"

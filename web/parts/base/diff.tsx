@@ -1,3 +1,4 @@
+import { once, t } from "../../texts/text.ts";
 import { visible } from "./visible.ts";
 
 /** More lines than this are shown whole, one text after the other. */
@@ -43,7 +44,8 @@ function linesOf(before: readonly string[], after: readonly string[]): Line[] {
 }
 
 const STYLE = { " ": "text-soft", "-": "bg-bad-soft text-bad", "+": "bg-good-soft text-good" } as const;
-const SAID = { " ": "", "-": "Before: ", "+": "After: " } as const;
+/** For those who don't see the colors. */
+const spoken = once(() => ({ " ": "", "-": t("Before:"), "+": t("After:") }));
 
 const textOf = (value: unknown): string =>
   visible(typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? ""));
@@ -68,7 +70,7 @@ export function Diff({ before, after, label }: { before: unknown; after: unknown
           <span aria-hidden className="mr-2 select-none">
             {sign}
           </span>
-          <span className="sr-only">{SAID[sign]}</span>
+          <span className="sr-only">{spoken()[sign]} </span>
           {text}
         </p>
       ))}

@@ -1,3 +1,4 @@
+import { t } from "../../texts/text.ts";
 /** Message and code of an error as deliveries and runs keep it. */
 export function ErrorText({ of }: { of: unknown }) {
   if (typeof of !== "object" || of === null) return <span className="text-faint">–</span>;
@@ -5,7 +6,7 @@ export function ErrorText({ of }: { of: unknown }) {
   return (
     <span className="[overflow-wrap:anywhere]">
       <span dir="auto" className="text-bad">
-        {message ?? "Unknown error"}
+        {message ?? t("Unknown error")}
       </span>
       {code && <code className="ml-2 font-mono text-xs text-soft">{code}</code>}
     </span>

@@ -2,6 +2,7 @@ import { Download, Square } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { fetchFile } from "../../api.ts";
 import type { Call, CallInput } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "./button.tsx";
 import { download } from "./download.ts";
 import { notify } from "./toast.tsx";
@@ -27,13 +28,13 @@ export function FileButton<K extends Call>({ call, input, name, verb }: Props<K>
       download(name, await fetchFile(call, input, control.signal));
     } catch (error) {
       if (!control.signal.aborted)
-        notify(error instanceof Error ? error.message : "The download failed.", "bad");
+        notify(error instanceof Error ? error.message : t("The download failed."), "bad");
     }
     setBusy(false);
   };
   return isBusy ? (
     <Button icon={Square} onClick={() => stop.current?.abort()}>
-      Cancel download
+      {t("Cancel download")}
     </Button>
   ) : (
     <Button icon={Download} onClick={take}>

@@ -1,6 +1,6 @@
 import { type ComponentType, type ReactNode, useEffect, useReducer, useState } from "react";
 import { Failed, Loading } from "./page.tsx";
-import { PAGE_LOST } from "./texts.ts";
+import { pageLost } from "./texts.ts";
 
 /** Code that is a file of its own. */
 export interface Part<P> {
@@ -46,4 +46,4 @@ export function Later<P extends object>({ of, given, waiting = <Loading />, lost
   return isLost ? lost : waiting;
 }
 
-const Lost = () => <Failed error={new Error(PAGE_LOST)} again={() => location.reload()} />;
+const Lost = () => <Failed error={new Error(pageLost())} again={() => location.reload()} />;

@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { call } from "../../api.ts";
 import { Failed } from "./page.tsx";
-import { PAGE_LOST } from "./texts.ts";
+import { pageLost } from "./texts.ts";
 
 const AGAIN_MS = 2_000;
 /** Between two reloads at least, so that a page that can't be had is not asked for without end. */
@@ -20,7 +20,7 @@ export function LostPage() {
     }, AGAIN_MS);
     return () => clearInterval(timer);
   }, []);
-  return <Failed error={new Error(PAGE_LOST)} again={reload} />;
+  return <Failed error={new Error(pageLost())} again={reload} />;
 }
 
 function reload() {

@@ -3,6 +3,7 @@ import { ChevronRight, type LucideIcon, RefreshCw, SearchX, TriangleAlert } from
 import { type ReactNode, useEffect } from "react";
 import { Link, useSearchParams } from "wouter";
 import { ApiError } from "../../api.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "./button.tsx";
 
 interface HeadProps {
@@ -25,7 +26,7 @@ export function PageHead({ title, from = [], beside, about, children }: HeadProp
     <header className="mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
       <div className="min-w-0 grow basis-64">
         {from.length > 0 && (
-          <nav aria-label="Breadcrumb" className="mb-0.5 flex items-center gap-1 text-xs text-soft">
+          <nav aria-label={t("Breadcrumb")} className="mb-0.5 flex items-center gap-1 text-xs text-soft">
             {from.map(([href, name]) => (
               <span key={href} className="flex items-center gap-1">
                 <Link href={href} className="hover:text-ink hover:underline">
@@ -96,7 +97,7 @@ const WIDTHS = ["92%", "71%", "84%", "58%", "88%", "66%", "79%", "62%"] as const
 /** Grey bars where rows will be. */
 export function Loading({ rows = 5 }: { rows?: number }) {
   return (
-    <div className="space-y-3 p-4" role="status" aria-label="Loading">
+    <div className="space-y-3 p-4" role="status" aria-label={t("Loading")}>
       {WIDTHS.slice(0, rows).map((width) => (
         <div key={width} className="pulse h-4 rounded bg-sunken" style={{ width }} />
       ))}
@@ -109,18 +110,18 @@ export function Failed({ error, again }: { error: Error; again?: () => void }) {
   return (
     <Empty
       icon={missing ? SearchX : TriangleAlert}
-      title={missing ? "Not found" : "Couldn't load this"}
+      title={missing ? t("Not found") : t("Couldn't load this")}
       action={
         again && !missing ? (
           <Button icon={RefreshCw} onClick={again}>
-            Try again
+            {t("Try again")}
           </Button>
         ) : undefined
       }
     >
       <p>
         {missing
-          ? "It may have been deleted, or it belongs to another organization you're a member of."
+          ? t("It may have been deleted, or it belongs to another organization you're a member of.")
           : error.message}
       </p>
       {error instanceof ApiError && error.correlationId && !missing && (
@@ -149,7 +150,7 @@ export function useTab<T extends string>(tabs: readonly (readonly [id: T, name: 
   const asked = search.get("tab");
   const current = tabs.find(([id]) => id === asked)?.[0] ?? tabs[0]?.[0];
   const bar = (
-    <nav aria-label="Page sections" className="mb-5 flex gap-1 overflow-x-auto border-b border-line">
+    <nav aria-label={t("Page sections")} className="mb-5 flex gap-1 overflow-x-auto border-b border-line">
       {tabs.map(([id, name], at) => (
         <Link
           key={id}

@@ -1,7 +1,12 @@
+import { filled, textFor } from "../../texts/text.ts";
 import { counted } from "./time.tsx";
 
-const RULES = new Intl.PluralRules("en");
-
-/** Returns the sentence for `count`, with each `#` replaced by the count: `{ one: "# run", other: "# runs" }`. */
-export const plural = (count: number, { one, other }: { one: string; other: string }): string =>
-  (RULES.select(count) === "one" ? one : other).replaceAll("#", counted(count));
+/**
+ * Returns the sentence for `count` in the page's language, with each `#` replaced by the count:
+ * `{ one: "# run", other: "# runs" }`. Both are written out where it is called, so that translations find them.
+ */
+export const plural = (
+  count: number,
+  { one, other }: { one: string; other: string },
+  values: Readonly<Record<string, string>> = {},
+): string => filled(textFor(count, one, other), values).replaceAll("#", counted(count));

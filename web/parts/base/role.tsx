@@ -1,15 +1,18 @@
 import { Lock } from "lucide-react";
 import type { Role } from "../../calls.ts";
 import { ROLES, useMe } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Labelled } from "./labelled.tsx";
 import { Empty, Loading } from "./page.tsx";
 
 const NAMES: Readonly<Record<Role, readonly [name: string, about: string]>> = {
-  viewer: ["Viewer", "Can view everything, but change nothing."],
-  member: ["Member", "Viewer permissions, plus creating, editing and running things."],
-  admin: ["Admin", "Member permissions, plus members, API keys, webhooks and organization settings."],
-  owner: ["Owner", "Admin permissions, plus managing owners."],
+  viewer: [t("Viewer"), t("Can view everything, but change nothing.")],
+  member: [t("Member"), t("Viewer permissions, plus creating, editing and running things.")],
+  admin: [t("Admin"), t("Member permissions, plus members, API keys, webhooks and organization settings.")],
+  owner: [t("Owner"), t("Admin permissions, plus managing owners.")],
 };
+
+export const roleName = (role: Role): string => NAMES[role][0];
 
 /** Each role with its name and what it may do, from the least to the most. */
 export const NAMED_ROLES = ROLES.map((id) => [id, ...NAMES[id]] as const);
@@ -29,7 +32,7 @@ interface Props {
 export function RoleField({ value, onChange, fault }: Props) {
   const roles = useGivable();
   return (
-    <Labelled label="Role" about={roles.find(([id]) => id === value)?.[2] ?? null} fault={fault}>
+    <Labelled label={t("Role")} about={roles.find(([id]) => id === value)?.[2] ?? null} fault={fault}>
       {(wiring) => (
         <select
           {...wiring}
@@ -49,7 +52,8 @@ export function RoleField({ value, onChange, fault }: Props) {
 }
 
 /** Tells others who to ask. */
-export const askForRole = (role: Role): string => `Your role is ${role}. Ask an admin to change it.`;
+export const askForRole = (role: Role): string =>
+  t("Your role is {role}. Ask an admin to change it.", { role: roleName(role) });
 
 /** Replaces what only admins see. */
 export function AdminsOnly({ title }: { title: string }) {

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
+import { t } from "../../texts/text.ts";
 import { Button } from "./button.tsx";
 import { CopyButton } from "./copy.tsx";
 import { Dialog } from "./dialog.tsx";
-import { COPY_NOW } from "./texts.ts";
+import { copyNow } from "./texts.ts";
 
 interface Props {
   title: string;
@@ -21,12 +22,12 @@ export function ShownOnce({ title, children, copyLabel, text, onClose }: Props) 
       onClose={onClose}
       foot={
         <Button kind="main" onClick={onClose}>
-          Done
+          {t("Done")}
         </Button>
       }
     >
       <div className="mb-3 text-soft">
-        {children} {COPY_NOW}
+        {children} {copyNow()}
       </div>
       <div className="flex items-center gap-2 rounded-md border border-line bg-ground px-3 py-2">
         <code className="min-w-0 grow font-mono text-xs break-all select-all">{text}</code>

@@ -1,11 +1,12 @@
+import { t } from "../../texts/text.ts";
 /** Sentences that several pages show. */
-export const CANT_UNDO = "This can't be undone.";
-export const COPY_NOW = "Copy it now. You won't be able to see it again.";
-export const ONLY_ADMINS_CHANGE = "Only admins can change this.";
-export const ONLY_ADMINS_SIGN_IN = "Ask an admin to sign in.";
-export const PAGE_LOST = "Part of this page failed to load. Reload to try again.";
-export const SLUG_FROM_NAME = "Generated from the name";
+export const cantUndo = () => t("This can't be undone.");
+export const copyNow = () => t("Copy it now. You won't be able to see it again.");
+export const onlyAdminsChange = () => t("Only admins can change this.");
+export const onlyAdminsSignIn = () => t("Ask an admin to sign in.");
+export const pageLost = () => t("Part of this page failed to load. Reload to try again.");
+export const slugFromName = () => t("Generated from the name");
 
 /** Returns what is wrong with a text that isn't JSON. */
 export const jsonProblem = (error: unknown): string =>
-  error instanceof Error ? error.message : "Invalid JSON";
+  error instanceof Error ? error.message : t("Invalid JSON");

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { t } from "../../texts/text.ts";
 import { dateFormat, numberFormat, relativeFormat } from "./formats.ts";
 
 const TICK_MS = 15_000;
@@ -54,7 +55,7 @@ export const dayOf = (at: string): string => day().format(new Date(at));
 export const shortly = (at: string): string => short().format(new Date(at));
 
 /** How long ago, with the exact instant on hover. */
-export function When({ at, empty = "Never" }: { at: string | null | undefined; empty?: string }) {
+export function When({ at, empty = t("Never") }: { at: string | null | undefined; empty?: string }) {
   const from = useNow();
   if (!at) return <span className="text-faint">{empty}</span>;
   return (

@@ -1,5 +1,6 @@
 import { CircleCheck, OctagonX, X } from "lucide-react";
 import { useSyncExternalStore } from "react";
+import { t } from "../../texts/text.ts";
 
 interface Toast {
   id: number;
@@ -57,7 +58,7 @@ export function Toasts() {
           <span className="min-w-0 grow break-words">{text}</span>
           <button
             type="button"
-            aria-label="Dismiss"
+            aria-label={t("Dismiss")}
             className="text-faint hover:text-ink"
             onClick={() => drop(id)}
           >

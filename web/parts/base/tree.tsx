@@ -1,5 +1,6 @@
 import { ChevronRight } from "lucide-react";
 import { useState } from "react";
+import { t } from "../../texts/text.ts";
 import { CopyButton } from "./copy.tsx";
 import { counted } from "./time.tsx";
 
@@ -15,7 +16,7 @@ const isBranch = (value: unknown): value is object => typeof value === "object" 
 
 /** A JSON value to look into; big ones open piece by piece. */
 export function Tree({ value, copyLabel }: { value: unknown; copyLabel: string }) {
-  if (value === null || value === undefined) return <p className="text-sm text-faint">Empty</p>;
+  if (value === null || value === undefined) return <p className="text-sm text-faint">{t("Empty")}</p>;
   return (
     <div className="relative">
       <div className="absolute top-0 right-0">
@@ -46,7 +47,7 @@ function Children({ of, depth }: { of: object; depth: number }) {
             className="pl-4 text-accent hover:underline"
             onClick={() => setShown(shown + AT_ONCE)}
           >
-            {`Show ${counted(Math.min(AT_ONCE, entries.length - shown))} more`}
+            {t("Show {count} more", { count: counted(Math.min(AT_ONCE, entries.length - shown)) })}
           </button>
         </li>
       )}
@@ -101,7 +102,7 @@ function Leaf({ value }: { value: unknown }) {
       "{isCut ? value.slice(0, TEXT_AT_ONCE) : value}"
       {isCut && (
         <button type="button" className="ml-1 text-accent hover:underline" onClick={() => setWhole(true)}>
-          {`… show ${counted(value.length - TEXT_AT_ONCE)} more characters`}
+          {t("… show {count} more characters", { count: counted(value.length - TEXT_AT_ONCE) })}
         </button>
       )}
     </span>

@@ -1,5 +1,6 @@
 import { useEffect, useId, useSyncExternalStore } from "react";
 import type { AroundNavHandler } from "wouter";
+import { t } from "../../texts/text.ts";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 
@@ -66,18 +67,18 @@ export function Leaving() {
   };
   return (
     <Dialog
-      title="Leave without saving?"
+      title={t("Leave without saving?")}
       onClose={stay}
       foot={
         <>
-          <Button onClick={stay}>Keep editing</Button>
+          <Button onClick={stay}>{t("Keep editing")}</Button>
           <Button kind="bad" onClick={go}>
-            Discard changes
+            {t("Discard changes")}
           </Button>
         </>
       }
     >
-      <p className="text-soft">Your changes on this page haven't been saved.</p>
+      <p className="text-soft">{t("Your changes on this page haven't been saved.")}</p>
     </Dialog>
   );
 }

@@ -1,4 +1,5 @@
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Labelled } from "../base/labelled.tsx";
 
 interface ChoiceProps {
@@ -11,7 +12,7 @@ interface ChoiceProps {
 export function ApiConnection({ value, onChange, fault }: ChoiceProps) {
   const connections = useApi("GET /api/v1/connections", { query: { limit: 100 } });
   return (
-    <Labelled label="Connection" about="Its credentials are sent with each call." fault={fault}>
+    <Labelled label={t("Connection")} about={t("Its credentials are sent with each call.")} fault={fault}>
       {(wiring) => (
         <select
           {...wiring}
@@ -19,7 +20,7 @@ export function ApiConnection({ value, onChange, fault }: ChoiceProps) {
           value={value}
           onChange={(event) => onChange(event.target.value)}
         >
-          <option value="">None</option>
+          <option value="">{t("None")}</option>
           {connections.data?.connections.map(({ id, name, provider }) => (
             <option key={id} value={id}>
               {name} ({provider})

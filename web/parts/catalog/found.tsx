@@ -1,13 +1,15 @@
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useChange, useMay } from "../../data.ts";
+import { rich } from "../../texts/rich.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Check, LongField } from "../base/fields.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
 import { plural } from "../base/plural.ts";
 import { Tag } from "../base/status.tsx";
-import { ONLY_ADMINS_CHANGE, ONLY_ADMINS_SIGN_IN } from "../base/texts.ts";
+import { onlyAdminsChange, onlyAdminsSignIn } from "../base/texts.ts";
 import { FormFrame, messagesBy } from "../form/frame.tsx";
 import { ApiConnection } from "./connection.tsx";
 import { endpointItem, PickList, toolItem } from "./pick.tsx";
@@ -42,7 +44,7 @@ export function FoundApi({ found, onBack }: Props) {
   const options = {
     touches: ["/api-catalog"] as const,
     tellsErrors: false as const,
-    done: ({ name }: { name: string }) => `${name} added`,
+    done: ({ name }: { name: string }) => t("{name} added", { name }),
     onDone: ({ id }: { id: string }) => go(`/catalog/${id}`),
   };
   const addHttp = useChange("POST /api/v1/api-catalog/http", options);
@@ -72,7 +74,7 @@ export function FoundApi({ found, onBack }: Props) {
         title="API"
         aside={
           <Button kind="quiet" onClick={onBack}>
-            Start over
+            {t("Start over")}
           </Button>
         }
         call={add}
@@ -85,24 +87,24 @@ export function FoundApi({ found, onBack }: Props) {
         }
         onSend={send}
         more={
-          <Section title={isHttp ? "Endpoints" : "Tools"} aside="You can add the others later">
+          <Section title={isHttp ? t("Endpoints") : t("Tools")} aside={t("You can add the others later")}>
             <PickList
               items={items}
               picked={picked}
               onPick={setPicked}
-              label={isHttp ? "Endpoints" : "Tools"}
+              label={isHttp ? t("Endpoints") : t("Tools")}
             />
           </Section>
         }
       >
         <div className="grid gap-4 sm:grid-cols-2">
           <TextField
-            label="Name"
+            label={t("Name")}
             isRequired
             value={name}
             onChange={setName}
             fault={messageFor("name")}
-            about="Agents refer to it as api:NAME."
+            about={t("Agents refer to it as api:NAME.")}
             maxLength={255}
           />
           <TextField
@@ -115,18 +117,18 @@ export function FoundApi({ found, onBack }: Props) {
           />
           <div className="sm:col-span-2">
             <LongField
-              label="Description"
+              label={t("Description")}
               isRequired
               value={description}
               onChange={setDescription}
               fault={messageFor("description")}
-              about="What this API does. Shown to users and agents."
+              about={t("What this API does. Shown to users and agents.")}
             />
           </div>
           <ApiConnection value={connectionId} onChange={setConnectionId} fault={messageFor("connectionId")} />
           <Check
-            label="Require approval for every call"
-            about={isAdmin ? "A person must approve the exact arguments." : ONLY_ADMINS_CHANGE}
+            label={t("Require approval for every call")}
+            about={isAdmin ? t("A person must approve the exact arguments.") : onlyAdminsChange()}
             value={approvalRequired}
             onChange={setApproval}
             isDisabled={!isAdmin}
@@ -143,15 +145,18 @@ function Hints({ found: { existingApi, authRequired, authHints, warnings } }: { 
     <div className="mb-5 space-y-2 text-sm empty:hidden">
       {existingApi && (
         <p role="status" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
-          This API is already in the catalog:{" "}
-          <Link href={`/catalog/${existingApi.id}`} className="underline">
-            {existingApi.name}
-          </Link>
+          {rich("This API is already in the catalog: {name}", {
+            name: (
+              <Link href={`/catalog/${existingApi.id}`} className="underline">
+                {existingApi.name}
+              </Link>
+            ),
+          })}
         </p>
       )}
       {authRequired && (
         <p role="status" className="rounded-md bg-busy-soft px-3 py-2 text-busy">
-          This API requires authentication. Choose a connection that has the credentials.{" "}
+          {t("This API requires authentication. Choose a connection that has the credentials.")}{" "}
           {authHints.length > 0 && (
             <>
               {" "}
@@ -187,11 +192,11 @@ function Hints({ found: { existingApi, authRequired, authHints, warnings } }: { 
 
 function NothingFound({ found, onBack }: Props) {
   return (
-    <Section title="Nothing found" aside={<Button onClick={onBack}>Start over</Button>}>
+    <Section title={t("Nothing found")} aside={<Button onClick={onBack}>{t("Start over")}</Button>}>
       <SignInFirst found={found} />
       {found.attempts.length > 0 ? (
         <>
-          <p className="mb-2 text-sm text-soft">Checked:</p>
+          <p className="mb-2 text-sm text-soft">{t("Checked:")}</p>
           <ul className="space-y-1 text-sm">
             {found.attempts.map(({ url, status, error }) => (
               <li key={url} className="flex flex-wrap items-baseline gap-x-3">
@@ -202,11 +207,13 @@ function NothingFound({ found, onBack }: Props) {
             ))}
           </ul>
           <p className="mt-3 text-sm text-soft">
-            If the API has no OpenAPI document, paste curl commands, an HTTP archive or its documentation.
+            {t(
+              "If the API has no OpenAPI document, paste curl commands, an HTTP archive or its documentation.",
+            )}
           </p>
         </>
       ) : (
-        <p className="text-sm text-soft">No endpoints or tools found</p>
+        <p className="text-sm text-soft">{t("No endpoints or tools found")}</p>
       )}
       {found.warnings.map((warning) => (
         <p key={warning} className="mt-2 text-sm text-warn" dir="auto">
@@ -227,10 +234,13 @@ function SignInFirst({ found }: { found: Found }) {
   if (!isAsking || url === null) return null;
   return (
     <div className="mb-3 flex flex-wrap items-center justify-between gap-3 text-sm">
-      <p>The server requires a sign-in to list its tools.{!isAdmin && ` ${ONLY_ADMINS_SIGN_IN}`}</p>
+      <p>
+        {t("The server requires a sign-in to list its tools.")}
+        {!isAdmin && ` ${onlyAdminsSignIn()}`}
+      </p>
       {isAdmin && (
         <Button kind="main" onClick={() => setOpen(true)}>
-          Sign in
+          {t("Sign in")}
         </Button>
       )}
       {isOpen && (

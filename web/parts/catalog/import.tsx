@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { CatalogEndpoint, CatalogEntry, Reply } from "../../calls.ts";
 import { useChange, useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Diff } from "../base/diff.tsx";
 import { Section } from "../base/page.tsx";
@@ -25,12 +26,12 @@ export function ImportAgain({ api }: { api: CatalogEntry }) {
   if (found) return <Changes api={api} found={found} onBack={() => setFound(null)} />;
   return (
     <FormFrame
-      title="Import again"
-      aside="You can review changes before applying them"
+      title={t("Import again")}
+      aside={t("You can review changes before applying them")}
       call={read}
       drawn={["content", "contentType"]}
       isReady={content.trim() !== ""}
-      verb="Compare"
+      verb={t("Compare")}
       onSend={() => read.mutate({ path: { api_id: api.id }, body: { content, contentType } })}
     >
       <TextToRead
@@ -75,7 +76,7 @@ function Changes({ api, found, onBack }: { api: CatalogEntry; found: Read; onBac
   const save = useChange("PATCH /api/v1/api-catalog/{api_id}", {
     touches: ["/api-catalog"],
     tellsErrors: false,
-    done: "Changes applied",
+    done: t("Changes applied"),
     onDone: onBack,
   });
   const picked = added.size + changed.size + removed.size;
@@ -95,35 +96,35 @@ function Changes({ api, found, onBack }: { api: CatalogEntry; found: Read; onBac
     });
   const isSame = diff.added.length + diff.changed.length + diff.removed.length === 0;
   return (
-    <Section title="Changes" aside={<Button onClick={onBack}>Start over</Button>}>
+    <Section title={t("Changes")} aside={<Button onClick={onBack}>{t("Start over")}</Button>}>
       <Refusal error={save.error} />
-      {isSame && <p className="text-sm text-soft">No changes found</p>}
+      {isSame && <p className="text-sm text-soft">{t("No changes found")}</p>}
       <div className="space-y-5">
         {endpoints.length > 0 && (
           <div>
-            <h3 className="mb-2 text-sm font-medium">New</h3>
-            <PickList items={endpoints.map(endpointItem)} picked={added} onPick={setAdded} label="New" />
+            <h3 className="mb-2 text-sm font-medium">{t("New")}</h3>
+            <PickList items={endpoints.map(endpointItem)} picked={added} onPick={setAdded} label={t("New")} />
           </div>
         )}
         {diff.changed.length > 0 && (
           <div>
-            <h3 className="mb-2 text-sm font-medium">Changed</h3>
+            <h3 className="mb-2 text-sm font-medium">{t("Changed")}</h3>
             <PickList
               items={diff.changed.map(endpointItem)}
               picked={changed}
               onPick={setChanged}
-              label="Changed"
+              label={t("Changed")}
             />
             {diff.changed.map((each) => {
               const own = api.endpoints.find(({ name }) => name === each.name);
               return (
                 <details key={each.name} className="mt-2 text-sm">
-                  <summary className="text-soft">{`Changes to ${each.name}`}</summary>
+                  <summary className="text-soft">{t("Changes to {name}", { name: each.name })}</summary>
                   <div className="mt-1">
                     <Diff
                       before={own ? shownOf(own) : {}}
                       after={shownOf(each)}
-                      label={`Changes to ${each.name}`}
+                      label={t("Changes to {name}", { name: each.name })}
                     />
                   </div>
                 </details>
@@ -134,7 +135,7 @@ function Changes({ api, found, onBack }: { api: CatalogEntry; found: Read; onBac
         {diff.removed.length > 0 && (
           <div>
             <h3 className="mb-2 text-sm font-medium">
-              Missing from the import. Selected items will be removed.
+              {t("Missing from the import. Selected items will be removed.")}
             </h3>
             <PickList
               items={diff.removed.map((each) => ({
@@ -146,7 +147,7 @@ function Changes({ api, found, onBack }: { api: CatalogEntry; found: Read; onBac
               }))}
               picked={removed}
               onPick={setRemoved}
-              label="Missing"
+              label={t("Missing")}
             />
           </div>
         )}
@@ -175,14 +176,14 @@ export function NewTools({
   const save = useChange("PATCH /api/v1/api-catalog/{api_id}", {
     touches: ["/api-catalog"],
     tellsErrors: false,
-    done: "Tools added",
+    done: t("Tools added"),
     onDone,
   });
   if (found.added.length === 0 || !may) return null;
   return (
-    <Section title="New tools available" aside={<Button onClick={onDone}>Cancel</Button>}>
+    <Section title={t("New tools available")} aside={<Button onClick={onDone}>{t("Cancel")}</Button>}>
       <Refusal error={save.error} />
-      <PickList items={found.added.map(toolItem)} picked={picked} onPick={setPicked} label="New tools" />
+      <PickList items={found.added.map(toolItem)} picked={picked} onPick={setPicked} label={t("New tools")} />
       <div className="mt-4">
         <Button
           kind="main"

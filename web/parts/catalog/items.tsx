@@ -2,12 +2,13 @@ import { ChevronRight } from "lucide-react";
 import { useState } from "react";
 import type { CatalogEndpoint, CatalogEntry, CatalogTool, Schema } from "../../calls.ts";
 import { useChange, useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Mono } from "../base/copy.tsx";
 import { Diff } from "../base/diff.tsx";
 import { Check } from "../base/fields.tsx";
 import { Status, Tag } from "../base/status.tsx";
-import { ONLY_ADMINS_CHANGE } from "../base/texts.ts";
+import { onlyAdminsChange } from "../base/texts.ts";
 import { counted } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 import { FilterBar, SearchField } from "../table/filters.tsx";
@@ -67,9 +68,9 @@ export function CatalogItems({ api }: { api: CatalogEntry }) {
     <div className="card overflow-hidden">
       {all.length > 10 && (
         <FilterBar>
-          <SearchField label="Search" value={search} onChange={setSearch} />
+          <SearchField label={t("Search")} value={search} onChange={setSearch} />
           <span className="text-xs text-soft" role="status">
-            {counted(found.length)} of {counted(all.length)}
+            {t("{count} of {total}", { count: counted(found.length), total: counted(all.length) })}
           </span>
         </FilterBar>
       )}
@@ -78,11 +79,11 @@ export function CatalogItems({ api }: { api: CatalogEntry }) {
           <OneItem key={nameOf(item)} api={api} item={item} />
         ))}
       </ul>
-      {found.length === 0 && <p className="p-4 text-sm text-soft">No matches</p>}
+      {found.length === 0 && <p className="p-4 text-sm text-soft">{t("No matches")}</p>}
       {found.length > shown && (
         <div className="border-t border-line p-2 text-center">
           <Button kind="quiet" onClick={() => setShown(shown + AT_ONCE)}>
-            Show {counted(found.length - shown)} more
+            {t("Show {count} more", { count: counted(found.length - shown) })}
           </Button>
         </div>
       )}
@@ -110,8 +111,8 @@ function OneItem({ api, item }: { api: CatalogEntry; item: Any }) {
         />
         <ItemLine item={line} />
         <span className="flex shrink-0 flex-wrap justify-end gap-1.5">
-          {!item.enabled && <Tag>Disabled</Tag>}
-          {(item.approvalRequired || api.approvalRequired) && <Tag tone="wait">Needs approval</Tag>}
+          {!item.enabled && <Tag>{t("Disabled")}</Tag>}
+          {(item.approvalRequired || api.approvalRequired) && <Tag tone="wait">{t("Needs approval")}</Tag>}
           {drift && <Status status={drift} />}
         </span>
       </button>
@@ -124,7 +125,7 @@ function Opened({ api, item }: { api: CatalogEntry; item: Any }) {
   const may = useMay("member");
   const isAdmin = useMay("admin");
   const name = nameOf(item);
-  const save = useItemChange(api, "Changes saved");
+  const save = useItemChange(api, t("Changes saved"));
   const isDrifted = isTool(item) && item.status !== "active";
   const asksFirst = item.approvalRequired || api.approvalRequired;
   const [wanted, setWanted] = useState<Flags>({}); // shown at once, until the server has it
@@ -135,7 +136,7 @@ function Opened({ api, item }: { api: CatalogEntry; item: Any }) {
   return (
     <div className="space-y-4 border-t border-line bg-ground px-4 py-4 sm:px-9">
       {isTool(item) && item.status === "missing" && (
-        <p className="text-sm text-bad">The server no longer offers this tool. Calls are blocked.</p>
+        <p className="text-sm text-bad">{t("The server no longer offers this tool. Calls are blocked.")}</p>
       )}
       {isTool(item) && item.status === "changed" && <Drift api={api} tool={item} />}
       {item.description && (
@@ -145,26 +146,28 @@ function Opened({ api, item }: { api: CatalogEntry; item: Any }) {
       )}
       <div className="flex flex-wrap gap-x-8 gap-y-3">
         <Check
-          label="Enabled"
-          about="Agents and actions can call it."
+          label={t("Enabled")}
+          about={t("Agents and actions can call it.")}
           value={wanted.enabled ?? item.enabled}
           isDisabled={!may || save.isPending}
           onChange={(enabled) => set({ enabled })}
         />
         <Check
-          label="Require approval for every call"
-          about={api.approvalRequired ? "Required for the whole API." : isAdmin ? "" : ONLY_ADMINS_CHANGE}
+          label={t("Require approval for every call")}
+          about={api.approvalRequired ? t("Required for the whole API.") : isAdmin ? "" : onlyAdminsChange()}
           value={wanted.approvalRequired ?? asksFirst}
           isDisabled={!isAdmin || api.approvalRequired || save.isPending}
           onChange={(approvalRequired) => set({ approvalRequired })}
         />
         {isTool(item) && item.annotations?.readOnlyHint === true && (
           <Check
-            label="Read-only"
+            label={t("Read-only")}
             about={
               isAdmin
-                ? "The server marks this tool read-only. If you trust that, agents call it without approval."
-                : "The server marks this tool read-only. Only admins can choose to trust that."
+                ? t(
+                    "The server marks this tool read-only. If you trust that, agents call it without approval.",
+                  )
+                : t("The server marks this tool read-only. Only admins can choose to trust that.")
             }
             value={wanted.trusted ?? item.trusted}
             isDisabled={!isAdmin || save.isPending}
@@ -172,26 +175,28 @@ function Opened({ api, item }: { api: CatalogEntry; item: Any }) {
           />
         )}
         <div className="text-sm">
-          <p className="text-xs text-soft">Name shown to models</p>
+          <p className="text-xs text-soft">{t("Name shown to models")}</p>
           <Mono text={item.modelName} />
         </div>
       </div>
       <details className="text-sm">
-        <summary className="text-soft">Definition</summary>
+        <summary className="text-soft">{t("Definition")}</summary>
         <div className="mt-2 rounded-md border border-line bg-raised p-3">
-          <Tree value={definitionOf(item)} copyLabel="Copy definition as JSON" />
+          <Tree value={definitionOf(item)} copyLabel={t("Copy definition as JSON")} />
         </div>
       </details>
       {may && !isDrifted && api.status === "active" && item.enabled && !asksFirst && (
         <details className="text-sm">
-          <summary className="text-soft">Test</summary>
+          <summary className="text-soft">{t("Test")}</summary>
           <div className="mt-2 rounded-md border border-line bg-raised p-3">
             <EndpointTester api={api} name={name} schema={item.inputSchema as Schema | null} />
           </div>
         </details>
       )}
       {may && asksFirst && (
-        <p className="text-xs text-soft">This tool requires approval. Test it with an HTTP request action.</p>
+        <p className="text-xs text-soft">
+          {t("This tool requires approval. Test it with an HTTP request action.")}
+        </p>
       )}
     </div>
   );
@@ -208,17 +213,20 @@ function definitionOf(item: Any): Record<string, unknown> {
 
 const DRIFTING = ["title", "description", "inputSchema", "outputSchema", "annotations"] as const;
 const TITLES = {
-  title: "Title",
-  description: "Description",
-  inputSchema: "Arguments",
-  outputSchema: "Result",
-  annotations: "Annotations",
+  title: t("Title"),
+  description: t("Description"),
+  inputSchema: t("Arguments"),
+  outputSchema: t("Result"),
+  annotations: t("Annotations"),
 } as const;
 
 /** What a server says of a tool now, beside what was accepted: nobody calls it until an admin has looked. */
 function Drift({ api, tool }: { api: CatalogEntry; tool: CatalogTool }) {
   const isAdmin = useMay("admin");
-  const save = useItemChange(api, `New definition of ${tool.upstreamName} approved`);
+  const save = useItemChange(
+    api,
+    t("New definition of {upstreamName} approved", { upstreamName: tool.upstreamName }),
+  );
   const { pending } = tool;
   const changed = DRIFTING.filter(
     (field) => pending && JSON.stringify(tool[field]) !== JSON.stringify(pending[field]),
@@ -226,12 +234,18 @@ function Drift({ api, tool }: { api: CatalogEntry; tool: CatalogTool }) {
   return (
     <div className="space-y-3 rounded-md border border-warn/40 bg-warn-soft/40 p-3">
       <p className="text-sm text-warn">
-        This tool's definition changed since it was approved. Calls are blocked until an admin reviews it.
+        {t(
+          "This tool's definition changed since it was approved. Calls are blocked until an admin reviews it.",
+        )}
       </p>
       {changed.map((field) => (
         <div key={field}>
           <p className="mb-1 text-xs font-medium">{TITLES[field]}</p>
-          <Diff before={tool[field]} after={pending?.[field]} label={`Changes to ${TITLES[field]}`} />
+          <Diff
+            before={tool[field]}
+            after={pending?.[field]}
+            label={t("Changes to {field}", { field: TITLES[field] })}
+          />
         </div>
       ))}
       {isAdmin ? (
@@ -240,10 +254,12 @@ function Drift({ api, tool }: { api: CatalogEntry; tool: CatalogTool }) {
           busy={save.isPending}
           onClick={() => save.set(tool.upstreamName, { status: "active" })}
         >
-          Approve new definition
+          {t("Approve new definition")}
         </Button>
       ) : (
-        <p className="text-xs text-soft">An admin can approve the new definition or remove the tool.</p>
+        <p className="text-xs text-soft">
+          {t("An admin can approve the new definition or remove the tool.")}
+        </p>
       )}
     </div>
   );

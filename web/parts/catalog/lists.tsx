@@ -2,6 +2,8 @@ import { useState } from "react";
 import { Link } from "wouter";
 import type { CatalogEndpoint, CatalogEntry, Reply } from "../../calls.ts";
 import { useChange, useMay } from "../../data.ts";
+import { rich } from "../../texts/rich.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Mono } from "../base/copy.tsx";
 import { Section } from "../base/page.tsx";
@@ -26,23 +28,18 @@ function Gap({ message, candidates }: Pick<Draft["unresolved"][number], "message
   return (
     <>
       {message}
-      {names.length > 0 && (
-        <>
-          {" "}
-          It may be <code>{names.join(", ")}</code>.
-        </>
-      )}
+      {names.length > 0 && <> {rich("It may be {join}.", { join: <code>{names.join(", ")}</code> })}</>}
     </>
   );
 }
 
 const PAGES: Record<string, string> = {
-  none: "Single page",
-  link_header: "Link header",
-  json_link: "Next-page URL",
-  cursor: "Cursor",
-  page: "Page number",
-  offset: "Offset",
+  none: t("Single page"),
+  link_header: t("Link header"),
+  json_link: t("Next-page URL"),
+  cursor: t("Cursor"),
+  page: t("Page number"),
+  offset: t("Offset"),
 };
 
 /** The lists of an API, how their rows are read, and the way to a connection template of them. */
@@ -52,7 +49,7 @@ export function Lists({ api }: { api: CatalogEntry }) {
   const [shown, setShown] = useState(AT_ONCE);
   const make = useChange("POST /api/v1/api-catalog/{api_id}/connection-template", {
     touches: ["/templates"],
-    done: ({ template }) => `Draft template ${template.slug} created`,
+    done: ({ template }) => t("Draft template {slug} created", { slug: template.slug }),
     onDone: setDraft,
   });
   const lists = api.endpoints.flatMap(({ name, path, listing }) =>
@@ -63,22 +60,27 @@ export function Lists({ api }: { api: CatalogEntry }) {
     <>
       {draft && <Made draft={draft} />}
       <Section
-        title="Lists"
-        aside={lists.length > 0 ? `${counted(whole)} of ${counted(lists.length)} complete` : undefined}
+        title={t("Lists")}
+        aside={
+          lists.length > 0
+            ? t("{count} of {total} complete", { count: counted(whole), total: counted(lists.length) })
+            : undefined
+        }
       >
         <p className="mb-3 max-w-2xl text-sm text-soft">
-          A connection template offers these lists to extracts by name. Lists with incomplete pagination
-          details are left out, so that no load stops after its first page unnoticed.
+          {t(
+            "A connection template offers these lists to extracts by name. Lists with incomplete pagination details are left out, so that no load stops after its first page unnoticed.",
+          )}
         </p>
         {lists.length === 0 ? (
           <p className="text-sm text-soft">
-            No lists found. Import an OpenAPI or Swagger document to detect them.
+            {t("No lists found. Import an OpenAPI or Swagger document to detect them.")}
           </p>
         ) : (
           <table className="w-full text-left text-sm">
             <thead className="text-xs text-soft">
               <tr>
-                {["Path", "Row location", "Pagination", "Primary key"].map((head) => (
+                {[t("Path"), t("Row location"), t("Pagination"), t("Primary key")].map((head) => (
                   <th key={head} scope="col" className="py-1.5 pr-3 font-medium">
                     {head}
                   </th>
@@ -94,7 +96,7 @@ export function Lists({ api }: { api: CatalogEntry }) {
         )}
         {lists.length > shown && (
           <Button kind="quiet" onClick={() => setShown(shown + AT_ONCE)}>
-            Show {counted(lists.length - shown)} more
+            {t("Show {count} more", { count: counted(lists.length - shown) })}
           </Button>
         )}
         {may && (
@@ -104,7 +106,7 @@ export function Lists({ api }: { api: CatalogEntry }) {
               busy={make.isPending}
               onClick={() => make.mutate({ path: { api_id: api.id }, body: {} })}
             >
-              Create draft connection template
+              {t("Create draft connection template")}
             </Button>
           </div>
         )}
@@ -131,10 +133,10 @@ function Line({ path, listing }: { path: string; listing: Listing }) {
         </td>
       ) : (
         <>
-          <td className="py-1.5 pr-3">{dataPath ? <code>{dataPath}</code> : "Whole response"}</td>
+          <td className="py-1.5 pr-3">{dataPath ? <code>{dataPath}</code> : t("Whole response")}</td>
           <td className="py-1.5 pr-3">{PAGES[paginator?.type ?? "none"]}</td>
           <td className="py-1.5">
-            {listing.primaryKey.length > 0 ? <code>{listing.primaryKey.join(", ")}</code> : "Unknown"}
+            {listing.primaryKey.length > 0 ? <code>{listing.primaryKey.join(", ")}</code> : t("Unknown")}
           </td>
         </>
       )}
@@ -146,16 +148,19 @@ function Line({ path, listing }: { path: string; listing: Listing }) {
 function Made({ draft: { template, unresolved } }: { draft: Draft }) {
   const [shown, setShown] = useState(AT_ONCE);
   return (
-    <Section title="Draft template">
+    <Section title={t("Draft template")}>
       <p className="text-sm">
-        <Link href={`/templates/${template.id}`} className="text-accent underline">
-          {template.displayName}
-        </Link>{" "}
-        Publish this draft to create connections from it.
+        {rich("{template} Publish this draft to create connections from it.", {
+          template: (
+            <Link href={`/templates/${template.id}`} className="text-accent underline">
+              {template.displayName}
+            </Link>
+          ),
+        })}
       </p>
       {unresolved.length > 0 && (
         <>
-          <h3 className="mt-3 mb-1 text-sm font-medium">Missing details</h3>
+          <h3 className="mt-3 mb-1 text-sm font-medium">{t("Missing details")}</h3>
           <ul className="list-disc pl-5 text-sm">
             {unresolved.slice(0, shown).map(({ endpoint, field, ...gap }) => (
               <li key={`${endpoint} ${field}`}>
@@ -170,7 +175,7 @@ function Made({ draft: { template, unresolved } }: { draft: Draft }) {
           </ul>
           {unresolved.length > shown && (
             <Button kind="quiet" onClick={() => setShown(shown + AT_ONCE)}>
-              Show {counted(unresolved.length - shown)} more
+              {t("Show {count} more", { count: counted(unresolved.length - shown) })}
             </Button>
           )}
         </>

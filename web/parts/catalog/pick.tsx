@@ -1,5 +1,6 @@
 import { useState } from "react";
 import type { Discovery } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Tag } from "../base/status.tsx";
 import { counted } from "../base/time.tsx";
 import { SearchField } from "../table/filters.tsx";
@@ -79,11 +80,11 @@ export function PickList({ items, picked, onPick, label }: Props) {
             }
           />
           <span>
-            {counted(picked.size)} of {counted(items.length)}
+            {t("{count} of {total}", { count: counted(picked.size), total: counted(items.length) })}
           </span>
         </label>
         {items.length > 10 && (
-          <SearchField label={`Search the ${label.toLowerCase()}`} value={search} onChange={setSearch} />
+          <SearchField label={t("Search the list")} value={search} onChange={setSearch} />
         )}
       </div>
       <ul className="max-h-112 overflow-y-auto">
@@ -107,7 +108,7 @@ export function PickList({ items, picked, onPick, label }: Props) {
               className="text-sm text-accent hover:underline"
               onClick={() => setShown(shown + AT_ONCE)}
             >
-              Show {counted(found.length - shown)} more
+              {t("Show {count} more", { count: counted(found.length - shown) })}
             </button>
           </li>
         )}
@@ -128,7 +129,7 @@ export function ItemLine({ item }: { item: Item }) {
         <span className="font-mono text-xs text-soft [overflow-wrap:anywhere]" dir="auto">
           {item.detail}
         </span>
-        {item.isUnverified && <Tag tone="warn">Not found in the text</Tag>}
+        {item.isUnverified && <Tag tone="warn">{t("Not found in the text")}</Tag>}
       </span>
       {item.description && (
         <span className="line-clamp-2 text-xs text-soft [overflow-wrap:anywhere]" dir="auto">

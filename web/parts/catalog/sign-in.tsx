@@ -2,13 +2,15 @@ import { LogIn } from "lucide-react";
 import { useState } from "react";
 import type { CatalogEntry, Reply, SignIn } from "../../calls.ts";
 import { useApi, useChange, useMay } from "../../data.ts";
+import { rich } from "../../texts/rich.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Mono } from "../base/copy.tsx";
 import { Confirm, Dialog } from "../base/dialog.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { Facts, Section } from "../base/page.tsx";
 import { Tag } from "../base/status.tsx";
-import { ONLY_ADMINS_SIGN_IN } from "../base/texts.ts";
+import { onlyAdminsSignIn } from "../base/texts.ts";
 import { When } from "../base/time.tsx";
 import { messagesBy, Refusal } from "../form/frame.tsx";
 
@@ -38,14 +40,14 @@ export function SignInWanted({ api }: { api: CatalogEntry }) {
     >
       <p className="min-w-0">
         {isNeeded
-          ? "The server requires a sign-in."
-          : "The server requires more scopes than the current sign-in has."}{" "}
+          ? t("The server requires a sign-in.")
+          : t("The server requires more scopes than the current sign-in has.")}{" "}
         {data.problem}
-        {!isAdmin && ` ${ONLY_ADMINS_SIGN_IN}`}
+        {!isAdmin && ` ${onlyAdminsSignIn()}`}
       </p>
       {isAdmin && (
         <Button kind="main" icon={LogIn} onClick={() => setOpen(true)}>
-          Sign in
+          {t("Sign in")}
         </Button>
       )}
       {isOpen && <SignInDialog entryId={api.id} onClose={() => setOpen(false)} />}
@@ -60,19 +62,19 @@ export function SignInFacts({ api }: { api: CatalogEntry }) {
   const { data } = useSignIn(api);
   const signOut = useChange("DELETE /api/v1/api-catalog/{api_id}/sign-in", {
     touches: ["/api-catalog"] as const,
-    done: "Signed out",
+    done: t("Signed out"),
     onDone: () => setOpen(null),
   });
   if (!data || !hasSignIn(api)) return null;
   return (
     <Section
-      title="Sign-in"
+      title={t("Sign-in")}
       aside={
         isAdmin && (
           <span className="flex gap-2">
-            {data.state !== "none" && <Button onClick={() => setOpen("out")}>Sign out</Button>}
+            {data.state !== "none" && <Button onClick={() => setOpen("out")}>{t("Sign out")}</Button>}
             <Button icon={LogIn} onClick={() => setOpen("in")}>
-              {data.state === "signed_in" ? "Sign in again" : "Sign in"}
+              {data.state === "signed_in" ? t("Sign in again") : t("Sign in")}
             </Button>
           </span>
         )
@@ -82,13 +84,13 @@ export function SignInFacts({ api }: { api: CatalogEntry }) {
       {open === "in" && <SignInDialog entryId={api.id} onClose={() => setOpen(null)} />}
       {open === "out" && (
         <Confirm
-          title={`Sign out of ${api.name}?`}
-          verb="Sign out"
+          title={t("Sign out of {name}?", { name: api.name })}
+          verb={t("Sign out")}
           isBusy={signOut.isPending}
           onClose={() => setOpen(null)}
           onConfirm={() => signOut.mutate({ path: { api_id: api.id } })}
         >
-          <p>Tokens are revoked. Tools can't be called until someone signs in again.</p>
+          <p>{t("Tokens are revoked. Tools can't be called until someone signs in again.")}</p>
         </Confirm>
       )}
     </Section>
@@ -96,23 +98,23 @@ export function SignInFacts({ api }: { api: CatalogEntry }) {
 }
 
 const STATES = {
-  none: "Not required",
-  needed: "Needs sign-in",
-  signed_in: "Signed in",
+  none: t("Not required"),
+  needed: t("Needs sign-in"),
+  signed_in: t("Signed in"),
 } as const;
 
 const factsOf = (of: SignIn): Parameters<typeof Facts>[0]["of"] => [
-  ["Status", STATES[of.state]],
-  ...(of.issuer === null ? [] : [["Authorization server", <Mono key="with" text={of.issuer} />] as const]),
-  ...(of.clientId === null ? [] : [["Client ID", <Mono key="client" text={of.clientId} />] as const]),
-  ...(of.scope === null ? [] : [["Scopes", <Scopes key="scope" of={of.scope} />] as const]),
+  [t("Status"), STATES[of.state]],
+  ...(of.issuer === null ? [] : [[t("Authorization server"), <Mono key="with" text={of.issuer} />] as const]),
+  ...(of.clientId === null ? [] : [[t("Client ID"), <Mono key="client" text={of.clientId} />] as const]),
+  ...(of.scope === null ? [] : [[t("Scopes"), <Scopes key="scope" of={of.scope} />] as const]),
   ...(of.wantedScope === null
     ? []
-    : [["Requested scopes", <Scopes key="more" of={of.wantedScope} />] as const]),
-  ...(of.signedInAt === null ? [] : [["Last sign-in", <When key="since" at={of.signedInAt} />] as const]),
+    : [[t("Requested scopes"), <Scopes key="more" of={of.wantedScope} />] as const]),
+  ...(of.signedInAt === null ? [] : [[t("Last sign-in"), <When key="since" at={of.signedInAt} />] as const]),
   ...(of.expiresAt === null
     ? []
-    : [[of.isRenewable ? "Next refresh" : "Expires", <When key="until" at={of.expiresAt} />] as const]),
+    : [[of.isRenewable ? t("Next refresh") : t("Expires"), <When key="until" at={of.expiresAt} />] as const]),
 ];
 
 const Scopes = ({ of }: { of: string }) => (
@@ -158,14 +160,14 @@ export function SignInDialog({ entryId, server, onClose }: DialogProps) {
   if (started) return <Leave started={started} onClose={onClose} />;
   return (
     <Dialog
-      title="Sign in to server"
+      title={t("Sign in to server")}
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button kind="main" busy={begin.isPending} onClick={send}>
             {" "}
-            Continue
+            {t("Continue")}
           </Button>
         </>
       }
@@ -173,9 +175,9 @@ export function SignInDialog({ entryId, server, onClose }: DialogProps) {
       <Refusal error={begin.error} />
       <div className="space-y-4">
         <p className="text-soft">
-          This sign-in is shared with your organization. All tool calls use the account that signs in.
+          {t("This sign-in is shared with your organization. All tool calls use the account that signs in.")}
         </p>
-        <Labelled label="Sign-in type" fault={messageFor("grant")}>
+        <Labelled label={t("Sign-in type")} fault={messageFor("grant")}>
           {(wiring) => (
             <select
               {...wiring}
@@ -185,22 +187,22 @@ export function SignInDialog({ entryId, server, onClose }: DialogProps) {
                 setGrant(value === "client_credentials" ? value : "authorization_code")
               }
             >
-              <option value="authorization_code">A user, in this browser</option>
-              <option value="client_credentials">Client credentials (no user)</option>
+              <option value="authorization_code">{t("A user, in this browser")}</option>
+              <option value="client_credentials">{t("Client credentials (no user)")}</option>
             </select>
           )}
         </Labelled>
         <TextField
-          label="Client ID"
+          label={t("Client ID")}
           isRequired={grant === "client_credentials"}
           value={clientId}
           onChange={setClientId}
           fault={messageFor("clientId")}
-          about="Only if Weir was registered manually with the authorization server."
+          about={t("Only if Weir was registered manually with the authorization server.")}
           maxLength={2048}
         />
         <TextField
-          label="Client secret"
+          label={t("Client secret")}
           type="password"
           isRequired={grant === "client_credentials"}
           value={clientSecret}
@@ -218,26 +220,26 @@ function Leave({ started, onClose }: { started: Started; onClose: () => void }) 
   const { host, isElsewhere, resource, scope, authorizationUrl } = started;
   return (
     <Dialog
-      title={`Continue to ${host}?`}
+      title={t("Continue to {host}?", { host })}
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button kind="main" onClick={() => authorizationUrl && location.assign(authorizationUrl)}>
-            Continue
+            {t("Continue")}
           </Button>
         </>
       }
     >
       <div className="space-y-3">
         <p>
-          The server uses <strong>{host}</strong> for sign-in.{" "}
-          {isElsewhere && "This is a different host from the MCP server. Continue only if you trust it."}
+          {rich("The server uses {host} for sign-in.", { host: <strong>{host}</strong> })}{" "}
+          {isElsewhere && t("This is a different host from the MCP server. Continue only if you trust it.")}
         </p>
         <Facts
           of={[
-            ["Resource", <Mono key="for" text={resource} />],
-            ["Scopes", scope === null ? "Server default" : <Scopes key="rights" of={scope} />],
+            [t("Resource"), <Mono key="for" text={resource} />],
+            [t("Scopes"), scope === null ? t("Server default") : <Scopes key="rights" of={scope} />],
           ]}
         />
       </div>

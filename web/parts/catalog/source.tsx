@@ -2,6 +2,7 @@ import { useState } from "react";
 import { useSearchParams } from "wouter";
 import type { Discovery } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { LongField } from "../base/fields.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { FormFrame, messagesBy } from "../form/frame.tsx";
@@ -39,11 +40,11 @@ export function ByAddress({ onFound }: Props) {
   const messageFor = messagesBy(discover.error);
   return (
     <FormFrame
-      title="API URL"
+      title={t("API URL")}
       call={discover}
       drawn={["baseUrl", "specUrl", "connectionId"]}
       isReady={address.trim() !== ""}
-      verb="Discover endpoints"
+      verb={t("Discover endpoints")}
       onSend={() =>
         discover.mutate({
           body: {
@@ -61,7 +62,7 @@ export function ByAddress({ onFound }: Props) {
           value={address}
           onChange={setAddress}
           fault={messageFor("baseUrl") ?? messageFor("specUrl")}
-          about="URL of the API or of its OpenAPI document. Common locations are checked."
+          about={t("URL of the API or of its OpenAPI document. Common locations are checked.")}
           placeholder="https://api.example.com"
           maxLength={2048}
           autoFocus
@@ -86,11 +87,11 @@ export function ByServer({ onFound }: Props) {
   const messageFor = messagesBy(discover.error);
   return (
     <FormFrame
-      title="MCP server"
+      title={t("MCP server")}
       call={discover}
       drawn={["mcpUrl", "mcpTransport", "connectionId"]}
       isReady={address.trim() !== ""}
-      verb="Discover tools"
+      verb={t("Discover tools")}
       onSend={() =>
         discover.mutate({
           body: {
@@ -115,7 +116,11 @@ export function ByServer({ onFound }: Props) {
             autoFocus
           />
         </div>
-        <Labelled label="Transport" fault={messageFor("mcpTransport")} about="Older servers use SSE.">
+        <Labelled
+          label={t("Transport")}
+          fault={messageFor("mcpTransport")}
+          about={t("Older servers use SSE.")}
+        >
           {(wiring) => (
             <select
               {...wiring}
@@ -123,8 +128,8 @@ export function ByServer({ onFound }: Props) {
               value={transport}
               onChange={(event) => setTransport(event.target.value === "sse" ? "sse" : "http")}
             >
-              <option value="http">Streamable HTTP</option>
-              <option value="sse">SSE</option>
+              <option value="http">{t("Streamable HTTP")}</option>
+              <option value="sse">{t("SSE")}</option>
             </select>
           )}
         </Labelled>
@@ -135,12 +140,12 @@ export function ByServer({ onFound }: Props) {
 }
 
 const CONTENT_TYPES = [
-  ["auto", "Detect automatically"],
-  ["openapi", "OpenAPI or Swagger"],
-  ["curl", "curl commands"],
-  ["har", "HTTP archive (HAR)"],
-  ["postman", "Postman collection"],
-  ["html", "Web page (HTML)"],
+  ["auto", t("Detect automatically")],
+  ["openapi", t("OpenAPI or Swagger")],
+  ["curl", t("curl commands")],
+  ["har", t("HTTP archive (HAR)")],
+  ["postman", t("Postman collection")],
+  ["html", t("Web page (HTML)")],
   ["markdown", "Markdown"],
 ] as const;
 export type ContentType = (typeof CONTENT_TYPES)[number][0];
@@ -167,11 +172,11 @@ export function ByText({ onFound }: Props) {
   const messageFor = messagesBy(read.error);
   return (
     <FormFrame
-      title="Description"
+      title={t("Description")}
       call={read}
       drawn={["content", "contentType", "baseUrl"]}
       isReady={content.trim() !== ""}
-      verb="Read endpoints"
+      verb={t("Read endpoints")}
       onSend={() =>
         read.mutate({
           body: { content, contentType, ...(baseUrl.trim() ? { baseUrl: baseUrl.trim() } : {}) },
@@ -187,11 +192,11 @@ export function ByText({ onFound }: Props) {
       />
       <div className="mt-4">
         <TextField
-          label="API URL"
+          label={t("API URL")}
           value={baseUrl}
           onChange={setBaseUrl}
           fault={messageFor("baseUrl")}
-          about="If the text doesn't include it."
+          about={t("If the text doesn't include it.")}
           placeholder="https://api.example.com"
           maxLength={2048}
         />
@@ -213,18 +218,18 @@ export function TextToRead({ content, onContent, contentType, onContentType, mes
   return (
     <div className="space-y-4">
       <LongField
-        label="Content"
+        label={t("Content")}
         isRequired
         isCode
         rows={10}
         value={content}
         onChange={onContent}
         fault={messageFor("content")}
-        about="OpenAPI, curl, HAR and Postman are parsed directly. Prose is read by the language model."
+        about={t("OpenAPI, curl, HAR and Postman are parsed directly. Prose is read by the language model.")}
         placeholder="curl https://api.example.com/v1/orders?limit=10"
       />
       <label className="block text-sm">
-        <span className="mb-1 block text-soft">Or choose a file</span>
+        <span className="mb-1 block text-soft">{t("Or choose a file")}</span>
         <input
           type="file"
           className="max-w-full text-sm file:mr-3 file:h-8 file:rounded-md file:border file:border-strong-line file:bg-raised file:px-3 file:text-ink"
@@ -232,7 +237,7 @@ export function TextToRead({ content, onContent, contentType, onContentType, mes
           onChange={({ target: { files } }) => void files?.[0]?.text().then(onContent)}
         />
       </label>
-      <Labelled label="Format" fault={messageFor("contentType")}>
+      <Labelled label={t("Format")} fault={messageFor("contentType")}>
         {(wiring) => (
           <select
             {...wiring}

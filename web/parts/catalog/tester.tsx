@@ -2,6 +2,7 @@ import { Send } from "lucide-react";
 import { useState } from "react";
 import type { CatalogEntry, Schema } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Tag } from "../base/status.tsx";
 import { jsonProblem } from "../base/texts.ts";
@@ -63,7 +64,7 @@ export function EndpointTester({ api, name, schema }: Props) {
         ) : (
           <Code
             language="json"
-            label={`Arguments of ${name}`}
+            label={t("Arguments of {name}", { name })}
             value={text}
             onChange={setText}
             minHeight={70}
@@ -78,7 +79,7 @@ export function EndpointTester({ api, name, schema }: Props) {
         )}
         <Button type="submit" icon={Send} busy={test.isPending}>
           {" "}
-          Send call
+          {t("Send call")}
         </Button>
       </form>
       {reply && (
@@ -91,18 +92,18 @@ export function EndpointTester({ api, name, schema }: Props) {
           </p>
           {reply.extracted !== null && (
             <div>
-              <p className="mb-1 text-xs text-soft">Extracted value</p>
-              <Tree value={reply.extracted} copyLabel="Copy extracted value as JSON" />
+              <p className="mb-1 text-xs text-soft">{t("Extracted value")}</p>
+              <Tree value={reply.extracted} copyLabel={t("Copy extracted value as JSON")} />
             </div>
           )}
           <div>
-            <p className="mb-1 text-xs text-soft">Body</p>
-            <Tree value={reply.body} copyLabel="Copy reply as JSON" />
+            <p className="mb-1 text-xs text-soft">{t("Body")}</p>
+            <Tree value={reply.body} copyLabel={t("Copy reply as JSON")} />
           </div>
           {Object.keys(reply.headers).length > 0 && (
             <details>
-              <summary className="text-xs text-soft">Headers</summary>
-              <Tree value={reply.headers} copyLabel="Copy headers as JSON" />
+              <summary className="text-xs text-soft">{t("Headers")}</summary>
+              <Tree value={reply.headers} copyLabel={t("Copy headers as JSON")} />
             </details>
           )}
         </div>

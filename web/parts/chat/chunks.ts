@@ -1,3 +1,4 @@
+import { t } from "../../texts/text.ts";
 /** A call of a tool, as a message holds it. */
 export interface ToolPart {
   type: "dynamic-tool";
@@ -92,7 +93,7 @@ export function apply(message: UiMessage, chunk: Chunk): string | null {
       break;
     }
     case "error":
-      return chunk.errorText ?? "The answer failed.";
+      return chunk.errorText ?? t("The answer failed.");
     default:
       if (type.startsWith("tool-")) applyTool(parts, chunk);
   }

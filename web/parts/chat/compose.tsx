@@ -1,5 +1,6 @@
 import { SendHorizontal, Square } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 
 interface Props {
@@ -40,8 +41,8 @@ export function Compose({ onAsk, onStop, isBusy, hint, draft, onDraft }: Props) 
     >
       <div className="flex items-end gap-2 rounded-lg border border-strong-line bg-raised p-2 focus-within:border-accent">
         <textarea
-          aria-label="Message"
-          placeholder="Ask a question"
+          aria-label={t("Message")}
+          placeholder={t("Ask a question")}
           // biome-ignore lint/a11y/noAutofocus: it is what the page is for
           autoFocus
           rows={Math.min(draft.split("\n").length, MAX_ROWS)}
@@ -62,11 +63,11 @@ export function Compose({ onAsk, onStop, isBusy, hint, draft, onDraft }: Props) 
               setStopping(false);
             }}
           >
-            Stop
+            {t("Stop")}
           </Button>
         ) : (
           <Button type="submit" kind="main" icon={SendHorizontal} disabled={draft.trim() === ""}>
-            Ask
+            {t("Ask")}
           </Button>
         )}
       </div>

@@ -1,5 +1,6 @@
 import { lexer, type Token, type Tokens } from "marked";
 import { Fragment, memo, type ReactNode } from "react";
+import { t } from "../../texts/text.ts";
 import { CopyButton } from "../base/copy.tsx";
 
 /** What is longer is shown as it was written: no answer of a model needs more. */
@@ -87,7 +88,7 @@ function drawInline(token: Token, depth: number): ReactNode {
     case "image": // never fetched: its address could tell somebody that it was shown, or what stands here
       return (
         <Out href={token.href} words="">
-          [Image{token.text ? `: ${plain(token.text)}` : ""}]
+          {token.text ? t("[Image: {text}]", { text: plain(token.text) }) : t("[Image]")}
         </Out>
       );
     case "text":
@@ -162,10 +163,10 @@ function CodeBlock({ text, language }: { text: string; language: string }) {
   return (
     <div className="relative rounded-md border border-line bg-ground">
       <div className="absolute top-1 right-1">
-        <CopyButton text={text} label="Copy code" />
+        <CopyButton text={text} label={t("Copy code")} />
       </div>
       <section
-        aria-label={`Code${language ? ` in ${language}` : ""}`}
+        aria-label={language ? t("Code in {language}", { language }) : t("Code")}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         tabIndex={0}
         className="overflow-x-auto py-2 pr-10 pl-3"
@@ -180,7 +181,7 @@ function MarkdownTable({ of: { header, rows }, depth }: { of: Tokens.Table; dept
   const side = (align: string | null) => (align === "right" ? "text-right tabular-nums" : "text-left");
   return (
     <section
-      aria-label="Table"
+      aria-label={t("Table")}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
       tabIndex={0}
       className="overflow-x-auto rounded-md border border-line"

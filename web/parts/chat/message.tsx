@@ -1,4 +1,5 @@
 import { RotateCcw } from "lucide-react";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { CopyButton } from "../base/copy.tsx";
 import { Later, part } from "../base/later.tsx";
@@ -48,7 +49,7 @@ export function Answer({ said, isGrowing, isCurrent, onAgain }: Props) {
   const text = textOf(message);
   const { warnings } = message.metadata ?? {};
   return (
-    <article aria-label="Answer" aria-busy={isGrowing} className="space-y-3">
+    <article aria-label={t("Answer")} aria-busy={isGrowing} className="space-y-3">
       {Array.isArray(warnings) &&
         warnings.map((warning) => (
           <p key={String(warning)} className="rounded-md bg-warn-soft px-3 py-2 text-sm text-warn" dir="auto">
@@ -61,19 +62,21 @@ export function Answer({ said, isGrowing, isCurrent, onAgain }: Props) {
       ))}
       {isGrowing && (isEmpty || !isWriting(parts)) && (
         <p className="text-sm text-soft" role="status">
-          <span className="pulse">{isEmpty ? "Thinking…" : "Writing…"}</span>
+          <span className="pulse">{isEmpty ? t("Thinking…") : t("Writing…")}</span>
         </p>
       )}
-      {!isGrowing && isEmpty && <p className="text-sm text-soft">{cancelled ? "Stopped" : "No answer"}</p>}
+      {!isGrowing && isEmpty && (
+        <p className="text-sm text-soft">{cancelled ? t("Stopped") : t("No answer")}</p>
+      )}
       {!isGrowing && !isEmpty && (
         <footer className="flex flex-wrap items-center gap-x-2 text-xs text-soft">
-          {text !== "" && <CopyButton text={text} label="Copy answer" />}
+          {text !== "" && <CopyButton text={text} label={t("Copy answer")} />}
           {onAgain && (
             <Button kind="quiet" icon={RotateCcw} onClick={onAgain}>
-              Regenerate
+              {t("Regenerate")}
             </Button>
           )}
-          {cancelled && <span>Stopped</span>}
+          {cancelled && <span>{t("Stopped")}</span>}
           {createdAt && <When at={createdAt} />}
           {durationSeconds !== null && <span>{inWords(durationSeconds)}</span>}
         </footer>
@@ -94,7 +97,7 @@ function Drawn({ part: each, isCurrent }: { part: Part; isCurrent: boolean }) {
   if (each.type === "reasoning")
     return (
       <details className="text-sm text-soft">
-        <summary>Reasoning</summary>
+        <summary>{t("Reasoning")}</summary>
         <p
           dir="auto"
           className="mt-1 border-l-2 border-line pl-3 whitespace-pre-wrap [overflow-wrap:anywhere]"

@@ -2,13 +2,14 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import type { Thread } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Confirm, Dialog } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { plural } from "../base/plural.ts";
 import { messagesBy } from "../form/frame.tsx";
 
-export const titleOf = ({ title }: Pick<Thread, "title">): string => title ?? "New chat";
+export const titleOf = ({ title }: Pick<Thread, "title">): string => title ?? t("New chat");
 
 interface Props {
   thread: Thread;
@@ -25,13 +26,13 @@ export function RenameThread({ thread, onClose }: Props) {
   const send = () => save.mutate({ path: { thread_id: thread.id }, body: { title: title || null } });
   return (
     <Dialog
-      title="Rename chat"
+      title={t("Rename chat")}
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button kind="main" busy={save.isPending} onClick={send}>
-            Rename
+            {t("Rename")}
           </Button>
         </>
       }
@@ -43,7 +44,7 @@ export function RenameThread({ thread, onClose }: Props) {
         }}
       >
         <TextField
-          label="Title"
+          label={t("Title")}
           value={title}
           onChange={setTitle}
           fault={messagesBy(save.error)("title") ?? save.error?.message}
@@ -59,18 +60,22 @@ export function DeleteThread({ thread, onClose }: Props) {
   const [, go] = useLocation();
   const remove = useChange("DELETE /api/v1/chat/threads/{thread_id}", {
     touches: ["/chat/threads"],
-    done: "Chat deleted",
+    done: t("Chat deleted"),
     onDone: () => go("/chat"),
   });
   return (
     <Confirm
-      title="Delete chat?"
-      verb="Delete"
+      title={t("Delete chat?")}
+      verb={t("Delete")}
       isBusy={remove.isPending}
       onClose={onClose}
       onConfirm={() => remove.mutate({ path: { thread_id: thread.id } }, { onError: onClose })}
     >
-      <p>This permanently deletes all messages and stops any answer in progress. Runs it started are kept.</p>
+      <p>
+        {t(
+          "This permanently deletes all messages and stops any answer in progress. Runs it started are kept.",
+        )}
+      </p>
     </Confirm>
   );
 }
@@ -93,12 +98,12 @@ export function DeleteThreads({ ids, onClose, onDone }: ManyProps) {
   return (
     <Confirm
       title={plural(ids.length, { one: "Delete # chat?", other: "Delete # chats?" })}
-      verb="Delete"
+      verb={t("Delete")}
       isBusy={remove.isPending}
       onClose={onClose}
       onConfirm={() => remove.mutate({ body: { threadIds: [...ids] } }, { onError: onClose })}
     >
-      <p>This permanently deletes all of their messages.</p>
+      <p>{t("This permanently deletes all of their messages.")}</p>
     </Confirm>
   );
 }

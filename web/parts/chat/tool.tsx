@@ -2,6 +2,8 @@ import { ChartLine, Check, Table2, X } from "lucide-react";
 import { useRef, useState } from "react";
 import { Link } from "wouter";
 import { useApi, useChange, useMay } from "../../data.ts";
+import { rich } from "../../texts/rich.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { CopyButton } from "../base/copy.tsx";
 import { TextField } from "../base/labelled.tsx";
@@ -16,13 +18,13 @@ import type { ToolPart } from "./chunks.ts";
 
 /** How a call stands, in a status and a word. */
 const STATES: Readonly<Record<ToolPart["state"], readonly [status: StatusWord, label: string]>> = {
-  "input-streaming": ["running", "Writing"],
-  "input-available": ["running", "Running"],
-  "approval-requested": ["waiting", "Needs approval"],
-  "approval-responded": ["running", "Decided"],
-  "output-available": ["completed", "Done"],
-  "output-error": ["failed", "Failed"],
-  "output-denied": ["rejected", "Rejected"],
+  "input-streaming": ["running", t("Writing")],
+  "input-available": ["running", t("Running")],
+  "approval-requested": ["waiting", t("Needs approval")],
+  "approval-responded": ["running", t("Decided")],
+  "output-available": ["completed", t("Done")],
+  "output-error": ["failed", t("Failed")],
+  "output-denied": ["rejected", t("Rejected")],
 };
 
 const asObject = (value: unknown): Record<string, unknown> =>
@@ -83,13 +85,13 @@ export function ToolCall({ part, isCurrent }: { part: ToolPart; isCurrent: boole
         </summary>
         <div className="space-y-3 border-t border-line px-3 py-2.5">
           <div>
-            <p className="mb-1 text-xs text-soft">Arguments</p>
-            <Tree value={input} copyLabel="Copy arguments as JSON" />
+            <p className="mb-1 text-xs text-soft">{t("Arguments")}</p>
+            <Tree value={input} copyLabel={t("Copy arguments as JSON")} />
           </div>
           {state === "output-available" && (
             <div>
-              <p className="mb-1 text-xs text-soft">Result</p>
-              <Tree value={output} copyLabel="Copy result as JSON" />
+              <p className="mb-1 text-xs text-soft">{t("Result")}</p>
+              <Tree value={output} copyLabel={t("Copy result as JSON")} />
             </div>
           )}
         </div>
@@ -103,7 +105,7 @@ export function ToolCall({ part, isCurrent }: { part: ToolPart; isCurrent: boole
       {run && (
         <p className="border-t border-line px-3 py-1.5 text-xs">
           <Link href={run} className="text-accent hover:underline">
-            View run
+            {t("View run")}
           </Link>
         </p>
       )}
@@ -127,7 +129,7 @@ function Rows({ of: { columns, rows, truncated } }: { of: Result }) {
       {isChart ? (
         <Chart columns={columns} rows={rows} />
       ) : (
-        <Grid columns={columns} rows={rows} label="Result rows" height={HEIGHT} />
+        <Grid columns={columns} rows={rows} label={t("Result rows")} height={HEIGHT} />
       )}
       <div className="flex items-center justify-between gap-2 px-3 py-1 text-xs text-soft">
         <span>
@@ -137,7 +139,7 @@ function Rows({ of: { columns, rows, truncated } }: { of: Result }) {
         </span>
         {rows.length > 1 && (
           <Button kind="quiet" icon={isChart ? Table2 : ChartLine} onClick={() => setChart(!isChart)}>
-            {isChart ? "Show table" : "Show chart"}
+            {isChart ? t("Show table") : t("Show chart")}
           </Button>
         )}
       </div>
@@ -158,8 +160,14 @@ function Question({ id, part, isCurrent }: { id: string; part: ToolPart; isCurre
     touches: ["/approvals", "/decisions", "/chat/threads", "/action-runs", "/automation-runs"] as const,
     tellsErrors: false,
   };
-  const approve = useChange("POST /api/v1/approvals/{approval_id}/approve", { ...decided, done: "Approved" });
-  const reject = useChange("POST /api/v1/approvals/{approval_id}/reject", { ...decided, done: "Rejected" });
+  const approve = useChange("POST /api/v1/approvals/{approval_id}/approve", {
+    ...decided,
+    done: t("Approved"),
+  });
+  const reject = useChange("POST /api/v1/approvals/{approval_id}/reject", {
+    ...decided,
+    done: t("Rejected"),
+  });
   const path = { approval_id: id };
   const isBusy = approve.isPending || reject.isPending;
   const text = visible(JSON.stringify(part.input, null, 2));
@@ -167,14 +175,16 @@ function Question({ id, part, isCurrent }: { id: string; part: ToolPart; isCurre
     <div className="border-t border-line bg-wait-soft/50 px-3 py-3">
       <Refusal error={approve.error ?? reject.error} />
       <p className="mb-2 font-medium">
-        Wants to call <code className="font-mono text-xs">{part.toolName}</code> with these arguments:
+        {rich("Wants to call {toolName} with these arguments:", {
+          toolName: <code className="font-mono text-xs">{part.toolName}</code>,
+        })}
       </p>
       <div className="relative mb-3 rounded-md border border-line bg-raised">
         <div className="absolute top-1 right-1">
-          <CopyButton text={text} label="Copy arguments" />
+          <CopyButton text={text} label={t("Copy arguments")} />
         </div>
         <section
-          aria-label="Arguments to approve"
+          aria-label={t("Arguments to approve")}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
           tabIndex={0}
           className="max-h-80 overflow-auto py-2 pr-10 pl-3"
@@ -185,7 +195,9 @@ function Question({ id, part, isCurrent }: { id: string; part: ToolPart; isCurre
         </section>
       </div>
       {!isOpen || approve.isSuccess || reject.isSuccess ? (
-        <p className="text-soft">{isCurrent ? "This request has been decided." : "This request expired."}</p>
+        <p className="text-soft">
+          {isCurrent ? t("This request has been decided.") : t("This request expired.")}
+        </p>
       ) : (
         may && (
           <div className="flex flex-wrap items-end justify-between gap-3">
@@ -196,7 +208,7 @@ function Question({ id, part, isCurrent }: { id: string; part: ToolPart; isCurre
               disabled={isBusy}
               onClick={() => approve.mutate({ path, body: {} })}
             >
-              Approve
+              {t("Approve")}
             </Button>
             <form
               className="flex grow flex-wrap items-end gap-2 sm:max-w-md"
@@ -208,14 +220,14 @@ function Question({ id, part, isCurrent }: { id: string; part: ToolPart; isCurre
             >
               <div className="grow basis-48">
                 <TextField
-                  label="Reason for rejection (optional)"
+                  label={t("Reason for rejection (optional)")}
                   value={reason}
                   onChange={setReason}
                   maxLength={4096}
                 />
               </div>
               <Button type="submit" kind="bad" icon={X} busy={reject.isPending} disabled={isBusy}>
-                Reject
+                {t("Reject")}
               </Button>
             </form>
           </div>

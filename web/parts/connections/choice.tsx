@@ -1,6 +1,8 @@
 import { Link } from "wouter";
 import type { ActionKindInfo } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { rich } from "../../texts/rich.ts";
+import { t } from "../../texts/text.ts";
 import { Labelled } from "../base/labelled.tsx";
 
 interface Props {
@@ -16,7 +18,7 @@ export function ConnectionChoice({ kind, value, onChange, fault }: Props) {
   const found = connections.data?.connections ?? [];
   const fitting = found.filter(({ provider }) => kind.providers.includes(provider));
   return (
-    <Labelled label="Connection" fault={fault}>
+    <Labelled label={t("Connection")} fault={fault}>
       {(wiring) => (
         <>
           <select
@@ -25,7 +27,7 @@ export function ConnectionChoice({ kind, value, onChange, fault }: Props) {
             value={value}
             onChange={(event) => onChange(event.target.value)}
           >
-            <option value="">None</option>
+            <option value="">{t("None")}</option>
             {fitting.map(({ id, name, provider }) => (
               <option key={id} value={id}>
                 {name} ({provider})
@@ -34,10 +36,13 @@ export function ConnectionChoice({ kind, value, onChange, fault }: Props) {
           </select>
           {connections.data && fitting.length === 0 && (
             <p className="mt-1 text-xs text-soft">
-              No matching connections{" "}
-              <Link href="/connections/new" className="text-accent underline">
-                Create connection
-              </Link>
+              {rich("No matching connections <link>Create connection</link>", {
+                link: (inner) => (
+                  <Link href="/connections/new" className="text-accent underline">
+                    {inner}
+                  </Link>
+                ),
+              })}
             </p>
           )}
         </>

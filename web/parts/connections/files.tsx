@@ -5,6 +5,7 @@ import { useSearchParams } from "wouter";
 import { call } from "../../api.ts";
 import type { Connection } from "../../calls.ts";
 import { refresh, useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Empty, Failed, Loading } from "../base/page.tsx";
 import { sized, When } from "../base/time.tsx";
@@ -56,9 +57,9 @@ export function Files({ connection, canUpload, canLoad }: Props) {
       const query = { path: `${path.replace(/\/$/, "")}/${file.name}` };
       try {
         await call("PUT /api/v1/connections/{connection_id}/files", { path: given, query }, { raw: file });
-        notify(`${file.name} uploaded`);
+        notify(t("{name} uploaded", { name: file.name }));
       } catch (error) {
-        notify(`${file.name}: ${error instanceof Error ? error.message : "upload failed"}`, "bad");
+        notify(`${file.name}: ${error instanceof Error ? error.message : t("upload failed")}`, "bad");
       }
     }
     setBusy(false);
@@ -84,7 +85,7 @@ export function Files({ connection, canUpload, canLoad }: Props) {
       }}
     >
       <div className="flex min-h-11 flex-wrap items-center justify-between gap-2 border-b border-line px-4 py-1.5">
-        <nav aria-label="Folder" className="flex min-w-0 flex-wrap items-center gap-1 text-sm">
+        <nav aria-label={t("Folder")} className="flex min-w-0 flex-wrap items-center gap-1 text-sm">
           <button
             type="button"
             className="min-w-0 text-left [overflow-wrap:anywhere] hover:underline"
@@ -112,11 +113,11 @@ export function Files({ connection, canUpload, canLoad }: Props) {
               type="file"
               multiple
               hidden
-              aria-label="Files to upload"
+              aria-label={t("Files to upload")}
               onChange={(event) => void upload(event.target.files)}
             />
             <Button icon={Upload} busy={isBusy} onClick={() => input.current?.click()}>
-              Upload
+              {t("Upload")}
             </Button>
           </>
         )}
@@ -126,8 +127,8 @@ export function Files({ connection, canUpload, canLoad }: Props) {
       ) : files.error ? (
         <Failed error={files.error} again={() => void files.refetch()} />
       ) : items.length === 0 ? (
-        <Empty icon={FolderOpen} title="This folder is empty">
-          {mayUpload ? "Drop files here, or select Upload." : null}
+        <Empty icon={FolderOpen} title={t("This folder is empty")}>
+          {mayUpload ? t("Drop files here, or select Upload.") : null}
         </Empty>
       ) : (
         <ul>
@@ -183,7 +184,7 @@ export function Files({ connection, canUpload, canLoad }: Props) {
       {files.hasNextPage && (
         <div className="border-t border-line p-2 text-center">
           <Button kind="quiet" busy={files.isFetchingNextPage} onClick={() => void files.fetchNextPage()}>
-            Load more
+            {t("Load more")}
           </Button>
         </div>
       )}

@@ -1,4 +1,5 @@
 import { Link } from "wouter";
+import { t } from "../../texts/text.ts";
 
 /** To a new extract of one table or file; one that has a key is merged, so that it can be loaded again and again. */
 export function LoadLink({
@@ -15,10 +16,10 @@ export function LoadLink({
   return (
     <Link
       href={`/actions/new?${search}`}
-      aria-label={`Load ${spec}`}
+      aria-label={t("Load {spec}", { spec })}
       className="shrink-0 text-xs text-accent hover:underline"
     >
-      Load
+      {t("Load")}
     </Link>
   );
 }

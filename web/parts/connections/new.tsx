@@ -3,6 +3,7 @@ import { useLocation } from "wouter";
 import { call } from "../../api.ts";
 import type { Schema } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Mono } from "../base/copy.tsx";
 import { Section } from "../base/page.tsx";
 import { SchemaForm, type Values } from "../form/form.tsx";
@@ -69,14 +70,14 @@ export function NewConnectionForm({
       aside={source.description}
       call={create}
       drawn={["name", "slug", "config", "credentials"]}
-      verb={source.hasSignIn ? "Create and sign in" : "Create and verify"}
+      verb={source.hasSignIn ? t("Create and sign in") : t("Create and verify")}
       onSend={save}
       more={
         propertiesOf(source.credentialsSchema).length > 0 && (
-          <Section title="Credentials" aside="Stored encrypted and never shown again">
+          <Section title={t("Credentials")} aside={t("Stored encrypted and never shown again")}>
             {source.hasSignIn && redirectUri !== null && (
               <p className="mb-4 text-sm text-soft">
-                Allow this redirect URI in the OAuth app: <Mono text={redirectUri} />
+                {t("Allow this redirect URI in the OAuth app:")} <Mono text={redirectUri} />
               </p>
             )}
             <SchemaForm

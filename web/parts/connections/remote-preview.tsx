@@ -1,6 +1,7 @@
 import { Eye } from "lucide-react";
 import { useState } from "react";
 import { useApi, useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { Shown } from "../base/page.tsx";
@@ -22,7 +23,7 @@ export function TableRows(props: TableProps) {
   ) : (
     <p className="border-t border-line bg-ground px-8 py-2">
       <Button kind="quiet" icon={Eye} onClick={() => setAsked(true)}>
-        Preview
+        {t("Preview")}
       </Button>
     </p>
   );
@@ -38,11 +39,16 @@ function Rows({ connectionId, schema, table }: TableProps) {
       <Shown of={preview} rows={3}>
         {({ columns, rows, truncated }) =>
           rows.length === 0 ? (
-            <p className="px-10 py-3 text-sm text-soft">This table has no rows.</p>
+            <p className="px-10 py-3 text-sm text-soft">{t("This table has no rows.")}</p>
           ) : (
             <>
-              <Grid columns={columns} rows={rows} label={`Rows of ${schema}.${table}`} height={320} />
-              {truncated && <p className="px-4 py-1.5 text-xs text-soft">Preview truncated.</p>}
+              <Grid
+                columns={columns}
+                rows={rows}
+                label={t("Rows of {schema}.{table}", { schema, table })}
+                height={320}
+              />
+              {truncated && <p className="px-4 py-1.5 text-xs text-soft">{t("Preview truncated.")}</p>}
             </>
           )
         }
@@ -68,13 +74,13 @@ export function FileStart({ connectionId, file, onClose }: FileProps) {
       <Shown of={preview} rows={5}>
         {({ text, truncated }) =>
           text === null ? (
-            <p className="text-soft">Binary file. No preview available.</p>
+            <p className="text-soft">{t("Binary file. No preview available.")}</p>
           ) : (
             <>
               <pre dir="auto" className="overflow-x-auto font-mono text-xs" tabIndex={-1}>
                 {text}
               </pre>
-              {truncated && <p className="mt-2 text-xs text-soft">Preview truncated.</p>}
+              {truncated && <p className="mt-2 text-xs text-soft">{t("Preview truncated.")}</p>}
             </>
           )
         }

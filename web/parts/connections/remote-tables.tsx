@@ -1,6 +1,7 @@
 import { ChevronRight, Table2 } from "lucide-react";
 import { useState } from "react";
 import { useApi, useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { CopyButton } from "../base/copy.tsx";
 import { Empty, Shown } from "../base/page.tsx";
 import { counted } from "../base/time.tsx";
@@ -26,8 +27,8 @@ export function Tables({ connectionId, canLoad }: { connectionId: string; canLoa
         <input
           type="search"
           data-search
-          aria-label="Search tables"
-          placeholder="Search tables"
+          aria-label={t("Search tables")}
+          placeholder={t("Search tables")}
           className="field w-60"
           value={search}
           onChange={(event) => setSearch(event.target.value)}
@@ -39,14 +40,14 @@ export function Tables({ connectionId, canLoad }: { connectionId: string; canLoa
             checked={hasSystem}
             onChange={(event) => setSystem(event.target.checked)}
           />
-          System tables
+          {t("System tables")}
         </label>
       </FilterBar>
       <Shown of={tables}>
         {({ tables: all }) => {
           const found = all.filter(({ spec }) => spec.toLowerCase().includes(search.toLowerCase()));
           return found.length === 0 ? (
-            <Empty icon={Table2} title={all.length === 0 ? "No tables found" : "No tables match"} />
+            <Empty icon={Table2} title={all.length === 0 ? t("No tables found") : t("No tables match")} />
           ) : (
             <>
               <ul>
@@ -64,7 +65,7 @@ export function Tables({ connectionId, canLoad }: { connectionId: string; canLoa
               </ul>
               {found.length > SHOWN && (
                 <p className="border-t border-line px-4 py-2 text-xs text-soft">
-                  {`Shows the first ${counted(SHOWN)} tables. Search to find the others.`}
+                  {t("Shows the first {SHOWN} tables. Search to find the others.", { SHOWN: counted(SHOWN) })}
                 </p>
               )}
             </>
@@ -109,7 +110,7 @@ function RemoteTable({
           <span className="-ml-2 truncate font-medium">{table}</span>
         </button>
         {canLoad && <LoadLink connectionId={connectionId} spec={spec} isKeyed={isKeyed} />}
-        <CopyButton text={spec} label={`Copy ${spec}`} />
+        <CopyButton text={spec} label={t("Copy {spec}", { spec })} />
       </div>
       {isOpen && (
         <>
@@ -135,7 +136,7 @@ function Columns({ connectionId, schema, table }: { connectionId: string; schema
               <div key={name} className="contents">
                 <dt className="font-mono">{name}</dt>
                 <dd className="text-soft">{dataType}</dd>
-                <dd className="text-faint">{nullable ? "" : "Not null"}</dd>
+                <dd className="text-faint">{nullable ? "" : t("Not null")}</dd>
               </div>
             ))}
           </dl>

@@ -1,10 +1,11 @@
 import { useState } from "react";
 import type { Connection, Provider } from "../../calls.ts";
 import { useChange, useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Mono } from "../base/copy.tsx";
 import { Labelled } from "../base/labelled.tsx";
 import { Facts, Section } from "../base/page.tsx";
-import { ONLY_ADMINS_CHANGE } from "../base/texts.ts";
+import { onlyAdminsChange } from "../base/texts.ts";
 import { When } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 import { SchemaForm, type Values } from "../form/form.tsx";
@@ -44,7 +45,7 @@ export function ConnectionSettings({
     basedOn: connection,
     touches: ["/connections"],
     tellsErrors: false,
-    done: "Connection saved",
+    done: t("Connection saved"),
     onDone: ({ id, status }) => {
       setCredentials({});
       if (status === "needs_verification") verify.mutate({ path: { connection_id: id } });
@@ -54,8 +55,8 @@ export function ConnectionSettings({
   if (!provider || !may) {
     return (
       <>
-        <Section title="Configuration">
-          <Tree value={connection.config} copyLabel="Copy config as JSON" />
+        <Section title={t("Configuration")}>
+          <Tree value={connection.config} copyLabel={t("Copy config as JSON")} />
         </Section>
         <ConnectionSignInFacts connection={connection} />
       </>
@@ -68,7 +69,7 @@ export function ConnectionSettings({
   };
   return (
     <FormFrame
-      title="Settings"
+      title={t("Settings")}
       call={save}
       drawn={["name", "slug", "approvalRequired", "config", "credentials"]}
       isChanged={Object.keys(body).length > 0}
@@ -77,11 +78,11 @@ export function ConnectionSettings({
         <>
           {propertiesOf(provider.credentialsSchema).length > 0 && (
             <Section
-              title="Credentials"
+              title={t("Credentials")}
               aside={
                 connection.hasCredentials
-                  ? "Saved. Enter a value only to replace it."
-                  : "No credentials saved"
+                  ? t("Saved. Enter a value only to replace it.")
+                  : t("No credentials saved")
               }
             >
               <SchemaForm
@@ -94,13 +95,13 @@ export function ConnectionSettings({
             </Section>
           )}
           <ConnectionSignInFacts connection={connection} />
-          <Section title="Details">
+          <Section title={t("Details")}>
             <Facts
               of={[
                 ["ID", <Mono key="id" text={connection.id} />],
-                ["Created", <When key="made" at={connection.createdAt} />],
-                ["Updated", <When key="changed" at={connection.updatedAt} />],
-                ["Last used", <When key="used" at={connection.lastUsedAt} />],
+                [t("Created"), <When key="made" at={connection.createdAt} />],
+                [t("Updated"), <When key="changed" at={connection.updatedAt} />],
+                [t("Last used"), <When key="used" at={connection.lastUsedAt} />],
               ]}
             />
           </Section>
@@ -109,8 +110,8 @@ export function ConnectionSettings({
     >
       <NameFields value={named} onChange={setNamed} messageFor={messagesBy(save.error)}>
         <Labelled
-          label="Approval required"
-          about={maySet ? "Runs wait for approval before they use this connection." : ONLY_ADMINS_CHANGE}
+          label={t("Approval required")}
+          about={maySet ? t("Runs wait for approval before they use this connection.") : onlyAdminsChange()}
           fault={messagesBy(save.error)("approvalRequired")}
         >
           {(wiring) => (
@@ -121,9 +122,9 @@ export function ConnectionSettings({
               disabled={!maySet}
               onChange={(event) => setRule(event.target.value as Connection["approvalRequired"])}
             >
-              <option value="none">None</option>
-              <option value="writes">Writes</option>
-              <option value="all">Every use</option>
+              <option value="none">{t("None")}</option>
+              <option value="writes">{t("Writes")}</option>
+              <option value="all">{t("Every use")}</option>
             </select>
           )}
         </Labelled>

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { call } from "../../api.ts";
 import type { Connection, ConnectionSignIn } from "../../calls.ts";
 import { useApi, useChange, useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Mono } from "../base/copy.tsx";
 import { Confirm } from "../base/dialog.tsx";
@@ -45,9 +46,9 @@ export function ConnectionSignInWanted({ connection }: { connection: Connection 
     >
       <p className="min-w-0">
         {isNeeded
-          ? (data.problem ?? "Sign in to use this connection.")
-          : `The sign-in is missing scopes: ${data.missingScopes.join(", ")}.`}
-        {!may && " Signing in requires the member role."}
+          ? (data.problem ?? t("Sign in to use this connection."))
+          : t("The sign-in is missing scopes: {scopes}.", { scopes: data.missingScopes.join(", ") })}
+        {!may && ` ${t("Signing in requires the member role.")}`}
       </p>
       {may && (
         <Button
@@ -56,7 +57,7 @@ export function ConnectionSignInWanted({ connection }: { connection: Connection 
           busy={leave.isPending}
           onClick={() => leave.mutate({ path: { connection_id: connection.id } })}
         >
-          {isNeeded && data.problem === null ? "Sign in" : "Sign in again"}
+          {isNeeded && data.problem === null ? t("Sign in") : t("Sign in again")}
         </Button>
       )}
     </div>
@@ -72,20 +73,20 @@ export function ConnectionSignInFacts({ connection }: { connection: Connection }
   const path = { path: { connection_id: connection.id } };
   const signOut = useChange("DELETE /api/v1/connections/{connection_id}/sign-in", {
     touches: ["/connections"] as const,
-    done: "Signed out",
+    done: t("Signed out"),
     onDone: () => setOpen(false),
   });
   if (!data || data.state === "unneeded") return null;
   const isIn = data.state === "signed_in";
   return (
     <Section
-      title="Sign-in"
+      title={t("Sign-in")}
       aside={
         may && (
           <span className="flex gap-2">
-            {isIn && <Button onClick={() => setOpen(true)}>Sign out</Button>}
+            {isIn && <Button onClick={() => setOpen(true)}>{t("Sign out")}</Button>}
             <Button icon={LogIn} busy={leave.isPending} onClick={() => leave.mutate(path)}>
-              {isIn ? "Sign in again" : "Sign in"}
+              {isIn ? t("Sign in again") : t("Sign in")}
             </Button>
           </span>
         )
@@ -94,13 +95,13 @@ export function ConnectionSignInFacts({ connection }: { connection: Connection }
       <Facts of={factsOf(data)} />
       {isOpen && (
         <Confirm
-          title={`Sign out of ${connection.name}?`}
-          verb="Sign out"
+          title={t("Sign out of {name}?", { name: connection.name })}
+          verb={t("Sign out")}
           isBusy={signOut.isPending}
           onClose={() => setOpen(false)}
           onConfirm={() => signOut.mutate(path)}
         >
-          <p>Tokens are deleted. Runs fail until someone signs in again.</p>
+          <p>{t("Tokens are deleted. Runs fail until someone signs in again.")}</p>
         </Confirm>
       )}
     </Section>
@@ -108,13 +109,13 @@ export function ConnectionSignInFacts({ connection }: { connection: Connection }
 }
 
 const factsOf = (of: ConnectionSignIn): Parameters<typeof Facts>[0]["of"] => [
-  ["Status", of.state === "signed_in" ? "Signed in" : "Needs sign-in"],
-  ["Redirect URI", <Mono key="redirect" text={of.redirectUri} />],
+  [t("Status"), of.state === "signed_in" ? t("Signed in") : t("Needs sign-in")],
+  [t("Redirect URI"), <Mono key="redirect" text={of.redirectUri} />],
   ...(of.scopes.length === 0
     ? []
     : [
         [
-          "Scopes",
+          t("Scopes"),
           <span key="rights" className="flex flex-wrap gap-1">
             {of.scopes.map((scope) => (
               <Tag key={scope}>{scope}</Tag>
@@ -122,8 +123,8 @@ const factsOf = (of: ConnectionSignIn): Parameters<typeof Facts>[0]["of"] => [
           </span>,
         ] as const,
       ]),
-  ...(of.signedInAt === null ? [] : [["Last sign-in", <When key="since" at={of.signedInAt} />] as const]),
+  ...(of.signedInAt === null ? [] : [[t("Last sign-in"), <When key="since" at={of.signedInAt} />] as const]),
   ...(of.expiresAt === null
     ? []
-    : [[of.isRenewable ? "Next refresh" : "Expires", <When key="until" at={of.expiresAt} />] as const]),
+    : [[of.isRenewable ? t("Next refresh") : t("Expires"), <When key="until" at={of.expiresAt} />] as const]),
 ];

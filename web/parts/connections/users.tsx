@@ -2,6 +2,7 @@ import { ListChecks } from "lucide-react";
 import { Link, useLocation } from "wouter";
 import type { Connection, Reply } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button, LinkButton } from "../base/button.tsx";
 import { Confirm, Dialog } from "../base/dialog.tsx";
 import { Empty, Shown } from "../base/page.tsx";
@@ -51,8 +52,8 @@ export function ConnectionUsers({ id }: { id: string }) {
           uses.total === 0 ? (
             <Empty
               icon={ListChecks}
-              title="Not used yet"
-              action={<LinkButton href={`/actions/new?connection=${id}`}>Create action</LinkButton>}
+              title={t("Not used yet")}
+              action={<LinkButton href={`/actions/new?connection=${id}`}>{t("Create action")}</LinkButton>}
             />
           ) : (
             <Users of={uses} />
@@ -69,30 +70,36 @@ export function DeleteConnection({ connection, onClose }: { connection: Connecti
   const uses = useUses(connection.id);
   const remove = useChange("DELETE /api/v1/connections/{connection_id}", {
     touches: ["/connections"],
-    done: `${connection.name} deleted`,
+    done: t("{name} deleted", { name: connection.name }),
     onDone: () => go("/connections"),
   });
-  const title = `Delete ${connection.name}?`;
+  const title = t("Delete {name}?", { name: connection.name });
   if (uses.data?.total === 0)
     return (
       <Confirm
         title={title}
-        verb="Delete"
+        verb={t("Delete")}
         typed={connection.slug}
         isBusy={remove.isPending}
         onClose={onClose}
         onConfirm={() => remove.mutate({ path: { connection_id: connection.id } }, { onError: onClose })}
       >
-        <p>Nothing uses this connection. Its credentials are permanently deleted. Data it loaded is kept.</p>
+        <p>
+          {t(
+            "Nothing uses this connection. Its credentials are permanently deleted. Data it loaded is kept.",
+          )}
+        </p>
       </Confirm>
     );
   return (
-    <Dialog title={title} onClose={onClose} foot={<Button onClick={onClose}>Close</Button>}>
+    <Dialog title={title} onClose={onClose} foot={<Button onClick={onClose}>{t("Close")}</Button>}>
       <Shown of={uses} rows={3}>
         {(data) => (
           <>
             <p className="mb-2 text-soft">
-              This connection is in use. Switch the following to another connection before you delete it.
+              {t(
+                "This connection is in use. Switch the following to another connection before you delete it.",
+              )}
             </p>
             <Users of={data} />
           </>

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import type { AuditEvent } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { StatusIcon } from "../base/status.tsx";
 import { counted, When } from "../base/time.tsx";
@@ -37,7 +38,7 @@ export function EventRow({ entry: { event, before }, subjects, onOpen }: Props) 
         </button>
         {before.length > 0 && !isUnfolded && (
           <Button kind="quiet" onClick={() => setUnfolded(true)}>
-            {counted(before.length)} earlier
+            {t("{count} earlier", { count: counted(before.length) })}
           </Button>
         )}
       </li>

@@ -2,6 +2,7 @@ import { Link } from "wouter";
 import type { Entity } from "../../../src/resources/events/service.ts";
 import type { AuditEvent } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Mono } from "../base/copy.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { Facts, Shown } from "../base/page.tsx";
@@ -29,7 +30,7 @@ export function Story({ id }: { id: string }) {
   const chain = useApi("GET /api/v1/events", { query: { correlationId: id, order: "asc", limit: 100 } });
   return (
     <div className="border-b border-line bg-ground p-4">
-      <h2 className="mb-3 text-sm font-semibold">Events with the same correlation ID</h2>
+      <h2 className="mb-3 text-sm font-semibold">{t("Events with the same correlation ID")}</h2>
       <Shown of={chain} rows={3}>
         {({ items }) => (
           <Timeline
@@ -56,10 +57,10 @@ export function WholeEvent({ event, onClose }: { event: AuditEvent; onClose: () 
     <Dialog title={titleOf(event)} onClose={onClose} isWide>
       <Facts
         of={[
-          ["Time", exactly(event.timestamp)],
-          ["Type", <Mono key="type" text={event.type} />],
+          [t("Time"), exactly(event.timestamp)],
+          [t("Type"), <Mono key="type" text={event.type} />],
           [
-            "Resource",
+            t("Resource"),
             <span key="about">
               {event.entity.type}{" "}
               {page ? (
@@ -71,24 +72,24 @@ export function WholeEvent({ event, onClose }: { event: AuditEvent; onClose: () 
               )}
             </span>,
           ],
-          ["Actor", `${who(event, subjects)}${event.actor.ip ? ` (${event.actor.ip})` : ""}`],
+          [t("Actor"), `${who(event, subjects)}${event.actor.ip ? ` (${event.actor.ip})` : ""}`],
           [
-            "Correlation ID",
+            t("Correlation ID"),
             <Link
               key="chain"
               href={`/events?correlationId=${encodeURIComponent(correlationId)}`}
               className="text-accent hover:underline"
               onClick={onClose}
             >
-              View related events
+              {t("View related events")}
             </Link>,
           ],
           ["ID", <Mono key="id" text={event.id} />],
-          ["Hash", <Mono key="hash" text={event.hash} shown={`${event.hash.slice(0, 16)}…`} />],
+          [t("Hash"), <Mono key="hash" text={event.hash} shown={`${event.hash.slice(0, 16)}…`} />],
         ]}
       />
-      <h3 className="mt-5 mb-2 font-semibold">Data</h3>
-      <Tree value={event.data} copyLabel="Copy data as JSON" />
+      <h3 className="mt-5 mb-2 font-semibold">{t("Data")}</h3>
+      <Tree value={event.data} copyLabel={t("Copy data as JSON")} />
     </Dialog>
   );
 }

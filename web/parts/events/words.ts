@@ -1,77 +1,114 @@
 import type { AuditEvent, EventType } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import type { StatusWord } from "../base/status.tsx";
 import { type EventNoun, type EventWord, partsOf } from "./type.ts";
 
-/** What things are called whose name in event types is not that of people. */
 const NOUNS: Readonly<Partial<Record<EventNoun, string>>> = {
-  agent_spec: "Agent",
-  auth: "Access",
+  action: t("Action"),
+  agent_spec: t("Agent"),
+  artifact: t("Artifact"),
+  auth: t("Access"),
+  automation: t("Automation"),
+  backup: t("Backup"),
+  bundle: t("Bundle"),
   catalog: "API",
-  chat_thread: "Chat",
-  chat_turn: "Answer",
-  query: "Saved query",
+  chat_thread: t("Chat"),
+  chat_turn: t("Answer"),
+  connection: t("Connection"),
+  dashboard: t("Dashboard"),
+  dataset: t("Dataset"),
+  organization: t("Organization"),
+  query: t("Saved query"),
+  template: t("Template"),
+  user: t("User"),
+  webhook: t("Webhook"),
+};
+
+/** What was done to a thing. */
+const DONE: Readonly<Partial<Record<EventWord, (thing: string) => string>>> = {
+  cancelled: (thing) => t("{thing} cancelled", { thing }),
+  completed: (thing) => t("{thing} completed", { thing }),
+  created: (thing) => t("{thing} created", { thing }),
+  deleted: (thing) => t("{thing} deleted", { thing }),
+  deprecated: (thing) => t("{thing} deprecated", { thing }),
+  disabled: (thing) => t("{thing} disabled", { thing }),
+  enabled: (thing) => t("{thing} enabled", { thing }),
+  erased: (thing) => t("{thing} erased", { thing }),
+  exported: (thing) => t("{thing} exported", { thing }),
+  failed: (thing) => t("{thing} failed", { thing }),
+  installed: (thing) => t("{thing} installed", { thing }),
+  published: (thing) => t("{thing} published", { thing }),
+  removed: (thing) => t("{thing} removed", { thing }),
+  restored: (thing) => t("{thing} restored", { thing }),
+  synced: (thing) => t("{thing} synced", { thing }),
+  tested: (thing) => t("{thing} tested", { thing }),
+  updated: (thing) => t("{thing} updated", { thing }),
+  uploaded: (thing) => t("{thing} uploaded", { thing }),
 };
 
 /** Sentences that are not the noun with what was done to it. */
 const TITLES: Readonly<Partial<Record<EventType, string>>> = {
-  "action.started": "Run started",
-  "action.progress": "Run progressed",
-  "action.completed": "Run completed",
-  "action.failed": "Run failed",
-  "action.cancelled": "Run cancelled",
-  "agent_spec.updated": "Agent updated",
-  "artifact.created": "Artifact created",
-  "auth.chat_linked": "Slack account linked",
-  "auth.device_approved": "Device approved",
-  "auth.device_denied": "Device denied",
-  "auth.client_approved": "MCP client approved",
-  "auth.client_denied": "MCP client denied",
-  "auth.login": "Signed in",
-  "auth.login_failed": "Sign-in failed",
-  "auth.logout": "Signed out",
-  "auth.permission_granted": "Role granted",
-  "auth.permission_revoked": "Role revoked",
-  "automation.schedule_missed": "Scheduled run missed",
-  "automation.stale": "Automation stale",
-  "automation.triggered": "Automation started",
-  "catalog.drifted": "API tools changed",
-  "catalog.sign_in_needed": "API sign-in required",
-  "catalog.sign_in_started": "API sign-in started",
-  "catalog.signed_in": "Signed in to API",
-  "catalog.signed_out": "Signed out of API",
-  "catalog.token_refreshed": "API token refreshed",
-  "chat_turn.started": "Message sent",
-  "chat_turn.tool_called": "Agent called a tool",
-  "chat_turn.waiting": "Answer waiting for approval",
-  "connection.error": "Connection failed",
-  "connection.sign_in_started": "Connection sign-in started",
-  "connection.signed_in": "Signed in to connection",
-  "connection.signed_out": "Signed out of connection",
-  "connection.tested": "Connection verified",
-  "connection.token_refreshed": "Connection token refreshed",
-  "decision.requested": "Decision requested",
-  "decision.decided": "Decision made",
-  "decision.expired": "Decision expired",
-  "decision.cancelled": "Decision cancelled",
-  "organization.invitation_created": "Invitation created",
-  "organization.invitation_withdrawn": "Invitation revoked",
-  "webhook.dead_lettered": "Delivery moved to dead letters",
-  "webhook.discarded": "Dead letter discarded",
-  "webhook.replayed": "Dead letter replayed",
-  "webhook.secret_rotated": "Webhook secret rotated",
+  "action.started": t("Run started"),
+  "action.progress": t("Run progressed"),
+  "action.completed": t("Run completed"),
+  "action.failed": t("Run failed"),
+  "action.cancelled": t("Run cancelled"),
+  "agent_spec.updated": t("Agent updated"),
+  "artifact.created": t("Artifact created"),
+  "auth.chat_linked": t("Slack account linked"),
+  "auth.device_approved": t("Device approved"),
+  "auth.device_denied": t("Device denied"),
+  "auth.client_approved": t("MCP client approved"),
+  "auth.client_denied": t("MCP client denied"),
+  "auth.login": t("Signed in"),
+  "auth.login_failed": t("Sign-in failed"),
+  "auth.logout": t("Signed out"),
+  "auth.permission_granted": t("Role granted"),
+  "auth.permission_revoked": t("Role revoked"),
+  "automation.schedule_missed": t("Scheduled run missed"),
+  "automation.stale": t("Automation stale"),
+  "automation.triggered": t("Automation started"),
+  "catalog.drifted": t("API tools changed"),
+  "catalog.sign_in_needed": t("API sign-in required"),
+  "catalog.sign_in_started": t("API sign-in started"),
+  "catalog.signed_in": t("Signed in to API"),
+  "catalog.signed_out": t("Signed out of API"),
+  "catalog.token_refreshed": t("API token refreshed"),
+  "chat_turn.started": t("Message sent"),
+  "chat_turn.tool_called": t("Agent called a tool"),
+  "chat_turn.waiting": t("Answer waiting for approval"),
+  "connection.error": t("Connection failed"),
+  "connection.sign_in_started": t("Connection sign-in started"),
+  "connection.signed_in": t("Signed in to connection"),
+  "connection.signed_out": t("Signed out of connection"),
+  "connection.tested": t("Connection verified"),
+  "connection.token_refreshed": t("Connection token refreshed"),
+  "decision.requested": t("Decision requested"),
+  "decision.decided": t("Decision made"),
+  "decision.expired": t("Decision expired"),
+  "decision.cancelled": t("Decision cancelled"),
+  "organization.invitation_created": t("Invitation created"),
+  "organization.invitation_withdrawn": t("Invitation revoked"),
+  "webhook.dead_lettered": t("Delivery moved to dead letters"),
+  "webhook.discarded": t("Dead letter discarded"),
+  "webhook.replayed": t("Dead letter replayed"),
+  "webhook.secret_rotated": t("Webhook secret rotated"),
 };
 
 /** What happened, in words: `connection.created` → Connection created. */
 export function titleOf({ type, data }: Pick<AuditEvent, "type" | "data">): string {
   const [noun, verb] = partsOf(type);
   if (noun === "auth" && verb.startsWith("token_")) {
-    const what = data.kind === "api_key" ? "API key" : "Access token";
-    return `${what} ${verb === "token_created" ? "created" : "revoked"}`;
+    const thing = data.kind === "api_key" ? t("API key") : t("Access token");
+    return verb === "token_created" ? t("{thing} created", { thing }) : t("{thing} revoked", { thing });
   }
   const known = TITLES[type];
   if (known) return known;
-  const plain = `${NOUNS[noun] ?? noun} ${verb}`.replaceAll("_", " ");
+  const thing = NOUNS[noun];
+  const done = DONE[verb];
+  if (thing !== undefined && done) return done(thing);
+  const plain = `${thing ?? noun} ${verb}`.replaceAll("_", " ");
   return plain.slice(0, 1).toUpperCase() + plain.slice(1);
 }
 

@@ -2,6 +2,7 @@ import { useContext, useMemo } from "react";
 import type { Fault } from "../../api.ts";
 import type { ActionKindInfo } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Later, part } from "../base/later.tsx";
 import { InputPaths, inputPaths, TemplatePaths } from "../editor/template-paths.ts";
 import { Faults, SchemaForm, type Values } from "./form.tsx";
@@ -68,8 +69,8 @@ export function DefinitionEditor(props: Props) {
   const held = useMemo(() => inputPaths(value.input, paths), [value.input, paths]);
   return (
     <FormOrJson
-      label="Definition"
-      wrong="The definition must be a JSON object."
+      label={t("Definition")}
+      wrong={t("The definition must be a JSON object.")}
       value={value}
       onChange={onChange}
       onProblem={onProblem}

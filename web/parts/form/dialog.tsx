@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect } from "react";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { Refusal, useFirstFault } from "./frame.tsx";
@@ -30,7 +31,7 @@ export function FormDialog({ title, verb, call, onSend, onClose, children }: For
         <Refusal error={call.error} />
         {children}
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button type="submit" kind="main" busy={call.isPending}>
             {verb}
           </Button>

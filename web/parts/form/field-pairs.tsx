@@ -1,5 +1,6 @@
 import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
+import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { TemplateText } from "../editor/template-text.tsx";
 import { asObject, type FieldProps, Frame, messagesOf } from "./field-frame.tsx";
@@ -32,7 +33,7 @@ export function Pairs({ name, schema, value, faults, onChange }: FieldProps) {
       fault={messagesOf(faults)}
       aside={
         <Button kind="quiet" icon={Plus} onClick={() => setPairs([...pairs, { name: "", value: "" }])}>
-          Add
+          {t("Add")}
         </Button>
       }
     >
@@ -42,7 +43,7 @@ export function Pairs({ name, schema, value, faults, onChange }: FieldProps) {
             // biome-ignore lint/suspicious/noArrayIndexKey: a pair's name changes while it is typed
             <div key={at} className="flex items-center gap-2">
               <input
-                aria-label={`${title}: name ${at + 1}`}
+                aria-label={t("{title}: name {at}", { title, at: at + 1 })}
                 className="field max-w-48 font-mono text-xs"
                 value={pair.name}
                 onChange={(event) =>
@@ -52,7 +53,7 @@ export function Pairs({ name, schema, value, faults, onChange }: FieldProps) {
                 }
               />
               <TemplateText
-                aria-label={`${title}: value ${at + 1}`}
+                aria-label={t("{title}: value {at}", { title, at: at + 1 })}
                 className="font-mono text-xs"
                 value={pair.value}
                 onChange={(next) =>
@@ -61,7 +62,7 @@ export function Pairs({ name, schema, value, faults, onChange }: FieldProps) {
               />
               <IconButton
                 icon={Trash2}
-                label={`Remove ${title} ${at + 1}`}
+                label={t("Remove {title} {at}", { title, at: at + 1 })}
                 onClick={() => put(pairs.filter((_, index) => index !== at))}
               />
             </div>

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { t } from "../../texts/text.ts";
 import { Labelled } from "../base/labelled.tsx";
 import { Code } from "../editor/code.tsx";
 import { TemplateText } from "../editor/template-text.tsx";
@@ -47,7 +48,7 @@ export function Scalar({
     <Labelled
       label={title}
       isRequired={isRequired}
-      about={drawn.as === "lines" ? [about, "One per line."].filter(Boolean).join(" ") : about}
+      about={drawn.as === "lines" ? [about, t("One per line.")].filter(Boolean).join(" ") : about}
       fault={messagesOf(faults)}
     >
       {(wiring) => {

@@ -1,6 +1,7 @@
 import { Plus, Trash2 } from "lucide-react";
 import { useRef, useState } from "react";
 import type { Schema } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { asObject, type FieldProps, Frame, messagesOf } from "./field-frame.tsx";
 import { JsonField } from "./field-json.tsx";
@@ -91,12 +92,12 @@ function Group({ of, ...props }: FieldProps & { of: Schema }) {
         (isThere ? (
           <IconButton
             icon={Trash2}
-            label={`Remove ${titleOf(name, schema)}`}
+            label={t("Remove {name}", { name: titleOf(name, schema) })}
             onClick={() => onChange(undefined)}
           />
         ) : (
           <Button kind="quiet" icon={Plus} onClick={() => onChange(startValue(of))}>
-            Set
+            {t("Set")}
           </Button>
         ))
       }
@@ -125,7 +126,7 @@ function Items({ of, ...props }: FieldProps & { of: Schema }) {
       fault={messagesOf(faults.filter(({ loc }) => loc.length === 0))}
       aside={
         <Button kind="quiet" icon={Plus} onClick={add}>
-          Add
+          {t("Add")}
         </Button>
       }
     >
@@ -140,7 +141,7 @@ function Items({ of, ...props }: FieldProps & { of: Schema }) {
                 </span>
                 <IconButton
                   icon={Trash2}
-                  label={`Remove ${titleOf(name, schema)} ${at + 1}`}
+                  label={t("Remove {name} {at}", { name: titleOf(name, schema), at: at + 1 })}
                   onClick={() =>
                     onChange(items.length === 1 ? undefined : items.filter((_, index) => index !== at))
                   }
@@ -194,7 +195,7 @@ function Shapes({ of, ...props }: FieldProps & { of: readonly Shape[] }) {
             onChange(shape ? startValue(shape.schema) : undefined);
           }}
         >
-          {!isRequired && <option value="">None</option>}
+          {!isRequired && <option value="">{t("None")}</option>}
           {of.map((shape) => (
             <option key={shape.name}>{shape.name}</option>
           ))}
@@ -222,7 +223,7 @@ function Variants({ drawn, ...props }: FieldProps & { drawn: Extract<Drawn, { as
           value={chosen?.name ?? ""}
           onChange={(event) => onChange(event.target.value ? { [drawn.tag]: event.target.value } : undefined)}
         >
-          {!(isRequired && chosen) && <option value="">None</option>}
+          {!(isRequired && chosen) && <option value="">{t("None")}</option>}
           {drawn.of.map((variant) => (
             <option key={variant.name}>{variant.name}</option>
           ))}

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "react";
 import type { Fault } from "../../api.ts";
 import type { Schema } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Field } from "./field.tsx";
 import { isShort, propertiesOf, requiredOf } from "./schema.ts";
 
@@ -76,7 +77,7 @@ export function SchemaForm({ schema, value, onChange, faults = [], at, minor = [
           open={more.some(([name]) => below.some(({ loc }) => loc[0] === name)) || undefined}
         >
           <summary className="px-3 py-2 text-sm text-soft hover:text-ink">
-            {isSet > 0 ? `More settings (${isSet} set)` : "More settings"}
+            {isSet > 0 ? t("More settings ({count} set)", { count: isSet }) : t("More settings")}
           </summary>
           <div className={`border-t border-line p-3 ${GRID}`}>{more.map(draw)}</div>
         </details>

@@ -1,9 +1,10 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { ApiError, type Fault } from "../../api.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
-import { SLUG_FROM_NAME } from "../base/texts.ts";
+import { slugFromName } from "../base/texts.ts";
 import { useUnsaved } from "../base/unsaved.tsx";
 import { Faults } from "./form.tsx";
 
@@ -55,7 +56,7 @@ interface Props {
 }
 
 /** A form for the body of a call; Ctrl-Enter sends it too. */
-export function FormFrame({ title, aside, call, drawn, isChanged, verb = "Save", ...rest }: Props) {
+export function FormFrame({ title, aside, call, drawn, isChanged, verb = t("Save"), ...rest }: Props) {
   const canSend = isChanged !== false && rest.isReady !== false;
   const button = (
     <Button type="submit" kind="main" busy={call.isPending} disabled={!canSend}>
@@ -85,7 +86,7 @@ export function FormFrame({ title, aside, call, drawn, isChanged, verb = "Save",
       {isChanged === undefined && button}
       {isChanged && (
         <div className="sticky bottom-3 z-10 flex items-center justify-end gap-3 rounded-lg border border-strong-line bg-raised px-4 py-2 text-sm text-soft shadow-lg">
-          <span className="grow">Unsaved changes</span>
+          <span className="grow">{t("Unsaved changes")}</span>
           <span className="max-sm:hidden">Ctrl+Enter</span>
           {button}
         </div>
@@ -108,7 +109,7 @@ export function NameFields({ value, onChange, messageFor, isNew = false, childre
   return (
     <div className="mb-4 grid gap-4 sm:grid-cols-2">
       <TextField
-        label="Name"
+        label={t("Name")}
         isRequired
         value={value.name}
         onChange={(name) => onChange({ ...value, name })}
@@ -117,12 +118,12 @@ export function NameFields({ value, onChange, messageFor, isNew = false, childre
         autoFocus={isNew}
       />
       <TextField
-        label="Slug"
+        label={t("Slug")}
         isRequired={!isNew}
         value={value.slug}
         onChange={(slug) => onChange({ ...value, slug })}
         fault={messageFor("slug")}
-        {...(isNew ? { placeholder: SLUG_FROM_NAME } : {})}
+        {...(isNew ? { placeholder: slugFromName() } : {})}
         maxLength={100}
       />
       {children}

@@ -1,4 +1,5 @@
 import type { Fault } from "../../api.ts";
+import { t } from "../../texts/text.ts";
 import { jsonProblem } from "../base/texts.ts";
 import { Code } from "../editor/code.tsx";
 
@@ -9,7 +10,7 @@ export function readObject(text: string): { value: Record<string, unknown> } | {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? { value: value as Record<string, unknown> }
-      : { problem: "This must be a JSON object." };
+      : { problem: t("This must be a JSON object.") };
   } catch (error) {
     return { problem: jsonProblem(error) };
   }

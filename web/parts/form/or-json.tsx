@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from "react";
+import { t } from "../../texts/text.ts";
 import { jsonProblem } from "../base/texts.ts";
 import { Code } from "../editor/code.tsx";
 import type { Values } from "./form.tsx";
@@ -48,7 +49,7 @@ export function FormOrJson({ canDraw = true, value, onChange, onProblem, ...rest
   return (
     <div>
       <fieldset className="mb-4 inline-flex rounded-md border border-strong-line p-0.5">
-        <legend className="sr-only">Edit as</legend>
+        <legend className="sr-only">{t("Edit as")}</legend>
         {(["form", "json"] as const).map((each) => (
           <button
             key={each}
@@ -58,11 +59,11 @@ export function FormOrJson({ canDraw = true, value, onChange, onProblem, ...rest
             onClick={() => turn(each)}
             className={`rounded px-3 py-1 text-xs font-medium ${way === each ? "bg-accent-soft text-accent-strong" : "text-soft hover:text-ink"}`}
           >
-            {each === "form" ? "Form" : "JSON"}
+            {each === "form" ? t("Form") : "JSON"}
           </button>
         ))}
       </fieldset>
-      {!canDraw && <p className="mb-3 text-sm text-soft">This can only be edited as JSON.</p>}
+      {!canDraw && <p className="mb-3 text-sm text-soft">{t("This can only be edited as JSON.")}</p>}
       {way === "form" ? (
         rest.form()
       ) : (

@@ -1,5 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type KeyboardEvent, useEffect, useId, useState } from "react";
+import { t } from "../../texts/text.ts";
 import { EvaluatedText } from "../editor/evaluated.tsx";
 import { type Pick, type Picker, rememberName, useNameOf, usePicks } from "./pickers.ts";
 
@@ -64,7 +65,7 @@ export function PickerField({ picker, value, onChange, isId, wiring }: Props) {
         className="field"
         autoComplete="off"
         spellCheck={false}
-        placeholder={`Search ${picker.of}`}
+        placeholder={t("Search {of}", { of: picker.of })}
         value={typed ?? name ?? value}
         onFocus={(event) => event.target.select()}
         onClick={() => typed === null && setTyped("")}
@@ -80,7 +81,7 @@ export function PickerField({ picker, value, onChange, isId, wiring }: Props) {
         <div
           id={list}
           role="listbox"
-          aria-label={`Matching ${picker.of}`}
+          aria-label={t("Matching {of}", { of: picker.of })}
           className="absolute top-full left-0 z-20 mt-1 max-h-64 w-full overflow-y-auto rounded-md border border-strong-line bg-raised py-1 shadow-lg"
         >
           {picks.map((each, index) => (
@@ -104,7 +105,9 @@ export function PickerField({ picker, value, onChange, isId, wiring }: Props) {
             </div>
           ))}
           {picks.length === 0 && (
-            <p className="px-2.5 py-1 text-xs text-soft">{found.isFetching ? "Searching…" : "No results"}</p>
+            <p className="px-2.5 py-1 text-xs text-soft">
+              {found.isFetching ? t("Searching…") : t("No results")}
+            </p>
           )}
         </div>
       )}

@@ -4,6 +4,7 @@ import { ApiError, sendForm } from "../../api.ts";
 import { base } from "../../base.ts";
 import type { Reply } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Empty, Failed, Loading } from "../base/page.tsx";
 import { Faults, SchemaForm, type Values } from "../form/form.tsx";
@@ -13,7 +14,7 @@ import { startValue } from "../form/schema.ts";
 type Form = Reply<"GET /api/v1/forms/{org_id}/{path}">;
 
 /** The page of an automation's form: for anybody where it is public, so that nothing around it needs a sign-in. */
-export function FormPage({ organization, path }: { organization: string; path: string }) {
+export default function FormPage({ organization, path }: { organization: string; path: string }) {
   const form = useApi("GET /api/v1/forms/{org_id}/{path}", { path: { org_id: organization, path } });
   if (form.error instanceof ApiError && form.error.status === 401) {
     location.replace(`${base}/login?return_to=${encodeURIComponent(location.pathname)}`);
@@ -41,7 +42,7 @@ function Fields({ form, to }: { form: Form; to: string }) {
     return (
       <Empty
         icon={Check}
-        title="Sent"
+        title={t("Sent")}
         action={
           <Button
             onClick={() => {
@@ -49,11 +50,11 @@ function Fields({ form, to }: { form: Form; to: string }) {
               setState("open");
             }}
           >
-            Send another response
+            {t("Send another response")}
           </Button>
         }
       >
-        Your response has been recorded.
+        {t("Your response has been recorded.")}
       </Empty>
     );
   const send = async () => {
@@ -93,7 +94,7 @@ function Fields({ form, to }: { form: Form; to: string }) {
         faults={faultsOf(error)}
       />
       <Button type="submit" kind="main" busy={state === "sending"}>
-        {submitLabel ?? "Send"}
+        {submitLabel ?? t("Send")}
       </Button>
     </form>
   );

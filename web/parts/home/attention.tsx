@@ -1,6 +1,7 @@
 import { CircleCheck } from "lucide-react";
 import { Link } from "wouter";
 import type { Overview } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Section } from "../base/page.tsx";
 import { plural } from "../base/plural.ts";
 import { StatusIcon, type StatusWord } from "../base/status.tsx";
@@ -15,7 +16,7 @@ interface Matter {
 const LATE: Readonly<Record<Overview["late"][number]["reason"], string>> = {
   silent: "overdue",
   late: "overdue",
-  empty: "fewer rows than expected",
+  empty: t("fewer rows than expected"),
 };
 
 function mattersOf(overview: Overview): Matter[] {
@@ -84,8 +85,8 @@ function mattersOf(overview: Overview): Matter[] {
         key: id,
         status: "error",
         text: verificationError
-          ? `${name}: connection failed (${verificationError})`
-          : `${name}: connection failed`,
+          ? t("{name}: connection failed ({verificationError})", { name, verificationError })
+          : t("{name}: connection failed", { name }),
         href: `/connections/${id}`,
       }),
     ),
@@ -101,7 +102,9 @@ function mattersOf(overview: Overview): Matter[] {
       ({ automationId, name, runId, message }): Matter => ({
         key: automationId,
         status: "failed",
-        text: message ? `${name}: latest run failed (${message})` : `${name}: latest run failed`,
+        text: message
+          ? t("{name}: latest run failed ({message})", { name, message })
+          : t("{name}: latest run failed", { name }),
         href: `/automation-runs/${runId}`,
       }),
     ),
@@ -113,7 +116,7 @@ function mattersOf(overview: Overview): Matter[] {
 export function Attention({ overview }: { overview: Overview }) {
   const matters = mattersOf(overview);
   return (
-    <Section title="Needs attention" flush={matters.length > 0}>
+    <Section title={t("Needs attention")} flush={matters.length > 0}>
       {matters.length > 0 ? (
         <ul className="max-h-96 overflow-y-auto">
           {matters.map(({ key, status, text, href }) => (
@@ -129,7 +132,7 @@ export function Attention({ overview }: { overview: Overview }) {
         </ul>
       ) : (
         <p className="flex items-center gap-2 text-sm text-soft">
-          <CircleCheck size={15} className="text-good" aria-hidden /> Nothing needs attention
+          <CircleCheck size={15} className="text-good" aria-hidden /> {t("Nothing needs attention")}
         </p>
       )}
     </Section>

@@ -1,4 +1,5 @@
 import type { Overview } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { dateFormat } from "../base/formats.ts";
 import { plural } from "../base/plural.ts";
 import { counted } from "../base/time.tsx";
@@ -37,7 +38,11 @@ export function Bars({ bars, onPick }: { bars: readonly Bar[]; onPick: (bar: Bar
     <ul className="flex items-end gap-1.5">
       {bars.map((bar, at) => {
         const { since, until, good, bad } = bar;
-        const label = `${hour().formatRange(new Date(since), new Date(until))}: ${plural(good + bad, { one: "# run", other: "# runs" })}, ${counted(bad)} failed`;
+        const label = t("{time}: {runs}, {failed} failed", {
+          time: hour().formatRange(new Date(since), new Date(until)),
+          runs: plural(good + bad, { one: "# run", other: "# runs" }),
+          failed: counted(bad),
+        });
         return (
           <li key={since} className="min-w-0 grow">
             <button

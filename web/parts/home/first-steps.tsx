@@ -1,5 +1,6 @@
 import { Workflow } from "lucide-react";
 import { useApi, useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { LinkButton } from "../base/button.tsx";
 import { Empty } from "../base/page.tsx";
 
@@ -14,22 +15,23 @@ export function FirstSteps() {
     <div className="card mb-5">
       <Empty
         icon={Workflow}
-        title="Welcome to Weir"
+        title={t("Welcome to Weir")}
         action={
           may && (
             <>
               <LinkButton kind="main" href="/automations/new">
-                Create an automation
+                {t("Create an automation")}
               </LinkButton>
-              {bundle && <LinkButton href={`/bundles/${bundle.slug}`}>Install quick start</LinkButton>}
-              <LinkButton href="/connections/new">Create connection</LinkButton>
-              <LinkButton href="/bundles">Browse bundles</LinkButton>
+              {bundle && <LinkButton href={`/bundles/${bundle.slug}`}>{t("Install quick start")}</LinkButton>}
+              <LinkButton href="/connections/new">{t("Create connection")}</LinkButton>
+              <LinkButton href="/bundles">{t("Browse bundles")}</LinkButton>
             </>
           )
         }
       >
-        An automation runs its steps when a webhook arrives, on a schedule or when you start it.
-        {bundle && " To explore a working one with sample data first, install the quick start."}
+        {t("An automation runs its steps when a webhook arrives, on a schedule or when you start it.")}
+        {bundle && " "}
+        {bundle && t("To explore a working one with sample data first, install the quick start.")}
       </Empty>
     </div>
   );

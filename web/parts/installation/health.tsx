@@ -2,17 +2,18 @@ import { useQuery } from "@tanstack/react-query";
 import { CircleCheck, OctagonX, RefreshCw } from "lucide-react";
 import { call } from "../../api.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Facts, Section, Shown } from "../base/page.tsx";
 import { Tag } from "../base/status.tsx";
 
 /** What each check is called, and what it tried. */
 const CHECKS: Readonly<Record<string, readonly [name: string, about: string]>> = {
-  writes: ["Database", "A test write was committed."],
-  scheduler: ["Scheduler", "Schedules and retries are started."],
-  disk: ["Disk", "The data directory has free space."],
-  key: ["Master key", "The key decrypts what it encrypts."],
-  backups: ["Backups", "The last scheduled backup succeeded."],
+  writes: [t("Database"), t("A test write was committed.")],
+  scheduler: [t("Scheduler"), t("Schedules and retries are started.")],
+  disk: [t("Disk"), t("The data directory has free space.")],
+  key: [t("Master key"), t("The key decrypts what it encrypts.")],
+  backups: [t("Backups"), t("The last scheduled backup succeeded.")],
 };
 
 const REFETCH_MS = 15_000;
@@ -33,7 +34,7 @@ export function InstallationHealth() {
       {({ status, checks = {} }) => (
         <>
           <Section
-            title={status === "ok" ? "All checks passed" : "Some checks failed"}
+            title={status === "ok" ? t("All checks passed") : t("Some checks failed")}
             flush
             aside={
               <Button
@@ -42,11 +43,11 @@ export function InstallationHealth() {
                 busy={health.isFetching}
                 onClick={() => void health.refetch()}
               >
-                Check again
+                {t("Check again")}
               </Button>
             }
           >
-            <ul aria-label="Health checks">
+            <ul aria-label={t("Health checks")}>
               {Object.entries(checks).map(([id, { ok, detail }]) => {
                 const [name, about] = CHECKS[id] ?? [id, ""];
                 const Icon = ok ? CircleCheck : OctagonX;
@@ -61,17 +62,17 @@ export function InstallationHealth() {
                       <span className="block text-xs text-soft">{(ok ? "" : detail) || about}</span>
                     </span>
                     {ok && detail && <span className="text-xs text-soft tabular-nums">{detail}</span>}
-                    <Tag tone={ok ? "good" : "bad"}>{ok ? "OK" : "Failed"}</Tag>
+                    <Tag tone={ok ? "good" : "bad"}>{ok ? "OK" : t("Failed")}</Tag>
                   </li>
                 );
               })}
             </ul>
           </Section>
-          <Section title="Details">
+          <Section title={t("Details")}>
             <Facts
               of={[
-                ["Status", status],
-                ["Version", meta.data?.version ?? "–"],
+                [t("Status"), status],
+                [t("Version"), meta.data?.version ?? "–"],
               ]}
             />
           </Section>

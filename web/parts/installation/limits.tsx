@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { InstallationOrganization } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { LongField } from "../base/fields.tsx";
 import { Labelled } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
@@ -35,7 +36,7 @@ export function InstallationLimits({
   const save = useChange("PATCH /api/v1/installation/organizations/{organization_id}", {
     touches: ["/organizations", "/memberships"],
     tellsErrors: false,
-    done: "Limits saved",
+    done: t("Limits saved"),
     onDone: () => onDirty(false),
   });
   const messageFor = messagesBy(save.error);
@@ -51,7 +52,7 @@ export function InstallationLimits({
   };
   return (
     <FormFrame
-      title="Plan"
+      title={t("Plan")}
       call={save}
       drawn={[
         ...["plan", "webhookRate.perMinute", "webhookRate.burst", "egressAllow"],
@@ -62,7 +63,7 @@ export function InstallationLimits({
       onSend={() => save.mutate({ path: { organization_id: organization.id }, body })}
       more={
         <>
-          <Section title="Quotas" aside="Leave empty for no limit">
+          <Section title={t("Quotas")} aside={t("Leave empty for no limit")}>
             <div className="grid gap-4 sm:grid-cols-2">
               {QUOTA_FIELDS.map((field) => (
                 <QuotaInput
@@ -78,9 +79,9 @@ export function InstallationLimits({
               ))}
             </div>
           </Section>
-          <Section title="Private addresses">
+          <Section title={t("Private addresses")}>
             <LongField
-              label="Allowed addresses"
+              label={t("Allowed addresses")}
               isCode
               value={egress}
               onChange={(text) => {
@@ -89,10 +90,12 @@ export function InstallationLimits({
               }}
               fault={faultsOf(save.error)
                 .filter(({ loc }) => loc[1] === "egressAllow")
-                .map(({ loc, msg }) => `${egressAllow[Number(loc[2])] ?? "List"}: ${msg}`)
+                .map(({ loc, msg }) => `${egressAllow[Number(loc[2])] ?? t("List")}: ${msg}`)
                 .join(" ")}
               placeholder={"10.1.0.0/16\ndb.internal:5432"}
-              about="One per line: a CIDR range, an IP address or a hostname, with an optional port. Added to WEIR_EGRESS_ALLOW."
+              about={t(
+                "One per line: a CIDR range, an IP address or a hostname, with an optional port. Added to WEIR_EGRESS_ALLOW.",
+              )}
             />
           </Section>
         </>
@@ -121,7 +124,7 @@ interface QuotaProps {
 
 function QuotaInput({ field: { label, unit, scale, about }, text, message, onChange }: QuotaProps) {
   const count = countOf(text, scale);
-  const hint = scale === 1 ? "Enter a whole number." : "Enter a number.";
+  const hint = scale === 1 ? t("Enter a whole number.") : t("Enter a number.");
   const isLong = typeof count === "number" && (scale > 1 || count > 9999);
   const exact = isLong ? ` ${counted(count)} ${scale > 1 ? "bytes" : unit}.` : "";
   return (
@@ -133,7 +136,7 @@ function QuotaInput({ field: { label, unit, scale, about }, text, message, onCha
             className="field"
             inputMode="decimal"
             autoComplete="off"
-            placeholder="No limit"
+            placeholder={t("No limit")}
             value={text}
             onChange={(event) => onChange(event.target.value)}
           />

@@ -2,6 +2,7 @@ import { Building2, Plus, SearchX } from "lucide-react";
 import { useState } from "react";
 import type { InstallationOrganization } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Empty } from "../base/page.tsx";
 import { Tag } from "../base/status.tsx";
@@ -13,16 +14,16 @@ import { type Column, Named, Table, useFilters } from "../table/table.tsx";
 import { limitsInWords } from "./quotas.ts";
 
 const STATES = [
-  ["false", "Active"],
-  ["true", "Removed"],
+  ["false", t("Active")],
+  ["true", t("Removed")],
 ] as const;
 
 const COLUMNS: readonly Column<InstallationOrganization>[] = [
-  { name: "Name", isWide: true, cell: ({ name, slug }) => <Named name={name} below={slug} /> },
-  { name: "Plan", cell: ({ plan }) => <span className="capitalize">{plan}</span> },
-  { name: "Limits", isMinor: true, cell: ({ quotas }) => <Limits quotas={quotas} /> },
-  { name: "Created", isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
-  { name: "Status", isRight: true, cell: (each) => <State organization={each} /> },
+  { name: t("Name"), isWide: true, cell: ({ name, slug }) => <Named name={name} below={slug} /> },
+  { name: t("Plan"), cell: ({ plan }) => <span className="capitalize">{plan}</span> },
+  { name: t("Limits"), isMinor: true, cell: ({ quotas }) => <Limits quotas={quotas} /> },
+  { name: t("Created"), isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
+  { name: t("Status"), isRight: true, cell: (each) => <State organization={each} /> },
 ];
 
 /** Every organization, searched and in pages; each leads to what an operator sets for it. */
@@ -37,14 +38,14 @@ export function InstallationOrganizations() {
     <>
       <div className="mb-4 flex justify-end">
         <Button icon={Plus} onClick={() => setMaking(true)}>
-          New organization
+          {t("New organization")}
         </Button>
       </div>
       <div className="card">
         <FilterBar onClear={filters.isAny && filters.clear}>
-          <SearchField label="Name or slug" value={q} onChange={(value) => filters.set("q", value)} />
+          <SearchField label={t("Name or slug")} value={q} onChange={(value) => filters.set("q", value)} />
           <Choice
-            label="Status"
+            label={t("Status")}
             value={removed}
             options={STATES}
             onChange={(value) => filters.set("removed", value)}
@@ -54,7 +55,7 @@ export function InstallationOrganizations() {
           {(items) =>
             items.length > 0 ? (
               <Table
-                label="Organizations"
+                label={t("Organizations")}
                 columns={COLUMNS}
                 rows={items}
                 keyOf={({ id }) => id}
@@ -63,8 +64,8 @@ export function InstallationOrganizations() {
             ) : (
               <Empty
                 icon={filters.isAny ? SearchX : Building2}
-                title="No organizations match these filters"
-                action={<Button onClick={filters.clear}>Clear filters</Button>}
+                title={t("No organizations match these filters")}
+                action={<Button onClick={filters.clear}>{t("Clear filters")}</Button>}
               />
             )
           }
@@ -78,7 +79,7 @@ export function InstallationOrganizations() {
 function Limits({ quotas }: Pick<InstallationOrganization, "quotas">) {
   const words = limitsInWords(quotas);
   return words === "" ? (
-    <span className="text-faint">None</span>
+    <span className="text-faint">{t("None")}</span>
   ) : (
     <span className="block min-w-44">{words}</span>
   );
@@ -86,10 +87,12 @@ function Limits({ quotas }: Pick<InstallationOrganization, "quotas">) {
 
 function State({ organization }: { organization: InstallationOrganization }) {
   const { restorableUntil } = organization;
-  if (restorableUntil === null) return <Tag tone="good">Active</Tag>;
+  if (restorableUntil === null) return <Tag tone="good">{t("Active")}</Tag>;
   return (
     <span className="inline-flex items-center gap-3">
-      <span className="text-xs text-warn">{`Will be erased on ${dayOf(restorableUntil)}`}</span>
+      <span className="text-xs text-warn">
+        {t("Will be erased on {restorableUntil}", { restorableUntil: dayOf(restorableUntil) })}
+      </span>
       <RestoreOrganization organization={organization} />
     </span>
   );
@@ -103,15 +106,15 @@ export function RestoreOrganization({
 }) {
   const restore = useChange("POST /api/v1/installation/organizations/{organization_id}/restore", {
     touches: ["/organizations", "/memberships"],
-    done: `${name} restored`,
+    done: t("{name} restored", { name }),
   });
   return (
     <Button
-      aria-label={`Restore ${name}`}
+      aria-label={t("Restore {name}", { name })}
       busy={restore.isPending}
       onClick={() => restore.mutate({ path: { organization_id: id } })}
     >
-      Restore
+      {t("Restore")}
     </Button>
   );
 }

@@ -1,4 +1,5 @@
 import type { InstallationOrganization } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { plural } from "../base/plural.ts";
 import { sized } from "../base/time.tsx";
 
@@ -19,38 +20,38 @@ export interface QuotaField {
 export const QUOTA_FIELDS: readonly QuotaField[] = [
   {
     name: "storageBytes",
-    label: "Storage",
+    label: t("Storage"),
     unit: "GiB",
     scale: 2 ** 30,
-    about: "Tables, artifacts and uploaded files.",
+    about: t("Tables, artifacts and uploaded files."),
   },
   {
     name: "queuedRuns",
-    label: "Queued runs",
+    label: t("Queued runs"),
     unit: "runs",
     scale: 1,
-    about: "Action runs waiting for a worker.",
+    about: t("Action runs waiting for a worker."),
   },
   {
     name: "concurrentRuns",
-    label: "Concurrent runs",
+    label: t("Concurrent runs"),
     unit: "runs",
     scale: 1,
-    about: "Action runs at the same time. Further runs wait.",
+    about: t("Action runs at the same time. Further runs wait."),
   },
   {
     name: "concurrentQueries",
-    label: "Concurrent queries",
+    label: t("Concurrent queries"),
     unit: "queries",
     scale: 1,
-    about: "SQL queries of users and agents at the same time.",
+    about: t("SQL queries of users and agents at the same time."),
   },
   {
     name: "llmTokensPerDay",
-    label: "Model tokens",
-    unit: "per day",
+    label: t("Model tokens"),
+    unit: t("per day"),
     scale: 1,
-    about: "Language model tokens per day (UTC).",
+    about: t("Language model tokens per day (UTC)."),
   },
 ];
 

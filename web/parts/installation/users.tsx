@@ -3,13 +3,14 @@ import { useState } from "react";
 import { fetchFile } from "../../api.ts";
 import type { InstallationUser } from "../../calls.ts";
 import { useChange, useMe } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { download } from "../base/download.ts";
 import { TextField } from "../base/labelled.tsx";
 import { personName } from "../base/person.ts";
 import { Tag } from "../base/status.tsx";
-import { CANT_UNDO } from "../base/texts.ts";
+import { cantUndo } from "../base/texts.ts";
 import { When } from "../base/time.tsx";
 import { notify } from "../base/toast.tsx";
 import { FormDialog } from "../form/dialog.tsx";
@@ -26,8 +27,8 @@ interface Change {
 }
 
 const OPERATORS = [
-  ["true", "Operators"],
-  ["false", "Others"],
+  ["true", t("Operators")],
+  ["false", t("Others")],
 ] as const;
 
 async function exportData({ id, email }: InstallationUser): Promise<void> {
@@ -50,24 +51,24 @@ export function InstallationUsers() {
   });
   const columns: readonly Column<InstallationUser>[] = [
     {
-      name: "Name",
+      name: t("Name"),
       isWide: true,
       cell: (user) => <Named name={personName(user)} below={user.email} />,
     },
     {
-      name: "Role",
-      cell: ({ isOperator }) => (isOperator ? <Tag tone="good">Operator</Tag> : null),
+      name: t("Role"),
+      cell: ({ isOperator }) => (isOperator ? <Tag tone="good">{t("Operator")}</Tag> : null),
     },
     {
-      name: "Email",
+      name: t("Email"),
       isMinor: true,
       cell: ({ addressProven }) =>
-        addressProven ? <Tag>Verified</Tag> : <Tag tone="warn">Not verified</Tag>,
+        addressProven ? <Tag>{t("Verified")}</Tag> : <Tag tone="warn">{t("Not verified")}</Tag>,
     },
-    { name: "Last active", isRight: true, isMinor: true, cell: (user) => <When at={user.lastActiveAt} /> },
-    { name: "Created", isRight: true, isMinor: true, cell: (user) => <When at={user.createdAt} /> },
+    { name: t("Last active"), isRight: true, isMinor: true, cell: (user) => <When at={user.lastActiveAt} /> },
+    { name: t("Created"), isRight: true, isMinor: true, cell: (user) => <When at={user.createdAt} /> },
     {
-      name: "Actions",
+      name: t("Actions"),
       isRight: true,
       isUntitled: true,
       cell: (user) => <Actions user={user} onChange={setChange} onErase={setErased} />,
@@ -77,9 +78,9 @@ export function InstallationUsers() {
     <>
       <div className="card">
         <FilterBar onClear={filters.isAny && filters.clear}>
-          <SearchField label="Name or email" value={q} onChange={(value) => filters.set("q", value)} />
+          <SearchField label={t("Name or email")} value={q} onChange={(value) => filters.set("q", value)} />
           <Choice
-            label="Role"
+            label={t("Role")}
             value={operators}
             options={OPERATORS}
             onChange={(value) => filters.set("operators", value)}
@@ -88,9 +89,9 @@ export function InstallationUsers() {
         <Older of={list} rows={8}>
           {(items) =>
             items.length > 0 ? (
-              <Table label="Users" columns={columns} rows={items} keyOf={({ id }) => id} />
+              <Table label={t("Users")} columns={columns} rows={items} keyOf={({ id }) => id} />
             ) : (
-              <NoMatches title="No users match these filters" onClear={filters.clear} />
+              <NoMatches title={t("No users match these filters")} onClear={filters.clear} />
             )
           }
         </Older>
@@ -115,21 +116,21 @@ function Actions({ user, onChange, onErase }: ActionProps) {
       {!addressProven && (
         <IconButton
           icon={MailCheck}
-          label={`Verify the email of ${name}`}
+          label={t("Verify the email of {name}", { name })}
           onClick={() => onChange({ user, body: { addressProven: true } })}
         />
       )}
       <IconButton
         icon={Download}
-        label={`Export data of ${name}`}
+        label={t("Export data of {name}", { name })}
         onClick={() => void exportData(user).catch((error: Error) => notify(error.message, "bad"))}
       />
       <IconButton
         icon={isOperator ? ShieldMinus : ShieldPlus}
-        label={isOperator ? `Remove ${name} as operator` : `Make ${name} an operator`}
+        label={isOperator ? t("Remove {name} as operator", { name }) : t("Make {name} an operator", { name })}
         onClick={() => onChange({ user, body: { isOperator: !isOperator } })}
       />
-      <IconButton icon={Trash2} label={`Erase ${name}`} onClick={() => onErase(user)} />
+      <IconButton icon={Trash2} label={t("Erase {name}", { name })} onClick={() => onErase(user)} />
     </span>
   );
 }
@@ -137,29 +138,31 @@ function Actions({ user, onChange, onErase }: ActionProps) {
 const wordsOf = (name: string, body: Change["body"], isSelf: boolean) => {
   if ("addressProven" in body) {
     return {
-      title: `Verify the email of ${name}?`,
-      verb: "Verify email",
-      about:
+      title: t("Verify the email of {name}?", { name }),
+      verb: t("Verify email"),
+      about: t(
         "Confirm only if you know that this address belongs to the user. A verified address can accept invitations.",
-      done: `Email of ${name} verified`,
+      ),
+      done: t("Email of {name} verified", { name }),
     };
   }
   if (body.isOperator) {
     return {
-      title: `Make ${name} an operator?`,
-      verb: "Make operator",
-      about:
+      title: t("Make {name} an operator?", { name }),
+      verb: t("Make operator"),
+      about: t(
         "Operators set limits, restore organizations and make other operators. They can't see an organization's data.",
-      done: `${name} is now an operator`,
+      ),
+      done: t("{name} is now an operator", { name }),
     };
   }
   return {
-    title: `Remove ${name} as operator?`,
-    verb: "Remove operator",
+    title: t("Remove {name} as operator?", { name }),
+    verb: t("Remove operator"),
     about: isSelf
-      ? "You lose access to this page. Another operator can restore it."
-      : "They lose access to this page. Their organizations aren't affected.",
-    done: `${name} is no longer an operator`,
+      ? t("You lose access to this page. Another operator can restore it.")
+      : t("They lose access to this page. Their organizations aren't affected."),
+    done: t("{name} is no longer an operator", { name }),
   };
 };
 
@@ -177,7 +180,7 @@ function ConfirmChange({ user, body, onClose }: Change & { onClose: () => void }
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button
             kind="main"
             busy={change.isPending}
@@ -198,28 +201,30 @@ function Erase({ user, onClose }: { user: InstallationUser; onClose: () => void 
   const erase = useChange("DELETE /api/v1/installation/users/{user_id}", {
     touches: ["/installation"],
     tellsErrors: false,
-    done: `${personName(user)} erased`,
+    done: t("{personName} erased", { personName: personName(user) }),
     onDone: onClose,
   });
   return (
     <FormDialog
-      title={`Erase ${personName(user)}?`}
-      verb="Erase user"
+      title={t("Erase {personName}?", { personName: personName(user) })}
+      verb={t("Erase user")}
       call={erase}
       onClose={onClose}
       onSend={() => erase.mutate({ path: { user_id: user.id }, body: { confirm } })}
     >
       <p className="text-soft">
-        They are signed out everywhere, and their profile, tokens and chats are erased. Everything they
-        created in organizations is kept, without their name. {CANT_UNDO}
+        {t(
+          "They are signed out everywhere, and their profile, tokens and chats are erased. Everything they created in organizations is kept, without their name. {cantUndo}",
+          { cantUndo: cantUndo() },
+        )}
       </p>
       <TextField
-        label="User's email address"
+        label={t("User's email address")}
         isRequired
         value={confirm}
         onChange={setConfirm}
         fault={messagesBy(erase.error)("confirm")}
-        about={`Type ${user.email} to confirm.`}
+        about={t("Type {email} to confirm.", { email: user.email })}
       />
     </FormDialog>
   );

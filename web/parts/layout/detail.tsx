@@ -1,6 +1,7 @@
 import { Play, Trash2 } from "lucide-react";
 import { Fragment, type ReactNode, useRef, useState } from "react";
 import { useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { Mono } from "../base/copy.tsx";
 import { Dialog } from "../base/dialog.tsx";
@@ -86,10 +87,10 @@ export function SwitchAndRun({ isOff, isBusy, onSwitch, dialog }: SwitchProps) {
   return (
     <>
       <Button busy={isBusy} onClick={() => onSwitch(isOff ? "active" : "disabled")}>
-        {isOff ? "Enable" : "Disable"}
+        {isOff ? t("Enable") : t("Disable")}
       </Button>
       <Button kind="main" icon={Play} disabled={isOff} onClick={() => setAsks(true)}>
-        Run
+        {t("Run")}
       </Button>
       {asks && dialog(() => setAsks(false))}
     </>
@@ -126,13 +127,13 @@ export function RunDialog({ name, about, label, initial = "", run, onRun, onClos
   };
   return (
     <Dialog
-      title={`Run ${name}`}
+      title={t("Run {name}", { name })}
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button kind="main" icon={Play} busy={run.isPending} onClick={start}>
-            Run
+            {t("Run")}
           </Button>
         </>
       }
@@ -171,7 +172,7 @@ export function Held<T extends { updatedAt: string }>({ of, children }: HeldProp
     <>
       {held.current.updatedAt !== of.updatedAt && (
         <p role="status" className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
-          Someone else has edited this since you opened it. Saving overwrites the fields you changed.
+          {t("Someone else has edited this since you opened it. Saving overwrites the fields you changed.")}
         </p>
       )}
       <Fragment key={held.current.updatedAt}>{children(held.current, setDirty)}</Fragment>

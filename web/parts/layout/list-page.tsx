@@ -2,6 +2,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { type LucideIcon, Plus } from "lucide-react";
 import type { Action, Automation } from "../../calls.ts";
 import { useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { LinkButton } from "../base/button.tsx";
 import { named } from "../base/named.ts";
 import { Empty, PageHead, Shown } from "../base/page.tsx";
@@ -16,24 +17,24 @@ const LIMIT = 50;
 /** What every list is asked: the search, and the page. */
 export const askOf = (filters: Filters) => ({ q: filters.get("q"), limit: LIMIT, offset: filters.offset });
 
-export const ON_OFF = named<Action["status"]>({ active: "Active", disabled: "Disabled" });
+export const ON_OFF = named<Action["status"]>({ active: t("Active"), disabled: t("Disabled") });
 
 export const AUTOMATION_STATUSES = named<Automation["status"]>({
-  active: "Active",
-  disabled: "Disabled",
-  draft: "Draft",
+  active: t("Active"),
+  disabled: t("Disabled"),
+  draft: t("Draft"),
 });
 
 export const LATEST_RUN: Column<Pick<Automation, "latestRun">> = {
-  name: "Latest run",
+  name: t("Latest run"),
   cell: ({ latestRun }) =>
     latestRun ? (
       <span className="inline-flex items-center gap-1.5">
         <StatusIcon status={latestRun.status} />
-        <When at={latestRun.completedAt ?? latestRun.startedAt} empty="Just now" />
+        <When at={latestRun.completedAt ?? latestRun.startedAt} empty={t("Just now")} />
       </span>
     ) : (
-      <span className="text-faint">Never</span>
+      <span className="text-faint">{t("Never")}</span>
     ),
 };
 
@@ -85,7 +86,7 @@ export function ListPage<P extends Page, T extends { id: string }>(props: Props<
       <div className="card">
         <FilterBar onClear={filters.isAny && filters.clear}>
           <SearchField
-            label="Name or slug"
+            label={t("Name or slug")}
             value={filters.get("q")}
             onChange={(value) => filters.set("q", value)}
           />

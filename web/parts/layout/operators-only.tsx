@@ -1,6 +1,7 @@
 import { Lock } from "lucide-react";
 import type { ReactNode } from "react";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Empty, PageHead, Shown } from "../base/page.tsx";
 
 /** A page for operators of the installation; others are told whom to ask. */
@@ -13,10 +14,10 @@ export function OperatorsOnly({ children }: { children: ReactNode }) {
           children
         ) : (
           <>
-            <PageHead title="Installation" />
+            <PageHead title={t("Installation")} />
             <div className="card">
-              <Empty icon={Lock} title="Only operators can view this page">
-                Ask an operator of this installation to give you access.
+              <Empty icon={Lock} title={t("Only operators can view this page")}>
+                {t("Ask an operator of this installation to give you access.")}
               </Empty>
             </div>
           </>

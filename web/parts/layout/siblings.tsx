@@ -1,17 +1,18 @@
 import { Link, useLocation } from "wouter";
+import { t } from "../../texts/text.ts";
 
 /** Pages that stand side by side in one area: address and name. */
 export type Sibling = readonly [href: string, name: string];
 
 export const WEBHOOK_PAGES: readonly Sibling[] = [
-  ["/webhooks", "Outgoing"],
-  ["/deliveries", "Incoming"],
-  ["/dead-letters", "Dead letters"],
+  ["/webhooks", t("Outgoing")],
+  ["/deliveries", t("Incoming")],
+  ["/dead-letters", t("Dead letters")],
 ];
 
 export const BUNDLE_PAGES: readonly Sibling[] = [
-  ["/bundles", "Bundles"],
-  ["/templates", "Templates"],
+  ["/bundles", t("Bundles")],
+  ["/templates", t("Templates")],
 ];
 
 /** The way between the lists of one area. */

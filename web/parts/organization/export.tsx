@@ -1,20 +1,22 @@
+import { t } from "../../texts/text.ts";
 import { FileButton } from "../base/file-button.tsx";
 import { Section } from "../base/page.tsx";
 
 /** For owners: all of the organization as one archive. */
 export function OrganizationExport({ slug }: { slug: string }) {
   return (
-    <Section title="Export organization">
+    <Section title={t("Export organization")}>
       <div className="flex flex-wrap items-center justify-between gap-3">
         <p className="max-w-prose text-sm text-soft">
-          Download definitions, runs, audit log, tables and files as a tar archive. Credentials and other
-          users' chats are not included.
+          {t(
+            "Download definitions, runs, audit log, tables and files as a tar archive. Credentials and other users' chats are not included.",
+          )}
         </p>
         <FileButton
           call="GET /api/v1/organizations/current/export"
           input={{}}
           name={`${slug}.tar`}
-          verb="Export"
+          verb={t("Export")}
         />
       </div>
     </Section>

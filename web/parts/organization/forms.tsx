@@ -2,9 +2,10 @@ import { useState } from "react";
 import { switchTo } from "../../api.ts";
 import type { Reply } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Check } from "../base/fields.tsx";
 import { TextField } from "../base/labelled.tsx";
-import { SLUG_FROM_NAME } from "../base/texts.ts";
+import { slugFromName } from "../base/texts.ts";
 import { FormDialog } from "../form/dialog.tsx";
 import { FormFrame, messagesBy } from "../form/frame.tsx";
 import { draftOf, PlanFields, planChange } from "./plan-fields.tsx";
@@ -27,7 +28,7 @@ export function OrganizationSettings({
   const save = useChange("PATCH /api/v1/organizations/current", {
     touches: ["/organizations", "/memberships"],
     tellsErrors: false,
-    done: "Settings saved",
+    done: t("Settings saved"),
     onDone: () => onDirty(false),
   });
   const messageFor = messagesBy(save.error);
@@ -45,7 +46,7 @@ export function OrganizationSettings({
   };
   return (
     <FormFrame
-      title="Settings"
+      title={t("Settings")}
       call={save}
       drawn={["name", "slug", "plan", "webhookRate.perMinute", "webhookRate.burst"]}
       isChanged={Object.keys(body).length > 0}
@@ -53,7 +54,7 @@ export function OrganizationSettings({
     >
       <div className="grid gap-4 sm:grid-cols-2">
         <TextField
-          label="Name"
+          label={t("Name")}
           isRequired
           value={draft.name}
           onChange={(name) => put({ name })}
@@ -61,22 +62,22 @@ export function OrganizationSettings({
           maxLength={255}
         />
         <TextField
-          label="Slug"
+          label={t("Slug")}
           isRequired
           value={draft.slug}
           onChange={(slug) => put({ slug })}
           fault={messageFor("slug")}
           {...(draft.slug === organization.slug
-            ? { about: "Part of your webhook URLs." }
-            : { about: "Changing the slug changes your webhook URLs. Update the senders." })}
+            ? { about: t("Part of your webhook URLs.") }
+            : { about: t("Changing the slug changes your webhook URLs. Update the senders.") })}
           maxLength={100}
         />
         <PlanFields draft={draft} onChange={put} messageFor={messageFor} />
       </div>
       <div className="mt-4">
         <Check
-          label="Require a second person for approvals"
-          about="Users can't approve their own requests, or requests from runs they started."
+          label={t("Require a second person for approvals")}
+          about={t("Users can't approve their own requests, or requests from runs they started.")}
           value={draft.requireFourEyes}
           onChange={(requireFourEyes) => put({ requireFourEyes })}
         />
@@ -97,17 +98,17 @@ export function NewOrganization({ onClose }: { onClose: () => void }) {
   const messageFor = messagesBy(create.error);
   return (
     <FormDialog
-      title="New organization"
-      verb="Create organization"
+      title={t("New organization")}
+      verb={t("Create organization")}
       call={create}
       onClose={onClose}
       onSend={() => create.mutate({ body: { name, ...(slug ? { slug } : {}) } })}
     >
       <p className="text-soft">
-        Creates an empty organization that you own. Organizations can't see each other's data.
+        {t("Creates an empty organization that you own. Organizations can't see each other's data.")}
       </p>
       <TextField
-        label="Name"
+        label={t("Name")}
         isRequired
         value={name}
         onChange={setName}
@@ -115,11 +116,11 @@ export function NewOrganization({ onClose }: { onClose: () => void }) {
         maxLength={255}
       />
       <TextField
-        label="Slug"
+        label={t("Slug")}
         value={slug}
         onChange={setSlug}
         fault={messageFor("slug")}
-        placeholder={SLUG_FROM_NAME}
+        placeholder={slugFromName()}
         maxLength={100}
       />
     </FormDialog>

@@ -2,6 +2,7 @@ import { MailPlus, X } from "lucide-react";
 import { useState } from "react";
 import type { Reply, Role } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
@@ -27,23 +28,23 @@ export function Invitations() {
   const [gone, setGone] = useState<Invitation | null>(null);
   const invitations = useOlder("GET /api/v1/organizations/invitations", {});
   const columns: readonly Column<Invitation>[] = [
-    { name: "Email", isWide: true, cell: ({ email }) => <Named name={email} /> },
-    { name: "Role", cell: ({ roleSlug }) => <Tag>{roleSlug}</Tag> },
+    { name: t("Email"), isWide: true, cell: ({ email }) => <Named name={email} /> },
+    { name: t("Role"), cell: ({ roleSlug }) => <Tag>{roleSlug}</Tag> },
     {
-      name: "Expires",
+      name: t("Expires"),
       isRight: true,
       isMinor: true,
       cell: ({ expiresAt }) =>
-        Date.parse(expiresAt) < now ? <Tag tone="warn">Expired</Tag> : <When at={expiresAt} />,
+        Date.parse(expiresAt) < now ? <Tag tone="warn">{t("Expired")}</Tag> : <When at={expiresAt} />,
     },
     {
-      name: "Actions",
+      name: t("Actions"),
       isRight: true,
       isUntitled: true,
       cell: (invitation) => (
         <IconButton
           icon={X}
-          label={`Revoke invitation for ${invitation.email}`}
+          label={t("Revoke invitation for {email}", { email: invitation.email })}
           onClick={() => setGone(invitation)}
         />
       ),
@@ -51,21 +52,21 @@ export function Invitations() {
   ];
   return (
     <Section
-      title="Invitations"
+      title={t("Invitations")}
       flush
       aside={
         <Button icon={MailPlus} onClick={() => setAsking(true)}>
-          Invite member
+          {t("Invite member")}
         </Button>
       }
     >
       <Older of={invitations} rows={2}>
         {(items) =>
           items.length > 0 ? (
-            <Table label="Invitations" columns={columns} rows={items} keyOf={({ id }) => id} />
+            <Table label={t("Invitations")} columns={columns} rows={items} keyOf={({ id }) => id} />
           ) : (
             <p className="p-4 text-sm text-soft">
-              No pending invitations. Invitation links expire after 7 days and work once.
+              {t("No pending invitations. Invitation links expire after 7 days and work once.")}
             </p>
           )
         }
@@ -81,13 +82,15 @@ export function Invitations() {
       )}
       {made && (
         <ShownOnce
-          title={`Send this link to ${made.email}`}
-          copyLabel="Copy link"
+          title={t("Send this link to {email}", { email: made.email })}
+          copyLabel={t("Copy link")}
           text={made.inviteUrl}
           onClose={() => setMade(null)}
         >
-          {made.warnings?.join(" ") ?? `The invitation was emailed to ${made.email}.`} The link expires after
-          7 days and works once. If the address already has an account, they sign in with it.
+          {made.warnings?.join(" ") ?? t("The invitation was emailed to {email}.", { email: made.email })}{" "}
+          {t(
+            "The link expires after 7 days and works once. If the address already has an account, they sign in with it.",
+          )}
         </ShownOnce>
       )}
       {gone && <Withdraw invitation={gone} onClose={() => setGone(null)} />}
@@ -106,14 +109,14 @@ function Invite({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
   const messageFor = messagesBy(create.error);
   return (
     <FormDialog
-      title="Invite member"
-      verb="Create invitation"
+      title={t("Invite member")}
+      verb={t("Create invitation")}
       call={create}
       onClose={onClose}
       onSend={() => create.mutate({ body: { email, roleSlug } })}
     >
       <TextField
-        label="Email"
+        label={t("Email")}
         type="email"
         isRequired
         value={email}
@@ -129,18 +132,18 @@ function Invite({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
 function Withdraw({ invitation, onClose }: { invitation: Invitation; onClose: () => void }) {
   const remove = useChange("DELETE /api/v1/organizations/invitations/{invitation_id}", {
     touches: ["/invitations"],
-    done: "Invitation revoked",
+    done: t("Invitation revoked"),
     onDone: onClose,
   });
   return (
     <Confirm
-      title={`Revoke invitation for ${invitation.email}?`}
-      verb="Revoke"
+      title={t("Revoke invitation for {email}?", { email: invitation.email })}
+      verb={t("Revoke")}
       isBusy={remove.isPending}
       onClose={onClose}
       onConfirm={() => remove.mutate({ path: { invitation_id: invitation.id } }, { onError: onClose })}
     >
-      <p>The link stops working immediately.</p>
+      <p>{t("The link stops working immediately.")}</p>
     </Confirm>
   );
 }

@@ -1,5 +1,6 @@
 import type { Reply } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { named } from "../base/named.ts";
 import { counted } from "../base/time.tsx";
@@ -17,7 +18,7 @@ export interface PlanDraft {
   burst: string;
 }
 
-const PLANS = named<Plan>({ free: "Free", pro: "Pro", enterprise: "Enterprise" });
+const PLANS = named<Plan>({ free: t("Free"), pro: t("Pro"), enterprise: t("Enterprise") });
 
 /** Empty text is no number; anything else that is none is left to the API. */
 const asNumber = (text: string): number => (text.trim() === "" ? Number.NaN : Number(text));
@@ -53,11 +54,14 @@ export function PlanFields({ draft, onChange, messageFor }: Props) {
   return (
     <>
       <Labelled
-        label="Plan"
+        label={t("Plan")}
         fault={messageFor("plan")}
         about={
           usual
-            ? `Incoming webhooks: ${counted(usual.perMinute)} per minute, burst ${counted(usual.burst)}.`
+            ? t("Incoming webhooks: {perMinute} per minute, burst {burst}.", {
+                perMinute: counted(usual.perMinute),
+                burst: counted(usual.burst),
+              })
             : null
         }
       >
@@ -78,16 +82,16 @@ export function PlanFields({ draft, onChange, messageFor }: Props) {
       </Labelled>
       {draft.plan === "enterprise" && (
         <fieldset className="grid grid-cols-2 gap-4">
-          <legend className="sr-only">Custom webhook rate limit</legend>
+          <legend className="sr-only">{t("Custom webhook rate limit")}</legend>
           <TextField
-            label="Webhooks per minute"
+            label={t("Webhooks per minute")}
             value={draft.perMinute}
             onChange={(perMinute) => onChange({ perMinute })}
             fault={messageFor("webhookRate", "perMinute")}
             placeholder={usual ? String(usual.perMinute) : ""}
           />
           <TextField
-            label="Burst"
+            label={t("Burst")}
             value={draft.burst}
             onChange={(burst) => onChange({ burst })}
             fault={messageFor("webhookRate", "burst")}

@@ -4,6 +4,7 @@ import { chooseOrganization } from "../../api.ts";
 import { base } from "../../base.ts";
 import type { Reply } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
@@ -16,14 +17,15 @@ type Organization = Reply<"GET /api/v1/organizations/current">;
 export function OrganizationRemoval({ organization }: { organization: Organization }) {
   const [isAsking, setAsking] = useState(false);
   return (
-    <Section title="Remove organization">
+    <Section title={t("Remove organization")}>
       <div className="flex flex-wrap items-center justify-between gap-3">
         <p className="max-w-prose text-sm text-soft">
-          All members lose access immediately, and runs stop. An operator can restore the organization for 7
-          days. After that, it is erased with all of its data.
+          {t(
+            "All members lose access immediately, and runs stop. An operator can restore the organization for 7 days. After that, it is erased with all of its data.",
+          )}
         </p>
         <Button icon={Trash2} onClick={() => setAsking(true)}>
-          Remove
+          {t("Remove")}
         </Button>
       </div>
       {isAsking && <Remove organization={organization} onClose={() => setAsking(false)} />}
@@ -43,19 +45,19 @@ function Remove({ organization: { name }, onClose }: { organization: Organizatio
   });
   return (
     <FormDialog
-      title={`Remove ${name}?`}
-      verb="Remove organization"
+      title={t("Remove {name}?", { name })}
+      verb={t("Remove organization")}
       call={remove}
       onClose={onClose}
       onSend={() => remove.mutate({ body: { confirm } })}
     >
       <TextField
-        label="Organization name"
+        label={t("Organization name")}
         isRequired
         value={confirm}
         onChange={setConfirm}
         fault={messagesBy(remove.error)("confirm")}
-        about={`Type ${name} to confirm.`}
+        about={t("Type {name} to confirm.", { name })}
       />
     </FormDialog>
   );

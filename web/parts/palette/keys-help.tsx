@@ -1,23 +1,24 @@
 import { areasFor } from "../../areas.ts";
 import { useInstallation } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Dialog } from "../base/dialog.tsx";
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
-  ["Ctrl+K", "Search names, IDs and errors"],
-  ["/", "Focus the page's filter"],
-  ["Ctrl+Enter", "Run the query or save the form"],
-  ["Esc", "Close the dialog"],
-  ["?", "Show keyboard shortcuts"],
-  ["j k", "Next or previous approval"],
-  ["a", "Approve, or go to the form"],
-  ["r", "Enter a reason and reject"],
-  ["x", "Select the approval"],
+  ["Ctrl+K", t("Search names, IDs and errors")],
+  ["/", t("Focus the page's filter")],
+  ["Ctrl+Enter", t("Run the query or save the form")],
+  ["Esc", t("Close the dialog")],
+  ["?", t("Show keyboard shortcuts")],
+  ["j k", t("Next or previous approval")],
+  ["a", t("Approve, or go to the form")],
+  ["r", t("Enter a reason and reject")],
+  ["x", t("Select the approval")],
 ];
 
-export function Keys({ onClose }: { onClose: () => void }) {
+export default function Keys({ onClose }: { onClose: () => void }) {
   const areas = areasFor(useInstallation());
   return (
-    <Dialog title="Keyboard shortcuts" onClose={onClose}>
+    <Dialog title={t("Keyboard shortcuts")} onClose={onClose}>
       <dl className="grid grid-cols-[max-content_1fr] gap-x-6 gap-y-2">
         {[...KEYS, ...areas.map(({ key, name }) => [`g ${key}`, name] as const)].map(([keys, what]) => (
           <div key={keys} className="contents">

@@ -1,5 +1,6 @@
 import { FileCode, KeyRound, type LucideIcon, MailPlus, Plus, Webhook } from "lucide-react";
-import { AREAS } from "../../areas.ts";
+import { areas } from "../../areas.ts";
+import { once, t } from "../../texts/text.ts";
 
 export interface Hit {
   href: string;
@@ -9,20 +10,26 @@ export interface Hit {
 }
 
 /** Pages, and forms for what one wants to make; some are for admins or operators alone. */
-export const PAGES: readonly (Hit & { isAdmins?: boolean; isOperators?: boolean })[] = [
-  ...AREAS.map(({ group, also, key, ...area }) => ({ ...area, about: "Go to" })),
-  { href: "/templates", name: "Templates", about: "Go to", icon: FileCode },
-  { href: "/deliveries", name: "Incoming webhooks", about: "Go to", icon: Webhook },
-  { href: "/dead-letters", name: "Dead letters", about: "Go to", icon: Webhook },
-  { href: "/webhooks/new", name: "New webhook", about: "Create", icon: Plus },
-  { href: "/templates/new", name: "New template", about: "Create", icon: Plus },
-  { href: "/organization?new=yes", name: "New organization", about: "Create", icon: Plus },
-  { href: "/connections/new", name: "New connection", about: "Create", icon: Plus },
-  { href: "/actions/new", name: "New action", about: "Create", icon: Plus },
-  { href: "/automations/new", name: "New automation", about: "Create", icon: Plus },
-  { href: "/agents/new", name: "New agent", about: "Create", icon: Plus },
-  { href: "/catalog/new", name: "New API", about: "Create", icon: Plus },
-  { href: "/access?new=yes", name: "New access token", about: "Create", icon: KeyRound },
-  { href: "/access?tab=keys&new=yes", name: "New API key", about: "Create", icon: KeyRound, isAdmins: true },
-  { href: "/team?new=yes", name: "Invite member", about: "Team", icon: MailPlus, isAdmins: true },
-];
+export const pages = once((): readonly (Hit & { isAdmins?: boolean; isOperators?: boolean })[] => [
+  ...areas().map(({ group, also, key, ...area }) => ({ ...area, about: t("Go to") })),
+  { href: "/templates", name: t("Templates"), about: t("Go to"), icon: FileCode },
+  { href: "/deliveries", name: t("Incoming webhooks"), about: t("Go to"), icon: Webhook },
+  { href: "/dead-letters", name: t("Dead letters"), about: t("Go to"), icon: Webhook },
+  { href: "/webhooks/new", name: t("New webhook"), about: t("Create"), icon: Plus },
+  { href: "/templates/new", name: t("New template"), about: t("Create"), icon: Plus },
+  { href: "/organization?new=yes", name: t("New organization"), about: t("Create"), icon: Plus },
+  { href: "/connections/new", name: t("New connection"), about: t("Create"), icon: Plus },
+  { href: "/actions/new", name: t("New action"), about: t("Create"), icon: Plus },
+  { href: "/automations/new", name: t("New automation"), about: t("Create"), icon: Plus },
+  { href: "/agents/new", name: t("New agent"), about: t("Create"), icon: Plus },
+  { href: "/catalog/new", name: t("New API"), about: t("Create"), icon: Plus },
+  { href: "/access?new=yes", name: t("New access token"), about: t("Create"), icon: KeyRound },
+  {
+    href: "/access?tab=keys&new=yes",
+    name: t("New API key"),
+    about: t("Create"),
+    icon: KeyRound,
+    isAdmins: true,
+  },
+  { href: "/team?new=yes", name: t("Invite member"), about: t("Team"), icon: MailPlus, isAdmins: true },
+]);

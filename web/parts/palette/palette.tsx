@@ -3,10 +3,14 @@ import { CornerDownLeft, Search } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { useInstallation, useMay } from "../../data.ts";
-import { type Hit, PAGES } from "./pages.ts";
-import { isId, isIdPart, searchId, searchIdPart, searchNames } from "./search.ts";
+import { t } from "../../texts/text.ts";
+import { pageLost } from "../base/texts.ts";
+import { type Hit, pages } from "./pages.ts";
 
 const TYPING_MS = 150;
+
+/** The palette opens at once; what it finds things with is fetched by then. */
+const search = () => import("./search.ts");
 
 /** Finds things by name, slug or id, and leads there. */
 export function Palette({ onClose }: { onClose: () => void }) {
@@ -20,6 +24,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const list = useId();
   useEffect(() => {
     box.current?.showModal();
+    void search().catch(() => undefined); // shown once something is searched for
   }, []);
   useEffect(() => {
     const timer = setTimeout(() => setAsked(text.trim()), TYPING_MS);
@@ -28,6 +33,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const found = useQuery({
     queryKey: ["palette", asked],
     async queryFn({ signal }) {
+      const { isId, isIdPart, searchId, searchIdPart, searchNames } = await search();
       if (isId(asked)) return searchId(asked, signal);
       const [named, ending] = await Promise.all([
         searchNames(asked, signal),
@@ -42,7 +48,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const wanted = text.trim().toLowerCase();
   const hits = [
     ...(asked === "" ? [] : (found.data ?? [])),
-    ...PAGES.filter(
+    ...pages().filter(
       ({ name, isAdmins, isOperators }) =>
         name.toLowerCase().includes(wanted) && (mayAsk || !isAdmins) && (isOperator || !isOperators),
     ),
@@ -71,7 +77,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   return (
     <dialog
       ref={box}
-      aria-label="Search"
+      aria-label={t("Search")}
       onCancel={(event) => {
         event.preventDefault();
         onClose();
@@ -87,8 +93,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
           aria-expanded="true"
           aria-controls={list}
           aria-activedescendant={hits.length > 0 ? `${list}-${chosen}` : undefined}
-          aria-label="Search names, IDs and errors"
-          placeholder="Search names, IDs and errors"
+          aria-label={t("Search names, IDs and errors")}
+          placeholder={t("Search names, IDs and errors")}
           className="h-12 grow bg-transparent outline-none"
           value={text}
           maxLength={255}
@@ -102,7 +108,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       <div
         id={list}
         role="listbox"
-        aria-label="Search results"
+        aria-label={t("Search results")}
         className="max-h-[50vh] overflow-y-auto p-1.5"
       >
         {hits.map(({ href, name, about, icon: Icon }, index) => (
@@ -128,7 +134,11 @@ export function Palette({ onClose }: { onClose: () => void }) {
       </div>
       {hits.length === 0 && (
         <p className="px-4 pb-5 text-sm text-soft" role="status">
-          {found.isFetching || asked !== text.trim() ? "Searching…" : "No results"}
+          {found.error
+            ? pageLost()
+            : found.isFetching || asked !== text.trim()
+              ? t("Searching…")
+              : t("No results")}
         </p>
       )}
     </dialog>

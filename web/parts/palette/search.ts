@@ -16,6 +16,7 @@ import {
   Zap,
 } from "lucide-react";
 import { call } from "../../api.ts";
+import { t } from "../../texts/text.ts";
 import { titleOf } from "../artifacts/artifact.ts";
 import { personName } from "../base/person.ts";
 import type { Hit } from "./pages.ts";
@@ -56,25 +57,25 @@ export async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]
     ...automations.automations.map(({ id, name, slug }) => ({
       href: `/automations/${id}`,
       name,
-      about: `Automation · ${slug}`,
+      about: t("Automation · {slug}", { slug }),
       icon: Workflow,
     })),
     ...actions.actions.map(({ id, name, slug }) => ({
       href: `/actions/${id}`,
       name,
-      about: `Action · ${slug}`,
+      about: t("Action · {slug}", { slug }),
       icon: Zap,
     })),
     ...connections.connections.map(({ id, name, slug }) => ({
       href: `/connections/${id}`,
       name,
-      about: `Connection · ${slug}`,
+      about: t("Connection · {slug}", { slug }),
       icon: Cable,
     })),
     ...datasets.datasets.map(({ layer, dataset }) => ({
       href: `/datasets/${layer}/${dataset}`,
       name: dataset,
-      about: `Dataset · ${layer}`,
+      about: t("Dataset · {layer}", { layer }),
       icon: Database,
     })),
     ...datasets.datasets
@@ -84,7 +85,7 @@ export async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]
           .map(({ name }) => ({
             href: `/datasets/${layer}/${dataset}?table=${encodeURIComponent(name)}`,
             name,
-            about: `Table · ${layer}.${dataset}`,
+            about: t("Table · {layer}.{dataset}", { layer, dataset }),
             icon: Table2,
           })),
       )
@@ -96,7 +97,9 @@ export async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]
         {
           href: `/automation-runs/${id}`,
           name: message,
-          about: `Failed run · ${automationName ?? "deleted automation"}`,
+          about: t("Failed run · {automationName}", {
+            automationName: automationName ?? t("deleted automation"),
+          }),
           icon: CircleX,
         },
       ];
@@ -104,11 +107,16 @@ export async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]
     ...agents.specs
       .filter(({ name, slug }) => name.toLowerCase().includes(wanted) || slug.includes(wanted))
       .slice(0, EACH)
-      .map(({ id, name, slug }) => ({ href: `/agents/${id}`, name, about: `Agent · ${slug}`, icon: Bot })),
+      .map(({ id, name, slug }) => ({
+        href: `/agents/${id}`,
+        name,
+        about: t("Agent · {slug}", { slug }),
+        icon: Bot,
+      })),
     ...apis.items.map(({ id, name, type }) => ({
       href: `/catalog/${id}`,
       name,
-      about: type === "mcp" ? "MCP server" : "API",
+      about: type === "mcp" ? t("MCP server") : "API",
       icon: Boxes,
     })),
     ...team.members
@@ -126,7 +134,7 @@ export async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]
       .map(({ id, displayName, slug }) => ({
         href: `/bundles/${id}`,
         name: displayName,
-        about: `Bundle · ${slug}`,
+        about: t("Bundle · {slug}", { slug }),
         icon: Package,
       })),
   ];
@@ -138,7 +146,7 @@ export async function searchId(id: string, signal: AbortSignal): Promise<Hit[]> 
     call("GET /api/v1/action-runs/{run_id}", { path: { run_id: id } }, { signal }).then(
       ({ kind, displayStatus }) => ({
         href: `/runs/${id}`,
-        name: `Run of ${kind}`,
+        name: t("Run of {kind}", { kind }),
         about: displayStatus,
         icon: ListChecks,
       }),
@@ -146,7 +154,7 @@ export async function searchId(id: string, signal: AbortSignal): Promise<Hit[]> 
     call("GET /api/v1/automation-runs/{run_id}", { path: { run_id: id } }, { signal }).then(
       ({ displayStatus }) => ({
         href: `/automation-runs/${id}`,
-        name: "Automation run",
+        name: t("Automation run"),
         about: displayStatus,
         icon: ListChecks,
       }),
@@ -154,14 +162,14 @@ export async function searchId(id: string, signal: AbortSignal): Promise<Hit[]> 
     call("GET /api/v1/actions/{action_id}", { path: { action_id: id } }, { signal }).then(({ name }) => ({
       href: `/actions/${id}`,
       name,
-      about: "Action",
+      about: t("Action"),
       icon: Zap,
     })),
     call("GET /api/v1/automations/{automation_id}", { path: { automation_id: id } }, { signal }).then(
       ({ name }) => ({
         href: `/automations/${id}`,
         name,
-        about: "Automation",
+        about: t("Automation"),
         icon: Workflow,
       }),
     ),
@@ -169,35 +177,35 @@ export async function searchId(id: string, signal: AbortSignal): Promise<Hit[]> 
       ({ name }) => ({
         href: `/connections/${id}`,
         name,
-        about: "Connection",
+        about: t("Connection"),
         icon: Cable,
       }),
     ),
     call("GET /api/v1/agents/specs/{spec_id}", { path: { spec_id: id } }, { signal }).then(({ name }) => ({
       href: `/agents/${id}`,
       name,
-      about: "Agent",
+      about: t("Agent"),
       icon: Bot,
     })),
     call("GET /api/v1/chat/threads/{thread_id}", { path: { thread_id: id } }, { signal }).then(
       ({ title }) => ({
         href: `/chat/${id}`,
-        name: title ?? "Chat",
-        about: "Chat",
+        name: title ?? t("Chat"),
+        about: t("Chat"),
         icon: MessagesSquare,
       }),
     ),
     call("GET /api/v1/api-catalog/{api_id}", { path: { api_id: id } }, { signal }).then(({ name, type }) => ({
       href: `/catalog/${id}`,
       name,
-      about: type === "mcp" ? "MCP server" : "API",
+      about: type === "mcp" ? t("MCP server") : "API",
       icon: Boxes,
     })),
     call("GET /api/v1/artifacts/{artifact_id}", { path: { artifact_id: id } }, { signal }).then(
       ({ title, kind }) => ({
         href: `/artifacts/${id}`,
-        name: title ?? "Artifact",
-        about: `Artifact · ${kind}`,
+        name: title ?? t("Artifact"),
+        about: t("Artifact · {kind}", { kind }),
         icon: FileText,
       }),
     ),
@@ -205,14 +213,14 @@ export async function searchId(id: string, signal: AbortSignal): Promise<Hit[]> 
       ({ displayName, version }) => ({
         href: `/templates/${id}`,
         name: displayName,
-        about: `Template · version ${version}`,
+        about: t("Template · version {version}", { version }),
         icon: FileCode,
       }),
     ),
     call("GET /api/v1/webhook-deliveries/{delivery_id}", { path: { delivery_id: id } }, { signal }).then(
       ({ status }) => ({
         href: `/deliveries/${id}`,
-        name: "Incoming webhook",
+        name: t("Incoming webhook"),
         about: status,
         icon: Webhook,
       }),
@@ -220,7 +228,7 @@ export async function searchId(id: string, signal: AbortSignal): Promise<Hit[]> 
     call("GET /api/v1/webhooks/{webhook_id}", { path: { webhook_id: id } }, { signal }).then(({ url }) => ({
       href: `/webhooks/${id}`,
       name: url,
-      about: "Webhook",
+      about: t("Webhook"),
       icon: Webhook,
     })),
   ];
@@ -242,7 +250,7 @@ export async function searchIdPart(part: string, signal: AbortSignal): Promise<H
   return [
     ...runs.runs.filter(ends).map(({ id, kind, displayStatus }) => ({
       href: `/runs/${id}`,
-      name: `Run of ${kind}`,
+      name: t("Run of {kind}", { kind }),
       about: `${displayStatus} · ${id.slice(-12)}`,
       icon: ListChecks,
     })),
@@ -251,19 +259,19 @@ export async function searchIdPart(part: string, signal: AbortSignal): Promise<H
       .filter(ends)
       .map(({ id }) => ({
         href: `/automation-runs/${id}`,
-        name: "Automation run",
+        name: t("Automation run"),
         about: id.slice(-12),
         icon: ListChecks,
       })),
     ...artifacts.artifacts.filter(ends).map((artifact) => ({
       href: `/artifacts/${artifact.id}`,
       name: titleOf(artifact),
-      about: `Artifact · ${artifact.id.slice(-12)}`,
+      about: t("Artifact · {slice}", { slice: artifact.id.slice(-12) }),
       icon: FileText,
     })),
     ...deliveries.items.filter(ends).map(({ id, status }) => ({
       href: `/deliveries/${id}`,
-      name: "Incoming webhook",
+      name: t("Incoming webhook"),
       about: `${status} · ${id.slice(-12)}`,
       icon: Webhook,
     })),

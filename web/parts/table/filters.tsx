@@ -1,5 +1,6 @@
 import { Search, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
+import { t } from "../../texts/text.ts";
 import { IconButton } from "../base/button.tsx";
 
 const TYPING_MS = 250;
@@ -14,7 +15,7 @@ export function FilterBar({ children, onClear }: { children: ReactNode; onClear?
           onClick={onClear}
           className="px-1 text-xs text-soft hover:text-ink hover:underline"
         >
-          Clear filters
+          {t("Clear filters")}
         </button>
       )}
     </search>
@@ -71,7 +72,7 @@ export function Choice({ label, value, options, onChange }: ChoiceProps) {
       value={value}
       onChange={(event) => onChange(event.target.value)}
     >
-      <option value="">{label}: all</option>
+      <option value="">{t("{label}: all", { label })}</option>
       {options.map(([id, name]) => (
         <option key={id} value={id}>
           {name}
@@ -87,7 +88,7 @@ export function Chip({ name, value, onDrop }: { name: string; value: string; onD
     <span className="inline-flex h-8 items-center gap-1 rounded-md bg-accent-soft pr-0.5 pl-2.5 text-xs">
       <span className="text-soft">{name}</span>
       <span className="max-w-48 truncate font-medium">{value}</span>
-      <IconButton icon={X} label={`Remove filter ${name}`} onClick={onDrop} />
+      <IconButton icon={X} label={t("Remove filter {name}", { name })} onClick={onDrop} />
     </span>
   );
 }

@@ -2,6 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { call } from "../../api.ts";
 import type { Call, CallInput, Reply } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Failed, Loading } from "../base/page.tsx";
 
@@ -65,7 +66,7 @@ export function Older<T>({ of, rows = 5, children }: Props<T>) {
       {of.hasNextPage && (
         <div className="border-t border-line p-2 text-center">
           <Button kind="quiet" busy={of.isFetchingNextPage} onClick={() => void of.fetchNextPage()}>
-            Load more
+            {t("Load more")}
           </Button>
         </div>
       )}

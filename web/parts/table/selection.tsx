@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { t } from "../../texts/text.ts";
 import type { Column } from "./table.tsx";
 
 /** Rows of a list that are chosen, of those that are in it now. */
@@ -12,13 +13,13 @@ export function useSelection<T extends { id: string }>(rows: readonly T[], nameO
   };
   const chosen = rows.filter(({ id }) => ids.has(id));
   const column: Column<T> = {
-    name: "Select",
+    name: t("Select"),
     isUntitled: true,
     cell: (row) => (
       <input
         type="checkbox"
         className="block size-4 accent-accent"
-        aria-label={`Select ${nameOf(row)}`}
+        aria-label={t("Select {row}", { row: nameOf(row) })}
         checked={ids.has(row.id)}
         onChange={({ target: { checked } }) => set(row.id, checked)}
       />

@@ -2,6 +2,7 @@ import { ChevronLeft, ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { base } from "../../base.ts";
+import { t } from "../../texts/text.ts";
 import { IconButton } from "../base/button.tsx";
 import { counted } from "../base/time.tsx";
 
@@ -145,19 +146,23 @@ export function Pager({ offset, limit, total, shown }: PagerProps) {
     <div className="flex items-center justify-between gap-3 border-t border-line px-4 py-1.5 text-xs text-soft">
       <span className="tabular-nums" role="status">
         {total === 0
-          ? "No results"
-          : `${counted(offset + 1)}–${counted(offset + shown)} of ${counted(total)}`}
+          ? t("No results")
+          : t("{from}–{to} of {total}", {
+              from: counted(offset + 1),
+              to: counted(offset + shown),
+              total: counted(total),
+            })}
       </span>
       <span className="flex items-center">
         <IconButton
           icon={ChevronLeft}
-          label="Previous page"
+          label={t("Previous page")}
           disabled={offset === 0}
           onClick={() => onOffset(offset - limit)}
         />
         <IconButton
           icon={ChevronRight}
-          label="Next page"
+          label={t("Next page")}
           disabled={offset + shown >= total}
           onClick={() => onOffset(offset + limit)}
         />

@@ -3,9 +3,10 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import type { Template } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button, IconButton, LinkButton } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
-import { CANT_UNDO } from "../base/texts.ts";
+import { cantUndo } from "../base/texts.ts";
 
 /** A version is published, deprecated and deleted. */
 export function TemplateActions({ template }: { template: Template }) {
@@ -16,61 +17,66 @@ export function TemplateActions({ template }: { template: Template }) {
   const close = () => setAsked(null);
   const publish = useChange("POST /api/v1/templates/{template_id}/publish", {
     touches,
-    done: "Version published",
+    done: t("Version published"),
   });
   const deprecate = useChange("POST /api/v1/templates/{template_id}/deprecate", {
     touches,
-    done: "Version deprecated",
+    done: t("Version deprecated"),
     onDone: close,
   });
   const remove = useChange("DELETE /api/v1/templates/{template_id}", {
     touches,
-    done: `Version ${template.version} deleted`,
+    done: t("Version {version} deleted", { version: template.version }),
     onDone: () => go("/templates"),
   });
   return (
     <>
-      <IconButton icon={Trash2} label="Delete version" onClick={() => setAsked("delete")} />
+      <IconButton icon={Trash2} label={t("Delete version")} onClick={() => setAsked("delete")} />
       {template.status === "draft" && (
         <Button kind="main" icon={Rocket} busy={publish.isPending} onClick={() => publish.mutate(path)}>
-          Publish
+          {t("Publish")}
         </Button>
       )}
       {template.status === "published" && (
         <>
           <Button icon={Archive} onClick={() => setAsked("deprecate")}>
-            Deprecate
+            {t("Deprecate")}
           </Button>
           {template.templateType === "bundle" && (
             <LinkButton href={`/bundles/${template.id}`} kind="main" icon={Package}>
-              Install
+              {t("Install")}
             </LinkButton>
           )}
         </>
       )}
       {asked === "delete" && (
         <Confirm
-          title={`Delete version ${template.version}?`}
-          verb="Delete"
+          title={t("Delete version {version}?", { version: template.version })}
+          verb={t("Delete")}
           isBusy={remove.isPending}
           onClose={close}
           onConfirm={() => remove.mutate(path, { onError: close })}
         >
           <p>
-            {`The other versions of ${template.slug} are kept. A version that is in use can't be deleted.`}
+            {t("The other versions of {slug} are kept. A version that is in use can't be deleted.", {
+              slug: template.slug,
+            })}
           </p>
         </Confirm>
       )}
       {asked === "deprecate" && (
         <Confirm
-          title={`Deprecate version ${template.version}?`}
-          verb="Deprecate"
+          title={t("Deprecate version {version}?", { version: template.version })}
+          verb={t("Deprecate")}
           isBusy={deprecate.isPending}
           onClose={close}
           onConfirm={() => deprecate.mutate(path, { onError: close })}
         >
           <p>
-            {`This version can no longer be used for new installs. Existing resources keep working. ${CANT_UNDO}`}
+            {t(
+              "This version can no longer be used for new installs. Existing resources keep working. {cantUndo}",
+              { cantUndo: cantUndo() },
+            )}
           </p>
         </Confirm>
       )}

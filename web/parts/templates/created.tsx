@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import { ApiError, call } from "../../api.ts";
 import type { Template } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 
 /** One thing that an install made. */
 interface Made {
@@ -44,9 +45,9 @@ export function useInstalls() {
 }
 
 const KINDS: Readonly<Record<string, { icon: LucideIcon; path: string; name: string }>> = {
-  connection: { icon: Cable, path: "/connections/", name: "Connection" },
-  action: { icon: Zap, path: "/actions/", name: "Action" },
-  automation: { icon: Workflow, path: "/automations/", name: "Automation" },
+  connection: { icon: Cable, path: "/connections/", name: t("Connection") },
+  action: { icon: Zap, path: "/actions/", name: t("Action") },
+  automation: { icon: Workflow, path: "/automations/", name: t("Automation") },
 };
 
 async function nameOf({ entityType, entityId }: Made, signal: AbortSignal): Promise<string> {

@@ -2,6 +2,7 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import type { Template } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { FormFrame, faultsOf, messagesBy } from "../form/frame.tsx";
 import { isReadable, PARTS, TemplateNames, TemplateParts, textOf, valuesOf } from "./fields.tsx";
 
@@ -22,7 +23,7 @@ export function TemplateEditor({
     basedOn: template,
     touches: ["/templates", "/bundles"],
     tellsErrors: false,
-    done: ({ version }) => (isDraft ? "Draft saved" : `Draft of version ${version} saved`),
+    done: ({ version }) => (isDraft ? t("Draft saved") : t("Draft of version {version} saved", { version })),
     onDone({ id }) {
       onDirty(false);
       if (id !== template.id) go(`/templates/${id}`);
@@ -38,17 +39,17 @@ export function TemplateEditor({
   };
   return (
     <FormFrame
-      title={isDraft ? "Draft" : "Next version"}
+      title={isDraft ? t("Draft") : t("Next version")}
       call={save}
       drawn={["displayName", "description", ...PARTS]}
       isChanged={isChanged}
       isReady={isReadable(text)}
-      verb={isDraft ? "Save" : "Save draft"}
+      verb={isDraft ? t("Save") : t("Save draft")}
       onSend={send}
     >
       {!isDraft && (
         <p className="mb-4 text-sm text-soft">
-          Published versions can't be edited. Your changes are saved as a draft of the next version.
+          {t("Published versions can't be edited. Your changes are saved as a draft of the next version.")}
         </p>
       )}
       <div className="mb-5 grid gap-4 sm:grid-cols-2">

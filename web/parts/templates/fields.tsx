@@ -1,12 +1,17 @@
 import type { Fault } from "../../api.ts";
 import type { Template } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { TextField } from "../base/labelled.tsx";
 import { named } from "../base/named.ts";
 import { JsonField, readObject } from "../form/json-text.tsx";
 
 export type TemplateType = Template["templateType"];
 
-export const TYPES = named<TemplateType>({ connection: "Connection", action: "Action", bundle: "Bundle" });
+export const TYPES = named<TemplateType>({
+  connection: t("Connection"),
+  action: t("Action"),
+  bundle: t("Bundle"),
+});
 
 /** What a template says, as it is typed. */
 export interface TemplateText {
@@ -49,11 +54,16 @@ export function valuesOf(text: TemplateText) {
 }
 
 const ABOUT: Readonly<Record<TemplateType, string>> = {
-  connection:
-    "{http, configSchema, credentialsSchema}: the requests of an HTTP API, and the settings it needs.",
-  action: "Definition of the action. {{inputs.name}} is replaced with an input.",
-  bundle:
-    "{components: […]}, each with key, type, name, and definition or templateSlug. {{components.key.id}} refers to another component.",
+  connection: t("{shape}: the requests of an HTTP API, and the settings it needs.", {
+    shape: "{http, configSchema, credentialsSchema}",
+  }),
+  action: t("Definition of the action. {expression} is replaced with an input.", {
+    expression: "{{inputs.name}}",
+  }),
+  bundle: t(
+    "{shape}, each with key, type, name, and definition or templateSlug. {expression} refers to another component.",
+    { shape: "{components: […]}", expression: "{{components.key.id}}" },
+  ),
 };
 
 interface Props {
@@ -70,7 +80,7 @@ export function TemplateParts({ type, text, onChange, faults, onSubmit }: Props)
   return (
     <div className="space-y-5">
       <JsonField
-        label="Definition"
+        label={t("Definition")}
         about={ABOUT[type]}
         name="definition"
         text={text.definition}
@@ -80,8 +90,8 @@ export function TemplateParts({ type, text, onChange, faults, onSubmit }: Props)
         onSubmit={onSubmit}
       />
       <JsonField
-        label="Input schema"
-        about="JSON Schema of the inputs. The installation form is generated from it."
+        label={t("Input schema")}
+        about={t("JSON Schema of the inputs. The installation form is generated from it.")}
         name="inputJsonSchema"
         text={text.inputJsonSchema}
         onChange={(inputJsonSchema) => put({ inputJsonSchema })}
@@ -89,8 +99,8 @@ export function TemplateParts({ type, text, onChange, faults, onSubmit }: Props)
         onSubmit={onSubmit}
       />
       <JsonField
-        label="Input defaults"
-        about="Values for inputs left empty."
+        label={t("Input defaults")}
+        about={t("Values for inputs left empty.")}
         name="inputDefaults"
         text={text.inputDefaults}
         onChange={(inputDefaults) => put({ inputDefaults })}
@@ -113,7 +123,7 @@ export function TemplateNames({
   return (
     <>
       <TextField
-        label="Name"
+        label={t("Name")}
         isRequired
         value={text.displayName}
         onChange={(displayName) => onChange({ ...text, displayName })}
@@ -121,7 +131,7 @@ export function TemplateNames({
         maxLength={255}
       />
       <TextField
-        label="Description"
+        label={t("Description")}
         value={text.description}
         onChange={(description) => onChange({ ...text, description })}
         fault={messageFor("description")}

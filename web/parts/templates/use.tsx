@@ -2,6 +2,7 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import type { Template } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { ConnectionChoice } from "../connections/choice.tsx";
 import { sourceOf } from "../connections/from-template.ts";
 import { NewConnectionForm } from "../connections/new.tsx";
@@ -36,17 +37,17 @@ function NewAction({ template }: { template: Template }) {
   const create = useChange("POST /api/v1/actions", {
     touches: ["/actions"],
     tellsErrors: false,
-    done: ({ name }) => `${name} created`,
+    done: ({ name }) => t("{name} created", { name }),
     onDone: ({ id }) => go(`/actions/${id}`),
   });
   const messageFor = messagesBy(create.error);
   return (
     <FormFrame
-      title="New action"
+      title={t("New action")}
       call={create}
       drawn={["name", "slug", "connectionId"]}
       isReady={kind !== undefined}
-      verb="Create action"
+      verb={t("Create action")}
       onSend={() =>
         create.mutate({
           body: {
@@ -60,8 +61,9 @@ function NewAction({ template }: { template: Template }) {
       }
     >
       <p className="mb-4 text-sm text-soft">
-        The action gets the template's definition with the default inputs. You can edit it on the action's
-        page. Bundles ask for the inputs in a form.
+        {t(
+          "The action gets the template's definition with the default inputs. You can edit it on the action's page. Bundles ask for the inputs in a form.",
+        )}
       </p>
       <NameFields value={named} onChange={setNamed} messageFor={messageFor} isNew>
         {kind && kind.providers.length > 0 && (

@@ -3,6 +3,7 @@ import { Link, useSearchParams } from "wouter";
 import type { OUTBOUND_STATUSES } from "../../../src/resources/webhooks/table.ts";
 import type { OutboundDelivery, Webhook } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Mono } from "../base/copy.tsx";
 import { Dialog } from "../base/dialog.tsx";
@@ -24,17 +25,20 @@ const took = (ms: number | null) => (ms === null ? "–" : inWords(ms / 1000));
 
 const COLUMNS: readonly Column<OutboundDelivery>[] = [
   {
-    name: "Event",
+    name: t("Event"),
     isWide: true,
     cell: ({ eventType, error, isTest, replayOf }) => (
-      <Named name={eventType} below={errorLine(error) ?? (isTest ? "Test" : replayOf ? "Resent" : null)} />
+      <Named
+        name={eventType}
+        below={errorLine(error) ?? (isTest ? t("Test") : replayOf ? t("Resent") : null)}
+      />
     ),
   },
-  { name: "Status", cell: ({ status }) => <Status status={status} /> },
-  { name: "Response", isMinor: true, isRight: true, cell: ({ replyCode }) => replyCode ?? "–" },
-  { name: "Attempts", isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
-  { name: "Duration", isMinor: true, isRight: true, cell: ({ durationMs }) => took(durationMs) },
-  { name: "Created", isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
+  { name: t("Status"), cell: ({ status }) => <Status status={status} /> },
+  { name: t("Response"), isMinor: true, isRight: true, cell: ({ replyCode }) => replyCode ?? "–" },
+  { name: t("Attempts"), isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
+  { name: t("Duration"), isMinor: true, isRight: true, cell: ({ durationMs }) => took(durationMs) },
+  { name: t("Created"), isRight: true, isMinor: true, cell: ({ createdAt }) => <When at={createdAt} /> },
 ];
 
 /** What was sent to a webhook and what waits; `?delivery=` opens one. */
@@ -52,7 +56,7 @@ export function OutboundDeliveries({ webhook }: { webhook: Webhook }) {
     <div className="card">
       <FilterBar onClear={status !== "" && (() => filters.set("status", ""))}>
         <Choice
-          label="Status"
+          label={t("Status")}
           value={status}
           options={STATUSES.map((id) => [id, styleOf(id).label] as const)}
           onChange={(value) => filters.set("status", value)}
@@ -62,15 +66,15 @@ export function OutboundDeliveries({ webhook }: { webhook: Webhook }) {
         {(items) =>
           items.length > 0 ? (
             <Table
-              label="Deliveries"
+              label={t("Deliveries")}
               columns={COLUMNS}
               rows={items}
               keyOf={({ id }) => id}
               hrefOf={({ id }) => `/webhooks/${webhook.id}?delivery=${id}`}
             />
           ) : (
-            <Empty icon={Send} title={status ? "No deliveries have this status" : "No deliveries yet"}>
-              {status ? null : "New events are sent as they happen. Send a test to check the receiver."}
+            <Empty icon={Send} title={status ? t("No deliveries have this status") : t("No deliveries yet")}>
+              {status ? null : t("New events are sent as they happen. Send a test to check the receiver.")}
             </Empty>
           )
         }
@@ -90,12 +94,12 @@ function Whole({ webhookId, id, onClose }: { webhookId: string; id: string; onCl
   );
   const again = useChange("POST /api/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver", {
     touches: ["/webhooks", "/dead-letters"],
-    done: "Resending with the same ID",
+    done: t("Resending with the same ID"),
     onDone: (made) => setSearch({ delivery: made.id }),
   });
   return (
     <Dialog
-      title={delivery.data?.eventType ?? "Delivery"}
+      title={delivery.data?.eventType ?? t("Delivery")}
       onClose={onClose}
       isWide
       foot={
@@ -105,7 +109,7 @@ function Whole({ webhookId, id, onClose }: { webhookId: string; id: string; onCl
           disabled={!delivery.data}
           onClick={() => again.mutate({ path })}
         >
-          Resend
+          {t("Resend")}
         </Button>
       }
     >
@@ -115,45 +119,45 @@ function Whole({ webhookId, id, onClose }: { webhookId: string; id: string; onCl
             <Facts
               of={[
                 [
-                  "Status",
+                  t("Status"),
                   <span key="status" className="flex flex-wrap items-center gap-2">
                     <Status status={data.status} />
-                    {data.isTest && <Tag>Test</Tag>}
+                    {data.isTest && <Tag>{t("Test")}</Tag>}
                   </span>,
                 ],
-                ["Created", exactly(data.createdAt)],
-                ...(data.completedAt ? [["Completed", exactly(data.completedAt)] as const] : []),
+                [t("Created"), exactly(data.createdAt)],
+                ...(data.completedAt ? [[t("Completed"), exactly(data.completedAt)] as const] : []),
                 ...(data.nextAttemptAt
-                  ? [["Next attempt", <When key="n" at={data.nextAttemptAt} />] as const]
+                  ? [[t("Next attempt"), <When key="n" at={data.nextAttemptAt} />] as const]
                   : []),
-                ["Event ID", <Mono key="event" text={data.eventId} />],
+                [t("Event ID"), <Mono key="event" text={data.eventId} />],
                 ...(data.replayOf
                   ? [
                       [
-                        "Resend of",
+                        t("Resend of"),
                         <Link
                           key="of"
                           href={`/webhooks/${webhookId}?delivery=${data.replayOf}`}
                           className="text-accent hover:underline"
                         >
-                          Original delivery
+                          {t("Original delivery")}
                         </Link>,
                       ] as const,
                     ]
                   : []),
               ]}
             />
-            <h3 className="mt-5 mb-2 font-semibold">Attempts</h3>
+            <h3 className="mt-5 mb-2 font-semibold">{t("Attempts")}</h3>
             {data.attempts.length === 0 ? (
-              <p className="text-soft">No attempts yet</p>
+              <p className="text-soft">{t("No attempts yet")}</p>
             ) : (
               <ol className="space-y-2">
                 {data.attempts.map(({ number, startedAt, durationMs, replyCode, replyExcerpt, error }) => (
                   <li key={number} className="rounded-md border border-line px-3 py-2">
                     <p className="flex flex-wrap items-baseline gap-x-3">
-                      <span className="font-medium">Attempt {number}</span>
+                      <span className="font-medium">{t("Attempt {number}", { number })}</span>
                       <span className={replyCode !== null && replyCode < 300 ? "text-good" : "text-bad"}>
-                        {replyCode ?? "No response"}
+                        {replyCode ?? t("No response")}
                       </span>
                       <span className="text-xs text-soft">
                         {exactly(startedAt)}, {took(durationMs)}
@@ -176,8 +180,8 @@ function Whole({ webhookId, id, onClose }: { webhookId: string; id: string; onCl
                 ))}
               </ol>
             )}
-            <h3 className="mt-5 mb-2 font-semibold">Payload</h3>
-            <Tree value={data.payload} copyLabel="Copy event as JSON" />
+            <h3 className="mt-5 mb-2 font-semibold">{t("Payload")}</h3>
+            <Tree value={data.payload} copyLabel={t("Copy event as JSON")} />
           </>
         )}
       </Shown>

@@ -1,6 +1,7 @@
 import { ChevronRight } from "lucide-react";
 import { useId } from "react";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 
 interface Props {
   /** Patterns: `action.failed`, `action.*`, `*`. */
@@ -23,7 +24,7 @@ export function EventPicker({ value, onChange, fault }: Props) {
     onChange(isOn ? [...without(pattern), pattern] : without(pattern));
   return (
     <fieldset aria-describedby={fault ? `${id}-fault` : undefined} className="min-w-0">
-      <legend className="mb-1 text-sm font-medium">Events</legend>
+      <legend className="mb-1 text-sm font-medium">{t("Events")}</legend>
       {fault && (
         <p id={`${id}-fault`} role="alert" className="mb-1 text-xs text-bad">
           {fault}
@@ -31,7 +32,7 @@ export function EventPicker({ value, onChange, fault }: Props) {
       )}
       <div className={`rounded-md border ${fault ? "border-bad" : "border-line"}`}>
         <Tick
-          label="All events"
+          label={t("All events")}
           isOn={isAll}
           onTurn={(isOn) => onChange(isOn ? ["*"] : [])}
           className="px-3 py-2 font-medium"
@@ -48,12 +49,12 @@ export function EventPicker({ value, onChange, fault }: Props) {
                   <ChevronRight size={14} aria-hidden className="shrink-0 text-faint group-open:rotate-90" />
                   <span className="grow">{wordsOf(group)}</span>
                   <span className={`text-xs tabular-nums ${count > 0 ? "text-accent" : "text-faint"}`}>
-                    {isWhole ? "All" : `${count} of ${own.length}`}
+                    {isWhole ? t("All") : t("{count} of {total}", { count, total: own.length })}
                   </span>
                 </summary>
                 <div className="grid gap-x-4 px-3 pb-2 pl-9 sm:grid-cols-2">
                   <Tick
-                    label={`All, including future types: ${pattern}`}
+                    label={t("All, including future types: {pattern}", { pattern })}
                     isOn={isWhole}
                     onTurn={(isOn) => onChange([...without(pattern, ...own), ...(isOn ? [pattern] : [])])}
                     className="py-0.5 sm:col-span-2"

@@ -2,6 +2,7 @@ import { KeyRound } from "lucide-react";
 import { useState } from "react";
 import type { Webhook } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
@@ -24,7 +25,7 @@ export function WebhookSettings({
     basedOn: webhook,
     touches: ["/webhooks"],
     tellsErrors: false,
-    done: "Webhook saved",
+    done: t("Webhook saved"),
     onDone: () => onDirty(false),
   });
   const changes = {
@@ -34,7 +35,7 @@ export function WebhookSettings({
   const messageFor = messagesBy(save.error);
   return (
     <FormFrame
-      title="Settings"
+      title={t("Settings")}
       call={save}
       drawn={["url", "events"]}
       isChanged={Object.keys(changes).length > 0}
@@ -78,39 +79,41 @@ export function WebhookSecret({ webhook }: { webhook: Webhook }) {
   });
   return (
     <Section
-      title="Signing secret"
+      title={t("Signing secret")}
       aside={
         <Button icon={KeyRound} onClick={() => setAsks(true)}>
-          Rotate
+          {t("Rotate")}
         </Button>
       }
     >
       <p className="text-sm text-soft">
-        The signing secret signs every delivery. It was shown once, at creation. Rotate it to get a new one.
+        {t(
+          "The signing secret signs every delivery. It was shown once, at creation. Rotate it to get a new one.",
+        )}
       </p>
       {asks && (
         <Confirm
-          title="Rotate signing secret?"
-          verb="Rotate"
+          title={t("Rotate signing secret?")}
+          verb={t("Rotate")}
           isBusy={rotate.isPending}
           onClose={() => setAsks(false)}
           onConfirm={() => rotate.mutate({ path: { webhook_id: webhook.id }, body: {} })}
         >
           <p>
-            X-SVC-Signature uses the new secret immediately. For 24 hours, deliveries also carry a signature
-            made with the old secret, in X-SVC-Signature-Previous and as the second entry of
-            webhook-signature. Receivers that check neither need the new secret immediately.
+            {t(
+              "X-SVC-Signature uses the new secret immediately. For 24 hours, deliveries also carry a signature made with the old secret, in X-SVC-Signature-Previous and as the second entry of webhook-signature. Receivers that check neither need the new secret immediately.",
+            )}
           </p>
         </Confirm>
       )}
       {secret !== null && (
         <ShownOnce
-          title="Save your signing secret"
-          copyLabel="Copy signing secret"
+          title={t("Save your signing secret")}
+          copyLabel={t("Copy signing secret")}
           text={secret}
           onClose={() => setSecret(null)}
         >
-          The old secret also works for 24 hours.
+          {t("The old secret also works for 24 hours.")}
         </ShownOnce>
       )}
     </Section>

@@ -1,0 +1,107 @@
+import ts from "typescript-classic";
+import { lineOf, parsed } from "./uses.ts";
+
+/** A text that people see and that is in English in every language. */
+export interface BareText {
+  text: string;
+  line: number;
+}
+
+/** What reads the same in every language: names of products and formats, keys, examples of addresses and expressions. */
+const SAME = new Set<string>([
+  ...["Weir", "Shopify", "Slack", "Stripe", "Svix", "Telegram", "GitHub", "GitLab", "Standard Webhooks"],
+  ...["API", "CSV", "HTTP", "ID", "JSON", "Markdown", "OpenAPI", "Postman", "SQL", "URL", "YAML", "curl"],
+  ...["Inter", "Authorization: Bearer TOKEN", "10.1.0.0/16\ndb.internal:5432"],
+  "curl https://api.example.com/v1/orders?limit=10",
+]);
+
+/** Names of keys, alone or pressed together. */
+const KEYS = /^(?:(?:Ctrl|Shift|Alt|Esc|Enter|Home|End|Del|Delete|Backspace|F\d|[A-Z])[+, ]*)+$/;
+
+/** Attributes and properties whose values people see. */
+const SEEN =
+  /^(?:aria-(?:label|description|roledescription)|title|placeholder|alt|label|about|aside|heading|text|empty|hint|subtitle|done|question|button|note)$/;
+
+/** Attributes and properties whose values programs read. */
+const UNSEEN =
+  /^(?:className|buttonClass|href|type|key|id|to|role|dir|rel|target|kind|path|icon|queryKey|status|tone|color|mode|method|list|language|scope|sql|one|other|d|viewBox|layer|field)$/;
+
+/** Functions whose literals are names of things, or that have looked the text up. */
+const READ_BY_PROGRAMS =
+  /(?:^|\.)(?:t|rich|useApi|useChange|call|callTagged|fetchFile|follow|readStart|refresh|addEventListener|removeEventListener|getItem|setItem|removeItem|get|set|has|add|all|append|startsWith|endsWith|includes|querySelector|querySelectorAll|closest|getElementById|replace|replaceAll|split|join|Event|DateTimeFormat|matchMedia)$/;
+
+const hasWord = (text: string): boolean => /[A-Za-z]{2}/.test(text);
+
+/** Whether a text is one for people by its looks: it begins like a sentence, or has words and a space between. */
+function isForPeople(text: string): boolean {
+  const plain = text.trim();
+  if (!hasWord(plain) || SAME.has(plain) || KEYS.test(plain) || /^(?:GET|POST|PUT|PATCH|DELETE) /.test(plain))
+    return false;
+  return /^[A-Z][a-z']+(?![a-z]*[A-Z])/.test(plain) || /^[A-Z]\w* [a-z]{2,}/.test(plain);
+}
+
+/** The text of a literal or template; null of anything else. */
+function literalOf(node: ts.Node): string | null {
+  if (ts.isStringLiteralLike(node)) return node.text;
+  if (!ts.isTemplateExpression(node)) return null;
+  return node.head.text + node.templateSpans.map(({ literal }) => `{}${literal.text}`).join("");
+}
+
+/** The attribute or property that a value is given to, through conditions. */
+function nameOf(node: ts.Node): string | null {
+  const { parent } = node;
+  if (ts.isJsxAttribute(parent) || (ts.isPropertyAssignment(parent) && parent.initializer === node))
+    return parent.name.getText();
+  const isThrough =
+    ts.isConditionalExpression(parent) ||
+    ts.isJsxExpression(parent) ||
+    ts.isParenthesizedExpression(parent) ||
+    (ts.isBinaryExpression(parent) && /^(?:\?\?|\|\||&&)$/.test(parent.operatorToken.getText()));
+  return isThrough ? nameOf(parent) : null;
+}
+
+function isForPrograms(node: ts.Node): boolean {
+  const { parent } = node;
+  if (ts.isPropertyAssignment(parent) && parent.name === node) return true;
+  if (ts.isBinaryExpression(parent)) return /^[!=]==?$|^in$/.test(parent.operatorToken.getText());
+  if (ts.isCallExpression(parent)) return READ_BY_PROGRAMS.test(parent.expression.getText());
+  return (
+    ts.isElementAccessExpression(parent) ||
+    ts.isCaseClause(parent) ||
+    ts.isNewExpression(parent) ||
+    ts.isTaggedTemplateExpression(parent)
+  );
+}
+
+const isCode = (node: ts.JsxText): boolean =>
+  ts.isJsxElement(node.parent) && /^(?:code|kbd|pre)$/.test(node.parent.openingElement.tagName.getText());
+
+/** Each text of a file that people see without `t`, `rich` or `plural`. */
+export function bareTextsIn(path: string, source: string): BareText[] {
+  const file = parsed(path, source);
+  const found: BareText[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node) || ts.isTypeNode(node)) return;
+    if (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return;
+    const text = ts.isJsxText(node) ? node.text.replace(/\s+/g, " ").trim() : literalOf(node);
+    if (text !== null && isBare(node, text)) found.push({ text, line: lineOf(file, node) });
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+function isBare(node: ts.Node, text: string): boolean {
+  if (
+    !hasWord(text.replaceAll("{}", "")) ||
+    /^\S*\/\S*$/.test(text) ||
+    SAME.has(text) ||
+    KEYS.test(text.trim())
+  )
+    return false;
+  if (ts.isJsxText(node)) return !isCode(node);
+  if (isForPrograms(node)) return false;
+  const name = nameOf(node);
+  if (name !== null && UNSEEN.test(name)) return false;
+  return (name !== null && SEEN.test(name)) || isForPeople(text);
+}

@@ -1,0 +1,54 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { breachesIn, readSources } from "../../scripts/texts.ts";
+
+const project = join(import.meta.dir, "..", "..");
+
+test("the page shows no text that isn't passed to t, rich or plural", () => {
+  const sources = readSources(project);
+  expect(sources.size).toBeGreaterThan(200);
+  expect(breachesIn(sources)).toEqual([]);
+});
+
+const inFile = (source: string, path = "web/pages/orders.tsx") => breachesIn(new Map([[path, source]]));
+
+test.each([
+  ['const Page = () => <p className="flex gap-2">No orders yet</p>;', "No orders yet"],
+  ['const Page = () => <p aria-label="orders">{name}</p>;', "orders"],
+  ["const Page = () => <p title={isNew ? `${count} new` : undefined} />;", "{} new"],
+  ['notify("Order saved");', "Order saved"],
+  ['const NAMES = { open: "Open", "Not closed": 1 };', "Open"],
+])("%s", (source, text) => {
+  expect(inFile(source)).toEqual([
+    `web/pages/orders.tsx:1: ${JSON.stringify(text)} is not translated: pass it to t of web/texts`,
+  ]);
+});
+
+test("what programs read is no text, and what is translated is found by a literal", () => {
+  expect(
+    inFile(`
+      import { t } from "../texts/text.ts";
+      const Page = () => <Link href="/orders/New one" className="Some class">{t("No orders yet")} <code>orders list</code></Link>;
+      if (kind === "Order" && names.has("Order")) call("GET /api/v1/orders", {}, "application/json");
+    `),
+  ).toEqual([]);
+  expect(inFile("t(name);")).toEqual([
+    "web/pages/orders.tsx:1: t and rich take a literal, which translations are found by",
+  ]);
+});
+
+test("modules that the page is loaded with look texts up in functions", () => {
+  const source =
+    'const NAMES = [t("Open")];\nconst names = once(() => [t("Closed")]);\nconst all = KINDS.map(() => t("All"));';
+  const first = 'import { names } from "./names.ts";\nconst later = () => import("./later.ts");';
+  const found = breachesIn(
+    new Map([
+      ["web/main.tsx", first],
+      ["web/names.ts", source],
+      ["web/later.ts", source],
+    ]),
+  );
+  expect(found).toEqual(
+    ['1: "Open"', '3: "All"'].map((at) => `web/names.ts:${at} is looked up too early: do so in a function`),
+  );
+});
