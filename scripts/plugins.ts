@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { basename, dirname, join, relative } from "node:path";
-import { brotliCompressSync, constants, zstdCompressSync } from "node:zlib";
+import { zstdCompressSync } from "node:zlib";
 import type { BunPlugin, PluginBuilder } from "bun";
+import { brotli, zstd } from "./compressed.ts";
 import type { BuiltFile } from "./web.ts";
 
 const project = join(import.meta.dir, "..");
@@ -12,9 +13,6 @@ const LIBRARY: Readonly<Record<string, string>> = {
   win32: "duckdb.dll",
 };
 
-/** 70 MB become 20; higher levels take the build ten seconds for one or two more. */
-const LIBRARY_LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 9 } };
-
 /**
  * Embeds DuckDB's library and its Node module, both of `platform` (`linux-x64`) from `packages`, compressed. Its own
  * loader picks a package by a name made at run time, which a compiled file can't follow.
@@ -24,9 +22,7 @@ export const duckdbNative = (platform: string, packages = modules): BunPlugin =>
   setup(build) {
     const home = join(packages, "@duckdb", `node-bindings-${platform}`);
     const library = LIBRARY[platform.split("-")[0] ?? ""] ?? "libduckdb.so";
-    carryFiles(build, "duckdb-native", async (name) =>
-      zstdCompressSync(await Bun.file(join(home, name)).bytes(), LIBRARY_LEVEL),
-    );
+    carryFiles(build, "duckdb-native", async (name) => zstd(await Bun.file(join(home, name)).bytes()));
     build.onResolve({ filter: /^weir-unpack$/ }, () => ({ path: join(import.meta.dir, "unpack.ts") }));
     build.onLoad({ filter: /[\\/]@duckdb[\\/]node-bindings[\\/]duckdb\.js$/ }, async () => {
       const names = [library, "duckdb.node"];
@@ -94,7 +90,7 @@ const embedFiles = (
       const rows = files.map(({ path, type, isHashed, bytes }, at) => {
         const body = carry(`file${at}`, path, bytes);
         const small = /^(text|image\/svg|application\/(json|javascript))/.test(type)
-          ? carry(`brotli${at}`, `${path}.br`, brotliCompressSync(bytes, BEST))
+          ? carry(`brotli${at}`, `${path}.br`, brotli(bytes))
           : "null";
         const etag = `"${Bun.hash(bytes).toString(36)}"`;
         return `{ ${Object.entries({ path, type, isHashed, etag })
@@ -141,8 +137,6 @@ export const openLicenses = async () =>
     });
   },
 });
-
-const BEST = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } };
 
 const LONG_LOOP = /for \(let i = 128; i < 65536; i\+\+\) \{\s*IS_IDENTIFIER_CHAR\[i\] = 1;\s*\}/;
 

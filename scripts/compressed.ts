@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliCompressSync, constants, zstdCompressSync } from "node:zlib";
+
+/** What one build has compressed, for the next one; goes with the packages. */
+const CACHE = join(import.meta.dir, "..", "node_modules", ".cache", "weir");
+
+/** 70 MB become 20; higher levels take the build ten seconds for one or two more. */
+const ZSTD_LEVEL = 9;
+const BROTLI_QUALITY = constants.BROTLI_MAX_QUALITY;
+
+export const zstd = (bytes: Uint8Array): Uint8Array =>
+  kept(`zstd-${ZSTD_LEVEL}`, bytes, () =>
+    zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL } }),
+  );
+
+export const brotli = (bytes: Uint8Array): Uint8Array =>
+  kept(`brotli-${BROTLI_QUALITY}`, bytes, () =>
+    brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }),
+  );
+
+/** Compressed by `compress`, or as an earlier build of the same Bun has left it. */
+function kept(way: string, bytes: Uint8Array, compress: () => Uint8Array): Uint8Array {
+  const name = createHash("sha256").update(`${Bun.version} ${way} `).update(bytes).digest("hex");
+  const path = join(CACHE, name);
+  if (existsSync(path)) return readFileSync(path);
+  const made = compress();
+  mkdirSync(CACHE, { recursive: true });
+  const aside = `${path}.${process.pid}`;
+  writeFileSync(aside, made);
+  renameSync(aside, path);
+  return made;
+}
