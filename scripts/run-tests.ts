@@ -177,15 +177,12 @@ export async function holds(sentence: string, ...command: string[]): Promise<boo
 if (import.meta.main) {
   const given = process.argv.slice(2);
   const tsc = ["node_modules/typescript/bin/tsc", "--noEmit", "-p", "."];
-  const steps = [
-    holds("The executable could not be built.", "scripts/build.ts"),
-    given.includes("--no-types") ? true : holds("The type check failed.", ...tsc),
-  ];
-  const broken = (await Promise.all(steps)).filter((isGood) => !isGood).length;
+  const types = given.includes("--no-types") ? true : holds("The type check failed.", ...tsc);
+  const isBuilt = await holds("The executable could not be built.", "scripts/build.ts");
   const paths = given.filter((word) => !word.startsWith("--"));
   const first = await runTests(paths, { workers: WORKERS, isRecorded: given.includes("--record") });
   const tally = tallyOf(given.includes("--again") ? await runAgain(first) : first);
-  const failed = tally.failed + broken;
+  const failed = tally.failed + [isBuilt, await types].filter((isGood) => !isGood).length;
   if (tally.skipped > 0) console.log(`${tally.skipped} skipped`);
   console.log(`${tally.passed} passed, ${failed} failed`);
   process.exit(failed > 0 ? 1 : 0);

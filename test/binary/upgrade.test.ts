@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect } from "bun:test";
 import {
   appendFileSync,
   cpSync,
@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { deepTest } from "../support/scale.ts";
+import { deepTest, isDeep } from "../support/scale.ts";
 import { BUILD_LIMIT_MS, bareMachine, build, copyOfProject, executable, ROOT } from "./executable.ts";
 
 const NEXT = "9.0.0";
@@ -20,6 +20,7 @@ const NEXT = "9.0.0";
 /** The next version, which brings a migration, and carries the key that it is signed with. */
 let next: { folder: string; program: string; key: string };
 beforeAll(() => {
+  if (!isDeep) return;
   using project = copyOfProject();
   const { folder } = project;
   const edit = (name: string, change: (text: string) => string) =>
@@ -40,45 +41,50 @@ beforeAll(() => {
   build(folder, next.program, { env: { WEIR_RELEASE_PUBLIC_KEY: `${next.key}.pub` } });
   sign("--key", next.key, next.program);
 }, BUILD_LIMIT_MS);
-afterAll(() => rmSync(next.folder, { recursive: true, force: true }));
+afterAll(() => {
+  if (isDeep) rmSync(next.folder, { recursive: true, force: true });
+});
 
 function sign(...words: string[]): void {
   const child = Bun.spawnSync([process.execPath, join(ROOT, "scripts/sign.ts"), ...words]);
   expect(child.stderr.toString()).toBe("");
 }
 
-test("the next version copies the data before it migrates them, and the version before refuses them then", async () => {
-  await using machine = bareMachine();
-  const { token } = await machine.init();
-  const server = await machine.serve({ program: next.program, token });
-  expect((await server.call("GET", "/api/v1/users/me")).status).toBe(200);
-  expect(await server.end()).toBe(0);
-  const backups = join(machine.here, "weir-data/backups");
-  const [copy, ...more] = readdirSync(backups);
-  expect(more).toEqual([]);
-  expect(copy).toMatch(/^before-9999_next-.+\.db$/);
-  await server.line((line) =>
-    line.includes(`was backed up to ${join(backups, copy ?? "")}.`) ? line : null,
-  );
-  using kept = new Database(join(backups, copy ?? ""), { readonly: true });
-  expect(kept.query("SELECT email FROM users").all()).toEqual([{ email: "ada@example.com" }]);
-  expect(kept.query("SELECT name FROM sqlite_master WHERE name = 'next'").all()).toEqual([]);
+deepTest(
+  "the next version copies the data before it migrates them, and the version before refuses them then",
+  async () => {
+    await using machine = bareMachine();
+    const { token } = await machine.init();
+    const server = await machine.serve({ program: next.program, token });
+    expect((await server.call("GET", "/api/v1/users/me")).status).toBe(200);
+    expect(await server.end()).toBe(0);
+    const backups = join(machine.here, "weir-data/backups");
+    const [copy, ...more] = readdirSync(backups);
+    expect(more).toEqual([]);
+    expect(copy).toMatch(/^before-9999_next-.+\.db$/);
+    await server.line((line) =>
+      line.includes(`was backed up to ${join(backups, copy ?? "")}.`) ? line : null,
+    );
+    using kept = new Database(join(backups, copy ?? ""), { readonly: true });
+    expect(kept.query("SELECT email FROM users").all()).toEqual([{ email: "ada@example.com" }]);
+    expect(kept.query("SELECT name FROM sqlite_master WHERE name = 'next'").all()).toEqual([]);
 
-  const before = await machine.run(["serve", "--port", "0"]);
-  expect(before.code).toBe(1);
-  expect(before.err).toMatch(
-    /^This database was created by a newer version of Weir \(migrations: 9999_next\)\..+\n$/,
-  );
+    const before = await machine.run(["serve", "--port", "0"]);
+    expect(before.code).toBe(1);
+    expect(before.err).toMatch(
+      /^This database was created by a newer version of Weir \(migrations: 9999_next\)\..+\n$/,
+    );
 
-  const database = join(machine.here, "weir-data/weir.db");
-  for (const name of ["-wal", "-shm"]) rmSync(`${database}${name}`, { force: true });
-  cpSync(join(backups, copy ?? ""), database);
-  const back = await machine.serve({ token });
-  expect((await back.call("GET", "/api/v1/users/me")).status).toBe(200);
-  expect(await back.end()).toBe(0);
-});
+    const database = join(machine.here, "weir-data/weir.db");
+    for (const name of ["-wal", "-shm"]) rmSync(`${database}${name}`, { force: true });
+    cpSync(join(backups, copy ?? ""), database);
+    const back = await machine.serve({ token });
+    expect((await back.call("GET", "/api/v1/users/me")).status).toBe(200);
+    expect(await back.end()).toBe(0);
+  },
+);
 
-test("an executable takes a signed release while its server runs, and goes back", async () => {
+deepTest("an executable takes a signed release while its server runs, and goes back", async () => {
   await using machine = bareMachine();
   const program = join(machine.here, "weir");
   cpSync(executable(), program);

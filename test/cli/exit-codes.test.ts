@@ -3,8 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { usage } from "../../src/cli/usage.ts";
-
-const MAIN = join(import.meta.dir, "..", "..", "src", "main.ts");
+import { PROGRAM } from "../support/program.ts";
 
 type Failure = readonly [args: string, code: 1 | 2 | 3, says: RegExp];
 
@@ -175,7 +174,7 @@ describe("a command that fails says why, and ends with the code that tells how",
   });
 
   async function run(args: string, env: Record<string, string> = {}) {
-    const child = Bun.spawn([process.execPath, MAIN, ...args.split(" ")], {
+    const child = Bun.spawn([...PROGRAM, ...args.split(" ")], {
       cwd: folder,
       env: { PATH: process.env.PATH, HOME: folder, ...env },
       stdin: null,

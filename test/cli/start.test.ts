@@ -2,8 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-
-const MAIN = join(import.meta.dir, "..", "..", "src", "main.ts");
+import { PROGRAM } from "../support/program.ts";
 
 const opened: { [Symbol.asyncDispose](): Promise<void> }[] = [];
 afterEach(async () => {
@@ -25,7 +24,7 @@ function desktop() {
   /** A command at a terminal. */
   function type(args: readonly string[], env: Record<string, string> = {}) {
     let screen = "";
-    const child = Bun.spawn([process.execPath, MAIN, ...args], {
+    const child = Bun.spawn([...PROGRAM, ...args], {
       cwd: here,
       env: { ...base, ...env },
       terminal: {
@@ -112,7 +111,7 @@ test("weir alone uses ./weir-data where it is, and opens nothing where there is 
 
 test("weir alone without a terminal prints the help, starts nothing, and exits with 2", async () => {
   const person = desktop();
-  const child = Bun.spawn([process.execPath, MAIN], {
+  const child = Bun.spawn([...PROGRAM], {
     cwd: person.here,
     env: person.env,
     stdio: ["ignore", "pipe", "pipe"],

@@ -7,9 +7,8 @@ import { type ConnectionOptions, connect } from "node:tls";
 import { doctor } from "../../src/cli/doctor.ts";
 import { rsaCertificate, testCertificate } from "../support/certificate.ts";
 import { startInstallation } from "../support/process.ts";
+import { PROGRAM } from "../support/program.ts";
 import { shell } from "../support/shell.ts";
-
-const MAIN = join(import.meta.dir, "..", "..", "src", "main.ts");
 
 describe("a server with a certificate", () => {
   let folder: string;
@@ -89,18 +88,15 @@ describe("a server with a certificate", () => {
     ["with another's key", { cert: "cert.pem", key: "other.pem" }, "doesn't match the certificate"],
   ] as [string, { cert: string; key?: string }, string][]) {
     test(`does not start with one ${what}, and says so`, async () => {
-      const child = Bun.spawn(
-        [process.execPath, MAIN, "serve", "--data", join(folder, "data"), "--port", "0"],
-        {
-          env: {
-            PATH: process.env.PATH,
-            WEIR_TLS_CERT: join(folder, files.cert),
-            ...(files.key ? { WEIR_TLS_KEY: join(folder, files.key) } : {}),
-          },
-          stdout: "ignore",
-          stderr: "pipe",
+      const child = Bun.spawn([...PROGRAM, "serve", "--data", join(folder, "data"), "--port", "0"], {
+        env: {
+          PATH: process.env.PATH,
+          WEIR_TLS_CERT: join(folder, files.cert),
+          ...(files.key ? { WEIR_TLS_KEY: join(folder, files.key) } : {}),
         },
-      );
+        stdout: "ignore",
+        stderr: "pipe",
+      });
       const said = await new Response(child.stderr).text();
       expect({ code: await child.exited, said }).toEqual({
         code: 1,

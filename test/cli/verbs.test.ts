@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { startOAuthApi } from "../peers/oauth-api.ts";
 import { startApp } from "../support/app.ts";
 import { addSigned, ownerSurfer } from "../support/connection-sign-ins.ts";
+import { PROGRAM } from "../support/program.ts";
 import { branch, makeAction, RUNS } from "../support/work.ts";
 import { openTerminal } from "./terminal.ts";
 
@@ -154,13 +155,10 @@ test("credentials that stand in the command are warned of, and those of a file a
 test("WEIR_TOKEN and WEIR_ORG come before what weir login kept", async () => {
   const env = { HOME: folder, WEIR_SERVER: app.origin, WEIR_TOKEN: app.token };
   const whoami = async (more: Record<string, string> = {}, ...words: string[]) => {
-    const child = Bun.spawn(
-      [process.execPath, join(import.meta.dir, "../../src/main.ts"), ...words, "--json"],
-      {
-        env: { PATH: process.env.PATH, ...env, ...more },
-        stdio: ["ignore", "pipe", "pipe"],
-      },
-    );
+    const child = Bun.spawn([...PROGRAM, ...words, "--json"], {
+      env: { PATH: process.env.PATH, ...env, ...more },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     const [out, err] = await Promise.all([
       new Response(child.stdout).text(),
       new Response(child.stderr).text(),

@@ -16,6 +16,8 @@ afterAll(async () => {
 });
 
 const ROUNDS = 2;
+/** Each look is a process. */
+const LOOK_MS = 30;
 const ROUND_ROWS = 60_000;
 const RESOURCES = {
   appended: { name: "src", primaryKey: ["id"], incremental: { cursorField: "id" } },
@@ -36,6 +38,7 @@ function watch(owner: Client) {
         const reply: Answer | null = await owner("POST", "/api/v1/query", { sql }).catch(() => null);
         if (reply?.status === 200) seen.add(reply.body.rows[0].n);
       }
+      await Bun.sleep(LOOK_MS);
     }
   })();
   return {

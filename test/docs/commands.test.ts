@@ -3,10 +3,9 @@ import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../support/postgres.ts";
+import { PROGRAM } from "../support/program.ts";
 import { deepTest } from "../support/scale.ts";
 import { blocks, docs } from "./blocks.ts";
-
-const MAIN = join(import.meta.dir, "..", "..", "src", "main.ts");
 
 /**
  * What goes on until Ctrl-C goes on for a moment; what asks for a person in a browser is signed in with the token. Who
@@ -75,7 +74,7 @@ function openFolder() {
   const path = mkdtempSync(join(tmpdir(), "weir-docs-"));
   cpSync(join(import.meta.dir, "..", "..", "examples"), join(path, "examples"), { recursive: true });
   const bin = mkdtempSync(join(tmpdir(), "weir-docs-bin-"));
-  writeFileSync(join(bin, "weir"), `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`);
+  writeFileSync(join(bin, "weir"), `#!/bin/sh\nexec ${PROGRAM.join(" ")} "$@"\n`);
   chmodSync(join(bin, "weir"), 0o755);
   return {
     path,

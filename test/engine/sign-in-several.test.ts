@@ -28,7 +28,7 @@ async function signedIn(owner: Client, token: string, peer: Peer) {
   return { id, action };
 }
 
-const RUNS = scaled(30, 100);
+const RUNS = scaled(15, 100);
 
 test("many runs in three processes renew an ended token once", async () => {
   await using peer = await startOAuthApi({ rotates: true });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const SUITE = join(import.meta.dir, "../../node_modules/@modelcontextprotocol/conformance/dist/index.js");
-const CLIENT = join(import.meta.dir, "../support/conformance-client.ts");
+const SOURCE = join(import.meta.dir, "../support/conformance-client.ts");
 
 /** Of a revision: what is asked for and isn't had, with the reason. */
 const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
@@ -13,8 +13,12 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
 };
 
 let folder: string;
-beforeAll(() => {
+/** In one file: each scenario starts a client of its own. */
+let client: string;
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "weir-conformance-"));
+  const built = await Bun.build({ entrypoints: [SOURCE], target: "bun", outdir: folder });
+  client = built.outputs[0]?.path ?? "";
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -22,7 +26,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 test.each(["auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback"])(
   "the client signs in as before 2025-06-18: %s",
   async (scenario) => {
-    const args = ["--command", `${process.execPath} ${CLIENT}`, "--scenario", scenario, "--timeout", "60000"];
+    const args = ["--command", `${process.execPath} ${client}`, "--scenario", scenario, "--timeout", "60000"];
     const child = Bun.spawn([process.execPath, SUITE, "client", ...args], {
       cwd: folder,
       env: { PATH: process.env.PATH ?? "", NO_COLOR: "1" },
@@ -39,7 +43,7 @@ test.each(["auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-e
 async function conformance(revision: string): Promise<Map<string, boolean>> {
   const expected = join(folder, `${revision}.yaml`);
   await Bun.write(expected, JSON.stringify({ client: LEFT_OUT[revision] }));
-  const command = `${process.execPath} ${CLIENT}`;
+  const command = `${process.execPath} ${client}`;
   const asked = ["--command", command, "--requirements", revision, "--expected-failures", expected];
   const args = ["client", ...asked, "--timeout", "120000"]; // each scenario has two processes, all at once
   const child = Bun.spawn([process.execPath, SUITE, ...args], {

@@ -6,7 +6,7 @@ import { automationRunResults } from "../../src/resources/automations/table.ts";
 import { type Client, startApp } from "../support/app.ts";
 import { bundle, install, published } from "../support/bundles.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { deepTest } from "../support/scale.ts";
+import { deepTest, scaled } from "../support/scale.ts";
 import {
   ACTIONS,
   AUTOMATION_RUNS,
@@ -107,10 +107,10 @@ describe("a step over a long list", () => {
     60_000,
   );
 
-  test("goes over a result of thirty megabytes", async () => {
+  const ITEMS = scaled(1_000, 3_000);
+  test("goes over a result of many megabytes", async () => {
     await using app = await startApp();
-    const source =
-      "export default () => Array.from({ length: 3000 }, (_, n) => ({ n, text: 'x'.repeat(10000) }))";
+    const source = `export default () => Array.from({ length: ${ITEMS} }, (_, n) => ({ n, text: 'x'.repeat(10000) }))`;
     const steps = [
       { key: "make", kind: "run_script", definition: { source, memoryMb: 256 } },
       {
@@ -124,7 +124,7 @@ describe("a step over a long list", () => {
     const flow = await makeAutomation(app.owner, { steps });
     const run = await flowToEnd(app.owner, flow.id);
     expect(run.error).toBeNull();
-    expect(run.steps[1].items).toMatchObject({ total: 3_000, completed: 3_000, failed: 0 });
+    expect(run.steps[1].items).toMatchObject({ total: ITEMS, completed: ITEMS, failed: 0 });
     const branches = run.result.each.map(({ branch }: { branch: string }) => branch);
     expect(new Set(branches)).toEqual(new Set(["whole"]));
   }, 60_000);

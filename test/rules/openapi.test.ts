@@ -32,12 +32,17 @@ test("an independent linter has nothing to say against the document", async () =
   ).toEqual([]);
 });
 
-test("the linter finds what is wrong with a document that was tampered with", async () => {
+test("the linter finds what is wrong with a document", async () => {
   const config = await createConfig({ extends: ["recommended"] });
-  const source = read.text
-    .replace('"in":"path"', '"in":"paht"')
-    .replace('"#/components/schemas/ActionPage"', '"#/components/schemas/No"');
-  const found = await lintFromString({ source, config });
+  const parameter = { name: "id", in: "paht", required: true, schema: { type: "string" } };
+  const content = { "application/json": { schema: { $ref: "#/components/schemas/No" } } };
+  const get = { parameters: [parameter], responses: { "200": { description: "A thing", content } } };
+  const source = {
+    openapi: "3.1.0",
+    info: { title: "Things", version: "1" },
+    paths: { "/things/{id}": { get } },
+  };
+  const found = await lintFromString({ source: JSON.stringify(source), config });
   expect(found.map(({ ruleId }) => ruleId)).toEqual(expect.arrayContaining(["struct", "no-unresolved-refs"]));
 });
 
