@@ -15,8 +15,10 @@ export function maybe(value: string | undefined): string | null {
   return value ?? null;
 }
 
-export function yes(value: string | undefined): boolean {
-  return value === "1" || value === "true";
+export function yes(value: string | undefined, name: string): boolean {
+  if (value === undefined || value === "0" || value === "false") return false;
+  if (value === "1" || value === "true") return true;
+  throw new ConfigError(`Invalid ${name}: ${quote(value)}. Use true or false.`);
 }
 
 export function integer(fallback: number, least: number, most: number) {

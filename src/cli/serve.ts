@@ -3,6 +3,7 @@ import { wideEntries, wideText } from "../base/egress-gate.ts";
 import { startHttpClient } from "../base/egress-start.ts";
 import { type Config, schemeOf } from "../config.ts";
 import type { App } from "../context.ts";
+import { readPassphrase } from "../crypto/age.ts";
 import { startEngine } from "../engine/start.ts";
 import { ownServices } from "../own-services.ts";
 import { createAdminFromConfig, ensureSetupToken } from "../resources/sign-in/setup.ts";
@@ -52,6 +53,7 @@ export interface Running {
 /** Opens everything, takes up what was left, and listens; resolves once requests are answered. */
 export async function startServer(parts: Parts): Promise<Running> {
   const { config, log } = parts;
+  if (config.backupPassphraseFile !== null) readPassphrase(config.backupPassphraseFile); // else no backup is made, later
   const opened = await openApp(parts);
   await warnOfWide(parts);
   const { app } = opened;

@@ -1,0 +1,35 @@
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { serve } from "../../src/cli/serve.ts";
+import { folder, shell } from "../support/shell.ts";
+
+test.each([
+  [{ WEIR_OIDC_TRUST_EMAIL: "yes" }, 'Invalid WEIR_OIDC_TRUST_EMAIL: "yes". Use true or false.'],
+  [{ WEIR_METRICS_PUBLIC: "TRUE" }, 'Invalid WEIR_METRICS_PUBLIC: "TRUE". Use true or false.'],
+  [
+    { WEIR_BACKUP_PASSPHRASE_FILE: "/nowhere/passphrase" },
+    "Couldn't read the passphrase file /nowhere/passphrase (ENOENT). Set --passphrase-file or WEIR_BACKUP_PASSPHRASE_FILE to another.",
+  ],
+])("the server doesn't start with %j", async (env, sentence) => {
+  using data = folder();
+  const { code, err } = await shell(env)(serve, "--data", data.path, "--port", "0");
+  expect([code, err.trim()]).toEqual([1, sentence]);
+});
+
+test("a passphrase file without a passphrase stops the start", async () => {
+  using data = folder();
+  const file = join(data.path, "empty");
+  writeFileSync(file, "\n");
+  const { code, err } = await shell({ WEIR_BACKUP_PASSPHRASE_FILE: file })(
+    serve,
+    "--data",
+    data.path,
+    "--port",
+    "0",
+  );
+  expect([code, err.trim()]).toEqual([
+    1,
+    `The passphrase file ${file} must contain a passphrase on one line.`,
+  ]);
+});
