@@ -13,7 +13,7 @@ const list = async (query: string) => ok(await app.owner("GET", `${TEMPLATES}?${
 const slugsOf = ({ templates }: { templates: { slug: string }[] }) => templates.map(({ slug }) => slug);
 
 describe("the templates that ship with Weir", () => {
-  test("are listed by name for an organization that has none, page by page, and its own are not among them", async () => {
+  test("are listed by name for an organization that has none, page by page, and after its own where connections are asked for", async () => {
     expect(await list("")).toEqual({ templates: [], total: 0 });
     const all = await list("built_in=true&template_type=connection&limit=100");
     expect(all.total).toBe(all.templates.length);
@@ -32,6 +32,12 @@ describe("the templates that ship with Weir", () => {
     expect(made.isBuiltIn).toBeUndefined();
     expect(slugsOf(await list(""))).toEqual(["own"]);
     expect((await list("built_in=true&template_type=connection")).total).toBe(all.total);
+    const both = await list("template_type=connection&limit=100");
+    expect([both.total, slugsOf(both)]).toEqual([all.total + 1, ["own", ...slugsOf(all)]]);
+    const beyond = await list("template_type=connection&offset=1&limit=2");
+    expect([beyond.total, slugsOf(beyond)]).toEqual([both.total, slugsOf(both).slice(1, 3)]);
+    expect(slugsOf(await list("template_type=connection&status=draft"))).toEqual(["own"]);
+    expect(slugsOf(await list("template_type=connection&built_in=false"))).toEqual(["own"]);
     expect(slugsOf(await list("built_in=true&template_type=bundle"))).toContain("quick-start");
     expect(await list("built_in=true&status=draft")).toEqual({ templates: [], total: 0 });
   });

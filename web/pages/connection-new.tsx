@@ -77,7 +77,7 @@ const LISTED = { template_type: "connection", status: "published", summary: true
 /** What a connection can be made of: providers, one's own templates, and those that ship with Weir. */
 function Choices({ providers }: { providers: readonly Provider[] }) {
   const [words, setWords] = useState("");
-  const own = useApi("GET /api/v1/templates", { query: LISTED });
+  const own = useApi("GET /api/v1/templates", { query: { ...LISTED, built_in: false } });
   const shipped = useApi("GET /api/v1/templates", { query: { ...LISTED, built_in: true } });
   const fits = (...texts: (string | null)[]) =>
     words

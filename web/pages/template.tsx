@@ -20,7 +20,7 @@ export default function TemplatePage({ id }: { id: string }) {
 /** The versions of the same template among the newest hundred; null while they are looked for. */
 function useVersions({ slug, templateType }: Template): readonly ListedTemplate[] | null {
   const own = useApi("GET /api/v1/templates", {
-    query: { template_type: templateType, summary: true, limit: 100 },
+    query: { template_type: templateType, built_in: false, summary: true, limit: 100 },
   });
   return own.data?.templates.filter((each) => each.slug === slug) ?? null;
 }

@@ -39,6 +39,7 @@ export default function Templates() {
   const query = {
     template_type: filters.get("type") || undefined,
     status: filters.get("status") || undefined,
+    built_in: false,
     summary: true,
     limit: LIMIT,
     offset: filters.offset,

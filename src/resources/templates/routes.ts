@@ -35,7 +35,7 @@ export const templateOperations = [
     tag,
     summary: "List templates",
     description:
-      "One entry per version, newest first. Returns the organization's templates, or the built-in ones.",
+      "One entry per version, newest first. Returns the organization's templates, the built-in ones, or both.",
     query: TemplateQuery,
     response: TemplatePage,
     async handle({ ctx, query }) {

@@ -21,22 +21,44 @@ const summaryOf = ({ slug, version, templateType, displayName }: TemplateRow) =>
   displayName,
 });
 
-/** The organization's own, each version for itself, newest first; or what ships inside the executable, by name. */
+/**
+ * The organization's own, each version for itself, newest first; or what ships inside the executable, by name; or of
+ * connections, which many ship for, the one after the other.
+ */
 export async function listTemplates(
   ctx: Context,
   query: TemplateQuery,
 ): Promise<{ rows: TemplateRow[]; total: number }> {
-  const { template_type, status, limit, offset, built_in, q = "" } = query;
-  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
-  if (built_in) {
-    const found = builtInRows(ctx).filter(
-      (row) =>
-        (template_type === undefined || row.templateType === template_type) &&
-        (status === undefined || row.status === status) &&
-        words.every((word) => searchedOf(row).toLowerCase().includes(word)),
-    );
-    return { rows: found.slice(offset, offset + limit), total: found.length };
-  }
+  const { template_type, limit, offset, built_in } = query;
+  if (built_in) return pageOf(shippedFor(ctx, query), query);
+  const own = await ownTemplates(ctx, query);
+  if (built_in === false || template_type !== "connection") return own;
+  const rest = { limit: limit - own.rows.length, offset: Math.max(0, offset - own.total) };
+  const shipped = pageOf(shippedFor(ctx, query), rest);
+  return { rows: [...own.rows, ...shipped.rows], total: own.total + shipped.total };
+}
+
+const pageOf = (rows: TemplateRow[], { limit, offset }: { limit: number; offset: number }) => ({
+  rows: rows.slice(offset, offset + limit),
+  total: rows.length,
+});
+
+const wordsOf = ({ q = "" }: TemplateQuery) => q.toLowerCase().split(/\s+/).filter(Boolean);
+
+const shippedFor = (ctx: Context, query: TemplateQuery): TemplateRow[] =>
+  builtInRows(ctx).filter(
+    (row) =>
+      (query.template_type === undefined || row.templateType === query.template_type) &&
+      (query.status === undefined || row.status === query.status) &&
+      wordsOf(query).every((word) => searchedOf(row).toLowerCase().includes(word)),
+  );
+
+async function ownTemplates(
+  ctx: Context,
+  query: TemplateQuery,
+): Promise<{ rows: TemplateRow[]; total: number }> {
+  const { template_type, status, limit, offset } = query;
+  const words = wordsOf(query);
   const filters: (SQL | undefined)[] = [
     ...words.map(
       (word) =>

@@ -112,10 +112,12 @@ export type TemplateChange = Static<typeof TemplateChange>;
 export const TemplateQuery = object({
   template_type: optional(oneOf(TEMPLATE_TYPES)),
   status: optional(oneOf(TEMPLATE_STATUSES)),
-  built_in: Type.Boolean({
-    default: false,
-    description: "True lists the built-in templates, by name, instead of the organization's own",
-  }),
+  built_in: optional(
+    Type.Boolean({
+      description:
+        "True lists the built-in templates, by name; false the organization's own. By default the organization's own, and after those of type connection the built-in ones",
+    }),
+  ),
   q: optional(Type.String({ maxLength: 255, description: "Words of the name, the slug or the description" })),
   summary: Type.Boolean({
     default: false,
