@@ -46,6 +46,21 @@ test("the linter finds what is wrong with a document", async () => {
   expect(found.map(({ ruleId }) => ruleId)).toEqual(expect.arrayContaining(["struct", "no-unresolved-refs"]));
 });
 
+test("If-Match stands where it is taken, and 410 where a cursor may be too old", () => {
+  const told = (method: string, path: string) => {
+    const operation = read.operations.find((each) => each.method === method && each.path === path);
+    return ["410", "412"].filter((status) => operation?.responses[status] !== undefined);
+  };
+  const automation = "/api/v1/automations/{automation_id}";
+  expect(told("PATCH", automation)).toEqual(["412"]);
+  expect(told("PATCH", `${automation}/draft`)).toEqual(["412"]);
+  expect(told("PUT", `${automation}/layout`)).toEqual(["412"]);
+  expect(told("DELETE", "/api/v1/dead-letters/{dead_letter_id}")).toEqual([]);
+  expect(told("GET", "/api/v1/dead-letters")).toEqual(["410"]);
+  expect(told("GET", "/api/v1/webhook-deliveries")).toEqual(["410"]);
+  expect(told("GET", "/api/v1/action-runs/{run_id}/logs")).toEqual(["410"]);
+});
+
 test("every example fits the schema that it stands beside", () => {
   let count = 0;
   for (const { method, path, requestBody, responses } of read.operations) {

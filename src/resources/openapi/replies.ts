@@ -252,6 +252,7 @@ export function errorsOf(operation: Described): JsonObject {
     ...(hasBody ? [408, 413, 415] : []),
     ...(idempotent ? [409] : []),
     ...(matches ? [412] : []),
+    ...(query !== undefined && "cursor" in query.properties ? [410] : []),
     ...errors,
     500,
     503,
