@@ -200,8 +200,25 @@ function walkUnion(
     if (own.length === 0) return value;
     if (!closest || closeness(own, loc) > closeness(closest, loc)) closest = own;
   }
-  faults.push(...(closest ?? []));
+  faults.push(...(unknownTag(members, closest ?? [], loc) ?? closest ?? []));
   return raw;
+}
+
+/** What is told of a value whose tag is that of no member: all tags that there are. Null where the tag fits one. */
+function unknownTag(
+  members: readonly (Shape & TSchema)[],
+  closest: readonly Fault[],
+  loc: readonly string[],
+): Fault[] | null {
+  const wrong = closest.find(
+    (fault) => fault.type === "literal_error" && fault.loc.length === loc.length + 1,
+  );
+  const field = wrong?.loc.at(-1) ?? "";
+  const tags = members.map((member) => member.properties?.[field]?.const).filter((tag) => tag !== undefined);
+  if (!wrong || tags.length < 2) return null;
+  return [
+    { loc: wrong.loc, msg: `Input should be ${[...new Set(tags)].map(show).join(", ")}`, type: "enum" },
+  ];
 }
 
 /** Kinds of faults of a value whose type is right. */

@@ -114,6 +114,15 @@ describe("reading a body", () => {
     expect(faultsOf(nullable(slug()), "No Slug")).toEqual(["body string_pattern_mismatch"]);
   });
 
+  test("of a union names all tags where there is no such one", () => {
+    const tagged = (type: string, more: object) => object({ type: Type.Literal(type), ...more });
+    const Auth = Type.Union([tagged("none", {}), tagged("bearer", { token: named() }), Type.Null()]);
+    expect(read(Auth, { type: "magic", wand: 1 }, ["body"]).faults).toEqual([
+      { loc: ["body", "type"], msg: "Input should be 'none', 'bearer'", type: "enum" },
+    ]);
+    expect(faultsOf(Auth, { type: "bearer" })).toEqual(["body.token missing"]);
+  });
+
   test("keeps names of a map as names", () => {
     const { value, faults } = read(map(anything()), JSON.parse('{"__proto__":1,"constructor":2}'), ["body"]);
     expect([Object.keys(value), faults]).toEqual([["__proto__", "constructor"], []]);

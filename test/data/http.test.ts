@@ -449,7 +449,7 @@ describe("saved wrongly", () => {
       "endpoint.path extra_forbidden",
     ]);
     expect(await faults({ endpoint: { paginator: { type: "guess" } } })).toEqual([
-      "endpoint.paginator.type literal_error",
+      "endpoint.paginator.type enum",
     ]);
   });
 
