@@ -2,18 +2,18 @@ import type { Reply } from "../calls.ts";
 import { edit } from "./actions-edit.ts";
 import { FOLLOWING, showStarted } from "./follow.ts";
 import { actionId, connectionId, jsonInput, needed, numberInput, templateId, wideInput } from "./input.ts";
-import { type Column, instantText, printFields, printJson, printTable, reportMore } from "./show.ts";
+import { type Column, printFields, printJson, printTable, reportMore, timeColumn } from "./show.ts";
 import { apiOf, commandOf, LISTING, verb } from "./verbs.ts";
 
 type Action = Reply<"GET /api/v1/actions/{action_id}">;
 
 const COLUMNS: readonly Column<Action>[] = [
   { title: "ID", of: ({ id }) => id, isWhole: true, extra: 1 },
-  { title: "SLUG", of: ({ slug }) => slug },
+  { title: "SLUG", of: ({ slug }) => slug, isName: true },
   { title: "KIND", of: ({ kind }) => kind },
   { title: "STATUS", of: ({ status }) => status },
   { title: "LATEST RUN", of: ({ latestRun }) => latestRun?.status },
-  { title: "STARTED", of: ({ latestRun }) => instantText(latestRun?.startedAt), extra: 2 },
+  timeColumn("STARTED", ({ latestRun }) => latestRun?.startedAt, 2),
   { title: "NAME", of: ({ name }) => name, isName: true },
 ];
 

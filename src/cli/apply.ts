@@ -36,7 +36,7 @@ export const apply = singleCommand(
       refuseFaults(plan);
       const isDry = flags["dry-run"] === true;
       if (!flags.json) showPlan(host, plan, isDry ? "Dry run: " : "");
-      if (!isDry && !flags.yes && !flags.json) await confirm(host, plan);
+      if (!isDry && !flags.yes) await confirm(host, plan, flags.json === true);
       const secrets = isDry ? {} : await carryOutPlan(api, state, plan, host.status);
       if (flags.json) host.out(JSON.stringify({ ...planReport(plan), applied: !isDry, secrets }));
       else if (!isDry) showEnd(host, plan, secrets);
@@ -44,9 +44,10 @@ export const apply = singleCommand(
   }),
 );
 
-/** Asks on a terminal. In a script nobody could answer, so it goes on. */
-async function confirm({ ask }: Host, { steps }: Plan): Promise<void> {
-  if (ask === null || steps.length === 0) return;
+/** Asks on a terminal, with `--json` before it deletes anything. In a script nobody could answer, so it continues. */
+async function confirm({ ask }: Host, { steps }: Plan, isJson: boolean): Promise<void> {
+  const asksFor = isJson ? steps.filter(({ operation }) => operation === "delete") : steps;
+  if (ask === null || asksFor.length === 0) return;
   const gone = steps.filter(({ operation }) => operation === "delete").map(nameOf);
   const loss = gone.length === 0 ? "" : ` ${plain(gone.join(", "))} will be deleted, which can't be undone.`;
   const changes = plural(steps.length, { one: "change", other: "changes" });

@@ -1,6 +1,6 @@
 import { plain } from "./client.ts";
 import { jsonInput, wideInput } from "./input.ts";
-import { type Column, instantText, printJson, printTable } from "./show.ts";
+import { type Column, printJson, printTable, timeColumn } from "./show.ts";
 import { apiOf, commandOf, LISTING, type Verb, verb } from "./verbs.ts";
 
 interface Approval {
@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<Approval>[] = [
     extra: 1,
   },
   { title: "STATUS", of: ({ status }) => status, extra: 2 },
-  { title: "REQUESTED", of: ({ requestedAt }) => instantText(requestedAt), extra: 3 },
+  timeColumn("REQUESTED", ({ requestedAt }) => requestedAt, 3),
   { title: "AUTOMATION", of: ({ automationName }) => automationName, extra: 4 },
   { title: "TITLE", of: ({ title }) => title, isName: true },
 ];

@@ -1,23 +1,23 @@
 import type { Reply } from "../calls.ts";
+import { automationRuns, showAutomationRun } from "./automation-runs.ts";
 import { plain } from "./client.ts";
-import { type AutomationRun, awaitAutomationRun, reportEnd } from "./follow.ts";
 import { automationId, jsonInput, numberInput, wideInput } from "./input.ts";
-import { type Column, instantText, printJson, printTable, reportMore } from "./show.ts";
+import { type Column, printJson, printTable, reportMore, timeColumn } from "./show.ts";
 import { apiOf, type CommandInput, commandOf, LISTING, verb } from "./verbs.ts";
 
 type Automation = Reply<"GET /api/v1/automations/{automation_id}">;
 
 const COLUMNS: readonly Column<Automation>[] = [
   { title: "ID", of: ({ id }) => id, isWhole: true, extra: 1 },
-  { title: "SLUG", of: ({ slug }) => slug },
+  { title: "SLUG", of: ({ slug }) => slug, isName: true },
   { title: "TRIGGER", of: ({ triggerType }) => triggerType },
   { title: "STATUS", of: ({ status }) => status },
   { title: "LATEST RUN", of: ({ latestRun }) => latestRun?.status },
-  { title: "NEXT RUN", of: ({ nextRunAt }) => instantText(nextRunAt), extra: 2 },
+  timeColumn("NEXT RUN", ({ nextRunAt }) => nextRunAt, 2),
   { title: "NAME", of: ({ name }) => name, isName: true },
 ];
 
-/** `weir automations list|run|enable|disable` */
+/** `weir automations list|run|enable|disable|runs` */
 export const automations = commandOf("automations", {
   list: verb({
     options: {
@@ -52,16 +52,7 @@ export const automations = commandOf("automations", {
         path: { automation_id: id },
         body: input === undefined ? {} : { input },
       });
-      const isJson = flags.json === true;
-      if (!flags.wait && !flags.follow) {
-        if (isJson) return printJson(host, started.text);
-        const path = `/api/v1/automation-runs/${started.body.id}`;
-        return host.out(`Automation run ${started.body.id} started. To see it: weir api GET ${path}`);
-      }
-      const ended = await awaitAutomationRun({ api, host }, started.body.id);
-      if (isJson) printJson(host, ended.text);
-      else printTable(host, ended.body.steps, STEP_COLUMNS);
-      reportEnd(host, "automation run", ended.body, isJson);
+      await showAutomationRun({ api, host }, started, flags);
     },
   }),
   enable: verb({
@@ -72,12 +63,8 @@ export const automations = commandOf("automations", {
     words: "AUTOMATION",
     run: (input) => setStatus(input, "disabled"),
   }),
+  ...automationRuns,
 });
-
-const STEP_COLUMNS: readonly Column<AutomationRun["steps"][number]>[] = [
-  { title: "STEP", of: ({ key }) => key },
-  { title: "STATUS", of: ({ status }) => status },
-];
 
 async function setStatus({ flags, words, host }: CommandInput, status: "active" | "disabled"): Promise<void> {
   const api = apiOf({ flags, host });

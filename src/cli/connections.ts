@@ -4,17 +4,17 @@ import { plain } from "./client.ts";
 import { authorize, verify } from "./connections-sign-in.ts";
 import { type Host, UsageError } from "./host.ts";
 import { connectionId, jsonInput, needed, numberInput, wideInput } from "./input.ts";
-import { type Column, instantText, printJson, printTable, reportMore } from "./show.ts";
+import { type Column, printJson, printTable, reportMore, timeColumn } from "./show.ts";
 import { type Api, apiOf, commandOf, LISTING, verb } from "./verbs.ts";
 
 type Connection = Reply<"GET /api/v1/connections/{connection_id}">;
 
 const COLUMNS: readonly Column<Connection>[] = [
   { title: "ID", of: ({ id }) => id, isWhole: true, extra: 1 },
-  { title: "SLUG", of: ({ slug }) => slug },
+  { title: "SLUG", of: ({ slug }) => slug, isName: true },
   { title: "PROVIDER", of: ({ provider }) => provider },
   { title: "STATUS", of: ({ status }) => status },
-  { title: "VERIFIED", of: ({ lastVerifiedAt }) => instantText(lastVerifiedAt), extra: 2 },
+  timeColumn("VERIFIED", ({ lastVerifiedAt }) => lastVerifiedAt, 2),
   { title: "NAME", of: ({ name }) => name, isName: true },
 ];
 

@@ -6,7 +6,7 @@ import { plain } from "./client.ts";
 import { download, findDataset, upload } from "./datasets-files.ts";
 import { UsageError } from "./host.ts";
 import { datasetRef, numberInput, wideInput } from "./input.ts";
-import { type Column, instantText, printJson, printTable, reportMore } from "./show.ts";
+import { type Column, printJson, printTable, reportMore, timeColumn } from "./show.ts";
 import { apiOf, commandOf, LISTING, verb } from "./verbs.ts";
 
 type Dataset = Reply<"GET /api/v1/datasets">["datasets"][number];
@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<Dataset>[] = [
   { title: "DATASET", of: ({ layer, dataset }) => `${layer}.${dataset}`, isName: true },
   { title: "ROWS", of: rowsOf },
   { title: "SIZE", of: (one) => sizeText(bytesOf(one)) },
-  { title: "UPDATED", of: ({ updatedAt }) => instantText(updatedAt) },
+  timeColumn("UPDATED", ({ updatedAt }) => updatedAt),
   { title: "TABLES", of: ({ tables }) => tables.map(({ name }) => name).join(", ") },
 ];
 

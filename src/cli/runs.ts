@@ -3,12 +3,12 @@ import { FOLLOWING, followRun, logText, showStarted } from "./follow.ts";
 import { actionId, numberInput, wideInput } from "./input.ts";
 import {
   type Column,
-  instantText,
   printFields,
   printJson,
   printTable,
   reportMore,
   secondsText,
+  timeColumn,
 } from "./show.ts";
 import { apiOf, commandOf, LISTING, type TextReply, verb } from "./verbs.ts";
 
@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<ListedRun>[] = [
   { title: "ID", of: ({ id }) => id, isWhole: true },
   { title: "KIND", of: ({ kind }) => kind, extra: 1 },
   { title: "STATUS", of: ({ displayStatus }) => displayStatus },
-  { title: "CREATED", of: ({ createdAt }) => instantText(createdAt), extra: 3 },
+  timeColumn("CREATED", ({ createdAt }) => createdAt, 3),
   { title: "TOOK", of: ({ durationSeconds }) => secondsText(durationSeconds), extra: 4 },
   { title: "BY", of: ({ triggerMethod }) => triggerMethod, extra: 2 },
   { title: "AUTOMATION", of: ({ automationName }) => automationName, isName: true },

@@ -1,3 +1,4 @@
+import { systemClock } from "../base/clock.ts";
 import { isObject, type Json } from "../base/json.ts";
 import { plain } from "./client.ts";
 import type { Host } from "./host.ts";
@@ -6,6 +7,8 @@ import type { Host } from "./host.ts";
 export interface Column<T> {
   title: string;
   of(row: T): unknown;
+  /** A shorter form for a narrow terminal, tried before anything is left out. */
+  short?(row: T): unknown;
   /** True where it is of no use unless it is whole, such as an id. */
   isWhole?: boolean;
   /** True for what tells the rows apart: the last to be cut. */
@@ -29,12 +32,16 @@ export function printTable<T>(
   all: readonly Column<T>[],
   { isWide = false }: { isWide?: boolean } = {},
 ): void {
-  const cellsOf = (column: Column<T>) => [column.title, ...rows.map((row) => column.of(row))].map(cellText);
-  const found = all.map((column) => {
-    const cells = cellsOf(column);
+  const fitted = (column: Column<T>, of: Column<T>["of"]) => {
+    const cells = [column.title, ...rows.map(of)].map(cellText);
     return { ...column, cells, width: Math.max(...cells.map((cell) => Bun.stringWidth(cell))) };
-  });
+  };
   const width = isWide ? null : host.width;
+  const long = all.map((column) => fitted(column, column.of));
+  const found =
+    width === null || totalOf(long) <= width
+      ? long
+      : all.map((column) => fitted(column, column.short ?? column.of));
   const columns = width === null ? found : narrowed(found, width);
   for (let line = 0; line <= rows.length; line++) {
     const text = columns
@@ -117,6 +124,30 @@ const escaped = (text: string) =>
       (_, at) => `\\u${letter.charCodeAt(at).toString(16).padStart(4, "0")}`,
     ).join(""),
   );
+
+/** Columns of a time: to the second, or on a narrow terminal how far away it is. */
+export const timeColumn = <T>(title: string, of: (row: T) => unknown, extra?: number): Column<T> => ({
+  title,
+  of: (row) => instantText(of(row)),
+  short: (row) => distanceText(of(row), systemClock.now()),
+  ...(extra === undefined ? {} : { extra }),
+});
+
+const UNITS = [
+  ["d", 86_400],
+  ["h", 3_600],
+  ["min", 60],
+] as const;
+
+/** How far away a time is, such as `3 min ago` or `in 2 h`. */
+function distanceText(instant: unknown, now: Date): string {
+  if (typeof instant !== "string") return "";
+  const seconds = Math.round((now.getTime() - Date.parse(instant)) / 1_000);
+  const far = Math.abs(seconds);
+  const [unit, size] = UNITS.find(([, each]) => far >= each) ?? ["s", 1];
+  const text = `${Math.floor(far / size)} ${unit}`;
+  return seconds < 0 ? `in ${text}` : `${text} ago`;
+}
 
 /** An instant without its milliseconds. */
 export const instantText = (instant: unknown): string =>

@@ -68,19 +68,30 @@ ${PAGES}
 ${SHARED}`,
   },
   automations: {
-    line: "weir automations list|run|enable|disable [FLAGS]",
-    gist: "list, run, enable and disable automations",
+    line: "weir automations list|run|enable|disable|runs [FLAGS]",
+    gist: "list, run, enable, disable and inspect automations",
     verbs: {
       list: "weir automations list [--q TEXT] [--trigger TYPE] [--status STATUS] [--limit N] [--offset N] [-o wide] [--json]",
       run: "weir automations run AUTOMATION [--input JSON] [--wait|--follow] [--json]",
       enable: "weir automations enable AUTOMATION [--json]",
       disable: "weir automations disable AUTOMATION [--json]",
+      "runs list":
+        "weir automations runs list [--automation AUTOMATION] [--status STATUS]... [--trigger METHOD] [--since TIME] [--until TIME] [--limit N] [--offset N] [-o wide] [--json]",
+      "runs get": "weir automations runs get RUN [--json]",
+      "runs cancel": "weir automations runs cancel RUN [--json]",
+      "runs retry": "weir automations runs retry RUN [--from-start] [--wait|--follow] [--json]",
     },
-    text: `AUTOMATION is an ID or slug. JSON is literal JSON, @FILE, or - for standard input.
+    text: `AUTOMATION is an ID or slug. RUN is the ID of an automation run. JSON is literal JSON, @FILE, or - for standard input.
+runs retry starts a new run that continues from the failed steps.
 
   --q TEXT           filter by name or slug
-  --trigger TYPE     manual, webhook, schedule or event
-  --status STATUS    active or disabled
+  --trigger TYPE     manual, webhook, schedule or event; with runs list, a method such as schedule or retry
+  --status STATUS    active or disabled; with runs list, the status of a run, such as failed; repeatable
+  --automation AUTOMATION
+                     runs of one automation
+  --since TIME       created at or after this time, such as 2026-01-31T08:00:00Z
+  --until TIME       created at or before this time
+  --from-start       run every step again
 ${PAGES}
   --input JSON       input of the run, available to steps as {{input}}
   --wait             wait for the run to finish; exit code 1 if it fails or is cancelled

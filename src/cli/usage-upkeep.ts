@@ -150,6 +150,6 @@ In credentials and secret, @FILE stands for the contents of a file, relative to 
   -y, --yes          make the changes without asking
 ${SERVER}
 ${ORG}
-  --json             {plan: [{kind, slug, operation, changes}], unchanged, notes, applied, secrets}; doesn't ask`,
+  --json             {plan: [{kind, slug, operation, changes}], unchanged, notes, applied, secrets}; on a terminal, asks only before it deletes`,
   },
 } as const satisfies Readonly<Record<string, Usage>>;

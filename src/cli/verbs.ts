@@ -52,7 +52,7 @@ export const verb = <const O extends Options = Record<never, never>>(described: 
   run: described.run as Verb["run"],
 });
 
-/** Builds the command `weir NOUN VERB …` from its subcommands. */
+/** Builds the command `weir NOUN VERB …` from its subcommands; the name of one may be two words, such as `runs list`. */
 export function commandOf(noun: string, verbs: Readonly<Record<string, Verb>>) {
   const usage = usageOf(noun);
   return (args: readonly string[], host: Host): Promise<number> => {
@@ -60,31 +60,33 @@ export function commandOf(noun: string, verbs: Readonly<Record<string, Verb>>) {
     const line = (name !== null && usage?.verbs?.[name]) || (usage?.line ?? noun);
     return carryOut(host, line, async () => {
       const found = name === null ? undefined : verbs[name];
-      if (!found) throw new UsageError(missingSubcommand(noun, Object.keys(verbs), args));
-      await runVerb(found, args, host, true);
+      if (!found) throw new UsageError(missingVerb(noun, verbs, args));
+      await runVerb(found, args, host, (name ?? "").split(" ").length);
     });
   };
 }
 
 /** Builds the command `weir NAME …`, which has no subcommands. */
 export const singleCommand = (usage: Usage, only: Verb) => (args: readonly string[], host: Host) =>
-  carryOut(host, usage.line, () => runVerb(only, args, host, false));
+  carryOut(host, usage.line, () => runVerb(only, args, host, 0));
 
-/** Returns the first word that isn't a flag or a flag's value; null if it isn't a subcommand. */
+/** Returns the subcommand that the words name, past flags and their values; null if they name none. */
 function verbIn(args: readonly string[], verbs: Readonly<Record<string, Verb>>): string | null {
   const takesValue = (word: string) =>
     Object.values(verbs).some(({ options }) => options[word.slice(2)]?.type === "string");
+  const words: string[] = [];
   for (let at = 0; at < args.length; at++) {
     const word = args[at] ?? "";
-    if (!word.startsWith("-")) return Object.hasOwn(verbs, word) ? word : null;
-    if (word.startsWith("--") && takesValue(word)) at++;
+    if (!word.startsWith("-")) words.push(word);
+    else if (word.startsWith("--") && takesValue(word)) at++;
   }
-  return null;
+  const names = [words.slice(0, 2).join(" "), words[0] ?? ""];
+  return names.find((name) => Object.hasOwn(verbs, name)) ?? null;
 }
 
-async function runVerb(found: Verb, args: readonly string[], host: Host, isNamed: boolean): Promise<void> {
+async function runVerb(found: Verb, args: readonly string[], host: Host, nameLength: number): Promise<void> {
   const read = readArgs({ args: [...args], allowPositionals: true, options: found.options });
-  const words = isNamed ? read.positionals.slice(1) : read.positionals;
+  const words = read.positionals.slice(nameLength);
   checkWords(found.words, words);
   await found.run({ flags: read.values as Flags<Options>, words, host } as CommandInput<Options>);
 }
@@ -98,6 +100,20 @@ function checkWords(taken: string, words: readonly string[]): void {
   const extra = words[names.length];
   if (extra !== undefined && names.at(-1)?.includes("...") !== true)
     throw new UsageError(unexpectedArgument(extra));
+}
+
+/** The same of subcommands that may have subcommands of their own. */
+function missingVerb(noun: string, verbs: Readonly<Record<string, Verb>>, args: readonly string[]): string {
+  const names = Object.keys(verbs).map((name) => name.split(" "));
+  const [first = "", ...rest] = args;
+  const inner = names.filter(([name, second]) => name === first && second !== undefined);
+  if (inner.length > 0)
+    return missingSubcommand(
+      `${noun} ${first}`,
+      inner.map(([, second = ""]) => second),
+      rest,
+    );
+  return missingSubcommand(noun, [...new Set(names.map(([name = ""]) => name))], args);
 }
 
 /** Says that `args` begin with a word that is no subcommand, or with none. */

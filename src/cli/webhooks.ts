@@ -3,7 +3,7 @@ import { plural } from "../base/plural.ts";
 import type { Reply } from "../calls.ts";
 import { UsageError } from "./host.ts";
 import { automationId, numberInput, wideInput } from "./input.ts";
-import { type Column, errorText, instantText, printJson, printTable } from "./show.ts";
+import { type Column, errorText, printJson, printTable, timeColumn } from "./show.ts";
 import { apiOf, commandOf, LISTING, verb } from "./verbs.ts";
 
 type DeadLetter = Reply<"GET /api/v1/dead-letters">["items"][number];
@@ -13,7 +13,7 @@ const COLUMNS: readonly Column<DeadLetter>[] = [
   { title: "SOURCE", of: ({ source }) => source, extra: 2 },
   { title: "STATUS", of: ({ status }) => status, extra: 3 },
   { title: "ATTEMPTS", of: ({ attempts }) => attempts, extra: 1 },
-  { title: "LAST FAILED", of: ({ lastFailedAt }) => instantText(lastFailedAt), extra: 4 },
+  timeColumn("LAST FAILED", ({ lastFailedAt }) => lastFailedAt, 4),
   { title: "ERROR", of: ({ error }) => (error === null ? "" : errorText(error)), isName: true },
 ];
 

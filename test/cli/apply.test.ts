@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { apply } from "../../src/cli/apply.ts";
@@ -541,6 +541,12 @@ actions:
       expect([bad, refused.code, refused.err]).toEqual([bad, 1, expect.stringContaining(sentence)]);
     }
     expect((await shell.apply("-f", join(here.path, "nowhere.yaml"))).err).toContain("Couldn't read ");
+    const linked = join(here.path, "linked");
+    mkdirSync(linked);
+    symlinkSync(join(here.path, "gone.yaml"), join(linked, "shop.yaml"));
+    expect((await shell.apply("-f", linked)).err).toBe(
+      `Couldn't read ${join(linked, "shop.yaml")} (broken symbolic link).`,
+    );
     expect((await shell.apply()).code).toBe(2);
     expect((await shell.apply("-f", file, "extra")).code).toBe(2);
     expect((await shell.export("extra")).code).toBe(2);
@@ -760,6 +766,11 @@ actions:
     expect(shell.seat.asked).toEqual([
       "Apply 3 changes? action stray will be deleted, which can't be undone. [y/N] ",
     ]);
+    expect(await shell.apply("-f", dir, "-f", production, "-f", later, "--prune", "--json")).toMatchObject({
+      code: 1,
+      out: "",
+    });
+    expect(shell.seat.asked.splice(1)).toEqual(shell.seat.asked);
     expect((await shell.apply("-f", dir, "-f", production, "-f", later, "--prune", "--yes")).code).toBe(0);
     expect((await app.owner("GET", "/api/v1/actions/slug/stray")).status).toBe(404);
     expect(shell.seat.asked).toHaveLength(1);
@@ -843,6 +854,25 @@ apis:
       "LACKING isn't set. It is required for secret of the new webhook https://hooks.example.com/",
     );
     expect(lacking.err).not.toContain("of-the-environment");
+    shell.env.HOOK = "https://hooks.example.com/services/of-the-environment";
+    const hooks = [`"https://hooks.example.com/in/\${PART}"`, `"\${HOOK}"`]
+      .map((url) => `{ url: ${url}, events: [action.failed] }`)
+      .join(", ");
+    for (const flags of [["--dry-run"], ["--dry-run", "--json"], ["--json"]]) {
+      const { out, err } = await shell.give(`weir: 1\nwebhooks: [${hooks}]\n`, ...flags);
+      expect(err).toBe("");
+      for (const shown of ["in/***", "***"]) expect(out).toContain(`https://hooks.example.com/${shown}`);
+      expect(out + err).not.toContain("of-the-environment");
+    }
+    const changed = await shell.give(
+      `weir: 1\nwebhooks: [${hooks.replaceAll("action.failed", '"*"')}]\n`,
+      "--json",
+    );
+    expect(changed.json.plan.map(({ operation }: { operation: string }) => operation)).toEqual([
+      "change",
+      "change",
+    ]);
+    expect(changed.out + changed.err).not.toContain("of-the-environment");
   });
 
   test("refuse aliases that unfold without end", async () => {

@@ -228,7 +228,9 @@ describe("a table", () => {
       const lines = out.trimEnd().split("\n");
       expect(lines.length).toBe(2);
       for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(width);
-      expect(lines[1]).toMatch(width === 60 ? /^a-slu… .+ long .+…$/ : / {2}long long long .*…$/);
+      expect(lines[1]).toMatch(
+        width === 60 ? /^a-slug-that-is-\S*… .+ long .+…$/ : / {2}long long long .*…$/,
+      );
     }
     await makeAction(app.owner, { name: "Short", slug: "short" });
     const { out: short } = await shell.sit({ width: 80 }, "actions", "list", "--q", "short");
@@ -268,7 +270,8 @@ describe("weir completion", () => {
       expect([code, err]).toEqual([0, ""]);
       for (const [name, about] of Object.entries(usage)) {
         expect(out).toMatch(new RegExp(`\\b${name}\\b`));
-        for (const verb of Object.keys("verbs" in about ? about.verbs : {})) expect(out).toContain(verb);
+        for (const verb of Object.keys("verbs" in about ? about.verbs : {}))
+          expect(out).toContain(verb.split(" ")[0] ?? "");
       }
       expect(out).toContain(kind === "fish" ? "-l overrides" : "--overrides");
     }

@@ -6,7 +6,7 @@ import { startOAuthApi } from "../peers/oauth-api.ts";
 import { startApp } from "../support/app.ts";
 import { addSigned, ownerSurfer } from "../support/connection-sign-ins.ts";
 import { PROGRAM } from "../support/program.ts";
-import { branch, makeAction, RUNS } from "../support/work.ts";
+import { branch, makeAction, makeAutomation, RUNS } from "../support/work.ts";
 import { openTerminal } from "./terminal.ts";
 
 let app: Awaited<ReturnType<typeof startApp>>;
@@ -114,6 +114,50 @@ test("weir runs retry runs the same definition again, and waits for its end", as
     ...{ parentActionRunId: first.json.id, triggerMethod: "retry", status: "completed" },
   });
   expect(again.out).toBe(`${(await app.owner("GET", `${RUNS}/${again.json.id}`)).text}\n`);
+});
+
+test("weir automations runs lists, shows, retries and cancels them", async () => {
+  const steps = [
+    { key: "call", kind: "http_request", definition: { method: "GET", url: "http://127.0.0.1:1/" } },
+  ];
+  await makeAutomation(app.owner, { steps }, { slug: "to-fail", name: "Fails" });
+  const failed = await shell.run("automations", "run", "to-fail", "--wait");
+  const [, id = ""] = /Automation run (\S+) failed: /.exec(failed.err) ?? [];
+  const list = ["runs", "list", "--automation", "to-fail", "--status", "failed"];
+  expect(
+    (await shell.run("automations", ...list, "--json")).json.runs.map((run: { id: string }) => run.id),
+  ).toEqual([id]);
+  expect((await shell.sit({ width: 80 }, "automations", ...list)).out).toMatch(
+    / AUTOMATION\n.* Failed +.* ago +.*Fails\n$/,
+  );
+  const shown = await shell.run("automations", "runs", "get", id);
+  expect(shown.out).toMatch(/^error +.+\n(.*\n)*\nSTEP +STATUS\ncall +failed\n$/m);
+  const retried = await shell.run("automations", "runs", "retry", id, "--wait", "--json");
+  expect([retried.code, retried.json.retriedFromRunId ?? retried.json.triggerMethod]).toEqual([1, "retry"]);
+  const queued = await shell.run("automations", "runs", "retry", id, "--from-start");
+  expect(queued.out).toMatch(/^Automation run \S+ started\. To see it: weir automations runs get \S+\n$/);
+  const gone = await shell.run("automations", "runs", "cancel", id);
+  expect([gone.code, gone.err]).toEqual([1, expect.stringContaining("failed")]);
+  expect((await shell.run("automations", "runs")).err).toStartWith(
+    'Missing subcommand for "weir automations runs". Use list, get, cancel or retry.\n',
+  );
+  expect((await shell.run("automations", "runs", "get")).err).toStartWith("Missing argument: RUN.\n");
+});
+
+test("lists keep names and slugs whole in 80 columns, and shorten times before they leave any out", async () => {
+  const slug = "orders-to-lake";
+  await makeAutomation(
+    app.owner,
+    { schedule: { cron: "0 0 1 1 *" }, action: { kind: "conditional_branch", definition: branch() } },
+    { slug, name: "Orders of the shop", triggerType: "schedule" },
+  );
+  const { out } = await shell.sit({ width: 80 }, "automations", "list", "--q", slug);
+  expect(out).toContain(slug);
+  expect(out).toMatch(/ in \d+ (d|h) +Orders of the shop\n$/);
+  expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
+  expect((await shell.sit({ width: 80 }, "automations", "list", "-o", "wide")).out).toMatch(
+    /-01-01T00:00:00Z /,
+  );
 });
 
 test("weir bundles lists and installs, with what was made", async () => {

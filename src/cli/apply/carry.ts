@@ -48,11 +48,11 @@ export async function carryOutPlan(
   async function carryOutStep(step: PlanStep): Promise<void> {
     const what = nameOf(step);
     if (step.operation === "create") {
-      const { noun, key } = step.wanted;
+      const { noun, key, shown } = step.wanted;
       const { secret } = await requests.create(step.wanted, (id) =>
         undos.push({ what, take: () => requests.remove(noun, id, key) }),
       );
-      if (secret !== null) secrets[freeName(secrets, shownKey(noun, key))] = secret;
+      if (secret !== null) secrets[freeName(secrets, shown)] = secret;
     } else if (step.operation === "delete") {
       const { noun, id, key } = step.there;
       await requests.remove(noun, id, key);
@@ -89,10 +89,11 @@ function freeName(secrets: Secrets, name: string): string {
   return free;
 }
 
-export const nameOf = ({ wanted, there }: PlanStep): string => {
-  const { noun, key } = there ?? wanted;
-  return `${noun} ${shownKey(noun, key)}`;
-};
+/** The key of what a step is about, as it may be printed. */
+export const labelOf = ({ wanted, there }: PlanStep): string =>
+  wanted === null ? shownKey(there.noun, there.key) : wanted.shown;
+
+export const nameOf = (step: PlanStep): string => `${(step.wanted ?? step.there).noun} ${labelOf(step)}`;
 
 async function takeBack(undos: readonly Undo[], lasting: readonly string[]): Promise<string> {
   const left = [...lasting];

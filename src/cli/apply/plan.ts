@@ -75,7 +75,7 @@ function planCreation(given: Wanted, state: State, plan: Plan): void {
   let wanted = given;
   for (const { path, at, lack } of given.unset) {
     const [field, name] = path;
-    const what = `${path.join(".")} of the new ${wanted.noun} ${shownKey(wanted.noun, wanted.key)}`;
+    const what = `${path.join(".")} of the new ${wanted.noun} ${wanted.shown}`;
     const { credentials, provider } = wanted.body;
     if (
       field === "credentials" &&
@@ -96,7 +96,7 @@ function planCreation(given: Wanted, state: State, plan: Plan): void {
 
 function planChange(wanted: Wanted, there: There, plan: Plan): void {
   const kind = kindOf(wanted.noun);
-  const name = `${wanted.noun} ${shownKey(wanted.noun, wanted.key)}`;
+  const name = `${wanted.noun} ${wanted.shown}`;
   const filled = withKept(wanted, there, plan);
   const changes: Difference[] = [];
   for (const [field, { isFixed }] of Object.entries(kind.fields)) {
@@ -135,8 +135,7 @@ export function unseenIn(body: JsonObject): string[] {
 /** Secrets that aren't set stay as they are; an export has placeholders for them. Anything else that isn't set is a fault. */
 function withKept(wanted: Wanted, there: There, plan: Plan): Wanted {
   if (wanted.unset.length === 0) return wanted;
-  const { noun } = wanted;
-  const key = shownKey(noun, there.key);
+  const { noun, shown: key } = wanted;
   const isUnset = (path: Path) => wanted.unset.some((one) => one.path.join("\0") === path.join("\0"));
   for (const { path, at, lack } of wanted.unset) {
     const field = path.join(".");

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { MASK } from "../../base/mask.ts";
 import { proofFieldOf } from "../../base/sender-proof.ts";
 import type { Host } from "../host.ts";
 import { openTypes, type Types } from "./field-types.ts";
@@ -16,6 +17,7 @@ import {
   placeholderIn,
   shownKey,
   unescaped,
+  withVariables,
 } from "./text.ts";
 import { openValues, type Values } from "./values.ts";
 import { FORMAT } from "./write.ts";
@@ -24,6 +26,8 @@ import { FORMAT } from "./write.ts";
 export interface Wanted {
   noun: Noun;
   key: string;
+  /** The key as it may be printed. */
+  shown: string;
   /** All fields of its kind; values of placeholders are filled in, escaped. */
   body: JsonObject;
   /** File and line. */
@@ -64,8 +68,10 @@ export async function readFiles(host: Host, paths: readonly string[]): Promise<F
     const other = seen.get(`${noun}:${key}`);
     seen.set(`${noun}:${key}`, at);
     if (other === undefined) continue;
-    if (noun === "webhook") wanted.key = numbered(key, (one) => seen.has(`${noun}:${one}`));
-    else files.faults.push(`${at}: Duplicate ${noun} ${key}, also defined in ${other}.`);
+    if (noun === "webhook") {
+      wanted.key = numbered(key, (one) => seen.has(`${noun}:${one}`));
+      wanted.shown += wanted.key.slice(key.length);
+    } else files.faults.push(`${at}: Duplicate ${noun} ${key}, also defined in ${other}.`);
     seen.set(`${noun}:${wanted.key}`, at);
   }
   return files;
@@ -130,7 +136,8 @@ async function wantedOf(kind: Kind, given: Json, reading: Reading): Promise<Want
   const filled = await fill(kind, thing, { ...reading, tell });
   const { [kind.key]: key, ...body } = filled.thing;
   if (typeof key !== "string" || key === "") tell([kind.key], `${aNoun(kind)} requires ${kind.key}.`);
-  const shown = `${kind.noun} ${shownKey(kind.noun, unescaped(String(key)))}`;
+  const label = labelOf(kind, String(thing[kind.key]), unescaped(String(key)), reading.values);
+  const shown = `${kind.noun} ${label}`;
   const isUnset = (name: string) => filled.unset.some(({ path }) => path.length === 1 && path[0] === name);
   for (const [name, value] of Object.entries(body)) {
     const field = kind.fields[name];
@@ -152,11 +159,26 @@ async function wantedOf(kind: Kind, given: Json, reading: Reading): Promise<Want
   return {
     noun: kind.noun,
     key: unescaped(String(key)),
+    shown: label,
     body: whole,
     at: reading.place([]),
     given: hidden,
     unset,
   };
+}
+
+/** A key as it may be printed: of a webhook's URL, nothing after its origin that the environment gave. */
+function labelOf({ noun }: Kind, text: string, key: string, values: Values): string {
+  if (noun !== "webhook") return shownKey(noun, key);
+  const shown = shownKey(
+    noun,
+    withVariables(text, (name) => {
+      const { value, isHidden } = values.of(name) ?? { value: MASK, isHidden: true };
+      return isHidden ? MASK : String(value);
+    }),
+  );
+  const origin = URL.parse(key)?.origin;
+  return URL.canParse(shown) || origin === undefined ? shown : `${origin}/${MASK}`;
 }
 
 /** A thing with the values of its placeholders and of its `@FILE`s. */

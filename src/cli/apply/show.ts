@@ -3,9 +3,8 @@ import type { Json } from "../../base/json.ts";
 import { plain } from "../client.ts";
 import { shortText } from "../differences.ts";
 import type { Host } from "../host.ts";
-import { nameOf } from "./carry.ts";
+import { labelOf, nameOf } from "./carry.ts";
 import type { Plan, PlanStep } from "./plan.ts";
-import { shownKey } from "./text.ts";
 
 const MAX_FAULTS = 50;
 
@@ -63,10 +62,9 @@ function changeText(
 /** A plan as `--json` prints it. */
 export const planReport = ({ steps, notes, unchanged }: Plan) => ({
   plan: steps.map((step) => {
-    const { noun, key } = step.wanted ?? step.there;
     return {
-      kind: noun,
-      slug: shownKey(noun, key),
+      kind: (step.wanted ?? step.there).noun,
+      slug: labelOf(step),
       operation: step.operation,
       changes: step.changes,
     };

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Document, LineCounter } from "yaml";
 import { ConfigError } from "../../base/config-error.ts";
@@ -65,7 +65,10 @@ function textsAt(path: string): Text[] {
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
     const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
-    throw new ConfigError(`Couldn't read ${path} (${code}).`, { cause });
+    const where = cause instanceof Error && "path" in cause ? String(cause.path) : path; // one of its files
+    const isLink = lstatSync(where, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    const reason = code === "ENOENT" && isLink ? "broken symbolic link" : code;
+    throw new ConfigError(`Couldn't read ${where} (${reason}).`, { cause });
   }
 }
 
