@@ -44,7 +44,7 @@ async function sendHook({ origin }: Member, n: number): Promise<string | null> {
 
 /** Those that are killed or stand still are given up after 20 s, and their work is taken up within 5 s after that; later on a busy machine. */
 async function eventually(done: () => boolean): Promise<void> {
-  for (const start = performance.now(); performance.now() - start < 100_000; await Bun.sleep(50)) {
+  for (const start = performance.now(); performance.now() - start < 100_000; await Bun.sleep(250)) {
     if (done()) return;
   }
   throw new Error("It did not come.");

@@ -1,5 +1,6 @@
 import type { startData } from "../data/place.ts";
 import type { Answer } from "../support/app.ts";
+import { pause } from "../support/pause.ts";
 import { RUNS } from "../support/work.ts";
 import { numberFrom } from "./canon.ts";
 import { compare, type Difference } from "./compare.ts";
@@ -126,10 +127,9 @@ async function failed(
 }
 
 async function endOf(data: Data, id: string): Promise<Answer["body"]> {
-  for (;;) {
+  for (const start = performance.now(); ; await pause(start)) {
     const { body } = await data.owner("GET", `${RUNS}/${id}`);
     if (["completed", "failed", "cancelled"].includes(body.status)) return body;
-    await Bun.sleep(10);
   }
 }
 

@@ -3,6 +3,7 @@ import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessa
 import { calls, type Script, says, startModel } from "../peers/model.ts";
 import { startApp } from "../support/app.ts";
 import { ask, type Chat, HEADERS, makeThread, open, readStream, startChat, stored } from "../support/chat.ts";
+import { pause } from "../support/pause.ts";
 import { neighbour } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
@@ -16,7 +17,7 @@ afterAll(() => chat[Symbol.asyncDispose]());
 
 /** Waits until the reply that is stored holds `text`, in its words or anywhere. */
 async function untilSaid(chat: Chat, at: string, text: string, anywhere = false) {
-  for (const start = performance.now(); performance.now() - start < 60_000; await Bun.sleep(10)) {
+  for (const start = performance.now(); performance.now() - start < 60_000; await pause(start)) {
     const { reply } = await stored(chat, at);
     if ((anywhere ? JSON.stringify(reply) : reply.content).includes(text)) return;
   }

@@ -2,6 +2,7 @@ import { contextFor, write } from "../../src/context.ts";
 import { record } from "../../src/resources/events/service.ts";
 import type { startApp } from "./app.ts";
 import { connect, localFiles } from "./connections.ts";
+import { pause } from "./pause.ts";
 import { created, until } from "./work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
@@ -51,7 +52,7 @@ export async function newest({ owner }: Pick<Started, "owner">, webhookId: strin
 
 /** Waits for something in this process; fails after a minute. */
 export async function eventually(done: () => boolean | Promise<boolean>): Promise<void> {
-  for (const start = performance.now(); performance.now() - start < 60_000; await Bun.sleep(5)) {
+  for (const start = performance.now(); performance.now() - start < 60_000; await pause(start)) {
     if (await done()) return;
   }
   throw new Error("It did not come.");

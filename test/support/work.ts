@@ -5,6 +5,7 @@ import { automationRuns } from "../../src/resources/automations/table.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
 import type { Answer, Client, startApp } from "./app.ts";
+import { pause } from "./pause.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
@@ -52,7 +53,7 @@ const FINAL = ["completed", "failed", "cancelled"];
 
 /** Looks at `path` until `done` says so, and gives back what was there; fails after a minute. */
 export async function until(call: Client, path: string, done: (body: Answer["body"]) => boolean) {
-  for (const start = performance.now(); performance.now() - start < 60_000; await Bun.sleep(10)) {
+  for (const start = performance.now(); performance.now() - start < 60_000; await pause(start)) {
     const { body } = await call("GET", path);
     if (done(body)) return body;
   }
