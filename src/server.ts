@@ -25,6 +25,7 @@ import { clientAuthorizationPageOperations } from "./resources/client-authorizat
 import { clientAuthorizationOperations } from "./resources/client-authorizations/routes.ts";
 import { connectionSignInOperations } from "./resources/connection-sign-ins/routes.ts";
 import { connectionOperations } from "./resources/connections/routes.ts";
+import { subscriptionOperations } from "./resources/dashboard-subscriptions/routes.ts";
 import { dashboardOperations } from "./resources/dashboards/routes.ts";
 import { datasetLoadOperations } from "./resources/dataset-loads/routes.ts";
 import { datasetOperations } from "./resources/datasets/routes.ts";
@@ -121,6 +122,7 @@ const described = [
   ...queryOperations,
   ...savedQueryOperations,
   ...dashboardOperations,
+  ...subscriptionOperations,
   ...syncOperations,
   ...eventOperations,
 ];

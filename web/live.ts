@@ -24,6 +24,7 @@ const CHANGED: Readonly<Record<EventNoun, readonly Address[]>> = {
   dataset: ["/datasets"],
   query: ["/queries"],
   dashboard: ["/dashboards"],
+  dashboard_subscription: ["/subscriptions"],
   bundle: ["/actions", "/automations", "/connections", "/datasets", "/templates", "/events"],
   template: ["/templates", "/bundles"],
   artifact: ["/artifacts"],

@@ -6,6 +6,8 @@ import { startDueSchedules } from "../flows/due.ts";
 import { openFollower } from "../flows/follow.ts";
 import { type Counted, watchAutomations } from "../flows/watch.ts";
 import { continueTurns, failLostTurns } from "../resources/chat/recover.ts";
+import { sendDueDashboards } from "../resources/dashboard-subscriptions/due.ts";
+import { dashboardMails } from "../resources/dashboard-subscriptions/mail.ts";
 import { SNAPSHOTS_TOPIC } from "../resources/datasets/table.ts";
 import { expireDueDecisions } from "../resources/decisions/expire.ts";
 import { openPublisher } from "../resources/iceberg/publisher.ts";
@@ -67,7 +69,16 @@ export const LOOPS = {
     name: "notice sender",
     restMs: 1_000,
     wakenBy: NOTICES_TOPIC,
-    open: openNoticeSender,
+    open: (app) => openNoticeSender(app, { dashboard: dashboardMails }),
+  },
+  /** Queues the mails of dashboards that schedules make due. */
+  dashboardScheduler: {
+    name: "dashboard scheduler",
+    restMs: 1_000,
+    open(app) {
+      const setbacks = openSetbacks(app.clock);
+      return () => sendDueDashboards(app, setbacks);
+    },
   },
   /** Tells people in Slack how what they have started there has ended. */
   slackReplySender: {

@@ -6,6 +6,7 @@ import { LEASE_MS } from "../queue/claim.ts";
 import { RUNS_TOPIC } from "../queue/enqueue.ts";
 import type { AutomationConfig } from "../resources/automations/config.ts";
 import { automationRuns, automations } from "../resources/automations/table.ts";
+import { dashboardSubscriptions } from "../resources/dashboard-subscriptions/table.ts";
 import { webhookDeliveries } from "../resources/inbound/table.ts";
 import { notices } from "../resources/notices/table.ts";
 import { actionRuns } from "../resources/runs/table.ts";
@@ -123,6 +124,23 @@ async function mendSchedules(app: App, db: WriteDb): Promise<number> {
     const next = schedule ? instantAfter(schedule, app.clock.now()) : null;
     if (next === null || row.nextRunAt === null || next >= row.nextRunAt) continue;
     await db.update(automations).set({ nextRunAt: next }).where(eq(id, row.id));
+    mended++;
+  }
+  return mended + (await mendSubscriptions(app, db));
+}
+
+/** Likewise for dashboards that are mailed; see `sendDueDashboards`. */
+async function mendSubscriptions(app: App, db: WriteDb): Promise<number> {
+  const { id, cron, timezone, nextAt } = dashboardSubscriptions;
+  const rows = await db
+    .select({ id, cron, timezone, nextAt })
+    .from(dashboardSubscriptions)
+    .where(isNotNull(nextAt));
+  let mended = 0;
+  for (const row of rows) {
+    const next = instantAfter(row, app.clock.now());
+    if (next === null || row.nextAt === null || next >= row.nextAt) continue;
+    await db.update(dashboardSubscriptions).set({ nextAt: next }).where(eq(id, row.id));
     mended++;
   }
   return mended;

@@ -174,6 +174,33 @@ test("a dashboard is shared by a link, which anyone can open and a member can re
   await heading("Window");
 });
 
+test("a dashboard is emailed to members now and on a schedule, with the filters that are set", async () => {
+  const { page, weir, go, troubles } = seen;
+  const { id } = created(await weir.owner("POST", "/api/v1/dashboards", { ...DASHBOARD, name: "Letters" }));
+  await go("/dashboards/letters?country=CH");
+  await page.getByRole("button", { name: "Email" }).click();
+  const dialog = page.getByRole("dialog", { name: "Email Letters" });
+  await dialog.getByText(/Nothing is emailed/).waitFor();
+  await dialog.getByRole("button", { name: "Send" }).click();
+  await dialog
+    .getByRole("alert")
+    .getByText(/No mail server is set/)
+    .waitFor();
+  await dialog.getByLabel("When").selectOption("Every weekday");
+  await dialog.getByLabel("Time").fill("06:30");
+  await dialog.getByRole("button", { name: "Save schedule" }).click();
+  await dialog.getByText("Every weekday at 06:30").waitFor();
+  await shot("dashboard-email");
+  expect(await troubles()).toEqual([]);
+  const at = `/api/v1/dashboards/${id}/subscriptions`;
+  expect((await weir.owner("GET", at)).body.subscriptions).toMatchObject([
+    { schedule: { cron: "30 6 * * 1-5" }, recipients: [weir.ids.userId], filters: { country: "CH" } },
+  ]);
+  await dialog.getByRole("button", { name: "Delete schedule Every weekday at 06:30" }).click();
+  await dialog.getByText("Every weekday at 06:30").waitFor({ state: "detached" });
+  await dialog.getByRole("button", { name: "Close" }).last().click();
+});
+
 test("what a run drew is saved as a dashboard", async () => {
   const { page, weir, go, heading } = seen;
   const action = await makeAction(weir.owner, {

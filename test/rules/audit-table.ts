@@ -249,6 +249,12 @@ const makeAgent = async ({ weir }: World, more?: string): Promise<string> =>
 const dashboard = async ({ weir }: World): Promise<string> =>
   api(`dashboards/${created(await weir.owner("POST", api("dashboards"), { name: "D" })).id}`);
 
+const mailing = async (world: World): Promise<string> => {
+  const path = `${await dashboard(world)}/subscriptions`;
+  const body = { schedule: { cron: "0 7 * * *" }, recipients: [world.weir.ids.userId] };
+  return `${path}/${created(await world.weir.owner("POST", path, body)).id}`;
+};
+
 const savedQuery = async ({ weir }: World): Promise<string> => {
   const { id } = created(await weir.owner("POST", api("queries"), { name: "Q", sql: "SELECT 1 AS one" }));
   return api(`queries/${id}`);
@@ -1289,6 +1295,28 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
   "DELETE /api/v1/dashboards/{dashboard_id}": {
     events: ["dashboard.deleted dashboard"],
     call: async (world) => ({ path: await dashboard(world) }),
+  },
+  "POST /api/v1/dashboards/{dashboard_id}/send": {
+    events: ["dashboard.send_requested dashboard"],
+    call: async (world) => ({
+      path: `${await dashboard(world)}/send`,
+      body: { recipients: [world.weir.ids.userId] },
+    }),
+  },
+  "POST /api/v1/dashboards/{dashboard_id}/subscriptions": {
+    events: ["dashboard_subscription.created dashboard_subscription"],
+    call: async (world) => ({
+      path: `${await dashboard(world)}/subscriptions`,
+      body: { schedule: { cron: "0 7 * * *" }, recipients: [world.weir.ids.userId] },
+    }),
+  },
+  "PATCH /api/v1/dashboards/{dashboard_id}/subscriptions/{subscription_id}": {
+    events: ["dashboard_subscription.updated dashboard_subscription"],
+    call: async (world) => ({ path: await mailing(world), body: { schedule: { cron: "0 8 * * *" } } }),
+  },
+  "DELETE /api/v1/dashboards/{dashboard_id}/subscriptions/{subscription_id}": {
+    events: ["dashboard_subscription.deleted dashboard_subscription"],
+    call: async (world) => ({ path: await mailing(world) }),
   },
   "POST /api/v1/queries": {
     events: ["query.created query"],

@@ -271,6 +271,11 @@ const THINGS: Readonly<Record<string, Make>> = {
     namespace.split("\u001f")[1] ?? "",
   "/api/v1/agents/specs/{spec_id}": madeBy("/api/v1/agents/specs", spec),
   "/api/v1/dashboards/{dashboard_id}": madeBy("/api/v1/dashboards", () => ({ name: fresh("Dashboard ") })),
+  "/api/v1/dashboards/{dashboard_id}/subscriptions/{subscription_id}": async (side, [dashboardId]) => {
+    const [member] = (await side.call("GET", "/api/v1/organizations/team")).body.members;
+    const body = { schedule: { cron: "0 7 * * *" }, recipients: [member.userId] };
+    return created(await side.call("POST", `/api/v1/dashboards/${dashboardId}/subscriptions`, body)).id;
+  },
   "/api/v1/shared-dashboards/{token}": async ({ call }) => {
     const body = { name: fresh("Shared "), sharing: "link" };
     return created(await call("POST", "/api/v1/dashboards", body))

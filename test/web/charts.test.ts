@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { numberOf, shapeChart } from "../../web/parts/charts/shape.ts";
-import { suggestChart } from "../../web/parts/charts/spec.ts";
+import { numberOf, shapeChart } from "../../src/base/chart-shape.ts";
+import { suggestChart } from "../../src/base/chart-spec.ts";
 
 const COLUMNS = [
   { name: "day", dataType: "DATE" },

@@ -1,10 +1,11 @@
-import { Pencil, RefreshCw, Share2, SquareTerminal, Trash2 } from "lucide-react";
+import { Mail, Pencil, RefreshCw, Share2, SquareTerminal, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import type { Dashboard } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
 import { Button, IconButton, LinkButton } from "../parts/base/button.tsx";
 import { Confirm } from "../parts/base/dialog.tsx";
+import { Later, part } from "../parts/base/later.tsx";
 import { Failed, Loading, PageHead } from "../parts/base/page.tsx";
 import { Tag } from "../parts/base/status.tsx";
 import { inWords } from "../parts/base/time.tsx";
@@ -48,7 +49,7 @@ function Whole({ dashboard }: { dashboard: Dashboard }) {
           </>
         }
       >
-        <Actions dashboard={dashboard} />
+        <Actions dashboard={dashboard} given={values.given} />
         <Button icon={RefreshCw} busy={data.isFetching} onClick={() => void data.refetch()}>
           Refresh
         </Button>
@@ -82,9 +83,17 @@ function Whole({ dashboard }: { dashboard: Dashboard }) {
   );
 }
 
-function Actions({ dashboard }: { dashboard: Dashboard }) {
+const email = part(() => import("../parts/dashboards/email.tsx"));
+
+interface ActionsProps {
+  dashboard: Dashboard;
+  /** The filters of the address. */
+  given: Record<string, string>;
+}
+
+function Actions({ dashboard, given }: ActionsProps) {
   const may = useMay("member");
-  const [opened, setOpened] = useState<"share" | "remove" | null>(null);
+  const [opened, setOpened] = useState<"share" | "email" | "remove" | null>(null);
   const [, go] = useLocation();
   const close = () => setOpened(null);
   const remove = useChange("DELETE /api/v1/dashboards/{dashboard_id}", {
@@ -98,6 +107,9 @@ function Actions({ dashboard }: { dashboard: Dashboard }) {
       {may && (
         <>
           <IconButton icon={Trash2} label="Delete dashboard" onClick={() => setOpened("remove")} />
+          <Button icon={Mail} onClick={() => setOpened("email")}>
+            Email
+          </Button>
           <Button icon={Share2} onClick={() => setOpened("share")}>
             Share
           </Button>
@@ -105,6 +117,9 @@ function Actions({ dashboard }: { dashboard: Dashboard }) {
             Edit
           </LinkButton>
         </>
+      )}
+      {opened === "email" && (
+        <Later of={email} given={{ dashboard, filters: given, onClose: close }} waiting={null} />
       )}
       {opened === "share" && <ShareDialog dashboard={dashboard} onClose={close} />}
       {opened === "remove" && (

@@ -33,14 +33,14 @@ export async function dashboardData(
   ctx: Context,
   { filters, panels, refreshSeconds }: DashboardRow,
   query: URLSearchParams,
-  by: { link: boolean } = { link: false },
+  by: { link?: boolean; keptSeconds?: number } = {},
 ): Promise<DashboardData> {
   const values = filterValues(filters, query);
-  const keptMs = Math.max(refreshSeconds ?? 0, by.link ? LINK_SECONDS : 0) * 1000;
+  const keptMs = Math.max(refreshSeconds ?? 0, by.keptSeconds ?? 0, by.link ? LINK_SECONDS : 0) * 1000;
   const ask = (asked: Asked) => shared(ctx, asked, keptMs, () => answer(ctx, asked));
   const ids = panels.flatMap(({ queryId }) => (queryId === null ? [] : [queryId]));
   const queries = ids.length === 0 ? [] : await queriesBy(ctx, ids);
-  const fault = (error: unknown) => told(ctx, error, by.link);
+  const fault = (error: unknown) => told(ctx, error, by.link === true);
   const data: DashboardData = { filters: values, choices: {}, panels: {} };
   const work = [
     ...filters.flatMap(({ key, sql }) => (sql === null ? [] : [() => choose(key, sql)])),

@@ -5,6 +5,7 @@ import { type Context, created, touched, type WriteContext, write } from "../../
 import { totalOf } from "../../store/counts.ts";
 import { contains } from "../../store/search.ts";
 import { slugFor } from "../../store/slugs.ts";
+import { dashboardSubscriptions } from "../dashboard-subscriptions/table.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { savedQueries } from "../queries/table.ts";
 import { clickFaults, toFilters, toPanels } from "./check.ts";
@@ -147,6 +148,7 @@ export function updateDashboard(ctx: Context, id: string, patch: DashboardPatch)
 export async function deleteDashboard(ctx: Context, id: string): Promise<void> {
   await write(ctx, async (tx) => {
     const { name, slug } = await findDashboard(tx, id);
+    await tx.db.delete(dashboardSubscriptions).where(eq(dashboardSubscriptions.dashboardId, id));
     await tx.db.delete(dashboards).where(mine(tx, id));
     await record(tx, "dashboard.deleted", entity(id), { name, slug });
   });

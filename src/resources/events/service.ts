@@ -27,6 +27,7 @@ export interface Entity {
     | "dataset"
     | "query"
     | "dashboard"
+    | "dashboard_subscription"
     | "template"
     | "bundle"
     | "catalog_entry"

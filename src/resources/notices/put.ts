@@ -5,7 +5,8 @@ import type { WriteContext } from "../../context.ts";
 import { NOTICES_TOPIC, type NoticeKind, notices, type Recipient } from "./table.ts";
 
 /** The pause between two notices of the same thing; each approval is another one. */
-export const pauseMsOf = (kind: NoticeKind): number => (kind === "approval.open" ? 0 : 3_600_000);
+export const pauseMsOf = (kind: NoticeKind): number =>
+  kind === "approval.open" || kind === "dashboard" ? 0 : 3_600_000;
 
 /** A notice names so many decisions; it counts the others. */
 export const MAX_DECISIONS = 50;

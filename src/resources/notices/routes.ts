@@ -21,7 +21,7 @@ export const noticeOperations = [
     tag,
     summary: "List notices",
     description:
-      "Emails and messages about automations and approvals, newest first: recipients, times, and why one wasn't sent. Kept for 30 days.",
+      "Emails and messages about automations, approvals and dashboards, newest first: recipients, times, and why one wasn't sent. Kept for 30 days.",
     query: NoticeQuery,
     response: NoticePage,
     errors: [410],

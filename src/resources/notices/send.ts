@@ -1,13 +1,13 @@
 import { and, eq, isNotNull, isNull, lt } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
-import type { App } from "../../context.ts";
+import { type App, contextForRun, SYSTEM, type WriteContext, write } from "../../context.ts";
 import { automations } from "../automations/table.ts";
 import { organizations } from "../organizations/table.ts";
 import { openQuestions } from "./approvals.ts";
 import { postSlack, postToPerson, postWebhook, type Sent, sendMail } from "./channels.ts";
 import { pauseMsOf } from "./put.ts";
 import { isSame, recipientsOf } from "./recipients.ts";
-import { NOTICES_TOPIC, type NoticeRow, notices } from "./table.ts";
+import { NOTICES_TOPIC, type NoticeKind, type NoticeRow, notices } from "./table.ts";
 import { takeNotices, takeUpNotices } from "./take.ts";
 import { approvalContent, contentOf } from "./words.ts";
 
@@ -15,8 +15,24 @@ const REST_MS = 1_000;
 /** Pauses before the second and the later tries. */
 const PAUSES_SECONDS = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400];
 
+/** What another noun has mailed: it sends a notice itself, and hears how that ended. */
+export interface NoticeWriter {
+  send(
+    app: App,
+    row: NoticeRow,
+    organization: { id: string; name: string },
+    signal: AbortSignal,
+  ): Promise<Sent>;
+  /** In the transaction that says that it was sent or given up. */
+  ended(tx: WriteContext, row: NoticeRow): Promise<void>;
+}
+export type NoticeWriters = Readonly<Partial<Record<NoticeKind, NoticeWriter>>>;
+
 /** Gives back one round of sending: it ends when nothing is due and nothing is in hand. */
-export function openNoticeSender(app: App): (signal: AbortSignal) => Promise<number> {
+export function openNoticeSender(
+  app: App,
+  writers: NoticeWriters = {},
+): (signal: AbortSignal) => Promise<number> {
   const inHand = new Map<NoticeRow, Promise<void>>();
   let isFirst = true;
   return async (signal) => {
@@ -26,7 +42,7 @@ export function openNoticeSender(app: App): (signal: AbortSignal) => Promise<num
       const isOpen = !signal.aborted && !app.stopping.aborted;
       const rows = isOpen ? await takeNotices(app, [...inHand.keys()]) : [];
       for (const row of rows) {
-        const work = sendNotice(app, row, signal).finally(() => inHand.delete(row));
+        const work = sendNotice(app, row, writers, signal).finally(() => inHand.delete(row));
         inHand.set(row, work);
       }
       started += rows.length;
@@ -41,17 +57,22 @@ export function openNoticeSender(app: App): (signal: AbortSignal) => Promise<num
 }
 
 /** Tries to send a notice, and writes down how that ended. */
-async function sendNotice(app: App, row: NoticeRow, signal: AbortSignal): Promise<void> {
+async function sendNotice(
+  app: App,
+  row: NoticeRow,
+  writers: NoticeWriters,
+  signal: AbortSignal,
+): Promise<void> {
   const { id: noticeId, kind, channel, automationId } = row;
   const facts = { noticeId, kind, channel, automationId };
   try {
-    const sent = await dispatch(app, row, signal).catch((error: unknown): Sent => {
+    const sent = await dispatch(app, row, writers, signal).catch((error: unknown): Sent => {
       signal.throwIfAborted();
       app.log.report(error, { ...facts, at: "send a notice" });
       return { how: "again", reason: "Internal error. See the server log." };
     });
     const { message, now } = endOf(app, row, sent);
-    await save(app, row, now);
+    await save(app, row, now, writers[kind]);
     const reason = "reason" in sent ? { reason: sent.reason } : {};
     const level = sent.how === "sent" || sent.how === "none" ? "info" : "warn";
     app.log.write(level, message, { ...facts, ...reason });
@@ -65,7 +86,12 @@ const GONE: Sent = { how: "none", reason: "Its recipient or subject no longer ex
 const DECIDED: Sent = { how: "none", reason: "Already decided, or no longer assigned to this user." };
 
 /** Sends it if whom it is for is still to be told. */
-async function dispatch(app: App, row: NoticeRow, signal: AbortSignal): Promise<Sent> {
+async function dispatch(
+  app: App,
+  row: NoticeRow,
+  writers: NoticeWriters,
+  signal: AbortSignal,
+): Promise<Sent> {
   const [organization] = await app.store.db
     .select({ id: organizations.id, name: organizations.name })
     .from(organizations)
@@ -75,6 +101,8 @@ async function dispatch(app: App, row: NoticeRow, signal: AbortSignal): Promise<
     .from(automations)
     .where(and(eq(automations.id, row.automationId ?? ""), isNull(automations.deletedAt)));
   if (!organization) return GONE;
+  const writer = writers[row.kind];
+  if (writer) return writer.send(app, row, organization, signal);
   if (row.kind === "approval.open") {
     const questions = await openQuestions(app, row);
     const about = { count: row.count, organization, automation: automation?.name ?? null };
@@ -117,12 +145,26 @@ function endOf(app: App, row: NoticeRow, sent: Sent): { message: string; now: Pa
 }
 
 /** Nothing where the lease was lost. The next notice of the same thing comes an hour after one that was sent. */
-async function save(app: App, row: NoticeRow, now: Partial<NoticeRow>): Promise<void> {
+async function save(
+  app: App,
+  row: NoticeRow,
+  now: Partial<NoticeRow>,
+  writer: NoticeWriter | undefined,
+): Promise<void> {
   const isMine = and(
     eq(notices.id, row.id),
     eq(notices.attempts, row.attempts),
     eq(notices.takenBy, app.bootId),
   );
+  if (writer) {
+    const { organizationId } = row;
+    const who = { organizationId, actor: { ...SYSTEM }, correlationId: app.ids.uuid() };
+    await write(contextForRun(app, who), async (tx) => {
+      const [saved] = await tx.db.update(notices).set(now).where(isMine).returning();
+      if (saved?.dueAt === null) await writer.ended(tx, saved);
+    });
+    return;
+  }
   await app.store.write(async (db) => {
     await db.update(notices).set(now).where(isMine);
     if (!now.sentAt) return;

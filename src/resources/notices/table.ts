@@ -10,6 +10,7 @@ export const NOTICE_KINDS = [
   "automation.recovered",
   "automation.late",
   "approval.open",
+  "dashboard",
 ] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 

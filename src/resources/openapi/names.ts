@@ -17,6 +17,7 @@ import * as chat from "../chat/wire.ts";
 import * as clientAuthorizations from "../client-authorizations/wire.ts";
 import * as connectionSignIns from "../connection-sign-ins/wire.ts";
 import * as connections from "../connections/wire.ts";
+import * as dashboardSubscriptions from "../dashboard-subscriptions/wire.ts";
 import * as dashboards from "../dashboards/wire.ts";
 import * as datasetLoads from "../dataset-loads/wire.ts";
 import * as datasets from "../datasets/wire.ts";
@@ -75,6 +76,7 @@ const WIRES: readonly object[] = [
   chat,
   connectionSignIns,
   connections,
+  dashboardSubscriptions,
   dashboards,
   datasets,
   datasetLoads,

@@ -21,6 +21,7 @@ import { bundleInstalls } from "../bundles/table.ts";
 import { catalogSignIns } from "../catalog-sign-ins/table.ts";
 import { chatMessages, chatThreads } from "../chat/table.ts";
 import { connectionSignIns, connections } from "../connections/table.ts";
+import { dashboardSubscriptions } from "../dashboard-subscriptions/table.ts";
 import { dashboards } from "../dashboards/table.ts";
 import { extractCursors, lakeLoads, lakeReads, lakeSchemas, lakeTables } from "../datasets/table.ts";
 import { deadLetters } from "../dead-letters/table.ts";
@@ -98,6 +99,7 @@ export const NOUNS: readonly Noun[] = [
   { name: "agents", table: agentSpecs },
   { name: "queries", table: savedQueries },
   { name: "dashboards", table: dashboards, without: ["shareHash"] },
+  { name: "dashboard-subscriptions", table: dashboardSubscriptions },
   { name: "api-catalog", table: apiCatalog },
   { name: "api-catalog-items", table: apiCatalogItems },
   { name: "catalog-sign-ins", table: catalogSignIns, without: ["client", "leaseUntil"] },

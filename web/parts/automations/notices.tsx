@@ -16,6 +16,7 @@ const KINDS = named<Notice["kind"]>({
   "automation.stale": "Stale",
   "webhook.failing": "Webhook failing",
   "approval.open": "Approval requested",
+  dashboard: "Dashboard",
 });
 const STATES = named<Notice["status"]>({ pending: "Pending", sent: "Sent", unsent: "Not sent" });
 

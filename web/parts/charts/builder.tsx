@@ -1,8 +1,15 @@
 import { type ReactNode, useId } from "react";
+import { plotted } from "../../../src/base/chart-shape.ts";
+import {
+  AGGREGATES,
+  type ChartKind,
+  type ChartSpec,
+  type Column,
+  FORMATS,
+  type Sort,
+} from "../../../src/base/chart-spec.ts";
 import { Check } from "../base/fields.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
-import { plotted } from "./shape.ts";
-import { AGGREGATES, type ChartKind, type ChartSpec, type Column, FORMATS, type Sort } from "./spec.ts";
 
 const KINDS: Readonly<Record<ChartKind, string>> = {
   line: "Line",

@@ -17,11 +17,11 @@ import {
   Tooltip,
 } from "chart.js";
 import { useEffect, useRef } from "react";
+import type { Shaped } from "../../../src/base/chart-shape.ts";
+import type { ChartSpec } from "../../../src/base/chart-spec.ts";
 import { useShade } from "../../theme.ts";
 import type { Cell } from "../table/picks.ts";
 import { formatted } from "./format.ts";
-import type { Shaped } from "./shape.ts";
-import type { ChartSpec } from "./spec.ts";
 
 Chart.register(
   ArcElement,

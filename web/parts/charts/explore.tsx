@@ -1,6 +1,12 @@
 import { useState } from "react";
+import {
+  type Column,
+  type Row,
+  type StoredChart,
+  specOf,
+  suggestChart,
+} from "../../../src/base/chart-spec.ts";
 import { ChartBuilder } from "./builder.tsx";
-import { type Column, type Row, type StoredChart, specOf, suggestChart } from "./spec.ts";
 import { ChartView } from "./view.tsx";
 
 const HEIGHT = 360;

@@ -1,6 +1,6 @@
+import type { Format } from "../../../src/base/chart-spec.ts";
 import { numberFormat } from "../base/formats.ts";
 import { inWords, sized } from "../base/time.tsx";
-import type { Format } from "./spec.ts";
 
 const NUMBER = numberFormat({ maximumFractionDigits: 2 });
 const COMPACT = numberFormat({ notation: "compact", maximumFractionDigits: 1 });

@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from "react";
 import { parse, View } from "vega";
 import { expressionInterpreter } from "vega-interpreter";
 import { compile } from "vega-lite";
+import type { Row, StoredChart } from "../../../src/base/chart-spec.ts";
 import { useShade } from "../../theme.ts";
-import type { Row, StoredChart } from "./spec.ts";
 
 /** The name under which a chart finds its rows. */
 const ROWS = "rows";

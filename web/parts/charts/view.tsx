@@ -1,10 +1,16 @@
 import { useMemo } from "react";
+import { numberOf, shapeChart } from "../../../src/base/chart-shape.ts";
+import {
+  type ChartSpec,
+  type Column,
+  type Row,
+  type StoredChart,
+  specOf,
+} from "../../../src/base/chart-spec.ts";
 import { Later, part } from "../base/later.tsx";
 import { Grid } from "../table/grid.tsx";
 import type { Picking } from "../table/picks.ts";
 import { formatted } from "./format.ts";
-import { numberOf, shapeChart } from "./shape.ts";
-import { type ChartSpec, type Column, type Row, type StoredChart, specOf } from "./spec.ts";
 
 const canvas = part(() => import("./canvas.tsx"));
 const vega = part(() => import("./vega.tsx"));

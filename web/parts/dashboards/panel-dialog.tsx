@@ -1,11 +1,11 @@
 import { Play } from "lucide-react";
 import { useState } from "react";
+import { type ChartSpec, type StoredChart, specOf, suggestChart } from "../../../src/base/chart-spec.ts";
 import type { SavedQuery } from "../../calls.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { ChartBuilder } from "../charts/builder.tsx";
-import { type ChartSpec, type StoredChart, specOf, suggestChart } from "../charts/spec.ts";
 import { Code } from "../editor/code.tsx";
 import { useTables } from "../form/definition.tsx";
 import { PanelBody } from "./board.tsx";

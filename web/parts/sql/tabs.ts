@@ -1,6 +1,6 @@
 import { useState } from "react";
+import type { StoredChart } from "../../../src/base/chart-spec.ts";
 import type { SavedQuery } from "../../calls.ts";
-import type { StoredChart } from "../charts/spec.ts";
 import { type Parameter, textOf } from "./parameters.ts";
 
 export interface Tab {

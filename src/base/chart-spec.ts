@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../src/base/json.ts";
+import type { JsonObject } from "./json.ts";
 
 /** What a chart may be; the same names as in the API. */
 const CHART_KINDS = ["line", "bar", "area", "scatter", "pie", "number", "table"] as const;

@@ -1,4 +1,4 @@
-import { type Aggregate, type ChartSpec, type Column, isNumeric, type Row } from "./spec.ts";
+import { type Aggregate, type ChartSpec, type Column, isNumeric, type Row } from "./chart-spec.ts";
 
 interface Series {
   name: string;

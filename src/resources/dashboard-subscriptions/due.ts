@@ -1,0 +1,58 @@
+import { and, asc, eq, lte, sql } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
+import { openSetbacks } from "../../base/setbacks.ts";
+import { type App, contextForRun, SYSTEM, write } from "../../context.ts";
+import { instantAfter } from "../../flows/schedule.ts";
+import { queueMails } from "./send.ts";
+import { dashboardSubscriptions, type SubscriptionRow } from "./table.ts";
+
+const BATCH = 50;
+
+/**
+ * Queues the mails of each subscription that is due; gives back how many were. Whichever process is first moves it to its
+ * next instant, in the transaction that queues. Instants that were missed while no server ran are made up for by one.
+ */
+export async function sendDueDashboards(app: App, setbacks = openSetbacks(app.clock)): Promise<number> {
+  const due = await app.store.db
+    .select()
+    .from(dashboardSubscriptions)
+    .where(
+      and(
+        lte(dashboardSubscriptions.nextAt, timestamp(app.clock)),
+        sql`${dashboardSubscriptions.id} not in (select value from json_each(${setbacks.passedOver()}))`,
+      ),
+    )
+    .orderBy(asc(dashboardSubscriptions.nextAt))
+    .limit(BATCH);
+  let sent = 0;
+  for (const row of due) {
+    try {
+      if (await sendDue(app, row)) sent++;
+    } catch (error) {
+      setbacks.note(row.id); // the others go on; this one is tried again after a rest
+      app.log.report(error, { subscriptionId: row.id, at: "send a dashboard" });
+    }
+  }
+  return sent;
+}
+
+async function sendDue(app: App, row: SubscriptionRow): Promise<boolean> {
+  const { id, organizationId, dashboardId, cron, timezone, nextAt, lastAt, recipients, filters } = row;
+  if (nextAt === null) return false;
+  const ctx = contextForRun(app, {
+    organizationId,
+    actor: { ...SYSTEM },
+    correlationId: app.ids.uuid(),
+  });
+  return write(ctx, async (tx) => {
+    const [mine] = await tx.db
+      .update(dashboardSubscriptions)
+      .set({ nextAt: instantAfter({ cron, timezone }, tx.clock.now()), lastAt: nextAt })
+      .where(and(eq(dashboardSubscriptions.id, id), eq(dashboardSubscriptions.nextAt, nextAt)))
+      .returning({ id: dashboardSubscriptions.id });
+    const isRepeated = lastAt !== null && nextAt <= lastAt; // the clock was set back
+    if (!mine || isRepeated) return false;
+    await queueMails(tx, dashboardId, { recipients, filters, subscriptionId: id });
+    return true;
+  });
+}
