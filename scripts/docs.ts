@@ -17,6 +17,7 @@ import { operations } from "../src/server.ts";
 import { inputTable, outputTable, type Schema, table } from "./docs/fields.ts";
 import { referencePages } from "./docs/reference.ts";
 import { serviceLinks, servicePages } from "./docs/services.ts";
+import { settingTables } from "./docs/settings.ts";
 import { typeTables } from "./docs/types.ts";
 
 const FOLDER = join(import.meta.dir, "..", "docs");
@@ -69,6 +70,7 @@ export async function madePages(): Promise<Page[]> {
       title: "Commands",
       parts: { overview: `\`\`\`text\n${overview()}\n\`\`\``, commands: commands() },
     },
+    { path: "configuration.md", title: "Configure", parts: { settings: settingTables() } },
     { path: "api.md", title: "The API", parts: { operations: operationTable() } },
     {
       path: "README.md",

@@ -18,12 +18,29 @@ describe("the documents", () => {
     expect(stale.map(({ path }) => path)).toEqual([]);
   });
 
-  test("name every setting", () => {
+  test("give every setting a row of its own, with its default, what it accepts and what it means", () => {
     const { config, secrets } = readConfig({}, {}, {});
     const page = docs.find(({ path }) => path === "docs/configuration.md")?.text ?? "";
-    const names = new Set(page.match(/[A-Z][A-Z0-9_]+/g));
-    const untold = describeConfig(config, secrets).filter(([name]) => !names.has(name));
-    expect(untold).toEqual([]);
+    const rows = [...page.matchAll(/^\| `([A-Z0-9_]+)` \|(.*)\|(.*)\|(.+)\|$/gm)].map(
+      ([, name, , accepts, meaning]) => ({
+        name,
+        accepts: accepts?.trim(),
+        isExplained: /\w{4}/.test(meaning ?? ""),
+      }),
+    );
+    const names = rows.map(({ name }) => name);
+    expect(names.toSorted()).toEqual(
+      describeConfig(config, secrets)
+        .map(([name]) => name)
+        .sort(),
+    );
+    expect(rows.filter(({ isExplained }) => !isExplained)).toEqual([]);
+    const accepts = (name: string) => rows.find((row) => row.name === name)?.accepts;
+    expect([accepts("WEIR_CONCURRENCY"), accepts("WEIR_LOG"), accepts("WEIR_SMTP_URL")]).toEqual([
+      "a whole number from 1 to 1024",
+      "debug, info, warn, error",
+      expect.stringContaining("`smtps://user:password@host:port`"),
+    ]);
   });
 
   test("explain every error code that the code throws, and every type of event", async () => {
