@@ -149,8 +149,8 @@ async function save(connection: DuckDBConnection, job: JobOf<"save">): Promise<S
     : await typesOf(connection, text, job.parameters);
   statement.destroySync();
   const picked = distinctNames(columns).map(({ name, dataType }, at) => {
-    const stored = job.format === "parquet" ? storedType(dataType, "DECIMAL(38,0)") : dataType;
-    return `${stored === dataType ? `c${at}` : `CAST(c${at} AS ${stored})`} AS ${quoteName(name)}`;
+    const value = job.format === "parquet" ? asParquet(`c${at}`, dataType) : asCell(`c${at}`, dataType);
+    return `${value} AS ${quoteName(name)}`;
   });
   const slots = columns.map((_, at) => `c${at}`).join(", ");
   const limit = job.limit === null ? "" : ` LIMIT ${job.limit}`;
@@ -291,6 +291,27 @@ function distinctNames(columns: readonly Column[]): Column[] {
   const names = distinct(columns.map(({ name }) => name));
   return columns.map((column, at) => ({ ...column, name: names[at] ?? column.name }));
 }
+
+const asParquet = (column: string, type: string): string => {
+  const stored = storedType(type, "DECIMAL(38,0)");
+  return stored === type ? column : `CAST(${column} AS ${stored})`;
+};
+
+/** Nested values stand in a CSV file as JSON, which others read. */
+function asCell(column: string, type: string): string {
+  if (!/^(STRUCT|MAP|UNION)\(|\[\d*\]$/.test(type)) return column;
+  const known = type.replaceAll(QUOTED_OR_DECIMAL, (found, width, scale) =>
+    width === undefined || width !== scale
+      ? found
+      : width === "38"
+        ? "VARCHAR"
+        : `DECIMAL(${Number(width) + 1},${scale})`,
+  );
+  return `CAST(to_json(${known === type ? column : `CAST(${column} AS ${known})`}) AS VARCHAR)`;
+}
+
+/** Decimals without a digit before the point, which would not be JSON; not what is quoted. */
+const QUOTED_OR_DECIMAL = /"(?:[^"]|"")*"|DECIMAL\((\d+),(\d+)\)/g;
 
 /** The type to store where Parquet has none of the kind. */
 function storedType(type: string, whole: string): string {

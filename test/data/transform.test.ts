@@ -223,6 +223,22 @@ deepTest("rows go into a file of the run, or of a connection, as every reader ha
   expect((await data.end("duckdb_transform", { sql, output: short })).result.output.path).toBe("a/b.csv");
 });
 
+test("nested values stand in CSV as JSON, in a file and in the reply of a query", async () => {
+  const sql = `SELECT [1, NULL] AS list, {'name': 'it''s, "so"', 'big': 9007199254740993, 'price': 1.5, 'rate': 0.25::DECIMAL(2,2)} AS thing,
+    MAP {'k': 1} AS map, NULL::STRUCT(a INTEGER) AS none, 'a' AS text`;
+  const lines = [
+    "list,thing,map,none,text",
+    '"[1,null]","{""name"":""it\'s, \\""so\\"""",""big"":9007199254740993,""price"":1.5,""rate"":0.25}","{""k"":1}",,a',
+    "",
+  ];
+  const asked = await data.owner("POST", "/api/v1/query?format=csv", { sql });
+  expect(asked.text.split("\n")).toEqual(lines);
+  const output = { connectionId: "artifact", title: "Nested", format: "csv" };
+  const { result } = await data.end("duckdb_transform", { sql, output });
+  const saved = await data.owner("GET", `/api/v1/artifacts/${result.output.artifactId}/content`);
+  expect(saved.text.split("\n")).toEqual(lines);
+});
+
 test("wrong and hostile SQL fails with DuckDB's words and leaves nothing", async () => {
   for (const [sql, code] of [
     ["selec 1", "sql_error"],
