@@ -104,6 +104,7 @@ describe("a test of an automation", () => {
       "body.pinned.c unknown_step",
     ]);
     expect((await test({ fromRunId: NOBODY })).status).toBe(404);
+    expect(faultsOf(await test({ fromRunId: NOBODY, input: {} }))).toEqual(["body.input value_error"]);
   });
 });
 

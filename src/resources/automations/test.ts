@@ -37,6 +37,8 @@ export async function testAutomation(
   trigger: Trigger,
 ): Promise<AutomationRunRow> {
   if (given !== undefined || Object.keys(pinned).length > 0) requireScope(tx, "write");
+  if (input !== undefined && fromRunId !== undefined)
+    throw invalid(["body", "input"], "Set either input or fromRunId, not both");
   const { automation } = await findAutomation(tx, id);
   const config = await checkedConfig(tx, automation, given);
   const definitions = stepsOf(config);
