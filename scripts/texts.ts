@@ -1,14 +1,20 @@
 /**
- * The texts of the page: what people see goes through `t`, `rich` or `plural` of web/texts, which find it by the English text.
- * `bun scripts/texts.ts` prints each one that doesn't; `test/house/texts.test.ts` fails on any.
+ * The texts of the page and their translations. `bun scripts/texts.ts` prints what is wrong, `--write` adds what is new to
+ * the files with empty texts and takes out what nothing uses; `test/house/texts.test.ts` fails on any breach.
+ *
+ * 1. What people see goes through `t`, `rich` or `plural` of web/texts.
+ * 2. Each translation has every text, with the same placeholders, and no other.
+ * 3. Modules that the page is loaded with look texts up in functions: they are evaluated before the texts are there.
  */
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { bareTextsIn } from "./texts/bare.ts";
-import { usesIn } from "./texts/uses.ts";
+import { namesIn, type TextUse, usesIn } from "./texts/uses.ts";
 
+type Translation = string | Readonly<Record<string, string>>;
+export type Translations = Readonly<Record<string, Translation>>;
 /** Sources of the page by their path from the root. */
-type Sources = ReadonlyMap<string, string>;
+export type Sources = ReadonlyMap<string, string>;
 
 /** Parts of the page whose texts are not translated yet. */
 const LEFT =
@@ -47,14 +53,79 @@ export function breachesIn(sources: Sources): string[] {
   });
 }
 
+/** Each text of the page once, sorted. */
+export function textsOf(sources: Sources): Map<string, TextUse> {
+  const uses = [...sources]
+    .filter(([path]) => !path.startsWith("web/texts/"))
+    .flatMap(([path, source]) => usesIn(path, source).uses);
+  return new Map(
+    uses.sort((a, b) => (a.key < b.key ? -1 : 1)).map((use) => [`${use.isPlural ? "#" : ""}${use.key}`, use]),
+  );
+}
+
+/** What is wrong with a translation of the texts. */
+export function breachesOf(
+  name: string,
+  translations: Translations,
+  texts: ReadonlyMap<string, TextUse>,
+): string[] {
+  const uses = [...texts.values()];
+  const known = new Set(uses.map(({ key }) => key));
+  return [
+    ...uses.flatMap((use) => {
+      const problem = problemOf(translations[use.key], use);
+      return problem ? [`${name}: ${JSON.stringify(use.key)} ${problem}`] : [];
+    }),
+    ...Object.keys(translations)
+      .filter((key) => !known.has(key))
+      .map((key) => `${name}: ${JSON.stringify(key)} is used nowhere`),
+  ];
+}
+
+function problemOf(translation: Translation | undefined, { names, isPlural }: TextUse): string | null {
+  if (translation === undefined) return "is missing";
+  if (isPlural !== (typeof translation === "object"))
+    return isPlural ? "has one form, where counts need several" : "has forms of a plural";
+  const forms = typeof translation === "string" ? [translation] : Object.values(translation);
+  if (forms.length === 0 || forms.includes("")) return "is empty";
+  const wrong = forms.find((form) => {
+    const own = namesIn(form, isPlural);
+    // a form of one may leave the number out: "Erste Zeile"
+    return (
+      own.some((each) => !names.includes(each)) || names.some((each) => each !== "#" && !own.includes(each))
+    );
+  });
+  return wrong === undefined ? null : `has other placeholders: ${JSON.stringify(wrong)}`;
+}
+
+/** The translations with an empty text for each new one, and without those that nothing uses. */
+export const updated = (translations: Translations, texts: ReadonlyMap<string, TextUse>): Translations =>
+  Object.fromEntries(
+    [...texts.values()].map(({ key, isPlural }) => [
+      key,
+      translations[key] ?? (isPlural ? { one: "", other: "" } : ""),
+    ]),
+  );
+
 /** The sources of the page under `root`. */
 export function readSources(root: string): Sources {
   const paths = [...new Bun.Glob("web/**/*.{ts,tsx}").scanSync(root)].sort();
   return new Map(paths.map((path) => [path, readFileSync(`${root}/${path}`, "utf8")]));
 }
 
+export const LANGUAGE_FILES = ["web/texts/de.json"];
+
 if (import.meta.main) {
-  const breaches = breachesIn(readSources(`${import.meta.dir}/..`));
+  const root = `${import.meta.dir}/..`;
+  const sources = readSources(root);
+  const texts = textsOf(sources);
+  const breaches = breachesIn(sources);
+  for (const path of LANGUAGE_FILES) {
+    const translations = (await Bun.file(`${root}/${path}`).json()) as Translations;
+    if (process.argv.includes("--write"))
+      await Bun.write(`${root}/${path}`, `${JSON.stringify(updated(translations, texts), null, 2)}\n`);
+    else breaches.push(...breachesOf(path, translations, texts));
+  }
   for (const breach of breaches) console.error(breach);
   process.exit(breaches.length === 0 ? 0 : 1);
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
 import { ApiError, whenSignedOut } from "./api.ts";
 import { base } from "./base.ts";
@@ -14,6 +14,7 @@ import { Toasts } from "./parts/base/toast.tsx";
 import { askFirst, Leaving } from "./parts/base/unsaved.tsx";
 import { Boundary } from "./parts/layout/boundary.tsx";
 import { NOWHERE, PageOf, ROUTES } from "./routes.tsx";
+import { followLocale } from "./texts/language.ts";
 
 /** Leads to the sign-in page, and back here afterwards. */
 const leaveToSignIn = () =>
@@ -40,6 +41,8 @@ function Signed() {
   const [at] = useLocation();
   const [fault, setFault] = useState<"ended" | "old" | null>(null);
   const isSignedOut = fault === "ended";
+  /** Asked once: another locale later on opens no page again that someone works on. */
+  const isReopening = useRef<boolean>(null);
   useEffect(() => whenSignedOut(setFault), []);
   const me = useApi("GET /api/v1/users/me", {}, { isFixed: true });
   const isIn = me.data !== undefined;
@@ -52,6 +55,8 @@ function Signed() {
     }
     return me.error ? <Failed error={me.error} again={() => void me.refetch()} /> : <Loading />;
   }
+  isReopening.current ??= followLocale(me.data.locale);
+  if (isReopening.current) return <Loading />;
   setRegion(me.data);
   return (
     <Router base={base} aroundNav={askFirst}>

@@ -6,6 +6,7 @@ import { client } from "./data.ts";
 import { loadFonts } from "./fonts.ts";
 import { followLink } from "./linked.ts";
 import { fetchPages } from "./routes.tsx";
+import { loadTexts } from "./texts/text.ts";
 import { applyTheme } from "./theme.ts";
 
 applyTheme();
@@ -13,11 +14,12 @@ loadFonts();
 const isBelow = `${location.pathname}/`.startsWith(`${base}/`);
 // who comes past the proxy, as on the machine itself, goes to where the page knows its addresses
 if (!isBelow) location.replace(base + location.pathname + location.search);
-else fetchPages(location.pathname.slice(base.length) || "/");
 const box = document.getElementById("page");
 if (box && isBelow) void draw(box);
 
 async function draw(page: HTMLElement) {
+  await loadTexts(); // before any page is evaluated
+  fetchPages(location.pathname.slice(base.length) || "/");
   await followLink();
   createRoot(page).render(
     <QueryClientProvider client={client}>

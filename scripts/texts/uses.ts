@@ -1,7 +1,7 @@
 import ts from "typescript-classic";
 
 /** A text that the page has translated where it is shown. */
-interface TextUse {
+export interface TextUse {
   key: string;
   /** Names of its placeholders, and of its elements, sorted. */
   names: string[];
@@ -12,7 +12,7 @@ interface TextUse {
 }
 
 /** The names in a text: `{count}`, `<link>here</link>`, and `#` for the count of plural forms. */
-const namesIn = (text: string, isPlural: boolean): string[] =>
+export const namesIn = (text: string, isPlural: boolean): string[] =>
   [
     ...new Set([
       ...[...text.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name),

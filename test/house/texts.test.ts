@@ -1,6 +1,13 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { breachesIn, readSources } from "../../scripts/texts.ts";
+import {
+  breachesIn,
+  breachesOf,
+  LANGUAGE_FILES,
+  readSources,
+  textsOf,
+  updated,
+} from "../../scripts/texts.ts";
 
 const project = join(import.meta.dir, "..", "..");
 
@@ -8,6 +15,39 @@ test("the page shows no text that isn't passed to t, rich or plural", () => {
   const sources = readSources(project);
   expect(sources.size).toBeGreaterThan(200);
   expect(breachesIn(sources)).toEqual([]);
+});
+
+test("every language has each text of the page, with its placeholders, and no other", async () => {
+  const texts = textsOf(readSources(project));
+  expect(texts.size).toBeGreaterThan(1000);
+  for (const path of LANGUAGE_FILES)
+    expect(breachesOf(path, await Bun.file(join(project, path)).json(), texts)).toEqual([]);
+});
+
+test("a language is held to the texts: missing, unused, empty, with other placeholders or without forms", () => {
+  const source = `t("{name} saved", { name }); t("Gone"); plural(2, { one: "# run", other: "# runs" });`;
+  const texts = textsOf(new Map([["web/a.ts", source]]));
+  const runs = { one: "# Lauf", other: "# Läufe" };
+  const right = { "# runs": runs, Gone: "Weg", "{name} saved": "{name} gespeichert" };
+  expect(breachesOf("de", right, texts)).toEqual([]);
+  expect(breachesOf("de", { ...right, "# runs": { one: "Ein Lauf", other: "# Läufe" } }, texts)).toEqual([]);
+  expect(
+    breachesOf(
+      "de",
+      { "# runs": "# Läufe", Gone: "", "{name} saved": "{nme} gespeichert", Old: "Alt" },
+      texts,
+    ),
+  ).toEqual([
+    'de: "# runs" has one form, where counts need several',
+    'de: "Gone" is empty',
+    'de: "{name} saved" has other placeholders: "{nme} gespeichert"',
+    'de: "Old" is used nowhere',
+  ]);
+  expect(updated({ Gone: "Weg", Old: "Alt" }, texts)).toEqual({
+    "# runs": { one: "", other: "" },
+    Gone: "Weg",
+    "{name} saved": "",
+  });
 });
 
 const inFile = (source: string, path = "web/pages/orders.tsx") => breachesIn(new Map([[path, source]]));

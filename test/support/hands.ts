@@ -9,7 +9,7 @@ async function signIn(page: Page, origin: string, email = "ada@example.com", pas
   await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("navigation", { name: "Main navigation" }).waitFor({ state: "attached" });
+  await page.locator("aside nav").waitFor({ state: "attached" });
 }
 
 /**

@@ -1,4 +1,28 @@
-const rules = new Intl.PluralRules("en");
+import { type Language, openedLanguage } from "./language.ts";
+
+/** Texts by their English one; of those with plural forms one for each, by `Intl.PluralRules`. */
+type Texts = Readonly<Record<string, string | Readonly<Partial<Record<Intl.LDMLPluralRule, string>>>>>;
+
+let texts: Texts | null = null;
+let rules = new Intl.PluralRules("en");
+
+/** The language that the page speaks: English where the texts of another couldn't be fetched. */
+export const language = (): Language => (texts === null ? "en" : openedLanguage());
+
+/**
+ * Fetches the texts of the language that the page is opened in. English ones are in the source. Modules that the page is
+ * loaded with are evaluated before: `scripts/texts.ts` sees to it that they call `t` in functions alone.
+ */
+export async function loadTexts(): Promise<void> {
+  if (openedLanguage() === "de") {
+    texts = await import("./de.json").then(
+      (file) => file.default,
+      () => null,
+    );
+  }
+  rules = new Intl.PluralRules(language());
+  document.documentElement.lang = language();
+}
 
 /** The names of a text's placeholders: of `{count} of {total}` they are `count` and `total`. */
 export type NameIn<S extends string> = S extends `${string}{${infer Name}}${infer Rest}`
@@ -13,9 +37,10 @@ type ValuesOf<S extends string> = [NameIn<S>] extends [never]
 const NOTE = /\|[^|]*$/;
 const PLACEHOLDER = /\{(\w+)\}/g;
 
-/** A text with its placeholders as they are. */
+/** A text in the page's language, with its placeholders as they are. */
 export function textOf(english: string): string {
-  return english.replace(NOTE, "");
+  const text = texts?.[english];
+  return typeof text === "string" && text !== "" ? text : english.replace(NOTE, "");
 }
 
 /** A text with its placeholders filled in; those without a value stay. */
@@ -29,9 +54,13 @@ export const filled = (text: string, values: Readonly<Record<string, string | nu
 export const t = <const S extends string>(english: S, ...[values]: ValuesOf<S>): string =>
   filled(textOf(english), values);
 
-/** The form of a text for `count`. */
-export const textFor = (count: number, one: string, other: string): string =>
-  rules.select(count) === "one" ? one : other;
+/** The form of a text for `count`; `other` is the text that the others are found by. */
+export function textFor(count: number, one: string, other: string): string {
+  const forms = texts?.[other];
+  const rule = rules.select(count);
+  if (typeof forms === "object") return forms[rule] ?? forms.other ?? other;
+  return rule === "one" ? one : other;
+}
 
 /** Makes it when it is first asked for, once the texts are there: for constants that hold texts. */
 export function once<T>(make: () => T): () => T {

@@ -1,9 +1,16 @@
 import { useId, useState } from "react";
 import type { Reply } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
+import {
+  chooseLanguage,
+  chosenLanguage,
+  followLocale,
+  LANGUAGES,
+  type Language,
+} from "../../texts/language.ts";
 import { t } from "../../texts/text.ts";
-import { TextField } from "../base/labelled.tsx";
-import { Shown } from "../base/page.tsx";
+import { Labelled, TextField } from "../base/labelled.tsx";
+import { Section, Shown } from "../base/page.tsx";
 import { exactly } from "../base/time.tsx";
 import { FormFrame, messagesBy } from "../form/frame.tsx";
 
@@ -24,10 +31,43 @@ const LOCALES = [
   "pt-BR",
 ];
 
-/** Name, and how numbers and times are shown to the person. */
+/** Name, language, and how numbers and times are shown to the person. */
 export function OwnProfile() {
   const me = useApi("GET /api/v1/users/me", {});
-  return <Shown of={me}>{(user) => <Profile user={user} />}</Shown>;
+  return (
+    <div className="space-y-4">
+      <Shown of={me}>{(user) => <Profile user={user} />}</Shown>
+      <LanguageChoice />
+    </div>
+  );
+}
+
+/** The language of the page, kept in this browser. */
+function LanguageChoice() {
+  return (
+    <Section title={t("Language")}>
+      <Labelled
+        label={t("Language of this page")}
+        about={t("Applies to this browser. Messages from the server are in English.")}
+      >
+        {(wiring) => (
+          <select
+            {...wiring}
+            className="field max-w-60"
+            defaultValue={chosenLanguage() ?? ""}
+            onChange={({ target: { value } }) => chooseLanguage(value === "" ? null : (value as Language))}
+          >
+            <option value="">{t("As the locale or the browser")}</option>
+            {Object.entries(LANGUAGES).map(([id, name]) => (
+              <option key={id} value={id} lang={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+      </Labelled>
+    </Section>
+  );
 }
 
 function Profile({ user }: { user: User }) {
@@ -42,6 +82,7 @@ function Profile({ user }: { user: User }) {
     touches: ["/users/me"],
     tellsErrors: false,
     done: t("Profile saved"),
+    onDone: ({ locale }) => void followLocale(locale),
   });
   const lists = useId();
   const fault = messagesBy(save.error);

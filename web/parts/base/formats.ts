@@ -1,3 +1,11 @@
+import { language } from "../../texts/text.ts";
+
+/** Where the person set no locale: the browser's own where it is of the page's language, else that language. */
+function unset(): string | undefined {
+  const isOwn = language() === "en" || navigator.language.startsWith(language());
+  return isOwn ? undefined : language();
+}
+
 /** How a person reads numbers and times; undefined: as the browser does. */
 interface Region {
   readonly locale: string | undefined;
@@ -21,7 +29,8 @@ function inRegion<T>(make: (region: Region) => T): () => T {
   let madeFor: Region | null = null;
   let made: T | undefined;
   return () => {
-    if (made === undefined || madeFor !== region) made = make(region);
+    if (made === undefined || madeFor !== region)
+      made = make({ ...region, locale: region.locale ?? unset() });
     madeFor = region;
     return made;
   };

@@ -9,4 +9,4 @@ export const plural = (
   count: number,
   { one, other }: { one: string; other: string },
   values: Readonly<Record<string, string>> = {},
-): string => filled(textFor(count, one, other), values).replaceAll("#", counted(count));
+): string => filled(textFor(count, one, other).replaceAll("#", counted(count)), values);

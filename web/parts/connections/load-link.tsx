@@ -19,7 +19,7 @@ export function LoadLink({
       aria-label={t("Load {spec}", { spec })}
       className="shrink-0 text-xs text-accent hover:underline"
     >
-      {t("Load")}
+      {t("Load|verb")}
     </Link>
   );
 }

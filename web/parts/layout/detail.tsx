@@ -90,7 +90,7 @@ export function SwitchAndRun({ isOff, isBusy, onSwitch, dialog }: SwitchProps) {
         {isOff ? t("Enable") : t("Disable")}
       </Button>
       <Button kind="main" icon={Play} disabled={isOff} onClick={() => setAsks(true)}>
-        {t("Run")}
+        {t("Run|verb")}
       </Button>
       {asks && dialog(() => setAsks(false))}
     </>
@@ -133,7 +133,7 @@ export function RunDialog({ name, about, label, initial = "", run, onRun, onClos
         <>
           <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button kind="main" icon={Play} busy={run.isPending} onClick={start}>
-            {t("Run")}
+            {t("Run|verb")}
           </Button>
         </>
       }

@@ -1,0 +1,83 @@
+import { expect, test } from "bun:test";
+import { startApp } from "../support/app.ts";
+import { openAs } from "../support/hands.ts";
+import { fillRuns } from "../support/many.ts";
+import { makeAction, runToEnd } from "../support/work.ts";
+
+/** Words that the page is full of in English, and that no German text has. */
+const ENGLISH =
+  /\b(Access|Account|Add|Cancel|Create|Created|Delete|Edit|Failed|Last|Loading|Members?|Name or|New|No|Organization|Queued|Runs?|Save|Search|Settings|Sign|the|Time|Updated|View|You|your)\b/;
+
+test("who reads German gets the page in German: sentences, plurals, numbers and dates", async () => {
+  await using weir = await startApp();
+  const { owner } = weir;
+  const action = await makeAction(owner, { name: "Kunden laden" });
+  await runToEnd(owner, action.id);
+  await using berlin = await openAs(weir.origin, {}, { locale: "de-DE", timezoneId: "Europe/Berlin" });
+  const { page, faults, foreign } = berlin;
+  const go = (path: string) => page.goto(weir.origin + path);
+  const heading = (name: string) => page.getByRole("heading", { name, exact: true, level: 1 }).waitFor();
+  const english: string[] = [];
+  const noEnglish = async (path: string) => {
+    const [found] = ENGLISH.exec(await page.locator("body").innerText()) ?? [];
+    if (found) english.push(`${path}: ${found}`);
+  };
+
+  await heading("Hallo, Ada");
+  expect(await page.locator("html").getAttribute("lang")).toBe("de");
+  await page.getByText("1 Lauf, 0 fehlgeschlagen").waitFor();
+  await runToEnd(owner, action.id);
+  await page.getByText("2 Läufe, 0 fehlgeschlagen").waitFor();
+  await noEnglish("/");
+
+  await go("/webhooks/new");
+  await heading("Neuer Webhook");
+  await noEnglish("/webhooks/new");
+  await page.getByLabel("URL").fill("https://example.com/weir");
+  await page.getByRole("checkbox").first().check();
+  await page.getByRole("button", { name: "Webhook anlegen" }).click();
+  await page.getByRole("button", { name: "Fertig" }).click();
+  await heading("https://example.com/weir");
+  await page.getByRole("link", { name: "Einstellungen" }).last().click();
+  expect(await page.locator("main time").first().getAttribute("title")).toMatch(
+    /^\d\d\.\d\d\.\d{4}, \d\d:\d\d:\d\d MEZ/,
+  );
+
+  await go("/team");
+  await heading("Team");
+  await noEnglish("/team");
+  fillRuns(weir, action.id, 1498);
+  await go(`/actions/${action.id}?tab=runs`);
+  await page.getByText("1–25 von 1.500").waitFor();
+  expect(english).toEqual([]);
+  expect([...faults, ...foreign]).toEqual([]);
+});
+
+test("a language that is chosen comes before the browser's, and one that can't be loaded leaves the page in English", async () => {
+  await using weir = await startApp({ engine: false });
+  await using seen = await openAs(weir.origin, {}, { locale: "de-DE" });
+  const { page, faults } = seen;
+  await page.goto(`${weir.origin}/access?tab=profile`);
+  await page.getByLabel("Sprache dieser Seite").selectOption("English");
+  await page.getByRole("heading", { name: "Access", level: 1 }).waitFor();
+  expect(await page.locator("html").getAttribute("lang")).toBe("en");
+
+  await page.route(/\/assets\/de-\w+\.js$/, (route) => route.abort());
+  await page.getByLabel("Language of this page").selectOption("Deutsch");
+  await page.waitForFunction(() => localStorage.getItem("weir.language") === "de");
+  await page.reload();
+  await page.getByRole("heading", { name: "Access", level: 1 }).waitFor();
+  expect(await page.locator("html").getAttribute("lang")).toBe("en");
+  expect(await page.getByRole("alert").count()).toBe(0);
+  expect(faults).toEqual([]);
+});
+
+test("the locale of a person decides where nothing is chosen, in a browser of another language too", async () => {
+  await using weir = await startApp({ engine: false });
+  await weir.owner("PATCH", "/api/v1/users/me/preferences", { locale: "de-AT" });
+  await using seen = await openAs(weir.origin);
+  const { page, faults } = seen;
+  await page.getByRole("heading", { name: "Hallo, Ada" }).waitFor();
+  expect(await page.locator("html").getAttribute("lang")).toBe("de");
+  expect(faults).toEqual([]);
+});
