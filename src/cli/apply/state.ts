@@ -29,6 +29,14 @@ export interface State {
 
 const PAGE = 100;
 
+/** By id, how files refer to a thing. */
+const referencesOf = (lists: Readonly<Record<string, JsonObject[]>>): ReadonlyMap<string, string> =>
+  new Map(
+    KINDS.flatMap(({ noun, section, key }) =>
+      (lists[section] ?? []).map((row) => [String(row.id), `\${${noun}:${row[key]}}`] as const),
+    ),
+  );
+
 /** Reads all that an organization has of what files may hold. */
 export async function readState(api: Api): Promise<State> {
   const versions = await all(api, "/api/v1/templates", "templates");
@@ -44,12 +52,8 @@ export async function readState(api: Api): Promise<State> {
     dashboards: await all(api, "/api/v1/dashboards", "dashboards"),
     webhooks: webhooks ?? [],
   };
-  const references = new Map<string, string>();
-  for (const { noun, section, key } of KINDS)
-    for (const row of lists[section as keyof typeof lists])
-      references.set(String(row.id), `\${${noun}:${row[key]}}`);
+  const references = referencesOf(lists);
   const referenceOf = (id: string) => references.get(id) ?? null;
-
   const keyOfReference = (id: Json | undefined) =>
     typeof id === "string" ? (/:(.+)\}$/.exec(referenceOf(id) ?? "")?.[1] ?? null) : null;
   const schemas = await credentialsSchemas(api);
@@ -79,12 +83,15 @@ export async function readState(api: Api): Promise<State> {
     });
   };
   const isDisabled = ({ status }: JsonObject) => status === "disabled";
+  const slugOf = ({ templateId }: JsonObject, type: string) => {
+    const template = versions.find(({ id }) => id === templateId);
+    return template?.templateType === type ? String(template.slug) : null;
+  };
   for (const row of lists.templates) add("template", row, row);
   for (const row of lists.connections) {
-    const template = versions.find(({ id }) => id === row.templateId);
     const body = {
       ...row,
-      template: template?.templateType === "connection" ? (template.slug as string) : null,
+      template: slugOf(row, "connection"),
       disabled: isDisabled(row),
       default: row.isDefault ?? false,
     };
@@ -96,21 +103,16 @@ export async function readState(api: Api): Promise<State> {
   }
   for (const row of lists.agents) add("agent", row, row);
   for (const row of lists.actions) {
-    const template = versions.find(({ id }) => id === row.templateId);
     const body = {
       ...row,
-      template: template?.templateType === "action" ? (template.slug as string) : null,
+      template: slugOf(row, "action"),
       connection: keyOfReference(row.connectionId),
       disabled: isDisabled(row),
     };
     add("action", row, body);
   }
   for (const row of lists.automations) {
-    const body = {
-      ...row,
-      disabled: isDisabled(row),
-      draft: row.status === "draft",
-    };
+    const body = { ...row, disabled: isDisabled(row), draft: row.status === "draft" };
     add("automation", row, body, { hasUnseen: row.hasSecret === true });
   }
   for (const row of lists.queries) add("query", row, row);

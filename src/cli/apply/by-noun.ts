@@ -1,0 +1,266 @@
+import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { proofFieldOf } from "../../base/sender-proof.ts";
+import type { Noun } from "./text.ts";
+
+export const PATHS: Readonly<Record<Noun, string>> = {
+  template: "/api/v1/templates",
+  connection: "/api/v1/connections",
+  api: "/api/v1/api-catalog",
+  agent: "/api/v1/agents/specs",
+  action: "/api/v1/actions",
+  automation: "/api/v1/automations",
+  query: "/api/v1/queries",
+  dashboard: "/api/v1/dashboards",
+  webhook: "/api/v1/webhooks",
+};
+
+/** What making or changing a thing has led to. */
+export interface Done {
+  id: string;
+  /** Of a webhook, where the server made one: shown this once. */
+  secret: string | null;
+}
+
+/** What all nouns use of the public API and of the things that are there. */
+export interface Sender {
+  send(method: string, path: string, body?: Json): Promise<JsonObject>;
+  /** Makes the thing; its id is known from then on. */
+  post(path: string, body: JsonObject): Promise<{ id: string; reply: JsonObject }>;
+  /** A value of a file as the API takes it, with ids in place of references. */
+  raw(value: Json | undefined): Json;
+  /** These fields only, as `raw` has them. */
+  pick(body: JsonObject, names: readonly string[]): JsonObject;
+  idOf(noun: Noun, key: string): string;
+}
+
+/** What a file has and what is there, of one thing. */
+interface Change {
+  id: string;
+  path: string;
+  before: JsonObject;
+  body: JsonObject;
+  differs(name: string): boolean;
+  /** Of these fields those that differ. */
+  changed(names: readonly string[]): JsonObject;
+}
+
+interface Requests {
+  create(api: Sender, key: string, body: JsonObject): Promise<Done>;
+  /** Gives back the id, which is another for a new version of a template. */
+  change(api: Sender, change: Change): Promise<string>;
+}
+
+const template: Requests = {
+  async create({ post, send, pick }, key, { status, ...fields }) {
+    const { id } = await post(PATHS.template, { slug: key, ...pick(fields, Object.keys(fields)) });
+    if (status !== "draft") await send("POST", `${PATHS.template}/${id}/publish`);
+    if (status === "deprecated") await send("POST", `${PATHS.template}/${id}/deprecate`);
+    return { id, secret: null };
+  },
+  async change({ send }, { id, path, before, changed }) {
+    const names = ["displayName", "description", "iconUrl", "definition", "inputDefaults", "inputJsonSchema"];
+    const { status, ...fields } = changed([...names, "status"]);
+    const isNew = before.status === "published" && Object.keys(fields).length > 0;
+    const next = status ?? (isNew ? "published" : null);
+    const reply = await send("PUT", path, { ...fields, ...(next === null ? {} : { status: next }) });
+    return String(reply.id ?? id);
+  },
+};
+
+const connection: Requests = {
+  async create(api, key, body) {
+    const origin: JsonObject =
+      typeof body.template === "string"
+        ? { kind: "from_template", templateSlug: body.template }
+        : api.pick(body, ["provider"]);
+    const { id } = await api.post(PATHS.connection, {
+      slug: key,
+      ...api.pick(body, ["name", "approvalRequired", "config", "credentials"]),
+      ...origin,
+    });
+    await turnConnection(api, `${PATHS.connection}/${id}`, body, null);
+    return { id, secret: null };
+  },
+  async change(api, { id, path, before, body, differs, changed }) {
+    const credentials = isObject(body.credentials) ? body.credentials : {};
+    const patch: JsonObject = {
+      ...changed(["name", "approvalRequired"]),
+      ...(differs("config") ? { config: replacing(api.raw(before.config), api.raw(body.config)) } : {}),
+      ...(Object.keys(credentials).length > 0 ? { credentials: api.raw(credentials) } : {}),
+    };
+    if (Object.keys(patch).length > 0) await api.send("PATCH", path, patch);
+    await turnConnection(api, path, body, before);
+    return id;
+  },
+};
+
+/** On or off, and the default or not. */
+async function turnConnection(
+  { send }: Sender,
+  path: string,
+  body: JsonObject,
+  before: JsonObject | null,
+): Promise<void> {
+  const was = before?.disabled === true;
+  if (body.disabled === true && !was) await send("POST", `${path}/disable`);
+  if (body.disabled !== true && was) await send("POST", `${path}/reactivate`);
+  if (body.default === true && before?.default !== true) await send("POST", `${path}/set-default`);
+}
+
+const api: Requests = {
+  async create(api, key, body) {
+    const isServer = body.type === "mcp";
+    const own = isServer ? ["url", "transport", "tools"] : ["baseUrl", "endpoints"];
+    const { id } = await api.post(`${PATHS.api}/${isServer ? "mcp" : "http"}`, {
+      name: key,
+      ...api.pick(body, ["description", "approvalRequired", ...own]),
+      connectionId: connectionOf(api, body),
+    });
+    if (body.status !== "active") await api.send("PATCH", `${PATHS.api}/${id}`, api.pick(body, ["status"]));
+    return { id, secret: null };
+  },
+  async change(api, { id, path, body, differs, changed }) {
+    const names = ["description", "status", "approvalRequired", "endpoints", "tools"];
+    const connection: JsonObject = differs("connection") ? { connectionId: connectionOf(api, body) } : {};
+    await api.send("PATCH", path, { ...changed(names), ...connection });
+    return id;
+  },
+};
+
+const agent: Requests = {
+  async create({ post, send, raw }, key, body) {
+    const markdown = raw(body.markdown);
+    const { id, reply } = await post(PATHS.agent, { markdown });
+    if (reply.slug === key) return { id, secret: null };
+    // the text names no slug, and its name gives another: the slug is given once, and stays
+    await send("PATCH", `${PATHS.agent}/${id}`, { markdown: withSlug(String(markdown), key) });
+    await send("PATCH", `${PATHS.agent}/${id}`, { markdown });
+    return { id, secret: null };
+  },
+  async change({ send }, { id, path, changed }) {
+    await send("PATCH", path, changed(["markdown"]));
+    return id;
+  },
+};
+
+const action: Requests = {
+  async create(api, key, body) {
+    const origin: JsonObject =
+      typeof body.template === "string" ? { templateId: api.idOf("template", body.template) } : {};
+    const { id } = await api.post(PATHS.action, {
+      slug: key,
+      ...api.pick(body, ["name", "kind", "tags", "definition"]),
+      connectionId: connectionOf(api, body),
+      ...origin,
+    });
+    if (body.disabled === true) await api.send("PATCH", `${PATHS.action}/${id}`, { status: "disabled" });
+    return { id, secret: null };
+  },
+  async change(api, { id, path, body, differs, changed }) {
+    const connection: JsonObject = differs("connection") ? { connectionId: connectionOf(api, body) } : {};
+    const status: JsonObject = differs("disabled") ? { status: statusOf(body) } : {};
+    await api.send("PATCH", path, { ...changed(["name", "tags", "definition"]), ...connection, ...status });
+    return id;
+  },
+};
+
+const automation: Requests = {
+  async create(api, key, body) {
+    const { id, reply } = await api.post(PATHS.automation, {
+      slug: key,
+      ...api.pick(body, ["name", "description", "triggerType", "tags"]),
+      config: configOf(api, body),
+      ...(body.draft === true ? { status: "draft" } : {}),
+    });
+    if (body.disabled === true) await api.send("PATCH", `${PATHS.automation}/${id}`, { status: "disabled" });
+    const secret = isObject(reply.config) ? reply.config.secret : null;
+    return { id, secret: typeof body.secret !== "string" && typeof secret === "string" ? secret : null };
+  },
+  async change(api, { id, path, before, body, differs, changed }) {
+    const hasConfig = differs("config") || typeof body.secret === "string";
+    const status: JsonObject = differs("disabled") || differs("draft") ? { status: statusOf(body) } : {};
+    await api.send("PATCH", path, {
+      ...changed(["name", "description", "tags"]),
+      ...(hasConfig ? { config: replacing(api.raw(before.config), configOf(api, body)) } : {}),
+      ...status,
+    });
+    return id;
+  },
+};
+
+/** An automation's config, with its secret where one is given: what it signs with, or what its sender sends along. */
+function configOf({ raw }: Sender, body: JsonObject): JsonObject {
+  const given = raw(body.config);
+  const config = isObject(given) ? given : {};
+  if (typeof body.secret !== "string") return config;
+  const secret = raw(body.secret);
+  const field = proofFieldOf(config.auth);
+  if (field === null || !isObject(config.auth)) return { ...config, secret };
+  return { ...config, auth: { ...config.auth, [field]: secret } };
+}
+
+/** A noun that the API takes as files have it. */
+const asItIs = (noun: Noun, fields: readonly string[]): Requests => ({
+  async create({ post, pick }, key, body) {
+    const { id } = await post(PATHS[noun], { slug: key, ...pick(body, fields) });
+    return { id, secret: null };
+  },
+  async change({ send }, { id, path, changed }) {
+    await send("PATCH", path, changed(fields));
+    return id;
+  },
+});
+
+const webhook: Requests = {
+  async create({ post, send, pick }, key, body) {
+    const given: JsonObject = typeof body.secret === "string" ? pick(body, ["secret"]) : {};
+    const url = key.replace(/ \(\d+\)$/, ""); // the second of one URL
+    const { id, reply } = await post(PATHS.webhook, { url, ...pick(body, ["events"]), ...given });
+    if (body.disabled === true) await send("PATCH", `${PATHS.webhook}/${id}`, { status: "disabled" });
+    return { id, secret: "secret" in given ? null : String(reply.secret) };
+  },
+  async change({ send, pick }, { id, path, body, differs, changed }) {
+    const status: JsonObject = differs("disabled") ? { status: statusOf(body) } : {};
+    await send("PATCH", path, { ...changed(["events"]), ...status });
+    if (typeof body.secret === "string") await send("POST", `${path}/rotate-secret`, pick(body, ["secret"]));
+    return id;
+  },
+};
+
+/** How each noun is made and changed. */
+export const BY_NOUN: Readonly<Record<Noun, Requests>> = {
+  template,
+  connection,
+  api,
+  agent,
+  action,
+  automation,
+  query: asItIs("query", ["name", "description", "sql", "parameters", "chart"]),
+  dashboard: asItIs("dashboard", ["name", "description", "filters", "panels", "refreshSeconds", "sharing"]),
+  webhook,
+};
+
+/** What differs between `before` and `body`, of the thing at `path`. */
+export function changeOf(
+  { pick }: Sender,
+  { id, path, before, body }: Pick<Change, "id" | "path" | "before" | "body">,
+): Change {
+  const differs = (name: string) => canonicalJson(before[name] ?? null) !== canonicalJson(body[name] ?? null);
+  const changed = (names: readonly string[]) => pick(body, names.filter(differs));
+  return { id, path, before, body, differs, changed };
+}
+
+const connectionOf = ({ idOf }: Sender, { connection }: JsonObject) =>
+  typeof connection === "string" ? idOf("connection", connection) : null;
+
+const statusOf = ({ disabled, draft }: JsonObject) =>
+  disabled === true ? "disabled" : draft === true ? "draft" : "active";
+
+/** A patch that leaves nothing of `before` but what is in `after`. */
+const replacing = (before: Json, after: Json): JsonObject => ({
+  ...Object.fromEntries(Object.keys(isObject(before) ? before : {}).map((key) => [key, null])),
+  ...(isObject(after) ? after : {}),
+});
+
+/** A spec's text with its slug in the front matter. */
+const withSlug = (markdown: string, slug: string): string => markdown.replace("\n", `\nslug: ${slug}\n`);
