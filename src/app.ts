@@ -115,6 +115,7 @@ interface Ground extends Parts {
   isLakeNew: boolean;
 }
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of all parts, in the order in which they need each other
 async function build(parts: Ground): Promise<Opened> {
   const { folder, store, peers, config, secrets, log, self, clock, ids, overrides = {} } = parts;
   const bootId = peers?.id ?? ids.uuid();

@@ -44,6 +44,7 @@ export interface Deliverer extends Loop {
   stop(): Promise<void>;
 }
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its parts share what is leased and due
 export function openDeliverer(app: App): Deliverer {
   const trail = openTrail(app);
   const readSubscriptions = subscriptionReader(app.store.db);

@@ -60,6 +60,7 @@ interface Request<T> {
 }
 
 /** `work` must not throw. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its parts share the lanes and whose turn it is
 export function openLanes<T>(
   clock: Clock,
   receiverOf: (item: T) => Receiver,

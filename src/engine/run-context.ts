@@ -80,6 +80,7 @@ interface Setting {
 }
 
 /** Lays out what an executor works with. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of all that a run may use
 export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
   const { run, executor, scope, kept, signal } = setting;
   const secrets: string[] = [];

@@ -42,6 +42,7 @@ interface Job {
 }
 
 /** Claims due runs, as many as there are free slots, and carries them out side by side. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its parts share the slots and what is under way
 export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker {
   const endings = openEndings(app);
   const jobs = new Map<string, Job>();

@@ -60,6 +60,7 @@ const MAX_FILE_BYTES = 5 * 1024 ** 4;
  * A lake in a bucket of S3 or a store that speaks its protocol. Files never change once they are there, so those
  * that are read are kept as copies on this machine, the ones used last.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its verbs share the bucket and the cache
 export function openBucketLake(options: BucketOptions): BucketLake {
   const { config, credentials, folder, cacheBytes, graceMs, egress, clock, signal } = options;
   const ids = options.ids ?? systemIds;

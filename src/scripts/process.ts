@@ -50,6 +50,7 @@ interface UnderWay {
 }
 
 /** Starts a process by `self`, the command that starts this program. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its parts share the process and the script that it runs
 export function startScriptChild(self: readonly string[]): ScriptChild {
   let organizationId: string | null = null;
   let isAlive = true;

@@ -49,6 +49,7 @@ export interface SqlOptions {
 const NO_PATHS: ReachablePaths = { read: [], write: [] };
 
 /** Opens the way to DuckDB. Starts no process before the first statement. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its verbs share the children and their queue
 export function openSql(options: SqlOptions): Sql {
   const { self, folder, memory, threads = HALF_THE_MACHINE, cacheDir, paths = NO_PATHS } = options;
   const memoryBytes = bytesOf(memory);

@@ -41,6 +41,7 @@ export interface ListFacts {
 }
 
 /** Tells how pages follow each other; `open` wherever the description allows more than one answer. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one decision, whose order is what matters
 export function findPaging(facts: ListFacts): FoundPaging {
   const { parameters } = facts;
   const fields = fieldsBeside(facts);

@@ -33,6 +33,7 @@ interface Draft {
  * /LAYER/DATASET. All that a run brings becomes visible at once, with the run's completion. Rows get `_dlt_id` and
  * `_dlt_load_id` where they have none.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its parts share the dataset and its load
 export async function openLakeTarget(ctx: RunContext, path: string): Promise<Target> {
   const fault = lakePathFault(path);
   if (fault) throw new AppError("definition_invalid", fault);

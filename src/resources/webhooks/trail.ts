@@ -37,6 +37,7 @@ export interface Advance {
 const NOTHING: Advance = { taken: [], left: new Set(), more: false };
 
 /** Follows the trail: makes deliveries of new events, each in the transaction that moves the position. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its parts share how far the trail was followed
 export function openTrail(app: App) {
   const { db } = app.store;
   /** Nothing up to here becomes a delivery any more, though the row may not say so yet. */
