@@ -2,6 +2,17 @@ import { MAX_FAULTS } from "./errors.ts";
 import { canonicalJson, isObject, type Json, type JsonObject } from "./json.ts";
 import { schemaAt } from "./json-schema-shape.ts";
 import { fitsFormat, patternOf } from "./json-schema-text.ts";
+import {
+  beyondBounds,
+  MISSING,
+  notMatching,
+  notOfFormat,
+  UNKNOWN,
+  WRONG_TYPE,
+  wrongCount,
+  wrongLength,
+  wrongSize,
+} from "./value-faults.ts";
 
 /** One fault of a value; `path` leads to it from the value's root, array indexes as strings. */
 export interface ValueFault {
@@ -88,7 +99,7 @@ class Check {
     const { type } = schema;
     const types = typeof type === "string" ? [type] : Array.isArray(type) ? type : null;
     if (types && !types.some((name) => isOf(name, value))) {
-      const [message, code] = TYPE_FAULTS[String(types[0])] ?? ["Input has the wrong type", "type_error"];
+      const [message, code] = WRONG_TYPE[types[0] as keyof typeof WRONG_TYPE] ?? NO_TYPE;
       return types.length === 1
         ? this.#fail(path, message, code)
         : this.#fail(path, () => `Input should be one of ${types.join(", ")}`, "type_error");
@@ -107,39 +118,28 @@ class Check {
     const { minLength, maxLength, pattern, format } = schema;
     const counted = minLength !== undefined || maxLength !== undefined;
     const length = counted ? [...value].length : value.length; // people count characters, not code units
-    if (isNumber(minLength) && length < minLength)
-      this.#fail(path, `Input should have at least ${minLength} character(s)`, "string_too_short");
-    if (isNumber(maxLength) && length > maxLength)
-      this.#fail(path, `Input should have at most ${maxLength} characters`, "string_too_long");
+    const fault = wrongLength(length, minLength, maxLength);
+    if (fault) this.#fail(path, ...fault);
     if (typeof pattern === "string" && !this.#matches(pattern, value))
-      this.#fail(path, `Input should match ${pattern}`, "string_pattern_mismatch");
+      this.#fail(path, ...notMatching(pattern));
     if (typeof format === "string") {
       this.#spend(length >> 4);
-      if (!fitsFormat(format, value))
-        this.#fail(path, `Input should be a valid ${format}`, `${format}_parsing`);
+      if (!fitsFormat(format, value)) this.#fail(path, ...notOfFormat(format));
     }
   }
 
   #number(schema: JsonObject, value: number, path: Way): void {
-    const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
-    if (isNumber(minimum) && value < minimum)
-      this.#fail(path, `Input should be at least ${minimum}`, "greater_than_equal");
-    if (isNumber(maximum) && value > maximum)
-      this.#fail(path, `Input should be at most ${maximum}`, "less_than_equal");
-    if (isNumber(exclusiveMinimum) && value <= exclusiveMinimum)
-      this.#fail(path, `Input should be greater than ${exclusiveMinimum}`, "greater_than");
-    if (isNumber(exclusiveMaximum) && value >= exclusiveMaximum)
-      this.#fail(path, `Input should be less than ${exclusiveMaximum}`, "less_than");
+    const { multipleOf } = schema;
+    for (const fault of beyondBounds(schema, value)) this.#fail(path, ...fault);
     if (isNumber(multipleOf) && !isMultiple(value, multipleOf))
       this.#fail(path, `Input should be a multiple of ${multipleOf}`, "multiple_of");
   }
 
   #list(schema: JsonObject, value: Json[], path: Way, level: number): void {
     const { minItems, maxItems, items, contains } = schema;
-    if (isNumber(minItems) && value.length < minItems)
-      this.#fail(path, `The list should have at least ${minItems} item(s)`, "too_short");
-    if (isNumber(maxItems) && value.length > maxItems)
-      return void this.#fail(path, `The list should have at most ${maxItems} items`, "too_long");
+    const fault = wrongCount(value.length, minItems, maxItems);
+    if (fault) this.#fail(path, ...fault);
+    if (isNumber(maxItems) && value.length > maxItems) return;
     const first = Array.isArray(items) ? items : Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
     const rest = Array.isArray(items) ? schema.additionalItems : items;
     for (const [index, item] of value.entries()) {
@@ -170,10 +170,8 @@ class Check {
     for (const [name, needs] of [...entriesOf(schema.dependentRequired), ...entriesOf(schema.dependencies)]) {
       if (Object.hasOwn(value, name)) for (const need of listOf(needs)) this.#require(value, need, path);
     }
-    if (isNumber(minProperties) && names.length < minProperties)
-      this.#fail(path, `At least ${minProperties} field(s)`, "too_short");
-    if (isNumber(maxProperties) && names.length > maxProperties)
-      this.#fail(path, `At most ${maxProperties} fields`, "too_long");
+    const fault = wrongSize(names.length, minProperties, maxProperties);
+    if (fault) this.#fail(path, ...fault);
     for (const name of names) {
       const item = value[name] as Json;
       const at = to(path, name);
@@ -189,7 +187,7 @@ class Check {
       }
       if (!known && additionalProperties === false) {
         this.#spend(1);
-        this.#fail(at, "Unknown field", "extra_forbidden");
+        this.#fail(at, ...UNKNOWN);
       } else if (!known && additionalProperties !== undefined)
         this.fits(additionalProperties, item, at, level + 1);
       if (propertyNames !== undefined && !this.#would(propertyNames, name, level + 1))
@@ -252,7 +250,7 @@ class Check {
   }
 
   #require(value: JsonObject, name: string, path: Way): void {
-    if (!Object.hasOwn(value, name)) this.#fail(to(path, name), "Field required", "missing");
+    if (!Object.hasOwn(value, name)) this.#fail(to(path, name), ...MISSING);
   }
 
   #matches(source: string, text: string): boolean {
@@ -287,15 +285,7 @@ class Check {
   }
 }
 
-const TYPE_FAULTS: Readonly<Record<string, readonly [string, string]>> = {
-  string: ["Input should be a string", "string_type"],
-  integer: ["Input should be an integer", "int_type"],
-  number: ["Input should be a number", "float_type"],
-  boolean: ["Input should be true or false", "bool_type"],
-  null: ["Input should be null", "none_required"],
-  array: ["Input should be a list", "list_type"],
-  object: ["Input should be an object", "dict_type"],
-};
+const NO_TYPE = ["Input has the wrong type", "type_error"] as const;
 
 function isOf(type: Json, value: Json): boolean {
   switch (type) {

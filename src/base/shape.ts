@@ -2,6 +2,17 @@ import { Kind, type Static, type TObject, type TProperties, type TSchema, Type }
 import { isCommonPassword } from "./common-passwords.ts";
 import { type Fault, MAX_FAULTS } from "./errors.ts";
 import { SLUG_PATTERN } from "./slug.ts";
+import {
+  beyondBounds,
+  MISSING,
+  notMatching,
+  notOfFormat,
+  UNKNOWN,
+  WRONG_TYPE,
+  wrongCount,
+  wrongLength,
+  wrongSize,
+} from "./value-faults.ts";
 
 /**
  * One validator for bodies, queries, paths and definitions: TypeBox shapes, every fault told with its
@@ -78,21 +89,17 @@ const walk: Walk = (schema, value, loc, options, faults) => {
   }
   switch (schema.type) {
     case "string":
-      return typeof raw === "string"
-        ? checkString(schema, raw, fail)
-        : fail("Input should be a string", "string_type");
+      return typeof raw === "string" ? checkString(schema, raw, fail) : fail(...WRONG_TYPE.string);
     case "integer":
-      if (typeof raw !== "number" || !Number.isSafeInteger(raw))
-        return fail("Input should be an integer", "int_type");
+      if (typeof raw !== "number" || !Number.isSafeInteger(raw)) return fail(...WRONG_TYPE.integer);
       return checkNumber(schema, raw, fail);
     case "number":
-      if (typeof raw !== "number" || !Number.isFinite(raw))
-        return fail("Input should be a number", "float_type");
+      if (typeof raw !== "number" || !Number.isFinite(raw)) return fail(...WRONG_TYPE.number);
       return checkNumber(schema, raw, fail);
     case "boolean":
-      return typeof raw === "boolean" ? raw : fail("Input should be true or false", "bool_type");
+      return typeof raw === "boolean" ? raw : fail(...WRONG_TYPE.boolean);
     case "null":
-      return raw === null ? raw : fail("Input should be null", "none_required");
+      return raw === null ? raw : fail(...WRONG_TYPE.null);
     case "array":
       return walkArray(schema, raw, loc, options, faults, fail);
     case "object":
@@ -112,10 +119,9 @@ function walkArray(
   faults: Fault[],
   fail: Fail,
 ): unknown {
-  if (!Array.isArray(raw)) return fail("Input should be a list", "list_type");
-  const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema;
-  if (raw.length < minItems) return fail(`The list should have at least ${minItems} item(s)`, "too_short");
-  if (raw.length > maxItems) return fail(`The list should have at most ${maxItems} items`, "too_long");
+  if (!Array.isArray(raw)) return fail(...WRONG_TYPE.array);
+  const fault = wrongCount(raw.length, schema.minItems, schema.maxItems);
+  if (fault) return fail(...fault);
   if (!schema.items) return raw;
   const { items } = schema;
   return raw.map((item, index) =>
@@ -133,8 +139,7 @@ function walkObject(
   faults: Fault[],
   fail: Fail,
 ): unknown {
-  if (typeof raw !== "object" || raw === null || Array.isArray(raw))
-    return fail("Input should be an object", "dict_type");
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return fail(...WRONG_TYPE.object);
   const fields = raw as Record<string, unknown>;
   const value: Record<string, unknown> = {};
   const known = schema.properties ?? {};
@@ -143,7 +148,8 @@ function walkObject(
       const fallback = (shape as Shape).default;
       if (fallback !== undefined) value[name] = structuredClone(fallback);
       else if (schema.required?.includes(name)) {
-        faults.push({ loc: [...loc, name], msg: "Field required", type: "missing" });
+        const [msg, type] = MISSING;
+        faults.push({ loc: [...loc, name], msg, type });
       }
       continue;
     }
@@ -158,7 +164,8 @@ function walkObject(
     if (faults.length >= MAX_FAULTS) break;
     count++;
     if (extra === false) {
-      faults.push({ loc: [...loc, name], msg: "Unknown field", type: "extra_forbidden" });
+      const [msg, type] = UNKNOWN;
+      faults.push({ loc: [...loc, name], msg, type });
     } else {
       const kept =
         typeof extra === "object"
@@ -172,10 +179,8 @@ function walkObject(
       }); // `__proto__` too is only a name
     }
   }
-  const { maxProperties = Number.POSITIVE_INFINITY, minProperties = 0 } = schema;
-  if (count > maxProperties) return fail(`At most ${maxProperties} fields`, "too_long");
-  if (count < minProperties) return fail(`At least ${minProperties} field(s)`, "too_short");
-  return value;
+  const fault = wrongSize(count, schema.minProperties, schema.maxProperties);
+  return fault ? fail(...fault) : value;
 }
 
 /** The first member that fits; else the faults of the member that came closest. */
@@ -242,15 +247,14 @@ function closeness(faults: Fault[], loc: readonly string[]): number {
 function checkString(schema: Shape, raw: string, fail: Fail): unknown {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema;
   const length = raw.length > maxLength || raw.length < minLength * 2 ? [...raw].length : raw.length; // people count characters, not code units
-  if (length < minLength)
-    return fail(`Input should have at least ${minLength} character(s)`, "string_too_short");
-  if (length > maxLength) return fail(`Input should have at most ${maxLength} characters`, "string_too_long");
+  const fault = wrongLength(length, minLength, maxLength);
+  if (fault) return fail(...fault);
   if (!raw.isWellFormed()) return fail("Input should be valid Unicode text", "string_unicode");
   if (raw.includes("\0")) return fail("Input must not contain a NUL character", "string_nul");
   if (schema.format) {
     const check = FORMATS[schema.format];
     if (check && !(check.test(raw) && (!schema.format.startsWith("date") || isRealDay(raw.slice(0, 10)))))
-      return fail(`Input should be a valid ${schema.format}`, `${schema.format}_parsing`);
+      return fail(...notOfFormat(schema.format));
   }
   if (schema.format === NEW_PASSWORD && isCommonPassword(raw)) {
     return fail(
@@ -259,22 +263,14 @@ function checkString(schema: Shape, raw: string, fail: Fail): unknown {
     );
   }
   if (schema.pattern && !patternOf(schema.pattern).test(raw)) {
-    return fail(`Input should match ${schema.pattern}`, "string_pattern_mismatch");
+    return fail(...notMatching(schema.pattern));
   }
   return schema.format === "uuid" ? raw.toLowerCase() : raw; // as ids are stored (RFC 9562, section 4)
 }
 
 function checkNumber(schema: Shape, raw: number, fail: Fail): unknown {
-  if (schema.minimum !== undefined && raw < schema.minimum) {
-    return fail(`Input should be at least ${schema.minimum}`, "greater_than_equal");
-  }
-  if (schema.exclusiveMinimum !== undefined && raw <= schema.exclusiveMinimum) {
-    return fail(`Input should be greater than ${schema.exclusiveMinimum}`, "greater_than");
-  }
-  if (schema.maximum !== undefined && raw > schema.maximum) {
-    return fail(`Input should be at most ${schema.maximum}`, "less_than_equal");
-  }
-  return raw;
+  const [fault] = beyondBounds(schema, raw);
+  return fault ? fail(...fault) : raw;
 }
 
 function coerce(schema: Shape, raw: unknown): unknown {

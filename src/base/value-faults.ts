@@ -1,0 +1,75 @@
+/** What is wrong with a value: a sentence for people, and its code in `detail[].type`. */
+type ValueFaultText = readonly [message: string, code: string];
+
+/** By JSON type. */
+export const WRONG_TYPE = {
+  string: ["Input should be a string", "string_type"],
+  integer: ["Input should be an integer", "int_type"],
+  number: ["Input should be a number", "float_type"],
+  boolean: ["Input should be true or false", "bool_type"],
+  null: ["Input should be null", "none_required"],
+  array: ["Input should be a list", "list_type"],
+  object: ["Input should be an object", "dict_type"],
+} as const satisfies Record<string, ValueFaultText>;
+
+export const MISSING: ValueFaultText = ["Field required", "missing"];
+export const UNKNOWN: ValueFaultText = ["Unknown field", "extra_forbidden"];
+
+interface Bounds {
+  minimum?: unknown;
+  maximum?: unknown;
+  exclusiveMinimum?: unknown;
+  exclusiveMaximum?: unknown;
+}
+
+const isNumber = (value: unknown): value is number => typeof value === "number";
+
+const NONE: readonly ValueFaultText[] = [];
+
+/** All bounds of a schema that a number passes. */
+export function beyondBounds(bounds: Bounds, value: number): readonly ValueFaultText[] {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = bounds;
+  let faults = NONE;
+  if (isNumber(minimum) && value < minimum)
+    faults = [...faults, [`Input should be at least ${minimum}`, "greater_than_equal"]];
+  if (isNumber(maximum) && value > maximum)
+    faults = [...faults, [`Input should be at most ${maximum}`, "less_than_equal"]];
+  if (isNumber(exclusiveMinimum) && value <= exclusiveMinimum)
+    faults = [...faults, [`Input should be greater than ${exclusiveMinimum}`, "greater_than"]];
+  if (isNumber(exclusiveMaximum) && value >= exclusiveMaximum)
+    faults = [...faults, [`Input should be less than ${exclusiveMaximum}`, "less_than"]];
+  return faults;
+}
+
+/** What is said of a length that `least` and `most` don't allow, or null. */
+export function wrongLength(length: number, least: unknown, most: unknown): ValueFaultText | null {
+  if (isNumber(least) && length < least)
+    return [`Input should have at least ${least} character(s)`, "string_too_short"];
+  if (isNumber(most) && length > most)
+    return [`Input should have at most ${most} characters`, "string_too_long"];
+  return null;
+}
+
+/** As `wrongLength`, of the items of a list. */
+export function wrongCount(count: number, least: unknown, most: unknown): ValueFaultText | null {
+  if (isNumber(least) && count < least)
+    return [`The list should have at least ${least} item(s)`, "too_short"];
+  if (isNumber(most) && count > most) return [`The list should have at most ${most} items`, "too_long"];
+  return null;
+}
+
+/** As `wrongLength`, of the fields of an object. */
+export function wrongSize(count: number, least: unknown, most: unknown): ValueFaultText | null {
+  if (isNumber(least) && count < least) return [`At least ${least} field(s)`, "too_short"];
+  if (isNumber(most) && count > most) return [`At most ${most} fields`, "too_long"];
+  return null;
+}
+
+export const notMatching = (pattern: string): ValueFaultText => [
+  `Input should match ${pattern}`,
+  "string_pattern_mismatch",
+];
+export const notOfFormat = (format: string): ValueFaultText => [
+  `Input should be a valid ${format}`,
+  `${format}_parsing`,
+];
