@@ -4,6 +4,7 @@ import { ConfigError } from "../base/config-error.ts";
 import { kindOf } from "./apply/kinds.ts";
 import { readState } from "./apply/state.ts";
 import { FORMAT, SCHEMA_FILE, sectionsOf, yamlOf } from "./apply/write.ts";
+import { fileReason } from "./file-error.ts";
 import { usage } from "./usage.ts";
 import { apiOf, singleCommand, verb } from "./verbs.ts";
 
@@ -55,7 +56,6 @@ function put(path: string, text: string): void {
     writeFileSync(`${target}.part`, text);
     renameSync(`${target}.part`, target);
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
-    throw new ConfigError(`Couldn't write ${path} (${code}).`, { cause });
+    throw new ConfigError(`Couldn't write ${path}: ${fileReason(cause)}.`, { cause });
   }
 }

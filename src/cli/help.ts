@@ -1,8 +1,11 @@
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { meant } from "./nearest.ts";
-import { usage, usageOf } from "./usage.ts";
+import { type Usage, usage, usageOf } from "./usage.ts";
+import { listed } from "./verbs.ts";
 
 const COMMAND_WIDTH = 16;
+/** Commands that a misplaced subcommand, such as `weir approve`, may have been meant for. */
+const MAX_MEANT = 3;
 
 /** Sections of the overview, in order. A command that no section names is listed last. */
 const SECTIONS: Readonly<Record<string, readonly (keyof typeof usage)[]>> = {
@@ -60,8 +63,17 @@ export const help = (args: readonly string[], host: Host) =>
   });
 
 export function unknownCommand(name: string): string {
+  const all: Readonly<Record<string, Usage>> = usage;
+  const owners = Object.keys(all).filter((command) => all[command]?.verbs?.[name] !== undefined);
   const close = meant(name, Object.keys(usage));
-  const hint = close === null ? "" : ` Did you mean "weir ${close}"?`;
+  const commands =
+    owners.length > 0 && owners.length <= MAX_MEANT
+      ? owners.map((owner) => `${owner} ${name}`)
+      : close === null
+        ? []
+        : [close];
+  const hint =
+    commands.length === 0 ? "" : ` Did you mean ${listed(commands.map((command) => `"weir ${command}"`))}?`;
   return `Unknown command: ${name}.${hint} Run "weir help" for a list.`;
 }
 

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
 import { plain } from "./client.ts";
+import { fileReason } from "./file-error.ts";
 import { type Host, UsageError } from "./host.ts";
 import type { Api } from "./verbs.ts";
 
@@ -12,8 +13,7 @@ export async function textInput(host: Host, flag: string, word: string): Promise
   try {
     return readFileSync(word.slice(1), "utf8");
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
-    throw new UsageError(`${flag}: couldn't read ${word.slice(1)} (${code}).`, { cause });
+    throw new UsageError(`${flag}: couldn't read ${word.slice(1)}: ${fileReason(cause)}.`, { cause });
   }
 }
 

@@ -10,7 +10,7 @@ const MAX_TYPOS = 2;
 export function meant(word: string, names: readonly string[]): string | null {
   const begun = names.filter((name) => word.length > 1 && name.startsWith(word));
   const name = nearest(word, begun.length > 0 ? begun : names);
-  const typos = Math.min(MAX_TYPOS, Math.floor(word.length / 2));
+  const typos = Math.min(MAX_TYPOS, Math.floor(word.length / 3));
   return begun.length > 0 || distance(word, name) <= typos ? name : null;
 }
 

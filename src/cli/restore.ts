@@ -8,6 +8,7 @@ import { checkLocations, wrongLocation } from "../installation.ts";
 import { isPostgresUrl, serverName } from "../store/store.ts";
 import { summaryOf, watchOf } from "./backup.ts";
 import { passphraseFor, withFile } from "./backup-away.ts";
+import { fileReason } from "./file-error.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { openProgress } from "./progress.ts";
 import { usage } from "./usage.ts";
@@ -74,8 +75,7 @@ function readKeyFile(file: string): string {
   try {
     return readFileSync(file, "utf8").trim();
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
-    throw new ConfigError(`Couldn't read the key file ${file} (${code}).`, { cause });
+    throw new ConfigError(`Couldn't read the key file ${file}: ${fileReason(cause)}.`, { cause });
   }
 }
 

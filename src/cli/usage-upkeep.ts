@@ -39,7 +39,8 @@ DIR.before-TIME, and its weir.toml stays in use. Nothing is changed if the file 
 by a newer version, or if the key that its secrets are encrypted with is missing.
 
 ${DATA}
-  --key-file FILE    the secret.key the backup was made with (default: $WEIR_SECRET_KEY, or the key in the backup)
+  --key-file FILE    the secret.key the backup was made with (default: $WEIR_SECRET_KEY, the key in the backup, or the one
+                     in the data directory)
   --passphrase-file FILE
                      file with the passphrase of an encrypted backup (default: $WEIR_BACKUP_PASSPHRASE_FILE; prompts
                      on a terminal)

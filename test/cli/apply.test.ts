@@ -545,7 +545,7 @@ actions:
     mkdirSync(linked);
     symlinkSync(join(here.path, "gone.yaml"), join(linked, "shop.yaml"));
     expect((await shell.apply("-f", linked)).err).toBe(
-      `Couldn't read ${join(linked, "shop.yaml")} (broken symbolic link).`,
+      `Couldn't read ${join(linked, "shop.yaml")}: the symbolic link is broken.`,
     );
     expect((await shell.apply()).code).toBe(2);
     expect((await shell.apply("-f", file, "extra")).code).toBe(2);

@@ -177,6 +177,10 @@ describe("the restore drill", () => {
     expect(statSync(join(elsewhere, "secret.key")).mode & 0o777).toBe(0o600);
     expect(statSync(elsewhere).mode & 0o777).toBe(0o700);
 
+    const again = await weir(restore, file, "--data", elsewhere, "--json"); // with the key of what it replaces
+    expect([again.code, again.err]).toEqual([0, ""]);
+    rmSync(again.json.previousFolder, { recursive: true });
+
     await using app = await startApp({ dataFolder: elsewhere, owner: false });
     const owner = client(app.origin, { authorization: `Bearer ${before.token}` });
     const verified = await owner("GET", "/api/v1/events/verify");

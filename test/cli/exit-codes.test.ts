@@ -163,9 +163,14 @@ describe("a command that fails says why, and ends with the code that tells how",
       code: 2,
       said: expect.stringContaining('Unknown command: dance. Run "weir help"'),
     });
-    const meant = { automation: "automations", approvl: "approvals", conn: "connections", run: "runs" };
+    const meant = { automation: "automations", approvl: "approvals", conn: "connections", rns: "runs" };
     for (const [typed, name] of Object.entries(meant))
       expect((await run(typed)).said).toContain(`Unknown command: ${typed}. Did you mean "weir ${name}"?`);
+    expect((await run("run hello")).said).toContain(
+      'Did you mean "weir actions run" or "weir automations run"?',
+    );
+    expect((await run("approve")).said).toContain('Did you mean "weir approvals approve"?');
+    expect((await run("nope")).said).not.toContain("Did you mean");
   });
 
   test("says in a sentence what the system refuses", async () => {

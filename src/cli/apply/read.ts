@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { MASK } from "../../base/mask.ts";
 import { proofFieldOf } from "../../base/sender-proof.ts";
+import { fileReason } from "../file-error.ts";
 import type { Host } from "../host.ts";
 import { openTypes, type Types } from "./field-types.ts";
 import { completed, itemFields, KINDS, type Kind, UNSEEN } from "./kinds.ts";
@@ -242,8 +243,10 @@ function secretIn(source: Source, text: string, path: Path, tell: Reading["tell"
   try {
     return readFileSync(resolve(source.directory, text.slice(1)), "utf8").replace(/\r?\n$/, "");
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
-    tell(path, `Couldn't read ${text.slice(1)} (${code}). For a value that starts with @, write @@.`);
+    tell(
+      path,
+      `Couldn't read ${text.slice(1)}: ${fileReason(cause)}. For a value that starts with @, write @@.`,
+    );
     return "";
   }
 }

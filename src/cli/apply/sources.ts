@@ -2,7 +2,9 @@ import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from "node
 import { dirname, join, resolve } from "node:path";
 import type { Document, LineCounter } from "yaml";
 import { ConfigError } from "../../base/config-error.ts";
+import { codeOf } from "../../base/disk.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { fileReason } from "../file-error.ts";
 import type { Host } from "../host.ts";
 import type { Path } from "./text.ts";
 
@@ -64,11 +66,10 @@ function textsAt(path: string): Text[] {
     return names.map((name) => read(name, false));
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
     const where = cause instanceof Error && "path" in cause ? String(cause.path) : path; // one of its files
     const isLink = lstatSync(where, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-    const reason = code === "ENOENT" && isLink ? "broken symbolic link" : code;
-    throw new ConfigError(`Couldn't read ${where} (${reason}).`, { cause });
+    const reason = codeOf(cause) === "ENOENT" && isLink ? "the symbolic link is broken" : fileReason(cause);
+    throw new ConfigError(`Couldn't read ${where}: ${reason}.`, { cause });
   }
 }
 

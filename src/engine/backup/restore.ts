@@ -118,11 +118,19 @@ function factsOf(
   };
 }
 
+/** The key of the data directory that is replaced, if it is the one that encrypted the secrets. */
+function keyOfTarget({ dataFolder }: RestoreRequest, keyId: string): RestoreRequest["key"] {
+  const key = keyInFile(resolve(dataFolder));
+  return key !== null && keyIdOf(key) === keyId ? { key, from: "file" } : null;
+}
+
 /** Returns the provided key, or the one in the backup. It must be the one that encrypted the secrets. */
-async function installKey({ path, key }: RestoreRequest, manifest: Manifest, fresh: string): Promise<void> {
+async function installKey(request: RestoreRequest, manifest: Manifest, fresh: string): Promise<void> {
   const { keyId } = manifest;
+  const { path } = request;
   const own = keyInFile(fresh);
   if (keyId === null) return;
+  const key = request.key ?? (own === null ? keyOfTarget(request, keyId) : null);
   if (key === null && own === null) {
     throw new AppError(
       "invalid_state",

@@ -54,7 +54,7 @@ export function schemaDocument(name: string, id: string): JsonObject {
   if (!known)
     throw new AppError(
       "not_found",
-      `There is no schema ${JSON.stringify(name)}. There are ${Object.keys(SCHEMAS).join(", ")}.`,
+      `Unknown schema ${JSON.stringify(name)}. Use one of ${Object.keys(SCHEMAS).join(", ")}.`,
     );
   const document = sharedSchemas({ root: "#/$defs/" });
   const root = known.draw(document);
