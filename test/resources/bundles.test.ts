@@ -679,6 +679,13 @@ describe("an agent of a bundle", () => {
     expect(spec.frontmatter.tools).toEqual(["query", `action:${count.slug}`]);
     expect(spec.markdown).toEndWith("You know the orders of Kettle & Leaf, all of them.");
     expect((await install(owner, slug, { shop: "Kettle & Leaf" })).ids).toEqual(made.ids);
+    const [agent, ...rest] = components();
+    const named = fresh("named-agents");
+    await published(owner, bundle(named, [{ ...agent, name: "Analyst: {{inputs.shop}}" }, ...rest], inputs));
+    const other = await install(owner, named, { shop: "Kettle & Leaf" });
+    const renamed = ok(await owner("GET", `/api/v1/agents/specs/${other.ids.agent}`));
+    expect([renamed.name, renamed.frontmatter.name]).toEqual(Array(2).fill("Analyst: Kettle & Leaf"));
+    expect(renamed.markdown).toEndWith("You know the orders of Kettle & Leaf, all of them.");
 
     const next = ok(
       await owner("PUT", `${TEMPLATES}/${first.id}`, {

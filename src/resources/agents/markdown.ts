@@ -48,6 +48,17 @@ export async function requireSpec(markdown: string): Promise<Spec> {
   return spec;
 }
 
+/** The same spec by another name; one that can't be read stays as it is, for `readSpec` to tell why. */
+export async function renameSpec(markdown: string, name: string): Promise<string> {
+  const parts = split(markdown);
+  if (parts === null || parts.front.length > MAX_FRONT_CHARACTERS) return markdown;
+  const yaml = await import("yaml");
+  const document = yaml.parseDocument(parts.front, { version: "1.2" });
+  if (document.errors.length > 0 || !yaml.isMap(document.contents)) return markdown;
+  document.set("name", name);
+  return `---\n${document.toString({ lineWidth: 0 }).trimEnd()}\n---\n${parts.body}`;
+}
+
 const fail = (msg: string, type: string) => ({ spec: null, faults: [{ loc: LOC, msg, type }] });
 
 /** A fault says its field in words too: the field lies inside of a text. */

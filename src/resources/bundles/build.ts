@@ -8,6 +8,7 @@ import { HTTP_PROVIDER } from "../../providers/http-template/http-template.ts";
 import { insertAction, updateAction } from "../actions/service.ts";
 import { actions } from "../actions/table.ts";
 import { fillAction } from "../actions/template.ts";
+import { renameSpec } from "../agents/markdown.ts";
 import { createAgentSpec, updateAgentSpec } from "../agents/service.ts";
 import { agentSpecs } from "../agents/table.ts";
 import { createAutomation, updateAutomation } from "../automations/service.ts";
@@ -68,7 +69,7 @@ export async function makeEntity(tx: WriteContext, ready: Ready): Promise<Entity
       return (await createAutomation(tx, input, ready.bundleId)).automation;
     }
     case "agent_spec":
-      return createAgentSpec(tx, checked(AgentPart, ready.definition ?? {}).markdown);
+      return createAgentSpec(tx, await agentOf(ready));
   }
 }
 
@@ -93,8 +94,14 @@ export async function updateEntity(tx: WriteContext, id: string, ready: Ready): 
       return (await updateAutomation(tx, id, change)).automation;
     }
     case "agent_spec":
-      return updateAgentSpec(tx, id, checked(AgentPart, ready.definition ?? {}).markdown);
+      return updateAgentSpec(tx, id, await agentOf(ready));
   }
+}
+
+/** The text of an agent, with the component's name where it has one. */
+async function agentOf({ component, name, definition }: Ready): Promise<string> {
+  const { markdown } = checked(AgentPart, definition ?? {});
+  return component.name === undefined ? markdown : renameSpec(markdown, name);
 }
 
 /** A patch that leaves nothing of `before` but what is in `after`. */

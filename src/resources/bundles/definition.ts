@@ -128,7 +128,7 @@ export const AutomationPart = object({
 });
 export type AutomationPart = Static<typeof AutomationPart>;
 
-/** An agent is its text; the name stands in its front matter. */
+/** An agent is its text; the name stands in its front matter, unless the component has one. */
 export const AgentPart = object({
   markdown: Type.String({
     minLength: 1,
