@@ -221,7 +221,7 @@ describe("deleting an action", () => {
       status: "completed",
     });
     expect((await app.owner("GET", `${RUNS}?action_id=${action.id}`)).body.total).toBe(1);
-    expect((await makeAction(app.owner)).slug).toBe("branch");
+    expect((await makeAction(app.owner, { slug: null, connectionId: null })).slug).toBe("branch");
   });
 });
 

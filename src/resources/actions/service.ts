@@ -109,7 +109,7 @@ export async function insertAction(
       ...created(tx),
       kind: input.kind,
       name: input.name,
-      slug: await slugFor(tx, input.slug, input.name),
+      slug: await slugFor(tx, input.slug ?? undefined, input.name),
       status: "active",
       connectionId: input.connectionId ?? null,
       templateId,

@@ -57,7 +57,10 @@ export const ActionCreate = typed(
     ),
     definition: optional(nullable(jsonObject())),
     slug: optional(
-      typed("ActionSlug", described("Name in URLs, files and commands; made of the name by default", slug())),
+      typed(
+        "ActionSlug",
+        described("Name in URLs, files and commands; made of the name by default", nullable(slug())),
+      ),
     ),
     tags: optional(Tags),
     templateId: optional(

@@ -94,7 +94,7 @@ export async function createAutomation(
   const secret = !isSigned ? null : typeof given === "string" ? given : makeSecret(ctx, config);
   return write(ctx, async (tx) => {
     const id = tx.ids.uuid();
-    const slug = await slugFor(tx, input.slug, input.name);
+    const slug = await slugFor(tx, input.slug ?? undefined, input.name);
     await checkReferences(tx, { id, slug, name: input.name, config });
     const row: AutomationRow = {
       id,

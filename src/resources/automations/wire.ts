@@ -40,7 +40,7 @@ export const AutomationCreate = typed(
   object({
     name: named(),
     description: optional(nullable(Type.String({ maxLength: 2048 }))),
-    slug: optional(slug()),
+    slug: optional(nullable(slug())),
     triggerType: oneOf(TRIGGER_TYPES, { default: "manual" }),
     orchestratorType: optional(oneOf(["local"])),
     status: optional(oneOf(AUTOMATION_STATUSES)),

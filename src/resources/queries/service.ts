@@ -94,7 +94,7 @@ export function createQuery(ctx: Context, input: SavedQueryCreate): Promise<Save
       id: tx.ids.uuid(),
       ...created(tx),
       name: input.name,
-      slug: await slugOf(tx, input.slug, input.name),
+      slug: await slugOf(tx, input.slug ?? undefined, input.name),
       description: input.description ?? null,
       sql: input.sql,
       parameters: withDefaults(input.parameters),

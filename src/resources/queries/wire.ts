@@ -40,7 +40,7 @@ const ParametersInput = Type.Record(
 
 export const SavedQueryCreate = object({
   name: named(),
-  slug: optional(slug()),
+  slug: optional(nullable(slug())),
   description: optional(nullable(Type.String({ maxLength: 2048 }))),
   sql: sqlText(),
   parameters: optional(ParametersInput),
