@@ -49,7 +49,8 @@ export interface PostgresPlace extends Place {
   exhaust(): Promise<void>;
 }
 
-const CONNECTIONS = 30;
+/** More than three processes and one that has just died have. */
+const CONNECTIONS = 40;
 const EXHAUSTED_MS = 1_500;
 const COMMIT_MS = 5_000;
 

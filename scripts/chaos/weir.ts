@@ -96,22 +96,26 @@ export const sharedSettings = (url: string): Record<string, string> => ({
   WEIR_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),
 });
 
-/** One that loses its database logs each failure; its faults show in the books. */
-const logOf = ({ env }: Pick<Installation, "env">) =>
-  env.WEIR_DATABASE_URL?.startsWith("postgres:") ? "ignore" : "inherit";
+/** One that loses its database logs each failure, which is only shown where it doesn't start. */
+const logOf = ({ env, folder }: Pick<Installation, "env" | "folder">, port: number) =>
+  env.WEIR_DATABASE_URL?.startsWith("postgres:") ? Bun.file(join(folder, `weir-${port}.log`)) : "inherit";
 
 export async function serve(installation: Installation): Promise<Weir> {
   const { command, folder, env, token } = installation;
   const port = freePort();
+  const log = logOf(installation, port);
   const child = Bun.spawn([...command, "serve", "--data", folder, "--port", String(port)], {
     env,
-    stdio: ["ignore", "ignore", logOf(installation)],
+    stdio: ["ignore", "ignore", log],
   });
   living.add(child);
   const origin = `http://127.0.0.1:${port}`;
   for (let tries = 0; ; tries++) {
     if ((await fetch(`${origin}/health`).catch(() => null))?.ok) break;
-    if (tries > MAX_TRIES || child.exitCode !== null) throw new Error("Weir did not start again.");
+    if (tries > MAX_TRIES || child.exitCode !== null)
+      throw new Error(
+        `Weir did not start again: ${log === "inherit" ? "" : (await log.text()).slice(-2_000)}`,
+      );
     await Bun.sleep(5);
   }
   return {
@@ -129,8 +133,12 @@ export async function serve(installation: Installation): Promise<Weir> {
 
 /** Starts it, and kills it before it is ready, or just after. */
 export async function serveBriefly({ command, folder, env }: Installation, ms: number): Promise<void> {
-  const words = ["serve", "--data", folder, "--port", String(freePort())];
-  const child = Bun.spawn([...command, ...words], { env, stdio: ["ignore", "ignore", logOf({ env })] });
+  const port = freePort();
+  const words = ["serve", "--data", folder, "--port", String(port)];
+  const child = Bun.spawn([...command, ...words], {
+    env,
+    stdio: ["ignore", "ignore", logOf({ env, folder }, port)],
+  });
   await Bun.sleep(ms);
   child.kill("SIGKILL");
   await child.exited;

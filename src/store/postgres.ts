@@ -2,6 +2,7 @@ import { systemClock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { drizzleOver } from "./drizzle-over.ts";
 import { StoreError } from "./faults.ts";
+import { waitUntilUnused } from "./in-use.ts";
 import { type MigrationTarget, migrate, type Runner } from "./migrate.ts";
 import { isLost, PostgresClient } from "./postgres-driver.ts";
 import functions from "./postgres-functions.sql" with { type: "text" };
@@ -35,7 +36,12 @@ export async function connectPostgres(options: RemoteStoreOptions): Promise<Stor
   try {
     await refuseOld(writing);
     await provideFunctions(writing);
-    await migrate(targetOf(writing), { migrations: options.migrations, clock });
+    const target = targetOf(writing);
+    await migrate(target, {
+      migrations: options.migrations,
+      clock,
+      beforeFirst: () => waitUntilUnused(target, clock),
+    });
   } catch (error) {
     await close();
     throw error;

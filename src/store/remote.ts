@@ -2,6 +2,7 @@ import { type Client, createClient } from "@libsql/client/http";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { trustingFetch } from "../base/egress-trust.ts";
 import { AppError } from "../base/errors.ts";
+import { waitUntilUnused } from "./in-use.ts";
 import {
   drizzleOver,
   RemoteTransaction,
@@ -28,7 +29,12 @@ export async function connectStore(options: RemoteStoreOptions): Promise<Store> 
   const client = clientOf(url, token, ca);
   const execute = (statement: Statement) => translated(within(client.execute(statement), READ_LIMIT_MS));
   try {
-    await migrate(targetOf(client, execute, clock), { migrations: options.migrations, clock });
+    const target = targetOf(client, execute, clock);
+    await migrate(target, {
+      migrations: options.migrations,
+      clock,
+      beforeFirst: () => waitUntilUnused(target, clock),
+    });
   } catch (error) {
     client.close();
     throw error;

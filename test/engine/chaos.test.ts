@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { chaos } from "../../scripts/chaos/chaos.ts";
 import { DATABASES } from "../../scripts/chaos/databases.ts";
 import { HARMS } from "../../scripts/chaos/place.ts";
-import { scaled } from "../support/scale.ts";
+import { chaosOfSeveral } from "../../scripts/chaos/several.ts";
+import { deepTest, scaled } from "../support/scale.ts";
 
 test("killed under a mixed load at any moment, it ends all that it accepted, once, and its books are right", async () => {
   const databases = DATABASES.slice(0, scaled(0, DATABASES.length));
@@ -24,4 +25,14 @@ test(
     expect(Object.keys(verdict.harms)).toHaveLength(Object.keys(HARMS).length);
   },
   scaled(300_000, 7_200_000),
+);
+
+deepTest(
+  "three processes on PostgreSQL, of which one is killed and one stands still in each round, lose and double nothing",
+  async () => {
+    const verdict = await chaosOfSeveral({ rounds: 6, postgres: true, databases: [] });
+    expect(verdict.faults).toEqual([]);
+    expect(verdict.longestStillSeconds).toBeGreaterThan(5);
+  },
+  3_600_000,
 );

@@ -3,13 +3,28 @@ import { join } from "node:path";
 import { backup } from "../../src/cli/backup.ts";
 import { config } from "../../src/cli/config.ts";
 import { doctor } from "../../src/cli/doctor.ts";
+import { migrations } from "../../src/store/migrations.ts";
+import { openRemoteStore } from "../../src/store/store.ts";
+import { turnableClock } from "../support/app.ts";
 import { DECISIONS } from "../support/decisions.ts";
 import { SECRET, stamped } from "../support/hook.ts";
 import { makeDatabase, sharedPostgres, stopPostgresAfterAll } from "../support/postgres-store.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { deepTest } from "../support/scale.ts";
 import { shell } from "../support/shell.ts";
-import { AUTOMATION_RUNS, automationRunEnd, makeAutomation, until } from "../support/work.ts";
+import {
+  ACTIONS,
+  AUTOMATION_RUNS,
+  AUTOMATIONS,
+  automationRunEnd,
+  branch,
+  created,
+  makeAction,
+  makeAutomation,
+  runEnd,
+  until,
+} from "../support/work.ts";
 
 stopPostgresAfterAll();
 
@@ -147,6 +162,71 @@ test("a restart of PostgreSQL under load ends no run, loses none, and doubles no
   expect(all.body.total).toBeLessThanOrEqual(accepted.length + refused.length);
   expect((await weir.owner("GET", "/api/v1/events/verify")).body).toMatchObject({ valid: true });
 }, 120_000);
+
+test("a version that changes the database waits for others to end, or is refused; an older one starts no more", async () => {
+  await using shared = await startShared();
+  const weir = await shared.serve();
+  const more = { name: "9999_more", sql: "CREATE TABLE more (id TEXT PRIMARY KEY) STRICT" };
+  const newer = { url: shared.url, migrations: [...migrations, more] };
+  await expect(openRemoteStore({ ...newer, clock: turnableClock(1_000) })).rejects.toThrow(
+    new RegExp(`another process uses \\(.*, process ${weir.pid}, version .*Stop all processes`),
+  );
+  expect((await weir.owner("GET", AUTOMATION_RUNS)).status).toBe(200);
+  const opening = openRemoteStore(newer);
+  await weir.end("SIGTERM");
+  await (await opening).close();
+  await expect(openRemoteStore({ url: shared.url, migrations })).rejects.toThrow("newer version of Weir");
+});
+
+deepTest(
+  "one whose clock is an hour off does nothing early or late, and takes nothing of others",
+  async () => {
+    const open = Promise.withResolvers<void>();
+    const heard = new Map<string, number>();
+    await using receiver = startReceiver(async ({ headers }) => {
+      const key = headers.get("idempotency-key") ?? "";
+      heard.set(key, (heard.get(key) ?? 0) + 1);
+      await open.promise;
+      return Response.json({});
+    });
+    await using shared = await startShared();
+    const HOUR = 3_600_000;
+    const folder = (name: string) => join(shared.dataFolder, name);
+    const members = [
+      await shared.serve(),
+      await shared.serve({ dataFolder: folder("ahead"), aheadMs: HOUR }),
+      await shared.serve({ dataFolder: folder("behind"), aheadMs: -HOUR }),
+    ] as const;
+    const definition = { url: receiver.url, method: "POST", body: {}, timeoutSeconds: 300 };
+    const action = await makeAction(members[0].owner, { kind: "http_request", definition });
+    const cron = {
+      schedule: { cron: "* * * * * *" },
+      action: { kind: "conditional_branch", definition: branch() },
+    };
+    const every = await makeAutomation(members[1].owner, cron, { name: "Every", triggerType: "schedule" });
+    const runs: string[] = [];
+    for (const { owner } of [...members, ...members, ...members]) {
+      const made = created(await owner("POST", `${ACTIONS}/${action.id}/run`));
+      expect(Math.abs(Date.parse(made.createdAt) - Date.now())).toBeLessThan(30_000);
+      runs.push(made.id);
+    }
+    await until(members[0].owner, "/health", () => heard.size === runs.length);
+    await Bun.sleep(11_000); // each has looked twice for leases that are over
+    open.resolve();
+    for (const id of runs) {
+      const run = await runEnd(members[2].owner, id);
+      expect([run.status, run.interruptCount, heard.get(id)]).toEqual(["completed", 0, 1]);
+    }
+    const { runs: instants } = (await members[0].owner("GET", `${AUTOMATIONS}/${every.id}/runs?limit=100`))
+      .body;
+    const seconds = instants.map(({ createdAt }: { createdAt: string }) => Date.parse(createdAt));
+    expect(instants.length).toBeGreaterThan(8);
+    for (const at of seconds) expect(Math.abs(at - Date.now())).toBeLessThan(60_000);
+    const events = (await members[0].owner("GET", "/api/v1/events?type=automation.schedule_missed")).body;
+    expect(events.items).toEqual([]);
+  },
+  120_000,
+);
 
 test("weir doctor looks at PostgreSQL, weir backup names pg_dump, and no command prints the password", async () => {
   await using shared = await startShared();

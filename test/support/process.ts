@@ -6,12 +6,15 @@ import { isAsGround, keepLibrary, layGround } from "./ground.ts";
 import { MAIN, PROGRAM } from "./program.ts";
 
 const MONITOR = join(import.meta.dir, "loop-monitor.ts");
+const CLOCK_AHEAD = join(import.meta.dir, "clock-ahead.ts");
 
 interface ServeOptions {
   env?: Record<string, string>;
   dataFolder?: string;
   under?: string;
   isMonitored?: boolean;
+  /** How far its wall clock is ahead of the machine's, in milliseconds. */
+  aheadMs?: number;
 }
 
 /** A data directory with an owner, for servers that are processes of their own. `await using` stops them and deletes it. */
@@ -40,12 +43,13 @@ export async function startInstallation(env: Record<string, string> = {}) {
      */
     async serve(more: ServeOptions = {}) {
       const folder = more.dataFolder ?? dataFolder;
-      const program = more.isMonitored ? [process.execPath, "--preload", MONITOR, MAIN] : PROGRAM;
+      const preloaded = more.isMonitored ? MONITOR : more.aheadMs === undefined ? null : CLOCK_AHEAD;
+      const program = preloaded === null ? PROGRAM : [process.execPath, "--preload", preloaded, MAIN];
       const command = [...program, "serve", "--data", folder, "--port", "0"];
       let heard = Promise.withResolvers<number>();
       const limited = ["sh", "-c", `${more.under} && exec "$@"`, "sh", ...command];
       const child = Bun.spawn(more.under ? limited : command, {
-        env: { ...settings, ...more.env },
+        env: { ...settings, ...more.env, TEST_CLOCK_AHEAD_MS: String(more.aheadMs ?? 0) },
         stdin: "ignore",
         stdout: "ignore",
         stderr: "pipe",
