@@ -12,6 +12,7 @@ import type { StoredDefinition } from "../queue/progress.ts";
 import { openScope } from "../queue/scope.ts";
 import { ApprovalNeeded } from "../resources/connections/approval.ts";
 import type { RunRow } from "../resources/runs/table.ts";
+import { isStoreAway } from "../store/faults.ts";
 import { carryOutBulk } from "./bulk/carry-out.ts";
 import { asAppError, Ended, NotWritten, toRunError } from "./failure.ts";
 import type { DatasetLocks } from "./locks.ts";
@@ -88,6 +89,7 @@ export async function execute(
     return { outcome, ...kept, isItem, opened };
   } catch (error) {
     if (error instanceof NotWritten) throw error.cause;
+    if (isStoreAway(error) && !control.signal.aborted) throw error; // taken up again once the store is back
     if (error instanceof ApprovalNeeded && !control.signal.aborted) {
       const wait: Waiting = { wait: "approval", request: error.request };
       return { outcome: { status: "waiting", wait }, ...kept, isItem, opened };

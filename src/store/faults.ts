@@ -82,6 +82,18 @@ function codeOf(error: unknown): string | null {
   return typeof code === "string" ? code : "SQLITE_ERROR";
 }
 
+/** Why a statement or a transaction is gone although it may go well when it is done again. */
+export class ConnectionLost extends Error {
+  override readonly name = "ConnectionLost";
+}
+
+/** True where the server of Weir's own database couldn't be reached, which is no fault of the work that asked for it. */
+export const isStoreAway = (error: unknown): boolean =>
+  error instanceof AppError &&
+  error.code === "unavailable" &&
+  error.retryable &&
+  (error.cause instanceof ConnectionLost || error.cause instanceof StoreError || isStoreAway(error.cause));
+
 /** True where the same may go well later, as with a full disk: then nothing is to end for it. */
 export const mayPass = (error: unknown): boolean => {
   const fault = storeFault(error);

@@ -3,10 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eq, sql } from "drizzle-orm";
+import { AppError } from "../../src/base/errors.ts";
 import { openSignals } from "../../src/base/signals.ts";
 import { startEngine } from "../../src/engine/start.ts";
 import { timekeeper } from "../../src/engine/timekeeper.ts";
 import { actionRuns } from "../../src/resources/runs/table.ts";
+import { ConnectionLost } from "../../src/store/faults.ts";
 import { client, endLeases, startApp } from "../support/app.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {
@@ -125,6 +127,25 @@ describe("a worker", () => {
     expect(ended.status).toBe("completed");
     expect(ended.interruptCount).toBeGreaterThanOrEqual(1);
   });
+});
+
+test("a run that finds the database server away is tried again, and ends as if it had been there", async () => {
+  await using app = await startApp({ hurry: 50 });
+  await using receiver = startReceiver();
+  const { http_request } = app.app.executors;
+  let times = 0;
+  const away = new AppError("unavailable", "The database server is unreachable.", {
+    retryable: true,
+    cause: new ConnectionLost("gone"),
+  });
+  const execute: typeof http_request.execute = async (...given) => {
+    if (times++ === 0) throw away;
+    return http_request.execute(...given);
+  };
+  Object.assign(app.app.executors, { http_request: { ...http_request, execute } });
+  const retry = { maxAttempts: 1 };
+  const ended = await runEnd(app.owner, await start(app, request(receiver.url, { retry })));
+  expect([ended.status, ended.interruptCount, ended.retryCount, times]).toEqual(["completed", 1, 0, 2]);
 });
 
 describe("at boot", () => {
