@@ -40,6 +40,7 @@ import { openSql } from "./sql/sql.ts";
 import { migrations } from "./store/migrations.ts";
 import { Peers, setClock } from "./store/peers.ts";
 import { refuseMoved } from "./store/settings.ts";
+import { shareSignals } from "./store/shared-signals.ts";
 import { openRemoteStore, openStore, type Store, type Workers } from "./store/store.ts";
 import { version } from "./version.ts";
 
@@ -119,6 +120,8 @@ interface Ground extends Parts {
 async function build(parts: Ground): Promise<Opened> {
   const { folder, store, peers, config, secrets, log, self, clock, ids, overrides = {} } = parts;
   const bootId = peers?.id ?? ids.uuid();
+  const { signals: own = openSignals() } = overrides;
+  const { channel } = store;
   const box = await openKeys(store, folder.path, secrets, {
     ids,
     admit: async (keyId) => peers?.join(keyId),
@@ -201,7 +204,6 @@ async function build(parts: Ground): Promise<Opened> {
       egress,
       signal: phases.closing.signal,
     })),
-    signals: openSignals(),
     memory: openMemory(),
     limiter: openLimiter(clock),
     providers,
@@ -223,6 +225,7 @@ async function build(parts: Ground): Promise<Opened> {
     stopping: phases.stopping.signal,
     closing: phases.closing.signal,
     ...overrides,
+    signals: channel === undefined ? own : shareSignals(own, channel, () => peers?.isAlone() ?? true),
   };
   return {
     app,

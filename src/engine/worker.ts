@@ -7,6 +7,7 @@ import { cancelTopic, RUNS_TOPIC } from "../queue/enqueue.ts";
 import { releaseRun, renewLeases } from "../queue/lease.ts";
 import { tracedContext, traceTry } from "../queue/trace.ts";
 import type { RunRow } from "../resources/runs/table.ts";
+import { elsewhere } from "../store/shared-signals.ts";
 import { type Endings, openEndings } from "./endings.ts";
 import { execute } from "./execute.ts";
 import { Ended } from "./failure.ts";
@@ -116,7 +117,12 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
       if (free <= 0) {
         const full = new AbortController();
         freed = () => full.abort();
+        // what is left, and what comes now, is for others that have room
+        const pass = () => app.signals.notify(elsewhere(RUNS_TOPIC));
+        pass();
+        const unlisten = app.signals.listen(RUNS_TOPIC, pass);
         await app.clock.sleep(FULL_MS, AbortSignal.any([signal, full.signal]));
+        unlisten();
         return "more";
       }
       const first = alone();

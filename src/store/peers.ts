@@ -113,6 +113,11 @@ export class Peers {
     return this.#clock.monotonic() - this.#toldAtMs > LAPSED_MS;
   }
 
+  /** True where no other process was there at the last look. */
+  isAlone(): boolean {
+    return this.#all.every(({ id }) => id === this.#own.id);
+  }
+
   /** True for the one of them that does what it is enough to do once. */
   isEldest(): boolean {
     return (this.#living()[0]?.id ?? this.#own.id) === this.#own.id;

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import postgres from "postgres";
 import { AppError, invalid } from "../base/errors.ts";
 import type { ResultForm } from "./drizzle-over.ts";
-import { StoreError, storeFault } from "./faults.ts";
+import { ConnectionLost, StoreError, storeFault } from "./faults.ts";
 import { translateMigration } from "./postgres-migrations.ts";
 import { Translator } from "./postgres-sql.ts";
 import { jsonOf, storedText, textOf } from "./postgres-text.ts";
@@ -30,11 +30,6 @@ const STATEMENT_MS = 30_000;
 /** A connection that nothing is heard of for longer than the server lets a statement run is lost. */
 const SILENT_MS = STATEMENT_MS + 5_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
-
-/** Why a transaction is gone although each of its statements may go well when it is done again. */
-class ConnectionLost extends Error {
-  override readonly name = "ConnectionLost";
-}
 
 /** Connections to one PostgreSQL database. Outside of transactions that say otherwise they only read. */
 export class PostgresClient {
@@ -120,7 +115,13 @@ export interface PostgresOptions extends Pick<RemoteStoreOptions, "url" | "token
   max: number;
 }
 
-function connect({ url, token, ca, max }: PostgresOptions): Sql {
+/** What a connection says by itself. */
+interface Heard {
+  onnotify(channel: string, text: string): void;
+  onclose(): void;
+}
+
+export function connect({ url, token, ca, max }: PostgresOptions, heard?: Heard): Sql {
   const address = new URL(url);
   const mode = address.searchParams.get("sslmode") ?? "prefer";
   address.searchParams.delete("sslmode");
@@ -142,6 +143,7 @@ function connect({ url, token, ca, max }: PostgresOptions): Sql {
     ...(token === undefined ? {} : { password: token }),
     ssl: securityOf(mode, address.hostname, ca),
     onnotice: () => undefined,
+    ...heard,
     connect_timeout: CONNECT_SECONDS,
     idle_timeout: 0,
     max_lifetime: null,

@@ -4,6 +4,7 @@ import { drizzleOver } from "./drizzle-over.ts";
 import { StoreError } from "./faults.ts";
 import { waitUntilUnused } from "./in-use.ts";
 import { type MigrationTarget, migrate, type Runner } from "./migrate.ts";
+import { openChannel } from "./postgres-channel.ts";
 import { isLost, PostgresClient } from "./postgres-driver.ts";
 import functions from "./postgres-functions.sql" with { type: "text" };
 import { translateMigration } from "./postgres-migrations.ts";
@@ -49,9 +50,12 @@ export async function connectPostgres(options: RemoteStoreOptions): Promise<Stor
   const writer: PostgresWriter = new PostgresWriter(writing, reading, () => queue.check());
   const queue = new WriteQueue(writer, { clock, isAlone: false, groupSize: GROUP_WRITES, groupMs: GROUP_MS });
 
+  const { channel, close: endChannel } = openChannel({ ...options, max: 1 }, reading);
+
   return {
     db: readOver(reading),
     remote: true,
+    channel,
     write: (work) => queue.write(work),
     async backup() {
       throw new AppError(
@@ -62,6 +66,7 @@ export async function connectPostgres(options: RemoteStoreOptions): Promise<Stor
     stats: async () => ({ databaseBytes: 0, walBytes: 0 }),
     async close() {
       await queue.close();
+      await endChannel();
       await close();
     },
   };

@@ -28,11 +28,20 @@ export type ReadDb = Pick<Database, "select" | "selectDistinct" | "$count" | "al
 /** A handle inside a write transaction. Only `Store.write` gives one. */
 export type WriteDb = ReadDb & Pick<Database, "insert" | "update" | "delete" | "run" | "statement">;
 
+/** Tells the other processes on the database what has changed. What one misses costs only time. */
+export interface Channel {
+  tell(topic: string): void;
+  /** Calls `listener` with what others tell. */
+  hear(listener: (topic: string) => void): void;
+}
+
 export interface Store {
   /** Reads the last committed state, also during a write. */
   readonly db: ReadDb;
   /** True for a database server, which several processes may share. */
   readonly remote: boolean;
+  /** Where the database has one. */
+  readonly channel?: Channel;
   /**
    * Runs `work` as one piece: all of its changes are committed when the promise resolves, none when it
    * rejects. A `work` that throws undoes only itself and rejects with what it threw.

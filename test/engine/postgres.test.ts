@@ -1,11 +1,12 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { openSignals } from "../../src/base/signals.ts";
 import { backup } from "../../src/cli/backup.ts";
 import { config } from "../../src/cli/config.ts";
 import { doctor } from "../../src/cli/doctor.ts";
 import { migrations } from "../../src/store/migrations.ts";
 import { openRemoteStore } from "../../src/store/store.ts";
-import { turnableClock } from "../support/app.ts";
+import { client, startApp, turnableClock } from "../support/app.ts";
 import { DECISIONS } from "../support/decisions.ts";
 import { SECRET, stamped } from "../support/hook.ts";
 import { makeDatabase, sharedPostgres, stopPostgresAfterAll } from "../support/postgres-store.ts";
@@ -162,6 +163,47 @@ test("a restart of PostgreSQL under load ends no run, loses none, and doubles no
   expect(all.body.total).toBeLessThanOrEqual(accepted.length + refused.length);
   expect((await weir.owner("GET", "/api/v1/events/verify")).body).toMatchObject({ valid: true });
 }, 120_000);
+
+test("a run that one process has no room for begins at another at once, and each hears of the other's events", async () => {
+  const signals = openSignals();
+  const patient = {
+    ...signals,
+    wait: (topic: string, _: number, until?: AbortSignal) => signals.wait(topic, 2 ** 30, until),
+  };
+  const open = Promise.withResolvers<void>();
+  await using receiver = startReceiver(async () => {
+    await open.promise;
+    return Response.json({});
+  });
+  await using shared = await startShared();
+  const env = { ...shared.env, WEIR_CONCURRENCY: "1" };
+  await using other = await startApp({ env, owner: false, overrides: { signals: patient } });
+  await using full = await startApp({ env, owner: false });
+  const [there, here] = [other, full].map(({ origin }) =>
+    client(origin, { authorization: `Bearer ${shared.token}` }),
+  );
+  if (!(there && here)) throw new Error("There are two.");
+  const gone = new AbortController();
+  const stream = await fetch(`${other.origin}/api/v1/events/stream?type=action.created`, {
+    headers: { authorization: `Bearer ${shared.token}` },
+    signal: gone.signal,
+  });
+  const action = await makeAction(here, {
+    kind: "http_request",
+    definition: { url: receiver.url, timeoutSeconds: 300 },
+  });
+  const reader = stream.body?.getReader();
+  for (let told = ""; !told.includes(action.id); )
+    told += Buffer.from((await reader?.read())?.value ?? []).toString();
+  gone.abort();
+  const start = async () => created(await here("POST", `${ACTIONS}/${action.id}/run`)).id as string;
+  const runs = [await start()];
+  await until(here, "/health", () => receiver.got.length === 1);
+  runs.push(await start());
+  await until(here, "/health", () => receiver.got.length === 2);
+  open.resolve();
+  for (const id of runs) expect((await runEnd(there, id)).status).toBe("completed");
+});
 
 test("a version that changes the database waits for others to end, or is refused; an older one starts no more", async () => {
   await using shared = await startShared();

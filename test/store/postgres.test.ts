@@ -97,6 +97,29 @@ test("what may not be deleted may not be truncated, and a trigger without its co
   expect(await triggers()).not.toContain("trail_no_delete");
 });
 
+test("what one process tells the others hear, also after their connections were cut, and it hears nothing itself", async () => {
+  const { url, name } = await makeDatabase();
+  const server = await sharedPostgres();
+  const stores = await Promise.all([1, 2].map(() => openRemoteStore({ url, migrations: MIGRATIONS })));
+  const heard: string[][] = [[], []];
+  for (const [n, { channel }] of stores.entries()) channel?.hear((topic) => heard[n]?.push(topic));
+  const isHeard = async (topic: string) => {
+    while (!heard[1]?.includes(topic)) {
+      stores[0]?.channel?.tell(topic);
+      await Bun.sleep(20);
+    }
+  };
+  await isHeard("one");
+  await server.sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`;
+  await isHeard("two");
+  const many = Array.from({ length: 250 }, (_, n) => `run:${n}`);
+  for (const topic of many) stores[0]?.channel?.tell(topic);
+  while (!heard[1]?.includes("run:249")) await Bun.sleep(5);
+  expect(heard[1]?.filter((topic) => topic.startsWith("run:"))).toEqual(many);
+  expect(heard[0]).toEqual([]);
+  await Promise.all(stores.map((store) => store.close()));
+});
+
 test("a password that is wrong, and a server that isn't there, are told without the password", async () => {
   const { url } = await makeDatabase();
   const wrong = await thrownBy(() =>

@@ -1,0 +1,85 @@
+import { connect, type PostgresClient, type PostgresOptions } from "./postgres-driver.ts";
+import type { Channel } from "./store.ts";
+
+/** What is told within so long goes as one message. */
+const GATHER_MS = 5;
+/** A message of PostgreSQL has at most 8,000 bytes. */
+const TOPICS_OF_ONE = 100;
+/** Of more, those that wait find out by themselves. */
+const MAX_TOPICS = 2_000;
+const LISTEN_AGAIN_MS = 1_000;
+
+/** Topics by LISTEN on a connection of their own, and by NOTIFY outside of transactions, which would otherwise commit one by one. */
+export function openChannel(options: PostgresOptions, reading: PostgresClient) {
+  const closing = Promise.withResolvers<void>();
+  const listeners: ((topic: string) => void)[] = [];
+  /** Messages of our own that haven't come back; where another process sends the same text, either will do. */
+  const sent = new Set<string>();
+  let gathered = new Set<string>();
+  let name: string | null = null;
+  let isClosed = false;
+
+  const hear = (text: string) => {
+    if (sent.delete(text)) return;
+    for (const topic of JSON.parse(text) as string[]) for (const listener of listeners) listener(topic);
+  };
+
+  /** Until the connection is lost. */
+  const listen = async () => {
+    const lost = Promise.withResolvers<void>();
+    const sql = connect({ ...options, max: 1 }, { onnotify: (_, text) => hear(text), onclose: lost.resolve });
+    try {
+      name ??= await nameOf(reading);
+      sent.clear();
+      await sql.unsafe(`LISTEN "${name}"`).simple();
+      await Promise.race([lost.promise, closing.promise]);
+    } finally {
+      await sql.end({ timeout: 0 });
+    }
+  };
+
+  const keepListening = async () => {
+    while (!isClosed) {
+      await listen().catch(() => undefined); // the server is away, and whoever asks it says so
+      if (!isClosed) await Promise.race([closing.promise, Bun.sleep(LISTEN_AGAIN_MS)]);
+    }
+  };
+
+  const send = async () => {
+    const topics = [...gathered];
+    gathered = new Set();
+    name ??= await nameOf(reading);
+    for (let from = 0; from < topics.length; from += TOPICS_OF_ONE) {
+      const text = JSON.stringify(topics.slice(from, from + TOPICS_OF_ONE));
+      sent.add(text);
+      await reading.perform("select pg_notify(?, ?)", "values", [name, text]);
+    }
+  };
+
+  const channel: Channel = {
+    tell(topic) {
+      if (isClosed || gathered.size >= MAX_TOPICS) return;
+      if (gathered.size === 0) setTimeout(() => send().catch(() => undefined), GATHER_MS); // they find out in any case
+      gathered.add(topic);
+    },
+    hear(listener) {
+      listeners.push(listener);
+      listening ??= keepListening();
+    },
+  };
+  let listening: Promise<void> | null = null;
+  return {
+    channel,
+    async close() {
+      isClosed = true;
+      closing.resolve();
+      await listening;
+    },
+  };
+}
+
+/** Installations in schemas of one database don't hear each other. */
+async function nameOf(client: PostgresClient): Promise<string> {
+  const [row] = await client.simple("SELECT 'weir ' || md5(current_schema()) AS name");
+  return String(row?.name);
+}
