@@ -49,9 +49,9 @@ const SIGN_IN: Readonly<Record<Http["auth"]["type"], string>> = {
   header: "Its credential is sent in a header.",
   query: "Its credential is sent in a parameter.",
   path: "Its token is sent as a segment of each path, and masked wherever it comes back.",
-  oauth2_client_credentials: "Tokens are fetched by client credentials, and anew when they end.",
+  oauth2_client_credentials: "Tokens are fetched by client credentials, and renewed when they expire.",
   oauth2_authorization_code:
-    "Somebody [signs in](../sign-in-for-connections.md) once; tokens are renewed by themselves.",
+    "Someone [signs in](../sign-in-for-connections.md) once; tokens are renewed automatically.",
 };
 
 const pace = ({ requestsPerMinute }: Http): string =>

@@ -21,7 +21,7 @@ const SERVER = {
   host: said("Address to listen on. Also `--host`"),
   port: said("Port to listen on; 0 selects a free one. Also `--port`"),
   baseUrl: said(
-    "Start of links and webhook addresses; may have a path. With `https`, cookies are Secure and browsers are told to use HTTPS only (HSTS; for subdomains too if the host is a name of Weir's own, such as `weir.example.com`)",
+    "Start of links and webhook addresses; may have a path. With `https`, cookies are Secure and browsers use HTTPS only (HSTS; for subdomains too if the host is a name of Weir's own, such as `weir.example.com`)",
     "`http://HOST:PORT`",
   ),
   tlsCert: said(

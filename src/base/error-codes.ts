@@ -84,7 +84,7 @@ const REQUEST = {
   },
   gone: {
     cause: "It existed, and its content has been deleted.",
-    cure: "Create it again, such as by running the action once more.",
+    cure: "Create it again, such as by running the action again.",
   },
   cursor_expired: {
     cause: "A page cursor is older than 24 hours.",

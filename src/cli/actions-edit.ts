@@ -74,7 +74,7 @@ async function editUntilSent(
         isKept = false;
         return sent;
       } catch (error) {
-        // What somebody else has changed meanwhile is not overwritten, whatever is edited here.
+        // What someone else has changed meanwhile is not overwritten, whatever is edited here.
         if (!(error instanceof AppError) || error.details?.status === PRECONDITION_FAILED) throw error;
         host.err(error.message);
         if (!(await wantsMore(host)))

@@ -33,7 +33,7 @@ interface Caller {
 }
 
 /**
- * Speaks to the Weir at `server` as anybody would: over HTTP, with a token where there is one. Paths are those of the
+ * Speaks to the Weir at `server` as anyone would: over HTTP, with a token where there is one. Paths are those of the
  * interface. Throws `upstream` and `timeout` where it can't be reached.
  */
 export function openClient(server: string, { token, userAgent, organization }: Caller = {}) {
@@ -126,7 +126,7 @@ async function answerOf(reply: EgressResponse): Promise<Answer> {
   return { status: reply.status, headers: reply.headers, body, text };
 }
 
-/** While a server starts anew, a proxy before it answers so. */
+/** While a server starts again, a proxy before it answers so. */
 const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** The error that a failed answer is; `retryable` where another try may help. */

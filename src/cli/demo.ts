@@ -41,7 +41,7 @@ export async function demo(args: readonly string[], host: Host): Promise<number>
   return code === 0 && !isGood ? 1 : code;
 }
 
-/** The settings of a server, but away from everything that is somebody's own: their database, address and log. */
+/** The settings of a server, but away from everything that is someone's own: their database, address and log. */
 async function partsOf(
   host: Host,
   flags: { data: string; port: string },

@@ -21,7 +21,7 @@ const PAGE = 200;
 const REMEMBERED = 2_000;
 
 /**
- * Prints the last events and then those that come, each once and none left out, also over a server that starts anew.
+ * Prints the last events and then those that come, each once and none left out, also over a server that starts again.
  * Ends at Ctrl-C, or when whoever reads them has gone.
  */
 export async function tailEvents(api: Api, host: Host, { filter, first, isJson }: Wanted): Promise<void> {

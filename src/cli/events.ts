@@ -50,7 +50,7 @@ export const events = commandOf("events", {
   }),
 });
 
-/** True where no trail is on this machine, and somebody is signed in to a server. */
+/** True where no trail is on this machine, and someone is signed in to a server. */
 async function isElsewhere(host: Host): Promise<boolean> {
   const { dataFolder, databaseUrl } = (await host.parts({})).config;
   if (databaseUrl !== null || existsSync(join(dataFolder, "weir.db"))) return false;

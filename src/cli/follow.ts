@@ -17,7 +17,7 @@ export type LogLine = Reply<"GET /api/v1/action-runs/{run_id}/logs">["items"][nu
 const runPath = (id: string) => `/api/v1/action-runs/${id}`;
 
 /**
- * Follows an action run to its end, over a server that starts anew meanwhile. `onLog` gets each line once, with its JSON.
+ * Follows an action run to its end, over a server that starts again meanwhile. `onLog` gets each line once, with its JSON.
  * Null where whoever read the output has gone.
  */
 export async function followRun(
@@ -81,7 +81,7 @@ const POLL_MS = 300;
 const LONGEST_POLL_MS = 2_000;
 const FINAL: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"]);
 
-/** Waits for an automation run to end, over a server that starts anew meanwhile. */
+/** Waits for an automation run to end, over a server that starts again meanwhile. */
 export async function awaitAutomationRun(
   { api, host }: { api: Api; host: Host },
   id: string,

@@ -24,7 +24,7 @@ export interface Host {
   readonly person: Person;
   /** What stands in the environment, for the placeholders of `weir apply`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Calls `stop` when the process is asked to end; asked once more, it ends at once. */
+  /** Calls `stop` when the process is asked to end; asked again, it ends at once. */
   onStop(stop: () => void): void;
   /** All of standard input, to its end. */
   stdin(): Promise<string>;

@@ -93,7 +93,7 @@ async function poll(
   throw new AppError("timeout", 'The code expired. Run "weir login" to try again.');
 }
 
-/** Null where the server could not be reached at this moment: it may start anew while the person looks for their browser. */
+/** Null where the server could not be reached at this moment: it may start again while the person looks for their browser. */
 async function reached(answer: Promise<Answer>): Promise<Answer | null> {
   try {
     return await answer;

@@ -50,10 +50,10 @@ async function* messagesOf(
 
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 3_000;
-/** So long a server may be away while somebody follows a run. */
+/** So long a server may be away while someone follows a run. */
 const PATIENCE_MS = 300_000;
 
-/** Waits for a server that is away: it may start anew, and what it was asked for goes on then. */
+/** Waits for a server that is away: it may start again, and what it was asked for goes on then. */
 export function openPatience(
   host: Host,
   { signal, isEndless = false }: { signal?: AbortSignal; isEndless?: boolean } = {},

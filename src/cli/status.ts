@@ -21,7 +21,7 @@ interface Attention {
 const DAY_MS = 86_400_000;
 const MOST_LETTERS = 100;
 
-/** `weir status`: whether the server works, who one is there, and what needs somebody's attention. */
+/** `weir status`: whether the server works, who one is there, and what needs someone's attention. */
 export const status = singleCommand(
   usage.status,
   verb({

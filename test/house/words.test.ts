@@ -7,7 +7,18 @@ import ts from "typescript-classic";
 const project = join(import.meta.dir, "..", "..");
 
 /** Files whose texts are held to these words. */
-const PLACES = ["web/**/*.{ts,tsx}", "src/resources/*/pages/*.js", "src/**/*.ts"];
+const PLACES = [
+  "web/**/*.{ts,tsx}",
+  "src/resources/*/pages/*.js",
+  "src/**/*.ts",
+  "docs/**/*.md",
+  "examples/*.md",
+  "*.md",
+];
+/** It quotes the standard, and names tests by their own words. */
+const QUOTED = "docs/asvs.md";
+/** Comments of these are held to the number below. */
+const COMMENTED = ["web/**/*.{ts,tsx}", "src/**/*.ts"];
 
 /** Phrases that a native reader stumbles over, each with what to write instead. */
 const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
@@ -100,17 +111,18 @@ interface Text {
 }
 
 const SQL =
-  /^\s*(select|insert|update|delete|create|alter|with|pragma|case when|(not )?exists)\b|\b(json_each|coalesce)\(/i;
+  /^\s*(select\b.*\bfrom\b|insert (or \w+ )?into\b|update \S+ set\b|delete from\b|create (unique|table|index|trigger|view|temp|schema|or)\b|alter table\b|with \S+ as\b|pragma\b|case when\b|(not )?exists\b)|\b(json_each|coalesce)\(/i;
 /** Attributes whose values nobody reads. */
 const UNREAD = /^(className|buttonClass|href|type|d|role|id|key)$/;
 
-/** Lines of prose of a Markdown document, outside of code. */
+/** Lines of prose of a Markdown document, without code and what it quotes. */
 function proseOf(source: string): Text[] {
   let isCode = false;
   return source.split("\n").flatMap((text, at) => {
     const isFence = /^\s*```/.test(text);
     if (isFence) isCode = !isCode;
-    return isFence || isCode ? [] : [{ line: at + 1, text }];
+    const prose = text.replace(/`[^`]*`/g, "``").replace(/"[^"]*"/g, '""');
+    return isFence || isCode ? [] : [{ line: at + 1, text: prose }];
   });
 }
 
@@ -151,8 +163,35 @@ const findingsIn = (path: string, source: string): string[] =>
       ),
     );
 
+/** Comments in a source file that use such a phrase. */
+function commentsIn(source: string): string[] {
+  const scanner = ts.createScanner(ts.ScriptTarget.Latest, false, ts.LanguageVariant.JSX, source);
+  const found: string[] = [];
+  for (let token = scanner.scan(); token !== ts.SyntaxKind.EndOfFileToken; token = scanner.scan()) {
+    const isComment =
+      token === ts.SyntaxKind.MultiLineCommentTrivia || token === ts.SyntaxKind.SingleLineCommentTrivia;
+    const text = scanner.getTokenText().replace(/\n\s*\*/g, " ");
+    if (isComment && PHRASES.some(([phrase]) => phrase.test(text))) found.push(text);
+  }
+  return found;
+}
+
+/** Comments that are still to be reworded, with room for a few in work under way; lower it when there are fewer. */
+const MAX_FOREIGN_COMMENTS = 1_480;
+
+test("comments use these phrases less and less", () => {
+  const paths = COMMENTED.flatMap((place) => [...new Glob(place).scanSync(project)]);
+  const found = paths.flatMap((path) => commentsIn(readFileSync(join(project, path), "utf8")));
+  expect(found.length).toBeLessThanOrEqual(MAX_FOREIGN_COMMENTS);
+  expect(commentsIn("/** Puts a run in line. */ const a = 1; // fine\n// once\n// somebody's")).toHaveLength(
+    2,
+  );
+});
+
 test("texts for people use the words of the field", () => {
-  const paths = PLACES.flatMap((place) => [...new Glob(place).scanSync(project)]).sort();
+  const paths = PLACES.flatMap((place) => [...new Glob(place).scanSync(project)])
+    .filter((path) => path !== QUOTED)
+    .sort();
   expect(paths.length).toBeGreaterThan(200);
   expect(paths.flatMap((path) => findingsIn(path, readFileSync(join(project, path), "utf8")))).toEqual([]);
 });

@@ -28,7 +28,7 @@ export const CSV_LINES: readonly Line[] = [
   line("numbers with leading zeros, plus signs or blanks", ["01234", "+5", " 7"]),
   line("numbers with other separators", ["1,000.50"]),
   line("hexadecimal digits", ["0x1F"]),
-  line("numbers whose text a number would not give back", ["1.5e0", "-0"]),
+  line("numbers whose text a number would not keep", ["1.5e0", "-0"]),
   line("NaN, infinities", ["NaN", "1.5"]),
   line("yes and no", ["yes", "no"]),
   line("UUIDs", ["01900000-0000-7000-8000-000000000001"]),

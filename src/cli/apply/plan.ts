@@ -25,7 +25,7 @@ interface Difference {
   to: Json;
 }
 
-/** `send`: nothing differs that can be seen, and credentials or a secret are given anew. */
+/** `send`: nothing differs that can be seen, and credentials or a secret are given again. */
 export type PlanStep =
   | { operation: "create"; wanted: Wanted; there: null; changes: Difference[] }
   | { operation: "change" | "send"; wanted: Wanted; there: There; changes: Difference[] }

@@ -14,7 +14,7 @@ interface Order {
 /** What the lake should hold once the first files of the shop are in it, worked out without it. */
 export interface Truth {
   orders: number;
-  /** Days that somebody bought on. */
+  /** Days that someone bought on. */
   days: number;
   newestDay: string;
   newestRevenue: number;

@@ -21,7 +21,7 @@ export interface Owner {
 
 /**
  * The owner of the sample workspace, made where there is none. Throws `ConfigError` for a data directory
- * that holds somebody's own workspace, which the demo keeps out of.
+ * that holds someone's own workspace, which the demo keeps out of.
  */
 export async function takeOwner(app: App): Promise<Owner> {
   const correlationId = app.ids.uuid();

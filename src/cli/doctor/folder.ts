@@ -8,7 +8,7 @@ import { type Finding, fine, wrong } from "./finding.ts";
 
 /** With less than this the next load, migration or backup may fail. */
 const MIN_FREE_BYTES = 512 * 1024 * 1024;
-/** A WAL is cut back to 64 MiB; one of twice that stands in somebody's way. */
+/** A WAL is cut back to 64 MiB; one of twice that stands in someone's way. */
 const MAX_WAL_BYTES = 128 * 1024 * 1024;
 
 const OTHERS = 0o077;

@@ -92,7 +92,7 @@ const offsetOf = (instant: string) =>
     new Date(instant),
   );
 
-/** Whether `WEIR_EGRESS_ALLOW` opens more than somebody can have meant. */
+/** Whether `WEIR_EGRESS_ALLOW` opens more than someone can have meant. */
 export function checkEgress(allow: readonly string[]): Finding {
   const wide = allow.filter(isTooWide);
   if (wide.length > 0) {
