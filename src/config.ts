@@ -11,6 +11,7 @@ import {
   issuer,
   list,
   maybe,
+  maybeInteger,
   memory,
   proxy,
   rate,
@@ -104,6 +105,8 @@ export interface Config {
   llmBaseUrl: string | null;
   /** The model that agents use unless they name another. */
   llmModel: string | null;
+  /** Tokens that the model takes; null where its endpoint is asked. */
+  modelContext: number | null;
   /** Where Anthropic's protocol is spoken; null: at Anthropic's own address. */
   anthropicBaseUrl: string | null;
   /** A SearXNG-compatible search engine, without a slash at its end. */
@@ -220,6 +223,7 @@ export const SETTINGS = {
   oidcGroupRoles: { env: "WEIR_OIDC_GROUP_ROLES", read: groupRoles },
   llmBaseUrl: { env: "WEIR_LLM_BASE_URL", read: url(["http:", "https:"]) },
   llmModel: { env: "WEIR_LLM_MODEL", read: maybe },
+  modelContext: { env: "WEIR_MODEL_CONTEXT", read: maybeInteger(1024, 100_000_000) },
   anthropicBaseUrl: { env: "ANTHROPIC_BASE_URL", read: url(["http:", "https:"]) },
   searchUrl: { env: "WEIR_SEARCH_URL", read: url(["http:", "https:"]) },
   slackApiUrl: {

@@ -121,6 +121,10 @@ const MODELS = {
   llmModel: said("Model that agents use unless they name another"),
   anthropicApiKey: said("Key of Anthropic's API"),
   anthropicBaseUrl: said("Another address of that API, such as a gateway", "Anthropic's own"),
+  modelContext: said(
+    "Tokens that the model takes; a chat thread is shortened and summarized to fit",
+    "asked of the endpoint, else `8192`",
+  ),
   llmTimeoutSeconds: said("Seconds that a model may be silent"),
   llmTurnSeconds: said("Seconds that one chat turn may take; time that it waits for people doesn't count"),
   llmTokensPerTurn: said("Tokens of one chat turn; 0 sets no limit"),

@@ -144,7 +144,7 @@ const MODEL = {
   },
   llm_context_too_long: {
     cause: "The conversation or prompt is longer than the model accepts.",
-    cure: "Start a new chat, shorten the prompt, or use a model with a larger context.",
+    cure: "Shorten the prompt, use a model with a larger context, or correct `WEIR_MODEL_CONTEXT`.",
   },
   llm_overloaded: {
     cause: "The provider is overloaded.",

@@ -32,6 +32,11 @@ export function integer(fallback: number, least: number, most: number) {
   };
 }
 
+export function maybeInteger(least: number, most: number) {
+  const read = integer(least, least, most);
+  return (value: string | undefined, name: string) => (value === undefined ? null : read(value, name));
+}
+
 /** A first try always comes at once, whether the list says so with a 0 or begins with the pause after it. */
 export function schedule(fallback: readonly number[]) {
   return (value: string | undefined, name: string): readonly number[] => {

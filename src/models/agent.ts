@@ -53,6 +53,8 @@ export interface AgentTask {
   called(call: ReportedCall): Promise<void>;
   /** Told of what nobody foresaw. */
   report(error: unknown): void;
+  /** Fits what is said into what the model takes. */
+  fit?(request: ModelRequest): Promise<ModelRequest>;
 }
 
 export type AgentEnd = { steps: number; usage: Usage } & (
@@ -103,7 +105,7 @@ interface OpenCall {
 
 async function takeStep(task: AgentTask, step: number) {
   const { model, agent, tell, ids, signal } = task;
-  const request: ModelRequest = {
+  const whole: ModelRequest = {
     system: agent.system,
     messages: task.messages,
     tools: agent.tools,
@@ -111,6 +113,7 @@ async function takeStep(task: AgentTask, step: number) {
     temperature: agent.temperature,
     outputSchema: task.outputSchema ?? null,
   };
+  const request = (await task.fit?.(whole)) ?? whole;
   tell({ type: "start-step" });
   let open = null as { kind: "text" | "reasoning"; id: string } | null;
   const close = () => {

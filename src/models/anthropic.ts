@@ -4,12 +4,15 @@ import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { openCalls } from "./calls.ts";
 import type { FinishReason, ModelAdapter, ModelEvent, ModelMessage, ModelRequest } from "./contract.ts";
 import { failureInStream, failureOf, type ModelEndpoint } from "./failure.ts";
+import { roomOf } from "./room.ts";
 import { eventsOf } from "./sse.ts";
 
 /** Source: https://docs.anthropic.com/en/api/messages-streaming. */
 const VERSION = "2023-06-01";
 /** The protocol asks for a bound. */
 const MAX_OUTPUT_TOKENS = 8192;
+/** Tokens that each of its models takes. */
+const LEAST_ROOM = 200_000;
 /** The tool by which an answer of a given shape is asked for. */
 const OUTPUT_TOOL = "answer";
 
@@ -44,6 +47,11 @@ export function anthropic({ egress, baseUrl, apiKey, model: usual }: Options): M
       });
       if (response.status >= 300) throw await failureOf(response, endpoint);
       yield* read(response.body, endpoint, isShaped(request));
+    },
+    async roomOf(model, signal) {
+      const headers = { "x-api-key": apiKey, "anthropic-version": VERSION };
+      const url = `${baseUrl}/v1/models/${encodeURIComponent(model)}`;
+      return (await roomOf({ egress, url, headers, model, signal })) ?? LEAST_ROOM;
     },
   };
 }

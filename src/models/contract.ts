@@ -69,6 +69,8 @@ export interface Models extends Model {
   readonly configured: { provider: "openai-compatible" | "anthropic"; model: string } | null;
   /** Throws `llm_not_configured` with what is to be set. */
   require(): void;
+  /** How many tokens a model takes, the operator's by default, as its endpoint says. */
+  roomOf(model: string | null, signal: AbortSignal): Promise<number>;
 }
 
 /** One way of speaking to an endpoint: one try, no retries and no time limits. */
@@ -76,6 +78,8 @@ export interface ModelAdapter {
   readonly provider: "openai-compatible" | "anthropic";
   readonly model: string;
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
+  /** Null where the endpoint doesn't say. */
+  roomOf(model: string, signal: AbortSignal): Promise<number | null>;
 }
 
 /** What a tool of an agent is called with. */

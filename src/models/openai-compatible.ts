@@ -5,6 +5,7 @@ import { openCalls } from "./calls.ts";
 import type { FinishReason, ModelAdapter, ModelEvent, ModelMessage, ModelRequest } from "./contract.ts";
 import { failureInStream, failureOf, type ModelEndpoint } from "./failure.ts";
 import { MAX_REPLY_CHARACTERS } from "./limits.ts";
+import { roomOf } from "./room.ts";
 import { eventsOf } from "./sse.ts";
 
 /** What endpoints refuse a shape with that they can't ask a model for; without it the words of the prompt have to do. */
@@ -51,6 +52,10 @@ export function openAiCompatible({ egress, baseUrl, apiKey, model: usual }: Opti
       if (response.status >= 300) throw await failureOf(response, endpoint);
       const isWhole = /^application\/json\b/i.test(response.headers.get("content-type") ?? "");
       yield* isWhole ? readWhole(response, endpoint) : read(response.body, endpoint);
+    },
+    roomOf(model, signal) {
+      const headers: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
+      return roomOf({ egress, url: `${baseUrl}/models`, headers, model, signal });
     },
   };
 }

@@ -6,6 +6,7 @@ import { anthropic } from "./anthropic.ts";
 import type { ModelAdapter, ModelEvent, ModelRequest, Models } from "./contract.ts";
 import { MAX_TEXT_CHARACTERS } from "./limits.ts";
 import { openAiCompatible } from "./openai-compatible.ts";
+import { LEAST_TOKENS } from "./room.ts";
 
 const ANTHROPIC_URL = "https://api.anthropic.com";
 const ANTHROPIC_MODEL = "claude-sonnet-4-5";
@@ -35,6 +36,7 @@ export interface ModelSettings {
 /** The operator's model, of which there is one or none. An address that the operator has set may be private. */
 export function openModels(settings: ModelSettings): Models {
   const adapter = adapterOf(settings);
+  const rooms = new Map<string, number>();
   const require = () => {
     if (adapter === null)
       throw new AppError(
@@ -45,6 +47,13 @@ export function openModels(settings: ModelSettings): Models {
   return {
     configured: adapter && { provider: adapter.provider, model: adapter.model },
     require,
+    async roomOf(model, signal) {
+      if (adapter === null) return LEAST_TOKENS;
+      const name = model ?? adapter.model;
+      const found = rooms.get(name) ?? (await adapter.roomOf(name, signal)) ?? LEAST_TOKENS;
+      rooms.set(name, found);
+      return found;
+    },
     async *stream(request, signal) {
       require();
       if (adapter !== null) yield* insist(adapter, request, signal, settings);

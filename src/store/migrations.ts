@@ -53,6 +53,7 @@ import lakeSnapshots from "../../migrations/0066_lake_snapshots.sql" with { type
 import authorizationCodes from "../../migrations/0070_authorization_codes.sql" with { type: "text" };
 import refreshTokens from "../../migrations/0079_refresh_tokens.sql" with { type: "text" };
 import catalogItemsByName from "../../migrations/0080_catalog_items_by_name.sql" with { type: "text" };
+import chatSummaries from "../../migrations/0081_chat_summaries.sql" with { type: "text" };
 import dashboardSubscriptions from "../../migrations/0087_dashboard_subscriptions.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
@@ -113,5 +114,6 @@ export const migrations: readonly Migration[] = [
   { name: "0070_authorization_codes", sql: authorizationCodes },
   { name: "0079_refresh_tokens", sql: refreshTokens },
   { name: "0080_catalog_items_by_name", sql: catalogItemsByName },
+  { name: "0081_chat_summaries", sql: chatSummaries },
   { name: "0087_dashboard_subscriptions", sql: dashboardSubscriptions },
 ];

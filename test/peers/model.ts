@@ -59,14 +59,15 @@ const nextOf = (script: ModelScript) =>
 
 /**
  * A model at a real socket, that speaks chat completions at `/v1` and Anthropic's Messages at its root, and does what
- * its script says: each request takes the next one, or what `script` makes of the request.
+ * its script says: each request takes the next one, or what `script` makes of the request. `models` is its list of models.
  */
-export async function startModel(script: ModelScript) {
+export async function startModel(script: ModelScript, models: readonly object[] = []) {
   const heard: Heard[] = [];
   let next = nextOf(script);
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
+    if (request.method === "GET") return void response.end(JSON.stringify({ data: models }));
     const gone = Promise.withResolvers<void>();
     response.on("close", () => gone.resolve());
     const one: Heard = {

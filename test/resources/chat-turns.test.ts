@@ -11,7 +11,7 @@ import { faultsOf } from "../support/work.ts";
 
 let chat: Chat;
 beforeAll(async () => {
-  chat = await startChat([], { engine: false });
+  chat = await startChat([], { engine: false }, [{ id: "peer-1", context_length: 128_000 }]);
 });
 afterAll(() => chat[Symbol.asyncDispose]());
 

@@ -22,8 +22,12 @@ export const HEADERS = {
 };
 
 /** A server whose model does what `script` says. */
-export async function startChat(script: Parameters<typeof startModel>[0], options: StartOptions = {}) {
-  const peer = await startModel(script);
+export async function startChat(
+  script: Parameters<typeof startModel>[0],
+  options: StartOptions = {},
+  models: readonly object[] = [],
+) {
+  const peer = await startModel(script, models);
   const app = await startApp({ ...options, env: { ...peer.env, ...options.env } });
   return {
     app,

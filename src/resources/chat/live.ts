@@ -29,6 +29,8 @@ export interface LiveTurn {
   follow(signal: AbortSignal): AsyncGenerator<string>;
   /** Who asks to cancel it, and what they have seen of it. */
   cancelRequest: { ctx: Context; partialText: string | null } | null;
+  /** What was done so that the model can take what was said, a sentence each. */
+  readonly notes: Set<string>;
   /** True where something has changed since it was last stored. */
   isDirty: boolean;
   /** Resolves when it has ended here, and rejects where that could not be stored. */
@@ -65,6 +67,7 @@ export function openLive(
     message,
     control: new AbortController(),
     cancelRequest: null,
+    notes: new Set(),
     isDirty: false,
     done: Promise.resolve(),
     tell(chunk, isHeld = false) {

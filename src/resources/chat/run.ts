@@ -6,10 +6,12 @@ import { type Context, SYSTEM, write } from "../../context.ts";
 import { type AgentEnd, type AgentTask, runAgent } from "../../models/agent.ts";
 import { textOf, type UiMessage } from "../../models/chunks.ts";
 import type { ModelMessage, OpenAgent, Usage } from "../../models/contract.ts";
+import { fitted } from "../../models/fit.ts";
 import { messagesOf } from "../../models/history.ts";
 import { record } from "../events/service.ts";
 import { askForAll, preparePending } from "./ask.ts";
 import { close, countsOf, finishTurn, openCalls, type TurnEnd } from "./finish.ts";
+import { openFit, warningsOf } from "./fit.ts";
 import { boundedModel, isBound, tooLong } from "./limits.ts";
 import { type LiveTurn, liveTurns, openLive, TurnEnded } from "./live.ts";
 import { chatMessages, chatTurns, type TurnRow } from "./table.ts";
@@ -81,7 +83,12 @@ async function carryOut(stretch: Stretch, live: LiveTurn): Promise<void> {
     if (message.parts.length === 0) live.tell(startOf(turn, agent));
     await stretch.first?.(task, live);
     const messages = [...stretch.history, ...messagesOf(message)];
-    const end = await runAgent({ ...task, messages });
+    const fit = await openFit(ctx, turn, live);
+    const end = await runAgent({
+      ...task,
+      messages,
+      fit: (request) => fitted(request, { model, fit, signal }),
+    });
     turnEnd =
       end.status === "waiting" ? await wait(stretch, live, end, used) : finish(ctx, live, turn, end, used);
   } catch (error) {
@@ -111,7 +118,8 @@ const startOf = (turn: TurnRow, agent: OpenAgent) => ({
   },
 });
 
-const metadata = (ctx: Context, turn: TurnRow, used: Usage) => ({
+const metadata = (ctx: Context, turn: TurnRow, used: Usage, live: LiveTurn) => ({
+  ...warningsOf(live),
   usage: countsOf(used),
   durationSeconds: Math.max(0, (ctx.clock.now().getTime() - Date.parse(turn.startedAt)) / 1000),
 });
@@ -123,7 +131,7 @@ function finish(
   end: AgentEnd & { status: "done" },
   used: Usage,
 ): TurnEnd {
-  const messageMetadata = metadata(ctx, turn, used);
+  const messageMetadata = metadata(ctx, turn, used, live);
   live.tell({ type: "finish", finishReason: end.reason, messageMetadata }, true);
   return { status: "completed", message: live.message, turn: { steps: end.steps, usage: used } };
 }
@@ -138,7 +146,7 @@ async function wait(
   const pending = preparePending(ctx, end.asked);
   for (const { decisionId: approvalId, callId: toolCallId } of pending)
     live.tell({ type: "tool-approval-request", approvalId, toolCallId }, true);
-  const messageMetadata = metadata(ctx, turn, used);
+  const messageMetadata = metadata(ctx, turn, used, live);
   live.tell({ type: "finish", finishReason: "tool-calls", messageMetadata }, true);
   return { status: "waiting", message: live.message, turn: { steps: end.steps, usage: used }, pending };
 }
@@ -167,7 +175,10 @@ function fail(
     return { ...own, status: "cancelled", partialText: cancelRequest?.partialText ?? null };
   }
   live.tell({ type: "error", errorText: known.message }, true);
-  live.tell({ type: "finish", finishReason: "error", messageMetadata: metadata(ctx, turn, used) }, true);
+  live.tell(
+    { type: "finish", finishReason: "error", messageMetadata: metadata(ctx, turn, used, live) },
+    true,
+  );
   return { ...own, status: "failed", error: { code: known.code, message: known.message } };
 }
 

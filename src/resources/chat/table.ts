@@ -3,6 +3,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { RequestedCall } from "../../models/agent.ts";
 import type { UiMessage } from "../../models/chunks.ts";
 import type { Usage } from "../../models/contract.ts";
+import type { Summary } from "../../models/fit.ts";
 import { json } from "../../store/columns.ts";
 
 /** pending → streaming ⇄ waiting (approval) → completed | failed | cancelled; then streaming again with the next turn. */
@@ -22,6 +23,8 @@ export const chatThreads = sqliteTable("chat_threads", {
   lastTurnStatus: text().$type<TurnStatus>().notNull(),
   /** The turn that has not ended; one at a time. */
   activeTurnId: text(),
+  /** Of the first messages, where they are more than the model takes. */
+  summary: json<Summary>(),
 });
 export type ThreadRow = typeof chatThreads.$inferSelect;
 

@@ -81,6 +81,7 @@ export function createThread(ctx: Context, { agentSpecId, title }: ThreadCreate)
       title: title ?? null,
       lastTurnStatus: "pending",
       activeTurnId: null,
+      summary: null,
     };
     await tx.db.insert(chatThreads).values(row);
     await record(tx, "chat_thread.created", entity(row.id), { agentSpecId });
