@@ -111,7 +111,7 @@ describe("the way in", () => {
 
   test("the watch of these tests notices what the policy refuses", async () => {
     await using weir = await startApp({ engine: false });
-    const { page, faults, foreign } = await browser.open(weir.origin);
+    const { page, faults, foreign, refused } = await browser.open(weir.origin);
     await page.goto(`${weir.origin}/login`);
     await page.evaluate(() => {
       const script = document.createElement("script");
@@ -124,5 +124,7 @@ describe("the way in", () => {
     await eventually(() => faults.length + foreign.length > 1);
     expect(await page.evaluate(() => (window as { wasRun?: boolean }).wasRun ?? false)).toBe(false);
     await eventually(() => faults.some((fault) => fault.startsWith("policy:")));
+    expect(refused.length).toBeGreaterThan(0);
+    refused.length = 0;
   });
 });

@@ -109,11 +109,10 @@ async function troubles() {
   return [...found, ...seen.faults, ...seen.foreign];
 }
 
-/** As a person does it: what the debugger's own `fill` puts into an editor the policy would refuse. */
+/** As a person does it, over what stands there; the debugger's own `fill` goes past the editor's keys. */
 async function write(name: string, text: string) {
   await page.getByRole("textbox", { name }).click();
   await page.keyboard.press("Control+a");
-  await page.keyboard.press("Delete");
   await page.keyboard.insertText(text);
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { openSeen } from "../support/seen.ts";
 import { flowToEnd, makeAction, makeAutomation } from "../support/work.ts";
 
-test("a script is written in an editor that offers what Weir and its input hold, and runs", async () => {
+test("a script is written in an editor that offers what Weir and its input hold, is written over, and runs", async () => {
   await using seen = await openSeen();
   const { page, go, write, troubles, weir } = seen;
   await go("/actions/new?kind=run_script");
@@ -12,6 +12,7 @@ test("a script is written in an editor that offers what Weir and its input hold,
   await page.keyboard.type("weir.");
   await page.locator(".cm-tooltip-autocomplete").getByText("weir.sql", { exact: true }).waitFor();
   await page.keyboard.press("Escape");
+  await write("Source", "export default () => [\n  1,\n];\n");
   await write("Source", "export default (input: { n: number }[]) => input.length");
   await page.locator("[data-editor=typescript]").waitFor();
   await page.getByRole("button", { name: "Create action" }).click();

@@ -177,8 +177,8 @@ test("a definition is written by form or as JSON, and both are the same", async 
   expect(await page.getByLabel("Headers: value 1").inputValue()).toBe("1");
   await page.getByRole("button", { name: "JSON" }).click();
   await write("Definition", '{"url": ');
-  expect(await page.getByRole("button", { name: "Form" }).isDisabled()).toBe(true);
-  expect(await page.getByRole("button", { name: "Create action" }).isDisabled()).toBe(true);
+  await page.getByRole("button", { name: "Form", disabled: true }).waitFor();
+  await page.getByRole("button", { name: "Create action", disabled: true }).waitFor();
 });
 
 test("a page whose code could not be fetched is there again when it is asked for once more", async () => {

@@ -92,6 +92,7 @@ async function launch(): Promise<Browser> {
 export async function openBrowser() {
   const browser = await browserOf();
   const contexts: BrowserContext[] = [];
+  const windows: { refused: string[] }[] = [];
   return {
     /** A window with its own cookies, which keeps what pages must never do. */
     async open(origin: string, options: Parameters<typeof browser.newContext>[0] = {}) {
@@ -99,20 +100,31 @@ export async function openBrowser() {
       contexts.push(context);
       context.setDefaultTimeout(WAIT_MS);
       const page = await context.newPage();
-      return { context, page, ...watch(context, page, origin) };
+      const watched = watch(context, page, origin);
+      windows.push(watched);
+      return { context, page, ...watched };
     },
-    close: async () => void (await Promise.all(contexts.map((context) => context.close()))),
+    /** Throws where the policy of a page refused anything in any of the windows, on whatever page. */
+    async close() {
+      await Promise.all(contexts.map((context) => context.close()));
+      const refused = new Set(windows.flatMap((each) => each.refused));
+      if (refused.size > 0) throw new Error([...refused].join("\n"));
+    },
   };
 }
 
 /** Policy violations, errors of scripts, and requests that leave `origin`. */
 function watch(context: BrowserContext, page: Page, origin: string) {
   const faults: string[] = [];
+  /** Kept apart: tests that provoke it on purpose empty it. */
+  const refused: string[] = [];
   const foreign: string[] = [];
-  page.on("console", (message) => {
+  context.on("console", (message) => {
     const text = message.text();
-    if (/Content Security Policy|violates/i.test(text)) faults.push(`policy: ${text}`);
-    else if (message.type() === "error" && !/Failed to load resource/.test(text))
+    if (/Content Security Policy|violates/i.test(text)) {
+      faults.push(`policy: ${text}`);
+      refused.push(`${message.page()?.url()}: ${text}`);
+    } else if (message.type() === "error" && !/Failed to load resource/.test(text))
       faults.push(`console: ${text}`);
   });
   page.on("pageerror", (error) => faults.push(`script: ${error.message}`));
@@ -120,5 +132,5 @@ function watch(context: BrowserContext, page: Page, origin: string) {
     if (!request.url().startsWith(origin) && !/^(data|blob):/.test(request.url()))
       foreign.push(request.url());
   });
-  return { faults, foreign };
+  return { faults, foreign, refused };
 }

@@ -47,11 +47,10 @@ export async function openSeen(options: StartOptions = {}) {
     go: (path: string) => page.goto(weir.origin + path),
     /** Waits until what happens on the server is told here. */
     live: () => page.locator("aside [title^='Live']").waitFor(),
-    /** As a person does it: what the debugger's own `fill` puts into an editor the policy would refuse. */
+    /** As a person does it, over what stands there; the debugger's own `fill` goes past the editor's keys. */
     async write(name: string, text: string) {
       await page.getByRole("textbox", { name, exact: true }).click();
       await page.keyboard.press("Control+a");
-      await page.keyboard.press("Delete");
       await page.keyboard.insertText(text);
     },
     /** Goes to each of the addresses in the dark and as wide as a phone, and gives back what is wrong there. */

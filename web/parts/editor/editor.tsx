@@ -12,6 +12,7 @@ import type { CodeProps } from "./code.tsx";
 import { badLinesOf, markdown } from "./markdown.ts";
 import { offersOf } from "./offers.ts";
 import type { TemplatePath } from "./template-paths.ts";
+import { typedOver } from "./typed-over.ts";
 
 const theme = EditorView.theme({
   "&": { fontSize: "12px", backgroundColor: "var(--raised)", color: "var(--ink)" },
@@ -109,6 +110,7 @@ export default function Editor(props: EditorProps) {
           theme,
           syntaxHighlighting(colours),
           EditorView.lineWrapping,
+          typedOver,
           grammar.current.of(grammarOf(language, latest.current.tables)),
           offers.current.of(offersOf(latest.current)),
           marks.current.of(badLinesOf(latest.current.badLines)),
