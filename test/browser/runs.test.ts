@@ -43,7 +43,7 @@ test("a failed run is found among all by its error, filtered by its step, and re
   await page.getByRole("link", { name: "Automation runs" }).click();
   const table = page.getByRole("table", { name: "Automation runs" });
   await page.getByText("1–4 of 4").waitFor();
-  await table.getByRole("row", { name: /Shipping.*0 of 1 steps · ask.*Waiting for approval/ }).waitFor();
+  await table.getByRole("row", { name: /Shipping.*0 of 1 step · ask.*Waiting for approval/ }).waitFor();
   expect(asked.filter((path) => /^\/api\/v1\/(automations|automation-runs|actions)\//.test(path))).toEqual(
     [],
   );

@@ -12,6 +12,7 @@ import { Empty, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { inWords, When } from "../parts/base/time.tsx";
 import { Detail, Held, SwitchAndRun } from "../parts/layout/detail.tsx";
+import { stepsInWords } from "../parts/runs/step-counts.ts";
 import { type Column, Pager, Table, useFilters } from "../parts/table/table.tsx";
 import { TRIGGERS } from "./automations.tsx";
 
@@ -111,8 +112,7 @@ const COLUMNS: readonly Column<AutomationRun>[] = [
     isWide: true,
     cell: ({ steps, error }) => (
       <span className="block truncate text-soft">
-        {(error as { message?: string } | null)?.message ??
-          `${steps.filter(({ status }) => status === "completed").length} of ${steps.length} completed`}
+        {(error as { message?: string } | null)?.message ?? stepsInWords(steps)}
       </span>
     ),
   },

@@ -5,6 +5,7 @@ import type { AutomationRun } from "../../calls.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { INK, Status, StatusIcon, styleOf } from "../base/status.tsx";
 import { Duration } from "../canvas/node.tsx";
+import { stepsInWords } from "../runs/step-counts.ts";
 
 interface Props {
   run: AutomationRun;
@@ -19,7 +20,6 @@ interface Props {
 /** A run in one line, which opens to a waterfall of its steps. */
 export default function TestBar({ run, title, nameOf, pinned, onChoose, onCancel, onHide }: Props) {
   const [isOpen, setOpen] = useState(false);
-  const ended = run.steps.filter(({ status }) => !["pending", "running", "waiting"].includes(status)).length;
   const error = (run.error as { message?: string } | null)?.message;
   return (
     <section aria-label={title} className="border-t border-line bg-raised">
@@ -27,7 +27,7 @@ export default function TestBar({ run, title, nameOf, pinned, onChoose, onCancel
         <span className="font-medium">{title}</span>
         <Status status={run.status} label={run.displayStatus} />
         <span className="text-xs text-soft tabular-nums">
-          {ended} of {run.steps.length} steps
+          {stepsInWords(run.steps)}
           {pinned > 0 && `, ${pinned} pinned`}
           {run.startedAt && (
             <>

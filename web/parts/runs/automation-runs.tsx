@@ -15,6 +15,7 @@ import { type Column, Named, Pager, Table, useFilters } from "../table/table.tsx
 import { AutomationChoice, StepChoice } from "./automation-choice.tsx";
 import { cancelRun, retryRun, useBulk } from "./bulk.ts";
 import { runQueryOf, StatusChoice, TriggerAndTime, triggerName } from "./filters.tsx";
+import { stepsOver } from "./step-counts.ts";
 import { isOver, secondsOf } from "./time.ts";
 
 const LIMIT = 50;
@@ -27,9 +28,8 @@ function detailOf({ error, steps, status }: Row): string | null {
   const { message } = (error ?? {}) as { message?: string };
   if (message) return message;
   if (status !== "running" && status !== "waiting") return null;
-  const done = steps.filter((step) => isOver(step.status)).length;
   const active = steps.filter((step) => step.status === "running" || step.status === "waiting");
-  return [`${done} of ${steps.length} steps`, ...active.map(({ key }) => key)].join(" · ");
+  return [stepsOver(steps), ...active.map(({ key }) => key)].join(" · ");
 }
 
 const columns: readonly Column<Row>[] = [
