@@ -79,6 +79,19 @@ describe("a test of an automation", () => {
     expect((await flowToEnd(app.owner, flow.id)).result.tell.extracted).toEqual({ rows: 9 });
   });
 
+  test("begins with the input that is pinned in the config where it is given none, which other runs ignore", async () => {
+    await using app = await startApp();
+    await using receiver = echo();
+    const steps = [post("a", receiver.url, { id: "{{payload.id}}" })];
+    const pinnedInput = { id: "12345678901234567890" };
+    const hook = await makeHook(app, { steps, pinnedInput, retries: { enabled: false } });
+    expect((await tested(app.owner, hook.id, {})).result.extracted).toEqual(pinnedInput);
+    expect((await tested(app.owner, hook.id, { input: { id: 1 } })).result.extracted).toEqual({ id: 1 });
+    expect((await tested(app.owner, hook.id, { input: null })).status).toBe("failed");
+    await flowToEnd(app.owner, hook.id);
+    expect(receiver.got.map(({ text }) => JSON.parse(text))).toEqual([pinnedInput, { id: 1 }]);
+  });
+
   test("takes what the trigger of another run brought", async () => {
     await using app = await startApp();
     await using receiver = echo();

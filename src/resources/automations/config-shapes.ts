@@ -1,5 +1,15 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { implied, jsonSchema, object, oneOf, optional, typed } from "../../base/shape.ts";
+import {
+  anything,
+  described,
+  exemplified,
+  implied,
+  jsonSchema,
+  object,
+  oneOf,
+  optional,
+  typed,
+} from "../../base/shape.ts";
 import { ALERTS, EXPECT } from "./config-shapes-alerts.ts";
 import { EXAMPLE_WORK, StepShape, Work } from "./config-shapes-steps.ts";
 import { EVENT, FORM, SCHEDULE, WEBHOOK } from "./config-shapes-triggers.ts";
@@ -57,6 +67,15 @@ const COMMON = {
   alerts: optional(ALERTS),
   secret: optional(SECRET),
   inputSchema: optional(jsonSchema({ description: "JSON Schema of the input of manual runs and of calls" })),
+  pinnedInput: optional(
+    typed(
+      "AutomationPinnedInput",
+      described(
+        "Input of test runs that are given none; for a webhook its payload. Other runs ignore it",
+        exemplified([{ total: 120 }], anything()),
+      ),
+    ),
+  ),
 };
 
 /** The shape of a config, by its trigger. */

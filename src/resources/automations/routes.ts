@@ -166,7 +166,7 @@ export const automationOperations = [
     tag,
     summary: "Test an automation",
     description:
-      "Uses the config in the body for this run only. Steps with a pinned result don't run. With `upTo`, only that step and those it depends on run. `fromRunId` reuses the trigger's data of another run. Steps that run have their real effects. To send a config or results, a token needs the scope `write`.",
+      "Uses the config in the body for this run only. Steps with a pinned result don't run. Without `input` and `fromRunId`, it begins with the config's `pinnedInput`. With `upTo`, only that step and those it depends on run. `fromRunId` reuses the trigger's data of another run. Steps that run have their real effects. To send a config or results, a token needs the scope `write`.",
     params,
     body: AutomationTest,
     bodyOptional: true,

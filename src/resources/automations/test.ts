@@ -43,15 +43,17 @@ export async function testAutomation(
   const config = await checkedConfig(tx, automation, given);
   const definitions = stepsOf(config);
   const from = fromRunId === undefined ? null : await startOf(tx, automation, fromRunId);
-  const start = from ?? { input: input ?? null, scope: scopeOf(automation, input ?? null) };
+  const own = input === undefined ? ((config as JsonObject).pinnedInput ?? null) : input;
+  const start = from ?? { input: own, scope: scopeOf(automation, own) };
   const faults = from ? [] : inputFaults({ config: config as JsonObject }, start.input);
   if (faults.length > 0) throw new InvalidInput(faults);
-  const { concurrency: _, expect: __, alerts: ___, ...own } = config; // neither counts among the automation's own runs
+  // None of these counts among the automation's own runs.
+  const { concurrency: _, expect: __, alerts: ___, ...rest } = config;
   const runId = tx.ids.uuid();
-  await tx.db.insert(automationRunConfigs).values({ automationRunId: runId, config: own as JsonObject });
+  await tx.db.insert(automationRunConfigs).values({ automationRunId: runId, config: rest as JsonObject });
   return startAutomationRun(
     tx,
-    { id, config: own as JsonObject, version: TEST_VERSION, triggerType: automation.triggerType },
+    { id, config: rest as JsonObject, version: TEST_VERSION, triggerType: automation.triggerType },
     {
       id: runId,
       trigger: { ...trigger, method: "test" },

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { readJson } from "../base/read-json.ts";
 import { Code } from "../editor/code.tsx";
 import type { Values } from "../form/form.tsx";
 
@@ -18,7 +19,7 @@ export function ConfigJson({ config, mayChange, canDraw, onChange }: Props) {
     if (!mayChange) return;
     setTyped(text);
     try {
-      const value: unknown = JSON.parse(text);
+      const value: unknown = readJson(text);
       if (typeof value !== "object" || value === null || Array.isArray(value))
         return setProblem("The config must be an object.");
       setProblem(null);

@@ -5,6 +5,7 @@ import type { AutomationRun } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 import { Later, part } from "../base/later.tsx";
+import { readJson } from "../base/read-json.ts";
 import { Status } from "../base/status.tsx";
 import { When } from "../base/time.tsx";
 import { Code } from "../editor/code.tsx";
@@ -105,7 +106,7 @@ function Pinned({ value, onPin }: { value: unknown; onPin: Props["onPin"] }) {
   const [problem, setProblem] = useState<string | null>(null);
   const save = () => {
     try {
-      onPin?.(JSON.parse(text ?? ""));
+      onPin?.(readJson(text ?? ""));
       setText(null);
       setProblem(null);
     } catch (error) {

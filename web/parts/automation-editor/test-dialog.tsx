@@ -18,13 +18,14 @@ interface Props {
   kindOf: (step: StepValue) => string | undefined;
   last: ReturnType<typeof useTesting>["last"];
   lastRun: AutomationRun | null;
+  onPin: (input: unknown) => void;
   onStart: (plan: TestPlan) => Promise<void>;
   onClose: () => void;
 }
 
 /** Asks what a test begins with, and says which steps it really runs. */
 export function TestDialog({ automation, config, steps, end, nameOf, kindOf, ...rest }: Props) {
-  const { take, fields } = useRunInput({ automation, config, takesRuns: true });
+  const { take, fields } = useRunInput({ automation, config, takesRuns: true, onPin: rest.onPin });
   const results = reusable(steps, end, rest.last, rest.lastRun);
   const [reuses, setReuses] = useState(true);
   const [isBusy, setBusy] = useState(false);

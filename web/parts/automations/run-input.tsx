@@ -1,14 +1,16 @@
+import { PencilLine, Pin, PinOff } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import type { Automation } from "../../calls.ts";
-import { useApi } from "../../data.ts";
+import { Button } from "../base/button.tsx";
 import { Labelled } from "../base/labelled.tsx";
+import { readJson } from "../base/read-json.ts";
+import { jsonProblem } from "../base/texts.ts";
 import { When } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 import { Code } from "../editor/code.tsx";
 import { SchemaForm, type Values } from "../form/form.tsx";
 import { propertiesOf, startValue } from "../form/schema.ts";
-
-type Way = "none" | "form" | "last" | "json";
+import { type KnownInput, PINNED, useKnownInputs, useValueOf } from "./known-inputs.ts";
 
 /** What a run begins with; `fromRunId` takes over all that another run was given. */
 export interface RunInput {
@@ -17,7 +19,8 @@ export interface RunInput {
 }
 
 interface Kept {
-  way: Way | null;
+  /** `form`, `json`, `none`, or the id of a known input. */
+  way: string | null;
   text: string;
   values: Values;
 }
@@ -35,52 +38,31 @@ interface Options {
   config: Values;
   /** Whether another run can be named in place of an input. */
   takesRuns: boolean;
+  /** Pins an input, or none with `undefined`; absent where nothing may be changed. */
+  onPin?: (input: unknown) => void;
 }
 
-/** Asks what a run begins with: by the form of its schema, what came last, or JSON; what was given stays for the next one. */
-export function useRunInput({ automation, config, takesRuns }: Options) {
+/** Asks what a run begins with: by the form of its schema, what is pinned or came before, or JSON; what was given stays for the next one. */
+export function useRunInput({ automation, config, takesRuns, onPin }: Options) {
   const { id, triggerType } = automation;
   const [kept, setKept] = useState(() => read(id));
   const [problem, setProblem] = useState<string | null>(null);
   const isWebhook = triggerType === "webhook";
-  const latest = useApi("GET /api/v1/automations/{automation_id}/runs", {
-    path: { automation_id: id },
-    query: { limit: 1 },
-  });
-  const deliveries = useApi(
-    "GET /api/v1/webhook-deliveries",
-    { query: { automation_id: id, limit: 1 } },
-    { enabled: isWebhook },
-  );
-  const deliveryId = deliveries.data?.items[0]?.id ?? "";
-  const delivery = useApi(
-    "GET /api/v1/webhook-deliveries/{delivery_id}",
-    { path: { delivery_id: deliveryId } },
-    { enabled: deliveryId !== "" },
-  );
-  const run = latest.data?.runs[0] ?? null;
-  const last = isWebhook
-    ? delivery.data?.payload !== undefined && delivery.data.payload !== null
-      ? {
-          value: delivery.data.payload as unknown,
-          at: delivery.data.receivedAt,
-          runId: delivery.data.automationRunId,
-        }
-      : null
-    : run && run.input !== null
-      ? { value: run.input as unknown, at: run.createdAt, runId: run.id }
-      : null;
+  const known = useKnownInputs(automation, config);
   const { inputSchema, form } = config as { inputSchema?: Values; form?: { schema?: Values } };
   const schema = inputSchema ?? form?.schema ?? null;
   const canDraw = schema !== null && propertiesOf(schema).length > 0;
-  const ways: readonly (readonly [Way, string])[] = [
+  const ways: readonly (readonly [string, string])[] = [
     ...(canDraw ? ([["form", "Fill in the form"]] as const) : []),
-    ...(last ? ([["last", isWebhook ? "Last delivery" : "Last input"]] as const) : []),
+    ...known.map(({ id: each, title }) => [each, title] as const),
     ["json", "JSON"],
     ["none", "Nothing"],
   ];
-  const usual: Way = canDraw ? "form" : isWebhook ? (last ? "last" : "json") : "none";
-  const way = ways.some(([each]) => each === kept.way) ? (kept.way as Way) : usual;
+  const first = known.find(({ id: each }) => isWebhook || each === PINNED)?.id;
+  const usual = canDraw ? "form" : (first ?? (isWebhook ? "json" : "none"));
+  const way = ways.find(([each]) => each === kept.way)?.[0] ?? usual;
+  const chosen = known.find(({ id: each }) => each === way) ?? null;
+  const found = useValueOf(chosen);
   const put = (change: Partial<Kept>) => {
     const next = { ...kept, ...change };
     setKept(next);
@@ -92,14 +74,16 @@ export function useRunInput({ automation, config, takesRuns }: Options) {
 
   /** Null where what was written can't be read: the field says so. */
   const take = (): RunInput | null => {
-    if (way === "none") return {};
+    if (way === "none") return { input: null };
     if (way === "form") return { input: values };
-    if (way === "last" && last)
-      return takesRuns && typeof last.runId === "string" ? { fromRunId: last.runId } : { input: last.value };
+    if (chosen) {
+      if (found.value === undefined) return null; // the field says why
+      return takesRuns && chosen.runId !== null ? { fromRunId: chosen.runId } : { input: found.value };
+    }
     try {
-      return kept.text.trim() === "" ? {} : { input: JSON.parse(kept.text) };
+      return { input: kept.text.trim() === "" ? null : readJson(kept.text) };
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : "This isn't JSON.");
+      setProblem(jsonProblem(error));
       return null;
     }
   };
@@ -111,7 +95,7 @@ export function useRunInput({ automation, config, takesRuns }: Options) {
             {...wiring}
             className="field"
             value={way}
-            onChange={({ target: { value } }) => put({ way: value as Way })}
+            onChange={({ target: { value } }) => put({ way: value })}
           >
             {ways.map(([each, title]) => (
               <option key={each} value={each}>
@@ -129,13 +113,13 @@ export function useRunInput({ automation, config, takesRuns }: Options) {
           at={["body", "input"]}
         />
       )}
-      {way === "last" && last && (
-        <div className="rounded-md border border-line p-2">
-          <p className="mb-1 text-xs text-soft">
-            <When at={last.at} />
-          </p>
-          <Tree value={last.value} copyLabel="Copy input as JSON" />
-        </div>
+      {chosen && (
+        <Known
+          known={chosen}
+          {...found}
+          onEdit={() => put({ way: "json", text: JSON.stringify(found.value, null, 2) })}
+          onPin={onPin ?? null}
+        />
       )}
       {way === "json" && (
         <>
@@ -157,4 +141,47 @@ export function useRunInput({ automation, config, takesRuns }: Options) {
     </div>
   );
   return { take, fields };
+}
+
+interface KnownProps extends ReturnType<typeof useValueOf> {
+  known: KnownInput;
+  onEdit: () => void;
+  onPin: Options["onPin"] | null;
+}
+
+/** An input that is known already, which can be changed for this run, or pinned. */
+function Known({ known, value, isGone, error, onEdit, onPin }: KnownProps) {
+  if (isGone || error)
+    return (
+      <p role="alert" className="text-sm text-bad">
+        {error?.message ?? "The payload of this delivery is no longer stored."}
+      </p>
+    );
+  if (value === undefined)
+    return (
+      <p role="status" className="text-sm text-soft">
+        Loading…
+      </p>
+    );
+  const isPinned = known.id === PINNED;
+  return (
+    <div className="rounded-md border border-line p-2">
+      <div className="mb-1 flex flex-wrap items-center gap-1.5">
+        <span className="grow text-xs text-soft">{known.at && <When at={known.at} />}</span>
+        <Button kind="quiet" icon={PencilLine} onClick={onEdit}>
+          Edit
+        </Button>
+        {onPin && (
+          <Button
+            kind="quiet"
+            icon={isPinned ? PinOff : Pin}
+            onClick={() => onPin(isPinned ? undefined : value)}
+          >
+            {isPinned ? "Unpin" : "Pin"}
+          </Button>
+        )}
+      </div>
+      <Tree value={value} copyLabel="Copy input as JSON" />
+    </div>
+  );
 }

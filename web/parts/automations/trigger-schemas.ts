@@ -10,6 +10,7 @@ type Settings<T extends TriggerType> = Omit<
   | "steps"
   | "input"
   | "secret"
+  | "pinnedInput"
   | "auth"
   | "signaturePreset"
   | "signatureHeader"

@@ -4,6 +4,7 @@ import type { CatalogEntry, Schema } from "../../calls.ts";
 import { useChange } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
+import { readJson } from "../base/read-json.ts";
 import { Tag } from "../base/status.tsx";
 import { jsonProblem } from "../base/texts.ts";
 import { inWords, sized } from "../base/time.tsx";
@@ -33,7 +34,7 @@ export function EndpointTester({ api, name, schema }: Props) {
     let body = input;
     if (!isForm) {
       try {
-        body = JSON.parse(text.trim() === "" ? "{}" : text) as Values;
+        body = readJson(text.trim() === "" ? "{}" : text) as Values;
       } catch (error) {
         return setProblem(jsonProblem(error));
       }

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { Labelled } from "../base/labelled.tsx";
+import { readJson } from "../base/read-json.ts";
 import { jsonProblem } from "../base/texts.ts";
 import { type FieldProps, messagesOf } from "./field-frame.tsx";
 import { aboutOf, titleOf } from "./schema.ts";
@@ -8,7 +9,7 @@ import { aboutOf, titleOf } from "./schema.ts";
 export function JsonField({ name, schema, isRequired, value, faults, onChange }: FieldProps) {
   const [typed, setTyped] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
-  const isTyped = problem !== null || JSON.stringify(readJson(typed).value) === JSON.stringify(value);
+  const isTyped = problem !== null || JSON.stringify(readField(typed).value) === JSON.stringify(value);
   const text = isTyped ? typed : JSON.stringify(value, null, 2);
   return (
     <Labelled
@@ -26,7 +27,7 @@ export function JsonField({ name, schema, isRequired, value, faults, onChange }:
           value={text}
           onChange={(event) => {
             setTyped(event.target.value);
-            const read = readJson(event.target.value);
+            const read = readField(event.target.value);
             setProblem(read.problem);
             if (read.problem === null) onChange(read.value);
           }}
@@ -37,10 +38,10 @@ export function JsonField({ name, schema, isRequired, value, faults, onChange }:
 }
 
 /** Text as JSON; nothing at all is no value. A bare template or word counts as a text. */
-function readJson(text: string): { value: unknown; problem: string | null } {
+function readField(text: string): { value: unknown; problem: string | null } {
   if (text.trim() === "") return { value: undefined, problem: null };
   try {
-    return { value: JSON.parse(text), problem: null };
+    return { value: readJson(text), problem: null };
   } catch (error) {
     if (/^[^[{"]/.test(text.trim()) || /^\{\{.*\}\}$/s.test(text.trim()))
       return { value: text.trim(), problem: null };

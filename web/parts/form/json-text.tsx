@@ -1,5 +1,6 @@
 import type { Fault } from "../../api.ts";
 import { t } from "../../texts/text.ts";
+import { readJson } from "../base/read-json.ts";
 import { jsonProblem } from "../base/texts.ts";
 import { Code } from "../editor/code.tsx";
 
@@ -7,7 +8,7 @@ import { Code } from "../editor/code.tsx";
 export function readObject(text: string): { value: Record<string, unknown> } | { problem: string } {
   if (text.trim() === "") return { value: {} };
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = readJson(text);
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? { value: value as Record<string, unknown> }
       : { problem: t("This must be a JSON object.") };

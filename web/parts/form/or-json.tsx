@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { t } from "../../texts/text.ts";
+import { readJson } from "../base/read-json.ts";
 import { jsonProblem } from "../base/texts.ts";
 import { Code } from "../editor/code.tsx";
 import type { Values } from "./form.tsx";
@@ -37,7 +38,7 @@ export function FormOrJson({ canDraw = true, value, onChange, onProblem, ...rest
     setTyped(next);
     let message: string | null = null;
     try {
-      const parsed: unknown = next.trim() === "" ? {} : JSON.parse(next);
+      const parsed: unknown = next.trim() === "" ? {} : readJson(next);
       if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) message = rest.wrong;
       else onChange(parsed as Values);
     } catch (error) {

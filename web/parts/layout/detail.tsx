@@ -6,6 +6,7 @@ import { Button, IconButton } from "../base/button.tsx";
 import { Mono } from "../base/copy.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { PageHead, useTab } from "../base/page.tsx";
+import { readJson } from "../base/read-json.ts";
 import { Status, type StatusWord } from "../base/status.tsx";
 import { jsonProblem } from "../base/texts.ts";
 import { Code } from "../editor/code.tsx";
@@ -118,7 +119,7 @@ export function RunDialog({ name, about, label, initial = "", run, onRun, onClos
   const start = () => {
     let value: unknown;
     try {
-      value = text.trim() === "" ? undefined : JSON.parse(text);
+      value = text.trim() === "" ? undefined : readJson(text);
     } catch (error) {
       return setProblem(jsonProblem(error));
     }

@@ -11,7 +11,7 @@ const SLACK_MS = 5000;
 const around = (at: string, ms: number) => new Date(Date.parse(at) + ms).toISOString();
 
 /** The webhook that set a run off, as far as the trail knows it; null for all others. */
-function useDelivery(run: AutomationRun) {
+export function useDelivery(run: AutomationRun) {
   const isWebhook = run.triggerMethod === "webhook";
   const events = useApi(
     "GET /api/v1/events",
@@ -32,12 +32,13 @@ function useDelivery(run: AutomationRun) {
     { path: { delivery_id: String(id) } },
     { enabled: typeof id === "string" },
   );
-  return delivery.data ?? null;
+  const isPending = isWebhook && (events.isPending || (id !== undefined && delivery.isPending));
+  return { delivery: delivery.data ?? null, isPending };
 }
 
 /** What a run was given: the input, or the webhook that started it; a retry was given what the retried run was. */
 export function Origin({ run }: { run: AutomationRun }) {
-  const delivery = useDelivery(run);
+  const { delivery } = useDelivery(run);
   if (run.input === null && run.parentAutomationRunId)
     return <OriginOfParent id={run.parentAutomationRunId} />;
   if (!delivery)

@@ -2,52 +2,104 @@ import { PencilLine } from "lucide-react";
 import { useState } from "react";
 import { useLocation } from "wouter";
 import type { Automation, AutomationRun } from "../../calls.ts";
-import { useChange } from "../../data.ts";
+import { useApi, useChange } from "../../data.ts";
 import { Button } from "../base/button.tsx";
+import { Dialog } from "../base/dialog.tsx";
+import { Shown } from "../base/page.tsx";
 import { RunDialog } from "../layout/detail.tsx";
+import { useDelivery } from "./origin.tsx";
 
 const MASK = "***";
 
-/** Runs the automation anew with the input of this run, changed. A webhook's content comes from its sender alone. */
-export function RunAgain({ run, automation }: { run: AutomationRun; automation: Automation }) {
-  const [, go] = useLocation();
+interface Props {
+  run: AutomationRun;
+  automation: Automation;
+}
+
+/** Runs the automation anew with what this run was given, changed. */
+export function RunAgain({ run, automation }: Props) {
   const [isOpen, setOpen] = useState(false);
-  const start = useChange("POST /api/v1/automations/{automation_id}/run", {
-    touches: ["/automations", "/automation-runs"],
-    tellsErrors: false,
-    done: "New run started",
-    onDone: ({ id }) => {
-      setOpen(false);
-      go(`/automation-runs/${id}`);
-    },
-  });
-  if (automation.triggerType === "webhook" || automation.status !== "active") return null;
-  const input = run.input === null ? "" : JSON.stringify(run.input, null, 2);
+  if (automation.status !== "active") return null;
   return (
     <>
       <Button icon={PencilLine} onClick={() => setOpen(true)}>
         Run with edited input
       </Button>
-      {isOpen && (
-        <RunDialog
-          name={automation.name}
-          about={
-            input.includes(MASK)
-              ? "Input of this run as JSON. Secrets are masked: replace *** before you run it."
-              : "Input of this run as JSON. Edit it, then run."
-          }
-          label="Input"
-          initial={input}
-          run={start}
-          onRun={(value) =>
-            start.mutate({
-              path: { automation_id: automation.id },
-              body: value === undefined ? {} : { input: value as never },
-            })
-          }
-          onClose={() => setOpen(false)}
-        />
-      )}
+      {isOpen && <Origin run={run} automation={automation} onClose={() => setOpen(false)} />}
     </>
+  );
+}
+
+/** What a run was given: by hand, by the webhook that started it, or by the run that it retries. */
+function Origin({ run, automation, onClose }: Props & { onClose: () => void }) {
+  const { delivery, isPending } = useDelivery(run);
+  const parentId = run.input === null ? (run.parentAutomationRunId ?? "") : "";
+  const parent = useApi(
+    "GET /api/v1/automation-runs/{run_id}",
+    { path: { run_id: parentId } },
+    { enabled: parentId !== "", isFixed: true },
+  );
+  if (parentId !== "" || isPending)
+    return parent.data ? (
+      <Origin run={parent.data} automation={automation} onClose={onClose} />
+    ) : (
+      <Dialog title={`Run ${automation.name}`} onClose={onClose}>
+        {parentId === "" ? <p role="status">Loading…</p> : <Shown of={parent}>{() => null}</Shown>}
+      </Dialog>
+    );
+  const isWebhook = automation.triggerType === "webhook";
+  const given = run.input ?? delivery?.payload ?? null;
+  return (
+    <Edited
+      automation={automation}
+      given={given}
+      what={isWebhook ? "Payload" : "Input"}
+      isGone={isWebhook && given === null && delivery?.headers === null}
+      onClose={onClose}
+    />
+  );
+}
+
+interface EditedProps {
+  automation: Automation;
+  given: unknown;
+  what: "Payload" | "Input";
+  /** What was given is not stored any more. */
+  isGone: boolean;
+  onClose: () => void;
+}
+
+function Edited({ automation, given, what, isGone, onClose }: EditedProps) {
+  const [, go] = useLocation();
+  const start = useChange("POST /api/v1/automations/{automation_id}/run", {
+    touches: ["/automations", "/automation-runs"],
+    tellsErrors: false,
+    done: "New run started",
+    onDone: ({ id }) => {
+      onClose();
+      go(`/automation-runs/${id}`);
+    },
+  });
+  const text = given === null ? "" : JSON.stringify(given, null, 2);
+  const about = isGone
+    ? "The payload of this run is no longer stored. Write one as JSON."
+    : text.includes(MASK)
+      ? `${what} of this run as JSON. Secrets are masked: replace *** before you run it.`
+      : `${what} of this run as JSON. Edit it, then run.`;
+  return (
+    <RunDialog
+      name={automation.name}
+      about={about}
+      label={what}
+      initial={text}
+      run={start}
+      onRun={(value) =>
+        start.mutate({
+          path: { automation_id: automation.id },
+          body: value === undefined ? {} : { input: value as never },
+        })
+      }
+      onClose={onClose}
+    />
   );
 }

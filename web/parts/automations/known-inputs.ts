@@ -1,0 +1,81 @@
+import type { Automation } from "../../calls.ts";
+import { useApi } from "../../data.ts";
+import { styleOf } from "../base/status.tsx";
+import { shortly } from "../base/time.tsx";
+import type { Values } from "../form/form.tsx";
+
+/** So many of the newest are offered. */
+const MOST = 6;
+const LOOKED_AT = 20;
+
+/** What a run can begin with, as a choice; `runId` names the run that began with it. */
+export interface KnownInput {
+  readonly id: string;
+  readonly title: string;
+  readonly at: string | null;
+  readonly runId: string | null;
+  /** Undefined where it is fetched by itself. */
+  readonly value?: unknown;
+}
+
+const DELIVERY = "delivery:";
+export const PINNED = "pinned";
+
+/** What is pinned, what webhooks brought and what runs by hand began with, newest first. */
+export function useKnownInputs(automation: Automation, config: Values): readonly KnownInput[] {
+  const isWebhook = automation.triggerType === "webhook";
+  const path = { automation_id: automation.id };
+  const runs = useApi("GET /api/v1/automations/{automation_id}/runs", { path, query: { limit: LOOKED_AT } });
+  const deliveries = useApi(
+    "GET /api/v1/webhook-deliveries",
+    { query: { ...path, limit: LOOKED_AT } },
+    { enabled: isWebhook },
+  );
+  const brought = (deliveries.data?.items ?? [])
+    // What was processed is not stored any more, unless the automation asks for that.
+    .filter(({ status }) => config.debug === true || status !== "processed")
+    .map(({ id, receivedAt, status, automationRunId }) => ({
+      id: `${DELIVERY}${id}`,
+      title: `Delivery of ${shortly(receivedAt)}, ${styleOf(status).label.toLowerCase()}`,
+      at: receivedAt,
+      runId: automationRunId,
+    }));
+  const seen = new Set<string>();
+  const given = (runs.data?.runs ?? []).flatMap(({ id, input, createdAt }) => {
+    const text = JSON.stringify(input);
+    if (input === null || seen.has(text)) return [];
+    seen.add(text);
+    return [
+      {
+        id: `run:${id}`,
+        title: `Input of the run of ${shortly(createdAt)}`,
+        at: createdAt,
+        runId: id,
+        value: input as unknown,
+      },
+    ];
+  });
+  const title = isWebhook ? "Pinned payload" : "Pinned input";
+  const { pinnedInput } = config;
+  return [
+    ...(pinnedInput === undefined ? [] : [{ id: PINNED, title, at: null, runId: null, value: pinnedInput }]),
+    ...[...brought, ...given].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, MOST),
+  ];
+}
+
+/** The value of what is chosen: `undefined` until it is here, and `isGone` where it isn't stored any more. */
+export function useValueOf(known: KnownInput | null): {
+  value: unknown;
+  isGone: boolean;
+  error: Error | null;
+} {
+  const id = known?.id.startsWith(DELIVERY) ? known.id.slice(DELIVERY.length) : "";
+  const delivery = useApi(
+    "GET /api/v1/webhook-deliveries/{delivery_id}",
+    { path: { delivery_id: id } },
+    { enabled: id !== "" },
+  );
+  if (id === "") return { value: known?.value, isGone: false, error: null };
+  const isGone = delivery.data !== undefined && delivery.data.headers === null;
+  return { value: isGone ? undefined : delivery.data?.payload, isGone, error: delivery.error };
+}
