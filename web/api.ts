@@ -102,6 +102,8 @@ interface Options {
   headers?: Record<string, string>;
   /** The state that a change is based on: where it is another one by now, nothing is done. The newest that was read by default. */
   basedOn?: Stamped | null;
+  /** The call that reads what `If-Match` is about, where that is not what is called. */
+  matches?: Call;
   /** A status that says no, and whose body is nevertheless the operation's reply. */
   alsoReplies?: number;
 }
@@ -132,7 +134,9 @@ async function send(call: Call, input: Parts, options: Options): Promise<Respons
   const hasBody = input.body !== undefined;
   const method = call.slice(0, call.indexOf(" "));
   const address = addressOf(call, input);
-  const tag = CHANGES.includes(method) ? tagOf(address, options.basedOn) : undefined;
+  const { matches, basedOn } = options;
+  const guarded = matches ? addressOf(matches, { path: input.path ?? {} }) : address;
+  const tag = matches || CHANGES.includes(method) ? tagOf(guarded, basedOn) : undefined;
   const reply = await fetch(address, {
     method,
     signal: options.signal ?? null,

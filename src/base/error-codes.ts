@@ -58,6 +58,10 @@ const REQUEST = {
     cause: "Another request changed the same thing at the same time, or a name is taken.",
     cure: "Read it again, and repeat the request if it still applies.",
   },
+  depends_on_others: {
+    cause: "The named changes of a draft need others that would stay in it.",
+    cure: "Name those too, or publish the whole draft.",
+  },
   changed_meanwhile: {
     cause: "The resource has changed since the `ETag` in `If-Match`.",
     cure: "Read it again, and apply your change to what it is now.",

@@ -96,6 +96,8 @@ export interface Operation {
   readonly iceberg?: {
     readonly organizationOf: (visit: Visit) => string | null;
   };
+  /** The path of the thing that `If-Match` is about, where it is not the operation's own. */
+  readonly guards?: string;
   /** True where the JSON body may be absent altogether. */
   readonly bodyOptional?: boolean;
   /** True where the body is mostly data, which may have more values than others, and no templates. */

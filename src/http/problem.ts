@@ -17,6 +17,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   method_not_allowed: 405,
   request_timeout: 408,
   conflict: 409,
+  depends_on_others: 409,
   changed_meanwhile: 412,
   slug_taken: 409,
   in_use: 409,

@@ -23,10 +23,11 @@ export function siblingsOf(operations: readonly Operation[]): Siblings {
       .map((operation) => [operation.path, operation]),
   );
   const inList = new Map([...readers].map(([path, reader]) => [path.replace(/\/\{\w+\}$/, ""), reader]));
-  const readerOf = ({ path }: Operation) => readers.get(readPathOf(path));
+  const readerOf = ({ path, guards }: Operation) => readers.get(guards ?? readPathOf(path));
   const isCreated = ({ method, path, status, response }: Operation) =>
     method === "POST" && status === 201 && inList.get(path)?.response === response;
-  return { readerOf, isTagged: (operation) => readerOf(operation) !== undefined || isCreated(operation) };
+  const isChanged = (operation: Operation) => !operation.guards && readerOf(operation) !== undefined;
+  return { readerOf, isTagged: (operation) => isChanged(operation) || isCreated(operation) };
 }
 
 const HALF = 16;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openAs } from "../support/hands.ts";
 import { eventually } from "../support/outbound.ts";
+import { join } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import { AUTOMATIONS, branch, created, makeAutomation, until } from "../support/work.ts";
@@ -232,6 +233,7 @@ test("a draft is run up to a step: its state, output and log stand on the canvas
   await dialog.getByRole("button", { name: "Run", exact: true }).click();
   await page.getByRole("button", { name: /second.*completed/ }).waitFor();
   await page.getByRole("button", { name: /third.*skipped/ }).waitFor();
+  await page.getByText("2 completed, 1 skipped").waitFor();
   await panel.locator("[data-part=output]").getByText("Bern").waitFor();
   await panel.getByRole("button", { name: "Pin result" }).click();
   expect(receiver.got.map(({ path }) => path)).toEqual(["/", "/today"]);
@@ -251,6 +253,59 @@ test("a draft is run up to a step: its state, output and log stand on the canvas
   await eventually(async () => (await draftOf(flow.id)).config?.steps[1].pinned !== undefined);
   await page.reload();
   await page.getByRole("region", { name: "Step third" }).waitFor();
+}, 120_000);
+
+test("a draft of two people says who changed what, and one's own changes are published without the other's", async () => {
+  const { page, weir, troubles } = seen;
+  const flow = await makeAutomation(weir.owner, {
+    steps: [
+      { ...step("a"), name: "A" },
+      { ...step("b"), name: "B" },
+    ],
+  });
+  const ben = await join(weir, "member");
+  await ben.call("PATCH", `${AUTOMATIONS}/${flow.id}/draft`, {
+    config: {
+      steps: [
+        { ...step("a"), name: "A" },
+        { ...step("b"), name: "Theirs" },
+      ],
+      concurrency: { max: 2 },
+    },
+  });
+  await open(flow.id, "?step=a");
+  await page.getByRole("textbox", { name: "Step name" }).fill("Mine");
+  await page.getByRole("button", { name: "Publish" }).click();
+  const dialog = page.getByRole("dialog", { name: "Publish everyone's changes?" });
+  await dialog.getByRole("region", { name: "Changes by You" }).getByText("Mine").waitFor();
+  const theirs = dialog.getByRole("region", { name: `Changes by ${ben.user.firstName}` });
+  await theirs.getByText("2 changes").waitFor();
+  await theirs.getByRole("button", { name: /Setting concurrency/ }).click();
+  await dialog.getByText('"max": 2').waitFor();
+  await theirs.getByRole("button", { name: /^Theirs/ }).click();
+  await dialog.getByText('"name": "B"').waitFor();
+  expect(await troubles()).toEqual([]);
+  await dialog.getByRole("button", { name: "Publish only mine" }).click();
+  await page.getByText("Your changes are published").waitFor();
+  const namesOf = ({ steps }: { steps: { name: string }[] }) => steps.map(({ name }) => name);
+  const published = await configOf(flow.id);
+  expect([namesOf(published), published.concurrency]).toEqual([["Mine", "B"], undefined]);
+  const rest = await draftOf(flow.id);
+  expect([namesOf(rest.config), Object.keys(rest.changedBy)]).toEqual([
+    ["Mine", "Theirs"],
+    ["b", "$concurrency"],
+  ]);
+  await page.getByText("differs from the active version").waitFor();
+
+  await page.getByRole("button", { name: "Publish" }).click();
+  await ben.call("PATCH", `${AUTOMATIONS}/${flow.id}/draft`, { config: { concurrency: { max: 3 } } });
+  await dialog.getByRole("button", { name: "Publish all" }).click();
+  await page.getByText("Someone else changed the draft in the meantime").waitFor();
+  expect((await configOf(flow.id)).concurrency).toBeUndefined();
+  await page.getByRole("button", { name: "Publish" }).click();
+  await dialog.getByRole("button", { name: "Publish all" }).click();
+  await page.getByText("Published", { exact: true }).waitFor();
+  expect((await configOf(flow.id)).concurrency).toEqual({ max: 3 });
 }, 120_000);
 
 test("an earlier version is compared on the canvas and restored", async () => {

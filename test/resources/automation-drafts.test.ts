@@ -67,6 +67,71 @@ describe("a draft", () => {
     expect(body.changedBy).toEqual({ a: app.ids.userId, b: member.user.id, c: member.user.id });
   });
 
+  test("tells who removed a step, and who changed a setting", async () => {
+    const { id } = await make();
+    const member = await join(app, "member");
+    await app.owner("PATCH", draftOf(id), { config: { steps: [step("a", "x")] } });
+    const { body } = await member.call("PATCH", draftOf(id), { config: { concurrency: { max: 2 } } });
+    expect(body.changedBy).toEqual({ a: app.ids.userId, b: app.ids.userId, $concurrency: member.user.id });
+  });
+
+  test("is published in part: named changes go by, the rest stays in the draft and with whoever made it", async () => {
+    const { id } = await make();
+    const member = await join(app, "member");
+    await app.owner("PATCH", draftOf(id), { config: { steps: [step("a", "mine"), step("b"), step("c")] } });
+    const theirs = { steps: [step("a", "mine"), step("b", "theirs"), step("c")], concurrency: { max: 2 } };
+    await member.call("PATCH", draftOf(id), { config: theirs });
+    const publish = (only: string[]) => app.owner("POST", `${draftOf(id)}/publish`, { only });
+    expect(faultsOf(await publish(["a", "z"]))).toEqual(["body.only.1 value_error"]);
+    const { body } = await publish(["a", "c"]);
+    expect(body.config).toEqual({ steps: [step("a", "mine"), step("b"), step("c")] });
+    expect((await app.owner("GET", draftOf(id))).body).toMatchObject({
+      config: theirs,
+      basedOn: 2,
+      changedBy: { b: member.user.id, $concurrency: member.user.id },
+    });
+    expect((await publish(["b", "$concurrency"])).body.config).toEqual(theirs);
+    expect((await app.owner("GET", draftOf(id))).status).toBe(404);
+  });
+
+  test("is not published in part where a named change needs one that stays", async () => {
+    const { id } = await make();
+    const reads = (key: string) => ({
+      key: "tell",
+      kind: "http_request",
+      definition: { url: `https://a.test/{{steps.${key}.result.branch}}` },
+    });
+    const steps = [step("b", "other"), step("c"), step("d", "d", { dependsOn: ["c"] }), reads("b")];
+    await app.owner("PATCH", draftOf(id), { config: { steps } });
+    const publish = (only: string[]) => app.owner("POST", `${draftOf(id)}/publish`, { only });
+    for (const [only, needs] of [
+      [["d"], "d needs c."],
+      [["tell"], "tell needs b."],
+      [["c", "d", "tell"], "tell needs b."],
+    ] as const) {
+      const { status, body } = await publish([...only]);
+      expect([status, body.code]).toEqual([409, "depends_on_others"]);
+      expect(body.detail).toContain(needs);
+    }
+    expect((await publish(["c", "d"])).body.config.steps).toEqual([
+      step("a"),
+      step("b"),
+      ...steps.slice(1, 3),
+    ]);
+  });
+
+  test("is not published where it has changed since whoever publishes has seen it", async () => {
+    const { id } = await make();
+    await app.owner("PATCH", draftOf(id), { config: { steps: [step("a", "one"), step("b")] } });
+    const etag = (await app.owner("GET", draftOf(id))).headers.get("etag") ?? "";
+    app.clock.turn(1_000);
+    await app.owner("PATCH", draftOf(id), { config: { steps: [step("a", "two"), step("b")] } });
+    const publish = (tag: string) => app.owner("POST", `${draftOf(id)}/publish`, {}, { "if-match": tag });
+    expect((await publish(etag)).status).toBe(412);
+    const now = (await app.owner("GET", draftOf(id))).headers.get("etag") ?? "";
+    expect((await publish(now)).status).toBe(200);
+  });
+
   test("is merged with what others published meanwhile, step by step", async () => {
     const { id } = await make();
     await app.owner("PATCH", draftOf(id), { config: { steps: [step("a", "mine"), step("b"), step("c")] } });

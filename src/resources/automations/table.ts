@@ -222,7 +222,7 @@ export const automationDrafts = sqliteTable("automation_drafts", {
   config: json<JsonObject>().notNull(),
   /** The version that it was begun from, or that was last taken into account. */
   basedOn: integer().notNull(),
-  /** Who changed a step last, by the step's key. */
+  /** Who changed or removed a step last, by the step's key; who a setting, by its name after `$`. */
   changedBy: json<Record<string, string>>().notNull(),
   updatedAt: text().notNull(),
 });

@@ -45,9 +45,34 @@ function pick(
 const isSame = (one: Json | undefined, other: Json | undefined): boolean =>
   one === undefined || other === undefined ? one === other : canonicalJson(one) === canonicalJson(other);
 
+/** What `ours` has of the named steps, and of the settings that are named after `$`; all else as `theirs` has it. */
+export function onlyOf(ours: JsonObject, theirs: JsonObject, names: ReadonlySet<string>): JsonObject {
+  const config: JsonObject = {};
+  for (const field of new Set([ours, theirs].flatMap(Object.keys))) {
+    if (field === "steps") continue;
+    const value = (names.has(`$${field}`) ? ours : theirs)[field];
+    if (value !== undefined) config[field] = value;
+  }
+  const [own, other] = [stepsOf(ours), stepsOf(theirs)];
+  const steps = orderOf(own, other).flatMap((key) => (names.has(key) ? own : other).get(key) ?? []);
+  if (steps.length > 0 || Array.isArray(ours.steps)) config.steps = steps;
+  return config;
+}
+
+/** Names of the steps that differ, and of the settings, with `$` before them. */
+export function changesBetween(before: JsonObject, after: JsonObject): string[] {
+  const [old, now] = [stepsOf(before), stepsOf(after)];
+  const keys = new Set([...old.keys(), ...now.keys()]);
+  const fields = new Set([before, after].flatMap(Object.keys).filter((name) => name !== "steps"));
+  return [
+    ...[...keys].filter((key) => !isSame(old.get(key), now.get(key))),
+    ...[...fields].filter((name) => !isSame(before[name], after[name])).map((name) => `$${name}`),
+  ];
+}
+
 type Steps = ReadonlyMap<string, Json>;
 
-const stepsOf = ({ steps }: JsonObject): Steps =>
+export const stepsOf = ({ steps }: JsonObject): Steps =>
   new Map(
     (Array.isArray(steps) ? steps : []).flatMap((step): [string, Json][] =>
       isObject(step) && typeof step.key === "string" ? [[step.key, step]] : [],

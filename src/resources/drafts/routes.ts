@@ -3,7 +3,13 @@ import { operation } from "../../http/operation.ts";
 import { Automation, toAutomation } from "../automations/wire.ts";
 import { findLayout, putLayout } from "./layout.ts";
 import { deleteDraft, findDraft, patchDraft, publishDraft } from "./service.ts";
-import { AutomationDraft, AutomationDraftPatch, AutomationLayout, toDraft } from "./wire.ts";
+import {
+  AutomationDraft,
+  AutomationDraftPatch,
+  AutomationDraftPublish,
+  AutomationLayout,
+  toDraft,
+} from "./wire.ts";
 
 const tag = "Automations";
 const params = object({ automation_id: uuid() });
@@ -56,11 +62,16 @@ export const automationDraftOperations = [
     tag,
     summary: "Publish an automation's draft",
     description:
-      "Runs then use its config. Changes that others published in the meantime are merged step by step. If both changed the same step or field, the response is 409 and names them.",
+      "Runs then use its config. Changes that others published in the meantime are merged step by step. If both changed the same step or field, the response is 409 and names them. With `only`, the named changes are published and the rest stays in the draft; 409 if a named step needs one that would stay.",
     params,
+    body: AutomationDraftPublish,
+    bodyOptional: true,
+    bodyExample: { only: ["ask"] },
+    guards: path,
     response: Automation,
     errors: [409],
-    handle: async ({ app, ctx, params }) => toAutomation(app, await publishDraft(ctx, params.automation_id)),
+    handle: async ({ app, ctx, params, body }) =>
+      toAutomation(app, await publishDraft(ctx, params.automation_id, body.only)),
   }),
   operation({
     method: "GET",

@@ -4,6 +4,7 @@ import { AppError, InvalidInput, invalid, notFound } from "../../base/errors.ts"
 import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { findAutomation } from "../../flows/find.ts";
+import { readDependency } from "../automations/config.ts";
 import { draftFaults } from "../automations/faults.ts";
 import { withoutProof } from "../automations/sender.ts";
 import { configChange, mergedConfig, updateAutomation } from "../automations/service.ts";
@@ -11,7 +12,7 @@ import { type AutomationRow, automationDrafts, type DraftRow } from "../automati
 import type { AutomationWithRun } from "../automations/wire.ts";
 import { withoutSlackSecrets } from "../notices/slack-addresses.ts";
 import { findVersion } from "../versions/service.ts";
-import { mergeConfigs } from "./merge.ts";
+import { changesBetween, mergeConfigs, onlyOf, stepsOf } from "./merge.ts";
 
 const ofAutomation = ({ organizationId }: Context, id: string) =>
   and(eq(automationDrafts.organizationId, organizationId), eq(automationDrafts.automationId, id));
@@ -87,27 +88,15 @@ function draftOf(
   return config;
 }
 
-/** Who changed a step last; steps that are gone have nobody. */
+/** Who changed or removed a step last, and who a setting. */
 function changedBy(
   { actor }: Context,
   before: DraftRow | null,
   { from, to }: { from: JsonObject; to: JsonObject },
 ): Record<string, string> {
-  const earlier = stepsByKey(from);
-  const told = [...stepsByKey(to)].flatMap(([key, step]): [string, string][] => {
-    const isChanged = canonicalJson(earlier.get(key) ?? null) !== canonicalJson(step);
-    const by = isChanged ? actor.id : before?.changedBy[key];
-    return by === undefined || by === null ? [] : [[key, by]];
-  });
-  return Object.fromEntries(told);
+  const told = changesBetween(from, to).map((name) => [name, actor.id] as const);
+  return { ...before?.changedBy, ...Object.fromEntries(told.filter(([, by]) => by !== null)) };
 }
-
-const stepsByKey = ({ steps }: JsonObject): Map<string, Json> =>
-  new Map(
-    (Array.isArray(steps) ? steps : []).flatMap((step): [string, Json][] =>
-      isObject(step) && typeof step.key === "string" ? [[step.key, step]] : [],
-    ),
-  );
 
 export async function deleteDraft(ctx: Context, id: string): Promise<void> {
   await write(ctx, async (tx) => {
@@ -117,19 +106,72 @@ export async function deleteDraft(ctx: Context, id: string): Promise<void> {
 }
 
 /**
- * Makes the draft the config that runs go by, as a new version. What others have published meanwhile is merged, step by
- * step; throws `conflict`, naming them, where a step or field was changed on both sides.
+ * Makes the draft the config that runs go by, as a new version; with `only` those of its changes that are named, and the
+ * rest stays in the draft. What others have published meanwhile is merged, step by step; throws `conflict`, naming them,
+ * where a step or field was changed on both sides, and `depends_on_others` where a named step needs another that stays.
  */
-export function publishDraft(ctx: Context, id: string): Promise<AutomationWithRun> {
+export function publishDraft(ctx: Context, id: string, only?: readonly string[]): Promise<AutomationWithRun> {
   return write(ctx, async (tx) => {
     const draft = await findDraft(tx, id);
     const { automation } = await findAutomation(tx, id);
     const config = await publishable(tx, automation, draft);
-    const published = await updateAutomation(tx, id, { config: configChange(automation.config, config) });
-    await tx.db.delete(automationDrafts).where(ofAutomation(tx, id));
+    const chosen = only ? chosenOf(automation.config, config, only) : config;
+    const published = await updateAutomation(tx, id, { config: configChange(automation.config, chosen) });
+    const rest = changesBetween(chosen, config);
+    if (rest.length === 0) await tx.db.delete(automationDrafts).where(ofAutomation(tx, id));
+    else
+      await tx.db
+        .update(automationDrafts)
+        .set({
+          config,
+          basedOn: published.automation.version,
+          changedBy: Object.fromEntries(
+            Object.entries(draft.changedBy).filter(([name]) => rest.includes(name)),
+          ),
+          updatedAt: timestamp(tx.clock),
+        })
+        .where(ofAutomation(tx, id));
     return published;
   });
 }
+
+function chosenOf(active: JsonObject, draft: JsonObject, only: readonly string[]): JsonObject {
+  const changes = changesBetween(active, draft);
+  const faults = only.flatMap((name, at) =>
+    changes.includes(name)
+      ? []
+      : [{ loc: ["body", "only", String(at)], msg: `The draft doesn't change ${name}`, type: "value_error" }],
+  );
+  if (faults.length > 0) throw new InvalidInput(faults);
+  const names = new Set(only);
+  const config = onlyOf(draft, active, names);
+  const steps = stepsOf(config);
+  const needs = [...steps].flatMap(([key, step]) => {
+    const depends = dependenciesOf(step);
+    return [
+      ...depends.filter((other) => !steps.has(other)),
+      ...(names.has(key)
+        ? changes.filter((other) => !names.has(other) && (depends.includes(other) || namesStep(step, other)))
+        : []),
+    ].map((other) => `${key} needs ${other}`);
+  });
+  if (needs.length === 0) return config;
+  throw new AppError(
+    "depends_on_others",
+    `These steps need changes that would stay in the draft: ${[...new Set(needs)].join(", ")}. Publish those too.`,
+  );
+}
+
+const dependenciesOf = (step: Json): string[] =>
+  isObject(step) && Array.isArray(step.dependsOn)
+    ? step.dependsOn.map((text) => readDependency(String(text)).key)
+    : [];
+
+/** Whether a template or condition of a step names another one. */
+const namesStep = (step: Json, key: string): boolean =>
+  new RegExp(`\\bsteps\\s*(?:\\.\\s*|\\[\\s*\\\\?["'])${key.replace(/[$-]/g, "\\$&")}(?![\\w-])`).test(
+    JSON.stringify(step),
+  );
 
 async function publishable(
   tx: WriteContext,

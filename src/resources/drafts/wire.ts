@@ -17,7 +17,10 @@ import { maskConfig } from "../automations/wire-definitions.ts";
 export const AutomationDraft = object({
   config: jsonObject(),
   basedOn: described("The version that it was begun from", Type.Integer()),
-  changedBy: described("Who changed a step last, by the step's key", map(uuid())),
+  changedBy: described(
+    "Who changed or removed a step last, by the step's key; who a setting, by its name after `$`",
+    map(uuid()),
+  ),
   updatedAt: instant(),
 });
 
@@ -30,6 +33,15 @@ export const AutomationDraftPatch = object({
     described(
       "The version whose changes are taken into account; that of the draft by default",
       Type.Integer({ minimum: 1 }),
+    ),
+  ),
+});
+
+export const AutomationDraftPublish = object({
+  only: optional(
+    described(
+      "Which changes are published, named as in `changedBy`; all by default. The rest stays in the draft",
+      Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { minItems: 1, maxItems: 400 }),
     ),
   ),
 });

@@ -30,7 +30,9 @@ export function openApiDocument(operations: readonly Described[], codes: ErrorCo
     operations.some((each) => each.path === path && each.method === "GET" && each.response);
   for (const operation of operations) {
     const item = paths[operation.path] ?? {};
-    const described = { ...operation, matches: mayChange(operation) && isRead(readPathOf(operation.path)) };
+    const { path, guards } = operation;
+    const isMatched = guards !== undefined || (mayChange(operation) && isRead(readPathOf(path)));
+    const described = { ...operation, matches: isMatched };
     paths[operation.path] = { ...item, [operation.method.toLowerCase()]: describe(described, schemas.refer) };
   }
   const tags = [...new Set(operations.map(({ tag }) => tag))].sort();

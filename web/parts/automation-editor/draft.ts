@@ -273,6 +273,12 @@ export function openDraft({ automation, draft, layout }: Start) {
         problem: null,
       });
     },
+    /** What was not published with the rest stays in the draft. */
+    async publishedPart(now: Automation) {
+      set({ active: configOf(now), faults: NO_FAULTS, others: null, problem: null });
+      const stored = await readDraft(automation.id);
+      takeIn(configOf(stored ?? now), stored, false);
+    },
     /** An earlier version is what runs go by again, and what is edited. */
     restored(now: Automation) {
       const config = configOf(now);

@@ -1,8 +1,5 @@
 import type { ActionKindInfo, Automation } from "../../calls.ts";
-import { useApi } from "../../data.ts";
-import { Button } from "../base/button.tsx";
-import { Confirm, Dialog } from "../base/dialog.tsx";
-import { personName } from "../base/person.ts";
+import { Confirm } from "../base/dialog.tsx";
 import type { CanvasEvents } from "../canvas/canvas.tsx";
 import { changeStep } from "../canvas/commands.ts";
 import { dependencyOf } from "../canvas/config.ts";
@@ -13,6 +10,7 @@ import { AddStep } from "./add-step.tsx";
 import { EdgesDialog, KeysDialog, NameDialog, UnguardedDialog } from "./dialogs.tsx";
 import { changesInWords, type DraftState, type DraftStore } from "./draft.ts";
 import { type Around, addAt, grouped, type Opened, removeSteps } from "./events.ts";
+import { PublishDialog } from "./publish-dialog.tsx";
 import { TestDialog } from "./test-dialog.tsx";
 import type { TestPlan, useTesting } from "./testing.ts";
 import { Versions } from "./versions.tsx";
@@ -30,7 +28,7 @@ interface EditorDialogsProps {
   testing: ReturnType<typeof useTesting>;
   on: CanvasEvents;
   onTest: (plan: TestPlan) => Promise<void>;
-  onPublish: () => Promise<void>;
+  onPublish: (only?: readonly string[]) => Promise<void>;
   onRestore: (version: number) => Promise<void>;
 }
 
@@ -55,6 +53,13 @@ export default function EditorDialogs(props: EditorDialogsProps) {
           kindOf={props.kindOfStep}
           last={props.testing.last}
           lastRun={props.testing.run}
+          onPin={(input) => {
+            const { pinnedInput: _, ...config } = state.history.config;
+            store.edit({
+              label: input === undefined ? "Unpin input" : "Pin input",
+              config: input === undefined ? config : { ...config, pinnedInput: input },
+            });
+          }}
           onStart={props.onTest}
           onClose={close}
         />
@@ -122,7 +127,16 @@ export default function EditorDialogs(props: EditorDialogsProps) {
         />
       );
     case "publish":
-      return <AskPublish state={state} onPublish={props.onPublish} onClose={close} />;
+      return (
+        <PublishDialog
+          automation={automation}
+          state={state}
+          titleOf={props.titleOf}
+          nameOf={nameOf}
+          onPublish={props.onPublish}
+          onClose={close}
+        />
+      );
     case "discard":
       return <AskDiscard store={store} state={state} onClose={close} />;
   }
@@ -177,43 +191,6 @@ function Adding({ opened, around, state, steps, kinds }: AddingProps) {
       }}
       onClose={() => open(null)}
     />
-  );
-}
-
-interface PublishProps {
-  state: DraftState;
-  onPublish: () => Promise<void>;
-  onClose: () => void;
-}
-
-/** Says whose changes a draft holds: publishing takes all of them. */
-function AskPublish({ state, onPublish, onClose }: PublishProps) {
-  const team = useApi("GET /api/v1/organizations/team", {});
-  const counts = new Map<string, number>();
-  for (const id of Object.values(state.draft?.changedBy ?? {})) counts.set(id, (counts.get(id) ?? 0) + 1);
-  const people = new Map(team.data?.members.map((member) => [member.userId, personName(member)]));
-  return (
-    <Dialog
-      title="Publish everyone's changes?"
-      onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="main" onClick={() => void onPublish()}>
-            Publish
-          </Button>
-        </>
-      }
-    >
-      <p className="mb-2 text-soft">This draft has changes by more than one person:</p>
-      <ul>
-        {[...counts].map(([id, count]) => (
-          <li key={id}>
-            {people.get(id) ?? "Someone who left"}: {count} {count === 1 ? "step" : "steps"}
-          </li>
-        ))}
-      </ul>
-    </Dialog>
   );
 }
 

@@ -94,7 +94,12 @@ export default function AutomationEditor(props: EditorProps) {
     event.preventDefault();
     event.stopPropagation();
   };
-  const hasOthers = Object.values(state.draft?.changedBy ?? {}).some((id) => id !== user?.id);
+  const askPublish = async () => {
+    await store.save();
+    const { draft } = store.get();
+    if (Object.values(draft?.changedBy ?? {}).some((id) => id !== user?.id)) open({ as: "publish" });
+    else await publishing.onPublish();
+  };
   const step = steps.find(({ key }) => key === chosen) ?? null;
   const canDraw = canDrawSteps(config);
   const drawn = canDraw ? view : "json";
@@ -121,7 +126,7 @@ export default function AutomationEditor(props: EditorProps) {
         onVersions={() => open({ as: "versions" })}
         onTest={() => open({ as: "test", end: null })}
         onDiscard={() => open({ as: "discard" })}
-        onPublish={() => (hasOthers ? open({ as: "publish" }) : void publishing.onPublish())}
+        onPublish={() => void askPublish()}
       />
       <Notices state={state} onHeard={store.hearOthers} />
       <TemplatePaths value={last.paths}>

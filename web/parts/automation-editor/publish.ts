@@ -1,4 +1,4 @@
-import { ApiError, call } from "../../api.ts";
+import { ApiError, CHANGED, call } from "../../api.ts";
 import type { Automation } from "../../calls.ts";
 import { inSteps } from "../canvas/config.ts";
 import type { Values } from "../form/form.tsx";
@@ -21,11 +21,32 @@ async function takeOver(store: DraftStore, path: { automation_id: string }): Pro
   await store.rebaseOn(version, inSteps(config), configOf(now));
 }
 
+const OF_DRAFT = "GET /api/v1/automations/{automation_id}/draft";
+
+/** Publishes the draft as it is known here: what somebody has changed in it since is taken in first, and seen. */
+async function send(store: DraftStore, path: { automation_id: string }, only?: readonly string[]) {
+  try {
+    return await call(
+      "POST /api/v1/automations/{automation_id}/draft/publish",
+      { path, body: only ? { only: [...only] } : {} },
+      { matches: OF_DRAFT, basedOn: store.get().draft },
+    );
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== CHANGED) throw error;
+    await store.look();
+    throw new Error("Someone else changed the draft in the meantime. Review it, then publish again.");
+  }
+}
+
 /**
- * Makes the draft what runs go by: saves it, merges what was published meanwhile, and enables an automation that was
+ * Makes the draft, or only the named changes in it, what runs go by: saves it, merges what was published meanwhile, and enables an automation that was
  * never active. Null where something has to be decided or mended first: the store then says what.
  */
-export async function publish(store: DraftStore, automation: Automation): Promise<Automation | null> {
+export async function publish(
+  store: DraftStore,
+  automation: Automation,
+  only?: readonly string[],
+): Promise<Automation | null> {
   const path = { automation_id: automation.id };
   await store.save();
   if (store.get().saving === "failed" || store.get().conflicts.length > 0) return null;
@@ -33,16 +54,15 @@ export async function publish(store: DraftStore, automation: Automation): Promis
   try {
     let now = automation;
     if (store.get().draft) {
-      now = await call("POST /api/v1/automations/{automation_id}/draft/publish", { path }).catch(
-        async (error: unknown) => {
-          if (!(error instanceof ApiError) || error.status !== 409) throw error;
-          await takeOver(store, path);
-          if (store.get().conflicts.length > 0) return null as never;
-          return call("POST /api/v1/automations/{automation_id}/draft/publish", { path });
-        },
-      );
+      now = await send(store, path, only).catch(async (error: unknown) => {
+        if (!(error instanceof ApiError) || error.code !== "conflict") throw error;
+        await takeOver(store, path);
+        if (store.get().conflicts.length > 0) return null as never;
+        return send(store, path, only);
+      });
       if (now === null) return null;
-      store.published(now);
+      if (only) await store.publishedPart(now);
+      else store.published(now);
     }
     if (now.status !== "draft") return now;
     now = await call("GET /api/v1/automations/{automation_id}", { path });

@@ -108,11 +108,11 @@ export function usePublishing(
   };
   return {
     isPublishing,
-    onPublish: () =>
+    onPublish: (only?: readonly string[]) =>
       run(async () => {
         open(null);
-        const now = await publish(store, automation);
-        if (now) notify("Published");
+        const now = await publish(store, automation, only);
+        if (now) notify(only ? "Your changes are published" : "Published");
         else if (store.get().conflicts.length === 0)
           notify(store.get().problem ?? "Not published. Fix the faults first.", "bad");
       }),

@@ -1,23 +1,15 @@
 import { RotateCcw } from "lucide-react";
-import { useMemo, useState } from "react";
+import { type ComponentProps, useState } from "react";
 import type { Automation } from "../../calls.ts";
 import { useApi } from "../../data.ts";
-import { useStepActions } from "../automations/actions.ts";
-import { triggerCard } from "../automations/trigger-card.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
-import { Diff } from "../base/diff.tsx";
 import { Loading } from "../base/page.tsx";
 import { When } from "../base/time.tsx";
-import { Canvas } from "../canvas/canvas.tsx";
-import { inSteps, TRIGGER } from "../canvas/config.ts";
-import { NO_LAYOUT } from "../canvas/layout.ts";
-import { diff } from "../canvas/patch.ts";
-import type { StepChange } from "../canvas/states.ts";
-import { stepsIn } from "../canvas/steps-config.ts";
+import { inSteps } from "../canvas/config.ts";
 import type { Values } from "../form/form.tsx";
+import { Comparison } from "./comparison.tsx";
 import { changesInWords } from "./draft.ts";
-import { SILENT } from "./silent.ts";
 
 interface Props {
   automation: Automation;
@@ -105,7 +97,8 @@ export function Versions({ automation, current, hasDraft, titleOf, mayChange, on
           )) ?? <Loading rows={3} />}
         </ul>
         {whole.data && (
-          <Comparison
+          <Since
+            key={version}
             automation={automation}
             before={inSteps((whole.data.content as { config?: Values }).config ?? {})}
             after={current}
@@ -124,67 +117,18 @@ const personOf = (users: unknown, id: string | null): string => {
   return user?.name ?? user?.firstName ?? user?.email ?? "";
 };
 
-interface ComparisonProps {
-  automation: Automation;
-  before: Values;
-  after: Values;
-  titleOf: (kind: string) => string;
-}
+type SinceProps = Pick<ComponentProps<typeof Comparison>, "automation" | "before" | "after" | "titleOf">;
 
-/** What differs between a version and what is on the canvas now: steps that are gone stay where they were. */
-function Comparison({ automation, before, after, titleOf }: ComparisonProps) {
+/** What differs between a version and what is on the canvas now. */
+function Since(props: SinceProps) {
   const [chosen, setChosen] = useState<string | null>(null);
-  const patch = useMemo(() => diff(before, after, ""), [before, after]);
-  const steps = useMemo(
-    () => [
-      ...stepsIn(after),
-      ...stepsIn(before).filter(({ key }) => patch.steps.get(key)?.to === undefined && patch.steps.has(key)),
-    ],
-    [before, after, patch],
-  );
-  const changes = useMemo(
-    () =>
-      new Map<string, StepChange>([
-        ...[...patch.steps].map(
-          ([key, { from, to }]) =>
-            [key, from === undefined ? "added" : to === undefined ? "removed" : "changed"] as const,
-        ),
-        ...(patch.fields.size > 0 ? ([[TRIGGER, "changed"]] as const) : []),
-      ]),
-    [patch],
-  );
-  const trigger = useMemo(() => triggerCard(automation.triggerType, after), [automation.triggerType, after]);
-  const actions = useStepActions(steps);
-  const words = changesInWords(before, after);
-  const change = chosen === null ? undefined : patch.steps.get(chosen);
+  const words = changesInWords(props.before, props.after);
   return (
-    <div className="min-w-0 space-y-3">
-      <p className="text-soft">
-        {words === "" ? "No differences from the canvas" : `Since then: ${words} changed`}
-      </p>
-      <div className="h-72 overflow-hidden rounded-md border border-line">
-        <Canvas
-          steps={steps}
-          name={`${automation.name}, compared`}
-          trigger={trigger}
-          actions={actions}
-          titleOf={titleOf}
-          layout={NO_LAYOUT}
-          chosen={chosen}
-          changes={changes}
-          mayChange={false}
-          on={{ ...SILENT, onChoose: setChosen, open: setChosen }}
-          isEmbedded
-        />
-      </div>
-      {change && <Diff label="Changes of the step" before={change.from ?? ""} after={change.to ?? ""} />}
-      {chosen === TRIGGER &&
-        [...patch.fields].map(([name, { from, to }]) => (
-          <div key={name}>
-            <p className="mb-1 font-medium">{name}</p>
-            <Diff label={`Changes of ${name}`} before={from ?? ""} after={to ?? ""} />
-          </div>
-        ))}
-    </div>
+    <Comparison
+      {...props}
+      words={words === "" ? "No differences from the canvas" : `Since then: ${words} changed`}
+      chosen={chosen}
+      onChoose={setChosen}
+    />
   );
 }

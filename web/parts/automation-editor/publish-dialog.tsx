@@ -1,0 +1,134 @@
+import { useMemo, useState } from "react";
+import type { Automation } from "../../calls.ts";
+import { useApi, useMe } from "../../data.ts";
+import { Button } from "../base/button.tsx";
+import { Dialog } from "../base/dialog.tsx";
+import { personName } from "../base/person.ts";
+import { plural } from "../base/plural.ts";
+import { TRIGGER } from "../canvas/config.ts";
+import { diff } from "../canvas/patch.ts";
+import type { StepChange } from "../canvas/states.ts";
+import { Comparison, changeOf } from "./comparison.tsx";
+import type { DraftState } from "./draft.ts";
+
+interface Props {
+  automation: Automation;
+  state: DraftState;
+  titleOf: (kind: string) => string;
+  nameOf: (key: string) => string;
+  /** All changes, or those that are named. */
+  onPublish: (only?: readonly string[]) => Promise<void>;
+  onClose: () => void;
+}
+
+interface Change {
+  /** As the draft's `changedBy` has it. */
+  readonly id: string;
+  /** Of the card on the canvas. */
+  readonly step: string;
+  readonly name: string;
+  readonly how: StepChange;
+  /** Who made it; null where nobody knows any more. */
+  readonly by: string | null;
+}
+
+/** What a draft changes, and who made each change. */
+function changesOf({ active, history, draft }: DraftState, nameOf: Props["nameOf"]): Change[] {
+  const { steps, fields } = diff(active, history.config, "");
+  const by = (id: string) => draft?.changedBy[id] ?? null;
+  return [
+    ...[...steps].map(([key, change]) => ({
+      id: key,
+      step: key,
+      name: change.to?.name ?? change.from?.name ?? nameOf(key),
+      how: changeOf(change),
+      by: by(key),
+    })),
+    ...[...fields].map(([name, change]) => ({
+      id: `$${name}`,
+      step: TRIGGER,
+      name: `Setting ${name}`,
+      how: changeOf(change),
+      by: by(`$${name}`),
+    })),
+  ];
+}
+
+/** Says who changed what in a draft of several people, and publishes all of it or one's own changes. */
+export function PublishDialog({ automation, state, titleOf, nameOf, onPublish, onClose }: Props) {
+  const { user } = useMe();
+  const team = useApi("GET /api/v1/organizations/team", {});
+  const [chosen, setChosen] = useState<string | null>(null);
+  const changes = useMemo(() => changesOf(state, nameOf), [state, nameOf]);
+  const names = new Map(team.data?.members.map((member) => [member.userId, personName(member)]));
+  const people = [...new Set(changes.map(({ by }) => by))].sort(
+    (a, b) => Number(b === user?.id) - Number(a === user?.id),
+  );
+  const mine = changes.filter(({ by }) => by !== null && by === user?.id).map(({ id }) => id);
+  const nameOfPerson = (id: string | null) =>
+    id !== null && id === user?.id ? "You" : (names.get(id ?? "") ?? "Someone who left");
+  return (
+    <Dialog
+      title="Publish everyone's changes?"
+      isWide
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          {mine.length > 0 && mine.length < changes.length && (
+            <Button onClick={() => void onPublish(mine)}>Publish only mine</Button>
+          )}
+          <Button kind="main" onClick={() => void onPublish()}>
+            Publish all
+          </Button>
+        </>
+      }
+    >
+      <div className="grid gap-4 sm:grid-cols-[13rem_minmax(0,1fr)]">
+        <div className="max-h-[60vh] space-y-3 overflow-y-auto">
+          {people.map((person) => {
+            const own = changes.filter(({ by }) => by === person);
+            return (
+              <section key={person ?? ""} aria-label={`Changes by ${nameOfPerson(person)}`}>
+                <h3 className="mb-1 flex gap-2 text-sm font-medium">
+                  <span className="min-w-0 grow truncate" dir="auto">
+                    {nameOfPerson(person)}
+                  </span>
+                  <span className="shrink-0 text-xs font-normal text-soft">
+                    {plural(own.length, { one: "# change", other: "# changes" })}
+                  </span>
+                </h3>
+                <ul>
+                  {own.map(({ id, step, name, how }) => (
+                    <li key={id}>
+                      <button
+                        type="button"
+                        aria-pressed={chosen === step}
+                        onClick={() => setChosen(step)}
+                        className={`flex min-h-8 w-full items-center gap-2 rounded-md px-2 text-left text-sm ${chosen === step ? "bg-accent-soft" : "hover:bg-sunken"}`}
+                      >
+                        <span className="min-w-0 grow truncate" dir="auto" title={name}>
+                          {name}
+                        </span>
+                        <span className="shrink-0 text-xs text-soft">{how}</span>
+                      </button>
+                    </li>
+                  ))}
+                </ul>
+              </section>
+            );
+          })}
+        </div>
+        <Comparison
+          automation={automation}
+          before={state.active}
+          after={state.history.config}
+          titleOf={titleOf}
+          words="The draft, compared with the active version"
+          chosen={chosen}
+          onChoose={setChosen}
+        />
+      </div>
+    </Dialog>
+  );
+}
