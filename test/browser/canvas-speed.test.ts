@@ -2,43 +2,13 @@ import { expect } from "bun:test";
 import { eventually } from "../support/outbound.ts";
 import { deepTest } from "../support/scale.ts";
 import { openSeen } from "../support/seen.ts";
+import { tasksOf } from "../support/tracing.ts";
 import { AUTOMATIONS, branch, created } from "../support/work.ts";
 
 /** As many as an automation may have. */
 const STEPS = 200;
 const MOVES = 60;
 const LONG_MS = 50;
-
-interface TraceEvent {
-  name: string;
-  tid: number;
-  pid: number;
-  /** Microseconds of the thread's own time, so that neighbours on the processor don't count. */
-  tdur?: number;
-  args?: { name?: string };
-}
-
-/** Milliseconds of each task of the page's main thread while `work` is done. */
-async function tasksOf(seen: Awaited<ReturnType<typeof openSeen>>, work: () => Promise<void>) {
-  const session = await seen.context.newCDPSession(seen.page);
-  const events: TraceEvent[] = [];
-  session.on("Tracing.dataCollected", ({ value }) => void events.push(...(value as unknown as TraceEvent[])));
-  const isOver = new Promise<void>((resolve) => session.once("Tracing.tracingComplete", () => resolve()));
-  await session.send("Tracing.start", {
-    categories: "toplevel,disabled-by-default-devtools.timeline",
-    transferMode: "ReportEvents",
-  });
-  await work();
-  await session.send("Tracing.end");
-  await isOver;
-  const mains = events.filter(({ name, args }) => name === "thread_name" && args?.name === "CrRendererMain");
-  return events
-    .filter(
-      ({ name, pid, tid }) =>
-        name === "RunTask" && mains.some((main) => main.pid === pid && main.tid === tid),
-    )
-    .map(({ tdur = 0 }) => tdur / 1000);
-}
 
 deepTest(
   "a card of 200 is dragged with no task of 50 ms, its edges follow, and where it is dropped is kept",

@@ -1,0 +1,101 @@
+/**
+ * The canvas with 300 steps in Chromium, `bun scripts/bench/canvas.bench.ts`: one card is dragged, the canvas panned and
+ * zoomed, steps are gone through by arrow keys, one is removed and brought back. An automation has 200 steps at the most;
+ * the page gets a config with more. By tracing: milliseconds of the main thread's own time a move, the longest task, and
+ * by the page's own clock how far frames are apart.
+ */
+import { openSeen } from "../../test/support/seen.ts";
+import { tasksOf } from "../../test/support/tracing.ts";
+import { AUTOMATIONS, branch, created } from "../../test/support/work.ts";
+import { median, tell } from "./load.ts";
+
+const STEPS = 300;
+const MOVES = 60;
+const LONG_MS = 50;
+const FRAME_MS = 1000 / 60;
+
+const seen = await openSeen({ engine: false });
+const { page, weir } = seen;
+const step = (at: number) => ({
+  key: `s${at}`,
+  name: `Load the orders of shop ${at}`,
+  kind: "conditional_branch",
+  definition: branch(),
+  ...(at === 0 ? {} : { dependsOn: [`s${Math.floor((at - 1) / 3)}`] }),
+});
+const config = { steps: [step(0)] };
+const flow = created(await weir.owner("POST", AUTOMATIONS, { name: "Many", triggerType: "manual", config }));
+const whole = { ...flow, config: { steps: Array.from({ length: STEPS }, (_, at) => step(at)) } };
+await page.route(`**${AUTOMATIONS}/${flow.id}`, (route) => route.fulfill({ json: whole }));
+await page.route(`**${AUTOMATIONS}/${flow.id}/{draft,layout}`, (route) =>
+  route.request().method() === "GET" ? route.continue() : route.abort(),
+);
+await seen.go(`/automations/${flow.id}/edit`);
+const card = page.locator('[data-step="s0"]');
+await page.locator(`[data-step="s${STEPS - 1}"]`).waitFor();
+await card.waitFor();
+const { x = 0, y = 0, width = 0 } = (await card.boundingBox()) ?? {};
+const [left, top] = [x + width / 2, y + 15];
+
+/** How far the frames that the page draws are apart, from now until it is asked. */
+async function framesFrom() {
+  await page.evaluate(() => {
+    const at: number[] = [];
+    const look = (now: number) => {
+      at.push(now);
+      (window as unknown as { frame: number }).frame = requestAnimationFrame(look);
+    };
+    Object.assign(window, { at });
+    requestAnimationFrame(look);
+  });
+  return () =>
+    page.evaluate(() => {
+      const { at, frame } = window as unknown as { at: number[]; frame: number };
+      cancelAnimationFrame(frame);
+      return at.slice(1).map((now, index) => now - (at[index] ?? now));
+    });
+}
+
+async function measure(what: string, count: number, work: () => Promise<void>): Promise<void> {
+  const frames = await framesFrom();
+  const tasks = await tasksOf(seen, work);
+  const apart = await frames();
+  const sum = tasks.reduce((total, each) => total + each, 0);
+  const late = apart.filter((ms) => ms > 1.5 * FRAME_MS).length;
+  console.log(
+    `  ${what}: ${(sum / count).toFixed(1)} ms of the thread each, longest task ${Math.max(...tasks).toFixed(0)} ms, ${tasks.filter((ms) => ms > LONG_MS).length} over ${LONG_MS}; frames ${median(apart).toFixed(1)} ms apart, ${late} of ${apart.length} late`,
+  );
+  if (what !== "drag") return;
+  tell(`${STEPS} steps, drag: longest task`, Math.max(...tasks), LONG_MS, LONG_MS / 2, "ms", true);
+  tell(`${STEPS} steps, drag: a move`, sum / count, Math.floor(FRAME_MS), FRAME_MS / 2, "ms", true);
+}
+
+await measure("drag", MOVES, async () => {
+  await page.mouse.move(left, top);
+  await page.mouse.down();
+  for (let at = 1; at <= MOVES; at++) await page.mouse.move(left + at * 3, top + at);
+});
+await page.mouse.up();
+await measure("pan", MOVES, async () => {
+  for (let at = 0; at < MOVES; at++) await page.mouse.wheel(0, at < MOVES / 2 ? 40 : -40);
+});
+await measure("zoom", 20, async () => {
+  await page.keyboard.down("Control");
+  for (let at = 0; at < 20; at++) await page.mouse.wheel(0, at < 10 ? 60 : -60);
+  await page.keyboard.up("Control");
+});
+await page.locator("[data-step=\\$trigger]").focus();
+await measure("arrow keys", 15, async () => {
+  for (let at = 0; at < 15; at++) await page.keyboard.press(at % 3 === 2 ? "ArrowRight" : "ArrowDown");
+});
+await card.focus();
+await measure("remove", 1, async () => {
+  await page.keyboard.press("Delete");
+  await card.waitFor({ state: "detached" });
+});
+await measure("undo", 1, async () => {
+  await page.keyboard.press("Control+z");
+  await card.waitFor();
+});
+await seen[Symbol.asyncDispose]();
+process.exit(0); // the browser ends with it
