@@ -1,4 +1,5 @@
 import { parseLossless } from "../../../src/base/json-numbers.ts";
+import { t } from "../../texts/text.ts";
 
 /** Browsers that have this also tell the digits that a number was written with. */
 const KEEPS_DIGITS = "rawJSON" in JSON;
@@ -12,6 +13,6 @@ const TEXTS = /"(?:[^"\\]|\\.)*"/g;
 export function readJson(text: string): unknown {
   const value: unknown = parseLossless(text);
   if (!KEEPS_DIGITS && LONG_NUMBER.test(text.replace(TEXTS, '""')))
-    throw new Error("This browser rounds numbers this long. Put them in quotes.");
+    throw new Error(t("This browser rounds numbers this long. Put them in quotes."));
   return value;
 }

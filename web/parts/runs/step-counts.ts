@@ -1,5 +1,6 @@
 import type { AutomationRun } from "../../calls.ts";
 import { plural } from "../base/plural.ts";
+import { counted } from "../base/time.tsx";
 import { isOver } from "./time.ts";
 
 type Steps = readonly Pick<AutomationRun["steps"][number], "status">[];
@@ -18,7 +19,7 @@ const WORDS: readonly (readonly [status: string, words: string])[] = [
 export const stepsInWords = (steps: Steps): string =>
   WORDS.flatMap(([status, words]) => {
     const count = steps.filter((step) => step.status === status).length;
-    return count === 0 ? [] : plural(count, { one: words, other: words });
+    return count === 0 ? [] : words.replace("#", counted(count));
   }).join(", ");
 
 /** How far the steps of a run have got: `2 completed, 1 skipped of 5 steps`. */
