@@ -282,9 +282,9 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   readonly isInside?: boolean;
   /**
    * True where one run may carry out many items of a list: each leaves a result alone, and waits for nobody. False or
-   * absent where each needs a run of its own.
+   * absent where each needs a run of its own. Rows of a table always go in one run, or not at all.
    */
-  inBulk?(definition: JsonObject): boolean;
+  inBulk?(definition: JsonObject, of: "list" | "table"): boolean;
   /**
    * For kinds that only compute for microseconds: the result at once, small enough for the run's row. As a step of an
    * automation they are decided inside the transaction that reaches them; queued ones are decided many

@@ -103,6 +103,8 @@ export const duckdbTransform = defineExecutor({
     return [...sources, { path: ["output", "connectionId"], id, refusal }];
   },
   hasEffects: ({ output }) => output !== undefined,
+  // a run of each item of a list tells what it reads
+  inBulk: ({ output, files }, of) => of === "table" && output === undefined && files === undefined,
   writes: ({ output }) => (isObject(output) ? datasetOf(output.layer, output.dataset) : null),
   sqlFields: ["sql", "tests.*.sql"],
   definition,

@@ -19,9 +19,10 @@ export const MIN_BULK = 1_000;
 export async function goesInBulk(
   tx: WriteContext,
   { kind, definition, connectionId }: Work,
+  of: "list" | "table",
 ): Promise<boolean> {
   const executor = tx.executors[kind];
-  if (executor.inBulk?.(definition) !== true || definition.concurrencyKey !== undefined) return false;
+  if (executor.inBulk?.(definition, of) !== true || definition.concurrencyKey !== undefined) return false;
   const named = (executor.connections?.(definition) ?? []).map(({ id }) => id);
   const ids = connectionId === null ? named : [...named, connectionId];
   if (ids.length === 0) return true;

@@ -70,7 +70,7 @@ const listOf = (tx: WriteContext, run: SlimRun, forEach: string, scope: Scope): 
 async function newItems(tx: WriteContext, run: SlimRun, step: Step, scope: Scope): Promise<ItemsState> {
   const list = await listOf(tx, run, typeof step.forEach === "string" ? step.forEach : "", scope);
   const isLong = Array.isArray(list) && list.length >= MIN_BULK;
-  const isBulk = isLong && (await goesInBulk(tx, await workOf(tx, step)));
+  const isBulk = isLong && (await goesInBulk(tx, await workOf(tx, step), "list"));
   return layOut(tx, run, step, { list, isBulk });
 }
 
@@ -93,7 +93,7 @@ async function beginTable(
   step: Step,
   { state, scope }: { state: StepState; scope: Scope },
 ): Promise<Begun> {
-  if (!(await goesInBulk(tx, await workOf(tx, step)))) {
+  if (!(await goesInBulk(tx, await workOf(tx, step), "table"))) {
     const message = `Step ${step.key} can't iterate over a table: its kind, its concurrencyKey or an approval needs a run per row. Read the rows with a duckdb_transform, and pass them to forEach.`;
     throw new AppError("definition_invalid", message);
   }

@@ -365,6 +365,20 @@ describe("a step over a table", () => {
     expect(run).toMatchObject({ status: "completed", result: { items: 1, completed: 1 } });
   });
 
+  test("runs SQL for each row, and names the rows that failed", async () => {
+    await using app = await startApp();
+    await makeTable(app.owner, "rows", "SELECT range AS id FROM range(4)");
+    const sql = "SELECT CASE WHEN $id = 2 THEN error('no 2') ELSE $id * 10 END AS tens";
+    const definition = { sql, parameters: { id: "{{item.id}}" } };
+    const step = { key: "each", forEach: { table: "marts.rows" }, kind: "duckdb_transform", definition };
+    const flow = await makeAutomation(app.owner, { steps: [{ ...step, onError: "continue" }] });
+    const run = await flowToEnd(app.owner, flow.id);
+    expect(run).toMatchObject({
+      status: "completed",
+      result: { items: 4, completed: 3, failed: 1, failures: [{ index: 2, error: { code: "sql_error" } }] },
+    });
+  });
+
   test("over no rows is completed", async () => {
     await using app = await startApp();
     await makeTable(app.owner, "rows", "SELECT range AS id FROM range(4)");
@@ -392,8 +406,13 @@ describe("a step over a table", () => {
 
   test("is refused for work that needs a run for each row, with what to do instead", async () => {
     await using app = await startApp();
-    const step = { key: "each", forEach: { table: "marts.rows" }, kind: "approval_gate" };
-    const flow = await makeAutomation(app.owner, { steps: [{ ...step, definition: { title: "Row" } }] });
+    const step = { key: "each", forEach: { table: "marts.rows" } };
+    const gate = { kind: "approval_gate", definition: { title: "Row" } };
+    const config = { steps: [{ ...step, ...gate }] };
+    const saved = await app.owner("POST", AUTOMATIONS, { name: "x", config });
+    expect(faultsOf(saved)).toEqual(["body.config.steps.0.forEach.table value_error"]);
+    const { id: actionId } = await makeAction(app.owner, gate);
+    const flow = await makeAutomation(app.owner, { steps: [{ ...step, actionId }] });
     const run = await flowToEnd(app.owner, flow.id);
     expect(run).toMatchObject({ status: "failed", error: { code: "definition_invalid" } });
     expect(run.error.message).toContain("duckdb_transform");

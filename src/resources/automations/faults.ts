@@ -126,21 +126,37 @@ function eventFaults(patterns: readonly string[], loc: readonly string[]): Fault
 function stepFaults(app: App, step: Step, loc: readonly string[]): Fault[] {
   const fault = step.when === undefined ? null : conditionFault(step.when);
   const found = fault ? [{ loc: [...loc, "when"], msg: fault, type: "condition_error" }] : [];
-  return [...workFaults(app, step, loc), ...found, ...forEachFaults(step, loc), ...delayFaults(step, loc)];
+  return [
+    ...workFaults(app, step, loc),
+    ...found,
+    ...forEachFaults(app, step, loc),
+    ...delayFaults(step, loc),
+  ];
 }
 
-function forEachFaults({ forEach, maxParallel }: Step, loc: readonly string[]): Fault[] {
+function forEachFaults(app: App, step: Step, loc: readonly string[]): Fault[] {
+  const { forEach, maxParallel } = step;
   if (forEach === undefined) {
     const msg = "This is for a step with forEach";
     return maxParallel === undefined ? [] : [{ loc: [...loc, "maxParallel"], msg, type: "value_error" }];
   }
-  if (typeof forEach === "object") return tableFaults(forEach, [...loc, "forEach"]);
+  if (typeof forEach === "object")
+    return [...rowFaults(app, step, loc), ...tableFaults(forEach, [...loc, "forEach"])];
   const template = forEachTemplate(forEach);
   const isBare = template !== forEach;
   const [fault] = isBare ? expressionFaults(forEach) : templateFaults(template);
   if (!fault && isWholeTemplate(template)) return [];
   const msg = fault?.message ?? "Give one template that stands for a list, such as {{payload.orders}}";
   return [{ loc: [...loc, "forEach"], msg, type: "template_error" }];
+}
+
+/** Rows of a table have no runs of their own. */
+function rowFaults({ executors }: App, { kind, definition = {} }: Step, loc: readonly string[]): Fault[] {
+  const executor = Object.entries(executors).find(([known]) => known === kind)?.[1];
+  if (!executor || !isObject(definition)) return []; // an action is looked at when it runs
+  const isFit = executor.inBulk?.(definition, "table") === true && definition.concurrencyKey === undefined;
+  const msg = `A step of ${kind} as defined here needs a run per row. Read the rows with a duckdb_transform, and pass them to forEach as a list`;
+  return isFit ? [] : [{ loc: [...loc, "forEach", "table"], msg, type: "value_error" }];
 }
 
 function tableFaults(rows: TableRows, loc: readonly string[]): Fault[] {
