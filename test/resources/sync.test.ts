@@ -522,6 +522,7 @@ describe("who may", () => {
     const { key } = created(await app.owner("POST", "/api/v1/api-keys", { name: "sync", roleSlug: "admin" }));
     const reply = await app.anonymous("POST", SYNC, { layer, destTenantId: there.id }, { "x-api-key": key });
     expect([reply.status, reply.body.code]).toEqual([403, "forbidden"]);
+    expect(reply.body.detail).toContain("this token works in one");
   });
 });
 

@@ -18,7 +18,7 @@ export interface Parties {
 export async function findParties(ctx: Context, request: SyncRequest): Promise<Parties> {
   const named = request.tenantId ?? null;
   const bySlug = request.orgSlug ? await resolveOrganization(ctx.db, request.orgSlug) : null;
-  if (request.orgSlug && bySlug === null) throw notAdmin(request.orgSlug);
+  if (request.orgSlug && bySlug === null) throw notAdmin(ctx, request.orgSlug);
   if (named !== null && bySlug !== null && named !== bySlug)
     throw invalid(["body", "orgSlug"], "tenantId and orgSlug are different organizations. Set only one");
   const sourceId = named ?? bySlug ?? ctx.organizationId;
@@ -37,14 +37,13 @@ export async function findParties(ctx: Context, request: SyncRequest): Promise<P
 
 async function adminOf(ctx: Context, organizationId: string): Promise<Context> {
   const role = organizationId === ctx.organizationId ? ctx.role : await roleIn(ctx, organizationId);
-  if (role === null || ROLES.indexOf(role) < ROLES.indexOf("admin")) throw notAdmin(organizationId);
+  if (role === null || ROLES.indexOf(role) < ROLES.indexOf("admin")) throw notAdmin(ctx, organizationId);
   return contextFor(ctx, { organizationId, role, actor: ctx.actor, correlationId: ctx.correlationId });
 }
 
 /** An API key is nobody, and has a role in its own organization alone. */
 async function roleIn(ctx: Context, organizationId: string) {
-  if (ctx.isConfined) return null;
-  if (ctx.actor.type !== "user") return null;
+  if (ctx.isConfined || ctx.actor.type !== "user") return null;
   const [row] = await ctx.db
     .select({ role: memberships.role })
     .from(memberships)
@@ -53,8 +52,10 @@ async function roleIn(ctx: Context, organizationId: string) {
 }
 
 /** Also thrown for an organization that is not there, so that nobody learns which are. */
-const notAdmin = (name: string) =>
+const notAdmin = ({ isConfined }: Context, name: string) =>
   new AppError(
     "forbidden",
-    `A sync requires the admin role in both organizations. You aren't an admin of ${name}.`,
+    isConfined
+      ? "A sync needs two organizations, and this token works in one. Use an access token for all organizations, or sign in."
+      : `A sync requires the admin role in both organizations. You aren't an admin of ${name}.`,
   );
