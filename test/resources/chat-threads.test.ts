@@ -179,7 +179,7 @@ describe("DELETE", () => {
   test("of all takes only the caller's", async () => {
     const member = await join(chat.app, "member");
     for (let n = 0; n < 3; n++) await member.call("POST", THREADS, { agentSpecId: specId });
-    const { body } = await member.call("POST", `${THREADS}/bulk-delete`, { all: true });
+    const { body } = await member.call("POST", `${THREADS}/bulk-delete`, { all: true, threadIds: null });
     expect(body).toEqual({ deletedCount: 3 });
     expect((await member.call("GET", THREADS)).body.items).toEqual([]);
     expect((await owner("GET", THREADS)).body.items.length).toBeGreaterThan(0);

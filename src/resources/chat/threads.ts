@@ -128,8 +128,8 @@ export async function deleteThread(ctx: Context, id: string): Promise<void> {
 }
 
 /** Threads of others are passed over. Gives back how many there were. */
-export async function deleteThreads(ctx: Context, { all, threadIds = [] }: BulkDelete): Promise<number> {
-  if (!all) return (await deleteAll(ctx, [...new Set(threadIds)])).length;
+export async function deleteThreads(ctx: Context, { all, threadIds }: BulkDelete): Promise<number> {
+  if (!all) return (await deleteAll(ctx, [...new Set(threadIds ?? [])])).length;
   let count = 0;
   for (;;) {
     const rows = await ctx.db.select({ id: chatThreads.id }).from(chatThreads).where(mine(ctx)).limit(BATCH);

@@ -34,7 +34,7 @@ export const ThreadPage = object({ items: Type.Array(Thread), nextCursor: option
 
 export const BulkDelete = object({
   all: defaulted(Type.Boolean({ default: false, description: "True deletes all threads of the caller" })),
-  threadIds: optional(Type.Array(uuid(), { maxItems: 100 })),
+  threadIds: optional(nullable(Type.Array(uuid(), { maxItems: 100 }))),
 });
 export type BulkDelete = Static<typeof BulkDelete>;
 export const BulkDeleted = object({ deletedCount: Type.Integer() });
