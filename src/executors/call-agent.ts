@@ -13,7 +13,7 @@ const Definition = object({
   prompt: described("What the agent is asked", Type.String({ minLength: 1, maxLength: 400_000 })),
   outputSchema: optional(jsonSchema({ description: "A JSON Schema that the answer has to fit" })),
   maxSteps: optional(
-    Type.Integer({ minimum: 1, maximum: 100, description: "The agent's own where absent, else 10" }),
+    Type.Integer({ minimum: 1, maximum: 100, description: "Default: the agent's, otherwise 10" }),
   ),
 });
 type Definition = Static<typeof Definition>;

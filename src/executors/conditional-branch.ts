@@ -20,7 +20,7 @@ const Definition = object({
     {
       minItems: 1,
       maxItems: 100,
-      description: "Evaluated in order; the first whose condition holds is taken",
+      description: "Evaluated in order; the first one whose condition is true is chosen",
     },
   ),
   else: described(

@@ -33,7 +33,7 @@ const panel = object({
   ),
   width: optional(
     Type.Union([oneOf(["full", "half", "third"]), Type.Integer({ minimum: 1, maximum: 12 })], {
-      description: "full, half, third, or how many of twelve columns; full where absent.",
+      description: "full, half, third, or a number of columns out of twelve. Default: full.",
     }),
   ),
   maxRows: optional(

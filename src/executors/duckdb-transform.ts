@@ -20,7 +20,7 @@ const name = () => Type.String({ minLength: 1, maxLength: 200, pattern: LAKE_NAM
 const LakeOutput = object(
   {
     layer: described("raw, staging, marts, or one of your own", name()),
-    dataset: described("Has one table of its own name", name()),
+    dataset: described("Its table has the same name", name()),
     writeDisposition: described(
       "replace exchanges the table in one step; merge needs primaryKey",
       oneOf(["replace", "append", "merge"], { default: "replace" }),
@@ -48,7 +48,7 @@ const definition = object({
   sql: Type.String({
     minLength: 1,
     maxLength: 1_000_000,
-    description: "One SELECT, or several statements the last of which is a SELECT.",
+    description: "One SELECT, or several statements that end with a SELECT.",
   }),
   output: optional(
     described(
@@ -110,7 +110,7 @@ export const duckdbTransform = defineExecutor({
   definition,
   result: object({
     rows: Type.Integer(),
-    items: optional(described("The rows, where there is no output", Type.Array(map(anything())))),
+    items: optional(described("The rows, if there is no output", Type.Array(map(anything())))),
     columns: Type.Array(columnShape),
     output: nullable(
       Type.Union([

@@ -5,14 +5,15 @@ import { anything, described, named, object, optional } from "../base/shape.ts";
 export const Incremental = object(
   {
     cursorField: described("The column that says how new a row is, such as updated_at", named(1000)),
-    initialValue: optional(
-      described("Where the first load begins; at the very start where absent", anything()),
-    ),
+    initialValue: optional(described("Start of the first load. If omitted, the beginning", anything())),
     lagSeconds: optional(
       described("Lookback window for late-arriving rows", Type.Number({ minimum: 0, maximum: 315_360_000 })),
     ),
     endValue: optional(
-      described("Only rows before it: a backfill, which leaves the stored cursor as it is", anything()),
+      described(
+        "Read only rows before this value: a backfill, which doesn't move the stored cursor",
+        anything(),
+      ),
     ),
   },
   { description: "Load only rows that are new since the last load. Without it, everything is read" },

@@ -75,7 +75,7 @@ export const definition = object({
           text(),
         ),
       ),
-      parameters: optional(described("Values for where, by number", map(anything()))),
+      parameters: optional(described("Values of `where`, by number", map(anything()))),
       file: optional(FileOptions),
       endpoint: optional(Endpoint),
       deletes: optional(
@@ -136,7 +136,7 @@ export const definition = object({
   strictCounts: optional(
     Type.Boolean({
       default: false,
-      description: "Fail, not only warn, where the source's own count differs.",
+      description: "Fail instead of warning if the source's count differs.",
     }),
   ),
   allowPartial: optional(

@@ -16,7 +16,7 @@ const connectionId = () =>
     Type.String({
       minLength: 1,
       maxLength: 200,
-      description: "A connection with files, or `lake`. Absent: the action's own connection.",
+      description: "A connection with files, or `lake`. If omitted, the action's connection.",
     }),
   );
 
@@ -47,18 +47,17 @@ export const definition = object({
       selectedItems: optional(
         Type.Array(selectedItem, {
           maxItems: 10_000,
-          description: "Only these files and folders, by path or id; all by default.",
+          description: "Only these files and folders, by path or ID. Default: all.",
         }),
       ),
       include: optional(
         Type.Array(pattern(), {
           maxItems: 100,
-          description:
-            "Only files that match one of these globs; one without a slash goes by the file's name.",
+          description: "Only files that match one of these globs. A glob without a slash matches filenames.",
         }),
       ),
       exclude: optional(
-        Type.Array(pattern(), { maxItems: 100, description: "No file that matches one of these." }),
+        Type.Array(pattern(), { maxItems: 100, description: "Skip files that match one of these globs." }),
       ),
     },
     { description: "Where files are copied from" },

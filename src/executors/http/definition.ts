@@ -51,7 +51,7 @@ export const Definition = object({
   ),
   bodyType: Type.Optional(
     oneOf(["json", "form", "text", "multipart"], {
-      description: "text for a string, json for all else; multipart for fields some of which are files",
+      description: "text for a string, json for everything else, multipart for fields with files",
     }),
   ),
   followRedirects: Type.Optional(

@@ -29,7 +29,7 @@ export const TableOutput = object(
         Type.Array(Type.String({ minLength: 1 }), { maxItems: 32 }),
       ),
     ),
-    create: optional(described("Makes the table where it is missing", Type.Boolean({ default: true }))),
+    create: optional(described("Create the table if it doesn't exist", Type.Boolean({ default: true }))),
   },
   { title: "Table of a database" },
 );

@@ -62,7 +62,7 @@ export const SellerCredentials = t.Object(
         minLength: 1,
         maxLength: 4_096,
         format: "password",
-        description: "In place of a sign-in, where one is there already.",
+        description: "Use an existing one instead of a sign-in.",
       }),
     ),
   },

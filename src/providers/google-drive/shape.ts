@@ -57,7 +57,7 @@ export const DriveCredentials = t.Object(
       t.String({
         maxLength: 4_096,
         format: "password",
-        description: "In place of a sign-in, where one is there already.",
+        description: "Use an existing one instead of a sign-in.",
       }),
     ),
   },

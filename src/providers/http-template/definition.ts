@@ -106,9 +106,7 @@ export const HttpTemplate = object({
           {
             method: optional(oneOf(method, { description: "HTTP method", "x-default": "GET" })),
             path: optional(text("Path below baseUrl", { "x-default": "/" })),
-            body: optional(
-              jsonObject({ description: "JSON of a POST, which has to be one that only reads" }),
-            ),
+            body: optional(jsonObject({ description: "JSON body of a POST, which must only read" })),
             expectStatus: optional(
               Type.Union([status(), Type.Array(status(), { minItems: 1, maxItems: 100 })], {
                 description: "Status of a success, or several; 2xx by default",
@@ -141,7 +139,9 @@ export const HttpTemplate = object({
     { description: "The API, and how Weir signs in there" },
   ),
   configSchema: optional(jsonSchema({ description: "JSON Schema of the connection's config" })),
-  credentialsSchema: optional(jsonSchema({ description: "JSON Schema of its credentials, which are texts" })),
+  credentialsSchema: optional(
+    jsonSchema({ description: "JSON Schema of its credentials, which are strings" }),
+  ),
 });
 export type HttpTemplate = Static<typeof HttpTemplate>;
 export type HttpAuth = HttpTemplate["http"]["auth"];

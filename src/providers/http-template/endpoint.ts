@@ -109,7 +109,7 @@ export const Endpoint = object(
   {
     method: optional(
       oneOf(["GET", "POST"], {
-        description: "HTTP method; a POST has to be one that only reads, as it is sent again where it fails",
+        description: "HTTP method. A POST must only read, since it is resent if it fails",
         "x-default": "GET",
       }),
     ),

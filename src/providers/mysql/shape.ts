@@ -22,8 +22,8 @@ export const MysqlConfig = t.Object(
       t.Union(
         [
           t.Literal("disable", { description: "Never TLS." }),
-          t.Literal("allow", { description: "TLS only where the server refuses a plain connection." }),
-          t.Literal("prefer", { description: "TLS where the server offers it, else a plain connection." }),
+          t.Literal("allow", { description: "TLS only if the server rejects a plain connection." }),
+          t.Literal("prefer", { description: "TLS if the server offers it, otherwise a plain connection." }),
           t.Literal("require", { description: "TLS required; the certificate is not verified." }),
           t.Literal("verify-ca", {
             description: "TLS, and a certificate from an authority that is trusted.",

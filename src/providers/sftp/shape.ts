@@ -40,7 +40,7 @@ export const SftpCredentials = t.Object(
       t.String({
         maxLength: 4_096,
         format: "password",
-        description: "Of the private key, where it has one.",
+        description: "Passphrase of the private key, if it has one.",
       }),
     ),
   },

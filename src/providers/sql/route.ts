@@ -70,7 +70,11 @@ export const ROUTE_CREDENTIALS = {
   sslKey: t.Optional(secretPem("PEM of the private key of sslCert.")),
   sshPrivateKey: t.Optional(secretPem("Private key of the SSH user, in OpenSSH's or PEM form.")),
   sshPassphrase: t.Optional(
-    t.String({ maxLength: 4_096, format: "password", description: "Of sshPrivateKey, where it has one." }),
+    t.String({
+      maxLength: 4_096,
+      format: "password",
+      description: "Passphrase of sshPrivateKey, if it has one.",
+    }),
   ),
 };
 

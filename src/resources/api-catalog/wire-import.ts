@@ -105,7 +105,7 @@ export const EndpointTest = object({
 
 export const EndpointTestResult = object({
   status: Type.Integer({
-    description: "Of the reply; of an MCP tool 200, or 500 where it says that it failed",
+    description: "Status of the response. For an MCP tool, 200, or 500 if it reports a failure",
   }),
   headers: map(Type.String()),
   body: anything(),

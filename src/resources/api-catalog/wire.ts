@@ -105,12 +105,12 @@ export const DiscoveredTool = object({ ...tool, definitionHash: nullable(Type.St
 export const CatalogTool = object({
   ...tool,
   definitionHash: nullable(
-    Type.String({ description: "Of what was accepted; null until the server was asked" }),
+    Type.String({ description: "Of the approved definition; null until the server was queried" }),
   ),
   ...flags,
   trusted: Type.Boolean({ description: "An admin believes the server that it only reads (readOnlyHint)" }),
   status: oneOf(ITEM_STATUSES),
-  pending: nullable(object({ ...tool }, { description: "What the server says now, where that changed" })),
+  pending: nullable(object({ ...tool }, { description: "The server's current definition, if it changed" })),
   firstSeenAt: nullable(instant()),
   lastSeenAt: nullable(instant()),
   modelName: modelNameField,
@@ -184,7 +184,7 @@ const endpointInput = {
   listing: listing(),
   ...itemFlags,
 };
-const path = Type.String({ minLength: 1, maxLength: 2_048, description: "{x} in it stands for input.x" });
+const path = Type.String({ minLength: 1, maxLength: 2_048, description: "{x} is replaced with input.x" });
 
 const EndpointCreate = object({ ...endpointInput, method: oneOf(HTTP_METHODS), path });
 const EndpointPatch = object(

@@ -102,7 +102,7 @@ export const EXPECT = typed(
         Type.Integer({
           minimum: 1,
           maximum: 31_536_000,
-          description: "Seconds since a run last completed after which the automation is stale",
+          description: "Seconds since the last completed run after which the automation is stale",
           examples: [90_000],
         }),
       ),

@@ -19,9 +19,7 @@ import { MAX_DELAY_SECONDS } from "../../flows/delay.ts";
 /** What carries a step out: a stored action, or a kind with its definition. */
 export const Work = {
   actionId: optional(described("ID of a stored action that does the work", uuid())),
-  kind: optional(
-    oneOf(ACTION_KINDS, { description: "What the step does, where it has a definition of its own" }),
-  ),
+  kind: optional(oneOf(ACTION_KINDS, { description: "Kind of the step, if it has its own definition" })),
   definition: optional(jsonObject({ description: "Settings of the kind" })),
   connectionId: optional(
     typed(

@@ -58,7 +58,7 @@ export const EVENT = {
         types: Type.Array(Type.String({ minLength: 1, maxLength: 100, examples: ["action.failed"] }), {
           minItems: 1,
           maxItems: 100,
-          description: "Types of events that start a run; * stands for one or more parts",
+          description: "Types of events that start a run; * matches one or more parts",
           examples: [["action.failed", "connection.*"]],
         }),
       },
@@ -79,7 +79,7 @@ const ANSWER = {
       Type.Number({
         minimum: 0,
         maximum: 30,
-        description: "Seconds to wait for the run's end, whose result is the reply then",
+        description: "Seconds to wait for the run to finish; its result is then the response",
         examples: [10],
       }),
     ),
@@ -162,7 +162,7 @@ export const WEBHOOK = {
   }),
   signaturePreset: optional(
     oneOf(SIGNATURE_PRESETS, {
-      description: "Sender whose way of signing is known; instead of signatureHeader",
+      description: "Sender with a known signature scheme; instead of signatureHeader",
     }),
   ),
   signatureHeader: optional(

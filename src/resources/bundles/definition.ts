@@ -48,7 +48,7 @@ export const Component = object(
         description: "Version of the template; the newest published one by default",
       }),
     ),
-    definition: optional(jsonObject({ description: "What is made, where no template is named" })),
+    definition: optional(jsonObject({ description: "Definition, if no template is named" })),
     inputs: optional(
       jsonObject({
         description: "Inputs of the template; the bundle's inputs of the same names by default",

@@ -45,7 +45,7 @@ export const SignInStarted = object({
   expiresAt: nullable(instant()),
   issuer: Type.String(),
   host: Type.String({ description: "Of the authorization server" }),
-  isElsewhere: Type.Boolean({ description: "True where that is another host than the MCP server's" }),
+  isElsewhere: Type.Boolean({ description: "True if that is a different host than the MCP server's" }),
   resource: Type.String({ description: "What the tokens are for" }),
   scope: nullable(Type.String()),
   clientId: Type.String(),

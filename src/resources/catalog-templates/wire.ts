@@ -13,7 +13,7 @@ export const ConnectionTemplateRequest = object({
       minItems: 1,
       maxItems: 2_000,
       uniqueItems: true,
-      description: "Names of the endpoints whose lists are taken; all of them by default",
+      description: "Names of the endpoints to read lists from. Default: all",
     }),
   ),
 });
@@ -26,7 +26,7 @@ const Gap = Type.Composite(
         Type.String({ description: "Of the catalog; null for what concerns the whole API" }),
       ),
       resource: nullable(
-        Type.String({ description: "The template's resource; null where the endpoint has become none" }),
+        Type.String({ description: "The template's resource; null if the endpoint didn't become one" }),
       ),
     }),
     Unresolved,

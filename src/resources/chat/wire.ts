@@ -17,7 +17,7 @@ import { type MessageRow, type ThreadRow, TURN_STATUSES } from "./table.ts";
 export const Thread = object({
   id: uuid(),
   agentSpecId: uuid(),
-  title: nullable(Type.String({ description: "From the first message where none was given" })),
+  title: nullable(Type.String({ description: "From the first message if none was set" })),
   lastTurnStatus: oneOf(TURN_STATUSES),
   createdAt: instant(),
   updatedAt: instant(),

@@ -234,7 +234,7 @@ export const TablePreviewQuery = object({
 export const TablePreview = object({
   columns: ColumnList.properties.columns,
   rows: Type.Array(jsonObject()),
-  truncated: Type.Boolean({ description: "True where the table has more rows than these" }),
+  truncated: Type.Boolean({ description: "True if the table has more rows than these" }),
 });
 
 export const FileContentQuery = object({ path: path({ description: "A file's path or id" }) });

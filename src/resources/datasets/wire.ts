@@ -55,7 +55,7 @@ export const PreviewQuery = object({
     Type.String({
       minLength: 1,
       maxLength: MAX_LAKE_NAME_CHARACTERS,
-      description: "Absent: the table of the dataset's own name, or the only one.",
+      description: "If omitted, the table with the dataset's name, or the only one.",
     }),
   ),
   limit: Type.Integer({ minimum: 1, maximum: 1000, default: 50 }),
@@ -70,10 +70,10 @@ export const UploadQuery = object({
       minLength: 1,
       maxLength: MAX_LAKE_NAME_CHARACTERS,
       pattern: LAKE_NAME_PATTERN,
-      description: "Absent: the table of the dataset's own name.",
+      description: "If omitted, the table with the dataset's name.",
     }),
   ),
-  format: optional(oneOf(FILE_FORMATS, { description: "Absent: what `Content-Type` says." })),
+  format: optional(oneOf(FILE_FORMATS, { description: "If omitted, as `Content-Type` says." })),
   writeDisposition: oneOf(["replace", "append"], { default: "replace" }),
   encoding: oneOf(["utf-8", "latin1", "utf-16"], {
     default: "utf-8",
@@ -81,7 +81,7 @@ export const UploadQuery = object({
   }),
   delimiter: optional(
     oneOf([",", ";", "\t", "|"], {
-      description: "Of CSV. Absent: the one that parts the first line most often.",
+      description: "Delimiter of CSV. If omitted, the one that splits the first line most often.",
     }),
   ),
   header: Type.Boolean({ default: true, description: "Whether the first line of CSV names the columns." }),

@@ -91,10 +91,10 @@ export const Verification = object({
   checked: Type.Integer({ description: "Number of events that were recomputed." }),
   firstBadId: nullable(
     Type.String({
-      description: "The first event that doesn't fit; null where events are missing at the end.",
+      description: "The first event that doesn't match; null if events are missing at the end.",
     }),
   ),
-  reason: optional(oneOf(REASONS, { description: "Absent where it is valid" })),
+  reason: optional(oneOf(REASONS, { description: "Omitted if it is valid" })),
   redacted: optional(
     Type.Integer({
       description:

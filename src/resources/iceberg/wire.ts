@@ -28,7 +28,7 @@ const page = () => ({
   pageToken: optional(
     Type.String({
       maxLength: 2048,
-      description: "`next-page-token` of the page before, or empty for the first. Absent: everything.",
+      description: "`next-page-token` of the previous page, or empty for the first. If omitted, everything.",
     }),
   ),
   pageSize: optional(Type.Integer({ minimum: 1, maximum: 1000, description: "Default: 100." })),
@@ -38,7 +38,7 @@ export const ConfigQuery = query({
   warehouse: optional(
     Type.String({
       maxLength: MAX_CHARACTERS,
-      description: "The organization, by slug or ID. Absent: the token's own.",
+      description: "The organization, by slug or ID. If omitted, the token's.",
     }),
   ),
 });
@@ -46,7 +46,7 @@ export const NamespaceQuery = query({
   parent: optional(
     Type.String({
       maxLength: MAX_CHARACTERS,
-      description: "A layer: lists its datasets. Absent: the layers.",
+      description: "A layer, to list its datasets. If omitted, the layers are listed.",
     }),
   ),
   ...page(),

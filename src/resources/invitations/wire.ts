@@ -19,7 +19,7 @@ export const CreatedInvitation = object({
   ...shown,
   inviteUrl: Type.String({ description: "Invitation link. Returned only once." }),
   warnings: optional(
-    Type.Array(Type.String(), { description: "Why no link was mailed to the address; absent where one was" }),
+    Type.Array(Type.String(), { description: "Why no link was mailed to the address; omitted if one was" }),
   ),
 });
 export const InvitationList = object({ items: Type.Array(Invitation), nextCursor: optional(Type.String()) });

@@ -35,7 +35,7 @@ export const Overview = object({
     disabled: count(),
     draft: count(),
     scheduled: described("Active ones with a next run", count()),
-    failing: described("Active ones whose latest run failed; test runs do not count", count()),
+    failing: described("Active automations whose latest run failed, without test runs", count()),
     late: described("Active ones that have not met their `expect` or `alerts.lateAfterSeconds`", count()),
   }),
   failing: Type.Array(

@@ -40,7 +40,7 @@ export const QueryResult = object({
   columns: Type.Array(ColumnShape),
   rows: Rows,
   rowCount: Type.Integer({ description: "How many rows are in this reply." }),
-  truncated: Type.Boolean({ description: "True where the SQL gives more rows than these." }),
+  truncated: Type.Boolean({ description: "True if the SQL returns more rows than these." }),
   durationSeconds: Type.Number(),
 });
 export type QueryResult = Static<typeof QueryResult>;

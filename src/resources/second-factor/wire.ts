@@ -5,7 +5,7 @@ const code = () =>
   Type.String({
     minLength: 1,
     maxLength: 100,
-    description: "Of the authenticator app: six digits. A recovery code does too.",
+    description: "Six digits from the authenticator app, or a recovery code.",
   });
 
 export const TotpState = object({

@@ -27,7 +27,9 @@ export const Template = object({
   templateType: oneOf(TEMPLATE_TYPES),
   status: oneOf(TEMPLATE_STATUSES),
   isActive: Type.Boolean({ description: "False for a deprecated version" }),
-  isBuiltIn: optional(Type.Literal(true, { description: "Of what ships with Weir, and can't be changed" })),
+  isBuiltIn: optional(
+    Type.Literal(true, { description: "True for templates that ship with Weir, which can't be changed" }),
+  ),
   version: Type.Integer(),
   definition: jsonObject(),
   inputDefaults: jsonObject(),

@@ -40,7 +40,7 @@ const SECRET = Type.String({ minLength: 16, maxLength: 512 });
 const PATTERNS = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
   minItems: 1,
   maxItems: 100,
-  description: "Event types; action.* stands for all of its kind, * for all",
+  description: "Event types; action.* matches all action events, * all events",
 });
 
 export const NewWebhook = object({ url: URL_TEXT, events: PATTERNS, secret: optional(SECRET) });

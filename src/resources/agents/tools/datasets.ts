@@ -20,7 +20,7 @@ export const datasetsTool: ToolSource = {
               maxLength: 100,
               description: "Only of this layer, such as raw or marts",
             },
-            q: { type: "string", maxLength: 200, description: "Only those whose name holds this" },
+            q: { type: "string", maxLength: 200, description: "Filter by part of the name" },
           },
           additionalProperties: false,
         },

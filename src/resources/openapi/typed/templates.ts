@@ -32,7 +32,7 @@ export function byType(draw: Draw, whole: JsonObject): JsonObject[] {
   });
   const anyKind = variant(whole, {
     title: "Action of any kind",
-    description: "An action template without a kind, which is that of the action made of it.",
+    description: "An action template without a kind; the action created from it has one.",
     fields: {
       templateType: type("action"),
       kind: { type: "null", description: "None", examples: [null] },

@@ -35,7 +35,7 @@ export const apiToDataset: BuiltIn = {
       items: {
         type: "string",
         title: "Items",
-        description: "JMESPath to the list of items in the answer; @ where the answer is the list.",
+        description: "JMESPath to the list of items in the response; @ if the response is the list.",
         minLength: 1,
         maxLength: 1000,
         default: "@",

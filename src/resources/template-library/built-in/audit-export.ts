@@ -20,7 +20,7 @@ export const auditExport: BuiltIn = {
       types: {
         type: "array",
         title: "Events",
-        description: "Types of the events that are sent; a trailing * stands for all that start with it.",
+        description: "Types of events to send; a trailing * matches all types with that prefix.",
         items: { type: "string", minLength: 1, maxLength: 100 },
         minItems: 1,
         maxItems: 100,
@@ -44,7 +44,7 @@ export const auditExport: BuiltIn = {
         name: "Audit export",
         definition: {
           triggerType: "event",
-          description: "Sends each event to the collector, and tries again where it can't be reached.",
+          description: "Sends each event to the collector, and retries if it is unreachable.",
           config: {
             event: { types: "{{inputs.types}}" },
             action: {

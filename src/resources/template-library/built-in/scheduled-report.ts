@@ -27,7 +27,7 @@ export const scheduledReport: BuiltIn = {
     addresses: {
       type: "array",
       title: "Mail addresses",
-      description: "Who gets the report as a workbook (xlsx). Nobody where there are none.",
+      description: "Recipients of the report as a workbook (xlsx). If empty, it isn't sent.",
       items: { type: "string", format: "email", maxLength: 320 },
       minItems: 1,
       maxItems: 100,

@@ -17,7 +17,7 @@ export const airtable: Service = {
       description: "Its id: the part of the address that begins with app.",
       isOptional: true,
     },
-    table: { title: "Table", description: "Its name, or its id, which begins with tbl.", isOptional: true },
+    table: { title: "Table", description: "Its name, or its ID, which starts with tbl.", isOptional: true },
   },
   credentials: {
     token: {

@@ -28,7 +28,7 @@ export const gmail: Service = {
   config: {
     query: {
       title: "Search",
-      description: "Which messages and threads are listed, as in Gmail's own search box.",
+      description: "Filter for messages and threads, as in Gmail's search box.",
       default: "newer_than:30d",
     },
   },

@@ -45,7 +45,7 @@ export const notion: Service = {
       description: "Its id: the 32 letters and digits in the database's address, before ?v=.",
       isOptional: true,
     },
-    pageId: { title: "Page", description: "The id of a page whose blocks are read.", isOptional: true },
+    pageId: { title: "Page", description: "ID of the page whose blocks are read.", isOptional: true },
   },
   credentials: {
     token: {

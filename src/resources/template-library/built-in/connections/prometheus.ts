@@ -33,8 +33,8 @@ export const prometheus: Service = {
     },
   },
   credentials: {
-    username: { title: "User name", description: "Anything where the server asks for none." },
-    password: { title: "Password", description: "Anything where the server asks for none." },
+    username: { title: "User name", description: "Any value if the server requires none." },
+    password: { title: "Password", description: "Any value if the server requires none." },
   },
   resources: [
     list("values", "Values of the query, as they are now", "/query", "data.result", {
