@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { connect } from "../support/connections.ts";
 import { openAs } from "../support/hands.ts";
 import { onlyKeys } from "../support/only-keys.ts";
@@ -14,6 +15,9 @@ beforeAll(async () => {
   seen = await openSeen();
 });
 afterAll(() => seen[Symbol.asyncDispose]());
+
+/** The canvas, which has the focus once it stands. */
+const canvasOf = (page: Page) => page.locator("div:focus:has([data-step])");
 
 /** Escape leads from the form of a step back to its card. */
 async function leavePanel(keys: ReturnType<typeof onlyKeys>) {
@@ -63,7 +67,7 @@ deepTest(
     await keys.press("Enter");
     await keys.enter(page.getByRole("dialog").getByRole("button", { name: "Done" }));
 
-    await page.locator("[data-step=\\$trigger]").waitFor();
+    await canvasOf(page).waitFor();
     await keys.press("ArrowDown");
     await add("Extract", "extract");
     await keys.choose(panel.getByLabel("Connection"), "Shop");
@@ -156,7 +160,7 @@ test("by keyboard alone a failed run is found by its error, mended and run again
   await keys.enter(page.getByRole("link", { name: "Skip to main content" }));
   await keys.enter(page.getByRole("link", { name: "Edit step tell" }));
   const url = page.getByRole("textbox", { name: "URL" });
-  await url.waitFor();
+  await canvasOf(page).waitFor();
   await keys.press("Enter"); // to the step that is open
   await page.locator("[data-step=tell]:focus").waitFor();
   await keys.press("Enter"); // and into its form
@@ -203,6 +207,8 @@ test("by keyboard alone two people change one automation at once, and nothing is
   await seen.go(address);
   await other.page.goto(weir.origin + address);
   const people = [onlyKeys(page), onlyKeys(other.page)] as const;
+  await canvasOf(page).waitFor();
+  await canvasOf(other.page).waitFor();
   const rename = async (who: 0 | 1, steps: number, name: string) => {
     const at = [page, other.page][who] ?? page;
     await at.locator("[data-step=a]").waitFor();
