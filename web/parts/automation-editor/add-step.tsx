@@ -160,9 +160,9 @@ export function AddStep({ title, kinds, steps, onPick, onClose }: Props) {
                 <span className="block truncate" dir="auto">
                   {hit.name}
                 </span>
-              </span>
-              <span className="max-w-[50%] truncate text-xs text-soft" dir="auto">
-                {hit.about}
+                <span className="block truncate text-xs text-soft" dir="auto" title={hit.about}>
+                  {hit.about}
+                </span>
               </span>
             </div>
           </div>

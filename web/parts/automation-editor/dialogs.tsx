@@ -17,8 +17,8 @@ export function KeysDialog({ onClose }: { onClose: () => void }) {
       <dl className="grid gap-x-8 gap-y-1.5 sm:grid-cols-2">
         {rows.map(([keys, name]) => (
           <div key={keys} className="flex items-baseline gap-3">
-            <dt className="w-36 shrink-0">
-              <kbd className="rounded border border-line bg-sunken px-1.5 py-0.5 font-sans text-xs">
+            <dt className="w-44 shrink-0">
+              <kbd className="rounded border border-line bg-sunken px-1.5 py-0.5 font-sans text-xs whitespace-nowrap">
                 {keys}
               </kbd>
             </dt>

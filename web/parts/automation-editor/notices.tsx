@@ -1,7 +1,7 @@
 import type { DraftState } from "./draft.ts";
 
 export const FirstStep = ({ onAdd }: { onAdd: () => void }) => (
-  <div className="pointer-events-none absolute inset-x-0 bottom-16 flex justify-center">
+  <div className="pointer-events-none absolute inset-x-0 top-40 flex justify-center">
     <button
       type="button"
       onClick={onAdd}

@@ -58,8 +58,8 @@ function changesOf({ active, history, draft }: DraftState, nameOf: Props["nameOf
 export function PublishDialog({ automation, state, titleOf, nameOf, onPublish, onClose }: Props) {
   const { user } = useMe();
   const team = useApi("GET /api/v1/organizations/team", {});
-  const [chosen, setChosen] = useState<string | null>(null);
   const changes = useMemo(() => changesOf(state, nameOf), [state, nameOf]);
+  const [chosen, setChosen] = useState(changes[0]?.step ?? null);
   const names = new Map(team.data?.members.map((member) => [member.userId, personName(member)]));
   const people = [...new Set(changes.map(({ by }) => by))].sort(
     (a, b) => Number(b === user?.id) - Number(a === user?.id),

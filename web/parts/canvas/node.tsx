@@ -200,6 +200,9 @@ export function Duration({ from, to }: { from: string; to: string | null }) {
   return <span className="tabular-nums">{inWords(Math.max(0, end - Date.parse(from)) / 1000)}</span>;
 }
 
+/** A branch's name of so many letters is never cut: a longer one beside it gives way. */
+const SHORT = 8;
+
 /** A step that decides has one way out for each branch; an edge leaves from its label. */
 function Branches({ id, data, isConnectable }: Omit<CardProps, "selected">) {
   const { branches, unused, state, mayChange, name } = data;
@@ -210,7 +213,7 @@ function Branches({ id, data, isConnectable }: Omit<CardProps, "selected">) {
         <span
           key={branch}
           title={branch}
-          className={`relative flex min-w-0 items-center rounded-full border bg-raised px-2 text-xs leading-[18px] ${state?.branch === branch ? "border-good text-good" : "border-strong-line text-soft"}`}
+          className={`relative flex items-center rounded-full border bg-raised px-2 text-xs leading-[18px] ${branch.length > SHORT ? "min-w-0" : "shrink-0"} ${state?.branch === branch ? "border-good text-good" : "border-strong-line text-soft"}`}
         >
           <span className="block truncate" dir="auto">
             {branch}

@@ -78,13 +78,13 @@ export function Zoom({ hasMap, onMap, onFind, onTidy, onHelp }: Props) {
           onClick={onTidy}
         >
           <Sparkles size={14} aria-hidden />
-          Tidy up
+          <span className="max-sm:sr-only">Tidy up</span>
         </button>
       )}
       {onHelp && (
         <button
           type="button"
-          className={`${BUTTON} border-l border-line`}
+          className={`${BUTTON} border-l border-line max-sm:hidden`}
           aria-label="Keyboard shortcuts"
           title="Keyboard shortcuts (?)"
           onClick={onHelp}
