@@ -55,6 +55,7 @@ import refreshTokens from "../../migrations/0079_refresh_tokens.sql" with { type
 import catalogItemsByName from "../../migrations/0080_catalog_items_by_name.sql" with { type: "text" };
 import chatSummaries from "../../migrations/0081_chat_summaries.sql" with { type: "text" };
 import dashboardSubscriptions from "../../migrations/0087_dashboard_subscriptions.sql" with { type: "text" };
+import dashboardShareExpiry from "../../migrations/0088_dashboard_share_expiry.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable carries them. */
@@ -116,4 +117,5 @@ export const migrations: readonly Migration[] = [
   { name: "0080_catalog_items_by_name", sql: catalogItemsByName },
   { name: "0081_chat_summaries", sql: chatSummaries },
   { name: "0087_dashboard_subscriptions", sql: dashboardSubscriptions },
+  { name: "0088_dashboard_share_expiry", sql: dashboardShareExpiry },
 ];

@@ -190,6 +190,31 @@ test("a link shows what the dashboard shows to anybody, and nothing else, until 
   expect(text).not.toContain("/d/");
 });
 
+test("a link ends at its expiry, which can be moved, and only a link can have one", async () => {
+  const soon = (ms: number) => new Date(app.clock.now().getTime() + ms).toISOString();
+  const made = await make({ sharing: "link", shareExpiresAt: soon(3_600_000) });
+  const at = `${DASHBOARDS}/${made.id}`;
+  const path = `/api/v1/shared-dashboards/${made.shareUrl.split("/").at(-1)}`;
+  const look = async () => [
+    (await app.anonymous("GET", path)).status,
+    (await app.anonymous("GET", `${path}/data`)).status,
+  ];
+  expect(await look()).toEqual([200, 200]);
+  app.clock.turn(3_700_000);
+  expect(await look()).toEqual([404, 404]);
+  const moved = await app.owner("PATCH", at, { shareExpiresAt: soon(60_000) });
+  expect(moved.body.shareUrl).toBe(made.shareUrl);
+  expect(await look()).toEqual([200, 200]);
+  const { items } = (await app.owner("GET", `/api/v1/events?entityId=${made.id}`)).body;
+  expect(items[0].data.changes).toMatchObject([{ field: "shareExpiresAt", to: moved.body.shareExpiresAt }]);
+  const past = await app.owner("PATCH", at, { shareExpiresAt: soon(-1) });
+  expect(faultsOf(past)).toEqual(["body.shareExpiresAt value_error"]);
+  const revoked = await app.owner("PATCH", at, { sharing: "organization" });
+  expect(revoked.body).toMatchObject({ shareUrl: null, shareExpiresAt: null });
+  const unshared = await app.owner("PATCH", at, { shareExpiresAt: soon(60_000) });
+  expect(faultsOf(unshared)).toEqual(["body.shareExpiresAt value_error"]);
+});
+
 test("links are limited by address", async () => {
   const at = `/api/v1/shared-dashboards/nobody/data`;
   app.clock.turn(600_000);

@@ -105,7 +105,7 @@ function Actions({ dashboard, given }: ActionsProps) {
     <>
       <FullScreenButton />
       {may && (
-        <>
+        <span className="contents in-[:fullscreen]:hidden">
           <IconButton icon={Trash2} label="Delete dashboard" onClick={() => setOpened("remove")} />
           <Button icon={Mail} onClick={() => setOpened("email")}>
             Email
@@ -116,7 +116,7 @@ function Actions({ dashboard, given }: ActionsProps) {
           <LinkButton icon={Pencil} href={`${pathOf(dashboard)}/edit`}>
             Edit
           </LinkButton>
-        </>
+        </span>
       )}
       {opened === "email" && (
         <Later of={email} given={{ dashboard, filters: given, onClose: close }} waiting={null} />

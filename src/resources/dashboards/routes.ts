@@ -73,6 +73,7 @@ function toDashboard(app: App, { role }: Context, row: DashboardRow): Dashboard 
     refreshSeconds,
     sharing: sharingOf(row),
     shareUrl: role === "viewer" ? null : shareUrlOf(app, row),
+    shareExpiresAt: row.shareExpiresAt,
     createdAt,
     updatedAt,
     createdBy,

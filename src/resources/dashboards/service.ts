@@ -1,4 +1,5 @@
 import { and, desc, eq, inArray } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
 import { type Fault, InvalidInput, invalid, notFound } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
@@ -73,6 +74,7 @@ export async function createDashboard(ctx: Context, input: DashboardCreate): Pro
       panels,
       refreshSeconds: input.refreshSeconds ?? null,
       ...(input.sharing === "link" ? newShare(tx, id) : UNSHARED),
+      shareExpiresAt: expiryOf(tx, input.sharing === "link", input.shareExpiresAt ?? null),
     };
     await tx.db.insert(dashboards).values(row);
     await record(tx, "dashboard.created", entity(id), {
@@ -84,7 +86,17 @@ export async function createDashboard(ctx: Context, input: DashboardCreate): Pro
   });
 }
 
-const UNSHARED = { shareHash: null, sealedShareToken: null };
+const UNSHARED = { shareHash: null, sealedShareToken: null, shareExpiresAt: null };
+
+/** Throws `InvalidInput` for an end without a link, and for one that has passed. */
+function expiryOf(tx: WriteContext, isShared: boolean, given: string | null): string | null {
+  if (given === null) return null;
+  const at = ["body", "shareExpiresAt"];
+  if (!isShared) throw invalid(at, "Only a dashboard that is shared by link can have this");
+  const expiresAt = new Date(given).toISOString();
+  if (expiresAt <= timestamp(tx.clock)) throw invalid(at, "This should be in the future");
+  return expiresAt;
+}
 
 export const sharingOf = ({ shareHash }: DashboardRow) => (shareHash === null ? "organization" : "link");
 
@@ -124,7 +136,7 @@ export const queriesBy = (ctx: Context, ids: readonly string[]) =>
 export function updateDashboard(ctx: Context, id: string, patch: DashboardPatch): Promise<DashboardRow> {
   return write(ctx, async (tx) => {
     const before = await findDashboard(tx, id);
-    const { filters, panels, sharing, ...plain } = patch;
+    const { filters, panels, sharing, shareExpiresAt, ...plain } = patch;
     if (plain.slug !== undefined) await slugOf(tx, plain.slug, before.name, id);
     const next = {
       ...plain,
@@ -133,12 +145,15 @@ export function updateDashboard(ctx: Context, id: string, patch: DashboardPatch)
     };
     if (next.panels || next.filters)
       await checkPanels(tx, next.filters ?? before.filters, next.panels ?? before.panels);
-    const changes = changesBetween(before, next);
+    const isShared = (sharing ?? sharingOf(before)) === "link";
+    const expiry =
+      shareExpiresAt === undefined ? {} : { shareExpiresAt: expiryOf(tx, isShared, shareExpiresAt) };
+    const changes = changesBetween(before, { ...next, ...expiry });
     const isReshared = sharing !== undefined && sharing !== sharingOf(before);
     if (isReshared) changes.push({ field: "sharing", from: sharingOf(before), to: sharing });
     if (changes.length === 0) return before;
     const share = isReshared ? (sharing === "link" ? newShare(tx, id) : UNSHARED) : {};
-    const change = { ...next, ...share, ...touched(tx) };
+    const change = { ...next, ...share, ...expiry, ...touched(tx) };
     await tx.db.update(dashboards).set(change).where(mine(tx, id));
     await record(tx, "dashboard.updated", entity(id), { changes: changes as unknown as Json });
     return { ...before, ...change };

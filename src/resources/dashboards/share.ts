@@ -1,4 +1,5 @@
-import { and, eq, isNull } from "drizzle-orm";
+import { and, eq, gt, isNull, or } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
 import { type App, type Context, contextFor, type WriteContext } from "../../context.ts";
 import { hashToken, isWellFormed, makeToken } from "../../crypto/tokens.ts";
@@ -35,9 +36,15 @@ export async function findShared(
         .select({ dashboard: dashboards })
         .from(dashboards)
         .innerJoin(organizations, eq(organizations.id, dashboards.organizationId))
-        .where(and(eq(dashboards.shareHash, hashToken(token)), isNull(organizations.removedAt)))
+        .where(
+          and(
+            eq(dashboards.shareHash, hashToken(token)),
+            isNull(organizations.removedAt),
+            or(isNull(dashboards.shareExpiresAt), gt(dashboards.shareExpiresAt, timestamp(app.clock))),
+          ),
+        )
     : [];
-  if (!found) throw new AppError("not_found", "This link does not exist or has been revoked.");
+  if (!found) throw new AppError("not_found", "This link does not exist, has expired or has been revoked.");
   const { organizationId } = found.dashboard;
   const actor = { type: "system", id: "dashboard", process: "weir", version, ip: address } as const;
   const ctx = contextFor(app, { organizationId, role: "viewer", actor, correlationId });

@@ -47,6 +47,8 @@ export const dashboards = sqliteTable("dashboards", {
   shareHash: text(),
   /** The token, for members to copy the link again; sealed under `dashboard:<id>:<organization>`. */
   sealedShareToken: text(),
+  /** When the link ends by itself; null for never. */
+  shareExpiresAt: text(),
 });
 export type DashboardRow = typeof dashboards.$inferSelect;
 

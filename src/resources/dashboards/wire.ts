@@ -107,6 +107,9 @@ const fields = {
         "`link`: anyone with the `shareUrl` can view it without signing in. Setting it back to `organization` revokes the link",
     }),
   ),
+  shareExpiresAt: optional(
+    nullable(described("When the link stops working. Null: never. Only with `sharing: link`", instant())),
+  ),
 };
 
 export const DashboardCreate = object({
@@ -163,6 +166,7 @@ export const Dashboard = object({
       description: "The address that needs no sign-in. Null if not shared by link, and for viewers",
     }),
   ),
+  shareExpiresAt: nullable(described("When the link stops working", instant())),
   createdAt: instant(),
   updatedAt: instant(),
   createdBy: nullable(Type.String()),
@@ -253,6 +257,7 @@ export const exampleDashboard: Dashboard = {
   refreshSeconds: 60,
   sharing: "organization",
   shareUrl: null,
+  shareExpiresAt: null,
   createdAt: "2026-01-01T00:00:00.000Z",
   updatedAt: "2026-01-01T00:00:00.000Z",
   createdBy: "01890a5d-ac96-774b-bcce-b302099a8062",

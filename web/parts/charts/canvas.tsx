@@ -172,7 +172,7 @@ const slices = ({ labels, series }: Shaped, ink: Ink) => ({
   data: [...(series[0]?.values ?? [])],
   backgroundColor: labels.map((_, at) => ink(inkOf(at))),
   borderColor: ink("--raised"),
-  borderWidth: 2,
+  borderWidth: labels.length > 1 ? 2 : 0,
 });
 
 function datasetsOf(spec: ChartSpec, { labels, numbers, series }: Shaped, ink: Ink, isPlane: boolean) {

@@ -38,17 +38,13 @@ export default function Vega({ chart, rows, title, height }: Props) {
       view?.finalize();
       try {
         view = viewOf(chart, rows, { width, height: Math.max(height ?? element.clientHeight, MIN_HEIGHT) });
-        void view
-          .initialize(element)
-          .runAsync()
-          .then(
-            () => setFault(null),
-            (error: Error) => setFault(error.message),
-          );
+        view.initialize(element).run(); // at once: paper does not wait
+        setFault(null);
       } catch (error) {
         setFault(error instanceof Error ? error.message : String(error));
       }
     };
+    draw();
     const observer = new ResizeObserver(draw);
     observer.observe(element);
     return () => {

@@ -32,7 +32,14 @@ export function ChartView({ chart, columns, rows, title, height, picking }: Prop
   if (rows.length === 0) return <p className="p-4 text-sm text-soft">No rows</p>;
   if (chart === null || spec?.kind === "table")
     return (
-      <Grid label={`Rows of ${title}`} columns={columns} rows={rows} height={height} picking={picking} />
+      <Grid
+        label={`Rows of ${title}`}
+        columns={columns}
+        rows={rows}
+        height={height}
+        picking={picking}
+        isPlain
+      />
     );
   if (spec === null) return <Later of={vega} given={{ chart, rows, title, height }} />;
   if (spec.kind === "number") return <BigNumber spec={spec} columns={columns} rows={rows} />;

@@ -71,7 +71,7 @@ function PanelCard({ panel: given, data, actions, picking }: CardProps) {
   return (
     <section
       aria-label={title}
-      className="board-panel card flex flex-col"
+      className={`board-panel card flex flex-col ${isTable(panel) ? "is-table print:block" : ""}`}
       style={positionOf(panel)}
       title={asOf}
     >

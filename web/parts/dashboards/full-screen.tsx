@@ -1,14 +1,28 @@
-import { Maximize } from "lucide-react";
+import { Maximize, Minimize } from "lucide-react";
+import { useSyncExternalStore } from "react";
+import { t } from "../../texts/text.ts";
 import { IconButton } from "../base/button.tsx";
 import { notify } from "../base/toast.tsx";
 
+const watch = (watcher: () => void) => {
+  document.addEventListener("fullscreenchange", watcher);
+  return () => document.removeEventListener("fullscreenchange", watcher);
+};
+
 /** Shows what the page holds without navigation and browser, as on a wall. */
 export function FullScreenButton() {
-  const open = () => {
-    const main = document.querySelector("main");
-    main
-      ?.requestFullscreen()
-      .catch((error: Error) => notify(`Couldn't open full screen: ${error.message}`, "bad"));
+  const isFull = useSyncExternalStore(watch, () => document.fullscreenElement !== null);
+  const toggle = () => {
+    const change = isFull ? document.exitFullscreen() : document.querySelector("main")?.requestFullscreen();
+    change?.catch((error: Error) =>
+      notify(t("Couldn't change full screen: {reason}", { reason: error.message }), "bad"),
+    );
   };
-  return <IconButton icon={Maximize} label="Full screen" onClick={open} />;
+  return (
+    <IconButton
+      icon={isFull ? Minimize : Maximize}
+      label={isFull ? t("Exit full screen") : t("Full screen")}
+      onClick={toggle}
+    />
+  );
 }

@@ -5,21 +5,29 @@ import { useChange } from "../../data.ts";
 import { Button } from "../base/button.tsx";
 import { CopyButton } from "../base/copy.tsx";
 import { Confirm, Dialog } from "../base/dialog.tsx";
+import { Labelled } from "../base/labelled.tsx";
+import { When } from "../base/time.tsx";
 
 /** Creates and revokes the link that shows a dashboard to anyone who has it. */
 export function ShareDialog({ dashboard, onClose }: { dashboard: Dashboard; onClose: () => void }) {
   const [isRevoking, setRevoking] = useState(false);
-  const { id: dashboard_id, name, shareUrl } = dashboard;
+  const [days, setDays] = useState(NEVER);
+  const { id: dashboard_id, name, shareUrl, shareExpiresAt } = dashboard;
   const change = useChange("PATCH /api/v1/dashboards/{dashboard_id}", { touches: ["/dashboards"] });
-  const set = (sharing: Dashboard["sharing"]) =>
-    change.mutate({ path: { dashboard_id }, body: { sharing } }, { onSuccess: () => setRevoking(false) });
+  const revoke = () =>
+    change.mutate(
+      { path: { dashboard_id }, body: { sharing: "organization" } },
+      { onSuccess: () => setRevoking(false) },
+    );
+  const share = (end: string) =>
+    change.mutate({ path: { dashboard_id }, body: { sharing: "link", shareExpiresAt: instantIn(end) } });
   if (isRevoking)
     return (
       <Confirm
         title={`Revoke the link to ${name}?`}
         verb="Revoke link"
         isBusy={change.isPending}
-        onConfirm={() => set("organization")}
+        onConfirm={revoke}
         onClose={() => setRevoking(false)}
       >
         <p>The link stops working for everyone who has it. Sharing again creates a different link.</p>
@@ -46,9 +54,12 @@ export function ShareDialog({ dashboard, onClose }: { dashboard: Dashboard; onCl
             Members of the organization can view this dashboard. With a link, anyone can view it without
             signing in, including its filters, but not its SQL.
           </p>
-          <Button kind="main" icon={Link2} busy={change.isPending} onClick={() => set("link")}>
-            Create link
-          </Button>
+          <div className="flex flex-wrap items-end gap-3">
+            <Expiry label="Link expires" value={days} onChange={setDays} />
+            <Button kind="main" icon={Link2} busy={change.isPending} onClick={() => share(days)}>
+              Create link
+            </Button>
+          </div>
         </>
       ) : (
         <>
@@ -57,8 +68,65 @@ export function ShareDialog({ dashboard, onClose }: { dashboard: Dashboard; onCl
             <code className="min-w-0 grow font-mono text-xs break-all select-all">{shareUrl}</code>
             <CopyButton text={shareUrl} label="Copy link" />
           </div>
+          <div className="mt-4 flex flex-wrap items-end gap-3">
+            <Expiry label="Change expiry" value="" onChange={share} />
+            <p role="status" className="pb-1.5 text-soft">
+              {shareExpiresAt === null ? (
+                "The link never expires."
+              ) : Date.parse(shareExpiresAt) > Date.now() ? (
+                <>
+                  The link expires <When at={shareExpiresAt} />.
+                </>
+              ) : (
+                "The link has expired."
+              )}
+            </p>
+          </div>
         </>
       )}
     </Dialog>
+  );
+}
+
+const NEVER = "never";
+const DAYS = [
+  ["1", "In 1 day"],
+  ["7", "In 7 days"],
+  ["30", "In 30 days"],
+  ["90", "In 90 days"],
+  [NEVER, "Never"],
+] as const;
+const MS_PER_DAY = 86_400_000;
+
+const instantIn = (days: string) =>
+  days === NEVER ? null : new Date(Date.now() + Number(days) * MS_PER_DAY).toISOString();
+
+function Expiry({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  onChange: (days: string) => void;
+}) {
+  return (
+    <Labelled label={label}>
+      {(wiring) => (
+        <select
+          {...wiring}
+          className="field w-auto"
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        >
+          {value === "" && <option value="">Choose</option>}
+          {DAYS.map(([id, name]) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+    </Labelled>
   );
 }

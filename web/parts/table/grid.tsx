@@ -5,7 +5,7 @@ const ROW_HEIGHT = 28;
 const MIN_WIDTH = 90;
 const MAX_WIDTH = 320;
 /** Rows whose content decides how wide a column is. */
-const MEASURED_ROWS = 50;
+const MEASURED_ROWS = 500;
 const CHARACTER_WIDTH = 7.2;
 
 interface GridColumn {
@@ -20,6 +20,8 @@ interface Props {
   height?: number;
   /** Which cells can be clicked. */
   picking?: Picking | undefined;
+  /** Without types and numbers of rows, and as wide as its box: for readers rather than makers of the data. */
+  isPlain?: boolean;
 }
 
 const shownAs = (value: unknown): string =>
@@ -33,17 +35,19 @@ const isNumber = (type: string) =>
   /INT|DOUBLE|FLOAT|DECIMAL|REAL/i.test(type) && !/\[\]|STRUCT|MAP/i.test(type);
 
 /** Rows of a table, of which only those in sight are drawn. */
-export function Grid({ columns, rows, label, height = 420, picking }: Props) {
+export function Grid({ columns, rows, label, height = 420, picking, isPlain = false }: Props) {
   const widths = columns.map(({ name, dataType }) => {
     const longest = rows
       .slice(0, MEASURED_ROWS)
       .reduce(
         (most, row) => Math.max(most, shownAs(row[name]).length),
-        Math.max(name.length, dataType.length),
+        isPlain ? name.length : Math.max(name.length, dataType.length),
       );
     return Math.min(Math.max(longest * CHARACTER_WIDTH + 26, MIN_WIDTH), MAX_WIDTH);
   });
-  const template = `44px ${widths.map((width) => `${Math.round(width)}px`).join(" ")}`;
+  const columnOf = (width: number) =>
+    isPlain ? `minmax(${Math.round(width)}px, 1fr)` : `${Math.round(width)}px`;
+  const template = [...(isPlain ? [] : ["44px"]), ...widths.map(columnOf)].join(" ");
   return (
     <Rows
       label={label}
@@ -55,11 +59,15 @@ export function Grid({ columns, rows, label, height = 420, picking }: Props) {
           className="sticky top-0 z-10 grid min-w-max border-b border-line bg-ground text-xs"
           style={{ gridTemplateColumns: template }}
         >
-          <span />
+          {!isPlain && <span />}
           {columns.map(({ name, dataType }) => (
-            <span key={name} className="truncate px-3 py-1" title={`${name} ${dataType}`}>
+            <span
+              key={name}
+              className={`truncate px-3 py-1 ${isPlain && isNumber(dataType) ? "text-right" : ""}`}
+              title={`${name} ${dataType}`}
+            >
               <span className="block truncate font-semibold">{name}</span>
-              <span className="block truncate text-[0.6875rem] text-soft">{dataType}</span>
+              {!isPlain && <span className="block truncate text-[0.6875rem] text-soft">{dataType}</span>}
             </span>
           ))}
         </div>
@@ -67,10 +75,12 @@ export function Grid({ columns, rows, label, height = 420, picking }: Props) {
       row={(at) => (
         <div
           key={at}
-          className="grid items-center border-b border-line text-xs hover:bg-sunken"
+          className="grid break-inside-avoid items-center border-b border-line text-xs hover:bg-sunken"
           style={{ gridTemplateColumns: template, height: ROW_HEIGHT }}
         >
-          <span className="pr-2 text-right text-[0.6875rem] text-faint tabular-nums">{at + 1}</span>
+          {!isPlain && (
+            <span className="pr-2 text-right text-[0.6875rem] text-faint tabular-nums">{at + 1}</span>
+          )}
           {columns.map(({ name, dataType }) => {
             const value = rows[at]?.[name];
             return (
@@ -83,7 +93,7 @@ export function Grid({ columns, rows, label, height = 420, picking }: Props) {
                 {picking?.may({ column: name, value }) ? (
                   <button
                     type="button"
-                    className="max-w-full truncate text-accent hover:underline"
+                    className="max-w-full truncate text-accent hover:underline print:text-ink"
                     onClick={() => picking.pick([{ column: name, value }])}
                   >
                     {shownAs(value)}

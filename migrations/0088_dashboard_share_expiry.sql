@@ -1,0 +1,1 @@
+ALTER TABLE dashboards ADD COLUMN share_expires_at TEXT;
