@@ -6,25 +6,30 @@ export interface Clock {
   monotonic(): number;
   /** Resolves after `ms`, or at once when `signal` aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** As `sleep`, for the most that work under way may take: a test that shortens rests leaves limits alone. */
+  limit(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 /** The longest delay that a JavaScript timer keeps; a longer one fires at once. */
 const MAX_TIMER_MS = 2_147_483_647;
 
+const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, Math.min(ms, MAX_TIMER_MS));
+    signal?.addEventListener("abort", done, { once: true });
+  });
+
 export const systemClock: Clock = {
   now: () => new Date(),
   monotonic: () => performance.now(),
-  sleep: (ms, signal) =>
-    new Promise((resolve) => {
-      if (signal?.aborted) return resolve();
-      const done = () => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, Math.min(ms, MAX_TIMER_MS));
-      signal?.addEventListener("abort", done, { once: true });
-    }),
+  sleep,
+  limit: sleep,
 };
 
 /** A clock whose wall time is corrected while it goes; what is monotonic stays as it is. */
@@ -40,6 +45,7 @@ export function correctable(own: Clock): CorrectableClock {
     now: () => (ahead === 0 ? own.now() : new Date(own.now().getTime() + ahead)),
     monotonic: () => own.monotonic(),
     sleep: (ms, signal) => own.sleep(ms, signal),
+    limit: (ms, signal) => own.limit(ms, signal),
     correct(aheadMs) {
       ahead = aheadMs;
     },

@@ -12,7 +12,7 @@ export async function readBytes(app: App, request: Request): Promise<Uint8Array>
   checkAnnounced(request, maxBodyBytes);
   if (!request.body) return new Uint8Array();
   const arrived = new AbortController();
-  const late = app.clock.sleep(BODY_DEADLINE_MS, arrived.signal).then(() => null);
+  const late = app.clock.limit(BODY_DEADLINE_MS, arrived.signal).then(() => null);
   try {
     // a body whose length was told can be no longer than that, and comes cheaper in one piece
     const isTold = request.headers.has("content-length");

@@ -27,7 +27,7 @@ export function readUpload(app: App, visit: Visit, maxBytes: number): ReadableSt
 
 async function nextChunk(app: App, reader: Bytes) {
   const arrived = new AbortController();
-  const idle = app.clock.sleep(IDLE_MS, arrived.signal).then(() => null);
+  const idle = app.clock.limit(IDLE_MS, arrived.signal).then(() => null);
   const chunk = reader.read().catch((cause: unknown) => {
     throw new AppError("cancelled", "The upload was interrupted. Nothing was stored.", { cause });
   });

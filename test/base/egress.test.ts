@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
 import { gzipSync } from "node:zlib";
-import type { Clock } from "../../src/base/clock.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { type EgressOptions, type EgressRequest, openEgress } from "../../src/base/egress.ts";
 import type { OwnService } from "../../src/base/egress-own.ts";
 import { AppError } from "../../src/base/errors.ts";
@@ -271,7 +271,7 @@ describe("a service of Weir's own", () => {
 
   test("stays refused at the address that it had when its name is no longer found", async () => {
     let isLost = false;
-    const clock = { now: () => new Date(), monotonic: () => performance.now() * 1e6, sleep: async () => {} };
+    const clock = { ...systemClock, monotonic: () => performance.now() * 1e6, sleep: async () => {} };
     const lose = (host: string) => (isLost ? Promise.reject(new Error("no answer")) : resolve(host));
     const egress = open({ own: own("model.test"), resolve: lose, clock });
     const code = async () => (await failure(egress.pin("127.0.0.1", echo.port))).code;
@@ -305,7 +305,7 @@ describe("a request", () => {
 
   test("is checked anew when the answer of the name server has grown old", async () => {
     let now = 0;
-    const clock: Clock = { now: () => new Date(0), monotonic: () => now, sleep: () => Promise.resolve() };
+    const clock = { ...systemClock, monotonic: () => now };
     const answers = [["127.0.0.1"], ["10.0.0.1"]];
     const egress = open({ clock, resolve: async () => answers.shift() ?? [] });
     const url = `http://rebind.test:${echo.port}/`;

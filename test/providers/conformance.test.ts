@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { TSchema } from "@sinclair/typebox";
+import { systemClock } from "../../src/base/clock.ts";
 import { AppError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { read } from "../../src/base/shape.ts";
@@ -118,7 +119,7 @@ describe.each(all)("provider %s", (id, provider, schemas) => {
     expect(read(schemas.config, least.config, []).faults).toEqual([]);
     expect(read(schemas.credentials, least.credentials, []).faults).toEqual([]);
     const connection = link(least.config, least.credentials, {
-      clock: { now: () => new Date(), monotonic: () => performance.now(), sleep: async () => undefined },
+      clock: { ...systemClock, sleep: async () => undefined },
     });
     const error = await failure(provider.verify(connection));
     expect(error).toBeInstanceOf(AppError);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
+import { systemClock } from "../../src/base/clock.ts";
 import { openEgress } from "../../src/base/egress.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { Extraction, FileItem, Link } from "../../src/providers/contract.ts";
@@ -44,8 +45,7 @@ const stat = async (path: string, config: JsonObject = {}) =>
 
 /** A clock that does not wait. */
 const hurried = (waits: number[]) => ({
-  now: () => new Date(),
-  monotonic: () => performance.now(),
+  ...systemClock,
   sleep: async (ms: number) => void waits.push(ms),
 });
 

@@ -137,8 +137,8 @@ describe("uploading", () => {
     const silent = Promise.withResolvers<void>();
     const clock = {
       ...systemClock,
-      sleep: (ms: number, signal?: AbortSignal) =>
-        ms === 30_000 ? silent.promise : systemClock.sleep(ms, signal),
+      limit: (ms: number, signal?: AbortSignal) =>
+        ms === 30_000 ? silent.promise : systemClock.limit(ms, signal),
     };
     await using started = await startApp({ overrides: { clock } });
     const files = await openFiles(started);

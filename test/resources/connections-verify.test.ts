@@ -137,9 +137,9 @@ describe("verifying", () => {
     const asked: number[] = [];
     const clock = {
       ...systemClock,
-      sleep: (ms: number, signal?: AbortSignal) => {
+      limit: (ms: number, signal?: AbortSignal) => {
         asked.push(ms);
-        return ms === 15_000 || ms === 30_000 ? server.reached : systemClock.sleep(ms, signal);
+        return ms === 15_000 || ms === 30_000 ? server.reached : systemClock.limit(ms, signal);
       },
     };
     await using started = await startApp({ overrides: { clock } });
@@ -159,8 +159,8 @@ describe("verifying", () => {
     const given = Promise.withResolvers<void>();
     const clock = {
       ...systemClock,
-      sleep: (ms: number, signal?: AbortSignal) =>
-        ms === 15_000 ? given.promise : systemClock.sleep(ms, signal),
+      limit: (ms: number, signal?: AbortSignal) =>
+        ms === 15_000 ? given.promise : systemClock.limit(ms, signal),
     };
     await using started = await startApp({ overrides: { clock } });
     const made = [];

@@ -307,7 +307,7 @@ describe("bodies", () => {
   });
 
   test("that do not come in time are not waited for", async () => {
-    await using app = await startApp({ hurry: 100 });
+    await using app = await startApp({ hurryLimits: 100 });
     const head = `POST ${ACTIONS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.token}\r\n`;
     const reply = await exchange(
       app.origin,

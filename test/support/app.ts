@@ -20,7 +20,11 @@ import { storeEnv } from "./test-store.ts";
  * somebody sets back a wall clock, which turns no monotonic one. One that `stands` goes by hand alone, but for its
  * sleeps.
  */
-export function turnableClock(hurry = 1, stands = false): Clock & { turn(ms: number): void } {
+export function turnableClock(
+  hurry = 1,
+  stands = false,
+  hurryLimits = 1,
+): Clock & { turn(ms: number): void } {
   let ahead = 0;
   let passed = 0;
   const start = { ms: systemClock.now().getTime(), monotonic: Math.round(systemClock.monotonic()) };
@@ -28,6 +32,7 @@ export function turnableClock(hurry = 1, stands = false): Clock & { turn(ms: num
     now: () => new Date((stands ? start.ms : systemClock.now().getTime()) + ahead),
     monotonic: () => (stands ? start.monotonic : systemClock.monotonic()) + passed,
     sleep: (ms, signal) => systemClock.sleep(ms / hurry, signal),
+    limit: (ms, signal) => systemClock.limit(ms / hurryLimits, signal),
     turn(ms) {
       ahead += ms;
       passed += Math.max(0, ms);
@@ -105,6 +110,8 @@ export interface StartOptions {
   operations?: Parameters<typeof server>[1];
   /** Lets every sleep be so many times as short. */
   hurry?: number;
+  /** As `hurry`, for what work under way may take. */
+  hurryLimits?: number;
   /** True where what is tested is a rate or a term: time then goes by only when the clock is turned. */
   stands?: boolean;
 }
@@ -116,7 +123,7 @@ export async function startApp(options: StartOptions = {}) {
   const begins =
     options.owner !== false && !options.isOther && isAsGround(dataFolder, { ...stored, ...options.env });
   const laid = begins ? await layGround(dataFolder, settle) : null;
-  const clock = turnableClock(options.hurry, options.stands);
+  const clock = turnableClock(options.hurry, options.stands, options.hurryLimits);
   const logged: string[] = [];
   const env = {
     WEIR_EGRESS_ALLOW: "127.0.0.0/8,::1/128",

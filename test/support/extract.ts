@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/base/clock.ts";
+import { type Clock, systemClock } from "../../src/base/clock.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { ExtractRequest, Link, Provider } from "../../src/providers/contract.ts";
 import { link } from "./link.ts";
@@ -15,6 +15,7 @@ export function leapingClock(start = "2026-06-01T00:00:00Z"): Clock & { waits: n
       waits.push(ms);
       passed += ms;
     },
+    limit: systemClock.limit,
   };
 }
 

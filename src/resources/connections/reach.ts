@@ -34,7 +34,7 @@ export async function reach<T>(
   if (signal?.aborted) leave();
   signal?.addEventListener("abort", leave, { once: true });
   if (limitMs !== null) {
-    void ctx.clock.sleep(limitMs, done.signal).then(() => {
+    void ctx.clock.limit(limitMs, done.signal).then(() => {
       if (!done.signal.aborted) stop.abort(tooLong(row, limitMs));
     });
   }

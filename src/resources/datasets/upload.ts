@@ -158,7 +158,7 @@ async function land(ctx: Context, { path, folder, loadId, format, query, signal 
   const seconds = ctx.config.sqlTimeoutSeconds;
   const late = new AbortController();
   const done = new AbortController();
-  void ctx.clock.sleep(seconds * 1000, done.signal).then(() => {
+  void ctx.clock.limit(seconds * 1000, done.signal).then(() => {
     late.abort(new AppError("sql_timeout", `Reading the file exceeded the limit of ${seconds} seconds.`));
   });
   const either = AbortSignal.any([signal, late.signal]);

@@ -65,7 +65,7 @@ async function checkWrite(app: App): Promise<string> {
       .values({ key: "health", value })
       .onConflictDoUpdate({ target: settings.key, set: { value } });
   });
-  const late = app.clock.sleep(WRITE_DEADLINE_MS, done.signal).then(() => {
+  const late = app.clock.limit(WRITE_DEADLINE_MS, done.signal).then(() => {
     if (!done.signal.aborted) throw new AppError("timeout", "A database write took longer than 5 seconds.");
   });
   try {
