@@ -221,13 +221,15 @@ const declared = (parameters: JsonObject): JsonObject =>
     }),
   );
 
+const EMPTY_MAPS = ["parameters", "clickFilters"];
+
 /** Filters and panels without what is as good as absent. */
 const stripped = (item: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(item).filter(
       ([name, value]) =>
         value !== null &&
-        !(name === "parameters" && isObject(value) && Object.keys(value).length === 0) &&
+        !(EMPTY_MAPS.includes(name) && isObject(value) && Object.keys(value).length === 0) &&
         !(name === "label" && value === item.key),
     ),
   );

@@ -207,8 +207,9 @@ function queries(draw: Draw): JsonObject {
   };
 }
 
+/** When a link ends is decided beside the dashboard, not in a file. */
 function dashboards(draw: Draw): JsonObject {
-  const { slug: _, fromArtifactId: __, ...fields } = fieldsOf(draw, DashboardCreate);
+  const { slug: _, fromArtifactId: __, shareExpiresAt: ___, ...fields } = fieldsOf(draw, DashboardCreate);
   return { description: "A page of charts", ...object({ slug: SLUG, ...fields }, ["slug", "name"]) };
 }
 
