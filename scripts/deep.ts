@@ -24,6 +24,26 @@ const scaledFiles = (): string[] => [
   ),
 ];
 
+/** Those that also run with all of Weir in PostgreSQL, with the numbers of the gate. */
+const ON_POSTGRES = [
+  "test/engine/worker.test.ts",
+  "test/resources/access-tokens.test.ts",
+  "test/resources/action-runs.test.ts",
+  "test/resources/actions.test.ts",
+  "test/resources/automations.test.ts",
+  "test/resources/bundles.test.ts",
+  "test/resources/connection-templates.test.ts",
+  "test/resources/erasure.test.ts",
+  "test/resources/events.test.ts",
+  "test/resources/http.test.ts",
+  "test/resources/invitations.test.ts",
+  "test/resources/notices.test.ts",
+  "test/resources/organization-export.test.ts",
+  "test/resources/organization-removal.test.ts",
+  "test/resources/webhooks-in.test.ts",
+  "test/resources/webhooks-out.test.ts",
+];
+
 const seed = String(Math.floor(Math.random() * 2 ** 31));
 const env = {
   TEST_DEEP: "1",
@@ -33,14 +53,22 @@ const env = {
 const paths = process.argv.slice(2);
 console.log(`seeds ${env.EXACT_SEED} of tables, ${env.WEIR_FUZZ_SEED} of requests`);
 const isBuilt = await holds("The executable could not be built.", "scripts/build.ts");
-const tally = tallyOf(
-  await runTests(paths.length > 0 ? paths : scaledFiles(), {
-    workers: availableParallelism(),
-    testTimeoutMs: TEST_TIMEOUT_MS,
-    runTimeoutMs: RUN_TIMEOUT_MS,
-    env,
-  }),
-);
-const failed = tally.failed + (isBuilt ? 0 : 1);
-console.log(`${tally.passed} passed, ${failed} failed`);
+const how = {
+  workers: availableParallelism(),
+  testTimeoutMs: TEST_TIMEOUT_MS,
+  runTimeoutMs: RUN_TIMEOUT_MS,
+};
+const tally = tallyOf(await runTests(paths.length > 0 ? paths : scaledFiles(), { ...how, env }));
+const onPostgres = { passed: 0, failed: 0 };
+if (paths.length === 0)
+  for (const file of ON_POSTGRES) {
+    // one by one: a server is stopped after the first file that started it
+    const { passed, failed } = tallyOf(
+      await runTests([file], { ...how, env: { WEIR_TEST_STORE: "postgres" } }),
+    );
+    onPostgres.passed += passed;
+    onPostgres.failed += failed;
+  }
+const failed = tally.failed + onPostgres.failed + (isBuilt ? 0 : 1);
+console.log(`${tally.passed + onPostgres.passed} passed, ${failed} failed`);
 process.exit(failed > 0 ? 1 : 0);
