@@ -463,6 +463,9 @@ describe("the state of an extract", () => {
         "x-correlation-id": "back-to-start",
       });
     expect((await reset({ resources: ["others"] })).body.resources.orders.lastValue).toBe("2026-01-02");
+    expect(faultsOf(await reset({ resources: ["others"], initialValue: "2026-01-01" }))).toEqual([
+      "body.initialValue no_cursor",
+    ]);
     const back = await reset({ resources: ["orders"], initialValue: "2026-01-02" });
     expect(back.body.resources.orders).toMatchObject({ cursorField: "at", lastValue: "2026-01-02" });
     expect((await runToEnd(app.owner, action.id)).result.rows).toBe(1);

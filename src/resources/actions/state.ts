@@ -1,3 +1,4 @@
+import { invalid } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import { type Context, write } from "../../context.ts";
 import { listCursors, resetCursors } from "../datasets/cursors.ts";
@@ -20,6 +21,12 @@ export async function resetState(
   return write(ctx, async (tx) => {
     await findAction(tx, actionId);
     const before = await resetCursors(tx, actionId, input.resources ?? null, input.initialValue ?? undefined);
+    if (before.length === 0 && (input.initialValue ?? null) !== null)
+      throw invalid(
+        ["body", "initialValue"],
+        "No resource has a cursor to set; give incremental.initialValue in the definition instead",
+        "no_cursor",
+      );
     if (before.length > 0) {
       const changes = before.map((row) => ({
         field: `state.${row.resource}`,
