@@ -18,6 +18,7 @@ import { type Column, Table, useFilters } from "../parts/table/table.tsx";
 import { useReceivers, useSubscriptions } from "../parts/webhooks/subscriptions.ts";
 import { t } from "../texts/text.ts";
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one page, from its query to its table
 export default function DeadLetters() {
   const may = useMay("member");
   const filters = useFilters();

@@ -35,6 +35,7 @@ const LINKED = [
   ["correlationId", t("Correlation ID")],
 ] as const;
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one page, from its filters to its list
 export default function Events() {
   const filters = useFilters();
   const subjects = useSubjects();

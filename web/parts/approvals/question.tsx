@@ -22,6 +22,7 @@ interface Props {
 }
 
 /** What is asked, and for who may decide the form that answers it. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one form, from the question to its buttons
 export function Question({ of, aside, children }: Props) {
   const { id, title, description, formSchema, context, decisionType } = of;
   const may = useMay("member");

@@ -68,6 +68,7 @@ export function changesInWords(before: Values, after: Values): string {
 }
 
 /** A draft under the editor: what is done to it, and how it gets to the server. Nobody's change overwrites another's. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its verbs share the draft and what was done to it
 export function openDraft({ automation, draft, layout }: Start) {
   const path = { automation_id: automation.id };
   const active = configOf(automation);

@@ -33,6 +33,7 @@ interface EditorDialogsProps {
 }
 
 /** Whatever the editor asks. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of the dialogs, one after the other
 export default function EditorDialogs(props: EditorDialogsProps) {
   const { opened, around, automation, state, steps, on } = props;
   const { store, nameOf, choose, show, open } = around;

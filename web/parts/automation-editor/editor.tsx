@@ -33,6 +33,7 @@ const dialogs = part(() => import("./editor-dialogs.tsx"));
 
 const isNarrow = () => matchMedia("(max-width: 639px)").matches;
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: holds all parts of the editor together
 export default function AutomationEditor(props: EditorProps) {
   const { automation } = props;
   const mayChange = useMay("member");

@@ -92,6 +92,7 @@ export function removeSteps(
 const newId = () => crypto.getRandomValues(new Uint32Array(2)).join("");
 
 /** What is done on the canvas, done to the draft. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of what each key and click does
 export function canvasEvents(around: Around): CanvasEvents {
   const { store, actions, nameOf, choose, show, open, clipboard } = around;
   const config = () => store.get().history.config;

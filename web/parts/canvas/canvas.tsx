@@ -153,6 +153,7 @@ function useCardActions(on: CanvasEvents, ui: UiStore): CanvasActions {
   );
 }
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its handlers share the selection and the gesture under way
 function Flow(props: CanvasProps & { ui: UiStore }) {
   const { steps, name, mayChange, on, ui, isEmbedded = false, shown = null, chosen } = props;
   const flow = useReactFlow<CanvasNode, FlowEdgeType>();

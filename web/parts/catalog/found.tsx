@@ -30,6 +30,7 @@ const hostOf = (address: string | null): string => {
 };
 
 /** What was found, to pick from, with the fields of a new entry. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one form, from what was found to its buttons
 export function FoundApi({ found, onBack }: Props) {
   const [, go] = useLocation();
   const isAdmin = useMay("admin");

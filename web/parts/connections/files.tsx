@@ -21,6 +21,7 @@ interface Props {
 }
 
 /** The folders of a connection, with upload where the provider takes it. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one panel, from its query to its list
 export function Files({ connection, canUpload, canLoad }: Props) {
   const [search, setSearch] = useSearchParams();
   const path = search.get("path") ?? "/";

@@ -73,6 +73,7 @@ interface EditorProps extends CodeProps {
  * CodeMirror in a shadow root: there it keeps its styles in a sheet that the page's policy allows, where it
  * would otherwise write them into the document as an inline element, which is refused.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a list of what the editor is made of
 export default function Editor(props: EditorProps) {
   const {
     value,

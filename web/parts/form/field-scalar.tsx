@@ -11,6 +11,7 @@ import { aboutOf, type Drawn, titleOf } from "./schema.ts";
 type ScalarDrawn = Extract<Drawn, { as: "choice" | "yes" | "number" | "text" | "lines" }>;
 
 /** A field of one value, or of a list of plain ones. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one case for each kind of field
 export function Scalar({
   name,
   schema,
@@ -51,6 +52,7 @@ export function Scalar({
       about={drawn.as === "lines" ? [about, t("One per line.")].filter(Boolean).join(" ") : about}
       fault={messagesOf(faults)}
     >
+      {/* biome-ignore lint/complexity/noExcessiveLinesPerFunction: one case for each kind of field */}
       {(wiring) => {
         if (drawn.as === "choice") {
           return (

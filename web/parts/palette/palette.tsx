@@ -13,6 +13,7 @@ const TYPING_MS = 150;
 const search = () => import("./search.ts");
 
 /** Finds things by name, slug or id, and leads there. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one dialog, from its search to its list
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [asked, setAsked] = useState("");

@@ -36,6 +36,7 @@ export const isId = (text: string) => ID.test(text);
 export const isIdPart = (text: string) => ID_PART.test(text);
 
 /** Things and people whose name, slug or address holds the text, and failed runs whose error does. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one search, whose steps share what was found
 export async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]> {
   const query = { q, limit: EACH };
   const [actions, automations, connections, datasets, bundles, agents, apis, team, failed] =
