@@ -17,8 +17,7 @@ export type Translations = Readonly<Record<string, Translation>>;
 export type Sources = ReadonlyMap<string, string>;
 
 /** Parts of the page whose texts are not translated yet. */
-const LEFT =
-  /^web\/parts\/(?:editor|automation-editor|automations|runs|canvas|extract|charts|dashboards|datasets|sql)\/|^web\/pages\/(?:dashboard|dataset|sql|automation|run)/;
+const LEFT = /^web\/parts\/(?:editor|automation-editor|automations|canvas)\/|^web\/pages\/automation/;
 
 const IMPORT = /^(?:import|export)\b(?!\s*type\b)[^"';(]*"(\.{1,2}\/[^"]+\.tsx?)"/gm;
 

@@ -10,7 +10,24 @@ export interface BareText {
 /** What reads the same in every language: names of products and formats, keys, examples of addresses and expressions. */
 const SAME = new Set<string>([
   ...["Weir", "Shopify", "Slack", "Stripe", "Svix", "Telegram", "GitHub", "GitLab", "Standard Webhooks"],
-  ...["API", "CSV", "HTTP", "ID", "JSON", "Markdown", "OpenAPI", "Postman", "SQL", "URL", "YAML", "curl"],
+  ...[
+    "API",
+    "CSV",
+    "HTTP",
+    "ID",
+    "JSON",
+    "Markdown",
+    "OpenAPI",
+    "Postman",
+    "NULL",
+    "SQL",
+    "URL",
+    "YAML",
+    "curl",
+    "text",
+    "true",
+    "false",
+  ],
   ...["Inter", "Authorization: Bearer TOKEN", "10.1.0.0/16\ndb.internal:5432"],
   "curl https://api.example.com/v1/orders?limit=10",
 ]);

@@ -9,16 +9,17 @@ import { bodyOf, draftOf } from "../parts/dashboards/draft.ts";
 import { DashboardEditor } from "../parts/dashboards/editor.tsx";
 import { pathOf, useDashboard } from "../parts/dashboards/found.ts";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
+import { t } from "../texts/text.ts";
 
 export default function DashboardEdit({ id }: { id: string }) {
   const { dashboard, isMissing, error, again } = useDashboard(id);
   if (dashboard)
     return (
-      <MembersOnly title="You need the member role to edit dashboards">
+      <MembersOnly title={t("You need the member role to edit dashboards")}>
         <Tagged id={dashboard.id} />
       </MembersOnly>
     );
-  if (isMissing) return <Failed error={new Error("Dashboard not found.")} />;
+  if (isMissing) return <Failed error={new Error(t("Dashboard not found."))} />;
   return error ? <Failed error={error} again={again} /> : <Loading />;
 }
 
@@ -39,7 +40,7 @@ function Edit({ dashboard, etag }: { dashboard: Dashboard; etag: string | null }
   const path = pathOf(dashboard);
   const save = useChange("PATCH /api/v1/dashboards/{dashboard_id}", {
     touches: ["/dashboards"],
-    done: "Dashboard saved",
+    done: t("Dashboard saved"),
     onDone: (saved) => go(pathOf(saved)),
     tellsErrors: false,
     ...(etag === null ? {} : { headers: { "if-match": etag } }),
@@ -47,9 +48,9 @@ function Edit({ dashboard, etag }: { dashboard: Dashboard; etag: string | null }
   return (
     <DashboardEditor
       start={start}
-      title={`Edit ${dashboard.name}`}
+      title={t("Edit {name}", { name: dashboard.name })}
       from={[
-        ["/dashboards", "Dashboards"],
+        ["/dashboards", t("Dashboards")],
         [path, dashboard.name],
       ]}
       saving={save}

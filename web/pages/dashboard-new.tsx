@@ -4,21 +4,22 @@ import { bodyOf, EMPTY } from "../parts/dashboards/draft.ts";
 import { DashboardEditor } from "../parts/dashboards/editor.tsx";
 import { pathOf } from "../parts/dashboards/found.ts";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
+import { t } from "../texts/text.ts";
 
 export default function DashboardNew() {
   const [, go] = useLocation();
   const create = useChange("POST /api/v1/dashboards", {
     touches: ["/dashboards"],
-    done: "Dashboard created",
+    done: t("Dashboard created"),
     onDone: (dashboard) => go(pathOf(dashboard)),
     tellsErrors: false,
   });
   return (
-    <MembersOnly title="You need the member role to create dashboards">
+    <MembersOnly title={t("You need the member role to create dashboards")}>
       <DashboardEditor
         start={EMPTY}
-        title="New dashboard"
-        from={[["/dashboards", "Dashboards"]]}
+        title={t("New dashboard")}
+        from={[["/dashboards", t("Dashboards")]]}
         saving={create}
         onSave={(draft) => create.mutate({ body: bodyOf(draft) })}
       />

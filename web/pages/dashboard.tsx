@@ -16,6 +16,7 @@ import { pathOf, useDashboard } from "../parts/dashboards/found.ts";
 import { FullScreenButton } from "../parts/dashboards/full-screen.tsx";
 import { ShareDialog } from "../parts/dashboards/share.tsx";
 import { useValues } from "../parts/dashboards/values.ts";
+import { t } from "../texts/text.ts";
 import ArtifactPage from "./artifact.tsx";
 
 /** A dashboard by its slug or ID, or one that a run made by the ID of its artifact. */
@@ -38,26 +39,28 @@ function Whole({ dashboard }: { dashboard: Dashboard }) {
     <>
       <PageHead
         title={name}
-        from={[["/dashboards", "Dashboards"]]}
-        beside={dashboard.sharing === "link" && <Tag>Shared by link</Tag>}
+        from={[["/dashboards", t("Dashboards")]]}
+        beside={dashboard.sharing === "link" && <Tag>{t("Shared by link")}</Tag>}
         about={
           <>
             {description}
             {refreshSeconds !== null && (
-              <span className="block text-xs">Refreshes every {inWords(refreshSeconds)}</span>
+              <span className="block text-xs">
+                {t("Refreshes every {refreshSeconds}", { refreshSeconds: inWords(refreshSeconds) })}
+              </span>
             )}
           </>
         }
       >
         <Actions dashboard={dashboard} given={values.given} />
         <Button icon={RefreshCw} busy={data.isFetching} onClick={() => void data.refetch()}>
-          Refresh
+          {t("Refresh")}
         </Button>
       </PageHead>
       <FilterFields filters={filters} values={values} data={data.data} />
       {data.error && <Failed error={data.error} again={() => void data.refetch()} />}
       {panels.length === 0 ? (
-        <p className="text-sm text-soft">This dashboard has no panels yet.</p>
+        <p className="text-sm text-soft">{t("This dashboard has no panels yet.")}</p>
       ) : (
         !data.error && (
           <FilteredBoard
@@ -69,8 +72,8 @@ function Whole({ dashboard }: { dashboard: Dashboard }) {
             actionsOf={(panel) => (
               <Link
                 href={workbenchPath(panel, data.data)}
-                aria-label={`Open SQL of ${panel.title}`}
-                title="Open SQL"
+                aria-label={t("Open SQL of {title}", { title: panel.title })}
+                title={t("Open SQL")}
                 className="inline-flex size-7 items-center justify-center rounded-md text-soft hover:bg-sunken hover:text-ink"
               >
                 <SquareTerminal size={15} aria-hidden />
@@ -98,7 +101,7 @@ function Actions({ dashboard, given }: ActionsProps) {
   const close = () => setOpened(null);
   const remove = useChange("DELETE /api/v1/dashboards/{dashboard_id}", {
     touches: ["/dashboards"],
-    done: "Dashboard deleted",
+    done: t("Dashboard deleted"),
     onDone: () => go("/dashboards"),
   });
   return (
@@ -106,15 +109,15 @@ function Actions({ dashboard, given }: ActionsProps) {
       <FullScreenButton />
       {may && (
         <span className="contents in-[:fullscreen]:hidden">
-          <IconButton icon={Trash2} label="Delete dashboard" onClick={() => setOpened("remove")} />
+          <IconButton icon={Trash2} label={t("Delete dashboard")} onClick={() => setOpened("remove")} />
           <Button icon={Mail} onClick={() => setOpened("email")}>
-            Email
+            {t("Email")}
           </Button>
           <Button icon={Share2} onClick={() => setOpened("share")}>
-            Share
+            {t("Share")}
           </Button>
           <LinkButton icon={Pencil} href={`${pathOf(dashboard)}/edit`}>
-            Edit
+            {t("Edit")}
           </LinkButton>
         </span>
       )}
@@ -124,15 +127,16 @@ function Actions({ dashboard, given }: ActionsProps) {
       {opened === "share" && <ShareDialog dashboard={dashboard} onClose={close} />}
       {opened === "remove" && (
         <Confirm
-          title={`Delete ${dashboard.name}?`}
-          verb="Delete"
+          title={t("Delete {name}?", { name: dashboard.name })}
+          verb={t("Delete")}
           isBusy={remove.isPending}
           onConfirm={() => remove.mutate({ path: { dashboard_id: dashboard.id } }, { onSettled: close })}
           onClose={close}
         >
           <p>
-            This permanently deletes the dashboard and its link. Datasets and saved queries are kept. This
-            can't be undone.
+            {t(
+              "This permanently deletes the dashboard and its link. Datasets and saved queries are kept. This can't be undone.",
+            )}
           </p>
         </Confirm>
       )}

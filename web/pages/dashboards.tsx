@@ -9,16 +9,21 @@ import { MadeByRuns, useMade } from "../parts/dashboards/of-runs.tsx";
 import { askOf } from "../parts/layout/list-page.tsx";
 import { FilterBar, SearchField } from "../parts/table/filters.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
+import { t } from "../texts/text.ts";
 
 const COLUMNS: readonly Column<Dashboard>[] = [
-  { name: "Name", isWide: true, cell: ({ name, description }) => <Named name={name} below={description} /> },
-  { name: "Panels", isRight: true, isMinor: true, cell: ({ panels }) => panels.length },
   {
-    name: "Sharing",
-    isMinor: true,
-    cell: ({ sharing }) => (sharing === "link" ? "Anyone with the link" : "Organization"),
+    name: t("Name"),
+    isWide: true,
+    cell: ({ name, description }) => <Named name={name} below={description} />,
   },
-  { name: "Updated", isRight: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+  { name: t("Panels"), isRight: true, isMinor: true, cell: ({ panels }) => panels.length },
+  {
+    name: t("Sharing"),
+    isMinor: true,
+    cell: ({ sharing }) => (sharing === "link" ? t("Anyone with the link") : t("Organization")),
+  },
+  { name: t("Updated"), isRight: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
 ];
 
 export default function Dashboards() {
@@ -28,23 +33,30 @@ export default function Dashboards() {
   const made = useMade();
   return (
     <>
-      <PageHead title="Dashboards" about="Charts and tables of your data, queried when you open them.">
+      <PageHead
+        title={t("Dashboards")}
+        about={t("Charts and tables of your data, queried when you open them.")}
+      >
         {may && (
           <LinkButton href="/dashboards/new" kind="main" icon={Plus}>
-            New dashboard
+            {t("New dashboard")}
           </LinkButton>
         )}
       </PageHead>
       <div className="card">
         <FilterBar onClear={filters.isAny && filters.clear}>
-          <SearchField label="Name or slug" value={filters.get("q")} onChange={(q) => filters.set("q", q)} />
+          <SearchField
+            label={t("Name or slug")}
+            value={filters.get("q")}
+            onChange={(q) => filters.set("q", q)}
+          />
         </FilterBar>
         <Shown of={dashboards}>
           {(page) =>
             page.dashboards.length > 0 ? (
               <>
                 <Table
-                  label="Dashboards"
+                  label={t("Dashboards")}
                   columns={COLUMNS}
                   rows={page.dashboards}
                   keyOf={({ id }) => id}
@@ -55,22 +67,22 @@ export default function Dashboards() {
             ) : filters.isAny ? (
               <Empty
                 icon={SearchX}
-                title="No dashboards match these filters"
-                action={<Button onClick={filters.clear}>Clear filters</Button>}
+                title={t("No dashboards match these filters")}
+                action={<Button onClick={filters.clear}>{t("Clear filters")}</Button>}
               />
             ) : (
               <Empty
                 icon={LayoutDashboard}
-                title="No dashboards yet"
+                title={t("No dashboards yet")}
                 action={
                   may && (
                     <LinkButton href="/dashboards/new" kind="main">
-                      Create dashboard
+                      {t("Create dashboard")}
                     </LinkButton>
                   )
                 }
               >
-                A dashboard shows the results of SQL queries as charts and tables, with filters.
+                {t("A dashboard shows the results of SQL queries as charts and tables, with filters.")}
               </Empty>
             )
           }

@@ -14,6 +14,7 @@ import { Freshness, LoadsOf } from "../parts/datasets/loads.tsx";
 import { ProfileOf } from "../parts/datasets/profile.tsx";
 import { UploadArea } from "../parts/datasets/upload.tsx";
 import { Grid } from "../parts/table/grid.tsx";
+import { t } from "../texts/text.ts";
 
 const PREVIEW_ROWS = 200;
 
@@ -28,8 +29,8 @@ export default function DatasetPage({ layer, dataset }: { layer: string; dataset
         ) : (
           <Empty
             icon={Database}
-            title="Dataset not found"
-            action={<LinkButton href="/datasets">View all datasets</LinkButton>}
+            title={t("Dataset not found")}
+            action={<LinkButton href="/datasets">{t("View all datasets")}</LinkButton>}
           />
         );
       }}
@@ -53,7 +54,7 @@ function Uploading({ of }: { of: Dataset }) {
 const tableOf = ({ tables, dataset }: Dataset, named: string | null) =>
   tables.find(({ name }) => name === named) ?? tables.find(({ name }) => name === dataset) ?? tables[0];
 
-const PARTS = ["Preview", "Profile", "Loads"] as const;
+const PARTS = [t("Preview"), t("Profile"), t("Loads")] as const;
 type Part = (typeof PARTS)[number];
 
 function Parts({ part, onPick }: { part: Part; onPick: (part: Part) => void }) {
@@ -76,7 +77,7 @@ function Parts({ part, onPick }: { part: Part; onPick: (part: Part) => void }) {
 
 function Whole({ of, upload }: { of: Dataset; upload: ReactNode }) {
   const { layer, dataset, tables, updatedAt } = of;
-  const [part, setPart] = useState<Part>("Preview");
+  const [part, setPart] = useState<Part>(t("Preview"));
   const may = useMay("member");
   const [search] = useSearchParams();
   const [, go] = useLocation();
@@ -84,7 +85,7 @@ function Whole({ of, upload }: { of: Dataset; upload: ReactNode }) {
   const table = tableOf(of, search.get("table"));
   const remove = useChange("DELETE /api/v1/datasets/{layer}/{dataset}", {
     touches: ["/datasets"],
-    done: `${layer}.${dataset} deleted`,
+    done: t("{layer}.{dataset} deleted", { layer, dataset }),
     onDone: () => go("/datasets"),
   });
   const name = table ? sqlName(layer, dataset, table.name) : "";
@@ -94,26 +95,26 @@ function Whole({ of, upload }: { of: Dataset; upload: ReactNode }) {
       <PageHead
         title={dataset}
         from={[
-          ["/datasets", "Datasets"],
+          ["/datasets", t("Datasets")],
           [`/datasets?layer=${layer}`, layer],
         ]}
         beside={<Tag>{layer}</Tag>}
         about={<Freshness layer={layer} dataset={dataset} updatedAt={updatedAt} />}
       >
         {upload}
-        {may && <IconButton icon={Trash2} label="Delete dataset" onClick={() => setAsks(true)} />}
+        {may && <IconButton icon={Trash2} label={t("Delete dataset")} onClick={() => setAsks(true)} />}
         {table && (
           <LinkButton
             href={`/sql?sql=${encodeURIComponent(`SELECT *\nFROM ${name}\nLIMIT 100`)}`}
             icon={SquareTerminal}
           >
-            Query
+            {t("Query")}
           </LinkButton>
         )}
       </PageHead>
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-x-5 lg:grid-cols-[15rem_minmax(0,1fr)]">
         <div>
-          <Section title="Tables" flush>
+          <Section title={t("Tables")} flush>
             <ul>
               {tables.map((each) => (
                 <li key={each.name} className="border-t border-line first:border-t-0">
@@ -158,7 +159,7 @@ function Whole({ of, upload }: { of: Dataset; upload: ReactNode }) {
             aside={
               <span className="inline-flex items-center gap-1">
                 <code className="font-mono">{name}</code>
-                <CopyButton text={name} label="Copy name for SQL" />
+                <CopyButton text={name} label={t("Copy name for SQL")} />
               </span>
             }
           >
@@ -170,8 +171,8 @@ function Whole({ of, upload }: { of: Dataset; upload: ReactNode }) {
       </div>
       {asks && (
         <Confirm
-          title={`Delete ${layer}.${dataset}?`}
-          verb="Delete"
+          title={t("Delete {layer}.{dataset}?", { layer, dataset })}
+          verb={t("Delete")}
           typed={dataset}
           isBusy={remove.isPending}
           onClose={() => setAsks(false)}
@@ -198,9 +199,9 @@ function PreviewOf({ layer, dataset, table }: { layer: string; dataset: string; 
     <Shown of={preview} rows={8}>
       {({ columns, rows }) =>
         rows.length === 0 ? (
-          <p className="p-4 text-sm text-soft">This table has no rows.</p>
+          <p className="p-4 text-sm text-soft">{t("This table has no rows.")}</p>
         ) : (
-          <Grid columns={columns} rows={rows} label={`Rows of ${table}`} height={520} />
+          <Grid columns={columns} rows={rows} label={t("Rows of {table}", { table })} height={520} />
         )
       }
     </Shown>

@@ -9,6 +9,7 @@ import { UploadArea } from "../parts/datasets/upload.tsx";
 import { Choice, FilterBar, SearchField } from "../parts/table/filters.tsx";
 import { NoMatches } from "../parts/table/no-matches.tsx";
 import { type Column, Named, Pager, Table, useFilters } from "../parts/table/table.tsx";
+import { t } from "../texts/text.ts";
 
 const LIMIT = 50;
 const sum = (tables: Dataset["tables"], of: "rows" | "bytes") =>
@@ -16,15 +17,15 @@ const sum = (tables: Dataset["tables"], of: "rows" | "bytes") =>
 
 const COLUMNS: readonly Column<Dataset>[] = [
   {
-    name: "Dataset",
+    name: t("Dataset"),
     isWide: true,
     cell: ({ dataset, tables }) => <Named name={dataset} below={tables.map(({ name }) => name).join(", ")} />,
   },
-  { name: "Layer", cell: ({ layer }) => <Tag>{layer}</Tag> },
-  { name: "Tables", isRight: true, isMinor: true, cell: ({ tables }) => tables.length },
-  { name: "Rows", isRight: true, cell: ({ tables }) => counted(sum(tables, "rows")) },
-  { name: "Size", isRight: true, isMinor: true, cell: ({ tables }) => sized(sum(tables, "bytes")) },
-  { name: "Updated", isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
+  { name: t("Layer"), cell: ({ layer }) => <Tag>{layer}</Tag> },
+  { name: t("Tables"), isRight: true, isMinor: true, cell: ({ tables }) => tables.length },
+  { name: t("Rows"), isRight: true, cell: ({ tables }) => counted(sum(tables, "rows")) },
+  { name: t("Size"), isRight: true, isMinor: true, cell: ({ tables }) => sized(sum(tables, "bytes")) },
+  { name: t("Updated"), isRight: true, isMinor: true, cell: ({ updatedAt }) => <When at={updatedAt} /> },
 ];
 
 export default function Datasets() {
@@ -45,19 +46,22 @@ export default function Datasets() {
     <UploadArea>
       {(button) => (
         <>
-          <PageHead title="Datasets" about="Tables in the lake, by layer. Drop a file here to upload it.">
+          <PageHead
+            title={t("Datasets")}
+            about={t("Tables in the lake, by layer. Drop a file here to upload it.")}
+          >
             {button}
-            <LinkButton href="/sql">Open SQL</LinkButton>
+            <LinkButton href="/sql">{t("Open SQL")}</LinkButton>
           </PageHead>
           <div className="card">
             <FilterBar onClear={filters.isAny && filters.clear}>
               <SearchField
-                label="Dataset or table"
+                label={t("Dataset or table")}
                 value={filters.get("q")}
                 onChange={(value) => filters.set("q", value)}
               />
               <Choice
-                label="Layer"
+                label={t("Layer")}
                 value={filters.get("layer")}
                 options={["raw", "staging", "marts"].map((layer) => [layer, layer] as const)}
                 onChange={(value) => filters.set("layer", value)}
@@ -68,7 +72,7 @@ export default function Datasets() {
                 page.datasets.length > 0 ? (
                   <>
                     <Table
-                      label="Datasets"
+                      label={t("Datasets")}
                       columns={COLUMNS}
                       rows={page.datasets}
                       keyOf={({ layer, dataset }) => `${layer}.${dataset}`}
@@ -77,18 +81,20 @@ export default function Datasets() {
                     <Pager {...page} shown={page.datasets.length} />
                   </>
                 ) : filters.isAny ? (
-                  <NoMatches title="No datasets match these filters" onClear={filters.clear} />
+                  <NoMatches title={t("No datasets match these filters")} onClear={filters.clear} />
                 ) : (
                   <Empty
                     icon={Database}
-                    title="No data yet"
+                    title={t("No data yet")}
                     action={
                       <LinkButton href="/actions/new?kind=dlt_extract" kind="main">
-                        Load data
+                        {t("Load data")}
                       </LinkButton>
                     }
                   >
-                    Extracts load tables or files from a connection. Transforms build new tables from them.
+                    {t(
+                      "Extracts load tables or files from a connection. Transforms build new tables from them.",
+                    )}
                   </Empty>
                 )
               }

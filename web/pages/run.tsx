@@ -14,6 +14,7 @@ import { useRunNames } from "../parts/runs/names.ts";
 import { Artifacts, Output } from "../parts/runs/output.tsx";
 import { Problem, Progress } from "../parts/runs/problem.tsx";
 import { RunTimeline } from "../parts/runs/timeline.tsx";
+import { t } from "../texts/text.ts";
 
 const ENDED = new Set(["completed", "failed", "cancelled"]);
 /** Events tell of starts and ends; progress is asked for. */
@@ -42,9 +43,9 @@ function Whole({ run: first }: { run: Run }) {
       <PageHead
         title={name}
         from={[
-          ["/runs", "Runs"],
+          ["/runs", t("Runs")],
           ...(names.automation ? [[`/automations/${run.triggerSourceId}`, names.automation] as const] : []),
-          ...(names.action ? [[`/actions/${run.actionId}`, "Action"] as const] : []),
+          ...(names.action ? [[`/actions/${run.actionId}`, t("Action")] as const] : []),
         ]}
         beside={<Status status={run.status} label={run.displayStatus} />}
       >
@@ -53,24 +54,24 @@ function Whole({ run: first }: { run: Run }) {
       <Problem run={run} />
       <Progress run={run} />
       <div className="grid items-start gap-x-5 lg:grid-cols-2">
-        <Section title="Timeline">
+        <Section title={t("Timeline")}>
           <RunTimeline run={run} />
         </Section>
-        <Section title="Details">
+        <Section title={t("Details")}>
           <Facts
             of={[
-              ["Run", <Mono key="id" text={run.id} />],
-              ["Kind", title],
-              ["Trigger", <TriggeredBy key="trigger" run={run} name={names.automation} />],
+              [t("Run"), <Mono key="id" text={run.id} />],
+              [t("Kind"), title],
+              [t("Trigger"), <TriggeredBy key="trigger" run={run} name={names.automation} />],
               ...loadedInto(run),
-              ["Duration", <Took key="took" seconds={run.durationSeconds} />],
-              ["Created", <When key="created" at={run.createdAt} />],
-              ...(run.retryCount > 0 ? [["Attempts", String(run.retryCount + 1)] as const] : []),
-              ...(run.interruptCount > 0 ? [["Interruptions", counted(run.interruptCount)] as const] : []),
+              [t("Duration"), <Took key="took" seconds={run.durationSeconds} />],
+              [t("Created"), <When key="created" at={run.createdAt} />],
+              ...(run.retryCount > 0 ? [[t("Attempts"), String(run.retryCount + 1)] as const] : []),
+              ...(run.interruptCount > 0 ? [[t("Interruptions"), counted(run.interruptCount)] as const] : []),
               ...(run.parentActionRunId
                 ? [
                     [
-                      "Retried from",
+                      t("Retried from"),
                       <Link
                         key="p"
                         href={`/runs/${run.parentActionRunId}`}
@@ -82,20 +83,20 @@ function Whole({ run: first }: { run: Run }) {
                   ]
                 : []),
               ...(run.concurrencyKey
-                ? [["Concurrency key", <Mono key="c" text={run.concurrencyKey} />] as const]
+                ? [[t("Concurrency key"), <Mono key="c" text={run.concurrencyKey} />] as const]
                 : []),
             ]}
           />
         </Section>
       </div>
-      <Section title="Log" flush>
+      <Section title={t("Log")} flush>
         <RunLog runId={id} isOver={isOver} onEnd={() => void refresh(client, "/action-runs")} />
       </Section>
       <div className="grid items-start gap-x-5 lg:grid-cols-2">
-        <Section title="Input">
-          <Tree value={run.definition} copyLabel="Copy input as JSON" />
+        <Section title={t("Input")}>
+          <Tree value={run.definition} copyLabel={t("Copy input as JSON")} />
         </Section>
-        <Section title="Output">
+        <Section title={t("Output")}>
           <Output run={run} isOver={isOver} />
         </Section>
       </div>
@@ -111,7 +112,7 @@ function loadedInto({ kind, status, definition }: Run): readonly (readonly [stri
   if (kind !== "dlt_extract" || status !== "completed" || typeof dataset !== "string") return [];
   return [
     [
-      "Dataset",
+      t("Dataset"),
       <Link key="d" href={`/datasets/${layer}/${dataset}`} className="text-accent hover:underline">
         {`${layer}.${dataset}`}
       </Link>,
@@ -126,7 +127,7 @@ function TriggeredBy({ run, name }: { run: Run; name: string | null }) {
       <>
         {triggerMethod} ·{" "}
         <Link href={`/automations/${triggerSourceId}`} className="text-accent hover:underline">
-          <span dir="auto">{name ?? "Unnamed automation"}</span>
+          <span dir="auto">{name ?? t("Unnamed automation")}</span>
         </Link>
       </>
     );

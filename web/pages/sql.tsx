@@ -18,6 +18,7 @@ import { useRuns } from "../parts/sql/runs.ts";
 import { panelOf, readTab, SaveButtons } from "../parts/sql/save.tsx";
 import { Side } from "../parts/sql/side.tsx";
 import { type Tabs, titleOf, useTabs } from "../parts/sql/tabs.ts";
+import { t } from "../texts/text.ts";
 
 const LIMITS = [100, 1000, 10_000] as const;
 
@@ -43,7 +44,13 @@ export default function Sql() {
     <>
       <PageHead
         title="SQL"
-        about={`Query your organization's tables. Read-only.${seconds ? ` Statements time out after ${inWords(seconds)}.` : ""}`}
+        about={
+          seconds
+            ? t("Query your organization's tables. Read-only. Statements time out after {seconds}.", {
+                seconds: inWords(seconds),
+              })
+            : t("Query your organization's tables. Read-only.")
+        }
       />
       <div className="grid items-start gap-x-5 lg:grid-cols-[minmax(0,1fr)_15rem]">
         <div className="min-w-0">
@@ -66,15 +73,15 @@ export default function Sql() {
           <div className="mt-2 mb-5 flex flex-wrap items-center gap-2">
             {attempt.isBusy ? (
               <Button icon={Square} onClick={() => runs.cancel(tab.id)}>
-                Cancel query
+                {t("Cancel query")}
               </Button>
             ) : (
               <Button kind="main" icon={Play} disabled={isEmpty} onClick={() => run(tab.sql)}>
-                Run
+                {t("Run")}
               </Button>
             )}
             <Button icon={Workflow} disabled={isEmpty} onClick={() => run(`EXPLAIN ${tab.sql}`)}>
-              Explain
+              {t("Explain")}
             </Button>
             {may && (
               <>
@@ -88,7 +95,7 @@ export default function Sql() {
               </>
             )}
             <select
-              aria-label="Row limit"
+              aria-label={t("Row limit")}
               className="field w-auto"
               value={limit}
               onChange={(event) => setLimit(Number(event.target.value))}
@@ -101,7 +108,7 @@ export default function Sql() {
             </select>
             {attempt.isBusy && (
               <span className="text-sm text-soft" role="status">
-                Running…
+                {t("Running…")}
               </span>
             )}
           </div>
@@ -166,7 +173,7 @@ function readValues(text: string | null): Record<string, unknown> | undefined {
 
 function TabBar({ tabs }: { tabs: Tabs }) {
   return (
-    <ul aria-label="Open queries" className="mb-2 flex items-center gap-1 overflow-x-auto">
+    <ul aria-label={t("Open queries")} className="mb-2 flex items-center gap-1 overflow-x-auto">
       {tabs.tabs.map((each) => {
         const isCurrent = each.id === tabs.tab.id;
         const title = titleOf(each);
@@ -184,12 +191,12 @@ function TabBar({ tabs }: { tabs: Tabs }) {
             >
               {title}
             </button>
-            <IconButton icon={X} label={`Close ${title}`} onClick={() => tabs.close(each.id)} />
+            <IconButton icon={X} label={t("Close {title}", { title })} onClick={() => tabs.close(each.id)} />
           </li>
         );
       })}
       <li>
-        <IconButton icon={Plus} label="New tab" onClick={() => tabs.openNew("")} />
+        <IconButton icon={Plus} label={t("New tab")} onClick={() => tabs.openNew("")} />
       </li>
     </ul>
   );

@@ -8,25 +8,32 @@ import {
   FORMATS,
   type Sort,
 } from "../../../src/base/chart-spec.ts";
+import { t } from "../../texts/text.ts";
 import { Check } from "../base/fields.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
 
 const KINDS: Readonly<Record<ChartKind, string>> = {
-  line: "Line",
-  bar: "Bar",
-  area: "Area",
-  scatter: "Scatter",
-  pie: "Pie",
-  number: "Number",
-  table: "Table",
+  line: t("Line"),
+  bar: t("Bar"),
+  area: t("Area"),
+  scatter: t("Scatter"),
+  pie: t("Pie"),
+  number: t("Number"),
+  table: t("Table"),
 };
-const AGGREGATE_NAMES = { sum: "Sum", avg: "Average", min: "Minimum", max: "Maximum", count: "Count" };
+const AGGREGATE_NAMES = {
+  sum: t("Sum"),
+  avg: t("Average"),
+  min: t("Minimum"),
+  max: t("Maximum"),
+  count: t("Count"),
+};
 const FORMAT_NAMES = {
-  number: "Number",
-  compact: "Compact (1.2K)",
-  percent: "Percent (of a fraction)",
-  bytes: "Bytes",
-  duration: "Duration (seconds)",
+  number: t("Number"),
+  compact: t("Compact (1.2K)"),
+  percent: t("Percent (of a fraction)"),
+  bytes: t("Bytes"),
+  duration: t("Duration (seconds)"),
 };
 const SORTS: readonly (readonly [Sort, string])[] = [
   ["x", "X, ascending"],
@@ -82,20 +89,20 @@ export function ChartBuilder({ spec, columns, onChange }: Props) {
   const { kind } = spec;
   const set: Set = (field) => onChange(changed(spec, field));
   const names = columns.map(({ name }) => [name, name] as const);
-  const none = [["", "None"]] as const;
+  const none = [["", t("None")]] as const;
   const isPlot = kind !== "number" && kind !== "table";
   return (
     <div className="space-y-3">
       <Line>
         <Select
-          label="Type"
+          label={t("Type")}
           value={kind}
           options={Object.entries(KINDS)}
           onChange={(value) => set({ kind: value as ChartKind })}
         />
         {isPlot && (
           <Select
-            label={kind === "pie" ? "Slices" : "X axis"}
+            label={kind === "pie" ? t("Slices") : t("X axis")}
             value={spec.x ?? columns[0]?.name ?? ""}
             options={names}
             onChange={(x) => set({ x })}
@@ -103,7 +110,7 @@ export function ChartBuilder({ spec, columns, onChange }: Props) {
         )}
         {isPlot && kind !== "pie" && (
           <Select
-            label="Series"
+            label={t("Series")}
             value={spec.series ?? ""}
             options={[...none, ...names]}
             onChange={(series) => set({ series })}
@@ -111,10 +118,10 @@ export function ChartBuilder({ spec, columns, onChange }: Props) {
         )}
         {kind !== "table" && (
           <Select
-            label="Aggregate"
+            label={t("Aggregate")}
             value={spec.aggregate ?? ""}
             options={[
-              ["", kind === "number" ? "First row" : "Default (sum)"],
+              ["", kind === "number" ? t("First row") : t("Default (sum)")],
               ...AGGREGATES.map((each) => [each, AGGREGATE_NAMES[each]] as const),
             ]}
             onChange={(aggregate) => set({ aggregate: aggregate as NonNullable<ChartSpec["aggregate"]> })}
@@ -122,9 +129,9 @@ export function ChartBuilder({ spec, columns, onChange }: Props) {
         )}
         {isPlot && (
           <Select
-            label="Sort"
+            label={t("Sort")}
             value={spec.sort ?? ""}
-            options={[["", "As queried"], ...SORTS]}
+            options={[["", t("As queried")], ...SORTS]}
             onChange={(sort) => set({ sort: sort as Sort })}
           />
         )}
@@ -152,7 +159,7 @@ function Plotted({ spec, columns, isOne, set }: Omit<Props, "onChange"> & { isOn
   if (isOne)
     return (
       <Select
-        label="Value"
+        label={t("Value")}
         value={drawn[0] ?? ""}
         options={columns.map(({ name }) => [name, name])}
         onChange={(name) => set({ y: [name] })}
@@ -160,7 +167,7 @@ function Plotted({ spec, columns, isOne, set }: Omit<Props, "onChange"> & { isOn
     );
   return (
     <fieldset>
-      <legend className="mb-1 text-sm font-medium">Y axis</legend>
+      <legend className="mb-1 text-sm font-medium">{t("Y axis")}</legend>
       <ul className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-1 text-sm">
         {columns
           .filter(({ name }) => name !== spec.x && name !== spec.series)
@@ -189,20 +196,25 @@ function Look({ spec, set }: { spec: ChartSpec; set: Set }) {
   const id = useId();
   return (
     <details className="text-sm">
-      <summary className="text-soft hover:text-ink">Format and goal</summary>
+      <summary className="text-soft hover:text-ink">{t("Format and goal")}</summary>
       <div className="mt-2 flex flex-wrap items-end gap-3">
         <Select
-          label="Number format"
+          label={t("Number format")}
           value={spec.format ?? "number"}
           options={FORMATS.map((each) => [each, FORMAT_NAMES[each]])}
           onChange={(format) => set({ format: format as NonNullable<ChartSpec["format"]> })}
         />
         <div className="w-28">
-          <TextField label="Unit" maxLength={20} value={spec.unit ?? ""} onChange={(unit) => set({ unit })} />
+          <TextField
+            label={t("Unit")}
+            maxLength={20}
+            value={spec.unit ?? ""}
+            onChange={(unit) => set({ unit })}
+          />
         </div>
         <div className="w-32">
           <label htmlFor={id} className="mb-1 block text-sm font-medium">
-            Goal
+            {t("Goal")}
           </label>
           <input
             id={id}
@@ -215,7 +227,7 @@ function Look({ spec, set }: { spec: ChartSpec; set: Set }) {
         </div>
         {(spec.kind === "bar" || spec.kind === "area") && (
           <div className="pb-1.5">
-            <Check label="Stacked" value={spec.stack === true} onChange={(stack) => set({ stack })} />
+            <Check label={t("Stacked")} value={spec.stack === true} onChange={(stack) => set({ stack })} />
           </div>
         )}
       </div>

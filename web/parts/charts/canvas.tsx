@@ -19,6 +19,7 @@ import {
 import { useEffect, useRef } from "react";
 import type { Shaped } from "../../../src/base/chart-shape.ts";
 import type { ChartSpec } from "../../../src/base/chart-spec.ts";
+import { t } from "../../texts/text.ts";
 import { useShade } from "../../theme.ts";
 import type { Cell } from "../table/picks.ts";
 import { formatted } from "./format.ts";
@@ -50,11 +51,11 @@ const MAX_BAR_PIXELS = 96;
 const AREA_OPACITY = "55";
 
 const NAMES = {
-  line: "Line chart",
-  bar: "Bar chart",
-  area: "Area chart",
-  scatter: "Scatter plot",
-  pie: "Pie chart",
+  line: t("Line chart"),
+  bar: t("Bar chart"),
+  area: t("Area chart"),
+  scatter: t("Scatter plot"),
+  pie: t("Pie chart"),
 };
 
 interface Props {
@@ -89,7 +90,11 @@ export default function Canvas({ spec, shaped, height, onPick }: Props) {
   const what = shaped.series.map(({ name }) => name).join(", ");
   return (
     <div className="relative h-full min-h-0 w-full" style={height === undefined ? {} : { height }}>
-      <canvas ref={canvas} role="img" aria-label={`${kind}. X axis: ${shaped.x}. Y axis: ${what}.`} />
+      <canvas
+        ref={canvas}
+        role="img"
+        aria-label={t("{kind}. X axis: {x}. Y axis: {what}.", { kind, x: shaped.x, what })}
+      />
     </div>
   );
 }
@@ -202,7 +207,7 @@ function datasetsOf(spec: ChartSpec, { labels, numbers, series }: Shaped, ink: I
 
 const goalOf = (goal: number, count: number, ink: Ink): ChartDataset<"line"> => ({
   type: "line",
-  label: "Goal",
+  label: t("Goal"),
   data: Array.from({ length: count }, () => goal),
   borderColor: ink("--warn"),
   backgroundColor: ink("--warn"),

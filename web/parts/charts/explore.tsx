@@ -6,6 +6,7 @@ import {
   specOf,
   suggestChart,
 } from "../../../src/base/chart-spec.ts";
+import { t } from "../../texts/text.ts";
 import { ChartBuilder } from "./builder.tsx";
 import { ChartView } from "./view.tsx";
 
@@ -24,7 +25,9 @@ export function Explore({ columns, rows, chart, onChange }: Props) {
   const stored = chart && fits(chart, columns) ? chart : chartFor(columns, rows);
   if (!stored)
     return (
-      <p className="p-4 text-sm text-soft">Charts need at least one numeric column and one other column.</p>
+      <p className="p-4 text-sm text-soft">
+        {t("Charts need at least one numeric column and one other column.")}
+      </p>
     );
   const spec = specOf(stored);
   return (
@@ -36,7 +39,7 @@ export function Explore({ columns, rows, chart, onChange }: Props) {
           onChange={(next) => onChange(next as unknown as StoredChart)}
         />
       )}
-      <ChartView chart={stored} columns={columns} rows={rows} title="Result" height={HEIGHT} />
+      <ChartView chart={stored} columns={columns} rows={rows} title={t("Result")} height={HEIGHT} />
     </div>
   );
 }

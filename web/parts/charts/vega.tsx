@@ -3,6 +3,7 @@ import { parse, View } from "vega";
 import { expressionInterpreter } from "vega-interpreter";
 import { compile } from "vega-lite";
 import type { Row, StoredChart } from "../../../src/base/chart-spec.ts";
+import { t } from "../../texts/text.ts";
 import { useShade } from "../../theme.ts";
 
 /** The name under which a chart finds its rows. */
@@ -17,7 +18,7 @@ interface Props {
 }
 
 const refuse = async (): Promise<never> => {
-  throw new Error("A chart can't load anything.");
+  throw new Error(t("A chart can't load anything."));
 };
 const LOADER = { load: refuse, sanitize: refuse, http: refuse, file: refuse };
 
@@ -54,10 +55,12 @@ export default function Vega({ chart, rows, title, height }: Props) {
   }, [chart, rows, height, shade]);
   return (
     <>
-      {fault !== null && <p className="p-4 text-sm text-bad">Couldn't draw this chart: {fault}</p>}
+      {fault !== null && (
+        <p className="p-4 text-sm text-bad">{t("Couldn't draw this chart: {fault}", { fault })}</p>
+      )}
       <div
         role="img"
-        aria-label={`Chart: ${title}`}
+        aria-label={t("Chart: {title}", { title })}
         hidden={fault !== null}
         className="h-full min-h-0 w-full"
       >

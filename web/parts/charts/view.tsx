@@ -7,6 +7,7 @@ import {
   type StoredChart,
   specOf,
 } from "../../../src/base/chart-spec.ts";
+import { t } from "../../texts/text.ts";
 import { Later, part } from "../base/later.tsx";
 import { Grid } from "../table/grid.tsx";
 import type { Picking } from "../table/picks.ts";
@@ -29,11 +30,11 @@ interface Props {
 /** Rows as a chart or, without one, as a table. */
 export function ChartView({ chart, columns, rows, title, height, picking }: Props) {
   const spec = chart && specOf(chart);
-  if (rows.length === 0) return <p className="p-4 text-sm text-soft">No rows</p>;
+  if (rows.length === 0) return <p className="p-4 text-sm text-soft">{t("No rows")}</p>;
   if (chart === null || spec?.kind === "table")
     return (
       <Grid
-        label={`Rows of ${title}`}
+        label={t("Rows of {title}", { title })}
         columns={columns}
         rows={rows}
         height={height}
@@ -60,7 +61,9 @@ function Drawn({ spec, columns, rows, height, picking }: DrawnProps) {
   const shaped = useMemo(() => shapeChart(spec, columns, rows), [spec, columns, rows]);
   if (!shaped)
     return (
-      <p className="p-4 text-sm text-soft">Charts need at least one numeric column and one other column.</p>
+      <p className="p-4 text-sm text-soft">
+        {t("Charts need at least one numeric column and one other column.")}
+      </p>
     );
   return (
     <>
@@ -90,7 +93,7 @@ function BigNumber({ spec, columns, rows }: Omit<DrawnProps, "height">) {
       <p className="text-4xl font-semibold tracking-tight tabular-nums">{formatted(value, spec)}</p>
       {goal !== undefined && (
         <p className={`mt-1 text-sm ${value !== null && value >= goal ? "text-good" : "text-soft"}`}>
-          Goal: {formatted(goal, spec)}
+          {t("Goal: {formatted}", { formatted: formatted(goal, spec) })}
         </p>
       )}
     </div>

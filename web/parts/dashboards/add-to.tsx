@@ -2,6 +2,7 @@ import { LayoutDashboard } from "lucide-react";
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
@@ -26,7 +27,7 @@ export function AddToDashboard(props: Props) {
   return (
     <>
       <Button icon={LayoutDashboard} disabled={props.disabled} onClick={() => setOpen(true)}>
-        Add to dashboard
+        {t("Add to dashboard")}
       </Button>
       {isOpen && <AddDialog {...props} onClose={() => setOpen(false)} />}
     </>
@@ -52,27 +53,27 @@ function AddDialog({ panels, name: given, onClose }: Props & { onClose: () => vo
     .filter((each) => taken.some(({ parameters }) => Object.hasOwn(parameters, each)));
   return (
     <Dialog
-      title="Add to dashboard"
+      title={t("Add to dashboard")}
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button
             kind="main"
             busy={add.isPending}
             disabled={!hasTitles || (!target && name.trim() === "")}
             onClick={() => add.mutate({ id: target?.id ?? null, name, panels: taken })}
           >
-            Add to dashboard
+            {t("Add to dashboard")}
           </Button>
         </>
       }
     >
       <div className="space-y-4">
         {(q !== "" || listed.data?.hasNext) && (
-          <TextField label="Find a dashboard" maxLength={255} value={q} onChange={setQ} />
+          <TextField label={t("Find a dashboard")} maxLength={255} value={q} onChange={setQ} />
         )}
-        <Labelled label="Dashboard">
+        <Labelled label={t("Dashboard")}>
           {(wiring) => (
             <select
               {...wiring}
@@ -80,7 +81,7 @@ function AddDialog({ panels, name: given, onClose }: Props & { onClose: () => vo
               value={target ? id : NEW}
               onChange={(event) => setId(event.target.value)}
             >
-              <option value={NEW}>New dashboard</option>
+              <option value={NEW}>{t("New dashboard")}</option>
               {found.map((each) => (
                 <option key={each.id} value={each.id}>
                   {each.name}
@@ -89,12 +90,14 @@ function AddDialog({ panels, name: given, onClose }: Props & { onClose: () => vo
             </select>
           )}
         </Labelled>
-        {!target && <TextField label="Name" isRequired maxLength={255} value={name} onChange={setName} />}
+        {!target && (
+          <TextField label={t("Name")} isRequired maxLength={255} value={name} onChange={setName} />
+        )}
         {chosen.map(({ panel, isIn }, at) =>
           chosen.length === 1 ? (
             <TextField
               key="only"
-              label="Panel title"
+              label={t("Panel title")}
               isRequired
               maxLength={255}
               value={panel.title}
@@ -117,8 +120,9 @@ function AddDialog({ panels, name: given, onClose }: Props & { onClose: () => vo
         )}
         {filtered.length > 0 && (
           <p className="text-soft">
-            The dashboard's filters set {filtered.map((each) => `$${each}`).join(", ")} instead of the values
-            used here.
+            {t("The dashboard's filters set {names} instead of the values used here.", {
+              names: filtered.map((each) => `$${each}`).join(", "),
+            })}
           </p>
         )}
         {add.error && (

@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { call, callTagged } from "../../api.ts";
 import type { CallInput, Dashboard } from "../../calls.ts";
 import { refresh } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { notify } from "../base/toast.tsx";
 import { freeKey } from "./draft.ts";
 import { bottomOf } from "./layout.ts";
@@ -68,7 +69,7 @@ export function useAdd(onDone: (dashboard: Dashboard) => void) {
     mutationFn: add,
     async onSuccess(dashboard) {
       await refresh(queries, "/dashboards");
-      notify(`Added to ${dashboard.name}`);
+      notify(t("Added to {name}", { name: dashboard.name }));
       onDone(dashboard);
     },
   });

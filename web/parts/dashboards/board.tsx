@@ -1,6 +1,7 @@
 import { ChartLine, Table2 } from "lucide-react";
 import { type CSSProperties, type ReactNode, useMemo, useState } from "react";
 import type { DashboardData, SharedDashboard } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { IconButton } from "../base/button.tsx";
 import { Loading } from "../base/page.tsx";
 import { exactly } from "../base/time.tsx";
@@ -67,7 +68,7 @@ function PanelCard({ panel: given, data, actions, picking }: CardProps) {
   const [asTable, setAsTable] = useState(false);
   const { title, height } = given;
   const panel = asTable ? { ...given, chart: null } : given;
-  const asOf = data?.ranAt ? `As of ${exactly(data.ranAt)}` : undefined;
+  const asOf = data?.ranAt ? t("As of {ranAt}", { ranAt: exactly(data.ranAt) }) : undefined;
   return (
     <section
       aria-label={title}
@@ -83,8 +84,10 @@ function PanelCard({ panel: given, data, actions, picking }: CardProps) {
           {!isTable(given) && given.chart?.kind !== "number" && (
             <IconButton
               icon={asTable ? ChartLine : Table2}
-              label={asTable ? `Show ${title} as a chart` : `Show ${title} as a table`}
-              title={asTable ? "Show as a chart" : "Show as a table"}
+              label={
+                asTable ? t("Show {title} as a chart", { title }) : t("Show {title} as a table", { title })
+              }
+              title={asTable ? t("Show as a chart") : t("Show as a table")}
               onClick={() => setAsTable(!asTable)}
             />
           )}
@@ -141,7 +144,11 @@ export function PanelBody({
         height={height - noteHeight}
         picking={picking}
       />
-      {data.truncated && <p className="px-3 text-xs text-soft">Shows the first {data.rowCount} rows.</p>}
+      {data.truncated && (
+        <p className="px-3 text-xs text-soft">
+          {t("Shows the first {rowCount} rows.", { rowCount: data.rowCount })}
+        </p>
+      )}
     </>
   );
 }

@@ -1,5 +1,6 @@
 import { SquareTerminal } from "lucide-react";
 import type { DashboardData } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { LinkButton } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { plural } from "../base/plural.ts";
@@ -64,14 +65,19 @@ export function DrillDialog({ panel, data, cells, href, onClose }: Props) {
       foot={
         href !== null && (
           <LinkButton icon={SquareTerminal} href={href}>
-            Open in SQL
+            {t("Open in SQL")}
           </LinkButton>
         )
       }
     >
       <p className="mb-2 text-soft">{plural(rows.length, { one: "# row", other: "# rows" })}</p>
       <div className="overflow-hidden rounded-md border border-line">
-        <Grid label={`Rows of ${panel.title}`} columns={data.columns} rows={rows} height={HEIGHT} />
+        <Grid
+          label={t("Rows of {title}", { title: panel.title })}
+          columns={data.columns}
+          rows={rows}
+          height={HEIGHT}
+        />
       </div>
     </Dialog>
   );

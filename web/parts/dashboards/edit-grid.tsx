@@ -1,6 +1,7 @@
 import { Grip, MoveDiagonal2, Pencil, Trash2 } from "lucide-react";
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from "react";
 import type { SavedQuery } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { IconButton } from "../base/button.tsx";
 import { GAP, heightOf, PanelBody, positionOf, ROW_HEIGHT } from "./board.tsx";
 import type { DraftFilter, DraftPanel } from "./draft.ts";
@@ -44,7 +45,13 @@ function shifted(panels: readonly DraftPanel[], key: string, way: Way, across: n
 }
 
 const placed = ({ title, x, y, width, height }: DraftPanel) =>
-  `${title || "Panel"}: column ${x + 1}, row ${y + 1}, ${width} wide, ${height} high`;
+  t("{title}: column {x}, row {y}, {width} wide, {height} high", {
+    title: title || t("Panel"),
+    x: x + 1,
+    y: y + 1,
+    width,
+    height,
+  });
 
 /** The grid while it is edited: panels are dragged and resized by pointer or with the arrow keys. */
 export function EditGrid({ panels, onChange, ...rest }: Props) {
@@ -104,30 +111,30 @@ interface PanelProps extends Omit<Props, "panels" | "onChange"> {
 
 function EditPanel({ panel, filters, queries, wiringOf, onEdit, onRemove }: PanelProps) {
   const data = usePanelData(panel, filters, queries);
-  const title = panel.title || "Untitled panel";
+  const title = panel.title || t("Untitled panel");
   return (
     <section aria-label={title} className="board-panel card relative flex flex-col" style={positionOf(panel)}>
       <div className="flex h-10 shrink-0 items-center gap-1 border-b border-line px-1.5">
         <IconButton
           icon={Grip}
-          label={`Move ${title}`}
-          title="Drag, or use the arrow keys"
+          label={t("Move {title}", { title })}
+          title={t("Drag, or use the arrow keys")}
           className="cursor-grab touch-none max-md:hidden"
           {...wiringOf("move")}
         />
         <h2 className="min-w-0 grow truncate text-sm font-semibold" dir="auto">
           {title}
         </h2>
-        <IconButton icon={Pencil} label={`Edit ${title}`} onClick={() => onEdit(panel)} />
-        <IconButton icon={Trash2} label={`Remove ${title}`} onClick={() => onRemove(panel)} />
+        <IconButton icon={Pencil} label={t("Edit {title}", { title })} onClick={() => onEdit(panel)} />
+        <IconButton icon={Trash2} label={t("Remove {title}", { title })} onClick={() => onRemove(panel)} />
       </div>
       <div className="min-h-0 grow overflow-hidden p-3">
         <PanelBody panel={panel} data={data} height={heightOf(panel.height) - 43 - 24} />
       </div>
       <IconButton
         icon={MoveDiagonal2}
-        label={`Resize ${title}`}
-        title="Drag, or use the arrow keys"
+        label={t("Resize {title}", { title })}
+        title={t("Drag, or use the arrow keys")}
         className="absolute right-0 bottom-0 cursor-nwse-resize touch-none bg-raised max-md:hidden"
         {...wiringOf("resize")}
       />

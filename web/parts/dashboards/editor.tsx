@@ -1,6 +1,7 @@
 import { ListFilter, Plus, Save } from "lucide-react";
 import { useState } from "react";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button, LinkButton } from "../base/button.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { PageHead } from "../base/page.tsx";
@@ -13,11 +14,11 @@ import { PanelDialog } from "./panel-dialog.tsx";
 
 const LIMIT = 100;
 const REFRESHES: readonly (readonly [seconds: number, name: string])[] = [
-  [15, "Every 15 seconds"],
-  [60, "Every minute"],
-  [300, "Every 5 minutes"],
-  [3600, "Every hour"],
-  [86_400, "Every day"],
+  [15, t("Every 15 seconds")],
+  [60, t("Every minute")],
+  [300, t("Every 5 minutes")],
+  [3600, t("Every hour")],
+  [86_400, t("Every day")],
 ];
 
 interface Props {
@@ -43,7 +44,7 @@ export function DashboardEditor({ start, title, from, saving, onSave }: Props) {
   return (
     <>
       <PageHead title={title} from={from}>
-        <LinkButton href={from.at(-1)?.[0] ?? "/dashboards"}>Cancel</LinkButton>
+        <LinkButton href={from.at(-1)?.[0] ?? "/dashboards"}>{t("Cancel")}</LinkButton>
         <Button
           kind="main"
           icon={Save}
@@ -51,7 +52,7 @@ export function DashboardEditor({ start, title, from, saving, onSave }: Props) {
           disabled={draft.name.trim() === ""}
           onClick={() => onSave(draft)}
         >
-          Save
+          {t("Save")}
         </Button>
       </PageHead>
       {saving.error && (
@@ -62,19 +63,21 @@ export function DashboardEditor({ start, title, from, saving, onSave }: Props) {
       <Facts draft={draft} set={set} />
       <div className="mb-4 flex flex-wrap items-center gap-2">
         <Button icon={Plus} onClick={addPanel}>
-          Add panel
+          {t("Add panel")}
         </Button>
         <Button icon={ListFilter} onClick={() => setOpened({ filter: newFilter(filters), isNew: true })}>
-          Add filter
+          {t("Add filter")}
         </Button>
         {filters.map((filter) => (
           <Button key={filter.key} kind="quiet" onClick={() => setOpened({ filter, isNew: false })}>
-            {`Filter: ${filter.label}`}
+            {t("Filter: {label}", { label: filter.label })}
           </Button>
         ))}
       </div>
       {panels.length === 0 ? (
-        <p className="text-sm text-soft">No panels yet. Each panel shows the result of an SQL query.</p>
+        <p className="text-sm text-soft">
+          {t("No panels yet. Each panel shows the result of an SQL query.")}
+        </p>
       ) : (
         <EditGrid
           panels={panels}
@@ -138,19 +141,19 @@ function Facts({ draft, set }: { draft: Draft; set: (change: Partial<Draft>) => 
   return (
     <div className="mb-4 grid gap-3 sm:grid-cols-3">
       <TextField
-        label="Name"
+        label={t("Name")}
         isRequired
         maxLength={255}
         value={draft.name}
         onChange={(name) => set({ name })}
       />
       <TextField
-        label="Description"
+        label={t("Description")}
         maxLength={2048}
         value={draft.description}
         onChange={(description) => set({ description })}
       />
-      <Labelled label="Automatic refresh">
+      <Labelled label={t("Automatic refresh")}>
         {(wiring) => (
           <select
             {...wiring}
@@ -158,8 +161,12 @@ function Facts({ draft, set }: { draft: Draft; set: (change: Partial<Draft>) => 
             value={refreshSeconds ?? ""}
             onChange={({ target: { value } }) => set({ refreshSeconds: value === "" ? null : Number(value) })}
           >
-            <option value="">Off</option>
-            {isOther && <option value={refreshSeconds}>Every {refreshSeconds} seconds</option>}
+            <option value="">{t("Off")}</option>
+            {isOther && (
+              <option value={refreshSeconds}>
+                {t("Every {refreshSeconds} seconds", { refreshSeconds })}
+              </option>
+            )}
             {REFRESHES.map(([seconds, name]) => (
               <option key={seconds} value={seconds}>
                 {name}

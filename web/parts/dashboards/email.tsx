@@ -2,6 +2,8 @@ import { Send, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { Dashboard, Reply } from "../../calls.ts";
 import { useApi, useChange, useMe } from "../../data.ts";
+import { rich } from "../../texts/rich.ts";
+import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { ownZone } from "../base/formats.ts";
@@ -40,7 +42,7 @@ export default function EmailDialog({ dashboard, filters, onClose }: Props) {
   });
   const subscribe = useChange("POST /api/v1/dashboards/{dashboard_id}/subscriptions", {
     touches: ["/subscriptions"],
-    done: "Schedule saved",
+    done: t("Schedule saved"),
     tellsErrors: false,
   });
   const isNow = rhythm === "now";
@@ -53,11 +55,11 @@ export default function EmailDialog({ dashboard, filters, onClose }: Props) {
   const named = Object.entries(filters).map(([name, value]) => `${name}: ${value || "any"}`);
   return (
     <Dialog
-      title={`Email ${dashboard.name}`}
+      title={t("Email {name}", { name: dashboard.name })}
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Close</Button>
+          <Button onClick={onClose}>{t("Close")}</Button>
           <Button
             kind="main"
             icon={Send}
@@ -65,7 +67,7 @@ export default function EmailDialog({ dashboard, filters, onClose }: Props) {
             disabled={recipients.length === 0}
             onClick={submit}
           >
-            {isNow ? "Send" : "Save schedule"}
+            {isNow ? t("Send") : t("Save schedule")}
           </Button>
         </>
       }
@@ -80,7 +82,10 @@ export default function EmailDialog({ dashboard, filters, onClose }: Props) {
                 </p>
               ))}
               {subscriptions.length > 0 && (
-                <ul aria-label="Schedules" className="divide-y divide-line rounded-md border border-line">
+                <ul
+                  aria-label={t("Schedules")}
+                  className="divide-y divide-line rounded-md border border-line"
+                >
                   {subscriptions.map((each) => (
                     <Scheduled key={each.id} of={each} />
                   ))}
@@ -91,7 +96,7 @@ export default function EmailDialog({ dashboard, filters, onClose }: Props) {
         </Shown>
         <Recipients chosen={recipients} onChange={setChosen} />
         <div className="flex flex-wrap items-end gap-3">
-          <Labelled label="When">
+          <Labelled label={t("When")}>
             {(wiring) => (
               <select
                 {...wiring}
@@ -108,10 +113,16 @@ export default function EmailDialog({ dashboard, filters, onClose }: Props) {
             )}
           </Labelled>
           {rhythm === "cron" && (
-            <TextField label="Cron expression" isRequired maxLength={200} value={cron} onChange={setCron} />
+            <TextField
+              label={t("Cron expression")}
+              isRequired
+              maxLength={200}
+              value={cron}
+              onChange={setCron}
+            />
           )}
           {!isNow && rhythm !== "cron" && (
-            <Labelled label="Time">
+            <Labelled label={t("Time")}>
               {(wiring) => (
                 <input
                   {...wiring}
@@ -126,9 +137,11 @@ export default function EmailDialog({ dashboard, filters, onClose }: Props) {
           )}
         </div>
         <p className="text-soft">
-          {!isNow && `Times are in ${timezone}. `}
-          {named.length === 0 ? "Uses the filters' defaults." : `Uses these filters: ${named.join(", ")}.`}{" "}
-          Each email has the panels' numbers and tables, and a link.
+          {!isNow && `${t("Times are in {timezone}.", { timezone })} `}
+          {named.length === 0
+            ? t("Uses the filters' defaults.")
+            : t("Uses these filters: {filters}.", { filters: named.join(", ") })}{" "}
+          {t("Each email has the panels' numbers and tables, and a link.")}
         </p>
         {error && (
           <p role="alert" className="text-xs text-bad">
@@ -143,7 +156,7 @@ export default function EmailDialog({ dashboard, filters, onClose }: Props) {
 function Scheduled({ of: { id, dashboardId, schedule, recipients, sentAt, error } }: { of: Subscription }) {
   const remove = useChange("DELETE /api/v1/dashboards/{dashboard_id}/subscriptions/{subscription_id}", {
     touches: ["/subscriptions"],
-    done: "Schedule deleted",
+    done: t("Schedule deleted"),
   });
   const when = inRhythm(schedule.cron);
   return (
@@ -154,7 +167,8 @@ function Scheduled({ of: { id, dashboardId, schedule, recipients, sentAt, error 
           {schedule.timezone}, {plural(recipients.length, { one: "# recipient", other: "# recipients" })}
           {sentAt !== null && (
             <>
-              , last sent <When at={sentAt} />
+              {", "}
+              {rich("last sent {when}", { when: <When at={sentAt} /> })}
             </>
           )}
         </span>
@@ -162,7 +176,7 @@ function Scheduled({ of: { id, dashboardId, schedule, recipients, sentAt, error 
       </span>
       <IconButton
         icon={Trash2}
-        label={`Delete schedule ${when}`}
+        label={t("Delete schedule {when}", { when })}
         disabled={remove.isPending}
         onClick={() => remove.mutate({ path: { dashboard_id: dashboardId, subscription_id: id } })}
       />
@@ -187,12 +201,12 @@ function Recipients({
   );
   return (
     <fieldset>
-      <legend className="mb-1 text-sm font-medium">Recipients</legend>
+      <legend className="mb-1 text-sm font-medium">{t("Recipients")}</legend>
       {members.length > FEW && (
         <input
           type="search"
-          aria-label="Find members"
-          placeholder="Name or email"
+          aria-label={t("Find members")}
+          placeholder={t("Name or email")}
           className="field mb-2"
           value={q}
           onChange={(event) => setQ(event.target.value)}

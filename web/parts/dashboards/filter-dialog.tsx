@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { LongField } from "../base/fields.tsx";
@@ -10,12 +11,12 @@ import { FilterInput } from "./filter-input.tsx";
 import { namesOf } from "./values.ts";
 
 const TYPES: Readonly<Record<DraftFilter["type"], string>> = {
-  text: "Text",
-  number: "Number",
-  boolean: "Yes or no",
-  date: "Date",
-  date_range: "Date range",
-  choice: "Choice",
+  text: t("Text"),
+  number: t("Number"),
+  boolean: t("Yes or no"),
+  date: t("Date"),
+  date_range: t("Date range"),
+  choice: t("Choice"),
 };
 const KEY = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -35,45 +36,50 @@ export function FilterDialog({ filter: given, isNew, taken, onSave, onRemove, on
   const set = (change: Partial<DraftFilter>) => setFilter({ ...filter, ...change });
   const { key, label, type } = filter;
   const fault = !KEY.test(key)
-    ? "Use letters, digits and _. Begin with a letter or _."
+    ? t("Use letters, digits and _. Begin with a letter or _.")
     : taken.includes(key)
-      ? "Another filter has this key."
+      ? t("Another filter has this key.")
       : undefined;
   const names = namesOf(filter).map((name) => `$${name}`);
   return (
     <Dialog
-      title={isNew ? "Add filter" : "Edit filter"}
+      title={isNew ? t("Add filter") : t("Edit filter")}
       onClose={onClose}
       foot={
         <>
           {!isNew && (
             <Button kind="bad" onClick={onRemove}>
-              Remove
+              {t("Remove")}
             </Button>
           )}
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button
             kind="main"
             disabled={fault !== undefined}
             onClick={() => onSave({ ...filter, label: label.trim() || key })}
           >
-            {isNew ? "Add filter" : "Apply"}
+            {isNew ? t("Add filter") : t("Apply")}
           </Button>
         </>
       }
     >
       <div className="space-y-4">
         <TextField
-          label="Key"
+          label={t("Key")}
           isRequired
           maxLength={63}
           value={key}
           fault={key === "" ? undefined : fault}
-          about={key === "" ? "Its name in SQL" : `In SQL: ${names.join(" and ")}`}
+          about={key === "" ? t("Its name in SQL") : t("In SQL: {names}", { names: names.join(", ") })}
           onChange={(next) => set({ key: next })}
         />
-        <TextField label="Label" maxLength={255} value={label} onChange={(next) => set({ label: next })} />
-        <Labelled label="Type">
+        <TextField
+          label={t("Label")}
+          maxLength={255}
+          value={label}
+          onChange={(next) => set({ label: next })}
+        />
+        <Labelled label={t("Type")}>
           {(wiring) => (
             <select
               {...wiring}
@@ -106,7 +112,7 @@ function Choices({ filter: { options, sql }, set }: { filter: DraftFilter; set: 
   const tables = useTables();
   return (
     <>
-      <Labelled label="Values">
+      <Labelled label={t("Values")}>
         {(wiring) => (
           <select
             {...wiring}
@@ -116,22 +122,22 @@ function Choices({ filter: { options, sql }, set }: { filter: DraftFilter; set: 
               set(value === "sql" ? { sql: "", options: null } : { sql: null, options: [] })
             }
           >
-            <option value="list">List</option>
-            <option value="sql">First column of a query</option>
+            <option value="list">{t("List")}</option>
+            <option value="sql">{t("First column of a query")}</option>
           </select>
         )}
       </Labelled>
       {sql === null ? (
         <LongField
-          label="List"
-          about="One value per line"
+          label={t("List")}
+          about={t("One value per line")}
           value={(options ?? []).join("\n")}
           onChange={(text) => set({ options: text.split("\n") })}
         />
       ) : (
         <Code
           language="sql"
-          label="SQL of the values"
+          label={t("SQL of the values")}
           value={sql}
           onChange={(text) => set({ sql: text })}
           tables={tables}
@@ -160,11 +166,11 @@ function Default({ filter, set }: { filter: DraftFilter; set: Set }) {
   return (
     <div className="flex gap-3">
       <FilterInput
-        filter={{ key, type, label: "Default" }}
+        filter={{ key, type, label: t("Default") }}
         textOf={textOf}
         onChange={put}
         choices={options}
-        none="None"
+        none={t("None")}
         isPrompt
       />
     </div>

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "react";
+import { t } from "../../texts/text.ts";
 import { Labelled } from "../base/labelled.tsx";
 import { type Filter, namesOf } from "./values.ts";
 
@@ -28,7 +29,9 @@ export function FilterInput({ filter, textOf, onChange, choices = null, fault, n
   return namesOf(filter).map((name, at) => (
     <Typed
       key={name}
-      label={type !== "date_range" ? label : at === 0 ? `${label}, from` : `${label}, to`}
+      label={
+        type !== "date_range" ? label : at === 0 ? t("{label}, from", { label }) : t("{label}, to", { label })
+      }
       type={kind}
       waitMs={isPrompt ? 0 : TYPING_MS}
       value={textOf(name)}
@@ -54,7 +57,7 @@ function Choice({ filter: { key, type, label }, textOf, onChange, choices, fault
           <option value="">{none}</option>
           {all.map((each) => (
             <option key={each} value={each}>
-              {type === "boolean" ? (each === "true" ? "Yes" : "No") : each}
+              {type === "boolean" ? (each === "true" ? t("Yes") : t("No")) : each}
             </option>
           ))}
         </select>

@@ -1,5 +1,6 @@
 import { X } from "lucide-react";
 import type { DashboardData } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { FilterInput } from "./filter-input.tsx";
 import { type Filter, namesOf, type Values } from "./values.ts";
@@ -25,7 +26,7 @@ export function FilterFields({ filters, values, data }: Props) {
             textOf={textOf}
             choices={filter.options ?? data?.choices[filter.key]?.values ?? []}
             fault={data?.choices[filter.key]?.error?.message}
-            none="All"
+            none={t("All")}
             onChange={(name, value) => values.set({ [name]: value })}
           />
         ))}
@@ -40,15 +41,15 @@ function Chips({ filters, values }: Omit<Props, "data">) {
   const set = filters.filter((filter) => namesOf(filter).some((name) => values.given[name] !== undefined));
   return (
     <div className="mb-4 flex flex-wrap items-center gap-2">
-      <ul aria-label="Active filters" className="flex flex-wrap gap-2">
+      <ul aria-label={t("Active filters")} className="flex flex-wrap gap-2">
         {set.map((filter) => {
           const text = `${filter.label}: ${shownOf(filter, values.given)}`;
           return (
             <li key={filter.key}>
               <button
                 type="button"
-                aria-label={`Remove filter ${text}`}
-                title="Remove filter"
+                aria-label={t("Remove filter {text}", { text })}
+                title={t("Remove filter")}
                 className="inline-flex h-7 items-center gap-1.5 rounded-full bg-accent-soft pr-2 pl-3 text-xs font-medium text-accent-strong hover:bg-sunken"
                 onClick={() => values.remove(namesOf(filter))}
               >
@@ -62,7 +63,7 @@ function Chips({ filters, values }: Omit<Props, "data">) {
         })}
       </ul>
       <Button kind="quiet" className="print:hidden" onClick={() => values.remove(filters.flatMap(namesOf))}>
-        Clear filters
+        {t("Clear filters")}
       </Button>
     </div>
   );
@@ -70,10 +71,10 @@ function Chips({ filters, values }: Omit<Props, "data">) {
 
 function shownOf(filter: Filter, given: Readonly<Record<string, string>>): string {
   const [first = "", last = ""] = namesOf(filter).map((name) => given[name] ?? "");
-  if (filter.type === "boolean" && first !== "") return first === "true" ? "Yes" : "No";
-  if (filter.type !== "date_range") return first === "" ? "All" : first;
+  if (filter.type === "boolean" && first !== "") return first === "true" ? t("Yes") : t("No");
+  if (filter.type !== "date_range") return first === "" ? t("All") : first;
   if (first === last && first !== "") return first;
-  if (first !== "" && last !== "") return `${first} to ${last}`;
-  if (first !== "") return `from ${first}`;
-  return last === "" ? "All" : `until ${last}`;
+  if (first !== "" && last !== "") return t("{first} to {last}", { first, last });
+  if (first !== "") return t("from {first}", { first });
+  return last === "" ? t("All") : t("until {last}", { last });
 }

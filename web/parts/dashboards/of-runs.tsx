@@ -2,6 +2,7 @@ import { LayoutDashboard } from "lucide-react";
 import { Link } from "wouter";
 import type { Artifact } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { isBoard, isDashboard, pageOf, titleOf } from "../artifacts/artifact.ts";
 import { useSources } from "../artifacts/source.ts";
 import { exactly, shortly } from "../base/time.tsx";
@@ -27,10 +28,11 @@ export function MadeByRuns({ made }: { made: readonly Artifact[] }) {
   const sourceOf = useSources(made);
   return (
     <section className="mt-8">
-      <h2 className="mb-1 text-base font-semibold">From runs</h2>
+      <h2 className="mb-1 text-base font-semibold">{t("From runs")}</h2>
       <p className="mb-3 max-w-prose text-sm text-soft">
-        Each shows the data as of its run. Save one as a dashboard to query the data again whenever it is
-        opened.
+        {t(
+          "Each shows the data as of its run. Save one as a dashboard to query the data again whenever it is opened.",
+        )}
       </p>
       <ul className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
         {made.map((artifact) => (

@@ -2,6 +2,7 @@ import { Play } from "lucide-react";
 import { useState } from "react";
 import { type ChartSpec, type StoredChart, specOf, suggestChart } from "../../../src/base/chart-spec.ts";
 import type { SavedQuery } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
@@ -36,21 +37,21 @@ export function PanelDialog({ panel: given, isNew, filters, queries, onSave, onC
   const isTold = panel.title.trim() !== "" && (panel.queryId !== null || (panel.sql ?? "").trim() !== "");
   return (
     <Dialog
-      title={isNew ? "Add panel" : "Edit panel"}
+      title={isNew ? t("Add panel") : t("Edit panel")}
       isWide
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button kind="main" disabled={!isTold} onClick={() => onSave(panel)}>
-            {isNew ? "Add panel" : "Apply"}
+            {isNew ? t("Add panel") : t("Apply")}
           </Button>
         </>
       }
     >
       <div className="space-y-4">
         <TextField
-          label="Title"
+          label={t("Title")}
           isRequired
           maxLength={255}
           value={panel.title}
@@ -59,7 +60,7 @@ export function PanelDialog({ panel: given, isNew, filters, queries, onSave, onC
         <Source panel={panel} filters={filters} queries={queries} set={set} onRun={() => setRan(panel)} />
         <div>
           <Button icon={Play} onClick={() => setRan(panel)}>
-            Preview
+            {t("Preview")}
           </Button>
         </div>
         {columns.length > 0 && (
@@ -94,7 +95,7 @@ function Source({ panel, filters, queries, set, onRun }: SourceProps) {
   const names = filters.flatMap(namesOf).map((name) => `$${name}`);
   return (
     <>
-      <Labelled label="Query">
+      <Labelled label={t("Query")}>
         {(wiring) => (
           <select
             {...wiring}
@@ -104,7 +105,7 @@ function Source({ panel, filters, queries, set, onRun }: SourceProps) {
               set(value === "" ? { queryId: null, sql: panel.sql ?? "" } : { queryId: value, sql: null })
             }
           >
-            <option value="">SQL of this panel</option>
+            <option value="">{t("SQL of this panel")}</option>
             {queries.map(({ id, name }) => (
               <option key={id} value={id}>
                 {name}
@@ -124,7 +125,9 @@ function Source({ panel, filters, queries, set, onRun }: SourceProps) {
             minHeight={120}
             onSubmit={onRun}
           />
-          {names.length > 0 && <p className="mt-1 text-xs text-soft">Filters: {names.join(", ")}</p>}
+          {names.length > 0 && (
+            <p className="mt-1 text-xs text-soft">{t("Filters: {names}", { names: names.join(", ") })}</p>
+          )}
         </div>
       )}
     </>
@@ -145,11 +148,11 @@ function ChartOf({ panel: { chart }, columns, rowCount, set }: ChartProps) {
   if (chart && !spec)
     return (
       <div className="flex items-center gap-3">
-        <p className="text-soft">This chart is a Vega-Lite specification.</p>
+        <p className="text-soft">{t("This chart is a Vega-Lite specification.")}</p>
         <Button
           onClick={() => set({ chart: suggestChart(columns, rowCount) as unknown as StoredChart | null })}
         >
-          Replace chart
+          {t("Replace chart")}
         </Button>
       </div>
     );
@@ -178,7 +181,7 @@ function Clicks({
   };
   return (
     <details className="text-sm">
-      <summary className="text-soft hover:text-ink">Filter set by a click on a value</summary>
+      <summary className="text-soft hover:text-ink">{t("Filter set by a click on a value")}</summary>
       <div className="mt-2 flex flex-wrap gap-3">
         {columns.map(({ name }) => (
           <Labelled key={name} label={name}>
@@ -189,8 +192,8 @@ function Clicks({
                 value={chosen(name)}
                 onChange={({ target: { value } }) => put(name, value)}
               >
-                <option value={BY_NAME}>The filter with this key, if any</option>
-                <option value={NO_FILTER}>None</option>
+                <option value={BY_NAME}>{t("The filter with this key, if any")}</option>
+                <option value={NO_FILTER}>{t("None")}</option>
                 {filters.map(({ key, label }) => (
                   <option key={key} value={key}>
                     {label}
@@ -208,8 +211,8 @@ function Clicks({
 /** The size as numbers, also where nothing can be dragged. */
 function Size({ panel, set }: { panel: DraftPanel; set: Set }) {
   const fields = [
-    { label: "Width (columns)", name: "width", most: COLUMNS },
-    { label: "Height (rows)", name: "height", most: 100 },
+    { label: t("Width (columns)"), name: "width", most: COLUMNS },
+    { label: t("Height (rows)"), name: "height", most: 100 },
   ] as const;
   return (
     <div className="flex flex-wrap gap-3">

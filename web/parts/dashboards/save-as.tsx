@@ -1,6 +1,7 @@
 import { LayoutDashboard } from "lucide-react";
 import { useLocation } from "wouter";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { pathOf } from "./found.ts";
 
@@ -9,7 +10,7 @@ export function SaveAsDashboard({ artifactId }: { artifactId: string }) {
   const [, go] = useLocation();
   const create = useChange("POST /api/v1/dashboards", {
     touches: ["/dashboards"],
-    done: "Dashboard created",
+    done: t("Dashboard created"),
     onDone: (dashboard) => go(pathOf(dashboard)),
   });
   return (
@@ -18,7 +19,7 @@ export function SaveAsDashboard({ artifactId }: { artifactId: string }) {
       busy={create.isPending}
       onClick={() => create.mutate({ body: { fromArtifactId: artifactId } })}
     >
-      Save as dashboard
+      {t("Save as dashboard")}
     </Button>
   );
 }

@@ -1,12 +1,13 @@
+import { t } from "../../texts/text.ts";
 export type Rhythm = "now" | "daily" | "weekdays" | "weekly" | "monthly" | "cron";
 
 export const RHYTHMS: readonly (readonly [Rhythm, string])[] = [
-  ["now", "Now, once"],
-  ["daily", "Every day"],
-  ["weekdays", "Every weekday"],
-  ["weekly", "Every Monday"],
-  ["monthly", "On the first of each month"],
-  ["cron", "By a cron expression"],
+  ["now", t("Now, once")],
+  ["daily", t("Every day")],
+  ["weekdays", t("Every weekday")],
+  ["weekly", t("Every Monday")],
+  ["monthly", t("On the first of each month")],
+  ["cron", t("By a cron expression")],
 ];
 
 const DAYS: Readonly<Record<Exclude<Rhythm, "now" | "cron">, string>> = {
@@ -28,5 +29,8 @@ export function inRhythm(cron: string): string {
   const rhythm = Object.entries(DAYS).find(([, text]) => text === days.join(" "))?.[0];
   const name = RHYTHMS.find(([id]) => id === rhythm)?.[1];
   if (name === undefined || !/^\d+$/.test(minute) || !/^\d+$/.test(hour)) return cron;
-  return `${name} at ${hour.padStart(2, "0")}:${minute.padStart(2, "0")}`;
+  return t("{rhythm} at {time}", {
+    rhythm: name,
+    time: `${hour.padStart(2, "0")}:${minute.padStart(2, "0")}`,
+  });
 }

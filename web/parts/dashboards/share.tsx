@@ -2,6 +2,8 @@ import { Link2, Unlink } from "lucide-react";
 import { useState } from "react";
 import type { Dashboard } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { rich } from "../../texts/rich.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { CopyButton } from "../base/copy.tsx";
 import { Confirm, Dialog } from "../base/dialog.tsx";
@@ -24,61 +26,62 @@ export function ShareDialog({ dashboard, onClose }: { dashboard: Dashboard; onCl
   if (isRevoking)
     return (
       <Confirm
-        title={`Revoke the link to ${name}?`}
-        verb="Revoke link"
+        title={t("Revoke the link to {name}?", { name })}
+        verb={t("Revoke link")}
         isBusy={change.isPending}
         onConfirm={revoke}
         onClose={() => setRevoking(false)}
       >
-        <p>The link stops working for everyone who has it. Sharing again creates a different link.</p>
+        <p>{t("The link stops working for everyone who has it. Sharing again creates a different link.")}</p>
       </Confirm>
     );
   return (
     <Dialog
-      title={`Share ${name}`}
+      title={t("Share {name}", { name })}
       onClose={onClose}
       foot={
         <>
           {shareUrl !== null && (
             <Button kind="bad" icon={Unlink} onClick={() => setRevoking(true)}>
-              Revoke link
+              {t("Revoke link")}
             </Button>
           )}
-          <Button onClick={onClose}>Done</Button>
+          <Button onClick={onClose}>{t("Done")}</Button>
         </>
       }
     >
       {shareUrl === null ? (
         <>
           <p className="mb-4 text-soft">
-            Members of the organization can view this dashboard. With a link, anyone can view it without
-            signing in, including its filters, but not its SQL.
+            {t(
+              "Members of the organization can view this dashboard. With a link, anyone can view it without signing in, including its filters, but not its SQL.",
+            )}
           </p>
           <div className="flex flex-wrap items-end gap-3">
-            <Expiry label="Link expires" value={days} onChange={setDays} />
+            <Expiry label={t("Link expires")} value={days} onChange={setDays} />
             <Button kind="main" icon={Link2} busy={change.isPending} onClick={() => share(days)}>
-              Create link
+              {t("Create link")}
             </Button>
           </div>
         </>
       ) : (
         <>
-          <p className="mb-3 text-soft">Anyone with this link can view the dashboard without signing in.</p>
+          <p className="mb-3 text-soft">
+            {t("Anyone with this link can view the dashboard without signing in.")}
+          </p>
           <div className="flex items-center gap-2 rounded-md border border-line bg-ground px-3 py-2">
             <code className="min-w-0 grow font-mono text-xs break-all select-all">{shareUrl}</code>
-            <CopyButton text={shareUrl} label="Copy link" />
+            <CopyButton text={shareUrl} label={t("Copy link")} />
           </div>
           <div className="mt-4 flex flex-wrap items-end gap-3">
-            <Expiry label="Change expiry" value="" onChange={share} />
+            <Expiry label={t("Change expiry")} value="" onChange={share} />
             <p role="status" className="pb-1.5 text-soft">
               {shareExpiresAt === null ? (
-                "The link never expires."
+                t("The link never expires.")
               ) : Date.parse(shareExpiresAt) > Date.now() ? (
-                <>
-                  The link expires <When at={shareExpiresAt} />.
-                </>
+                <>{rich("The link expires {when}.", { when: <When at={shareExpiresAt} /> })}</>
               ) : (
-                "The link has expired."
+                t("The link has expired.")
               )}
             </p>
           </div>
@@ -90,11 +93,11 @@ export function ShareDialog({ dashboard, onClose }: { dashboard: Dashboard; onCl
 
 const NEVER = "never";
 const DAYS = [
-  ["1", "In 1 day"],
-  ["7", "In 7 days"],
-  ["30", "In 30 days"],
-  ["90", "In 90 days"],
-  [NEVER, "Never"],
+  ["1", t("In 1 day")],
+  ["7", t("In 7 days")],
+  ["30", t("In 30 days")],
+  ["90", t("In 90 days")],
+  [NEVER, t("Never")],
 ] as const;
 const MS_PER_DAY = 86_400_000;
 
@@ -119,7 +122,7 @@ function Expiry({
           value={value}
           onChange={(event) => onChange(event.target.value)}
         >
-          {value === "" && <option value="">Choose</option>}
+          {value === "" && <option value="">{t("Choose")}</option>}
           {DAYS.map(([id, name]) => (
             <option key={id} value={id}>
               {name}

@@ -1,5 +1,6 @@
 import { RefreshCw } from "lucide-react";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Failed, Loading, PageHead } from "../base/page.tsx";
 import { FilteredBoard } from "./filtered-board.tsx";
@@ -35,7 +36,7 @@ export default function SharedDashboardPage({ token }: { token: string }) {
       <PageHead title={name} about={description ?? undefined}>
         <FullScreenButton />
         <Button icon={RefreshCw} busy={data.isFetching} onClick={() => void data.refetch()}>
-          Refresh
+          {t("Refresh")}
         </Button>
       </PageHead>
       <FilterFields filters={filters} values={values} data={data.data} />

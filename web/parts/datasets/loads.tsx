@@ -3,6 +3,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import type { Reply } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Shown } from "../base/page.tsx";
 import { Tag } from "../base/status.tsx";
@@ -33,10 +34,10 @@ export function Freshness({ updatedAt, ...of }: Props & { updatedAt: string }) {
   return (
     <span className="inline-flex flex-wrap items-center gap-x-2">
       <span>
-        Updated <When at={updatedAt} />
+        {t("Updated")} <When at={updatedAt} />
       </span>
-      {usual !== null && <span>Usually every {inWords(usual)}</span>}
-      {freshness?.isLate && <Tag tone="warn">Late</Tag>}
+      {usual !== null && <span>{t("Usually every {usual}", { usual: inWords(usual) })}</span>}
+      {freshness?.isLate && <Tag tone="warn">{t("Late")}</Tag>}
     </span>
   );
 }
@@ -50,26 +51,26 @@ const figure = (value: number | undefined, write: (value: number) => string) =>
   value === undefined ? "–" : write(value);
 
 const columnsOf = (name: string, table: string): readonly Column<Load>[] => [
-  { name: "Loaded", cell: ({ committedAt }) => <When at={committedAt} /> },
+  { name: t("Loaded"), cell: ({ committedAt }) => <When at={committedAt} /> },
   {
-    name: "By",
+    name: t("By"),
     isWide: true,
     cell: ({ actionRunId, actionName, automationName, kind }) => {
       const title = automationName ?? actionName ?? kind ?? "–";
       return actionRunId === null ? title : <Link href={`/runs/${actionRunId}`}>{title}</Link>;
     },
   },
-  { name: "Rows", isRight: true, cell: (load) => figure(rowsOf(load, table)?.rows, counted) },
-  { name: "Change", isRight: true, cell: (load) => figure(rowsOf(load, table)?.rowsChange, signed) },
+  { name: t("Rows"), isRight: true, cell: (load) => figure(rowsOf(load, table)?.rows, counted) },
+  { name: t("Change"), isRight: true, cell: (load) => figure(rowsOf(load, table)?.rowsChange, signed) },
   {
-    name: "Query as of this load",
+    name: t("Query as of this load"),
     isUntitled: true,
     cell: ({ loadId, isKept }) =>
       isKept && (
         <Link
           href={`/sql?sql=${encodeURIComponent(`SELECT *\nFROM ${name} AS OF '${loadId}'\nLIMIT 100`)}`}
-          aria-label="Query the table as of this load"
-          title="Query as of this load"
+          aria-label={t("Query the table as of this load")}
+          title={t("Query as of this load")}
           className="inline-flex size-7 items-center justify-center rounded-md text-soft hover:bg-sunken hover:text-ink"
         >
           <SquareTerminal size={15} aria-hidden />
@@ -87,7 +88,7 @@ export function LoadsOf({ layer, dataset, table, name }: Props & { table: string
       {(page) => (
         <>
           <Table
-            label="Loads"
+            label={t("Loads")}
             columns={columnsOf(name, table)}
             rows={page.loads.filter((load) => load.tables === null || rowsOf(load, table) !== undefined)}
             keyOf={({ loadId }) => loadId}
@@ -95,10 +96,10 @@ export function LoadsOf({ layer, dataset, table, name }: Props & { table: string
           {page.total > LIMIT && (
             <div className="flex gap-2 border-t border-line px-4 py-2">
               <Button disabled={offset === 0} onClick={() => setOffset(Math.max(offset - LIMIT, 0))}>
-                Newer loads
+                {t("Newer loads")}
               </Button>
               <Button disabled={!page.hasNext} onClick={() => setOffset(offset + LIMIT)}>
-                Older loads
+                {t("Older loads")}
               </Button>
             </div>
           )}

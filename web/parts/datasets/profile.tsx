@@ -1,5 +1,6 @@
 import type { Reply } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { numberFormat } from "../base/formats.ts";
 import { Shown } from "../base/page.tsx";
 import { plural } from "../base/plural.ts";
@@ -27,7 +28,7 @@ const bound = (of: "min" | "max") => (column: Profiled) => (
 
 const columnsOf = ({ rows, isApproximate }: TableProfile): readonly Column<Profiled>[] => [
   {
-    name: "Column",
+    name: t("Column"),
     cell: ({ name, dataType }) => (
       <>
         <span className="font-mono">{name}</span>{" "}
@@ -36,18 +37,18 @@ const columnsOf = ({ rows, isApproximate }: TableProfile): readonly Column<Profi
     ),
   },
   {
-    name: "Nulls",
+    name: t("Nulls"),
     isRight: true,
     cell: ({ nulls }) =>
       nulls === 0 ? "0" : `${counted(nulls)} (${PERCENT().format(nulls / Math.max(rows, 1))})`,
   },
   {
-    name: isApproximate ? "Distinct (approx.)" : "Distinct",
+    name: isApproximate ? t("Distinct (approx.)") : t("Distinct"),
     isRight: true,
     cell: ({ distinct }) => counted(distinct),
   },
-  { name: "Min", cell: bound("min") },
-  { name: "Max", cell: bound("max") },
+  { name: t("Min"), cell: bound("min") },
+  { name: t("Max"), cell: bound("max") },
 ];
 
 /** Nulls, distinct values, minimum and maximum of each column of a table. */
@@ -61,13 +62,16 @@ export function ProfileOf({ layer, dataset, table }: { layer: string; dataset: s
       {(found) => (
         <>
           <Table
-            label={`Profile of ${table}`}
+            label={t("Profile of {table}", { table })}
             columns={columnsOf(found)}
             rows={found.columns}
             keyOf={({ name }) => name}
           />
           <p className="border-t border-line px-4 py-2 text-xs text-soft">
-            {plural(found.rows, { one: "# row", other: "# rows" })} read in {inWords(found.durationSeconds)}
+            {t("{rows} read in {durationSeconds}", {
+              rows: plural(found.rows, { one: "# row", other: "# rows" }),
+              durationSeconds: inWords(found.durationSeconds),
+            })}
           </p>
         </>
       )}

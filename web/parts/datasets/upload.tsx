@@ -4,6 +4,7 @@ import { type ReactNode, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { call } from "../../api.ts";
 import { refresh, useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
@@ -37,20 +38,26 @@ export function UploadArea({ to, children }: Props) {
     const [first] = files ?? [];
     if (!first) return;
     if (readFileName(first.name).format) setFile(first);
-    else notify(`${first.name} can't be uploaded. Use a CSV, TSV, JSON, JSON Lines or Parquet file.`, "bad");
+    else
+      notify(
+        t("{name} can't be uploaded. Use a CSV, TSV, JSON, JSON Lines or Parquet file.", {
+          name: first.name,
+        }),
+        "bad",
+      );
   };
   if (!may) return children(null);
   const button = (
     <>
       <Button icon={Upload} onClick={() => input.current?.click()}>
-        Upload file
+        {t("Upload file")}
       </Button>
       <input
         ref={input}
         type="file"
         accept={TYPES}
         hidden
-        aria-label="File to upload"
+        aria-label={t("File to upload")}
         onChange={({ target }) => {
           take(target.files);
           target.value = "";
@@ -104,11 +111,11 @@ function UploadDialog({ file, to, onClose }: { file: File; to: Target | undefine
   const set = (change: Partial<Target>) => setTarget({ ...target, ...change });
   return (
     <Dialog
-      title={`Upload ${file.name}`}
+      title={t("Upload {name}", { name: file.name })}
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button
             kind="main"
             icon={Upload}
@@ -116,23 +123,28 @@ function UploadDialog({ file, to, onClose }: { file: File; to: Target | undefine
             disabled={dataset === "" || table === ""}
             onClick={() => load.mutate()}
           >
-            {load.isPending ? `Uploading (${sized(file.size)})` : "Upload"}
+            {load.isPending ? t("Uploading ({size})", { size: sized(file.size) }) : t("Upload")}
           </Button>
         </>
       }
     >
       <div className="space-y-4">
         <div className="grid grid-cols-3 gap-3">
-          <Select label="Layer" value={layer} options={LAYERS} onChange={(value) => set({ layer: value })} />
+          <Select
+            label={t("Layer")}
+            value={layer}
+            options={LAYERS}
+            onChange={(value) => set({ layer: value })}
+          />
           <TextField
-            label="Dataset"
+            label={t("Dataset")}
             isRequired
             maxLength={63}
             value={dataset}
             onChange={(value) => set({ dataset: value })}
           />
           <TextField
-            label="Table"
+            label={t("Table")}
             isRequired
             maxLength={63}
             value={table}
@@ -140,10 +152,10 @@ function UploadDialog({ file, to, onClose }: { file: File; to: Target | undefine
           />
         </div>
         <Select
-          label="Existing rows"
+          label={t("Existing rows")}
           value={writeDisposition}
           options={["replace", "append"]}
-          names={{ replace: "Replace", append: "Keep, and append" }}
+          names={{ replace: t("Replace"), append: t("Keep, and append") }}
           onChange={(value) => setDisposition(value as "replace" | "append")}
         />
         {load.error && (

@@ -1,4 +1,5 @@
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import type { Resource } from "./proposals.ts";
 
 interface Props {
@@ -36,26 +37,33 @@ export function ColumnPick({ connectionId, table, resource, onChange }: Props) {
     <details className="mb-1 ml-6 text-xs">
       <summary className="min-h-6 cursor-pointer text-soft">
         {[
-          resource.primaryKey?.length ? `Key ${resource.primaryKey.join(", ")}` : "No key",
-          resource.incremental ? `cursor ${resource.incremental.cursorField}` : "no cursor",
+          resource.primaryKey?.length
+            ? t("Key {names}", { names: resource.primaryKey.join(", ") })
+            : t("No key"),
+          resource.incremental
+            ? t("cursor {cursorField}", { cursorField: resource.incremental.cursorField })
+            : t("no cursor"),
           resource.writeDisposition ?? "append",
         ].join(", ")}
       </summary>
       <div className="grid grid-cols-2 gap-2 py-1">
         <Choice
-          label={`Key of ${table.table}`}
+          label={t("Key of {table}", { table: table.table })}
           value={resource.primaryKey?.[0] ?? ""}
           names={all.map(({ name }) => name)}
           onChange={(name) => choose("primaryKey", name)}
         />
         <Choice
-          label={`Cursor of ${table.table}`}
+          label={t("Cursor of {table}", { table: table.table })}
           value={resource.incremental?.cursorField ?? ""}
           names={all.map(({ name }) => name)}
           onChange={(name) => choose("incremental", name)}
         />
       </div>
-      <ul aria-label={`Columns of ${table.table}`} className="grid grid-cols-2 gap-x-3 py-1">
+      <ul
+        aria-label={t("Columns of {table}", { table: table.table })}
+        className="grid grid-cols-2 gap-x-3 py-1"
+      >
         {all.map(({ name, dataType }) => (
           <li key={name}>
             <label className="flex min-h-6 min-w-0 items-center gap-1.5" title={dataType}>
@@ -88,7 +96,7 @@ function Choice({ label, value, names, onChange }: ChoiceProps) {
     <label className="min-w-0">
       <span className="mb-0.5 block truncate text-soft">{label}</span>
       <select className="field" value={value} onChange={({ target }) => onChange(target.value)}>
-        <option value="">None</option>
+        <option value="">{t("None")}</option>
         {value !== "" && !names.includes(value) && <option>{value}</option>}
         {names.map((name) => (
           <option key={name}>{name}</option>

@@ -3,6 +3,7 @@ import { TriangleAlert } from "lucide-react";
 import { useRef, useState } from "react";
 import { call } from "../../api.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { notify } from "../base/toast.tsx";
 import type { Values } from "../form/form.tsx";
 import { ColumnPick } from "./columns.tsx";
@@ -64,15 +65,19 @@ export default function ExtractTables({ connectionId, value, onChange }: Props) 
     isOn ? void add(table) : put(resources.filter(({ spec }) => spec !== table.spec));
   const risky = resources.filter((each) => isNamed(each) && addsAllAgain(each));
   return (
-    <section aria-label="Tables to read" className="mb-4 space-y-2">
-      {tables.error && <p className="text-xs text-soft">Tables can't be listed: {tables.error.message}</p>}
+    <section aria-label={t("Tables to read")} className="mb-4 space-y-2">
+      {tables.error && (
+        <p className="text-xs text-soft">
+          {t("Tables can't be listed: {message}", { message: tables.error.message })}
+        </p>
+      )}
       {all.length > 0 && (
         <div className="rounded-md border border-line">
           <div className="flex items-center gap-2 border-b border-line p-2">
             <input
               type="search"
-              aria-label="Search tables"
-              placeholder="Search tables"
+              aria-label={t("Search tables")}
+              placeholder={t("Search tables")}
               className="field"
               value={search}
               onChange={({ target }) => setSearch(target.value)}
@@ -110,7 +115,10 @@ export default function ExtractTables({ connectionId, value, onChange }: Props) 
           </ul>
           {found.length > SHOWN && (
             <p className="border-t border-line px-3 py-1.5 text-xs text-soft">
-              Shows the first {SHOWN} of {found.length} tables. Search to find the others.
+              {t("Shows the first {SHOWN} of {count} tables. Search to find the others.", {
+                SHOWN,
+                count: found.length,
+              })}
             </p>
           )}
         </div>
@@ -119,8 +127,9 @@ export default function ExtractTables({ connectionId, value, onChange }: Props) 
         <p role="status" className="flex gap-2 rounded-md bg-warn-soft px-3 py-2 text-xs text-warn">
           <TriangleAlert size={14} aria-hidden className="mt-0.5 shrink-0" />
           <span>
-            Every run adds all rows again: {risky.map(({ spec, name }) => spec ?? name).join(", ")}. Set a
-            cursor field, or choose replace or merge.
+            {t("Every run adds all rows again: {tables}. Set a cursor field, or choose replace or merge.", {
+              tables: risky.map(({ spec, name }) => spec ?? name).join(", "),
+            })}
           </span>
         </p>
       )}

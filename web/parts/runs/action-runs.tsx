@@ -1,5 +1,6 @@
 import { ListChecks } from "lucide-react";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { LinkButton } from "../base/button.tsx";
 import { Empty, Shown } from "../base/page.tsx";
 import { Choice, FilterBar } from "../table/filters.tsx";
@@ -33,7 +34,7 @@ export function ActionRuns() {
       <FilterBar onClear={filters.isAny && filters.clear}>
         <StatusChoice filters={filters} />
         <Choice
-          label="Kind"
+          label={t("Kind")}
           value={filters.get("kind")}
           options={(kinds.data?.kinds ?? []).map(({ kind, title }) => [kind, title] as const)}
           onChange={(value) => filters.set("kind", value)}
@@ -42,10 +43,10 @@ export function ActionRuns() {
         <LinkedChip
           filters={filters}
           name="action"
-          title="Action"
+          title={t("Action")}
           shown={runs.data?.runs[0]?.actionName ?? undefined}
         />
-        <LinkedChip filters={filters} name="automation_run" title="Automation run" />
+        <LinkedChip filters={filters} name="automation_run" title={t("Automation run")} />
       </FilterBar>
       <Shown of={runs} rows={8}>
         {(page) =>
@@ -55,21 +56,21 @@ export function ActionRuns() {
               <Pager {...page} shown={page.runs.length} />
             </>
           ) : filters.isAny ? (
-            <NoMatches title="No runs match these filters" onClear={filters.clear} />
+            <NoMatches title={t("No runs match these filters")} onClear={filters.clear} />
           ) : (
             <Empty
               icon={ListChecks}
-              title="No runs yet"
+              title={t("No runs yet")}
               action={
                 <>
                   <LinkButton href="/actions/new" kind="main">
-                    Create action
+                    {t("Create action")}
                   </LinkButton>
-                  <LinkButton href="/bundles">Browse bundles</LinkButton>
+                  <LinkButton href="/bundles">{t("Browse bundles")}</LinkButton>
                 </>
               }
             >
-              Runs appear here when you run an action or an automation starts one.
+              {t("Runs appear here when you run an action or an automation starts one.")}
             </Empty>
           )
         }

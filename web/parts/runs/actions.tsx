@@ -3,6 +3,7 @@ import { useLocation } from "wouter";
 import { base } from "../../base.ts";
 import type { Run } from "../../calls.ts";
 import { useChange, useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { copy } from "../base/copy.tsx";
 import { Menu } from "../base/menu.tsx";
@@ -15,7 +16,7 @@ function commandsFor({ id, actionId, definition }: Run) {
   const curl = (method: string, path: string, body?: object) =>
     [
       `curl${method === "GET" ? "" : ` -X ${method}`} ${quoted(location.origin + base + path)}`,
-      `  -H "Authorization: Bearer $WEIR_TOKEN"`,
+      '  -H "Authorization: Bearer $WEIR_TOKEN"',
       ...(body ? [`  -H 'Content-Type: application/json'`, `  -d ${quoted(JSON.stringify(body))}`] : []),
     ].join(" \\\n");
   return {
@@ -35,44 +36,44 @@ export function RunActions({ run, isOver }: { run: Run; isOver: boolean }) {
   const path = { path: { run_id: run.id } };
   const cancel = useChange("POST /api/v1/action-runs/{run_id}/cancel", {
     touches: ["/action-runs"],
-    done: "Cancelling run…",
+    done: t("Cancelling run…"),
   });
   const retry = useChange("POST /api/v1/action-runs/{run_id}/retry", {
     touches: ["/action-runs"],
-    done: "New run started",
+    done: t("New run started"),
     onDone: ({ id }) => go(`/runs/${id}`),
   });
   const take = async (text: string) => {
-    if (await copy(text)) notify("Command copied");
+    if (await copy(text)) notify(t("Command copied"));
   };
   const { read, again, follow } = commandsFor(run);
   return (
     <>
       <Menu
-        label="Copy as command"
+        label={t("Copy as command")}
         align="right"
         buttonClass="inline-flex h-8 items-center gap-1.5 rounded-md border border-strong-line bg-raised px-3 text-sm font-medium hover:bg-sunken"
         button={
           <>
-            <ClipboardCopy size={15} aria-hidden /> Copy
+            <ClipboardCopy size={15} aria-hidden /> {t("Copy")}
           </>
         }
         items={[
-          { name: "Get run (cURL)", icon: ClipboardCopy, onPick: () => void take(read.curl) },
-          { name: "Get run (weir)", icon: Terminal, onPick: () => void take(read.cli) },
-          { name: "Follow log (weir)", icon: Terminal, onPick: () => void take(follow) },
+          { name: t("Get run (cURL)"), icon: ClipboardCopy, onPick: () => void take(read.curl) },
+          { name: t("Get run (weir)"), icon: Terminal, onPick: () => void take(read.cli) },
+          { name: t("Follow log (weir)"), icon: Terminal, onPick: () => void take(follow) },
           ...(again
             ? [
                 "line" as const,
-                { name: "Run again (cURL)", icon: ClipboardCopy, onPick: () => void take(again.curl) },
-                { name: "Run again (weir)", icon: Terminal, onPick: () => void take(again.cli) },
+                { name: t("Run again (cURL)"), icon: ClipboardCopy, onPick: () => void take(again.curl) },
+                { name: t("Run again (weir)"), icon: Terminal, onPick: () => void take(again.cli) },
               ]
             : []),
         ]}
       />
       {isOver ? (
         <Button icon={RotateCcw} disabled={!may} busy={retry.isPending} onClick={() => retry.mutate(path)}>
-          Retry
+          {t("Retry")}
         </Button>
       ) : (
         <Button
@@ -83,7 +84,7 @@ export function RunActions({ run, isOver }: { run: Run; isOver: boolean }) {
           onClick={() => cancel.mutate(path)}
         >
           {" "}
-          Cancel run
+          {t("Cancel run")}
         </Button>
       )}
     </>

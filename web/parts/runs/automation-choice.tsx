@@ -1,5 +1,6 @@
 import { useId, useState } from "react";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { stepsIn } from "../canvas/steps-config.ts";
 import { Choice } from "../table/filters.tsx";
 import type { Filters } from "../table/table.tsx";
@@ -17,7 +18,7 @@ export function AutomationChoice({ filters }: { filters: Filters }) {
   const automation = useAutomation(chosen);
   if (chosen !== "")
     return (
-      <LinkedChip filters={filters} name="automation" title="Automation" shown={automation.data?.name} />
+      <LinkedChip filters={filters} name="automation" title={t("Automation")} shown={automation.data?.name} />
     );
   return <Search onChoose={(id) => filters.set("automation", id)} />;
 }
@@ -34,8 +35,8 @@ function Search({ onChoose }: { onChoose: (id: string) => void }) {
     <>
       <input
         className="field w-48"
-        placeholder="Automation"
-        aria-label="Automation"
+        placeholder={t("Automation")}
+        aria-label={t("Automation")}
         list={list}
         value={text}
         maxLength={255}
@@ -57,10 +58,10 @@ function Search({ onChoose }: { onChoose: (id: string) => void }) {
 /** The step that a run failed at: of the automation that is chosen, or as a link names it. */
 export function StepChoice({ filters }: { filters: Filters }) {
   const automation = useAutomation(filters.get("automation"));
-  if (!automation.data) return <LinkedChip filters={filters} name="step" title="Failed step" />;
+  if (!automation.data) return <LinkedChip filters={filters} name="step" title={t("Failed step")} />;
   return (
     <Choice
-      label="Failed step"
+      label={t("Failed step")}
       value={filters.get("step")}
       options={stepsIn(automation.data.config).map(({ key, name }) => [key, name ?? key] as const)}
       onChange={(value) => filters.set("step", value)}

@@ -2,6 +2,7 @@ import { Ban, RotateCcw, Route } from "lucide-react";
 import { useState } from "react";
 import type { Reply } from "../../calls.ts";
 import { useApi, useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button, LinkButton } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { Empty, Shown } from "../base/page.tsx";
@@ -34,18 +35,21 @@ function detailOf({ error, steps, status }: Row): string | null {
 
 const columns: readonly Column<Row>[] = [
   {
-    name: "Automation",
+    name: t("Automation"),
     isWide: true,
-    cell: (run) => <Named name={run.automationName ?? "Deleted automation"} below={detailOf(run)} />,
+    cell: (run) => <Named name={run.automationName ?? t("Deleted automation")} below={detailOf(run)} />,
   },
-  { name: "Status", cell: ({ status, displayStatus }) => <Status status={status} label={displayStatus} /> },
   {
-    name: "Trigger",
+    name: t("Status"),
+    cell: ({ status, displayStatus }) => <Status status={status} label={displayStatus} />,
+  },
+  {
+    name: t("Trigger"),
     isMinor: true,
     cell: ({ triggerMethod }) => <span className="text-soft">{triggerName(triggerMethod)}</span>,
   },
-  { name: "Duration", isRight: true, isMinor: true, cell: (run) => <Took seconds={secondsOf(run)} /> },
-  { name: "Created", isRight: true, cell: ({ createdAt }) => <When at={createdAt} /> },
+  { name: t("Duration"), isRight: true, isMinor: true, cell: (run) => <Took seconds={secondsOf(run)} /> },
+  { name: t("Created"), isRight: true, cell: ({ createdAt }) => <When at={createdAt} /> },
 ];
 
 /** Runs of automations over the whole organization, searched and filtered by the address. */
@@ -69,7 +73,7 @@ export function AutomationRuns() {
     <div className="card">
       <FilterBar onClear={filters.isAny && filters.clear}>
         <SearchField
-          label="Name, ID or error"
+          label={t("Name, ID or error")}
           value={filters.get("q")}
           onChange={(value) => filters.set("q", value)}
         />
@@ -83,18 +87,18 @@ export function AutomationRuns() {
           page.runs.length > 0 ? (
             <Found page={page} />
           ) : filters.isAny ? (
-            <NoMatches title="No runs match these filters" onClear={filters.clear} />
+            <NoMatches title={t("No runs match these filters")} onClear={filters.clear} />
           ) : (
             <Empty
               icon={Route}
-              title="No automation runs yet"
+              title={t("No automation runs yet")}
               action={
                 <LinkButton href="/automations" kind="main">
-                  View automations
+                  {t("View automations")}
                 </LinkButton>
               }
             >
-              A run appears here each time an automation is triggered.
+              {t("A run appears here each time an automation is triggered.")}
             </Empty>
           )
         }
@@ -110,7 +114,7 @@ function Found({ page }: { page: Page }) {
     <>
       {may && <Bulk selection={selection} />}
       <Table
-        label="Automation runs"
+        label={t("Automation runs")}
         columns={may ? [selection.column, ...columns] : columns}
         rows={page.runs}
         keyOf={({ id }) => id}
@@ -150,7 +154,7 @@ function Bulk({ selection }: { selection: ReturnType<typeof useSelection<Row>> }
     <div className="flex min-h-11 flex-wrap items-center gap-2 border-b border-line px-3 py-1.5 sm:px-4">
       {chosen.length === 0 ? (
         <Button kind="quiet" onClick={all}>
-          Select all on this page
+          {t("Select all on this page")}
         </Button>
       ) : (
         <>
@@ -168,7 +172,7 @@ function Bulk({ selection }: { selection: ReturnType<typeof useSelection<Row>> }
             </Button>
           )}
           <Button kind="quiet" onClick={clear}>
-            Clear selection
+            {t("Clear selection")}
           </Button>
         </>
       )}
@@ -178,7 +182,7 @@ function Bulk({ selection }: { selection: ReturnType<typeof useSelection<Row>> }
           onClose={() => setCancelling(false)}
           foot={
             <>
-              <Button onClick={() => setCancelling(false)}>Keep running</Button>
+              <Button onClick={() => setCancelling(false)}>{t("Keep running")}</Button>
               <Button
                 kind="bad"
                 busy={cancel.isBusy}
@@ -194,7 +198,9 @@ function Bulk({ selection }: { selection: ReturnType<typeof useSelection<Row>> }
             </>
           }
         >
-          <p className="text-soft">Steps that are running are stopped. What they have written is kept.</p>
+          <p className="text-soft">
+            {t("Steps that are running are stopped. What they have written is kept.")}
+          </p>
         </Dialog>
       )}
     </div>

@@ -1,6 +1,7 @@
 import { Link } from "wouter";
 import type { Run } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Section } from "../base/page.tsx";
 import { plural } from "../base/plural.ts";
 import { StatusIcon } from "../base/status.tsx";
@@ -18,18 +19,18 @@ export function RunChain({ run }: { run: Run }) {
   if (correlationId === null) return null;
   const titleOf = (name: string) =>
     name === "automation"
-      ? "Automation"
+      ? t("Automation")
       : (kinds.data?.kinds.find(({ kind }) => kind === name)?.title ?? name);
   return (
     <Section
-      title="Related runs"
+      title={t("Related runs")}
       flush
       aside={
         <Link
           href={`/events?correlationId=${encodeURIComponent(correlationId)}`}
           className="text-accent hover:underline"
         >
-          View all events
+          {t("View all events")}
         </Link>
       }
     >
@@ -41,7 +42,7 @@ export function RunChain({ run }: { run: Run }) {
           >
             <StatusIcon status={status} />
             {id === run.id ? (
-              <span className="font-medium">{titleOf(name)} (this run)</span>
+              <span className="font-medium">{t("{name} (this run)", { name: titleOf(name) })}</span>
             ) : (
               <Link href={href} className="font-medium hover:text-accent hover:underline">
                 {titleOf(name)}

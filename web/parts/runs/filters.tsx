@@ -1,4 +1,5 @@
 import type { Run } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { named } from "../base/named.ts";
 import { shortly } from "../base/time.tsx";
 import { Chip, Choice } from "../table/filters.tsx";
@@ -7,26 +8,26 @@ import type { Filters } from "../table/table.tsx";
 const HOUR_MS = 3_600_000;
 
 const STATUSES = named<Run["status"]>({
-  pending: "Queued",
-  running: "Running",
-  waiting: "Waiting",
-  completed: "Completed",
-  failed: "Failed",
-  cancelled: "Cancelled",
+  pending: t("Queued"),
+  running: t("Running"),
+  waiting: t("Waiting"),
+  completed: t("Completed"),
+  failed: t("Failed"),
+  cancelled: t("Cancelled"),
 });
 
 const TRIGGERS = named<Run["triggerMethod"]>({
-  ui: "Manual",
+  ui: t("Manual"),
   api: "API",
-  cli: "Command line",
-  schedule: "Schedule",
-  webhook: "Webhook",
-  form: "Form",
-  event: "Event",
-  automation: "Automation",
-  agent: "Agent",
-  retry: "Retry",
-  test: "Test",
+  cli: t("Command line"),
+  schedule: t("Schedule"),
+  webhook: t("Webhook"),
+  form: t("Form"),
+  event: t("Event"),
+  automation: t("Automation"),
+  agent: t("Agent"),
+  retry: t("Retry"),
+  test: t("Test"),
 });
 const TRIGGER_NAMES = new Map<string, string>(TRIGGERS);
 
@@ -34,10 +35,10 @@ const TRIGGER_NAMES = new Map<string, string>(TRIGGERS);
 export const triggerName = (method: Run["triggerMethod"]): string => TRIGGER_NAMES.get(method) ?? method;
 
 const SPANS = [
-  ["1", "Last hour"],
-  ["24", "Last 24 hours"],
-  ["168", "Last 7 days"],
-  ["720", "Last 30 days"],
+  ["1", t("Last hour")],
+  ["24", t("Last 24 hours")],
+  ["168", t("Last 7 days")],
+  ["720", t("Last 30 days")],
 ] as const;
 
 /** The start of a span that ends now, to the minute, so that the same filter asks the same question. */
@@ -56,7 +57,7 @@ export const runQueryOf = (filters: Filters) => ({
 
 export const StatusChoice = ({ filters }: { filters: Filters }) => (
   <Choice
-    label="Status"
+    label={t("Status")}
     value={filters.get("status")}
     options={STATUSES}
     onChange={(value) => filters.set("status", value)}
@@ -68,19 +69,24 @@ export function TriggerAndTime({ filters }: { filters: Filters }) {
   return (
     <>
       <Choice
-        label="Trigger"
+        label={t("Trigger")}
         value={filters.get("trigger")}
         options={TRIGGERS}
         onChange={(value) => filters.set("trigger", value)}
       />
       <Choice
-        label="Time"
+        label={t("Time")}
         value={filters.get("span")}
         options={SPANS}
         onChange={(value) => filters.set("span", value)}
       />
-      <LinkedChip filters={filters} name="since" title="From" shown={instantName(filters.get("since"))} />
-      <LinkedChip filters={filters} name="until" title="To" shown={instantName(filters.get("until"))} />
+      <LinkedChip
+        filters={filters}
+        name="since"
+        title={t("From")}
+        shown={instantName(filters.get("since"))}
+      />
+      <LinkedChip filters={filters} name="until" title={t("To")} shown={instantName(filters.get("until"))} />
     </>
   );
 }

@@ -1,4 +1,5 @@
 import type { ListedRun } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 
 interface Result {
   artifactId?: unknown;
@@ -28,11 +29,11 @@ export function linksOf({ kind, status, definition, result }: ListedRun): Writte
     ...(kind === "dlt_extract" ? datasetLink(definition.layer ?? "raw", definition.dataset) : []),
     ...datasetLink(output?.layer, output?.dataset),
     ...(isText(artifactId)
-      ? [{ href: `/artifacts/${artifactId}`, name: isText(title) ? title : "Artifact" }]
+      ? [{ href: `/artifacts/${artifactId}`, name: isText(title) ? title : t("Artifact") }]
       : []),
-    ...(isText(decisionId) ? [{ href: `/approvals/${decisionId}`, name: "Approval" }] : []),
+    ...(isText(decisionId) ? [{ href: `/approvals/${decisionId}`, name: t("Approval") }] : []),
     ...(isText(automationRunId)
-      ? [{ href: `/automation-runs/${automationRunId}`, name: "Automation run" }]
+      ? [{ href: `/automation-runs/${automationRunId}`, name: t("Automation run") }]
       : []),
   ];
 }

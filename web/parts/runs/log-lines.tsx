@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { LOG_LEVELS } from "../../../src/base/log.ts";
 import type { LogLine } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { dateFormat } from "../base/formats.ts";
 import { plural } from "../base/plural.ts";
 import { counted, exactly } from "../base/time.tsx";
@@ -51,21 +52,21 @@ export function Log({ lines, isLive }: Props) {
         <input
           type="search"
           className="field w-60"
-          placeholder="Search log"
-          aria-label="Search log"
+          placeholder={t("Search log")}
+          aria-label={t("Search log")}
           value={search}
           onChange={(event) => setSearch(event.target.value)}
         />
         <select
           className="field w-auto"
-          aria-label="Minimum level"
+          aria-label={t("Minimum level")}
           value={level}
           onChange={(event) => setLevel(event.target.value)}
         >
-          <option value="debug">All levels</option>
-          <option value="info">Info and above</option>
-          <option value="warn">Warnings and errors</option>
-          <option value="error">Errors</option>
+          <option value="debug">{t("All levels")}</option>
+          <option value="info">{t("Info and above")}</option>
+          <option value="warn">{t("Warnings and errors")}</option>
+          <option value="error">{t("Errors")}</option>
         </select>
         <span className="ml-auto text-xs text-soft tabular-nums">
           {count === lines.length
@@ -79,14 +80,14 @@ export function Log({ lines, isLive }: Props) {
       {count === 0 ? (
         <p className="px-4 py-6 text-sm text-soft">
           {lines.length > 0
-            ? "No lines match"
+            ? t("No lines match")
             : isLive
-              ? "No log output yet"
-              : "This run produced no log output."}
+              ? t("No log output yet")
+              : t("This run produced no log output.")}
         </p>
       ) : (
         <Rows
-          label="Log"
+          label={t("Log")}
           boxRef={box}
           count={count}
           rowHeight={LINE_HEIGHT}

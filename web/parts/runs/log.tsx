@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { call, follow } from "../../api.ts";
 import type { LogLine } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Failed, Loading } from "../base/page.tsx";
 import { counted } from "../base/time.tsx";
@@ -61,7 +62,7 @@ function Past({ runId }: { runId: string }) {
       {cursor && (
         <div className="border-t border-line p-2 text-center">
           <Button kind="quiet" busy={isBusy} onClick={() => void load(cursor)}>
-            {`Load ${counted(PAGE)} more lines`}
+            {t("Load {PAGE} more lines", { PAGE: counted(PAGE) })}
           </Button>
         </div>
       )}

@@ -1,6 +1,7 @@
 import { Link } from "wouter";
 import type { AutomationRun } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Section, Shown } from "../base/page.tsx";
 import { When } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
@@ -43,30 +44,30 @@ export function Origin({ run }: { run: AutomationRun }) {
     return <OriginOfParent id={run.parentAutomationRunId} />;
   if (!delivery)
     return (
-      <Section title="Input">
-        <Tree value={run.input} copyLabel="Copy input as JSON" />
+      <Section title={t("Input")}>
+        <Tree value={run.input} copyLabel={t("Copy input as JSON")} />
       </Section>
     );
   return (
     <Section
-      title="Webhook"
+      title={t("Webhook")}
       aside={
         <>
           {delivery.nextAttemptAt && (
             <span>
-              Next attempt <When at={delivery.nextAttemptAt} />
+              {t("Next attempt")} <When at={delivery.nextAttemptAt} />
             </span>
           )}
           <Link href={`/deliveries/${delivery.id}`} className="text-accent hover:underline">
-            Open delivery
+            {t("Open delivery")}
           </Link>
         </>
       }
     >
       {delivery.headers === null && delivery.payload === null ? (
-        <p className="text-sm text-soft">Payloads are deleted after processing.</p>
+        <p className="text-sm text-soft">{t("Payloads are deleted after processing.")}</p>
       ) : (
-        <Tree value={delivery.payload} copyLabel="Copy payload as JSON" />
+        <Tree value={delivery.payload} copyLabel={t("Copy payload as JSON")} />
       )}
     </Section>
   );

@@ -1,6 +1,7 @@
 import { Link } from "wouter";
 import type { Run } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { ContentLink } from "../artifacts/content-link.tsx";
 import { Section } from "../base/page.tsx";
 import { sized } from "../base/time.tsx";
@@ -21,25 +22,28 @@ function keptOf(result: unknown): Kept | null {
 
 /** The result; one that was too large for the run by what is known of it, with the way to the whole. */
 export function Output({ run: { result }, isOver }: { run: Run; isOver: boolean }) {
-  if (result === null) return <p className="text-sm text-faint">{isOver ? "No output" : "No output yet"}</p>;
+  if (result === null)
+    return <p className="text-sm text-faint">{isOver ? t("No output") : t("No output yet")}</p>;
   const kept = keptOf(result);
-  if (kept === null) return <Tree value={result} copyLabel="Copy output as JSON" />;
+  if (kept === null) return <Tree value={result} copyLabel={t("Copy output as JSON")} />;
   const { bytes, fields, large = [] } = kept.summary;
   return (
     <>
       <p className="mb-3 text-sm text-soft">
         {bytes === undefined
-          ? "The full result is stored as an artifact because it exceeds the size limit."
-          : `The full result (${sized(bytes)}) is stored as an artifact because it exceeds the size limit.`}{" "}
-        {large.length > 0 && ` Large fields: ${large.join(", ")}.`}
+          ? t("The full result is stored as an artifact because it exceeds the size limit.")
+          : t("The full result ({bytes}) is stored as an artifact because it exceeds the size limit.", {
+              bytes: sized(bytes),
+            })}{" "}
+        {large.length > 0 && ` ${t("Large fields: {names}.", { names: large.join(", ") })}`}
       </p>
       <p className="mb-3 flex flex-wrap gap-4 text-sm">
         <Link href={`/artifacts/${kept.artifactId}`} className="text-accent hover:underline">
-          View result
+          {t("View result")}
         </Link>
-        <ContentLink id={kept.artifactId} file="result.json" name="Download result" />
+        <ContentLink id={kept.artifactId} file="result.json" name={t("Download result")} />
       </p>
-      <Tree value={fields ?? kept.summary} copyLabel="Copy summary as JSON" />
+      <Tree value={fields ?? kept.summary} copyLabel={t("Copy summary as JSON")} />
     </>
   );
 }
@@ -53,7 +57,7 @@ export function Artifacts({ runId, isOver }: { runId: string; isOver: boolean })
   );
   if (!artifacts.data || artifacts.data.total === 0) return null;
   return (
-    <Section title="Artifacts">
+    <Section title={t("Artifacts")}>
       <ul className="space-y-1 text-sm">
         {artifacts.data.artifacts.map(({ id, title, kind }) => (
           <li key={id} className="flex items-center gap-3">
@@ -62,7 +66,7 @@ export function Artifacts({ runId, isOver }: { runId: string; isOver: boolean })
             </Link>
             <span className="text-soft">{kind}</span>
             <span className="ml-auto">
-              <ContentLink id={id} file={title ?? id} name="Download" />
+              <ContentLink id={id} file={title ?? id} name={t("Download")} />
             </span>
           </li>
         ))}

@@ -1,4 +1,5 @@
 import type { Run } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Tree } from "../base/tree.tsx";
 
 /** Why a run failed. */
@@ -17,13 +18,13 @@ export function Problem({ run: { error } }: { run: Run }) {
       </p>
       <p className="mt-0.5 text-xs text-soft">
         <code className="font-mono">{code}</code>
-        {attempt !== undefined && ` · Attempt ${attempt}`}
+        {attempt !== undefined && ` · ${t("Attempt {attempt}", { attempt })}`}
       </p>
       {details !== undefined && details !== null && (
         <details className="mt-2">
-          <summary className="text-xs text-soft">Details</summary>
+          <summary className="text-xs text-soft">{t("Details")}</summary>
           <div className="mt-2">
-            <Tree value={details} copyLabel="Copy details as JSON" />
+            <Tree value={details} copyLabel={t("Copy details as JSON")} />
           </div>
         </details>
       )}
@@ -47,7 +48,7 @@ export function Progress({ run: { progress, status } }: { run: Run }) {
           className="mt-2 h-1.5 w-full accent-accent"
           value={percent}
           max={100}
-          aria-label="Progress"
+          aria-label={t("Progress")}
         />
       )}
     </div>

@@ -1,4 +1,5 @@
 import type { Run } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { counted, sized } from "../base/time.tsx";
 
 interface Progress {
@@ -15,8 +16,10 @@ const isNumber = (value: unknown): value is number => typeof value === "number";
 function countOf({ current, total, unit }: Progress): string | null {
   if (!isNumber(current)) return null;
   const shown = (count: number) => (unit === "bytes" ? sized(count) : counted(count));
-  const of = isNumber(total) ? ` of ${shown(total)}` : "";
-  return `${shown(current)}${of}${unit && unit !== "bytes" ? ` ${unit}` : ""}`;
+  const count = isNumber(total)
+    ? t("{count} of {total}", { count: shown(current), total: shown(total) })
+    : shown(current);
+  return unit && unit !== "bytes" ? `${count} ${unit}` : count;
 }
 
 /** The part of the work that is done, from 0 to 100; null where it is not known. */

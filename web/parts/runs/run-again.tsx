@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import type { Automation, AutomationRun } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { Shown } from "../base/page.tsx";
@@ -23,7 +24,7 @@ export function RunAgain({ run, automation }: Props) {
   return (
     <>
       <Button icon={PencilLine} onClick={() => setOpen(true)}>
-        Run with edited input
+        {t("Run with edited input")}
       </Button>
       {isOpen && <Origin run={run} automation={automation} onClose={() => setOpen(false)} />}
     </>
@@ -43,8 +44,8 @@ function Origin({ run, automation, onClose }: Props & { onClose: () => void }) {
     return parent.data ? (
       <Origin run={parent.data} automation={automation} onClose={onClose} />
     ) : (
-      <Dialog title={`Run ${automation.name}`} onClose={onClose}>
-        {parentId === "" ? <p role="status">Loading…</p> : <Shown of={parent}>{() => null}</Shown>}
+      <Dialog title={t("Run {name}", { name: automation.name })} onClose={onClose}>
+        {parentId === "" ? <p role="status">{t("Loading…")}</p> : <Shown of={parent}>{() => null}</Shown>}
       </Dialog>
     );
   const isWebhook = automation.triggerType === "webhook";
@@ -53,7 +54,7 @@ function Origin({ run, automation, onClose }: Props & { onClose: () => void }) {
     <Edited
       automation={automation}
       given={given}
-      what={isWebhook ? "Payload" : "Input"}
+      what={isWebhook ? t("Payload") : t("Input")}
       isGone={isWebhook && given === null && delivery?.headers === null}
       onClose={onClose}
     />
@@ -63,7 +64,7 @@ function Origin({ run, automation, onClose }: Props & { onClose: () => void }) {
 interface EditedProps {
   automation: Automation;
   given: unknown;
-  what: "Payload" | "Input";
+  what: string;
   /** What was given is not stored any more. */
   isGone: boolean;
   onClose: () => void;
@@ -74,7 +75,7 @@ function Edited({ automation, given, what, isGone, onClose }: EditedProps) {
   const start = useChange("POST /api/v1/automations/{automation_id}/run", {
     touches: ["/automations", "/automation-runs"],
     tellsErrors: false,
-    done: "New run started",
+    done: t("New run started"),
     onDone: ({ id }) => {
       onClose();
       go(`/automation-runs/${id}`);
@@ -82,10 +83,10 @@ function Edited({ automation, given, what, isGone, onClose }: EditedProps) {
   });
   const text = given === null ? "" : JSON.stringify(given, null, 2);
   const about = isGone
-    ? "The payload of this run is no longer stored. Write one as JSON."
+    ? t("The payload of this run is no longer stored. Write one as JSON.")
     : text.includes(MASK)
-      ? `${what} of this run as JSON. Secrets are masked: replace *** before you run it.`
-      : `${what} of this run as JSON. Edit it, then run.`;
+      ? t("{what} of this run as JSON. Secrets are masked: replace *** before you run it.", { what })
+      : t("{what} of this run as JSON. Edit it, then run.", { what });
   return (
     <RunDialog
       name={automation.name}

@@ -1,5 +1,6 @@
 import type { AutomationRun, ListedRun } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Status } from "../base/status.tsx";
 import { Took, When } from "../base/time.tsx";
 import { type Column, Named, Table } from "../table/table.tsx";
@@ -20,7 +21,7 @@ export function RunTable({ runs, hidesAction = false, steps = [] }: Props) {
   const titleOf = (kind: string) => kinds.data?.kinds.find((each) => each.kind === kind)?.title ?? kind;
   const columns: Column<ListedRun>[] = [
     {
-      name: "Run",
+      name: t("Run"),
       isWide: true,
       cell: (run) => {
         const title = titleOf(run.kind);
@@ -31,23 +32,23 @@ export function RunTable({ runs, hidesAction = false, steps = [] }: Props) {
         return <Named name={name} below={[whose === name ? null : whose, why].filter(Boolean).join(" · ")} />;
       },
     },
-    { name: "Status", cell: (run) => <Status status={run.status} label={run.displayStatus} /> },
+    { name: t("Status"), cell: (run) => <Status status={run.status} label={run.displayStatus} /> },
     {
-      name: "Trigger",
+      name: t("Trigger"),
       isMinor: true,
       cell: ({ triggerMethod }) => <span className="text-soft">{triggerName(triggerMethod)}</span>,
     },
     {
-      name: "Duration",
+      name: t("Duration"),
       isRight: true,
       isMinor: true,
       cell: ({ durationSeconds }) => <Took seconds={durationSeconds} />,
     },
-    { name: "Created", isRight: true, cell: ({ createdAt }) => <When at={createdAt} /> },
+    { name: t("Created"), isRight: true, cell: ({ createdAt }) => <When at={createdAt} /> },
   ];
   return (
     <Table
-      label="Runs"
+      label={t("Runs")}
       columns={columns}
       rows={runs}
       keyOf={({ id }) => id}

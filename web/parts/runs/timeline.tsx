@@ -1,13 +1,14 @@
 import type { AuditEvent, EventType, Run } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import type { StatusWord } from "../base/status.tsx";
 import { type Moment, Timeline } from "../base/timeline.tsx";
 import { useRunTrail } from "./trail.ts";
 
 const SHOWN: Readonly<Partial<Record<EventType, readonly [status: StatusWord, title: string]>>> = {
-  "action.started": ["running", "Started"],
-  "action.completed": ["completed", "Completed"],
-  "action.failed": ["failed", "Failed"],
-  "action.cancelled": ["cancelled", "Cancelled"],
+  "action.started": ["running", t("Started")],
+  "action.completed": ["completed", t("Completed")],
+  "action.failed": ["failed", t("Failed")],
+  "action.cancelled": ["cancelled", t("Cancelled")],
 };
 
 const momentOf = ({ type, timestamp, data, actor }: AuditEvent, tries: number): Moment | null => {
@@ -17,7 +18,7 @@ const momentOf = ({ type, timestamp, data, actor }: AuditEvent, tries: number): 
   return {
     at: timestamp,
     status: shown[0] === "running" ? "active" : shown[0],
-    title: type === "action.started" && tries > 1 ? `Attempt ${tries}` : shown[1],
+    title: type === "action.started" && tries > 1 ? t("Attempt {tries}", { tries }) : shown[1],
     detail: error?.message ?? (actor.type === "user" ? (actor.email ?? null) : null),
   };
 };
@@ -26,7 +27,12 @@ const momentOf = ({ type, timestamp, data, actor }: AuditEvent, tries: number): 
 export function RunTimeline({ run }: { run: Run }) {
   const { events } = useRunTrail(run);
   const moments: Moment[] = [
-    { at: run.createdAt, status: "pending", title: "Queued", detail: `Trigger: ${run.triggerMethod}` },
+    {
+      at: run.createdAt,
+      status: "pending",
+      title: t("Queued"),
+      detail: t("Trigger: {trigger}", { trigger: run.triggerMethod }),
+    },
   ];
   let tries = 0;
   for (const event of events) {
@@ -34,8 +40,9 @@ export function RunTimeline({ run }: { run: Run }) {
     const moment = momentOf(event, tries);
     if (moment) moments.push(moment);
   }
-  if (tries === 0 && run.startedAt) moments.push({ at: run.startedAt, status: "active", title: "Started" });
-  const isTold = moments.some(({ title }) => ["Completed", "Failed", "Cancelled"].includes(title));
+  if (tries === 0 && run.startedAt)
+    moments.push({ at: run.startedAt, status: "active", title: t("Started") });
+  const isTold = moments.some(({ title }) => [t("Completed"), t("Failed"), t("Cancelled")].includes(title));
   if (run.completedAt && !isTold)
     moments.push({ at: run.completedAt, status: run.status, title: run.displayStatus });
   if (!run.completedAt) {

@@ -2,6 +2,7 @@ import { useEffect, useState } from "react";
 import { Link } from "wouter";
 import type { AutomationRun, ListedRun } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Section } from "../base/page.tsx";
 import { StatusIcon, styleOf, type Tone } from "../base/status.tsx";
 import { inWords, When } from "../base/time.tsx";
@@ -44,11 +45,11 @@ function Waterfall({ run, runs }: { run: AutomationRun; runs: readonly ListedRun
     `${(Math.min(Math.max((at - from) / (to - from), 0), 1) * 100).toFixed(3)}%`;
   return (
     <Section
-      title="Timeline"
+      title={t("Timeline")}
       flush
       aside={
         <Link href={`/runs?automation_run=${run.id}`} className="text-accent hover:underline">
-          View step runs
+          {t("View step runs")}
         </Link>
       }
     >
@@ -70,7 +71,7 @@ function Waterfall({ run, runs }: { run: AutomationRun; runs: readonly ListedRun
         </span>
         <span className="w-20 shrink-0" />
       </div>
-      <ol aria-label="Timeline">
+      <ol aria-label={t("Timeline")}>
         {run.steps.map((step) => {
           const action = byId.get(step.actionRunId ?? "");
           const times = timesOf(step, action, from, now);
@@ -150,14 +151,20 @@ function Below({ step, action, isKept }: Pick<RowProps, "step" | "action"> & { i
   if (!message && links.length === 0 && !progress && !items && !isKept && !until) return null;
   return (
     <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-xs text-soft sm:pl-54">
-      {isKept && <span>Result kept from the retried run</span>}
+      {isKept && <span>{t("Result kept from the retried run")}</span>}
       {until && (
         <span>
-          Continues <When at={until} />
+          {t("Continues")} <When at={until} />
         </span>
       )}
       {items && (
-        <span className="tabular-nums">{`${items.completed + items.failed} of ${items.total} items, ${items.failed} failed`}</span>
+        <span className="tabular-nums">
+          {t("{count} of {total} items, {failed} failed", {
+            count: items.completed + items.failed,
+            total: items.total,
+            failed: items.failed,
+          })}
+        </span>
       )}
       {progress && <span className="tabular-nums">{progress}</span>}
       {percent !== null && (
@@ -165,7 +172,7 @@ function Below({ step, action, isKept }: Pick<RowProps, "step" | "action"> & { i
           className="h-1.5 w-24 accent-accent"
           value={percent}
           max={100}
-          aria-label={`Progress of ${step.key}`}
+          aria-label={t("Progress of {key}", { key: step.key })}
         />
       )}
       {message && (
@@ -183,13 +190,16 @@ function Below({ step, action, isKept }: Pick<RowProps, "step" | "action"> & { i
 }
 
 const LEGEND = [
-  ["bg-strong-line", "Queued"],
-  ["bg-wait opacity-60", "Waiting"],
-  ["bg-busy", "Running"],
+  ["bg-strong-line", t("Queued")],
+  ["bg-wait opacity-60", t("Waiting")],
+  ["bg-busy", t("Running")],
 ] as const;
 
 const Legend = () => (
-  <ul className="flex gap-4 border-t border-line px-4 py-2 text-xs text-soft" aria-label="Colors of the bars">
+  <ul
+    className="flex gap-4 border-t border-line px-4 py-2 text-xs text-soft"
+    aria-label={t("Colors of the bars")}
+  >
     {LEGEND.map(([fill, name]) => (
       <li key={name} className="flex items-center gap-1.5">
         <span aria-hidden className={`size-2.5 rounded-sm ${fill}`} />

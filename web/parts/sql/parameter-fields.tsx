@@ -1,3 +1,4 @@
+import { t } from "../../texts/text.ts";
 import { type Parameter, TYPES } from "./parameters.ts";
 
 interface Props {
@@ -19,7 +20,7 @@ export function ParameterFields({ names, parameters, onChange }: Props) {
   if (names.length === 0) return null;
   return (
     <fieldset className="mt-2 min-w-0 rounded-lg border border-line px-3 pt-1 pb-3">
-      <legend className="px-1 text-sm font-medium">Parameters</legend>
+      <legend className="px-1 text-sm font-medium">{t("Parameters")}</legend>
       <div className="flex flex-wrap gap-x-4 gap-y-2">
         {names.map((name) => {
           const parameter = parameters[name] ?? { type: "text", text: "" };
@@ -29,7 +30,7 @@ export function ParameterFields({ names, parameters, onChange }: Props) {
             <div key={name} className="flex flex-wrap items-center gap-1.5 text-sm">
               <code className="font-mono text-xs">${name}</code>
               <select
-                aria-label={`Type of ${name}`}
+                aria-label={t("Type of {name}", { name })}
                 className="field w-auto"
                 value={parameter.type}
                 onChange={(event) => set({ type: event.target.value as Parameter["type"], text: "" })}
@@ -42,7 +43,7 @@ export function ParameterFields({ names, parameters, onChange }: Props) {
               </select>
               {parameter.type === "boolean" ? (
                 <select
-                  aria-label={`Value of ${name}`}
+                  aria-label={t("Value of {name}", { name })}
                   className="field w-auto"
                   value={parameter.text}
                   onChange={(event) => set({ text: event.target.value })}
@@ -53,7 +54,7 @@ export function ParameterFields({ names, parameters, onChange }: Props) {
                 </select>
               ) : (
                 <input
-                  aria-label={`Value of ${name}`}
+                  aria-label={t("Value of {name}", { name })}
                   className="field w-40"
                   type={INPUTS[parameter.type]}
                   inputMode={

@@ -1,14 +1,15 @@
 import type { SavedQuery } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 
 type Type = SavedQuery["parameters"][string]["type"];
 
 export const TYPES: Readonly<Record<Type, string>> = {
-  text: "Text",
-  number: "Number",
-  integer: "Integer",
-  boolean: "Boolean",
-  date: "Date",
-  timestamp: "Timestamp",
+  text: t("Text"),
+  number: t("Number"),
+  integer: t("Integer"),
+  boolean: t("Boolean"),
+  date: t("Date"),
+  timestamp: t("Timestamp"),
 };
 
 export interface Parameter {

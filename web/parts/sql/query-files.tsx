@@ -2,6 +2,7 @@ import { ChevronDown, Download, Square } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { fetchFile } from "../../api.ts";
 import type { Reply } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { download } from "../base/download.ts";
 import { Menu } from "../base/menu.tsx";
@@ -35,14 +36,14 @@ export function QueryFiles({ sql, parameters, result: { columns, rows } }: Props
       download(`query.${format}`, file);
     } catch (error) {
       if (!mine.signal.aborted)
-        notify(error instanceof Error ? error.message : "The download failed.", "bad");
+        notify(error instanceof Error ? error.message : t("The download failed."), "bad");
     }
     setBusy(false);
   };
   if (isBusy)
     return (
       <Button kind="quiet" icon={Square} onClick={() => stop.current?.abort()}>
-        Cancel download
+        {t("Cancel download")}
       </Button>
     );
   return (
@@ -55,21 +56,21 @@ export function QueryFiles({ sql, parameters, result: { columns, rows } }: Props
         CSV
       </Button>
       <Menu
-        label="Download all rows"
+        label={t("Download all rows")}
         hasText
         align="right"
         buttonClass="inline-flex h-8 items-center gap-1.5 rounded-md px-2 text-sm font-medium text-soft hover:bg-sunken hover:text-ink"
         button={
           <>
             <Download size={15} aria-hidden className="shrink-0" />
-            All rows
+            {t("All rows")}
             <ChevronDown size={14} aria-hidden className="shrink-0" />
           </>
         }
         items={[
           { name: "CSV", icon: Download, onPick: () => void take("csv") },
-          { name: "Excel workbook", icon: Download, onPick: () => void take("xlsx") },
-          { name: "Parquet", icon: Download, onPick: () => void take("parquet") },
+          { name: t("Excel workbook"), icon: Download, onPick: () => void take("xlsx") },
+          { name: t("Parquet"), icon: Download, onPick: () => void take("parquet") },
         ]}
       />
     </>

@@ -1,4 +1,5 @@
 import { ChartLine, Table2 } from "lucide-react";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Section } from "../base/page.tsx";
 import { plural } from "../base/plural.ts";
@@ -55,7 +56,7 @@ export function ResultOf({ attempt: { result, problem, sql, parameters }, tab, o
               )
             }
           >
-            {view === "chart" ? "Table" : "Chart"}
+            {view === "chart" ? t("Table") : t("Chart")}
           </Button>
           <QueryFiles sql={sql} parameters={parameters} result={result} />
         </>
@@ -69,16 +70,16 @@ export function ResultOf({ attempt: { result, problem, sql, parameters }, tab, o
           onChange={(next) => onChange({ chart: next })}
         />
       ) : (
-        <Grid columns={result.columns} rows={result.rows} label="Result" height={HEIGHT} />
+        <Grid columns={result.columns} rows={result.rows} label={t("Result")} height={HEIGHT} />
       )}
     </Section>
   );
 }
 
 const Plan = ({ rows }: { rows: readonly Record<string, unknown>[] }) => (
-  <Section title="Query plan">
+  <Section title={t("Query plan")}>
     {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-    <section aria-label="Query plan" tabIndex={0} className="overflow-x-auto">
+    <section aria-label={t("Query plan")} tabIndex={0} className="overflow-x-auto">
       <pre className="font-mono text-xs">
         {rows.map(({ explain_value }) => String(explain_value)).join("\n")}
       </pre>

@@ -2,6 +2,7 @@ import { Save } from "lucide-react";
 import { useState } from "react";
 import { callTagged } from "../../api.ts";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
@@ -51,7 +52,7 @@ export function SaveButtons({ tab, onSaved }: Props) {
     void readTab(id).then((read) => onSaved({ saved: read.saved, parameters: read.parameters }));
   const update = useChange("PATCH /api/v1/queries/{query_id}", {
     touches: ["/queries", "/dashboards"],
-    done: "Query saved",
+    done: t("Query saved"),
     onDone,
     ...(saved?.etag ? { headers: { "if-match": saved.etag } } : {}),
   });
@@ -66,15 +67,15 @@ export function SaveButtons({ tab, onSaved }: Props) {
             disabled={!isChanged}
             onClick={() => update.mutate({ path: { query_id: saved.id }, body: bodyOf(tab) })}
           >
-            Save
+            {t("Save")}
           </Button>
           <Button kind="quiet" onClick={() => setNaming(true)}>
-            Save as
+            {t("Save as")}
           </Button>
         </>
       ) : (
         <Button icon={Save} disabled={tab.sql.trim() === ""} onClick={() => setNaming(true)}>
-          Save
+          {t("Save")}
         </Button>
       )}
       {isNaming && <NameDialog tab={tab} onDone={onDone} onClose={() => setNaming(false)} />}
@@ -93,7 +94,7 @@ function NameDialog({ tab, onDone, onClose }: NameProps) {
   const [description, setDescription] = useState("");
   const create = useChange("POST /api/v1/queries", {
     touches: ["/queries"],
-    done: "Query saved",
+    done: t("Query saved"),
     onDone: (query) => {
       onDone(query);
       onClose();
@@ -106,21 +107,21 @@ function NameDialog({ tab, onDone, onClose }: NameProps) {
     });
   return (
     <Dialog
-      title="Save query"
+      title={t("Save query")}
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button kind="main" busy={create.isPending} disabled={name.trim() === ""} onClick={save}>
-            Save query
+            {t("Save query")}
           </Button>
         </>
       }
     >
       <div className="space-y-4">
-        <TextField label="Name" isRequired autoFocus maxLength={255} value={name} onChange={setName} />
-        <TextField label="Description" maxLength={2048} value={description} onChange={setDescription} />
-        <p className="text-soft">The chart and the values of the parameters are saved with it.</p>
+        <TextField label={t("Name")} isRequired autoFocus maxLength={255} value={name} onChange={setName} />
+        <TextField label={t("Description")} maxLength={2048} value={description} onChange={setDescription} />
+        <p className="text-soft">{t("The chart and the values of the parameters are saved with it.")}</p>
         {create.error && (
           <p role="alert" className="text-xs text-bad">
             {create.error.message}

@@ -2,6 +2,7 @@ import { Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import type { SavedQuery } from "../../calls.ts";
 import { useApi, useChange, useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { IconButton } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
 import { When } from "../base/time.tsx";
@@ -19,16 +20,16 @@ interface Props {
 }
 
 const PARTS = [
-  ["tables", "Tables"],
-  ["saved", "Saved"],
-  ["history", "History"],
+  ["tables", t("Tables")],
+  ["saved", t("Saved")],
+  ["history", t("History")],
 ] as const;
 
 /** Beside the editor: tables, saved queries and what was run before. */
 export function Side({ tables, past, onTable, onSaved, onPast, onClear }: Props) {
   const [part, setPart] = useState<(typeof PARTS)[number][0]>("tables");
   return (
-    <section className="card mb-5" aria-label="Tables and queries">
+    <section className="card mb-5" aria-label={t("Tables and queries")}>
       <div className="flex border-b border-line px-1">
         {PARTS.map(([id, name]) => (
           <button
@@ -57,7 +58,7 @@ const None = ({ children }: { children: ReactNode }) => <p className="p-4 text-s
 
 function Names({ tables, onPick }: { tables: Props["tables"]; onPick: (name: string) => void }) {
   const names = Object.keys(tables).sort();
-  if (names.length === 0) return <None>No tables yet</None>;
+  if (names.length === 0) return <None>{t("No tables yet")}</None>;
   return (
     <List>
       {names.map((name) => (
@@ -66,7 +67,7 @@ function Names({ tables, onPick }: { tables: Props["tables"]; onPick: (name: str
             <summary className="truncate font-mono">{name}</summary>
             <div className="pt-1 pb-2 pl-4">
               <button type="button" className="text-accent hover:underline" onClick={() => onPick(name)}>
-                Query this table
+                {t("Query this table")}
               </button>
               <ul className="mt-1 font-mono text-soft">
                 {tables[name]?.map((column) => (
@@ -89,13 +90,13 @@ function Saved({ onPick }: { onPick: (id: string) => void }) {
   const [removing, setRemoving] = useState<SavedQuery | null>(null);
   const remove = useChange("DELETE /api/v1/queries/{query_id}", {
     touches: ["/queries"],
-    done: "Query deleted",
+    done: t("Query deleted"),
   });
   const all = queries.data?.queries ?? [];
   if (all.length === 0)
     return (
       <None>
-        {queries.error ? queries.error.message : queries.data ? "No saved queries yet" : "Loading…"}
+        {queries.error ? queries.error.message : queries.data ? t("No saved queries yet") : t("Loading…")}
       </None>
     );
   return (
@@ -112,22 +113,28 @@ function Saved({ onPick }: { onPick: (id: string) => void }) {
               {query.name}
             </button>
             {may && (
-              <IconButton icon={Trash2} label={`Delete ${query.name}`} onClick={() => setRemoving(query)} />
+              <IconButton
+                icon={Trash2}
+                label={t("Delete {name}", { name: query.name })}
+                onClick={() => setRemoving(query)}
+              />
             )}
           </li>
         ))}
       </List>
       {removing && (
         <Confirm
-          title={`Delete ${removing.name}?`}
-          verb="Delete"
+          title={t("Delete {name}?", { name: removing.name })}
+          verb={t("Delete")}
           isBusy={remove.isPending}
           onClose={() => setRemoving(null)}
           onConfirm={() =>
             remove.mutate({ path: { query_id: removing.id } }, { onSettled: () => setRemoving(null) })
           }
         >
-          <p>This permanently deletes the saved query. A query that a dashboard uses can't be deleted.</p>
+          <p>
+            {t("This permanently deletes the saved query. A query that a dashboard uses can't be deleted.")}
+          </p>
         </Confirm>
       )}
     </>
@@ -144,7 +151,7 @@ function History({
   onClear: () => void;
 }) {
   if (past.length === 0)
-    return <None>No queries yet. Queries that you run appear here, in this browser alone.</None>;
+    return <None>{t("No queries yet. Queries that you run appear here, in this browser alone.")}</None>;
   return (
     <>
       <List>
@@ -169,7 +176,7 @@ function History({
         className="px-3 pb-2 text-xs text-soft hover:text-ink hover:underline"
         onClick={onClear}
       >
-        Clear history
+        {t("Clear history")}
       </button>
     </>
   );

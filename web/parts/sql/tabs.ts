@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { StoredChart } from "../../../src/base/chart-spec.ts";
 import type { SavedQuery } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { type Parameter, textOf } from "./parameters.ts";
 
 export interface Tab {
@@ -15,7 +16,7 @@ export interface Tab {
 }
 
 const KEPT = "weir.sql.tabs";
-const START = "-- Tables are named layer.dataset__table. Ctrl+Enter runs the query.\nSELECT 1 AS one";
+const START = t("-- Tables are named layer.dataset__table. Ctrl+Enter runs the query.\nSELECT 1 AS one");
 
 const emptyTab = (sql = START): Tab => ({
   id: `${Date.now()}-${Math.random()}`,
@@ -95,5 +96,5 @@ export type Tabs = ReturnType<typeof useTabs>;
 export function titleOf({ saved, sql }: Tab): string {
   if (saved) return saved.name;
   const line = sql.split("\n").find((each) => each.trim() !== "" && !each.trim().startsWith("--"));
-  return line?.trim() ?? "New query";
+  return line?.trim() ?? t("New query");
 }
