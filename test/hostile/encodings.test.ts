@@ -21,7 +21,7 @@ test("what is encoded twice is decoded once: a name of a file keeps its percent 
   expect(everywhere.filter((path) => path.endsWith(name))).toHaveLength(1);
   expect(existsSync(join(app.dataFolder, "secret"))).toBe(false);
   const out = await app.owner("PUT", `${files}?path=${encodeURIComponent("../secret.csv")}`, "x", RAW);
-  expect(out.status).toBe(400);
+  expect(out.status).toBe(422);
 });
 
 test("an id, a search and a webhook's path that are encoded twice name nothing else than they say", async () => {
