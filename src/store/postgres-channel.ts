@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { connect, type PostgresClient, type PostgresOptions } from "./postgres-driver.ts";
 import type { Channel } from "./store.ts";
 
@@ -13,15 +14,16 @@ const LISTEN_AGAIN_MS = 1_000;
 export function openChannel(options: PostgresOptions, reading: PostgresClient) {
   const closing = Promise.withResolvers<void>();
   const listeners: ((topic: string) => void)[] = [];
-  /** Messages of our own that haven't come back; where another process sends the same text, either will do. */
-  const sent = new Set<string>();
+  /** Stands before the topics of each message: what is told comes back to the process itself, too. */
+  const own = randomBytes(12).toString("base64url");
   let gathered = new Set<string>();
   let name: string | null = null;
   let isClosed = false;
 
   const hear = (text: string) => {
-    if (sent.delete(text)) return;
-    for (const topic of JSON.parse(text) as string[]) for (const listener of listeners) listener(topic);
+    const [from, ...topics] = JSON.parse(text) as string[];
+    if (from === own) return;
+    for (const topic of topics) for (const listener of listeners) listener(topic);
   };
 
   /** Until the connection is lost. */
@@ -30,7 +32,6 @@ export function openChannel(options: PostgresOptions, reading: PostgresClient) {
     const sql = connect({ ...options, max: 1 }, { onnotify: (_, text) => hear(text), onclose: lost.resolve });
     try {
       name ??= await nameOf(reading);
-      sent.clear();
       await sql.unsafe(`LISTEN "${name}"`).simple();
       await Promise.race([lost.promise, closing.promise]);
     } finally {
@@ -50,8 +51,7 @@ export function openChannel(options: PostgresOptions, reading: PostgresClient) {
     gathered = new Set();
     name ??= await nameOf(reading);
     for (let from = 0; from < topics.length; from += TOPICS_OF_ONE) {
-      const text = JSON.stringify(topics.slice(from, from + TOPICS_OF_ONE));
-      sent.add(text);
+      const text = JSON.stringify([own, ...topics.slice(from, from + TOPICS_OF_ONE)]);
       await reading.perform("select pg_notify(?, ?)", "values", [name, text]);
     }
   };
