@@ -209,7 +209,7 @@ function walkUnion(
   return raw;
 }
 
-/** What is told of a value whose tag is that of no member: all tags that there are. Null where the tag fits one. */
+/** The fault of a value whose tag no member has: it lists all tags. Null where a member has the tag. */
 function unknownTag(
   members: readonly (Shape & TSchema)[],
   closest: readonly Fault[],
