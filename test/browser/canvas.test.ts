@@ -4,7 +4,7 @@ import { eventually } from "../support/outbound.ts";
 import { join } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
-import { AUTOMATIONS, branch, created, makeAutomation, until } from "../support/work.ts";
+import { AUTOMATIONS, branch, created, flowToEnd, makeAutomation, until } from "../support/work.ts";
 
 let seen: Seen;
 beforeAll(async () => {
@@ -323,6 +323,45 @@ test("an earlier version is compared on the canvas and restored", async () => {
   await until(weir.owner, `${AUTOMATIONS}/${flow.id}`, (body) => keysOf(body).join() === "a,b");
   await card("b").waitFor();
 }, 120_000);
+
+test("Ctrl+Shift+Enter publishes from wherever the focus is, and says when there is nothing to publish", async () => {
+  const { page, weir } = seen;
+  const flow = await makeAutomation(weir.owner, { steps: [step("a"), step("b", "a")] });
+  await open(flow.id);
+  await card("b").focus();
+  await page.keyboard.press("Control+Shift+Enter");
+  await page.getByText("Nothing to publish").waitFor();
+  await page.keyboard.press("?");
+  const keys = page.getByRole("dialog", { name: "Keys of the canvas" });
+  await keys.getByText("Ctrl+Shift+Enter").waitFor();
+  await keys.getByText("Publish", { exact: true }).waitFor();
+  await page.keyboard.press("Escape");
+  await card("b").focus();
+  await page.keyboard.press("F2");
+  await page.getByRole("textbox", { name: "Step name" }).fill("Second");
+  await page.keyboard.press("Control+Shift+Enter");
+  await page.getByText("Published", { exact: true }).waitFor();
+  expect((await configOf(flow.id)).steps[1].name).toBe("Second");
+});
+
+test("the steps of a run name their version, and an earlier one is restored there", async () => {
+  const { page, weir, troubles } = seen;
+  const flow = await makeAutomation(weir.owner, { steps: [step("a"), step("b", "a")] });
+  const run = await flowToEnd(weir.owner, flow.id);
+  await seen.go(`/automation-runs/${run.id}`);
+  await page.getByText("Version 1", { exact: true }).waitFor();
+  await weir.owner("PATCH", `${AUTOMATIONS}/${flow.id}`, { config: { steps: [step("a")] } });
+  await seen.go(`/automation-runs/${run.id}`);
+  await page.getByText("Version 1. The latest is 2.").waitFor();
+  await card("b").waitFor();
+  await page.getByRole("button", { name: "Restore version 1" }).click();
+  const dialog = page.getByRole("dialog", { name: "Restore version 1?" });
+  await dialog.getByText(/become version 3/).waitFor();
+  expect(await troubles()).toEqual([]);
+  await dialog.getByRole("button", { name: "Restore version 1" }).click();
+  await page.getByText("Version 1. The latest is 3.").waitFor();
+  expect((await configOf(flow.id)).steps.map(({ key }: { key: string }) => key)).toEqual(["a", "b"]);
+});
 
 test("200 steps are found by their text, grouped and noted; dark, narrow and without motion nothing is wrong", async () => {
   const { page, weir, troubles } = seen;

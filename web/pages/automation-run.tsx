@@ -14,6 +14,7 @@ import { Tree } from "../parts/base/tree.tsx";
 import { triggerName } from "../parts/runs/filters.tsx";
 import { Origin } from "../parts/runs/origin.tsx";
 import { RunAgain } from "../parts/runs/run-again.tsx";
+import { RunVersion } from "../parts/runs/run-version.tsx";
 import { RunWaterfall } from "../parts/runs/waterfall.tsx";
 
 const runCanvas = part(() => import("../parts/automation-editor/run-canvas.tsx"));
@@ -151,7 +152,7 @@ function Whole({ run }: { run: AutomationRun }) {
       )}
       <RunDecisions run={run} />
       {automation.data && config.isKnown && (
-        <Section title="Steps" flush>
+        <Section title="Steps" flush aside={<RunVersion run={run} />}>
           <Later
             of={runCanvas}
             given={{ automation: automation.data, run, ...(config.value ? { config: config.value } : {}) }}

@@ -1,6 +1,7 @@
 import { type KeyboardEvent, useEffect, useMemo, useState } from "react";
 import { ApiError } from "../../api.ts";
 import { useMay, useMe } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { useKinds, useStepActions } from "../automations/actions.ts";
 import { useLastRun, useWrittenScope } from "../automations/last-run.ts";
 import { triggerCard } from "../automations/trigger-card.ts";
@@ -91,11 +92,15 @@ export default function AutomationEditor(props: EditorProps) {
     }
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (opened !== null || !onEditorKey(event, { store, on, open, mayChange })) return;
+    const onPublish = () => void askPublish();
+    if (opened !== null || !onEditorKey(event, { store, on, open, onPublish, mayChange })) return;
     event.preventDefault();
     event.stopPropagation();
   };
+  const canPublish = mayChange && (differs || automation.status === "draft");
   const askPublish = async () => {
+    if (publishing.isPublishing) return;
+    if (!canPublish) return notify(t("Nothing to publish"));
     await store.save();
     const { draft } = store.get();
     if (Object.values(draft?.changedBy ?? {}).some((id) => id !== user?.id)) open({ as: "publish" });
@@ -120,6 +125,7 @@ export default function AutomationEditor(props: EditorProps) {
         view={drawn}
         mayChange={mayChange}
         isPublishing={publishing.isPublishing}
+        canPublish={canPublish}
         onView={setView}
         onUndo={on.onUndo}
         onRedo={on.onRedo}

@@ -265,17 +265,22 @@ interface EditorKeys {
   store: DraftStore;
   on: Pick<CanvasEvents, "onUndo" | "onRedo" | "onHelp">;
   open: (opened: Opened) => void;
+  onPublish: () => void;
   mayChange: boolean;
 }
 
 /** Keys of the editor as a whole; true where this was one. Those that mean something in a field are the field's there. */
-export function onEditorKey(event: KeyboardEvent, { store, on, open, mayChange }: EditorKeys): boolean {
+export function onEditorKey(
+  event: KeyboardEvent,
+  { store, on, open, onPublish, mayChange }: EditorKeys,
+): boolean {
   const isHeld = event.ctrlKey || event.metaKey;
   const isField = (event.target as HTMLElement).closest("input, textarea, select, [data-editor]") !== null;
   const key = event.key.toLowerCase();
   if (key === "?" && !isField && !isHeld) on.onHelp();
   else if (!isHeld || !mayChange) return false;
   else if (key === "s") void store.save();
+  else if (key === "enter" && event.shiftKey) onPublish();
   else if (key === "enter") open({ as: "test", end: null });
   else if (key === "z" && !isField) event.shiftKey ? on.onRedo() : on.onUndo();
   else return false;

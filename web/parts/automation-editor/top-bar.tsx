@@ -26,6 +26,7 @@ interface Props {
   view: View;
   mayChange: boolean;
   isPublishing: boolean;
+  canPublish: boolean;
   onView: (view: View) => void;
   onUndo: () => void;
   onRedo: () => void;
@@ -50,14 +51,13 @@ const standing = (state: DraftState, { status }: Automation, differs: boolean): 
 };
 
 export function TopBar(props: Props) {
-  const { automation, state, differs, faults, view, mayChange, isPublishing } = props;
+  const { automation, state, differs, faults, view, mayChange, isPublishing, canPublish } = props;
   const { past, future } = state.history;
   const views: readonly (readonly [View, string, typeof List])[] = [
     ["canvas", "Canvas", Workflow],
     ["list", "List", List],
     ["json", "JSON", Braces],
   ];
-  const canPublish = mayChange && (differs || automation.status === "draft");
   return (
     <header className="flex min-h-12 flex-wrap items-center gap-1.5 border-b border-line bg-raised px-2 py-1">
       <Link
@@ -130,7 +130,14 @@ export function TopBar(props: Props) {
         </Button>
       )}
       {mayChange && (
-        <Button kind="main" busy={isPublishing} disabled={!canPublish} onClick={props.onPublish}>
+        <Button
+          kind="main"
+          busy={isPublishing}
+          disabled={!canPublish}
+          aria-keyshortcuts="Control+Shift+Enter"
+          title="Ctrl+Shift+Enter"
+          onClick={props.onPublish}
+        >
           Publish
         </Button>
       )}

@@ -94,6 +94,7 @@ export const OTHER_KEYS: readonly (readonly [keys: string, name: string])[] = [
   ["V", "Compare and restore versions"],
   ["Shift+T", "Tidy up"],
   ["Ctrl+S, Ctrl+Enter", "Save the draft, test"],
+  ["Ctrl+Shift+Enter", "Publish"],
   ["Menu key", "Open the step's menu"],
 ];
 
