@@ -1,5 +1,5 @@
 import type { Clock } from "./base/clock.ts";
-import { timestamp } from "./base/clock.ts";
+import { timestamp, timestampAfter } from "./base/clock.ts";
 import type { Egress } from "./base/egress.ts";
 import type { AppError } from "./base/errors.ts";
 import type { Ids } from "./base/ids.ts";
@@ -329,4 +329,7 @@ export function created(tx: WriteContext) {
 }
 
 /** The columns of a changed row that say when and by whom. */
-export const touched = (tx: WriteContext) => ({ updatedAt: timestamp(tx.clock), updatedBy: tx.actor.id });
+export const touched = (tx: WriteContext, before: { readonly updatedAt: string }) => ({
+  updatedAt: timestampAfter(tx.clock, before.updatedAt),
+  updatedBy: tx.actor.id,
+});

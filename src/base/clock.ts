@@ -92,3 +92,12 @@ export function timestamp(clock: Clock, offsetMs = 0): string {
   if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() };
   return last.text;
 }
+
+/**
+ * The present instant, or the millisecond after `before` where that is later. Changes of one thing are told apart by
+ * when they were made, so no two may be of the same millisecond, nor a later one earlier by a clock that was set back.
+ */
+export function timestampAfter(clock: Clock, before: string): string {
+  const now = timestamp(clock);
+  return now > before ? now : new Date(Date.parse(before) + 1).toISOString();
+}

@@ -35,12 +35,14 @@ const half = (text: string) => Bun.SHA256.hash(text, "hex").slice(0, HALF);
 
 /**
  * The first half of a thing's tag: of the instant at which people last changed it where it tells that, so that what only
- * the server changes in it, such as its latest run, keeps nobody from changing it.
+ * the server changes in it, such as its latest run, keeps nobody from changing it. No two changes of a thing have the
+ * same instant (`timestampAfter`).
  */
 function stateOf(body: unknown): string | null {
   if (!isObject(body)) return null;
   const { id, updatedAt, status } = body;
-  return half(typeof updatedAt === "string" ? `${id} ${updatedAt} ${status}` : canonicalJson(body as Json));
+  const isDated = typeof id === "string" && typeof updatedAt === "string";
+  return half(isDated ? `${id} ${updatedAt} ${status}` : canonicalJson(body as Json));
 }
 
 /** The tag of a thing, and of what its reply says of it. */

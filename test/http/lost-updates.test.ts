@@ -1,4 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { siblingsOf } from "../../src/http/versions.ts";
+import { operations } from "../../src/server.ts";
+import { fill, makeThings } from "../rules/things.ts";
 import { startApp } from "../support/app.ts";
 import {
   ACTIONS,
@@ -13,6 +16,35 @@ import {
 } from "../support/work.ts";
 
 const work = (key: string) => ({ key, kind: "conditional_branch", definition: branch() });
+
+const renamed = [{ name: "Mine" }, { name: "Theirs" }] as const;
+const step = (key: string) => ({ config: { action: null, steps: [work(key)] } });
+
+/** Two changes of each thing whose change takes `If-Match`. */
+const CHANGES: Readonly<Record<string, readonly [object, object]>> = {
+  "/api/v1/users/me/preferences": [{ locale: "de" }, { locale: "fr" }],
+  "/api/v1/organizations/current": renamed,
+  "/api/v1/installation/organizations/{organization_id}": [{ plan: "pro" }, { plan: "enterprise" }],
+  "/api/v1/connections/{connection_id}": renamed,
+  "/api/v1/api-catalog/{api_id}": renamed,
+  "/api/v1/templates/{template_id}": [{ displayName: "Mine" }, { displayName: "Theirs" }],
+  "/api/v1/actions/{action_id}": renamed,
+  "/api/v1/automations/{automation_id}": renamed,
+  "/api/v1/automations/{automation_id}/draft": [step("a"), step("b")],
+  "/api/v1/automations/{automation_id}/layout": [{ direction: "right" }, { positions: { a: [1, 2] } }],
+  "/api/v1/webhooks/{webhook_id}": [{ events: ["action.created"] }, { events: ["action.failed"] }],
+  "/api/v1/agents/specs/{spec_id}": [
+    { markdown: "---\nname: Mine\n---\nYou help.\n" },
+    { markdown: "---\nname: Theirs\n---\nYou help.\n" },
+  ],
+  "/api/v1/chat/threads/{thread_id}": [{ title: "Mine" }, { title: "Theirs" }],
+  "/api/v1/queries/{query_id}": renamed,
+  "/api/v1/dashboards/{dashboard_id}": renamed,
+  "/api/v1/dashboards/{dashboard_id}/subscriptions/{subscription_id}": [
+    { schedule: { cron: "0 8 * * *" } },
+    { schedule: { cron: "0 9 * * *" } },
+  ],
+};
 
 describe("a single thing", () => {
   test("has an ETag, which its change needs where If-Match says so", async () => {
@@ -50,6 +82,31 @@ describe("a single thing", () => {
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(412)]);
     expect((await app.owner("GET", `${at}/versions`)).body.total).toBe(2);
+  });
+
+  test("has another ETag after each of two changes within one millisecond", async () => {
+    await using app = await startApp({ engine: false, stands: true });
+    const sides = new Map<string, string[]>();
+    const side = { app, ...app.ids, call: app.owner };
+    for (const operation of operations) {
+      const { path, method } = operation;
+      const reader = siblingsOf(operations).readerOf(operation);
+      if (!reader || !["PATCH", "PUT"].includes(method)) continue;
+      const bodies = CHANGES[path];
+      if (!bodies) throw new Error(`Say in CHANGES what changes ${path}`);
+      const things = await makeThings(side, path);
+      const [at, read] = [fill(path, things), fill(reader.path, things)];
+      const tags = [(await app.owner("GET", read)).headers.get("etag") ?? ""];
+      for (const body of bodies) {
+        const changed = await app.owner(method, at, body, { "if-match": tags.at(-1) ?? "" });
+        expect([path, changed.status, changed.text]).toEqual([path, 200, changed.text]);
+        tags.push((await app.owner("GET", read)).headers.get("etag") ?? "");
+        const late = await app.owner(method, at, bodies[0], { "if-match": tags.at(-2) ?? "" });
+        expect([path, late.status]).toEqual([path, 412]);
+      }
+      sides.set(path, [...new Set(tags.map((tag) => tag.slice(0, 17)))]);
+    }
+    expect([...sides].filter(([, tags]) => tags.length !== 3)).toEqual([]);
   });
 
   test("is not sent again to who has it as it is", async () => {

@@ -204,7 +204,7 @@ export async function updateAction(ctx: Context, id: string, given: ActionPatch)
     const isVersion = changes.some(({ field }) => field !== "tags");
     const [row] = await tx.db
       .update(actions)
-      .set({ ...patch, version: action.version + (isVersion ? 1 : 0), ...touched(tx) })
+      .set({ ...patch, version: action.version + (isVersion ? 1 : 0), ...touched(tx, action) })
       .where(mine(tx, id))
       .returning()
       .catch((error: unknown) => {
@@ -242,7 +242,7 @@ export async function deleteAction(ctx: Context, id: string): Promise<void> {
     else
       await tx.db
         .update(actions)
-        .set({ deletedAt: timestamp(tx.clock), ...touched(tx) })
+        .set({ deletedAt: timestamp(tx.clock), ...touched(tx, action) })
         .where(mine(tx, id));
     await record(tx, "action.deleted", entity(id), { name: action.name, kind: action.kind });
   });

@@ -91,7 +91,7 @@ export async function updateAgentSpec(ctx: Context, id: string, markdown: string
     const patch = { name: fields.name, slug, description: fields.description ?? null, frontmatter, markdown };
     const changes = changesBetween(before, patch);
     if (changes.length === 0) return before;
-    const change = { ...patch, version: before.version + 1, ...touched(tx) }; // once: the reply has the instant that is stored
+    const change = { ...patch, version: before.version + 1, ...touched(tx, before) }; // once: the reply has the instant that is stored
     const row: AgentSpecRow = { ...before, ...change };
     await tx.db.update(agentSpecs).set(change).where(mine(tx, id));
     const shown = changes.map(({ field, from, to }) => ({ field, from: plain(from), to: plain(to) }));

@@ -51,7 +51,7 @@ export function updateApi(ctx: Context, id: string, patch: CatalogPatch): Promis
     await saveItems(tx, before.items, items);
     const count = items.length;
     const counts = before.row.type === "http" ? { endpointCount: count } : { toolCount: count };
-    const change = { ...fields, ...counts, ...touched(tx) };
+    const change = { ...fields, ...counts, ...touched(tx, before.row) };
     await tx.db.update(apiCatalog).set(change).where(mine(tx, id));
     await record(tx, "catalog.updated", entity(id), { changes: [...changes, ...shortened(moved)] });
     return { row: { ...before.row, ...change } as ApiRow, items };

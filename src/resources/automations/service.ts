@@ -244,7 +244,7 @@ export async function updateAutomation(
         ...kept,
         version: before.version + (isVersion ? 1 : 0),
         webhookPath: await freePath(tx, { ...before, config }),
-        ...touched(tx),
+        ...touched(tx, before),
       })
       .where(mine(tx, id))
       .returning();
@@ -365,7 +365,12 @@ export async function deleteAutomation(ctx: Context, id: string): Promise<void> 
     const { automation } = await findAutomation(tx, id);
     await tx.db
       .update(automations)
-      .set({ deletedAt: timestamp(tx.clock), nextRunAt: null, eventAfterSeq: null, ...touched(tx) })
+      .set({
+        deletedAt: timestamp(tx.clock),
+        nextRunAt: null,
+        eventAfterSeq: null,
+        ...touched(tx, automation),
+      })
       .where(mine(tx, id));
     forgetWebhooks(tx);
     await forgetVersions(tx, entity(id));

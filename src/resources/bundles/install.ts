@@ -194,7 +194,7 @@ async function keep(
   const left = (before?.components ?? []).filter(({ entityId }) => !ids.has(entityId));
   const row: BundleInstallRow = {
     ...created(tx),
-    ...(before ? { createdAt: before.createdAt, createdBy: before.createdBy, ...touched(tx) } : {}),
+    ...(before ? { createdAt: before.createdAt, createdBy: before.createdBy, ...touched(tx, before) } : {}),
     id: at.id,
     bundleSlug: bundle.slug,
     templateId: bundle.id,

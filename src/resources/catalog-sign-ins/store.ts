@@ -72,7 +72,7 @@ export async function save(
 ): Promise<SignInRow> {
   const before = await findSignIn(tx, url);
   if (before) {
-    const row = { ...before, ...change(before), ...touched(tx) };
+    const row = { ...before, ...change(before), ...touched(tx, before) };
     await tx.db.update(catalogSignIns).set(row).where(eq(catalogSignIns.id, row.id));
     return row;
   }

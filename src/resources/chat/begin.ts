@@ -1,5 +1,5 @@
 import { and, desc, eq, gt, gte } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
+import { timestamp, timestampAfter } from "../../base/clock.ts";
 import { AppError, invalid } from "../../base/errors.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import type { UiMessage } from "../../models/chunks.ts";
@@ -128,7 +128,7 @@ async function store(tx: WriteContext, threadId: string, request: ChatRequest, t
       activeTurnId: turnId,
       lastTurnStatus: "streaming",
       title: thread.title ?? titleOf(question.content),
-      updatedAt: at,
+      updatedAt: timestampAfter(tx.clock, thread.updatedAt),
     })
     .where(eq(chatThreads.id, thread.id));
   const data = { turnId, agentSpecId: thread.agentSpecId, isRegenerated: request.content === null };

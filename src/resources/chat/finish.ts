@@ -1,4 +1,4 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { secondsBetween, timestamp } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { WriteContext } from "../../context.ts";
@@ -58,7 +58,7 @@ export async function finishTurn(
     .where(eq(chatMessages.id, turn.messageId));
   await tx.db
     .update(chatThreads)
-    .set({ lastTurnStatus: status, updatedAt: at, ...(isOver ? { activeTurnId: null } : {}) })
+    .set({ lastTurnStatus: status, updatedAt: atLeast(at), ...(isOver ? { activeTurnId: null } : {}) })
     .where(and(eq(chatThreads.id, turn.threadId), eq(chatThreads.activeTurnId, turn.id)));
   const data: JsonObject = {
     turnId: turn.id,
@@ -70,6 +70,10 @@ export async function finishTurn(
   await record(tx, `chat_turn.${status}`, { type: "chat_thread", id: turn.threadId }, data);
   return true;
 }
+
+/** A change by its owner within this millisecond is dated ahead: what the server does must not date it back. */
+export const atLeast = (at: string) =>
+  sql`case when ${chatThreads.updatedAt} > ${at} then ${chatThreads.updatedAt} else ${at} end`;
 
 export const countsOf = ({ inputTokens, outputTokens }: Usage) => ({ inputTokens, outputTokens });
 

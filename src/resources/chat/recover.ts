@@ -10,7 +10,7 @@ import { findAgentNamed } from "../agents/service.ts";
 import { memberships, type Role } from "../organizations/table.ts";
 import { actionRuns, type RunRow } from "../runs/table.ts";
 import { hashOf } from "./ask.ts";
-import { close, finishTurn } from "./finish.ts";
+import { atLeast, close, finishTurn } from "./finish.ts";
 import { type LiveTurn, liveTurns, TurnEnded } from "./live.ts";
 import { LEASE_MS, launch } from "./run.ts";
 import { chatMessages, chatThreads, chatTurns, type PendingCall, type TurnRow } from "./table.ts";
@@ -112,7 +112,7 @@ async function claim(app: App, { id, threadId }: TurnRow): Promise<TurnRow | nul
     if (!row) return null;
     await db
       .update(chatThreads)
-      .set({ lastTurnStatus: "streaming", updatedAt: at })
+      .set({ lastTurnStatus: "streaming", updatedAt: atLeast(at) })
       .where(and(eq(chatThreads.id, threadId), eq(chatThreads.activeTurnId, id)));
     return row;
   });

@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, gt, inArray, lt } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
+import { timestamp, timestampAfter } from "../../base/clock.ts";
 import { invalid, notFound } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
@@ -104,7 +104,7 @@ export function updateThread(ctx: Context, id: string, patch: ThreadPatch): Prom
     if (patch.agentSpecId !== undefined) await checkAgent(tx, patch.agentSpecId);
     const changes = changesBetween(before, patch);
     if (changes.length === 0) return before;
-    const change = { ...patch, updatedAt: timestamp(tx.clock) };
+    const change = { ...patch, updatedAt: timestampAfter(tx.clock, before.updatedAt) };
     await tx.db
       .update(chatThreads)
       .set(change)

@@ -1,5 +1,5 @@
 import { eq } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
+import { timestampAfter } from "../../base/clock.ts";
 import type { AppError } from "../../base/errors.ts";
 import { hideSecrets } from "../../base/hide.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -21,7 +21,7 @@ export async function setBroken(
   if (row.status === "error" && row.verificationError === message) return;
   await tx.db
     .update(connections)
-    .set({ status: "error", verificationError: message, updatedAt: timestamp(tx.clock) })
+    .set({ status: "error", verificationError: message, updatedAt: timestampAfter(tx.clock, row.updatedAt) })
     .where(eq(connections.id, row.id));
   await recordBroken(tx, row, { ...data, code: why.code, message });
 }

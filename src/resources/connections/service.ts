@@ -61,7 +61,7 @@ export async function saveChange(
     changes.push({ field: "credentials", from: before.hasCredentials ? "***" : null, to });
   }
   if (changes.length === 0) return before;
-  const saved = { ...change, ...touched(tx) };
+  const saved = { ...change, ...touched(tx, before) };
   await tx.db.update(connections).set(saved).where(mine(tx, before.id));
   await record(tx, "connection.updated", entity(before.id), { changes });
   return { ...before, ...saved };

@@ -32,7 +32,7 @@ export async function verifyConnection(ctx: Context, id: string): Promise<Connec
     if (row.status === "disabled" || !hasSameSettings(tx, row, tried)) return row;
     const verificationError = refusal?.message ?? null;
     const change = {
-      ...touched(tx),
+      ...touched(tx, row),
       status: refusal ? ("error" as const) : ("active" as const),
       verificationError,
       lastVerifiedAt: refusal ? row.lastVerifiedAt : timestamp(tx.clock),

@@ -108,7 +108,7 @@ export function updateSubscription(
     const changes = changesBetween(before, wanted);
     if (changes.length === 0) return before;
     await checkSending(tx, await findDashboard(tx, dashboardId), { ...before, ...wanted });
-    const change = { ...wanted, ...(plan ? { nextAt: next(tx, plan) } : {}), ...touched(tx) };
+    const change = { ...wanted, ...(plan ? { nextAt: next(tx, plan) } : {}), ...touched(tx, before) };
     await tx.db
       .update(dashboardSubscriptions)
       .set(change)

@@ -153,7 +153,7 @@ export function updateDashboard(ctx: Context, id: string, patch: DashboardPatch)
     if (isReshared) changes.push({ field: "sharing", from: sharingOf(before), to: sharing });
     if (changes.length === 0) return before;
     const share = isReshared ? (sharing === "link" ? newShare(tx, id) : UNSHARED) : {};
-    const change = { ...next, ...share, ...expiry, ...touched(tx) };
+    const change = { ...next, ...share, ...expiry, ...touched(tx, before) };
     await tx.db.update(dashboards).set(change).where(mine(tx, id));
     await record(tx, "dashboard.updated", entity(id), { changes: changes as unknown as Json });
     return { ...before, ...change };

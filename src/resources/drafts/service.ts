@@ -1,5 +1,5 @@
 import { and, eq } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
+import { timestamp, timestampAfter } from "../../base/clock.ts";
 import { AppError, InvalidInput, invalid, notFound } from "../../base/errors.ts";
 import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
@@ -55,7 +55,7 @@ export function patchDraft(
       config,
       basedOn: based,
       changedBy: changedBy(tx, before, { from, to: config }),
-      updatedAt: timestamp(tx.clock),
+      updatedAt: before ? timestampAfter(tx.clock, before.updatedAt) : timestamp(tx.clock),
     };
     await tx.db
       .insert(automationDrafts)
@@ -128,7 +128,7 @@ export function publishDraft(ctx: Context, id: string, only?: readonly string[])
           changedBy: Object.fromEntries(
             Object.entries(draft.changedBy).filter(([name]) => rest.includes(name)),
           ),
-          updatedAt: timestamp(tx.clock),
+          updatedAt: timestampAfter(tx.clock, draft.updatedAt),
         })
         .where(ofAutomation(tx, id));
     return published;

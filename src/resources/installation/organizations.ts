@@ -1,5 +1,5 @@
 import { and, desc, eq, isNotNull, isNull, lt } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
+import { timestampAfter } from "../../base/clock.ts";
 import { openGate } from "../../base/egress-gate.ts";
 import { AppError, invalid, notFound } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -73,7 +73,7 @@ export function changeInstallationOrganization(
     const now = { ...before, quotas: allQuotas(before.quotas), egressAllow: before.egressAllow ?? [] };
     const changes = changesBetween(now, given);
     if (changes.length === 0) return before;
-    const change = { ...given, updatedAt: timestamp(tx.clock) };
+    const change = { ...given, updatedAt: timestampAfter(tx.clock, before.updatedAt) };
     await tx.db.update(organizations).set(change).where(eq(organizations.id, id));
     const data = { changes } as unknown as JsonObject;
     await record({ ...tx, organizationId: id }, "organization.updated", { type: "organization", id }, data);

@@ -1,5 +1,5 @@
 import { and, desc, eq, inArray, isNull, lt, max } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
+import { timestamp, timestampAfter } from "../../base/clock.ts";
 import { AppError, notFound } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type Context, write } from "../../context.ts";
@@ -87,7 +87,11 @@ export function changeInstallationUser(
     }
     const at = timestamp(tx.clock);
     const addressProvenAt = before.addressProvenAt ?? (input.addressProven ? at : null);
-    const change = { isOperator: staysOperator, addressProvenAt, updatedAt: at };
+    const change = {
+      isOperator: staysOperator,
+      addressProvenAt,
+      updatedAt: timestampAfter(tx.clock, before.updatedAt),
+    };
     await tx.db.update(users).set(change).where(eq(users.id, id));
     const home = await findHome(tx.db, id);
     const inside = { ...tx, organizationId: home?.organizationId ?? tx.organizationId };

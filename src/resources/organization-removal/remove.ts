@@ -1,5 +1,5 @@
 import { and, eq, inArray, isNull, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
+import { timestamp, timestampAfter } from "../../base/clock.ts";
 import { AppError, invalid, notFound } from "../../base/errors.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { cancelUnlessEnded } from "../../flows/cancel.ts";
@@ -116,7 +116,11 @@ export function restoreOrganization(ctx: Context, id: string): Promise<Organizat
     if (before.removedAt <= timestamp(tx.clock, -RESTORABLE_MS)) {
       throw new AppError("gone", "This organization was removed more than 7 days ago and is being erased.");
     }
-    const change = { removedAt: null, keptMemberships: null, updatedAt: timestamp(tx.clock) };
+    const change = {
+      removedAt: null,
+      keptMemberships: null,
+      updatedAt: timestampAfter(tx.clock, before.updatedAt),
+    };
     await tx.db.update(organizations).set(change).where(eq(organizations.id, id));
     for (const membership of before.keptMemberships ?? []) await putBack(tx, membership);
     const waiting = await tx.db

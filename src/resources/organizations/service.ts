@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, isNull, like, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
+import { timestamp, timestampAfter } from "../../base/clock.ts";
 import { AppError, invalid, notFound } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { freeSlug, slugify } from "../../base/slug.ts";
@@ -101,7 +101,7 @@ export function updateOrganization(ctx: Context, input: OrganizationChange): Pro
     if (field !== undefined && !(await isOperator(tx.db, tx.actor.id)))
       throw new AppError("forbidden", `Only operators of this installation can change ${field}.`);
     if (given.slug !== undefined && given.slug !== before.slug) await freeOrThrow(tx, given.slug);
-    const change = { ...given, updatedAt: timestamp(tx.clock) };
+    const change = { ...given, updatedAt: timestampAfter(tx.clock, before.updatedAt) };
     await tx.db.update(organizations).set(change).where(eq(organizations.id, before.id));
     tx.afterCommit(() => tx.signals.notify(WEBHOOKS_TOPIC));
     const data = { changes } as unknown as JsonObject;

@@ -118,7 +118,7 @@ export function updateQuery(
     const patch = { ...given, ...(parameters === undefined ? {} : { parameters: withDefaults(parameters) }) };
     const changes = changesBetween(before, patch);
     if (changes.length === 0) return before;
-    const change = { ...patch, ...touched(tx) };
+    const change = { ...patch, ...touched(tx, before) };
     await tx.db.update(savedQueries).set(change).where(mine(tx, id));
     await record(tx, "query.updated", entity(id), { changes: changes as unknown as Json });
     return { ...before, ...change };

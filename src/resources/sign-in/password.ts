@@ -1,5 +1,5 @@
 import { eq } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
+import { timestamp, timestampAfter } from "../../base/clock.ts";
 import { AppError, InvalidInput } from "../../base/errors.ts";
 import { read } from "../../base/shape.ts";
 import { type Actor, type App, type Context, type WriteContext, write } from "../../context.ts";
@@ -89,7 +89,7 @@ async function setPassword(
 ): Promise<void> {
   await tx.db
     .update(users)
-    .set({ ...change, updatedAt: timestamp(tx.clock) })
+    .set({ ...change, updatedAt: timestampAfter(tx.clock, user.updatedAt) })
     .where(eq(users.id, user.id));
   if (!tx.organizationId) return;
   const changes = [{ field: "password", from: "***", to: "***" }];

@@ -182,7 +182,7 @@ async function changeFields(
       `Version ${addressed.version} of ${addressed.slug} is deprecated and can't be edited.`,
     );
   }
-  const change = { ...values, ...touched(tx) };
+  const change = { ...values, ...touched(tx, base) };
   const changed: TemplateRow = { ...base, ...change };
   await refuseFaults(tx, changed);
   if (!draft) return makeNextVersion(tx, changed);
@@ -239,7 +239,7 @@ async function moveTo(tx: WriteContext, row: TemplateRow, status: TemplateStatus
     throw new AppError("invalid_state", message);
   }
   if (status === "published") await refuseFaults(tx, row, true); // what it names may be gone by now
-  const change = { status, ...touched(tx) };
+  const change = { status, ...touched(tx, row) };
   await tx.db.update(templates).set(change).where(mine(tx, row.id));
   await record(
     tx,

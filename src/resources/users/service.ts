@@ -1,5 +1,5 @@
 import { and, eq, isNull } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
+import { timestamp, timestampAfter } from "../../base/clock.ts";
 import { type Fault, InvalidInput, notFound } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type Context, write } from "../../context.ts";
@@ -65,7 +65,7 @@ export async function updatePreferences(ctx: Context, input: Preferences): Promi
     const before = await findMe(tx);
     const changes = changesBetween(before, given);
     if (changes.length === 0) return before;
-    const change = { ...given, updatedAt: timestamp(tx.clock) };
+    const change = { ...given, updatedAt: timestampAfter(tx.clock, before.updatedAt) };
     await tx.db.update(users).set(change).where(eq(users.id, before.id));
     if (tx.organizationId) {
       await record(tx, "user.updated", { type: "user", id: before.id }, { changes } as unknown as JsonObject);

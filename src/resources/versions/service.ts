@@ -1,8 +1,9 @@
 import { and, desc, eq } from "drizzle-orm";
+import { timestamp } from "../../base/clock.ts";
 import { notFound } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
-import { type Context, touched, type WriteContext } from "../../context.ts";
+import type { Context, WriteContext } from "../../context.ts";
 import type { Change } from "../events/service.ts";
 import { type VersionedType, type VersionRow, versions } from "./table.ts";
 
@@ -25,7 +26,6 @@ export async function keepVersion(
   { type, id }: Versioned,
   { version, content, changes = [] }: { version: number; content: JsonObject; changes?: readonly Change[] },
 ): Promise<void> {
-  const { updatedAt, updatedBy } = touched(tx);
   await tx.db.insert(versions).values({
     entityType: type,
     entityId: id,
@@ -33,8 +33,8 @@ export async function keepVersion(
     organizationId: tx.organizationId,
     content,
     changes: maskSecrets(changes as unknown as Json) as JsonObject[],
-    createdAt: updatedAt,
-    createdBy: updatedBy,
+    createdAt: timestamp(tx.clock),
+    createdBy: tx.actor.id,
   });
 }
 

@@ -1,5 +1,5 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
-import { timestamp } from "../../base/clock.ts";
+import { timestamp, timestampAfter } from "../../base/clock.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { type Actor, type App, contextFor, type WriteContext, writeFor } from "../../context.ts";
 import { insertInto } from "../../store/prepared.ts";
@@ -216,7 +216,11 @@ async function noteFailing(
   }
   await tx.db
     .update(webhooks)
-    .set({ ...(await hold(tx, subscription, reason)), failingSince: since, updatedAt: timestamp(tx.clock) })
+    .set({
+      ...(await hold(tx, subscription, reason)),
+      failingSince: since,
+      updatedAt: timestampAfter(tx.clock, subscription.updatedAt),
+    })
     .where(eq(webhooks.id, subscription.id));
   const data = { url: maskSecrets(subscription.url), reason };
   await record(tx, "webhook.disabled", { type: "webhook", id: subscription.id }, data);

@@ -92,7 +92,7 @@ export async function updateWebhook(ctx: Context, id: string, patch: WebhookPatc
     const turned = !isTurned ? {} : status === "active" ? await release(tx, before) : await hold(tx, before);
     const [row] = await tx.db
       .update(webhooks)
-      .set({ ...rest, ...retyped, ...turned, ...touched(tx) })
+      .set({ ...rest, ...retyped, ...turned, ...touched(tx, before) })
       .where(mine(tx, id))
       .returning();
     if (!row) throw notFound("webhook");
@@ -153,7 +153,7 @@ export async function rotateSecret(
         sealedSecret: tx.secrets.seal(secret, webhookLabel(before)),
         sealedPreviousSecret: before.sealedSecret,
         previousUntil,
-        ...touched(tx),
+        ...touched(tx, before),
       })
       .where(mine(tx, id))
       .returning();
@@ -166,7 +166,7 @@ export async function rotateSecret(
 /** Its deliveries go with it, little by little. */
 export async function deleteWebhook(ctx: Context, id: string): Promise<void> {
   await write(ctx, async (tx) => {
-    const { url } = await findWebhook(tx, id);
+    const before = await findWebhook(tx, id);
     await tx.db
       .update(webhooks)
       .set({
@@ -174,10 +174,10 @@ export async function deleteWebhook(ctx: Context, id: string): Promise<void> {
         status: "disabled",
         sealedSecret: null,
         sealedPreviousSecret: null,
-        ...touched(tx),
+        ...touched(tx, before),
       })
       .where(mine(tx, id));
     await forgetFormer(tx.db, id, Number.POSITIVE_INFINITY);
-    await record(tx, "webhook.deleted", entity(id), { url: maskSecrets(url) });
+    await record(tx, "webhook.deleted", entity(id), { url: maskSecrets(before.url) });
   });
 }
