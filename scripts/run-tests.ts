@@ -176,8 +176,7 @@ export async function holds(sentence: string, ...command: string[]): Promise<boo
 
 if (import.meta.main) {
   const given = process.argv.slice(2);
-  const tsc = ["node_modules/typescript/bin/tsc", "--noEmit", "-p", "."];
-  const types = given.includes("--no-types") ? true : holds("The type check failed.", ...tsc);
+  const types = given.includes("--no-types") ? true : holds("The type check failed.", "scripts/types.ts");
   const isBuilt = await holds("The executable could not be built.", "scripts/build.ts");
   const paths = given.filter((word) => !word.startsWith("--"));
   const first = await runTests(paths, { workers: WORKERS, isRecorded: given.includes("--record") });
