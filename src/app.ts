@@ -55,6 +55,8 @@ export interface Parts {
   ids?: Ids;
   /** Where the threads of the local store come from and go to; it starts and ends its own by default. */
   workers?: Workers;
+  /** False starts no DuckDB process before there is a statement for it. */
+  isSqlKeptWarm?: boolean;
   /** Tests put in or leave out what they turn by hand. */
   overrides?: Partial<App>;
 }
@@ -134,6 +136,7 @@ async function build(parts: Ground): Promise<Opened> {
     timeoutMs: config.sqlTimeoutSeconds * 1000,
     cacheDir: join(folder.scratch, "cache"),
     paths: lakePaths(folder),
+    ...(parts.isSqlKeptWarm === undefined ? {} : { isKeptWarm: parts.isSqlKeptWarm }),
   });
   let listening: { host: string; port: number } | null = null;
   const phases = { stopping: new AbortController(), closing: new AbortController() };

@@ -44,6 +44,8 @@ export interface SqlOptions {
   cacheDir: string;
   /** Where the files of jobs lie; by default none but its own. */
   paths?: ReachablePaths;
+  /** False starts no process before there is a statement for it. */
+  isKeptWarm?: boolean;
 }
 
 const NO_PATHS: ReachablePaths = { read: [], write: [] };
@@ -52,6 +54,7 @@ const NO_PATHS: ReachablePaths = { read: [], write: [] };
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its verbs share the children and their queue
 export function openSql(options: SqlOptions): Sql {
   const { self, folder, memory, threads = HALF_THE_MACHINE, cacheDir, paths = NO_PATHS } = options;
+  const { isKeptWarm = true } = options;
   const memoryBytes = bytesOf(memory);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   sweep(folder);
@@ -95,7 +98,7 @@ export function openSql(options: SqlOptions): Sql {
 
   /** Lets the next statement find a process that has DuckDB loaded. */
   const keepWarm = () => {
-    if (isClosed || warm?.isAlive) return;
+    if (!isKeptWarm || isClosed || warm?.isAlive) return;
     warm = start();
     idle = setTimeout(() => {
       warm?.kill();

@@ -138,6 +138,7 @@ export async function startApp(options: StartOptions = {}) {
     secrets,
     clock,
     workers,
+    isSqlKeptWarm: false, // most tests end before there is another statement
     log: openLog({ level: "info", pretty: false, clock, sink: (line) => logged.push(line) }),
     self: options.self ?? PROGRAM,
     overrides: options.overrides,
