@@ -31,7 +31,7 @@ export function turnableClock(
   return {
     now: () => new Date((stands ? start.ms : systemClock.now().getTime()) + ahead),
     monotonic: () => (stands ? start.monotonic : systemClock.monotonic()) + passed,
-    sleep: (ms, signal) => systemClock.sleep(ms / hurry, signal),
+    sleep: (ms, signal) => systemClock.sleep(hurried(ms, hurry), signal),
     limit: (ms, signal) => systemClock.limit(ms / hurryLimits, signal),
     turn(ms) {
       ahead += ms;
@@ -39,6 +39,12 @@ export function turnableClock(
     },
   };
 }
+
+/** An engine whose loops rest for less takes half a processor for itself. */
+const SHORTEST_REST_MS = 100;
+
+const hurried = (ms: number, hurry: number) =>
+  hurry < 1 ? ms / hurry : Math.max(ms / hurry, Math.min(ms, SHORTEST_REST_MS));
 
 /** Threads that a store of this process is done with, for the next one. */
 const idle = new Map<string, Worker[]>();
@@ -108,7 +114,7 @@ export interface StartOptions {
   engine?: boolean;
   /** Other operations than Weir's own. */
   operations?: Parameters<typeof server>[1];
-  /** Lets every sleep be so many times as short. */
+  /** Lets every sleep be so many times as short, though none shorter than 100 ms that was longer. */
   hurry?: number;
   /** As `hurry`, for what work under way may take. */
   hurryLimits?: number;
