@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
-import { PASSWORD, type StartOptions, startApp } from "./app.ts";
+import { type StartOptions, startApp } from "./app.ts";
 import { openBrowser } from "./chromium.ts";
+import { signIn } from "./hands.ts";
 
 /** A name that would do harm where it were read as markup; it also holds letters from right to left. */
 export const MARKUP = `<img src=x onerror=alert(1)> & "Ünïcödé" مرحبا`;
@@ -17,10 +18,7 @@ export async function openSeen(options: StartOptions = {}) {
   const browser = await openBrowser();
   const seen = await browser.open(weir.origin);
   const { page } = seen;
-  await page.goto(`${weir.origin}/login`);
-  await page.getByLabel("Email").fill("ada@example.com");
-  await page.getByLabel("Password").fill(PASSWORD);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await signIn(page, weir.origin);
   await page.getByRole("heading", { name: "Hello, Ada" }).waitFor();
   const axe = readFileSync(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir), "utf8");
   const heading = (name: string) => page.getByRole("heading", { name, exact: true, level: 1 }).waitFor();
