@@ -46,7 +46,7 @@ test("who reads German gets the page in German: sentences, plurals, numbers and 
   await go("/team");
   await heading("Team");
   await noEnglish("/team");
-  fillRuns(weir, action.id, 1498);
+  await fillRuns(weir, action.id, 1498);
   await go(`/actions/${action.id}?tab=runs`);
   await page.getByText("1–25 von 1.500").waitFor();
   expect(english).toEqual([]);

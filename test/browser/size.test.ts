@@ -28,7 +28,7 @@ deepTest(
     await using seen = await openSeen({ engine: false });
     const { page, go, weir, troubles } = seen;
     const action = await makeAction(weir.owner, { name: "Ask" });
-    fillRuns(weir, action.id, RUNS);
+    await fillRuns(weir, action.id, RUNS);
     const table = page.getByRole("table", { name: "Runs" });
     await go("/runs");
     await page.getByText("1–50 of 100,000").waitFor();
