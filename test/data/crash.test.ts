@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import { type Answer, type Client, client, startApp } from "../support/app.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { startInstallation } from "../support/process.ts";
+import { scaled } from "../support/scale.ts";
 import { ACTIONS } from "../support/work.ts";
 import { connectPostgres, dataOf } from "./place.ts";
 
@@ -17,8 +18,9 @@ afterAll(async () => {
 
 const ROUNDS = 2;
 /** Each look is a process. */
-const LOOK_MS = 30;
-const ROUND_ROWS = 60_000;
+const LOOK_MS = scaled(60, 10);
+const DEATHS = scaled(1, 2);
+const ROUND_ROWS = scaled(30_000, 60_000);
 const RESOURCES = {
   appended: { name: "src", primaryKey: ["id"], incremental: { cursorField: "id" } },
   merged: { name: "src", primaryKey: ["id"], writeDisposition: "merge" },
@@ -26,18 +28,17 @@ const RESOURCES = {
 };
 const DATASETS = Object.keys(RESOURCES);
 
-/** Looks how many rows each dataset has, again and again, until told to stop; gives back all counts that it saw. */
+/** Looks how many rows each dataset has, one after the other and again, until told to stop; gives back all counts that it saw. */
 function watch(owner: Client) {
   const seen = new Set<number>();
+  let looks = 0;
   let isOver = false;
   const watching = (async () => {
     while (!isOver) {
-      for (const dataset of DATASETS) {
-        const sql = `select count(*) as n from raw.${dataset}__src`;
-        // The server may be killed at any moment: then there is no reply.
-        const reply: Answer | null = await owner("POST", "/api/v1/query", { sql }).catch(() => null);
-        if (reply?.status === 200) seen.add(reply.body.rows[0].n);
-      }
+      const sql = `select count(*) as n from raw.${DATASETS[looks++ % DATASETS.length]}__src`;
+      // The server may be killed at any moment: then there is no reply.
+      const reply: Answer | null = await owner("POST", "/api/v1/query", { sql }).catch(() => null);
+      if (reply?.status === 200) seen.add(reply.body.rows[0].n);
       await Bun.sleep(LOOK_MS);
     }
   })();
@@ -66,7 +67,7 @@ test("killed at any moment, an extract goes on after the restart: rows are right
     const runs: string[] = [];
     for (const id of actions) runs.push((await server.owner("POST", `${ACTIONS}/${id}/run`)).body.id);
     const seen = new Set<number>();
-    for (let deaths = 0; deaths < 2; deaths++) {
+    for (let deaths = 0; deaths < DEATHS; deaths++) {
       const reader = watch(server.owner);
       await Bun.sleep(100 + Math.random() * 700);
       await server.end("SIGKILL");

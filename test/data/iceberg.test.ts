@@ -30,7 +30,7 @@ const upload = async (call: Client, dataset: string, rows: object[], how = "appe
 test("equal counts and sums after merges, while loads, compaction and sweeps go on", async () => {
   await using data = await startData();
   const { app, ids } = data.app;
-  const merges = scaled(6, 100);
+  const merges = scaled(3, 100);
   const load = () => loadMetadata(data.owner, ids.organizationId, "raw", "orders", "orders");
   const folder = join(data.app.dataFolder, "lake", ids.organizationId, "raw", "orders", "orders");
   const compacts = compactor(app, openLocks());

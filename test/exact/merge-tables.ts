@@ -1,3 +1,4 @@
+import { scaled } from "../support/scale.ts";
 import type { Kind } from "./canon.ts";
 
 /** A kind of key, and how the n-th of them is written. */
@@ -88,13 +89,18 @@ export interface Mirror {
   kinds: Readonly<Record<string, Kind>>;
 }
 
+/** In the gate every other way of each key, and of the next key the others. */
+const EVERY = scaled(2, 1);
+/** Keys share so many runs, and cursors so many. */
+const [KEY_RUNS, CURSOR_RUNS] = [scaled(2, 6), scaled(1, 4)];
+
 export const MIRRORS: readonly Mirror[] = [
-  ...Object.entries(KEYS).flatMap(([name, { columns }]): Mirror[] => {
+  ...Object.entries(KEYS).flatMap(([name, { columns }], at): Mirror[] => {
     const kinds: Record<string, Kind> = { changed: "timestamptz", note: "text", amount: "number" };
     for (const [column, , kind] of columns) kinds[column] = kind;
     const primaryKey = columns.map(([column]) => column);
     const mirror = (way: string, table: string, more: object): Mirror => ({
-      group: `key_${name}`,
+      group: `keys_${at % KEY_RUNS}`,
       resource: { name: `${way}_${name}`, spec: `public.${table}_${name}`, ...more },
       select: `${table}_${name}`,
       kinds,
@@ -106,11 +112,11 @@ export const MIRRORS: readonly Mirror[] = [
       mirror("replaced", "dying", { writeDisposition: "replace" }),
       mirror("hard", "dying", { ...merge, deletes: "hard" }),
       mirror("soft", "dying", { ...merge, deletes: "soft" }),
-    ];
+    ].filter((_, way) => (at + way) % EVERY === 0);
   }),
   ...Object.entries(CURSORS).map(
-    ([name, { kind }]): Mirror => ({
-      group: `cursor_${name}`,
+    ([name, { kind }], at): Mirror => ({
+      group: `cursors_${at % CURSOR_RUNS}`,
       resource: { name: `appended_${name}`, spec: `public.grown_${name}`, incremental: { cursorField: "c" } },
       select: `grown_${name}`,
       kinds: { id: "number", c: kind },
