@@ -107,10 +107,11 @@ describe("a step over a long list", () => {
     60_000,
   );
 
-  const ITEMS = scaled(1_000, 3_000);
+  const ITEMS = scaled(300, 3_000);
+  const CHARACTERS = scaled(33_000, 10_000);
   test("goes over a result of many megabytes", async () => {
     await using app = await startApp();
-    const source = `export default () => Array.from({ length: ${ITEMS} }, (_, n) => ({ n, text: 'x'.repeat(10000) }))`;
+    const source = `export default () => Array.from({ length: ${ITEMS} }, (_, n) => ({ n, text: 'x'.repeat(${CHARACTERS}) }))`;
     const steps = [
       { key: "make", kind: "run_script", definition: { source, memoryMb: 256 } },
       {
@@ -118,7 +119,7 @@ describe("a step over a long list", () => {
         dependsOn: ["make"],
         forEach: "{{steps.make.result.output}}",
         kind: "conditional_branch",
-        definition: { branches: [{ key: "whole", when: "size(item.text) == 10000" }], else: "cut" },
+        definition: { branches: [{ key: "whole", when: `size(item.text) == ${CHARACTERS}` }], else: "cut" },
       },
     ];
     const flow = await makeAutomation(app.owner, { steps });

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { asc, gt } from "drizzle-orm";
+import { asc, desc, gt } from "drizzle-orm";
 import { EVENT_TYPES, events } from "../../src/resources/events/table.ts";
 import { operations } from "../../src/server.ts";
 import { calls, says, startModel } from "../peers/model.ts";
@@ -27,27 +27,34 @@ const eventsSince = ({ app }: Started, seq: number) =>
   app.store.db.select().from(events).where(gt(events.seq, seq)).orderBy(asc(events.seq));
 
 async function lastSeq({ app }: Started): Promise<number> {
-  const rows = await app.store.db.select({ seq: events.seq }).from(events).orderBy(asc(events.seq));
-  return rows.at(-1)?.seq ?? 0;
+  const [last] = await app.store.db
+    .select({ seq: events.seq })
+    .from(events)
+    .orderBy(desc(events.seq))
+    .limit(1);
+  return last?.seq ?? 0;
 }
 
 /** When a credential was last used is noted in passing, whatever it was used for. */
-const USES = new Set(["last_used_at", "last_active_at"]);
+const isUse = (table: string, column: string) =>
+  ["last_used_at", "last_active_at"].includes(column) || (table === "sessions" && column === "expires_at");
 
 /** Everything in the store, as text, by table. */
 function contentOf({ dataFolder }: Started): Record<string, string> {
   const file = new Database(join(dataFolder, "weir.db"), { readonly: true });
   try {
-    const tables = file
-      .query("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-      .all() as { name: string }[];
+    const columns = file
+      .query(
+        `SELECT t.name AS "table", c.name AS "column" FROM sqlite_master t, pragma_table_info(t.name) c
+         WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'`,
+      )
+      .all() as { table: string; column: string }[];
+    const kept = columns.filter(({ table, column }) => !isUse(table, column));
     return Object.fromEntries(
-      tables.map(({ name }) => [
-        name,
-        JSON.stringify(file.query(`SELECT * FROM "${name}"`).all(), (key, value) =>
-          USES.has(key) || (name === "sessions" && key === "expires_at") ? undefined : value,
-        ),
-      ]),
+      [...Map.groupBy(kept, ({ table }) => table)].map(([table, of]) => {
+        const list = of.map(({ column }) => `"${column}"`).join();
+        return [table, JSON.stringify(file.query(`SELECT ${list} FROM "${table}"`).values())];
+      }),
     );
   } finally {
     file.close();

@@ -11,7 +11,10 @@ import { fill, makeThings, type Side } from "./things.ts";
 
 /** The same requests each time; another number in the environment looks elsewhere, or longer. */
 const SEED = Number(process.env.WEIR_FUZZ_SEED ?? 20_26);
-const RUNS = Number(process.env.WEIR_FUZZ_RUNS ?? scaled(7, 200));
+const RUNS = Number(process.env.WEIR_FUZZ_RUNS ?? scaled(5, 200));
+
+/** So many of each kind are named in the requests. */
+const THINGS = scaled(2, 3);
 
 /** What thousands of requests may leave behind in the process, the test's own half among it. */
 const GROWTH_BYTES = 384 * 1024 * 1024;
@@ -97,7 +100,7 @@ for (const { method, path } of mounted) {
     const operation = described.get(name);
     if (!operation) throw new Error(`${name} is not in the document.`);
     const things: string[][] = [];
-    for (let i = 0; i < 3; i++) things.push(await makeThings(side, path));
+    for (let i = 0; i < THINGS; i++) things.push(await makeThings(side, path));
     await fc.assert(
       fc.asyncProperty(requests(operation, things), async (request) => {
         check(await send(method, fill(path, request.params), request), operation);
