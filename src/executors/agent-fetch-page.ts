@@ -24,15 +24,16 @@ export const asPage = (content: string): string =>
 export const agentFetchPage = defineExecutor({
   kind: "agent_fetch_page",
   title: "Read a page with a model",
-  description: "Fetches a page and lets a model answer from it, in words or as JSON of a given schema.",
+  description:
+    "Fetches a page and has a model answer a question about it, as text or as JSON that matches a schema.",
   providers: [],
   hasEffects: ({ url }) => !isFixedAddress(url),
   urlFields: ["url"],
   definition: object({
-    url: described("http:// or https://", Type.String({ minLength: 1, maxLength: 8192 })),
-    instructions: described("What the model is to find out, in words", named(20_000)),
+    url: described("URL of the page (http or https)", Type.String({ minLength: 1, maxLength: 8192 })),
+    instructions: described("What the model should find out", named(20_000)),
     outputSchema: optional(
-      jsonSchema({ description: "A JSON Schema that the answer has to fit; without it the answer is text" }),
+      jsonSchema({ description: "JSON Schema of the answer. If omitted, the answer is text" }),
     ),
   }),
   result: object({

@@ -53,19 +53,19 @@ type Answer = JsonObject & { answer: string; citations: { page: number; quote: s
 export const agentSearch = defineExecutor({
   kind: "agent_search",
   title: "Search with a model",
-  description: "Answers a question from pages of the web, with a quote for each citation.",
+  description: "Has a model answer a question from web pages, with a quote for each source.",
   providers: [],
   hasEffects: () => false,
   definition: object({
-    question: described("What is to be found out", named(10_000)),
+    question: described("Question to answer", named(10_000)),
     maxResults: optional(
       described(
-        "Results of each search that are read",
+        "Maximum number of results to use from each search",
         Type.Integer({ minimum: 1, maximum: 20, default: 5 }),
       ),
     ),
     maxPages: optional(
-      described("Pages that are read", Type.Integer({ minimum: 1, maximum: 10, default: 3 })),
+      described("Maximum number of pages to read", Type.Integer({ minimum: 1, maximum: 10, default: 3 })),
     ),
   }),
   result: object({

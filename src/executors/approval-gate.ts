@@ -21,14 +21,14 @@ const YEAR_SECONDS = 31_536_000;
 const MAX_CONTEXT_CHARACTERS = 65_536;
 
 const Definition = object({
-  title: described("What people are asked, in one line", named()),
+  title: described("The question, in one line", named()),
   description: optional(described("Details, in plain text", Type.String({ maxLength: 10_000 }))),
   decisionType: described(
-    "A yes or a no, or a form that is filled in",
+    "approve_reject asks for yes or no, form_input for the values of a form",
     oneOf(["approve_reject", "form_input"], { default: "approve_reject" }),
   ),
-  formSchema: optional(jsonSchema({ description: "A JSON Schema of what is to be filled in" })),
-  context: optional(jsonObject({ description: "What people should see when they decide" })),
+  formSchema: optional(jsonSchema({ description: "JSON Schema of the form" })),
+  context: optional(jsonObject({ description: "Data to show with the question" })),
   assignedTo: optional(
     Type.String({
       minLength: 1,
@@ -38,16 +38,16 @@ const Definition = object({
   ),
   expiresInSeconds: optional(
     described(
-      "Seconds without an answer until onExpire applies. Default: never",
+      "Seconds until an undecided approval expires. Default: never",
       Type.Integer({ minimum: 1, maximum: YEAR_SECONDS }),
     ),
   ),
   onReject: described(
-    "fail ends the run; continue continues it with the rejection as the result",
+    "After a rejection: fail ends the run, continue continues it with the rejection as the result",
     oneOf(["fail", "continue"], { default: "fail" }),
   ),
   onExpire: described(
-    "reject counts as a rejection, fail and cancel end the run; an expiry never approves",
+    "When it expires: reject counts as a rejection, fail and cancel end the run",
     oneOf(["reject", "fail", "cancel"], { default: "reject" }),
   ),
 });
@@ -61,7 +61,7 @@ export const approvalGate = defineExecutor({
   kind: "approval_gate",
   isInside: true,
   title: "Approval",
-  description: "Waits until a person approves or rejects, or fills in a form.",
+  description: "Waits until a person approves, rejects or fills in a form.",
   providers: [],
   hasEffects: () => false,
   definition: Definition,

@@ -9,11 +9,17 @@ import type { ModelMessage, OpenAgent } from "../models/contract.ts";
 import { defineExecutor, type RunContext } from "./contract.ts";
 
 const Definition = object({
-  agent: Type.String({ minLength: 1, maxLength: 200, description: "Id or slug of an agent spec" }),
-  prompt: described("What the agent is asked", Type.String({ minLength: 1, maxLength: 400_000 })),
-  outputSchema: optional(jsonSchema({ description: "A JSON Schema that the answer has to fit" })),
+  agent: Type.String({ minLength: 1, maxLength: 200, description: "ID or slug of the agent" }),
+  prompt: described("Message to the agent", Type.String({ minLength: 1, maxLength: 400_000 })),
+  outputSchema: optional(
+    jsonSchema({ description: "JSON Schema of the answer. If omitted, the answer is text" }),
+  ),
   maxSteps: optional(
-    Type.Integer({ minimum: 1, maximum: 100, description: "Default: the agent's, otherwise 10" }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      description: "Maximum number of steps. Default: the agent's own maximum",
+    }),
   ),
 });
 type Definition = Static<typeof Definition>;
@@ -30,7 +36,7 @@ export const callAgent = defineExecutor({
   kind: "call_agent",
   isInside: true, // its tools ask by themselves: what another agent says counts as data
   title: "Call an agent",
-  description: "Lets an agent answer a prompt with its tools, as text or in the shape of a schema.",
+  description: "Has an agent answer a prompt with its tools, as text or as JSON that matches a schema.",
   providers: [],
   hasEffects: () => false,
   definition: Definition,

@@ -3,12 +3,12 @@ import { anything, described, object, oneOf, optional, slug, uuid } from "../bas
 import { defineExecutor } from "./contract.ts";
 
 const Definition = object({
-  automationId: optional(described("Which one, or its slug", uuid())),
-  slug: optional(described("In place of automationId", slug())),
-  input: optional(described("What its steps see as {{input}}", anything())),
+  automationId: optional(described("ID of the automation. Or give slug", uuid())),
+  slug: optional(described("Slug of the automation, instead of automationId", slug())),
+  input: optional(described("Input of the run, which its steps read as {{input}}", anything())),
   wait: Type.Boolean({
     default: true,
-    description: "False continues at once, without the called run's result",
+    description: "Whether to wait for the result. If false, the run continues immediately",
   }),
 });
 

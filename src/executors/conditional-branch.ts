@@ -14,8 +14,12 @@ const key = () => Type.String({ minLength: 1, maxLength: 100, pattern: "^[A-Za-z
 const Definition = object({
   branches: Type.Array(
     object({
-      key: described("What steps depend on, as STEP:KEY", key()),
-      when: Type.String({ minLength: 1, maxLength: 4096, description: "A condition in CEL" }),
+      key: described("Name of the branch. Steps depend on it as STEP:KEY", key()),
+      when: Type.String({
+        minLength: 1,
+        maxLength: 4096,
+        description: "Condition in CEL, such as payload.total > 100",
+      }),
     }),
     {
       minItems: 1,
@@ -24,7 +28,7 @@ const Definition = object({
     },
   ),
   else: described(
-    "The key of the branch where none holds; without it the run fails then",
+    "Key of the branch to choose if no condition is true. If omitted, the run then fails",
     Type.Optional(key()),
   ),
 });
@@ -39,7 +43,7 @@ export const conditionalBranch = defineExecutor({
   inBulk: () => true,
   isInside: true,
   title: "Branch",
-  description: "Takes the first branch whose condition is true. Steps can depend on a branch.",
+  description: "Chooses the first branch whose condition is true. Steps can depend on a branch.",
   providers: [],
   hasEffects: () => false,
   conditionFields: ["branches.*.when"],

@@ -18,44 +18,45 @@ const FULL_WIDTH_PX = 1_080;
 const WIDTHS = { full: 12, half: 6, third: 4 } as const;
 
 const panel = object({
-  title: described("Heading", named(255)),
+  title: described("Title of the panel", named(255)),
   sql: Type.String({
     minLength: 1,
     maxLength: 1_000_000,
-    description: "One SELECT; its rows are what the panel shows.",
+    description: "One SELECT. The panel shows its rows",
   }),
   parameters: optional(described("Values for $name in the SQL", map(anything()))),
   chart: optional(
     jsonObject({
-      description: "A Vega-Lite specification without data; absent for a table of the rows.",
+      description: "Vega-Lite specification without data. If omitted, the rows are shown as a table",
       examples: [{ mark: "bar", encoding: { x: { field: "day" }, y: { field: "orders" } } }],
     }),
   ),
   width: optional(
     Type.Union([oneOf(["full", "half", "third"]), Type.Integer({ minimum: 1, maximum: 12 })], {
-      description: "full, half, third, or a number of columns out of twelve. Default: full.",
+      description: "full, half, third, or a number of columns from 1 to 12. Default: full",
     }),
   ),
   maxRows: optional(
     described(
-      "Maximum number of rows shown; the panel says if there are more",
+      "Maximum number of rows to show. The panel says if there are more",
       Type.Integer({ minimum: 1, maximum: 10_000, default: DEFAULT_ROWS }),
     ),
   ),
 });
 
 const definition = object({
-  title: described("What the dashboard is called", named(255)),
+  title: described("Title of the dashboard", named(255)),
   prompt: optional(
-    described("In place of panels: a model writes them", Type.String({ minLength: 1, maxLength: 10_000 })),
+    described(
+      "What the dashboard should show, instead of panels: a model writes them",
+      Type.String({ minLength: 1, maxLength: 10_000 }),
+    ),
   ),
-  panels: optional(
-    described("What the dashboard shows, in order", Type.Array(panel, { minItems: 1, maxItems: 24 })),
-  ),
+  panels: optional(described("Panels, in order", Type.Array(panel, { minItems: 1, maxItems: 24 }))),
   datasets: optional(
     Type.Array(named(400), {
       maxItems: 100,
-      description: "`layer.dataset` of those that the panels may read; absent for all.",
+      description: "Datasets that the panels can read, as `layer.dataset`. Default: all",
     }),
   ),
 });
@@ -73,7 +74,7 @@ export const createFlashboard = defineExecutor({
   kind: "create_flashboard",
   isInside: true,
   title: "Flashboard",
-  description: "Makes a dashboard of panels, each bound to its SQL, as a page that works without a server.",
+  description: "Creates a dashboard of panels, each with its own SQL, as a page that works without a server.",
   providers: [],
   hasEffects: () => false,
   sqlFields: ["panels.*.sql"],

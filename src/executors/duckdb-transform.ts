@@ -19,10 +19,10 @@ const name = () => Type.String({ minLength: 1, maxLength: 200, pattern: LAKE_NAM
 
 const LakeOutput = object(
   {
-    layer: described("raw, staging, marts, or one of your own", name()),
-    dataset: described("Its table has the same name", name()),
+    layer: described("Layer of the dataset: raw, staging, marts, or one of your own", name()),
+    dataset: described("Dataset to write to. Its table has the same name", name()),
     writeDisposition: described(
-      "replace exchanges the table in one step; merge needs primaryKey",
+      "replace replaces all rows, append adds rows, merge replaces rows with the same primaryKey",
       oneOf(["replace", "append", "merge"], { default: "replace" }),
     ),
     primaryKey: optional(
@@ -33,7 +33,7 @@ const LakeOutput = object(
     ),
     partitionBy: optional(
       described(
-        "A column, or columns, whose values get files of their own",
+        "Columns to partition by: each combination of their values gets its own files",
         Type.Union([
           Type.String({ minLength: 1 }),
           Type.Array(Type.String({ minLength: 1 }), { maxItems: 8 }),
@@ -48,33 +48,33 @@ const definition = object({
   sql: Type.String({
     minLength: 1,
     maxLength: 1_000_000,
-    description: "One SELECT, or several statements that end with a SELECT.",
+    description: "One SELECT, or several statements of which the last is a SELECT.",
   }),
   output: optional(
     described(
-      "A table of the lake or of a database, or a file. Without it, the rows are the items of the result",
+      "Where to write the rows: a table of the lake, a table of a database, or a file. If omitted, the rows are the `items` of the result",
       Type.Union([LakeOutput, FileOutput, TableOutput]),
     ),
   ),
   parameters: optional(described("Values for $name in the SQL", map(anything()))),
   files: optional(
-    described(
-      "Files that the SQL sees as tables, each as files.NAME; artifacts, or files of connections",
-      FileTables,
-    ),
+    described("Files to query as tables, each as files.NAME: artifacts or files of connections", FileTables),
   ),
   tests: optional(
     Type.Array(TransformTestShape, {
       maxItems: 100,
-      description: "Run when the rows are there; one that fails fails the run, and nothing is written.",
+      description:
+        "Tests of the rows before they are written. If one fails, the run fails and nothing is written.",
     }),
   ),
   explain: optional(
-    Type.Boolean({ description: "Returns how DuckDB would run it as `plan`; nothing is run or written." }),
+    Type.Boolean({
+      description: "Whether to return only DuckDB's query plan, as `plan`. Nothing is run or written.",
+    }),
   ),
   maxRows: optional(
     described(
-      "Maximum number of rows; 100,000 without an output",
+      "Maximum number of rows. Without an output, at most 100,000, which is then the default",
       Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
     ),
   ),
@@ -93,7 +93,7 @@ export const duckdbTransform = defineExecutor({
   isInside: true,
   title: "SQL transform",
   description:
-    "Runs SQL over the lake's tables and writes the rows of its last SELECT to a dataset, a table of a database or a file, or gives them as its result.",
+    "Runs SQL over the lake's tables and writes the rows of its last SELECT to a dataset, a table of a database or a file, or returns them.",
   providers: ["s3", "local_files", "google_drive", "sftp", "postgres", "mysql"],
   connections({ output, files }) {
     const id = isObject(output) ? output.connectionId : undefined;
@@ -110,7 +110,7 @@ export const duckdbTransform = defineExecutor({
   definition,
   result: object({
     rows: Type.Integer(),
-    items: optional(described("The rows, if there is no output", Type.Array(map(anything())))),
+    items: optional(described("Rows of the result. Only without an output", Type.Array(map(anything())))),
     columns: Type.Array(columnShape),
     output: nullable(
       Type.Union([

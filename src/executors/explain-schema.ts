@@ -52,21 +52,25 @@ const end = object({ table: Type.String(), column: Type.String() });
 export const explainSchema = defineExecutor({
   kind: "explain_schema",
   title: "Explain a schema",
-  description: "Lists tables and columns of the lake or of a database, with how they hang together.",
+  description: "Describes the tables and columns of the lake or of a database, and how they are related.",
   providers: [],
   hasEffects: () => false,
   definition: object({
-    connectionId: optional(described("Database to describe; the lake if omitted", uuid())),
+    connectionId: optional(
+      described("ID of the connection to a database. If omitted, the lake is described", uuid()),
+    ),
     datasets: optional(
       described(
-        "Datasets of the lake, by name or as layer.dataset; all where absent",
+        "Datasets of the lake, by name or as layer.dataset. Default: all",
         Type.Array(named(400), { maxItems: 100 }),
       ),
     ),
     tables: optional(described("Only these tables", Type.Array(named(500), { maxItems: 200 }))),
-    narrative: optional(described("A model says in words what is there", Type.Boolean({ default: false }))),
+    narrative: optional(
+      described("Whether a model describes the tables in words", Type.Boolean({ default: false })),
+    ),
     includeSamples: optional(
-      described("A few rows of each table come along", Type.Boolean({ default: false })),
+      described("Whether to include sample rows of each table", Type.Boolean({ default: false })),
     ),
   }),
   result: object({

@@ -22,15 +22,17 @@ export const fetchPage = defineExecutor({
   hasEffects: ({ url }) => !isFixedAddress(url),
   urlFields: ["url"],
   definition: object({
-    url: described("http:// or https://", Type.String({ minLength: 1, maxLength: 8192 })),
-    format: optional(described("What the page becomes", oneOf(PAGE_FORMATS, { default: "markdown" }))),
+    url: described("URL of the page (http or https)", Type.String({ minLength: 1, maxLength: 8192 })),
+    format: optional(described("Format of the result", oneOf(PAGE_FORMATS, { default: "markdown" }))),
     maxBytes: optional(
       described(
-        "A longer page is truncated, with a warning",
+        "Maximum size in bytes. A larger page is truncated, with a warning",
         Type.Integer({ minimum: 1, maximum: 50 * 1024 * 1024, default: DEFAULT_BYTES }),
       ),
     ),
-    includeLinks: optional(described("The links of the page come along", Type.Boolean({ default: false }))),
+    includeLinks: optional(
+      described("Whether to include the links of the page", Type.Boolean({ default: false })),
+    ),
   }),
   result: object({
     url: Type.String(),

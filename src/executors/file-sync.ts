@@ -33,7 +33,7 @@ export const fileSync = defineExecutor({
   kind: "file_sync",
   title: "File sync",
   description:
-    "Copies files between buckets, drives, folders and the lake: what is new and what has changed, each once. As a mirror it also deletes what the source no longer has.",
+    "Copies new and changed files between buckets, drives, folders and the lake. A mirror also deletes files that the source no longer has.",
   providers: ["s3", "google_drive", "local_files", "sftp"],
   definition,
   result,

@@ -29,22 +29,29 @@ export const generateQuery = defineExecutor({
   kind: "generate_query",
   title: "Generate a query",
   description:
-    "Lets a model write one read-only SELECT for a question, checked against the tables that are there.",
+    "Has a model write one read-only SELECT for a question, and checks it against the actual tables.",
   providers: [],
   hasEffects: () => false,
   definition: object({
-    question: described("What the SQL is to answer, in words", named(10_000)),
-    connectionId: optional(described("A database that the SQL is for; without it the lake", uuid())),
+    question: described("Question that the SQL should answer", named(10_000)),
+    connectionId: optional(
+      described("ID of the connection to a database. If omitted, the SQL is for the lake", uuid()),
+    ),
     datasets: optional(
       described(
-        "Datasets of the lake, by name or as layer.dataset, that may be used; all where absent",
+        "Datasets of the lake that the SQL can use, by name or as layer.dataset. Default: all",
         Type.Array(named(400), { maxItems: 100 }),
       ),
     ),
     dialect: optional(
-      described("Checked against that of the source: duckdb for the lake, postgres or mysql", named(100)),
+      described(
+        "Expected SQL dialect: duckdb, postgres or mysql. The run fails if the source has another one",
+        named(100),
+      ),
     ),
-    execute: optional(described("Run the SQL and give its rows", Type.Boolean({ default: false }))),
+    execute: optional(
+      described("Whether to run the SQL and return its rows", Type.Boolean({ default: false })),
+    ),
     maxRows: optional(
       described(
         "Maximum number of rows",

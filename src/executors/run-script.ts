@@ -20,27 +20,30 @@ const Definition = object({
     maxLength: 262_144,
     contentMediaType: "text/typescript",
     description:
-      "TypeScript or JavaScript whose default export takes the input and `weir`; it is code, and no templates are filled in",
+      "TypeScript or JavaScript whose default export is a function of the input and `weir`. Templates in it aren't evaluated",
   }),
-  input: optional(described("What the script is called with; null by default", anything())),
+  input: optional(described("Input of the script. Default: null", anything())),
   memoryMb: described(
-    "MiB that the script's values may take",
+    "Maximum memory of the script, in MiB",
     Type.Integer({ minimum: 8, maximum: 256, default: 64 }),
   ),
   timeoutSeconds: described(
-    "How long the script may take, with its calls",
+    "Maximum duration in seconds, including its calls",
     Type.Integer({ minimum: 1, maximum: 300, default: 10 }),
   ),
   grants: optional(
     object(
       {
-        sql: described("Lets it call weir.sql(text, parameters)", Type.Boolean({ default: false })),
+        sql: described(
+          "Whether the script can call weir.sql(text, parameters)",
+          Type.Boolean({ default: false }),
+        ),
         connections: described(
-          "Ids of connections for weir.http(connection, request)",
+          "IDs of connections that it can use in weir.http(connection, request)",
           Type.Array(uuid(), { maxItems: 20, default: [] }),
         ),
       },
-      { description: "What the script may reach; nothing by default" },
+      { description: "What the script can access. Default: nothing" },
     ),
   ),
 });
@@ -55,8 +58,7 @@ export const runScript = defineExecutor({
   kind: "run_script",
   inBulk: () => true,
   title: "Script",
-  description:
-    "Runs TypeScript or JavaScript over its input, in a process that reaches only what it is granted.",
+  description: "Runs TypeScript or JavaScript in a sandbox that can access only what you grant.",
   providers: [],
   hasEffects: ({ grants }) => {
     const { connections } = (grants ?? {}) as { connections?: Json };

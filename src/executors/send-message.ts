@@ -15,22 +15,22 @@ const address = () =>
   });
 
 const Definition = object({
-  to: described("Mail addresses", Type.Array(address(), { minItems: 1, maxItems: 100 })),
+  to: described("Email addresses of the recipients", Type.Array(address(), { minItems: 1, maxItems: 100 })),
   subject: Type.String({
     minLength: 1,
     maxLength: 998,
     pattern: "^[^\\x00-\\x1f\\x7f]*$",
-    description: "On one line",
+    description: "Subject, in one line",
   }),
-  text: described("Plain text", Type.String({ maxLength: 5_000_000 })),
+  text: described("Body as plain text", Type.String({ maxLength: 5_000_000 })),
   html: optional(
-    described("The same as a page, for those who see one", Type.String({ maxLength: 5_000_000 })),
+    described("Body as HTML, for mail clients that show it", Type.String({ maxLength: 5_000_000 })),
   ),
-  replyTo: optional(described("Address that replies go to", address())),
+  replyTo: optional(described("Email address for replies", address())),
   attachments: optional(
     Type.Array(FileReference, {
       maxItems: 20,
-      description: "Artifacts, and files of connections; 20 MB in all",
+      description: "Artifacts and files of connections, at most 20 MiB in total",
     }),
   ),
 });
@@ -45,7 +45,8 @@ export const sendMessage = defineExecutor({
   kind: "send_message",
   inBulk: () => true,
   title: "Send a mail",
-  description: "Sends a mail with files, by an SMTP connection or the installation's mail server.",
+  description:
+    "Sends an email with optional attachments, through an SMTP connection or the server's own mail server.",
   providers: ["smtp", "s3", "google_drive", "local_files", "sftp"],
   definition: Definition,
   result: object({

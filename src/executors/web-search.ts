@@ -10,18 +10,18 @@ export const webSearch = defineExecutor({
   kind: "web_search",
   inBulk: () => true,
   title: "Web search",
-  description: "Searches the web by the search engine that the operator has set up.",
+  description: "Searches the web with the search engine that the operator has configured.",
   providers: [],
   hasEffects: () => false,
   definition: object({
-    query: described("What is searched for", named(1000)),
+    query: described("Search query", named(1000)),
     maxResults: optional(
       described(
         "Maximum number of results",
         Type.Integer({ minimum: 1, maximum: 50, default: DEFAULT_RESULTS }),
       ),
     ),
-    freshness: optional(described("Only what is not older", oneOf(FRESHNESS))),
+    freshness: optional(described("Maximum age of the results", oneOf(FRESHNESS))),
   }),
   result: object({
     results: Type.Array(

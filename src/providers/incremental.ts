@@ -4,19 +4,24 @@ import { anything, described, named, object, optional } from "../base/shape.ts";
 /** How a resource is read on from where the load before has left it. */
 export const Incremental = object(
   {
-    cursorField: described("The column that says how new a row is, such as updated_at", named(1000)),
-    initialValue: optional(described("Start of the first load. If omitted, the beginning", anything())),
-    lagSeconds: optional(
-      described("Lookback window for late-arriving rows", Type.Number({ minimum: 0, maximum: 315_360_000 })),
+    cursorField: described(
+      "Column that increases with new and changed rows, such as updated_at",
+      named(1000),
     ),
-    endValue: optional(
+    initialValue: optional(
+      described("Cursor value where the first load starts. Default: the beginning", anything()),
+    ),
+    lagSeconds: optional(
       described(
-        "Read only rows before this value: a backfill, which doesn't move the stored cursor",
-        anything(),
+        "Lookback window for late rows, in seconds. Default: 0",
+        Type.Number({ minimum: 0, maximum: 315_360_000 }),
       ),
     ),
+    endValue: optional(
+      described("Cursor value before which a backfill ends. The stored cursor doesn't move", anything()),
+    ),
   },
-  { description: "Load only rows that are new since the last load. Without it, everything is read" },
+  { description: "Loads only rows that are new since the last load. If omitted, every run reads everything" },
 );
 export type Incremental = Static<typeof Incremental>;
 

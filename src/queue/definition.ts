@@ -34,12 +34,12 @@ const COMMON = {
           backoffSeconds: Type.Optional(
             Type.Array(Type.Number({ minimum: 0, maximum: 86_400 }), {
               maxItems: 10,
-              description: "Seconds between attempts. The last value repeats",
+              description: "Seconds to wait before each further attempt. The last value repeats",
               examples: [[10, 60]],
             }),
           ),
         },
-        { description: "How often a failed run is tried again" },
+        { description: "Retries of a failed run" },
       ),
     ),
   ),

@@ -49,10 +49,10 @@ test("an empty organization loads a list of a template's service after a sign-in
   await click(page.getByRole("button", { name: /^GitLab \(sign-in\)/ }));
   await page.getByText("/api/v1/connections/oauth/callback").waitFor();
   await page.getByRole("textbox", { name: "Name", exact: true }).fill("Our GitLab");
-  await page.getByLabel("Application id").fill(credentials.clientId);
+  await page.getByLabel("Application ID").fill(credentials.clientId);
   await page.getByLabel(/^Secret/).fill(credentials.clientSecret);
   await page.locator("summary").click(); // only for the peer's address
-  await page.getByLabel("Address").fill(baseUrl);
+  await page.getByLabel("Base URL").fill(baseUrl);
   expect(await troubles(fresh)).toEqual([]);
   await click(page.getByRole("button", { name: "Create and sign in" }));
   await click(page.getByRole("link", { name: "Allow" }));

@@ -35,7 +35,7 @@ test("a service is found by its name, connected by one form, and a list of it lo
   await page.waitForFunction(() => document.querySelectorAll("main li").length === 1);
   await page.getByRole("button", { name: /^Gitea and Forgejo/ }).click();
   await page.getByLabel("Access token").fill("a-token-of-ada");
-  await page.getByLabel("Address").fill(baseUrl);
+  await page.getByLabel("Base URL").fill(baseUrl);
   await page.getByLabel("Owner").fill("ada");
   await page.getByLabel("Repository").fill("engine");
   expect(await troubles()).toEqual([]);

@@ -59,7 +59,7 @@ function* objectsIn(value: unknown, way = "#"): Generator<[way: string, object: 
   if (typeof value !== "object" || value === null) return;
   if (!Array.isArray(value)) yield [way, value as Thing];
   for (const [key, item] of Object.entries(value)) {
-    if (key !== "example") yield* objectsIn(item, `${way}/${key}`);
+    if (key !== "example" && key !== "examples") yield* objectsIn(item, `${way}/${key}`);
   }
 }
 
@@ -127,6 +127,35 @@ describe("the document", () => {
       expect(new Set(names).size).toBe(names.length);
       for (const parameter of own) expect(parameter.description).toMatch(/\S/);
     }
+  });
+
+  test("describes every field and parameter that comes in, with more than its name after an article", () => {
+    const seen = new Set<unknown>();
+    const silent: string[] = [];
+    const check = (way: string, { description }: Thing) => {
+      const name = way.split(/[/?]/).at(-1) ?? "";
+      const words = name.replace(/([a-z])([A-Z])/g, "$1 $2").replaceAll("_", " ");
+      const isSaying = typeof description === "string" && /\S/.test(description);
+      if (!isSaying || new RegExp(`^the ${words}\\.?$`, "i").test(description)) silent.push(way);
+    };
+    const visit = (value: unknown, start: string) => {
+      for (const [way, object] of objectsIn(value, start)) {
+        const component = resolved(object);
+        if (component !== object && !seen.has(component)) {
+          seen.add(component);
+          visit(component, String(object.$ref));
+        }
+        const fields = way.endsWith("/properties") ? {} : (object.properties ?? {});
+        for (const [name, field] of Object.entries(fields as Record<string, Thing>))
+          if (!("$ref" in field) && Object.keys(field).length > 0) check(`${way}/${name}`, field);
+      }
+    };
+    for (const { method, path, operation } of all()) {
+      for (const parameter of operation.parameters)
+        if (!parameter.$ref) check(`${method} ${path}?${parameter.name}`, { ...parameter });
+      visit(operation.requestBody?.content, `${method} ${path}`);
+    }
+    expect(silent).toEqual([]);
   });
 
   test("shows each error with its body", () => {

@@ -17,7 +17,7 @@ const FORMAT = 1;
 const Head = object({
   format: Type.Literal("weir-backup"),
   formatVersion: Type.Integer({ minimum: 1 }),
-  version: Type.String({ description: "Of the Weir that made it" }),
+  version: Type.String({ description: "Version of Weir that created the backup" }),
   /** Names of the migrations that its database has had, in order. */
   migrations: Type.Array(Type.String(), { minItems: 1 }),
   createdAt: Type.String(),

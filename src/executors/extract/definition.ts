@@ -22,13 +22,13 @@ export const definition = object({
       name: optional(described("Name of the table. Default: the name in spec", text())),
       spec: optional(
         described(
-          "What the source calls it: a table, all tables that fit public.* or public.order_*, a resource of the API, a glob of files, a path. Default: name",
+          "What to read: a table, tables that match public.* or public.order_*, a resource of the API, a glob of files, or a path. Default: name",
           text(),
         ),
       ),
       exclude: optional(
         described(
-          "Tables and views that a wildcard in spec leaves out: public.users, users or tmp_*",
+          "Tables and views to exclude from a wildcard in spec, such as public.users, users or tmp_*",
           Type.Array(text(), { minItems: 1, maxItems: 1000 }),
         ),
       ),
@@ -40,13 +40,13 @@ export const definition = object({
         oneOf(["append", "replace", "merge"], {
           default: "append",
           description:
-            "append adds the rows to those that are there: without incremental, a second run adds the whole table again. replace replaces all rows, merge those with the same primaryKey.",
+            "append adds rows: without incremental, every run adds the whole table again. replace replaces all rows. merge replaces rows with the same primaryKey.",
         }),
       ),
       mergeStrategy: optional(
         oneOf(MERGE_STRATEGIES, {
           description:
-            "delete_insert (the default) replaces rows whole, upsert keeps what the new row lacks, insert_only leaves rows that are there, scd2 keeps every version with _dlt_valid_from and _dlt_valid_to.",
+            "How merge treats existing rows: delete_insert (the default) replaces them entirely, upsert keeps values of columns that the new row lacks, insert_only doesn't change them, scd2 keeps every version with _dlt_valid_from and _dlt_valid_to.",
         }),
       ),
       columns: optional(
@@ -56,10 +56,10 @@ export const definition = object({
             Type.Union([
               text(),
               object({
-                name: described("The source's name of the column", text()),
+                name: described("Name of the column at the source", text()),
                 type: optional(
                   described(
-                    "text, integer, decimal(p,s), double, boolean, date, time, timestamp, timestamptz, uuid, binary or json. Values that are not of it go to a column of their own.",
+                    "text, integer, decimal(p,s), double, boolean, date, time, timestamp, timestamptz, uuid, binary or json. Values of other types are stored in a separate column.",
                     Type.String({ pattern: COLUMN_TYPE_PATTERN }),
                   ),
                 ),
@@ -71,18 +71,18 @@ export const definition = object({
       ),
       where: optional(
         described(
-          "A condition with $1 … for parameters: in the source's own SQL, or of files in DuckDB's, over the columns that are taken, as the table names them",
+          "SQL condition with $1, $2, … for parameters, in the source's dialect. For files, DuckDB's dialect, over the loaded columns by their names in the table",
           text(),
         ),
       ),
-      parameters: optional(described("Values of `where`, by number", map(anything()))),
+      parameters: optional(described("Values for $1, $2, … in `where`, by number", map(anything()))),
       file: optional(FileOptions),
       endpoint: optional(Endpoint),
       deletes: optional(
         oneOf(DELETES, {
           default: "ignore",
           description:
-            "What happens to rows that the source no longer has, by comparing all of its keys: soft sets _dlt_deleted_at, hard removes them.",
+            "What to do with rows that the source no longer has: soft sets _dlt_deleted_at, hard deletes them. All keys of the source are compared.",
         }),
       ),
       maxDelete: optional(
@@ -92,57 +92,66 @@ export const definition = object({
         ),
       ),
     }),
-    { minItems: 1, maxItems: MAX_RESOURCES, description: "What is read, each into a table" },
+    { minItems: 1, maxItems: MAX_RESOURCES, description: "What to load, each into its own table" },
   ),
-  dataset: described("Where the tables go", named(200)),
-  layer: optional(described("raw, staging, marts, or one of your own", Type.String({ default: "raw" }))),
+  dataset: described("Dataset to load the tables into", named(200)),
+  layer: optional(
+    described(
+      "Layer of the dataset: raw, staging, marts, or one of your own",
+      Type.String({ default: "raw" }),
+    ),
+  ),
   schemaContract: optional(
     Type.Union(
       [
         mode(),
         object({
-          tables: optional(described("Whether new tables are made", mode())),
-          columns: optional(described("What happens to new columns", mode())),
-          dataType: optional(described("What happens to values of another type than the column's", mode())),
+          tables: optional(described("New child tables", mode())),
+          columns: optional(described("New columns", mode())),
+          dataType: optional(described("Values whose type differs from the column's", mode())),
         }),
       ],
       {
         default: "evolve",
-        description: "What a load may change about a table that is there; one word for all, or one each.",
+        description:
+          "What a load may change in an existing table: evolve allows the change, freeze fails the run, discard_row skips the row, discard_value skips the value. One mode for all, or one each.",
       },
     ),
   ),
   batchSize: optional(
     described(
-      "Rows for each page or fetch, where the source lets one choose",
+      "Number of rows per page or fetch, if the source supports it",
       Type.Integer({ minimum: 1, maximum: 1_000_000 }),
     ),
   ),
   maxRows: optional(
     described(
-      "Approximate maximum number of rows of each resource; the next run continues from there",
+      "Approximate maximum number of rows per resource. The next run continues from there",
       Type.Integer({ minimum: 1 }),
     ),
   ),
   maxTableNesting: optional(
     described(
-      "Lists in lists become tables so deep; what is deeper stays JSON",
+      "Number of levels of nested lists that become child tables. Deeper ones stay JSON",
       Type.Integer({ minimum: 0, maximum: 16, default: 3 }),
     ),
   ),
   dryRun: optional(
-    described("Read a little, show columns and a sample, write nothing", Type.Boolean({ default: false })),
+    described(
+      "Whether to only read a sample and return its columns and rows. Nothing is written",
+      Type.Boolean({ default: false }),
+    ),
   ),
   strictCounts: optional(
     Type.Boolean({
       default: false,
-      description: "Fail instead of warning if the source's count differs.",
+      description: "Whether the run fails, instead of warning, if the source's own row count differs.",
     }),
   ),
   allowPartial: optional(
     Type.Boolean({
       default: false,
-      description: "Go on without resources that the credentials may not read; they are named in warnings.",
+      description: "Whether to skip resources that the credentials can't read. They are named in warnings.",
     }),
   ),
 });

@@ -8,30 +8,27 @@ import { FILE_FORMATS } from "../../providers/contract.ts";
 export const FileOptions = object(
   {
     format: optional(
-      oneOf(FILE_FORMATS, { description: "The format of all files. Default: by each file's name." }),
+      oneOf(FILE_FORMATS, { description: "Format of all files. Default: by each file's name." }),
     ),
     encoding: optional(
       described(
-        "The character encoding of CSV and JSON, such as windows-1252, utf-16le or shift_jis. Default: utf-8, or as a byte order mark says",
+        "Character encoding of CSV and JSON, such as windows-1252, utf-16le or shift_jis. Default: that of the byte order mark, otherwise utf-8",
         Type.String({ minLength: 1, maxLength: 40 }),
       ),
     ),
     delimiter: optional(
       described(
-        "What separates the fields of CSV. Default: the one of comma, semicolon, tab and | that the first record has most often",
+        "Delimiter of CSV fields. Default: comma, semicolon, tab or |, whichever the first record contains most often",
         Type.String({ minLength: 1, maxLength: 4 }),
       ),
     ),
     quote: optional(
-      described(
-        'The character around fields of CSV that hold a delimiter. Empty for none. Default: "',
-        Type.String({ maxLength: 1 }),
-      ),
+      described('Quote character of CSV fields. Empty for none. Default: "', Type.String({ maxLength: 1 })),
     ),
     header: optional(
       Type.Boolean({
         default: true,
-        description: "Whether the first record of CSV or of a sheet has the names of the columns.",
+        description: "Whether the first row of a CSV file or sheet has the column names.",
       }),
     ),
     skipRows: optional(
@@ -39,36 +36,34 @@ export const FileOptions = object(
         minimum: 0,
         maximum: 1_000_000,
         default: 0,
-        description: "Lines or rows to pass over first.",
+        description: "Number of lines or rows to skip at the beginning.",
       }),
     ),
     comment: optional(
       described(
-        "What lines of CSV begin with that are passed over, such as #",
+        "First character of CSV lines to skip, such as #",
         Type.String({ minLength: 1, maxLength: 1 }),
       ),
     ),
     nullText: optional(
       described(
-        'Text of CSV that means NULL, or a list of such, in addition to an empty field. With it, "" is an empty text; without it, "" is NULL too',
+        'Text in CSV that means NULL, or several, in addition to an empty field. If set, "" is an empty text. Otherwise "" is NULL too',
         Type.Union([
           Type.String({ maxLength: 100 }),
           Type.Array(Type.String({ maxLength: 100 }), { maxItems: 20 }),
         ]),
       ),
     ),
-    decimal: optional(
-      oneOf([".", ","], { default: ".", description: "What stands before a fraction in CSV." }),
-    ),
+    decimal: optional(oneOf([".", ","], { default: ".", description: "Decimal separator in CSV." })),
     dateFormat: optional(
       described(
-        "The format of dates in CSV, such as dd.MM.yyyy or %d.%m.%Y. ISO 8601 is always known; other dates are text without it",
+        "Format of dates in CSV, such as dd.MM.yyyy or %d.%m.%Y. ISO 8601 is always recognized. Without it, other dates are text",
         Type.String({ minLength: 1, maxLength: 100 }),
       ),
     ),
     sheet: optional(
       described(
-        "The name of the only sheet of a workbook to read. Default: every sheet is a table",
+        "Name of the only sheet to read from a workbook. Default: every sheet, each as a table",
         Type.String({ minLength: 1, maxLength: 100 }),
       ),
     ),
@@ -76,11 +71,11 @@ export const FileOptions = object(
       oneOf(["fail", "reject"], {
         default: "fail",
         description:
-          "What happens to records of CSV that can't be read: the run fails, or they are counted and kept as an artifact.",
+          "What to do with CSV records that can't be read: fail the run, or reject them. Rejected records are counted and stored as an artifact.",
       }),
     ),
   },
-  { description: "How files are read" },
+  { description: "How to read the files" },
 );
 export type FileOptions = Static<typeof FileOptions>;
 

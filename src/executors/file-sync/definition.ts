@@ -16,7 +16,7 @@ const connectionId = () =>
     Type.String({
       minLength: 1,
       maxLength: 200,
-      description: "A connection with files, or `lake`. If omitted, the action's connection.",
+      description: "ID of a connection with files, or `lake`. Default: the action's connection.",
     }),
   );
 
@@ -30,11 +30,11 @@ const selectedItem = Type.Union([
       id: Type.String({ minLength: 1, maxLength: 4_096, description: "ID at the source" }),
       path: optional(Type.String({ minLength: 1, maxLength: 4_096, description: "Path at the source" })),
     },
-    { additionalProperties: true, description: "An item as the list of files has it" },
+    { additionalProperties: true, description: "An item of the list of files" },
   ),
   Type.Object(
     { path: Type.String({ minLength: 1, maxLength: 4_096, description: "Path at the source" }) },
-    { additionalProperties: true, description: "An item as the list of files has it" },
+    { additionalProperties: true, description: "An item of the list of files" },
   ),
 ]);
 type SelectedItem = Static<typeof selectedItem>;
@@ -72,31 +72,42 @@ export const definition = object({
   mode: oneOf(["copy", "mirror"], {
     default: "copy",
     description:
-      "mirror also deletes what the source does not have, once everything else went well; a source folder that is not there fails it. Of the lake's tables, files that it copied and whose rows are in others by now are deleted in either mode.",
+      "copy only adds and updates files. mirror also deletes files that the source doesn't have, after everything was copied; it fails if the source folder doesn't exist. For tables of the lake, both modes delete files that were copied earlier and have since been rewritten.",
   }),
   overwrite: oneOf(["changed", "always", "never"], {
     default: "changed",
-    description: "What happens to files that are there already.",
+    description: "Which existing files to overwrite.",
   }),
   maxDelete: Type.Integer({
     minimum: 0,
     maximum: 1_000_000,
     default: 50,
-    description: "A mirror that would delete more does nothing.",
+    description:
+      "Maximum number of files that a mirror may delete. If there are more, nothing is copied or deleted.",
   }),
-  maxBytes: optional(Type.Integer({ minimum: 1, description: "A run that would copy more does nothing." })),
-  maxFiles: optional(Type.Integer({ minimum: 1, description: "A run that would copy more does nothing." })),
+  maxBytes: optional(
+    Type.Integer({
+      minimum: 1,
+      description: "Maximum number of bytes to copy. If there are more, nothing is copied.",
+    }),
+  ),
+  maxFiles: optional(
+    Type.Integer({
+      minimum: 1,
+      description: "Maximum number of files to copy. If there are more, nothing is copied.",
+    }),
+  ),
 });
 export type Definition = Static<typeof definition>;
 
 export const result = object({
   copied: Type.Integer(),
-  skipped: Type.Integer({ description: "Files that were there already, as they are at the source." }),
+  skipped: Type.Integer({ description: "Number of files that were already up to date." }),
   deleted: Type.Integer(),
   failed: Type.Array(object({ path: Type.String(), reason: Type.String() })),
-  bytes: Type.Integer({ description: "Of the files that were copied." }),
+  bytes: Type.Integer({ description: "Total size of the copied files." }),
   files: Type.Array(object({ path: Type.String(), size: Type.Integer() }), {
-    description: "The files that were copied, by their path at the destination.",
+    description: "The copied files, by their path at the destination.",
   }),
 });
 

@@ -11,19 +11,25 @@ const scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Nu
 
 const ApiCall = object(
   {
-    apiId: described("ID of an entry of the API catalog", uuid()),
-    endpoint: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: "Of an HTTP API" })),
-    tool: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: "Of an MCP server" })),
-    arguments: Type.Optional(jsonObject({ description: "As the inputSchema of the endpoint or tool asks" })),
+    apiId: described("ID of an API in the API catalog", uuid()),
+    endpoint: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 255, description: "Name of an endpoint of an HTTP API" }),
+    ),
+    tool: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 255, description: "Name of a tool of an MCP server" }),
+    ),
+    arguments: Type.Optional(
+      jsonObject({ description: "Arguments, which match the inputSchema of the endpoint or tool" }),
+    ),
     fingerprint: Type.Optional(
       Type.String({
         pattern: "^[0-9a-f]{64}$",
         description:
-          "Of what is to be called, as approvals are for it: nothing is sent once it is something else",
+          "Fingerprint of the endpoint or tool, from an approval. If its definition has changed, nothing is sent",
       }),
     ),
   },
-  { description: "An endpoint or a tool of the API catalog, instead of url and what belongs to it" },
+  { description: "Endpoint or tool of the API catalog to call, instead of a url" },
 );
 export type ApiCall = Static<typeof ApiCall>;
 
@@ -32,36 +38,37 @@ export const Definition = object({
   url: Type.Optional(
     Type.String({
       minLength: 1,
-      description: "http:// or https://; with a connection also a path below its base address; or give api",
+      description: "URL (http or https), or with a connection a path below its base URL. Or give api",
     }),
   ),
   api: Type.Optional(ApiCall),
-  headers: Type.Optional(described("Those of the connection are added", map(scalar))),
+  headers: Type.Optional(described("Headers of the request. Those of the connection are added", map(scalar))),
   query: Type.Optional(
     described(
-      "Parameters of the address; a list stands for one repeated",
+      "Query parameters. A list repeats the parameter",
       map(Type.Union([scalar, Type.Array(scalar)])),
     ),
   ),
   body: Type.Optional(
     described(
-      "Any JSON, a text, or {file: {artifactId}} or {file: {connectionId, path}}, which is sent as it is",
+      "JSON, a text, or a file to send unchanged: {file: {artifactId}} or {file: {connectionId, path}}",
       anything(),
     ),
   ),
   bodyType: Type.Optional(
     oneOf(["json", "form", "text", "multipart"], {
-      description: "text for a string, json for everything else, multipart for fields with files",
+      description:
+        "How to send the body: json, form, text, or multipart for fields with files. Default: text for a string, otherwise json",
     }),
   ),
   followRedirects: Type.Optional(
-    Type.Boolean({ description: "Whether redirects are followed", "x-default": true }),
+    Type.Boolean({ description: "Whether to follow redirects", "x-default": true }),
   ),
   expectStatus: Type.Optional(
     Type.Array(Type.Integer({ minimum: 100, maximum: 599 }), {
       minItems: 1,
       maxItems: 100,
-      description: "Statuses that are a success; 2xx by default",
+      description: "Status codes that count as success. Default: 2xx",
       examples: [[200, 404]],
     }),
   ),
@@ -69,25 +76,25 @@ export const Definition = object({
     Type.String({
       minLength: 1,
       maxLength: 4096,
-      description: "JMESPath into the body; its find is `extracted`",
+      description: "JMESPath expression for the body. Its result is `extracted`",
     }),
   ),
   maxBytes: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 104_857_600,
-      description: "Maximum size of all pages together, decoded",
+      description: "Maximum size of all pages together, in bytes, after decompression",
       "x-default": 10_485_760,
     }),
   ),
   pagination: Type.Optional(
-    described("How one page leads to the next; without it there is one page", Pagination),
+    described("How to request the next page. If omitted, only one page is read", Pagination),
   ),
   batch: Type.Optional(
     object(
       {
         items: described(
-          "A list, or {artifactId} of a file with a line of JSON for each",
+          "A list, or {artifactId} of a JSON Lines file with one item per line",
           Type.Union([
             Type.Array(anything(), { title: "List" }),
             object({ artifactId: described("ID of an artifact", uuid()) }, { title: "File" }),
@@ -102,7 +109,7 @@ export const Definition = object({
       },
       {
         description:
-          "One request for each batch of items: {{items}} stands for them in url, headers, query and body, and is the body by default",
+          "Sends one request per batch of items. {{items}} is the batch in url, headers, query and body. Default body: {{items}}",
       },
     ),
   ),
@@ -116,7 +123,10 @@ export const Definition = object({
           examples: ["Invoice"],
         }),
       },
-      { description: "Keeps the reply as a file of the run, as `artifactId`; its body is not read" },
+      {
+        description:
+          "Stores the response as a file of the run, returned as `artifactId`, instead of reading its body",
+      },
     ),
   ),
 });

@@ -8,7 +8,7 @@ import { maskSecrets } from "../../base/mask.ts";
 import { object, oneOf } from "../../base/shape.ts";
 import type { NextPage, NextPageWork } from "./result.ts";
 
-const TYPE = "Which of them it is";
+const TYPE = "Pagination method";
 
 const DEFAULT_MAX_PAGES = 100;
 
@@ -20,7 +20,7 @@ const count = (minimum: number, description: string, options = {}) =>
 
 const common = {
   itemsPath: Type.Optional(
-    path("JMESPath to the items of a page; the pages' items together are `extracted`"),
+    path("JMESPath expression for the items of a page. The items of all pages are `extracted`"),
   ),
   maxPages: Type.Optional(
     Type.Integer({
@@ -32,10 +32,12 @@ const common = {
   ),
 };
 const sized = {
-  sizeParam: Type.Optional(parameter("Query parameter for the size of a page")),
-  pageSize: Type.Optional(count(1, "What the size parameter says")),
+  sizeParam: Type.Optional(parameter("Query parameter for the page size")),
+  pageSize: Type.Optional(count(1, "Number of items per page, sent as sizeParam")),
   hasNextPath: Type.Optional(
-    path("JMESPath to a value that is true while there are more pages; without it, an empty page ends"),
+    path(
+      "JMESPath expression that is true if there are more pages. If omitted, an empty page is the last one",
+    ),
   ),
 };
 
@@ -44,30 +46,29 @@ export const Pagination = Type.Union([
   object({ type: Type.Literal("link_header", { description: TYPE }), ...common }),
   object({
     type: Type.Literal("cursor", { description: TYPE }),
-    cursorPath: path("JMESPath to the cursor of the next page; null or empty ends"),
+    cursorPath: path("JMESPath expression for the cursor of the next page. Null or empty on the last page"),
     cursorParam: Type.Optional(
-      parameter("Where the cursor goes; without it the cursor is the next page's address"),
+      parameter("Parameter for the cursor. If omitted, the cursor is the URL of the next page"),
     ),
     cursorIn: Type.Optional(
-      oneOf(["query", "body"], { description: "Where the cursor stands", "x-default": "query" }),
+      oneOf(["query", "body"], {
+        description: "Whether the cursor is sent as a query parameter or in the JSON body",
+        "x-default": "query",
+      }),
     ),
     ...common,
   }),
   object({
     type: Type.Literal("page", { description: TYPE }),
-    pageParam: Type.Optional(
-      parameter("Query parameter for the number of the page", { "x-default": "page" }),
-    ),
+    pageParam: Type.Optional(parameter("Query parameter for the page number", { "x-default": "page" })),
     startPage: Type.Optional(count(0, "Number of the first page", { "x-default": 1 })),
     ...sized,
     ...common,
   }),
   object({
     type: Type.Literal("offset", { description: TYPE }),
-    offsetParam: Type.Optional(
-      parameter("Query parameter for the number of items to skip; offset by default"),
-    ),
-    startOffset: Type.Optional(count(0, "Rows to pass over at first", { "x-default": 0 })),
+    offsetParam: Type.Optional(parameter("Query parameter for the number of items to skip. Default: offset")),
+    startOffset: Type.Optional(count(0, "Number of items to skip on the first page", { "x-default": 0 })),
     ...sized,
     ...common,
   }),

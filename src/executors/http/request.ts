@@ -75,10 +75,10 @@ export const httpRequest = defineExecutor({
     pages: Type.Integer(),
     bytes: Type.Integer(),
     truncated: Type.Boolean(),
-    artifactId: optional(described("Of the file, with saveAs", Type.String())),
+    artifactId: optional(described("ID of the file. Only with saveAs", Type.String())),
     outcomes: optional(
       described(
-        "With batch: what became of each item; of more than 100,000 those that failed",
+        "Outcome of each item. Only with batch. If there are more than 100,000 items, only failed ones",
         Type.Array(object({ index: Type.Integer(), status: nullable(Type.Integer()), ok: Type.Boolean() })),
       ),
     ),

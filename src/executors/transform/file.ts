@@ -15,17 +15,17 @@ const MAX_FILE_BYTES = 20 * 1024 ** 3;
 export const FileOutput = object(
   {
     connectionId: described(
-      "A connection whose files can be written, or artifact for a file of the run",
+      "ID of a connection to write to, or `artifact` to store the file with the run",
       Type.Union([Type.Literal("artifact"), uuid()]),
     ),
     path: optional(
       described("Path of the file at the connection", Type.String({ minLength: 1, maxLength: 4096 })),
     ),
-    title: optional(described("Of an artifact", Type.String({ minLength: 1, maxLength: 200 }))),
+    title: optional(described("Title of the artifact", Type.String({ minLength: 1, maxLength: 200 }))),
     format: oneOf(SAVE_FORMATS, { description: "Format of the file" }),
     compression: optional(
       described(
-        "none, gzip or zstd of csv and jsonl (none where absent); of parquet also snappy, lz4 and brotli (zstd where absent)",
+        "Compression. csv and jsonl: none (the default), gzip or zstd. parquet: also snappy, lz4 and brotli; zstd is the default",
         oneOf([...new Set(Object.values(COMPRESSIONS).flat())]),
       ),
     ),

@@ -25,11 +25,11 @@ export const FILES_LAYER = "files";
 
 const FileTable = object(
   {
-    file: described("The file: an artifact, or one at a connection", FileReference),
+    file: described("The file: an artifact or a file of a connection", FileReference),
     ...FileOptions.properties,
     sheet: optional(
       described(
-        "The name of the sheet of a workbook to read. Default: the first",
+        "Name of the sheet to read from a workbook. Default: the first",
         Type.String({ minLength: 1, maxLength: 100 }),
       ),
     ),

@@ -14,22 +14,24 @@ import { ahead } from "../extract/ahead.ts";
 
 export const TableOutput = object(
   {
-    connectionId: described("A connection of PostgreSQL or MySQL", uuid()),
+    connectionId: described("ID of a PostgreSQL or MySQL connection", uuid()),
     table: described(
-      "schema.table, or a table's name alone; unusual names go in double quotes",
+      "Table, as schema.table or only its name. Put names with special characters in double quotes",
       Type.String({ minLength: 1, maxLength: 400 }),
     ),
     writeDisposition: described(
-      "append adds the rows; replace exchanges all of them in one transaction; merge goes by primaryKey",
+      "append adds rows, replace replaces all rows in one transaction, merge replaces rows with the same primaryKey",
       oneOf(["replace", "append", "merge"], { default: "append" }),
     ),
     primaryKey: optional(
       described(
-        "Columns that tell rows apart; a table that is made gets it as its primary key",
+        "Columns that identify a row. Required for merge. A created table has them as its primary key",
         Type.Array(Type.String({ minLength: 1 }), { maxItems: 32 }),
       ),
     ),
-    create: optional(described("Create the table if it doesn't exist", Type.Boolean({ default: true }))),
+    create: optional(
+      described("Whether to create the table if it doesn't exist", Type.Boolean({ default: true })),
+    ),
   },
   { title: "Table of a database" },
 );

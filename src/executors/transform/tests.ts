@@ -16,19 +16,19 @@ export const TransformTestShape = object({
   name: Type.String({
     minLength: 1,
     maxLength: 255,
-    description: "What the test is called when it fails",
+    description: "Name of the test, shown if it fails",
     examples: ["No order twice"],
   }),
   sql: Type.String({
     minLength: 1,
     maxLength: 100_000,
     description:
-      "Sees the rows that the SQL gave as `output`, and all tables; the one that is written to as it will be.",
+      "One SELECT. It can read the new rows as `output`, and all tables; the written table is as it will be afterwards.",
   }),
   expect: optional(
     Type.Unsafe<Json>({
       description:
-        "What the SQL has to give: a list of rows; an object, which are fields of the first row; or one value, that of its first column. Absent: no rows.",
+        "Expected result: a list of rows, an object with fields of the first row, or the value of its first column. Default: no rows.",
     }),
   ),
   parameters: optional(described("Values for $name in the SQL", map(anything()))),

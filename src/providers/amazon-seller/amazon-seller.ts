@@ -23,7 +23,7 @@ export const amazonSeller = defineProvider({
   id: "amazon_seller",
   title: "Amazon Seller",
   description:
-    "Orders, order items, inventory and reports of an Amazon seller; reports/TYPE has a report of that type made and reads it.",
+    "Orders, order items, inventory and reports of an Amazon seller. reports/TYPE requests a report of that type and reads it.",
   config: SellerConfig,
   credentials: SellerCredentials,
   destination: ["baseUrl", "tokenUrl", "region"],

@@ -9,31 +9,33 @@ const address = (description: string) =>
 export const SellerConfig = t.Object(
   {
     region: t.Union([t.Literal("na"), t.Literal("eu"), t.Literal("fe")], {
-      description: "Where the seller's marketplaces are: North America, Europe, Far East.",
+      description: "Region of the seller's marketplaces: na (North America), eu (Europe) or fe (Far East).",
     }),
     marketplaceIds: t.Array(t.String({ minLength: 1, maxLength: 64, pattern: "^[A-Z0-9]+$" }), {
       minItems: 1,
       maxItems: 50,
       uniqueItems: true,
-      description: "Amazon's ids of marketplaces of the region, such as ATVPDKIKX0DER.",
+      description: "Amazon's IDs of marketplaces in the region, such as ATVPDKIKX0DER.",
     }),
     apiVersion: t.Optional(
       t.Union([t.Literal("2026-01-01"), t.Literal("v0")], {
         default: "2026-01-01",
-        description: "Version of the Orders API. Amazon takes v0 away on 27 March 2027.",
+        description: "Version of the Orders API. Amazon removes v0 on March 27, 2027.",
       }),
     ),
     includePii: t.Optional(
       t.Boolean({
         default: false,
-        description: "Whether orders come with buyers and addresses; the app needs Amazon's roles for it.",
+        description:
+          "Whether to load buyers and addresses with orders. The app needs Amazon's roles for personal data.",
       }),
     ),
     applicationId: t.Optional(
       t.String({
         maxLength: 255,
         pattern: "^amzn1\\.sp\\.solution\\.[A-Za-z0-9-]+$",
-        description: "The app's id in Seller Central, for a sign-in; leave it out with a refreshToken.",
+        description:
+          "The app's ID in Seller Central. Required for a sign-in. Omit it if you use a refreshToken.",
       }),
     ),
     isDraftApp: t.Optional(
@@ -62,7 +64,7 @@ export const SellerCredentials = t.Object(
         minLength: 1,
         maxLength: 4_096,
         format: "password",
-        description: "Use an existing one instead of a sign-in.",
+        description: "An existing refresh token, instead of a sign-in.",
       }),
     ),
   },

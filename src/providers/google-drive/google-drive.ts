@@ -14,7 +14,7 @@ import { writeItem } from "./write.ts";
 export const googleDrive = defineProvider({
   id: "google_drive",
   title: "Google Drive",
-  description: "Files in Google Drive. Google Sheets are read with all tabs, or as CSV.",
+  description: "Files in Google Drive. Google Sheets are read with all of their sheets, or as CSV.",
   config: DriveConfig,
   credentials: DriveCredentials,
   destination: ["baseUrl"],

@@ -12,7 +12,7 @@ export const DriveConfig = t.Object(
         maxLength: 200,
         pattern: "^[A-Za-z0-9_-]+$",
         description:
-          "The folder, or the shared drive, that is the connection's root; nothing outside is reached. Default: My Drive, and for a service account all that is shared with it.",
+          "ID of the folder or shared drive that is the connection's root. Nothing outside it can be accessed. Default: My Drive; for a service account also everything shared with it.",
       }),
     ),
     baseUrl: t.Optional(
@@ -20,13 +20,13 @@ export const DriveConfig = t.Object(
         maxLength: 500,
         pattern: "^https?://[^\\s?#@]+$",
         description:
-          "A proxy or sandbox in place of https://www.googleapis.com; people then sign in at its path /authorize, and tokens come from /token.",
+          "URL of a proxy or sandbox to use instead of https://www.googleapis.com. Users then sign in at its path /authorize, and tokens come from /token.",
       }),
     ),
     access: t.Optional(
       t.Union([t.Literal("read"), t.Literal("write")], {
         default: "read",
-        description: "What Weir asks for: reading, or writing too. A person signs in again for another.",
+        description: "Access to request: read, or write for both. After a change, a user must sign in again.",
       }),
     ),
   },
@@ -40,14 +40,14 @@ export const DriveCredentials = t.Object(
       t.String({
         maxLength: 16_384,
         format: "password",
-        description: "The key file of a service account, as Google gives it.",
+        description: "Key file of a service account (JSON), as downloaded from Google.",
       }),
     ),
     clientId: t.Optional(
       t.String({
         maxLength: 1_024,
         description:
-          "Of an OAuth client of the type Web application, made in the Google Cloud console; with clientSecret. A person signs in with it.",
+          "Client ID of an OAuth client that the Google Cloud console lists as Web application. A user signs in with it. Requires clientSecret.",
       }),
     ),
     clientSecret: t.Optional(
@@ -57,7 +57,7 @@ export const DriveCredentials = t.Object(
       t.String({
         maxLength: 4_096,
         format: "password",
-        description: "Use an existing one instead of a sign-in.",
+        description: "An existing refresh token, instead of a sign-in.",
       }),
     ),
   },

@@ -7,7 +7,7 @@ import { pathsOf, readPieces, type Template } from "../../base/template-grammar.
 import { RESERVED } from "../../oauth/contract.ts";
 import { resourcesFaults, TemplateResource, templatesOf } from "./resources.ts";
 
-const TYPE = "Which of them it is";
+const TYPE = "Authentication method";
 
 const text = (description: string, options = {}) =>
   Type.String({ minLength: 1, maxLength: 4096, description, ...options });
@@ -22,7 +22,7 @@ const Auth = Type.Union([
   object({ type: Type.Literal("none", { description: TYPE }) }),
   object({
     type: Type.Literal("bearer", { description: TYPE }),
-    token: optional(text("The token", { "x-default": "{{credentials.token}}" })),
+    token: optional(text("Bearer token", { "x-default": "{{credentials.token}}" })),
   }),
   object({
     type: Type.Literal("basic", { description: TYPE }),
@@ -45,44 +45,50 @@ const Auth = Type.Union([
       Type.String({
         pattern: "^[A-Za-z0-9._~-]*$",
         maxLength: 100,
-        description: "What stands before value in its segment",
+        description: "Text before the value in the path segment",
         examples: ["bot"],
       }),
     ),
-    value: optional(text("A segment after the base address", { "x-default": "{{credentials.token}}" })),
+    value: optional(text("Path segment after the base URL", { "x-default": "{{credentials.token}}" })),
   }),
   object({
     type: Type.Literal("oauth2_client_credentials", { description: TYPE }),
-    tokenUrl: text("http:// or https://; can contain {{config.x}}", {
+    tokenUrl: text("URL of the token endpoint (http or https). Can contain {{config.x}}", {
       examples: ["https://example.com/oauth/token"],
     }),
     clientId: optional(text("Client ID", { "x-default": "{{credentials.clientId}}" })),
     clientSecret: optional(text("Client secret", { "x-default": "{{credentials.clientSecret}}" })),
-    scope: optional(text("Scopes, with spaces between", { examples: ["orders.read"] })),
-    audience: optional(text("Asked for by some servers")),
+    scope: optional(text("Scopes, separated by spaces", { examples: ["orders.read"] })),
+    audience: optional(text("Audience, which some servers require")),
     clientAuth: optional(
-      oneOf(CLIENT_AUTH, { description: "How the client shows who it is at tokenUrl", "x-default": "basic" }),
+      oneOf(CLIENT_AUTH, {
+        description: "How the client authenticates at tokenUrl: basic authentication, or in the body",
+        "x-default": "basic",
+      }),
     ),
   }),
   object({
     type: Type.Literal("oauth2_authorization_code", { description: TYPE }),
-    authorizeUrl: text("Where the person signs in: http:// or https://; can contain {{config.x}}"),
-    tokenUrl: text("http:// or https://; can contain {{config.x}}", {
+    authorizeUrl: text("URL where the user signs in (http or https). Can contain {{config.x}}"),
+    tokenUrl: text("URL of the token endpoint (http or https). Can contain {{config.x}}", {
       examples: ["https://example.com/oauth/token"],
     }),
     clientId: optional(text("Client ID", { "x-default": "{{credentials.clientId}}" })),
     clientSecret: optional(
-      text("Client secret; a client may have none", { "x-default": "{{credentials.clientSecret}}" }),
+      text("Client secret. Public clients have none", { "x-default": "{{credentials.clientSecret}}" }),
     ),
-    scopes: optional(Type.Array(scope, { maxItems: 100, description: "What Weir asks for" })),
-    pkce: optional(Type.Boolean({ description: "Whether PKCE guards the code", "x-default": true })),
+    scopes: optional(Type.Array(scope, { maxItems: 100, description: "Scopes to request" })),
+    pkce: optional(Type.Boolean({ description: "Whether to use PKCE", "x-default": true })),
     extraParams: optional(
-      Type.Record(Type.String(), text("Can contain {{config.x}}"), {
-        description: "Further parameters of the address that the person goes to",
+      Type.Record(Type.String(), text("Value of the parameter. Can contain {{config.x}}"), {
+        description: "Additional parameters of authorizeUrl",
       }),
     ),
     tokenAuth: optional(
-      oneOf(CLIENT_AUTH, { description: "How the client shows who it is at tokenUrl", "x-default": "basic" }),
+      oneOf(CLIENT_AUTH, {
+        description: "How the client authenticates at tokenUrl: basic authentication, or in the body",
+        "x-default": "basic",
+      }),
     ),
   }),
 ]);
@@ -97,19 +103,19 @@ export const MAX_RESOURCES = 200;
 export const HttpTemplate = object({
   http: object(
     {
-      baseUrl: text("http:// or https://; paths are appended to it", {
+      baseUrl: text("Base URL (http or https). Paths are appended to it", {
         examples: ["https://api.example.com/v1", "{{config.baseUrl}}"],
       }),
-      auth: described("How requests carry the credentials", Auth),
+      auth: described("How requests authenticate", Auth),
       verify: optional(
         object(
           {
             method: optional(oneOf(method, { description: "HTTP method", "x-default": "GET" })),
             path: optional(text("Path below baseUrl", { "x-default": "/" })),
-            body: optional(jsonObject({ description: "JSON body of a POST, which must only read" })),
+            body: optional(jsonObject({ description: "JSON body of a POST. The request must only read" })),
             expectStatus: optional(
               Type.Union([status(), Type.Array(status(), { minItems: 1, maxItems: 100 })], {
-                description: "Status of a success, or several; 2xx by default",
+                description: "Status codes that count as success. Default: 2xx",
               }),
             ),
           },
@@ -118,29 +124,29 @@ export const HttpTemplate = object({
       ),
       headers: optional(
         described(
-          "Headers of every request of the connection",
-          map(text("Value of the header; can contain {{config.x}}, but no credentials")),
+          "Headers of every request",
+          map(text("Value of the header. Can contain {{config.x}}, but no credentials")),
         ),
       ),
       requestsPerMinute: optional(
         Type.Number({
           exclusiveMinimum: 0,
           maximum: 60_000,
-          description: "Maximum number of requests of a connection, across all of its runs",
+          description: "Maximum number of requests per minute of a connection, across all of its runs",
         }),
       ),
       resources: optional(
         Type.Array(TemplateResource, {
           maxItems: MAX_RESOURCES,
-          description: "What extracts may name in their spec",
+          description: "Lists of the API, which extracts can name in their spec",
         }),
       ),
     },
-    { description: "The API, and how Weir signs in there" },
+    { description: "The API and how requests authenticate" },
   ),
   configSchema: optional(jsonSchema({ description: "JSON Schema of the connection's config" })),
   credentialsSchema: optional(
-    jsonSchema({ description: "JSON Schema of its credentials, which are strings" }),
+    jsonSchema({ description: "JSON Schema of the connection's credentials, which are strings" }),
   ),
 });
 export type HttpTemplate = Static<typeof HttpTemplate>;

@@ -5,7 +5,7 @@ import { isObject } from "../../base/json.ts";
 import { described, jsonObject, map, object, oneOf, optional } from "../../base/shape.ts";
 import { isUncountable } from "./list.ts";
 
-const TYPE = "Which of them it is";
+const TYPE = "Pagination method";
 
 const path = (description: string) => Type.String({ minLength: 1, maxLength: 2000, description });
 const parameter = (description: string, options = {}) =>
@@ -18,85 +18,91 @@ export const DEFAULT_MAX_PAGES = 100_000;
 const parameterIn = (what: string) =>
   optional(
     oneOf(["query", "body"], {
-      description: `Where ${what} stand; in a body a dot leads into an object, as in variables.after`,
+      description: `Whether ${what} are sent in the query or in the body. In a body, a dot names a nested field, as in variables.after`,
       "x-default": "query",
     }),
   );
 
 const sized = {
-  sizeParam: optional(parameter("Parameter for the size of a page")),
-  pageSize: optional(count(1, "Its value; batchSize by default", { maximum: 1_000_000 })),
-  in: parameterIn("the parameters of the paginator"),
+  sizeParam: optional(parameter("Parameter for the page size")),
+  pageSize: optional(count(1, "Number of rows per page. Default: batchSize", { maximum: 1_000_000 })),
+  in: parameterIn("the paginator's parameters"),
 };
 const more = {
-  hasNextPath: optional(
-    path("JMESPath to a value that says that there are more pages; nothing, false or 0 ends"),
-  ),
+  hasNextPath: optional(path("JMESPath expression for a value that is null, false or 0 on the last page")),
 };
 const counted = {
   ...more,
   stopOnShortPage: optional(
-    Type.Boolean({ description: "End after a page of less than pageSize rows, not only after an empty one" }),
+    Type.Boolean({
+      description:
+        "Whether a page with fewer than pageSize rows is the last one. Otherwise only an empty page is",
+    }),
   ),
   stopOnStatus: optional(
     Type.Array(Type.Integer({ minimum: 400, maximum: 499 }), {
       minItems: 1,
       maxItems: 20,
-      description: "Statuses that end the list after its first page, such as 404",
+      description: "Status codes that mean the end of the list, after the first page, such as 404",
     }),
   ),
 };
 
 const Paginator = Type.Union(
   [
-    object({ type: Type.Literal("none", { description: TYPE }) }, { description: "All rows come at once" }),
+    object(
+      { type: Type.Literal("none", { description: TYPE }) },
+      { description: "The response has all rows" },
+    ),
     object(
       { type: Type.Literal("link_header", { description: TYPE }), ...sized },
-      { description: "The Link header leads to the next page" },
+      { description: "The Link header has the URL of the next page" },
     ),
     object(
       {
         type: Type.Literal("json_link", { description: TYPE }),
-        nextPath: path("JMESPath to the address of the next page; null or empty ends"),
+        nextPath: path("JMESPath expression for the URL of the next page. Null or empty on the last page"),
         ...more,
         ...sized,
       },
-      { description: "The reply holds the next page's address" },
+      { description: "The response body has the URL of the next page" },
     ),
     object(
       {
         type: Type.Literal("cursor", { description: TYPE }),
-        cursorPath: path("JMESPath to the cursor of the next page; null or empty ends"),
-        cursorParam: parameter("Parameter that the cursor goes into"),
+        cursorPath: path(
+          "JMESPath expression for the cursor of the next page. Null or empty on the last page",
+        ),
+        cursorParam: parameter("Parameter for the cursor"),
         ...more,
         ...sized,
       },
-      { description: "The reply holds what the next page is asked for with" },
+      { description: "The response body has a cursor for the next page" },
     ),
     object(
       {
         type: Type.Literal("page", { description: TYPE }),
-        pageParam: optional(parameter("Parameter for the number of the page", { "x-default": "page" })),
+        pageParam: optional(parameter("Parameter for the page number", { "x-default": "page" })),
         startPage: optional(count(0, "Number of the first page", { "x-default": 1 })),
         ...counted,
         ...sized,
       },
-      { description: "Pages have numbers; an empty one ends" },
+      { description: "Pages are numbered. An empty page is the last one" },
     ),
     object(
       {
         type: Type.Literal("offset", { description: TYPE }),
         offsetParam: optional(
-          parameter("Parameter for the number of rows to pass over", { "x-default": "offset" }),
+          parameter("Parameter for the number of rows to skip", { "x-default": "offset" }),
         ),
-        startOffset: optional(count(0, "Rows to pass over at first", { "x-default": 0 })),
+        startOffset: optional(count(0, "Number of rows to skip on the first page", { "x-default": 0 })),
         ...counted,
         ...sized,
       },
-      { description: "Rows are counted; an empty page ends" },
+      { description: "Pages start at a row number. An empty page is the last one" },
     ),
   ],
-  { description: "How one page leads to the next; without it there is one page" },
+  { description: "How to request the next page. If omitted, only one page is read" },
 );
 export type Paginator = Static<typeof Paginator>;
 
@@ -115,32 +121,34 @@ export const Endpoint = object(
     ),
     params: optional(
       described(
-        "Parameters of the address; a list stands for one repeated",
+        "Query parameters. A list repeats the parameter",
         map(Type.Union([scalar, Type.Array(scalar)])),
       ),
     ),
-    headers: optional(described("Headers of each request; no credentials", map(scalar))),
-    body: optional(jsonObject({ description: "Of a POST" })),
-    bodyType: optional(oneOf(["json", "form"], { description: "How the body is sent", "x-default": "json" })),
+    headers: optional(described("Headers of each request. They can't contain credentials", map(scalar))),
+    body: optional(jsonObject({ description: "Body of a POST" })),
+    bodyType: optional(oneOf(["json", "form"], { description: "Encoding of the body", "x-default": "json" })),
     dataPath: optional(
       path(
-        "JMESPath to the rows of a reply; without it the reply is itself their list. Where it finds nothing the run fails.",
+        "JMESPath expression for the rows in the response. If omitted, the response must be a list of rows. If it finds nothing, the run fails.",
       ),
     ),
     totalPath: optional(
-      path("JMESPath to the API's own count of all rows, which is compared with those that came"),
+      path(
+        "JMESPath expression for the API's own count of all rows. It is compared with the number of rows read",
+      ),
     ),
     paginator: optional(Paginator),
     incremental: optional(
       object(
         {
           startParam: parameter(
-            "Parameter for where reading begins. The API may give rows at that value again; where it gives only later ones, set lagSeconds to 1.",
+            "Parameter for the start value. Rows at exactly this value may be returned again. If the API returns only later rows, set lagSeconds to 1.",
           ),
-          endParam: optional(parameter("Parameter for where a backfill ends")),
+          endParam: optional(parameter("Parameter for the end value of a backfill")),
           format: optional(
             oneOf(CURSOR_FORMATS, {
-              description: "How the value is written; as_is is as the API gave it",
+              description: "Format of the value. as_is is the API's own format",
               "x-default": "as_is",
             }),
           ),
@@ -148,12 +156,12 @@ export const Endpoint = object(
         },
         {
           description:
-            "How the API is asked for what is new; without it all is read and what is known is left out",
+            "How to request only new rows. If omitted, everything is read, and rows that were loaded before are left out",
         },
       ),
     ),
     maxPages: optional(
-      count(1, "More pages fail the run, as a list without end", {
+      count(1, "Maximum number of pages. If there are more, the run fails", {
         maximum: 10_000_000,
         "x-default": DEFAULT_MAX_PAGES,
       }),
@@ -162,11 +170,12 @@ export const Endpoint = object(
       Type.Number({
         exclusiveMinimum: 0,
         maximum: 60_000,
-        description: "Maximum number for this resource, across all runs of the connection",
+        description:
+          "Maximum number of requests per minute for this resource, across all runs of the connection",
       }),
     ),
   },
-  { description: "How the path in spec is asked for; only for connections of an HTTP connection template" },
+  { description: "How to request the path in spec. Only for connections to an HTTP API" },
 );
 export type Endpoint = Static<typeof Endpoint>;
 

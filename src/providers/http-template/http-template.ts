@@ -42,7 +42,7 @@ export function httpTemplateProvider(definition: HttpTemplate): Provider {
   return {
     id: HTTP_PROVIDER,
     title: "HTTP API",
-    description: "An HTTP API as a connection template describes it.",
+    description: "An HTTP API that a connection template describes.",
     config: jsonObject(),
     credentials: map(Type.String()),
     destination: destinationsOf(definition),

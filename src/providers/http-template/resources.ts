@@ -9,22 +9,22 @@ export const RESOURCE_NAME = "^[a-z][a-z0-9_]{0,62}$";
 
 /** A list of the API that extracts name in their `spec`. */
 export const TemplateResource = object({
-  name: Type.String({ pattern: RESOURCE_NAME, description: "What the spec of an extract names" }),
+  name: Type.String({ pattern: RESOURCE_NAME, description: "Name that extracts use in their spec" }),
   title: optional(
     Type.String({ minLength: 1, maxLength: 255, description: "Name that people read", examples: ["Orders"] }),
   ),
-  description: optional(Type.String({ maxLength: 2000, description: "What the rows are" })),
+  description: optional(Type.String({ maxLength: 2000, description: "What the resource contains" })),
   spec: Type.String({
     minLength: 1,
     maxLength: 1000,
     description:
-      "Its path below the base address; can contain {{config.x}}, each one segment, and in params and body of the endpoint",
+      "Path below the base URL. Can contain {{config.x}} as a path segment, as can params and body of the endpoint",
   }),
   endpoint: optional(Endpoint),
   primaryKey: optional(
     Type.Array(named(1000), {
       maxItems: 32,
-      description: "Columns that tell rows apart",
+      description: "Columns that identify a row",
       examples: [["id"]],
     }),
   ),

@@ -17,7 +17,7 @@ export const KlaviyoConfig = t.Object(
       t.String({
         maxLength: 500,
         pattern: "^https?://[^\\s?#@]+$",
-        description: `A proxy or sandbox in place of ${BASE_URL}.`,
+        description: `URL of a proxy or sandbox to use instead of ${BASE_URL}.`,
       }),
     ),
   },
@@ -32,7 +32,7 @@ export const KlaviyoCredentials = t.Object(
       maxLength: 1_024,
       pattern: "^[\\x21-\\x7e]+$",
       format: "password",
-      description: "A private API key, such as pk_….",
+      description: "Private API key, which starts with pk_.",
     }),
   },
   { additionalProperties: false },

@@ -21,7 +21,7 @@ export const LocalConfig = t.Object(
         maxLength: 1_000,
         pattern: "^(?!(.*/)?\\.{1,2}(/|$))",
         default: "/",
-        description: "A folder in the organization's files. Created if it doesn't exist.",
+        description: "Folder in the organization's files. Created if it doesn't exist.",
       }),
     ),
   },

@@ -21,7 +21,7 @@ import { localTree } from "./tree.ts";
 export const localFiles = defineProvider({
   id: "local_files",
   title: "Local files",
-  description: "A folder of the organization in Weir's own data directory, with upload.",
+  description: "A folder of the organization on the server. Files can be uploaded.",
   config: LocalConfig,
   credentials: LocalCredentials,
   destination: [],

@@ -26,13 +26,16 @@ export const MysqlConfig = t.Object(
           t.Literal("prefer", { description: "TLS if the server offers it, otherwise a plain connection." }),
           t.Literal("require", { description: "TLS required; the certificate is not verified." }),
           t.Literal("verify-ca", {
-            description: "TLS, and a certificate from an authority that is trusted.",
+            description: "TLS required, with a certificate from a trusted authority.",
           }),
           t.Literal("verify-full", {
-            description: "As verify-ca, and the certificate bears the host's name.",
+            description: "Like verify-ca, and the certificate must match the host name.",
           }),
         ],
-        { default: "prefer", description: "As sslMode of a PostgreSQL connection." },
+        {
+          default: "prefer",
+          description: "Whether to use TLS, with the same modes as a PostgreSQL connection.",
+        },
       ),
     ),
     baseUrl: t.Optional(
@@ -40,7 +43,7 @@ export const MysqlConfig = t.Object(
         minLength: 1,
         maxLength: 300,
         description:
-          "A proxy or sandbox to connect to in place of host and port: host:port or mysql://host:port.",
+          "Address of a proxy or sandbox to use instead of host and port: host:port or mysql://host:port.",
       }),
     ),
     ...ROUTE_CONFIG,

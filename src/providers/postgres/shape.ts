@@ -28,13 +28,13 @@ export const PostgresConfig = t.Object(
           t.Literal("prefer", { description: "TLS if the server offers it, otherwise a plain connection." }),
           t.Literal("require", { description: "TLS required; the certificate is not verified." }),
           t.Literal("verify-ca", {
-            description: "TLS, and a certificate from an authority that is trusted.",
+            description: "TLS required, with a certificate from a trusted authority.",
           }),
           t.Literal("verify-full", {
-            description: "As verify-ca, and the certificate bears the host's name.",
+            description: "Like verify-ca, and the certificate must match the host name.",
           }),
         ],
-        { default: "prefer", description: "What libpq's sslmode means by the same names." },
+        { default: "prefer", description: "Whether to use TLS, with the modes of libpq's sslmode." },
       ),
     ),
     baseUrl: t.Optional(
@@ -42,7 +42,7 @@ export const PostgresConfig = t.Object(
         minLength: 1,
         maxLength: 300,
         description:
-          "A proxy or sandbox to connect to in place of host and port: host:port or postgres://host:port.",
+          "Address of a proxy or sandbox to use instead of host and port: host:port or postgres://host:port.",
       }),
     ),
     ...ROUTE_CONFIG,

@@ -13,7 +13,7 @@ import { upload } from "./upload.ts";
 export const s3 = defineProvider({
   id: "s3",
   title: "S3 object storage",
-  description: "Files in a bucket of Amazon S3 or of a store that supports its protocol.",
+  description: "Files in a bucket of Amazon S3 or of a compatible store.",
   config: S3Config,
   credentials: S3Credentials,
   destination: ["endpointUrl", "bucket", "region", "sslRootCert"],

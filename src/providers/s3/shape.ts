@@ -24,13 +24,14 @@ export const S3Config = t.Object(
       t.String({
         maxLength: 500,
         pattern: "^https?://[^\\s?#@]+$",
-        description: "Address of a store that is not Amazon's, such as https://minio.example.com.",
+        description: "URL of a store other than Amazon's, such as https://minio.example.com.",
       }),
     ),
     prefix: t.Optional(
       t.String({
         maxLength: 1_000,
-        description: "The folder that is the connection's root; nothing outside is reached.",
+        description:
+          "Folder that is the connection's root. Nothing outside it can be accessed. Default: the whole bucket.",
       }),
     ),
     sslRootCert: t.Optional(
@@ -38,13 +39,13 @@ export const S3Config = t.Object(
         maxLength: 65_536,
         pattern: "-----BEGIN CERTIFICATE-----[\\s\\S]+-----END CERTIFICATE-----",
         contentMediaType: "application/x-pem-file",
-        description: "PEM of the authority that the store's certificate has to come from.",
+        description: "Certificate (PEM) of the authority that must have issued the store's certificate.",
       }),
     ),
     forcePathStyle: t.Optional(
       t.Boolean({
         description:
-          "The bucket is in the path, not in the host name. Default: true with endpointUrl, else false.",
+          "Whether the bucket's name is in the path instead of the host name. Default: true with endpointUrl, or if the name has a dot.",
       }),
     ),
   },

@@ -12,7 +12,7 @@ import { sftpTree } from "./tree.ts";
 export const sftp = defineProvider({
   id: "sftp",
   title: "SFTP",
-  description: "Files of an SSH server.",
+  description: "Files on an SSH server.",
   config: SftpConfig,
   credentials: SftpCredentials,
   destination: ["host", "port", "hostKey"],

@@ -15,7 +15,7 @@ export const SftpConfig = t.Object(
         maxLength: 1_024,
         pattern: "^[^\\x00-\\x1f\\x7f]+$",
         description:
-          "The folder that is the connection's root; no path leads out of it. Default: where a login begins.",
+          "Folder that is the connection's root. Nothing outside it can be accessed. Default: the user's home folder.",
       }),
     ),
   },
@@ -33,7 +33,7 @@ export const SftpCredentials = t.Object(
         maxLength: 32_768,
         format: "password",
         contentMediaType: "application/x-pem-file",
-        description: "In OpenSSH's or PEM form, whole, with its BEGIN and END lines.",
+        description: "Private key in OpenSSH or PEM format, including its BEGIN and END lines.",
       }),
     ),
     passphrase: t.Optional(

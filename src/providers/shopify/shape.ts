@@ -24,7 +24,7 @@ export const ShopifyConfig = t.Object(
         maxLength: 500,
         pattern: "^https?://[^\\s?#@]+$",
         description:
-          "A proxy or sandbox in place of the shop's own address, such as https://proxy.example.com.",
+          "URL of a proxy or sandbox to use instead of the shop's own domain, such as https://proxy.example.com.",
       }),
     ),
   },
@@ -53,7 +53,7 @@ export const ShopifyCredentials = t.Object(
         minLength: 1,
         maxLength: 255,
         description:
-          "Of an app of the Dev Dashboard that is installed in the shop; with clientSecret. Weir gets a token of 24 hours by itself, and renews it.",
+          "Client ID of an app from the Dev Dashboard that is installed in the shop. Requires clientSecret. Weir gets a token for 24 hours and renews it.",
       }),
     ),
     clientSecret: t.Optional(secret("The app's secret, such as shpss_….")),

@@ -16,7 +16,7 @@ const USEFUL = /^(read|write)_(orders|customers|products|inventory|locations)$/;
 export const shopify = defineProvider({
   id: "shopify",
   title: "Shopify",
-  description: "Orders, customers, products and stock of a Shopify shop.",
+  description: "Orders, customers, products and inventory of a Shopify shop.",
   config: ShopifyConfig,
   credentials: ShopifyCredentials,
   destination: ["shopDomain", "baseUrl"],

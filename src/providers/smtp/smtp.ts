@@ -5,16 +5,16 @@ import { checkServer, sendLetter } from "../../mail/transport.ts";
 import { defineProvider, type Link } from "../contract.ts";
 
 const Config = object({
-  host: described("The mail server", Type.String({ minLength: 1, maxLength: 253 })),
+  host: described("Host name or address of the mail server", Type.String({ minLength: 1, maxLength: 253 })),
   port: optional(
     described(
-      "587 for starttls, 465 for tls and 25 for none by default",
+      "Port of the mail server. Default: 587 for starttls, 465 for tls, 25 for none",
       Type.Integer({ minimum: 1, maximum: 65_535 }),
     ),
   ),
   security: optional(
     described(
-      "starttls encrypts after the greeting, tls from the first byte; none sends in clear, passwords too",
+      "starttls encrypts after the greeting, tls from the start. none sends everything unencrypted, passwords too",
       oneOf(["starttls", "tls", "none"], { default: "starttls" }),
     ),
   ),
@@ -22,14 +22,14 @@ const Config = object({
     minLength: 3,
     maxLength: 320,
     pattern: "^[^\\x00-\\x1f]+$",
-    description: "The sender: an address, also with a name, as in Weir <weir@example.com>",
+    description: "Sender: an address, or a name and an address, such as Weir <weir@example.com>",
   }),
 });
 
 const Credentials = object({
   user: optional(
     described(
-      "User name, where the server asks for one",
+      "User name, if the server requires one",
       Type.String({ minLength: 1, maxLength: 320, examples: ["weir"] }),
     ),
   ),
@@ -57,7 +57,7 @@ const serverOf = ({
 export const smtp = defineProvider({
   id: "smtp",
   title: "Mail (SMTP)",
-  description: "A mail server that send_message hands its mails to.",
+  description: "A mail server that send_message sends emails through.",
   config: Config,
   credentials: Credentials,
   destination: ["host", "port"],

@@ -52,7 +52,7 @@ export const ROUTE_CONFIG = {
       {
         additionalProperties: false,
         description:
-          "An SSH server that the connection goes through; it resolves the database's host. With the credential sshPrivateKey.",
+          "SSH server to tunnel through, which resolves the database's host. Requires the credential sshPrivateKey.",
       },
     ),
   ),

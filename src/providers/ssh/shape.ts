@@ -9,7 +9,7 @@ export const HostKey = t.String({
   pattern:
     "^(SHA256:[A-Za-z0-9+/]{43}=?|(\\S+ )?(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)) [A-Za-z0-9+/]+={0,2}( .*)?)$",
   description:
-    "The server's public key as a line of known_hosts or of its .pub file, or its fingerprint such as SHA256:…; `ssh-keyscan HOST` tells it. Nothing is sent to a server with another one.",
+    "Public key of the server, as a line of known_hosts or of its .pub file, or its fingerprint such as SHA256:…. `ssh-keyscan HOST` prints it. Weir refuses to connect to a server with another key.",
 });
 
 /** An SSH server, and whose account is used there. */

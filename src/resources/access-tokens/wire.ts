@@ -32,14 +32,14 @@ export const NewAccessToken = object({
   organizations: defaulted(
     oneOf(TOKEN_ORGANIZATIONS, {
       default: "current",
-      description: "`all`: in each organization of the person; else only in that of the request",
+      description: "Where the token is valid: `current` organization, or `all` of the user's organizations",
     }),
   ),
   scopes: optional(
     Type.Array(oneOf(SCOPES), {
       minItems: 1,
       description:
-        "What the token may be used for. Default: all that the person's role allows. A scope never adds to the role.",
+        "What the token can be used for. Default: everything that the user's role allows. A scope never exceeds the role.",
     }),
   ),
 });

@@ -53,18 +53,21 @@ export const ActionCreate = typed(
     kind: oneOf(ACTION_KINDS),
     name: typed("ActionName", described("Name that people read", named())),
     connectionId: optional(
-      typed("ActionConnection", described("ID of the connection that it works with", nullable(uuid()))),
+      typed("ActionConnection", described("ID of the connection that the action uses", nullable(uuid()))),
     ),
     definition: optional(nullable(jsonObject())),
     slug: optional(
       typed(
         "ActionSlug",
-        described("Name in URLs, files and commands; made of the name by default", nullable(slug())),
+        described("Name in URLs, files and commands. Default: derived from the name", nullable(slug())),
       ),
     ),
     tags: optional(Tags),
     templateId: optional(
-      typed("ActionTemplate", described("ID of the template that it was created from", nullable(uuid()))),
+      typed(
+        "ActionTemplate",
+        described("ID of the template that the action was created from", nullable(uuid())),
+      ),
     ),
   }),
 );
@@ -74,21 +77,21 @@ export const ActionPatch = object({
   connectionId: optional(nullable(uuid())),
   definition: optional(
     described(
-      "Settings of the kind; null makes it a draft again",
+      "Settings of the kind. Null removes them: the action is a draft again",
       nullable(typed("ActionDefinition", jsonObject())),
     ),
   ),
   name: optional(named()),
   slug: optional(slug()),
   tags: optional(Tags),
-  status: optional(oneOf(ACTION_STATUSES)),
+  status: optional(oneOf(ACTION_STATUSES, { description: "Whether new runs can start" })),
 });
 export type ActionPatch = Static<typeof ActionPatch>;
 
 export const ActionQuery = object({
   q: optional(Type.String({ maxLength: 255 })),
-  kinds: optional(Type.Array(oneOf(ACTION_KINDS))),
-  statuses: optional(Type.Array(oneOf(ACTION_STATUSES))),
+  kinds: optional(Type.Array(oneOf(ACTION_KINDS), { description: "Only actions of these kinds" })),
+  statuses: optional(Type.Array(oneOf(ACTION_STATUSES), { description: "Only actions with these statuses" })),
   tag: optional(tagQuery()),
   sort_by: oneOf(["name", "created_at", "updated_at", "status", "kind"], { default: "created_at" }),
   order: oneOf(["asc", "desc"], { default: "desc" }),
@@ -97,7 +100,7 @@ export const ActionQuery = object({
 export type ActionQuery = Static<typeof ActionQuery>;
 
 export const ActionDuplicate = object({
-  name: optional(described("Default: the original's name with (copy)", named())),
+  name: optional(described("Name of the copy. Default: the original's name with (copy)", named())),
 });
 
 export const ActionPage = object({
@@ -114,7 +117,7 @@ export const RunCreate = object({
     nullable(
       jsonObject({
         description:
-          "JSON Merge Patch over the action's definition, for this run alone. A token needs the scope write",
+          "JSON Merge Patch applied to the action's definition, for this run only. Tokens need the scope write",
         examples: [{ timeoutSeconds: 600 }],
       }),
     ),
@@ -136,10 +139,20 @@ export const StatePage = object({
 
 export const StateReset = object({
   resources: optional(
-    nullable(Type.Array(Type.String({ minLength: 1, maxLength: 500 }), { minItems: 1, maxItems: 1000 })),
+    nullable(
+      Type.Array(Type.String({ minLength: 1, maxLength: 500 }), {
+        minItems: 1,
+        maxItems: 1000,
+        description: "Resources to reset. Default: all",
+      }),
+    ),
   ),
   initialValue: optional(
-    nullable(Type.Union([Type.String({ maxLength: 1000 }), Type.Number(), Type.Boolean()])),
+    nullable(
+      Type.Union([Type.String({ maxLength: 1000 }), Type.Number(), Type.Boolean()], {
+        description: "Cursor value to continue from. Default: the beginning",
+      }),
+    ),
   ),
 });
 

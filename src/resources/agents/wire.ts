@@ -37,7 +37,7 @@ export const FrontMatter = typed(
   "AgentFrontMatter",
   object({
     name: described("Name that people read", exemplified(["Sales analyst"], named())),
-    slug: optional(described("Name in commands and references; made of the name by default", slug())),
+    slug: optional(described("Name in commands and references. Default: derived from the name", slug())),
     description: optional(
       described(
         "What the agent is for",
@@ -46,13 +46,13 @@ export const FrontMatter = typed(
     ),
     model: optional(
       described(
-        "Model that answers; the operator's by default",
+        "Model to use. Default: the server's",
         nullable(Type.String({ minLength: 1, maxLength: 200, pattern: "^\\S+$", examples: ["gpt-5-mini"] })),
       ),
     ),
     temperature: optional(
       described(
-        "Temperature of the model; the model's own by default",
+        "Sampling temperature. Default: the model's own",
         nullable(Type.Number({ minimum: 0, maximum: 2, examples: [0.2] })),
       ),
     ),
@@ -60,13 +60,13 @@ export const FrontMatter = typed(
       minimum: 1,
       maximum: 100,
       default: DEFAULT_MAX_STEPS,
-      description: "Maximum number of steps of an answer",
+      description: "Maximum number of steps for one answer",
     }),
     tools: Type.Array(Type.String({ minLength: 1, maxLength: 300, examples: ["query"] }), {
       maxItems: 64,
       default: [],
       description:
-        "Tools that it may use: query, datasets, web_search, fetch_page, api:NAME, action:SLUG, automation:SLUG, connection:SLUG",
+        "Tools that the agent can use: query, datasets, web_search, fetch_page, api:NAME, action:SLUG, automation:SLUG, connection:SLUG",
       examples: [["query", "datasets"]],
     }),
   }),
@@ -87,7 +87,7 @@ export const AgentSpecQuery = object({
   ...offsetQuery(100),
   owner_scope: oneOf(["me", "organization"], {
     default: "organization",
-    description: "`me`: only those that the caller made",
+    description: "`organization`: all agents. `me`: only agents that the caller created",
   }),
 });
 export type AgentSpecQuery = Static<typeof AgentSpecQuery>;

@@ -17,13 +17,12 @@ import {
   CatalogPatch,
   CatalogQuery,
   Deletion,
-  exampleEntry,
-  exampleSummary,
   HttpApiCreate,
   McpApiCreate,
   toEntry,
   toSummary,
 } from "./wire.ts";
+import { exampleEntry, exampleSummary } from "./wire-examples.ts";
 import {
   DiscoveryRequest,
   DiscoveryResult,

@@ -21,15 +21,15 @@ const address = (description: string) =>
 export const DiscoveryRequest = object({
   sourceType: oneOf(API_TYPES),
   baseUrl: address("URL of an HTTP API. Common locations below it are checked."),
-  specUrl: address("Where the description of an HTTP API lies"),
-  mcpUrl: address("Of an MCP server"),
+  specUrl: address("URL of an HTTP API's OpenAPI document"),
+  mcpUrl: address("URL of an MCP server"),
   mcpTransport: defaulted(oneOf(TRANSPORTS, { default: "http" })),
   connectionId: optional(nullable(uuid())),
 });
 export type DiscoveryRequest = Static<typeof DiscoveryRequest>;
 
 const existingApi = nullable(
-  object({ id: uuid(), name: Type.String() }, { description: "The entry of the catalog with this address" }),
+  object({ id: uuid(), name: Type.String() }, { description: "The API of the catalog with this URL" }),
 );
 const warnings = Type.Array(Type.String({ description: "Items that couldn't be imported." }));
 
@@ -51,7 +51,7 @@ export const DiscoveryResult = object({
     object({
       url: Type.String(),
       status: nullable(Type.Integer()),
-      error: nullable(Type.String({ description: "Null for the one that was a description" })),
+      error: nullable(Type.String({ description: "Why the URL has no usable document. Null if it has one" })),
     }),
   ),
   warnings,
@@ -59,11 +59,11 @@ export const DiscoveryResult = object({
 export type DiscoveryResult = Static<typeof DiscoveryResult>;
 
 export const ImportRequest = object({
-  baseUrl: address("Taken where the content does not say it"),
+  baseUrl: address("Base URL of the API, if the content doesn't contain it"),
   content: Type.String({
     minLength: 1,
     description:
-      "OpenAPI, curl commands, an HTTP archive, a Postman collection, a page with one of them, or prose",
+      "An OpenAPI document, curl commands, an HTTP archive, a Postman collection, a page that contains one of these, or prose",
   }),
   contentType: oneOf(CONTENT_TYPES, { default: "auto" }),
 });
@@ -84,23 +84,25 @@ const EndpointRoute = object({ name: Type.String(), method: Type.String(), path:
 
 export const EntryImportResult = object({
   ...imported,
-  endpoints: Type.Array(ImportedEndpoint, { description: "Those that the entry does not have" }),
+  endpoints: Type.Array(ImportedEndpoint, { description: "Endpoints that the API doesn't have yet" }),
   diff: object({
     added: Type.Array(EndpointRoute),
-    changed: Type.Array(ImportedEndpoint, { description: "As they would be, under the entry's own names" }),
-    removed: Type.Array(EndpointRoute, { description: "Those of the entry that the content does not have" }),
+    changed: Type.Array(ImportedEndpoint, {
+      description: "Endpoints that differ, as they would be after the import, under the API's own names",
+    }),
+    removed: Type.Array(EndpointRoute, { description: "Endpoints of the API that aren't in the content" }),
   }),
 });
 export type EntryImportResult = Static<typeof EntryImportResult>;
 
 export const RefreshResult = object({
   api: CatalogEntry,
-  added: Type.Array(DiscoveredTool, { description: "Tools that the entry does not have; PATCH adds them" }),
+  added: Type.Array(DiscoveredTool, { description: "Tools that the API doesn't have yet. PATCH adds them" }),
   warnings,
 });
 
 export const EndpointTest = object({
-  input: optional(jsonObject({ description: "The arguments" })),
+  input: optional(jsonObject({ description: "Arguments of the call" })),
 });
 
 export const EndpointTestResult = object({

@@ -1,6 +1,7 @@
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
 import {
   anything,
+  described,
   instant,
   jsonObject,
   jsonSchema,
@@ -30,30 +31,39 @@ const text = (maxLength: number, description?: string) =>
 const given = <P extends TProperties>(properties: P) => properties;
 
 export const Unresolved = object({
-  field: text(200, "Of the resource, such as endpoint.paginator"),
-  message: text(2_000),
+  field: text(200, "Field of the resource, such as endpoint.paginator"),
+  message: text(2_000, "What is missing"),
   candidates: Type.Array(anything(), { maxItems: 1_000, description: "Allowed values" }),
 });
 
 const Listing = object(
   {
-    endpoint: jsonObject({ description: "As the endpoint of a dlt_extract's resource" }),
-    primaryKey: Type.Array(named(1000), { maxItems: 32 }),
-    incremental: nullable(jsonObject({ description: "As the incremental of such a resource" })),
+    endpoint: jsonObject({
+      description: "How to request the rows: the `endpoint` of a dlt_extract resource",
+    }),
+    primaryKey: Type.Array(named(1000), { maxItems: 32, description: "Columns that identify a row" }),
+    incremental: nullable(
+      jsonObject({
+        description: "How to request only new rows: the `incremental` of a dlt_extract resource",
+      }),
+    ),
     asks: Type.Array(
       object({
-        name: Type.String({ minLength: 1, maxLength: 255 }),
-        location: oneOf(["query", "header"]),
-        description: text(2_048),
+        name: Type.String({ minLength: 1, maxLength: 255, description: "Name of the parameter or header" }),
+        location: oneOf(["query", "header"], { description: "Where the value is sent" }),
+        description: text(2_048, "What the value means"),
       }),
-      { maxItems: 1_000, description: "What needs a value" },
+      { maxItems: 1_000, description: "Parameters and headers that need a value" },
     ),
     unresolved: Type.Array(Unresolved, {
       maxItems: 100,
-      description: "What the description does not tell, which is never guessed",
+      description: "What the document doesn't say. Weir doesn't guess it",
     }),
   },
-  { description: "How an extract reads its rows, if its description says that it returns a list" },
+  {
+    description:
+      "How an extract reads the rows. Null if the document doesn't say that the endpoint returns a list",
+  },
 );
 const listing = () => optional(nullable(Listing));
 
@@ -65,7 +75,9 @@ const endpoint = given({
   inputSchema: nullable(jsonObject()),
   responseExtract: nullable(Type.String()),
   source: nullable(oneOf(ENDPOINT_SOURCES)),
-  unverified: Type.Boolean({ description: "A model found it, and its path stands nowhere in the text" }),
+  unverified: Type.Boolean({
+    description: "True if a model extracted the endpoint and its path isn't in the text",
+  }),
   listing: listing(),
 });
 
@@ -78,7 +90,7 @@ export const ImportedEndpoint = object({
 });
 
 const flags = given({ enabled: Type.Boolean(), approvalRequired: Type.Boolean() });
-const modelNameField = Type.String({ description: "What models call it" });
+const modelNameField = Type.String({ description: "Name that models use for the tool" });
 
 export const CatalogEndpoint = object({
   name: Type.String(),
@@ -105,12 +117,17 @@ export const DiscoveredTool = object({ ...tool, definitionHash: nullable(Type.St
 export const CatalogTool = object({
   ...tool,
   definitionHash: nullable(
-    Type.String({ description: "Of the approved definition; null until the server was queried" }),
+    Type.String({ description: "Hash of the approved definition. Null until the server is queried" }),
   ),
   ...flags,
-  trusted: Type.Boolean({ description: "An admin believes the server that it only reads (readOnlyHint)" }),
+  trusted: Type.Boolean({ description: "True if an admin trusts the server's readOnlyHint" }),
   status: oneOf(ITEM_STATUSES),
-  pending: nullable(object({ ...tool }, { description: "The server's current definition, if it changed" })),
+  pending: nullable(
+    object(
+      { ...tool },
+      { description: "The server's current definition, if it differs from the approved one" },
+    ),
+  ),
   firstSeenAt: nullable(instant()),
   lastSeenAt: nullable(instant()),
   modelName: modelNameField,
@@ -122,8 +139,8 @@ const entry = given({
   description: Type.String(),
   type: oneOf(API_TYPES),
   status: oneOf(API_STATUSES),
-  url: nullable(Type.String({ description: "Of an MCP server" })),
-  baseUrl: nullable(Type.String({ description: "Of an HTTP API" })),
+  url: nullable(Type.String({ description: "URL of the MCP server. Null for an HTTP API" })),
+  baseUrl: nullable(Type.String({ description: "Base URL of the HTTP API. Null for an MCP server" })),
   connectionId: nullable(uuid()),
   approvalRequired: Type.Boolean(),
   endpointCount: Type.Integer(),
@@ -141,9 +158,11 @@ export const CatalogEntry = object({
 });
 
 export const CatalogQuery = object({
-  q: optional(Type.String({ minLength: 1, maxLength: 255, description: "In name, description or address" })),
-  type: optional(oneOf(API_TYPES)),
-  status: optional(oneOf(API_STATUSES)),
+  q: optional(
+    Type.String({ minLength: 1, maxLength: 255, description: "Text in the name, description or URL" }),
+  ),
+  type: optional(oneOf(API_TYPES, { description: "`http` for HTTP APIs, `mcp` for MCP servers" })),
+  status: optional(oneOf(API_STATUSES, { description: "Only items with this status" })),
   ...offsetQuery(50),
 });
 export type CatalogQuery = Static<typeof CatalogQuery>;
@@ -160,12 +179,16 @@ const address = (description: string) => Type.String({ minLength: 1, maxLength: 
 const catalogDescription = () => Type.String({ minLength: 1, maxLength: MAX_DESCRIPTION });
 const connectionId = () => optional(nullable(uuid()));
 const approvalRequired = () =>
-  optional(Type.Boolean({ description: "False by default; changed by admins only" }));
+  optional(
+    Type.Boolean({
+      description: "Whether a person must approve each call. Default: false. Only admins can change it",
+    }),
+  );
 const itemDescription = () => optional(nullable(text(MAX_DESCRIPTION)));
 const schemaOf = (description: string) => optional(nullable(jsonSchema({ description })));
 
 const itemFlags = {
-  enabled: optional(Type.Boolean({ description: "True by default" })),
+  enabled: optional(Type.Boolean({ description: "Whether it can be called. Default: true" })),
   approvalRequired: approvalRequired(),
 };
 
@@ -173,40 +196,56 @@ const endpointInput = {
   name: named(),
   description: itemDescription(),
   headers: optional(
-    nullable(map(text(4_096, "Can contain {{input.x}}; credentials belong in the connection"))),
+    nullable(
+      map(text(4_096, "Value of the header. Can contain {{input.x}}. Credentials belong in the connection")),
+    ),
   ),
-  queryTemplate: optional(nullable(map(text(4_096, 'Such as {"limit": "{{input.limit}}"}')))),
-  bodyTemplate: optional(anything()),
-  inputSchema: schemaOf("A JSON Schema of the arguments"),
-  responseExtract: optional(nullable(text(4_096, "JMESPath into the body of the reply"))),
-  source: optional(nullable(oneOf(ENDPOINT_SOURCES))),
-  unverified: optional(Type.Boolean()),
+  queryTemplate: optional(
+    nullable(map(text(4_096, "Value of the query parameter, such as {{input.limit}}"))),
+  ),
+  bodyTemplate: optional(described("JSON body. Can contain {{input.x}}", anything())),
+  inputSchema: schemaOf("JSON Schema of the arguments"),
+  responseExtract: optional(
+    nullable(text(4_096, "JMESPath expression that selects the result from the response body")),
+  ),
+  source: optional(nullable(oneOf(ENDPOINT_SOURCES, { description: "How the endpoint was added" }))),
+  unverified: optional(
+    Type.Boolean({ description: "Whether a model extracted the endpoint and its path isn't in the text" }),
+  ),
   listing: listing(),
   ...itemFlags,
 };
-const path = Type.String({ minLength: 1, maxLength: 2_048, description: "{x} is replaced with input.x" });
+const path = Type.String({
+  minLength: 1,
+  maxLength: 2_048,
+  description: "Path below the base URL. {x} is replaced with the argument x",
+});
 
 const EndpointCreate = object({ ...endpointInput, method: oneOf(HTTP_METHODS), path });
 const EndpointPatch = object(
   { ...endpointInput, method: optional(oneOf(HTTP_METHODS)), path: optional(path) },
-  { description: "Fields that are not given stay as they are; a new endpoint needs method and path" },
+  { description: "Omitted fields keep their values. A new endpoint needs method and path" },
 );
 export type EndpointInput = Static<typeof EndpointPatch>;
 
 const toolInput = {
-  upstreamName: Type.String({ minLength: 1, maxLength: 255, description: "As the server calls it" }),
+  upstreamName: Type.String({ minLength: 1, maxLength: 255, description: "Name of the tool on the server" }),
   name: optional(nullable(named())),
   title: optional(nullable(text(255))),
   description: itemDescription(),
-  inputSchema: schemaOf("As the server gives it"),
-  outputSchema: schemaOf("As the server gives it"),
-  annotations: optional(nullable(jsonObject({ description: "Hints of the server, such as readOnlyHint" }))),
-  definitionHash: optional(nullable(Type.String({ pattern: "^[0-9a-f]{64}$" }))),
+  inputSchema: schemaOf("JSON Schema of the arguments, as the server returns it"),
+  outputSchema: schemaOf("JSON Schema of the result, as the server returns it"),
+  annotations: optional(nullable(jsonObject({ description: "The server's hints, such as readOnlyHint" }))),
+  definitionHash: optional(
+    nullable(
+      Type.String({ pattern: "^[0-9a-f]{64}$", description: "Hash of the definition, from discovery" }),
+    ),
+  ),
   ...itemFlags,
   trusted: optional(
     Type.Boolean({
       description:
-        "The server's readOnlyHint is believed, so that agents call the tool without asking; false by default, said by admins only",
+        "Whether the server's readOnlyHint is trusted: agents then call the tool without approval. Default: false. Only admins can change it",
     }),
   ),
 };
@@ -214,11 +253,9 @@ const ToolCreate = object(toolInput);
 const ToolPatch = object(
   {
     ...toolInput,
-    status: optional(
-      Type.Literal("active", { description: "Accepts what the server says of a changed tool" }),
-    ),
+    status: optional(Type.Literal("active", { description: "Approves the changed definition of a tool" })),
   },
-  { description: "Fields that are not given stay as they are" },
+  { description: "Omitted fields keep their values" },
 );
 export type ToolInput = Static<typeof ToolPatch>;
 
@@ -226,10 +263,12 @@ const many = { minItems: 1, maxItems: MAX_ENDPOINTS };
 
 /** How an API says that it wants to know its callers. */
 export const AuthHint = object({
-  label: Type.String({ maxLength: 255 }),
-  name: Type.String({ maxLength: 255 }),
-  location: oneOf(["header", "query", "cookie"]),
-  type: oneOf(["api_key_header", "api_key_query", "api_key_cookie", "bearer", "basic", "oauth2", "openid"]),
+  label: Type.String({ maxLength: 255, description: "Name that people read" }),
+  name: Type.String({ maxLength: 255, description: "Name of the header, query parameter or cookie" }),
+  location: oneOf(["header", "query", "cookie"], { description: "Where the credential is sent" }),
+  type: oneOf(["api_key_header", "api_key_query", "api_key_cookie", "bearer", "basic", "oauth2", "openid"], {
+    description: "Sign-in method",
+  }),
   flow: optional(
     object(
       {
@@ -237,7 +276,7 @@ export const AuthHint = object({
         tokenUrl: Type.String({ maxLength: 2_048 }),
         scopes: Type.Array(Type.String({ maxLength: 500 }), { maxItems: 100 }),
       },
-      { description: "Of oauth2; authorizeUrl is null where the client's own credentials do" },
+      { description: "URLs of an OAuth 2.0 sign-in. authorizeUrl is null for client credentials" },
     ),
   ),
 });
@@ -245,12 +284,17 @@ export const AuthHint = object({
 export const HttpApiCreate = object({
   name: named(),
   description: catalogDescription(),
-  baseUrl: address("http:// or https://; the endpoints' paths are appended to it"),
-  endpoints: Type.Array(EndpointCreate, many),
+  baseUrl: address("Base URL (http or https). The endpoints' paths are appended to it"),
+  endpoints: Type.Array(EndpointCreate, { ...many, description: "HTTP operations of the API" }),
   connectionId: connectionId(),
   approvalRequired: approvalRequired(),
   authHints: optional(
-    nullable(Type.Array(AuthHint, { maxItems: 100, description: "As discovery and import give them" })),
+    nullable(
+      Type.Array(AuthHint, {
+        maxItems: 100,
+        description: "Sign-in methods, as discovery and import return them",
+      }),
+    ),
   ),
 });
 export type HttpApiCreate = Static<typeof HttpApiCreate>;
@@ -258,9 +302,9 @@ export type HttpApiCreate = Static<typeof HttpApiCreate>;
 export const McpApiCreate = object({
   name: named(),
   description: catalogDescription(),
-  url: address("http:// or https://"),
+  url: address("URL of the MCP server (http or https)"),
   transport: oneOf(TRANSPORTS, { default: "http" }),
-  tools: Type.Array(ToolCreate, many),
+  tools: Type.Array(ToolCreate, { ...many, description: "Tools of the server" }),
   connectionId: connectionId(),
   approvalRequired: approvalRequired(),
 });
@@ -269,13 +313,15 @@ export type McpApiCreate = Static<typeof McpApiCreate>;
 export const CatalogPatch = object({
   name: optional(named()),
   description: optional(catalogDescription()),
-  status: optional(oneOf(API_STATUSES)),
+  status: optional(oneOf(API_STATUSES, { description: "Whether agents and actions can call the API" })),
   connectionId: connectionId(),
   approvalRequired: approvalRequired(),
   endpoints: optional(
-    Type.Array(EndpointPatch, { ...many, description: "All that there are; those left out go" }),
+    Type.Array(EndpointPatch, { ...many, description: "The complete list. Omitted items are removed" }),
   ),
-  tools: optional(Type.Array(ToolPatch, { ...many, description: "All that there are; those left out go" })),
+  tools: optional(
+    Type.Array(ToolPatch, { ...many, description: "The complete list. Omitted items are removed" }),
+  ),
 });
 export type CatalogPatch = Static<typeof CatalogPatch>;
 
@@ -329,42 +375,3 @@ const toTool = (row: ApiRow, item: ItemRow): Static<typeof CatalogTool> => ({
   lastSeenAt: item.lastSeenAt,
   modelName: modelName(row.slug, item.name),
 });
-
-export const exampleSummary: Static<typeof CatalogSummary> = {
-  id: "01890a5d-ac96-774b-bcce-b302099a8071",
-  name: "Orders API",
-  description: "The shop's own API.",
-  type: "http",
-  status: "active",
-  url: null,
-  baseUrl: "https://api.example.com/v1",
-  connectionId: null,
-  approvalRequired: false,
-  endpointCount: 1,
-  toolCount: 0,
-  transport: null,
-  createdAt: "2026-01-01T00:00:00.000Z",
-  updatedAt: "2026-01-01T00:00:00.000Z",
-};
-
-export const exampleEndpoint: Static<typeof ImportedEndpoint> = {
-  name: "list_orders",
-  description: "Orders, newest first.",
-  method: "GET",
-  path: "/orders",
-  headers: {},
-  queryTemplate: { limit: "{{input.limit}}" },
-  bodyTemplate: null,
-  inputSchema: { type: "object", properties: { limit: { type: "integer" } } },
-  responseExtract: null,
-  source: "openapi",
-  unverified: false,
-};
-
-export const exampleEntry: Static<typeof CatalogEntry> = {
-  ...exampleSummary,
-  endpoints: [
-    { ...exampleEndpoint, enabled: true, approvalRequired: false, modelName: "orders-api__list_orders" },
-  ],
-  tools: [],
-};

@@ -20,7 +20,9 @@ export const Approval = object({
   requestedAt: instant(),
 });
 
-export const ApprovalQuery = object({ status: oneOf(STATUSES, { default: "pending" }) });
+export const ApprovalQuery = object({
+  status: oneOf(STATUSES, { default: "pending", description: "Only approvals with this status" }),
+});
 export const ApprovalPage = object({ items: Type.Array(Approval), total: Type.Integer() });
 
 export interface NamedDecision {

@@ -1,5 +1,15 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { anything, instant, nullable, object, offsetQuery, oneOf, optional, uuid } from "../../base/shape.ts";
+import {
+  anything,
+  described,
+  instant,
+  nullable,
+  object,
+  offsetQuery,
+  oneOf,
+  optional,
+  uuid,
+} from "../../base/shape.ts";
 import { isHidden, type Viewer, WHY } from "../runs/wire-private.ts";
 import { ARTIFACT_KINDS, type ArtifactRow } from "./table.ts";
 
@@ -24,9 +34,9 @@ export type Artifact = Static<typeof Artifact>;
 
 export const ArtifactCreate = object({
   actionRunId: uuid(),
-  kind: oneOf(ARTIFACT_KINDS),
+  kind: oneOf(ARTIFACT_KINDS, { description: "Type of the content" }),
   title: optional(nullable(Type.String({ maxLength: 255 }))),
-  content: optional(anything()),
+  content: optional(described("JSON, a text, or a file, by the kind", anything())),
 });
 export type ArtifactCreate = Static<typeof ArtifactCreate>;
 
@@ -46,7 +56,7 @@ export type FileContent = Static<typeof FileContent>;
 
 export const ArtifactQuery = object({
   action_run_id: optional(uuid()),
-  kind: optional(oneOf(ARTIFACT_KINDS)),
+  kind: optional(oneOf(ARTIFACT_KINDS, { description: "Only artifacts of this kind" })),
   ...offsetQuery(100),
 });
 export type ArtifactQuery = Static<typeof ArtifactQuery>;

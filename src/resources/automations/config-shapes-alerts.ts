@@ -18,14 +18,14 @@ export const ALERTS = typed(
       onFailure: optional(
         implied(
           false,
-          described("Whether a notice is sent when a run fails", Type.Boolean({ examples: [true] })),
+          described("Whether to send a notice when a run fails", Type.Boolean({ examples: [true] })),
         ),
       ),
       onRecovery: optional(
         implied(
           false,
           described(
-            "Whether a notice is sent when a run completes after one that failed",
+            "Whether to send a notice when a run completes after a failed one",
             Type.Boolean({ examples: [true] }),
           ),
         ),
@@ -35,7 +35,7 @@ export const ALERTS = typed(
           minimum: 1,
           maximum: 31_536_000,
           description:
-            "Seconds since a run last completed, or was to start, after which a notice says that it is late",
+            "Seconds since the last completed run, or since the scheduled time, after which a notice is sent that the automation is late",
           examples: [93_600],
         }),
       ),
@@ -46,13 +46,13 @@ export const ALERTS = typed(
               Type.String({
                 format: "email",
                 maxLength: 254,
-                description: "Address that gets a mail",
+                description: "Email address",
                 examples: ["ada@example.com"],
               }),
             ),
             slack: optional(
               described(
-                "Address of an incoming webhook of Slack; its last part is never shown again",
+                "URL of an incoming webhook in Slack. Its last part is never shown again",
                 Type.String({
                   maxLength: 2048,
                   pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s@?#/]+/(?:[^\\s@?#/]+/)*[^\\s@?#/]+$",
@@ -60,12 +60,12 @@ export const ALERTS = typed(
                 }),
               ),
             ),
-            url: optional(notifyUrl("Address of a POST, signed with the automation's secret")),
+            url: optional(notifyUrl("URL that gets a POST, signed with the automation's secret")),
           }),
           {
             maxItems: 20,
             description:
-              "Who is notified, each entry with one of the fields; empty for the person who made the automation",
+              "Recipients, each with one of the fields. If empty, the user who created the automation",
             examples: [[{ email: "ada@example.com" }]],
           },
         ),
@@ -75,7 +75,7 @@ export const ALERTS = typed(
           minimum: 1,
           maximum: 100_000,
           description:
-            "Of a webhook, with failureWindow and notifyUrl: failures in the window that are reported",
+            "Number of failed deliveries within failureWindow after which notifyUrl is notified. Only for webhooks",
           examples: [10],
         }),
       ),
@@ -83,11 +83,11 @@ export const ALERTS = typed(
         Type.Integer({
           minimum: 1,
           maximum: 2_592_000,
-          description: "Length of the window in seconds",
+          description: "Period in which failures are counted, in seconds",
           examples: [300],
         }),
       ),
-      notifyUrl: optional(notifyUrl("URL that gets a signed POST about failures in the window")),
+      notifyUrl: optional(notifyUrl("URL that gets a signed POST when failureThreshold is reached")),
     },
     { description: "Notifications about the automation's runs" },
   ),
@@ -110,12 +110,12 @@ export const EXPECT = typed(
         Type.Integer({
           minimum: 1,
           maximum: 1_000_000_000,
-          description: "Rows that a run makes at least, all of its steps together",
+          description: "Minimum number of rows of a run, in all of its steps together",
           examples: [1],
         }),
       ),
       notifyUrl: optional(notifyUrl("URL that gets a signed POST when the automation is stale")),
     },
-    { description: "What is expected of the automation; give maxSilenceSeconds, minRows or both" },
+    { description: "When the automation counts as stale. Set maxSilenceSeconds, minRows or both" },
   ),
 );

@@ -18,13 +18,13 @@ import { MAX_DELAY_SECONDS } from "../../flows/delay.ts";
 
 /** What carries a step out: a stored action, or a kind with its definition. */
 export const Work = {
-  actionId: optional(described("ID of a stored action that does the work", uuid())),
-  kind: optional(oneOf(ACTION_KINDS, { description: "Kind of the step, if it has its own definition" })),
+  actionId: optional(described("ID of the stored action to run", uuid())),
+  kind: optional(oneOf(ACTION_KINDS, { description: "Kind of the step, instead of actionId" })),
   definition: optional(jsonObject({ description: "Settings of the kind" })),
   connectionId: optional(
     typed(
       "StepConnection",
-      described("ID of the connection that the definition works with; null for none", nullable(uuid())),
+      described("ID of the connection that the definition uses. Null: none", nullable(uuid())),
     ),
   ),
 };
@@ -32,18 +32,18 @@ export const Work = {
 const TableRowsShape = object(
   {
     table: described(
-      "As SQL names it, such as marts.orders",
+      "Table, as in SQL, such as marts.orders",
       Type.String({ minLength: 3, maxLength: 400, pattern: '^[^."]+\\.[^."]+$', examples: ["marts.orders"] }),
     ),
     where: optional(
       described(
-        "SQL; templates in it become parameters",
+        "Condition in SQL. Templates in it become parameters",
         Type.String({ minLength: 1, maxLength: 100_000, examples: ["total > {{payload.least}}"] }),
       ),
     ),
     orderBy: optional(
       described(
-        "SQL, as where is",
+        "Order of the rows in SQL. Templates in it become parameters",
         Type.String({ minLength: 1, maxLength: 4096, examples: ["ordered_at DESC"] }),
       ),
     ),
@@ -52,7 +52,7 @@ const TableRowsShape = object(
     ),
     batch: optional(
       described(
-        "Number of rows in one item, which is then a list",
+        "Number of rows per item. Each item is then a list of rows",
         Type.Integer({ minimum: 1, maximum: 1000, examples: [100] }),
       ),
     ),
@@ -65,7 +65,7 @@ const STEP = {
   key: typed(
     "StepKey",
     described(
-      "Name of the step within the automation; templates read its result as steps.KEY.result",
+      "Name of the step within the automation. Templates read its result as steps.KEY.result",
       Type.String({
         minLength: 1,
         maxLength: 100,
@@ -83,7 +83,7 @@ const STEP = {
       Type.Array(Type.String({ minLength: 1, maxLength: 201, examples: ["load"] }), {
         maxItems: 100,
         description:
-          "Keys of the steps that it runs after, or KEY:BRANCH for one branch of a conditional_branch",
+          "Keys of the steps that must complete before this one, or KEY:BRANCH for a branch of a conditional_branch",
         examples: [["load"]],
       }),
     ),
@@ -92,7 +92,7 @@ const STEP = {
     typed(
       "StepCondition",
       described(
-        "Condition in CEL; the step is skipped where it does not hold",
+        "Condition in CEL. If it is false, the step is skipped",
         Type.String({ minLength: 1, maxLength: 4096, examples: ["payload.total > 100"] }),
       ),
     ),
@@ -101,7 +101,7 @@ const STEP = {
     typed(
       "StepForEach",
       described(
-        "A list that the step runs for, item by item, or rows of a table as they are when the step begins",
+        "List of items to run the step for, or rows of a table as they are when the step starts",
         Type.Union(
           [
             Type.String({ minLength: 1, maxLength: 4096, title: "List", examples: ["{{payload.orders}}"] }),
@@ -120,7 +120,7 @@ const STEP = {
         Type.Integer({
           minimum: 1,
           maximum: 100,
-          description: "Maximum number of items at once, with forEach",
+          description: "Maximum number of items to run at once. Only with forEach",
         }),
       ),
     ),
@@ -131,8 +131,7 @@ const STEP = {
       implied(
         "fail",
         oneOf(["fail", "continue"], {
-          description:
-            "Whether the automation fails when the step does, or continues with the steps after it",
+          description: "If the step fails: fail the automation run, or continue with the steps after it",
         }),
       ),
     ),
@@ -148,26 +147,29 @@ const STEP = {
                 Type.Number({ minimum: 0, maximum: MAX_DELAY_SECONDS }),
                 Type.String({ minLength: 1, maxLength: 4096, title: "Template" }),
               ],
-              { description: "Seconds to wait, or a template for them", examples: [3600] },
+              { description: "Seconds to wait. Can be a template", examples: [3600] },
             ),
           ),
           until: optional(
             Type.String({
               minLength: 1,
               maxLength: 4096,
-              description: "Time with its zone, or templates for it",
+              description: "Time to wait for, with its time zone. Can be a template",
               examples: ["2026-01-31T12:00:00Z"],
             }),
           ),
         },
-        { description: "How long the step waits before it begins, or until when; can be a template" },
+        { description: "Delay before the step starts: a number of seconds, or until a time" },
       ),
     ),
   ),
   pinned: optional(
     typed(
       "StepPinned",
-      described("A result that stands in for the step in test runs", exemplified([{ rows: 3 }], anything())),
+      described(
+        "Result to use in test runs instead of running the step",
+        exemplified([{ rows: 3 }], anything()),
+      ),
     ),
   ),
 };

@@ -40,12 +40,12 @@ export const SCHEDULE = {
           implied(
             "none",
             oneOf(["none", "last"], {
-              description: "Whether the last time missed while no server ran is made up for",
+              description: "Missed runs while no server was running: none are caught up, or the last one is",
             }),
           ),
         ),
       },
-      { description: "When the automation runs" },
+      { description: "Schedule of the automation" },
     ),
   ),
 };
@@ -58,7 +58,7 @@ export const EVENT = {
         types: Type.Array(Type.String({ minLength: 1, maxLength: 100, examples: ["action.failed"] }), {
           minItems: 1,
           maxItems: 100,
-          description: "Types of events that start a run; * matches one or more parts",
+          description: "Types of events that start a run. * matches one or more parts",
           examples: [["action.failed", "connection.*"]],
         }),
       },
@@ -79,7 +79,7 @@ const ANSWER = {
       Type.Number({
         minimum: 0,
         maximum: 30,
-        description: "Seconds to wait for the run to finish; its result is then the response",
+        description: "Seconds to wait for the run to finish. If it does, its result is the response",
         examples: [10],
       }),
     ),
@@ -97,26 +97,26 @@ const ANSWER = {
                   Type.Integer({ minimum: 200, maximum: 599 }),
                   Type.String({ maxLength: 4096, title: "Template" }),
                 ],
-                { description: "HTTP status, or a template for it" },
+                { description: "HTTP status. Can be a template" },
               ),
             ),
           ),
           headers: optional(
             Type.Record(Type.String({ minLength: 1, maxLength: 100, pattern: HEADER_NAME }), Type.String(), {
-              description: "Headers of the response; values can contain templates",
+              description: "Headers of the response. Values can contain templates",
               examples: [{ "Content-Type": "application/json" }],
             }),
           ),
           body: optional(
             described(
-              "Body of the response; can contain templates",
+              "Body of the response. Can contain templates",
               exemplified([{ id: "{{steps.create.result.id}}" }], anything()),
             ),
           ),
         },
         {
           description:
-            "The reply when the run has completed in time, with templates over the trigger and the steps",
+            "Response if the run completes within waitSeconds. Templates can use the trigger and the steps",
         },
       ),
     ),
@@ -127,10 +127,7 @@ const ANSWER = {
       object(
         {
           enabled: optional(
-            implied(
-              true,
-              Type.Boolean({ description: "Whether a delivery is tried again when its run fails" }),
-            ),
+            implied(true, Type.Boolean({ description: "Whether to retry a delivery if its run fails" })),
           ),
           maxAttempts: optional(
             implied(5, Type.Integer({ minimum: 1, maximum: 50, description: "Maximum number of attempts" })),
@@ -140,13 +137,13 @@ const ANSWER = {
               [5, 30, 120, 600, 1800],
               Type.Array(Type.Number({ minimum: 0, maximum: 604_800, examples: [60] }), {
                 maxItems: 50,
-                description: "Seconds before each further attempt; the last one repeats",
+                description: "Seconds to wait before each further attempt. The last value repeats",
                 examples: [[60, 300, 3600]],
               }),
             ),
           ),
         },
-        { description: "How failed deliveries are tried again" },
+        { description: "Retries of failed deliveries" },
       ),
     ),
   ),
@@ -157,12 +154,12 @@ export const WEBHOOK = {
     minLength: 1,
     maxLength: 200,
     pattern: PATH,
-    description: "End of the webhook's address: /webhooks/ORGANIZATION_ID/PATH",
+    description: "Last part of the webhook's URL: /webhooks/ORGANIZATION_ID/PATH",
     examples: ["orders"],
   }),
   signaturePreset: optional(
     oneOf(SIGNATURE_PRESETS, {
-      description: "Sender with a known signature scheme; instead of signatureHeader",
+      description: "Sender with a known signature scheme, instead of signatureHeader",
     }),
   ),
   signatureHeader: optional(
@@ -183,21 +180,21 @@ export const WEBHOOK = {
   requireTimestamp: optional(
     Type.Boolean({
       description:
-        "Whether a request needs X-SVC-Timestamp. True by default where the signature is Weir's own, and for automations made before this existed once a request with a timestamp has come",
+        "Whether requests must have X-SVC-Timestamp. Default: true for Weir's own signature. In automations from before this setting existed, true once a request with a timestamp has arrived",
     }),
   ),
-  auth: optional(described("How the sender proves who it is; by a signature by default", SENDER_AUTH)),
+  auth: optional(described("How the sender authenticates. Default: with a signature", SENDER_AUTH)),
   allowedIps: optional(
     Type.Array(Type.String({ maxLength: 100, examples: ["192.0.2.0/24"] }), {
       maxItems: 1000,
-      description: "Addresses or CIDR ranges that requests may come from; any by default",
+      description: "IP addresses or CIDR ranges that requests are accepted from. Default: all",
       examples: [["192.0.2.0/24"]],
     }),
   ),
   debug: optional(
     implied(
       false,
-      Type.Boolean({ description: "Whether headers and body of each request are kept for inspection" }),
+      Type.Boolean({ description: "Whether to store headers and body of each request for inspection" }),
     ),
   ),
   ...ANSWER,
@@ -206,7 +203,7 @@ export const WEBHOOK = {
 export const FORM = {
   path: optional(
     described(
-      "The end of the form's address; the automation's slug by default",
+      "Last part of the form's URL. Default: the automation's slug",
       Type.String({ minLength: 1, maxLength: 200, pattern: PATH, examples: ["time-off"] }),
     ),
   ),
@@ -227,7 +224,7 @@ export const FORM = {
             examples: ["Ask at least two weeks ahead."],
           }),
         ),
-        schema: jsonSchema({ description: "JSON Schema of the answers, which are the payload" }),
+        schema: jsonSchema({ description: "JSON Schema of the answers, which the run gets as payload" }),
         submitLabel: optional(
           Type.String({
             minLength: 1,
@@ -240,12 +237,12 @@ export const FORM = {
           implied(
             "signed_in",
             oneOf(["signed_in", "public"], {
-              description: "Who may fill it in: members of the organization, or anyone with the URL",
+              description: "Who can fill in the form: members of the organization, or anyone with the URL",
             }),
           ),
         ),
       },
-      { description: "The page that people fill in" },
+      { description: "Form that people fill in" },
     ),
   ),
   ...ANSWER,

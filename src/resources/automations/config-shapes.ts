@@ -20,7 +20,7 @@ const SECRET = Type.String({
   minLength: 16,
   maxLength: 512,
   description:
-    "What signs requests of a webhook and notices; generated and shown once if needed and omitted. Never shown again",
+    "Secret that signs requests to a webhook, and notices. If it is needed and omitted, one is generated and returned once. It is never shown again",
   examples: ["correct-horse-battery-staple"],
 });
 
@@ -28,14 +28,14 @@ const COMMON = {
   action: optional(
     typed(
       "AutomationWork",
-      object(Work, { description: "The work as a single step; instead of steps", examples: [EXAMPLE_WORK] }),
+      object(Work, { description: "The only step, instead of steps", examples: [EXAMPLE_WORK] }),
     ),
   ),
   steps: optional(
     Type.Array(StepShape, {
       minItems: 1,
       maxItems: 200,
-      description: "The work as steps; instead of action",
+      description: "Steps of the automation, instead of action",
     }),
   ),
   concurrency: optional(
@@ -54,24 +54,24 @@ const COMMON = {
               "queue",
               oneOf(["queue", "skip", "cancel_previous"], {
                 description:
-                  "What happens to a run beyond that: it is queued, skipped, or cancels the oldest one",
+                  "What to do with a run beyond the limit: queue it, skip it, or cancel the oldest run",
               }),
             ),
           ),
         },
-        { description: "How many runs of the automation go at once. No limit by default" },
+        { description: "Concurrency limit of the automation. Default: none" },
       ),
     ),
   ),
   expect: optional(EXPECT),
   alerts: optional(ALERTS),
   secret: optional(SECRET),
-  inputSchema: optional(jsonSchema({ description: "JSON Schema of the input of manual runs and of calls" })),
+  inputSchema: optional(jsonSchema({ description: "JSON Schema of the input of manual runs and calls" })),
   pinnedInput: optional(
     typed(
       "AutomationPinnedInput",
       described(
-        "Input of test runs that are given none; for a webhook its payload. Other runs ignore it",
+        "Default input of test runs. For a webhook, its payload. Other runs ignore it",
         exemplified([{ total: 120 }], anything()),
       ),
     ),

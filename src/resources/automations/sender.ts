@@ -29,14 +29,14 @@ const proof = (description: string) =>
 /** `config.auth`: how the sender of a webhook proves who it is. */
 export const SENDER_AUTH = Type.Union([
   object({
-    type: Type.Literal("signature", { description: "An HMAC of the body with the automation's secret" }),
+    type: Type.Literal("signature", { description: "HMAC of the body with the automation's secret" }),
   }),
   object({
-    type: Type.Literal("bearer", { description: "A token in Authorization" }),
+    type: Type.Literal("bearer", { description: "Bearer token in the Authorization header" }),
     token: optional(proof("What follows `Bearer ` in Authorization; never shown again")),
   }),
   object({
-    type: Type.Literal("basic", { description: "A user name and a password in Authorization" }),
+    type: Type.Literal("basic", { description: "User name and password in the Authorization header" }),
     username: Type.String({
       minLength: 1,
       maxLength: 255,
@@ -46,18 +46,18 @@ export const SENDER_AUTH = Type.Union([
     }),
     password: optional(
       described(
-        "Password of the sender; never shown again",
+        "Password of the sender. Never shown again",
         Type.String({ minLength: 8, maxLength: 512, examples: ["correct-horse-battery"] }),
       ),
     ),
   }),
   object({
-    type: Type.Literal("header", { description: "A secret value in a header" }),
+    type: Type.Literal("header", { description: "Secret value in a header" }),
     name: headerName("The header that the sender adds"),
     value: optional(proof("Its value; never shown again")),
   }),
   object({
-    type: Type.Literal("ed25519", { description: "An Ed25519 signature of the body" }),
+    type: Type.Literal("ed25519", { description: "Ed25519 signature of the body" }),
     publicKey: described(
       "The sender's public key: 32 bytes in hex or base64, or PEM",
       Type.String({

@@ -18,15 +18,18 @@ import { AutomationRun, toAutomationRun } from "./wire.ts";
 export const AllRunsQuery = object({
   q: optional(
     described(
-      "Text in the error's message, in the automation's name or slug, or in the run's id",
+      "Text in the error message, the automation's name or slug, or the run's ID",
       Type.String({ maxLength: 255 }),
     ),
   ),
   automation_id: optional(uuid()),
-  statuses: optional(Type.Array(oneOf(RUN_STATUSES))),
+  statuses: optional(Type.Array(oneOf(RUN_STATUSES), { description: "Only runs with these statuses" })),
   trigger_method: optional(oneOf(TRIGGER_METHODS)),
   step: optional(
-    described("The key of the step that the run failed at", Type.String({ minLength: 1, maxLength: 100 })),
+    described(
+      "Only runs that failed at the step with this key",
+      Type.String({ minLength: 1, maxLength: 100 }),
+    ),
   ),
   since: optional(instant()),
   until: optional(instant()),

@@ -43,7 +43,9 @@ export const AutomationCreate = typed(
     slug: optional(nullable(slug())),
     triggerType: oneOf(TRIGGER_TYPES, { default: "manual" }),
     orchestratorType: optional(oneOf(["local"])),
-    status: optional(oneOf(AUTOMATION_STATUSES)),
+    status: optional(
+      oneOf(AUTOMATION_STATUSES, { description: "Whether the trigger can start runs. Default: active" }),
+    ),
     tags: optional(Tags),
     config: jsonObject(),
   }),
@@ -55,15 +57,15 @@ export const AutomationPatch = object({
   description: optional(nullable(Type.String({ maxLength: 2048 }))),
   config: optional(typed("AutomationConfigChange", jsonObject())),
   orchestratorType: optional(oneOf(["local"])),
-  status: optional(oneOf(AUTOMATION_STATUSES)),
+  status: optional(oneOf(AUTOMATION_STATUSES, { description: "Whether the trigger can start runs" })),
   tags: optional(Tags),
 });
 export type AutomationPatch = Static<typeof AutomationPatch>;
 
 export const AutomationQuery = object({
   q: optional(Type.String({ maxLength: 255 })),
-  trigger_type: optional(oneOf(TRIGGER_TYPES)),
-  status: optional(oneOf(AUTOMATION_STATUSES)),
+  trigger_type: optional(oneOf(TRIGGER_TYPES, { description: "Only automations with this trigger" })),
+  status: optional(oneOf(AUTOMATION_STATUSES, { description: "Only items with this status" })),
   tag: optional(tagQuery()),
   sort_by: oneOf(["name", "created_at", "updated_at", "status"], { default: "created_at" }),
   order: oneOf(["asc", "desc"], { default: "desc" }),
@@ -96,7 +98,9 @@ export const Automation = object({
   nextRunAt: nullable(instant()),
   latestRun: nullable(LatestRun),
   warnings: optional(
-    Type.Array(Type.String(), { description: "What of it can't work here. Only if there is any." }),
+    Type.Array(Type.String(), {
+      description: "Settings that have no effect on this server. Omitted if there are none.",
+    }),
   ),
   createdAt: instant(),
   updatedAt: instant(),
@@ -105,7 +109,7 @@ export const Automation = object({
 });
 
 export const AutomationDuplicate = object({
-  name: optional(described("Default: the original's name with (copy)", named())),
+  name: optional(described("Name of the copy. Default: the original's name with (copy)", named())),
 });
 
 export const AutomationPage = object({
@@ -163,7 +167,7 @@ const StepStateShape = object({
   startedAt: nullable(instant()),
   completedAt: nullable(instant()),
   error: nullable(jsonObject()),
-  delayUntil: optional(described("Of a step with a delay, until when it waits or has waited", instant())),
+  delayUntil: optional(described("When the step's delay ends or ended", instant())),
   items: optional(
     object(
       {
@@ -174,11 +178,11 @@ const StepStateShape = object({
         failed: Type.Integer(),
         failures: optional(
           Type.Array(object({ index: Type.Integer(), error: jsonObject() }), {
-            description: `The first ${MAX_FAILURES} items that failed or were cancelled. Only if there are any, and not in lists of runs.`,
+            description: `The first ${MAX_FAILURES} items that failed or were cancelled. Omitted if there are none, and in lists of runs.`,
           }),
         ),
       },
-      { description: "Only of a step with forEach that has begun." },
+      { description: "Progress of a step with `forEach` that has started." },
     ),
   ),
 });
@@ -186,20 +190,22 @@ const StepStateShape = object({
 export const AutomationRun = object({
   id: uuid(),
   automationId: uuid(),
-  automationVersion: nullable(Type.Integer({ description: "Version that it runs; null for a test" })),
+  automationVersion: nullable(
+    Type.Integer({ description: "Version of the automation that runs. Null for a test" }),
+  ),
   status: oneOf(RUN_STATUSES),
   displayStatus: Type.String(),
   triggerMethod: oneOf(TRIGGER_METHODS),
   triggerSourceType: Type.String(),
   triggerSourceId: nullable(Type.String()),
-  parentAutomationRunId: described("The run that this one retries", nullable(uuid())),
+  parentAutomationRunId: described("ID of the run that this one retries", nullable(uuid())),
   input: anything(),
   steps: Type.Array(StepStateShape),
   result: anything(),
   error: nullable(jsonObject()),
   warnings: optional(
     Type.Array(object({ step: Type.String(), message: Type.String() }), {
-      description: "The steps that failed in a run that completed. Only if there are any.",
+      description: "Steps that failed in a completed run. Omitted if there are none.",
     }),
   ),
   startedAt: nullable(instant()),
@@ -212,18 +218,26 @@ export const AutomationTest = object({
   config: optional(
     typed(
       "AutomationConfig",
-      jsonObject({ description: "In place of the automation's own, and stored nowhere else" }),
+      jsonObject({ description: "Config to test instead of the automation's own. It isn't stored" }),
     ),
   ),
   input: optional(anything()),
-  fromRunId: optional(uuid()),
-  upTo: optional(described("The step that the run ends with", Type.String({ minLength: 1, maxLength: 100 }))),
-  pinned: optional(described("Results that stand in for steps, by their keys", map(anything()))),
+  fromRunId: optional(described("ID of a run whose trigger data is used again", uuid())),
+  upTo: optional(described("Key of the last step to run", Type.String({ minLength: 1, maxLength: 100 }))),
+  pinned: optional(described("Results to use instead of running steps, by step key", map(anything()))),
 });
 export type AutomationTest = Static<typeof AutomationTest>;
-export const AutomationRetry = object({ fromFailed: Type.Boolean({ default: true }) });
+export const AutomationRetry = object({
+  fromFailed: Type.Boolean({
+    default: true,
+    description: "Whether to start from the failed steps, and not from the beginning",
+  }),
+});
 
-export const AutomationRunQuery = object({ status: optional(oneOf(RUN_STATUSES)), ...offsetQuery(50) });
+export const AutomationRunQuery = object({
+  status: optional(oneOf(RUN_STATUSES, { description: "Only runs with this status" })),
+  ...offsetQuery(50),
+});
 export type AutomationRunQuery = Static<typeof AutomationRunQuery>;
 
 export const AutomationRunPage = object({

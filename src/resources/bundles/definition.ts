@@ -29,29 +29,26 @@ export const Component = object(
       maxLength: 100,
       pattern: KEY,
       description:
-        "Name of the component within the bundle; templates read {{components.KEY.id}}, slug and name",
+        "Name of the component within the bundle. Templates can use {{components.KEY.id}}, slug and name",
       examples: ["shop"],
     }),
-    type: oneOf(COMPONENT_TYPES, { description: "What the component becomes" }),
+    type: oneOf(COMPONENT_TYPES, { description: "Type of resource to create" }),
     name: optional(
-      described(
-        "Name of what is created; can contain templates of inputs",
-        exemplified(["Shop database"], named()),
-      ),
+      described("Name of the resource. Can contain {{inputs.x}}", exemplified(["Shop database"], named())),
     ),
     templateSlug: optional(
-      described("Template that the component is created from, instead of a definition", slug()),
+      described("Slug of the template to create the resource from, instead of a definition", slug()),
     ),
     templateVersion: optional(
       Type.Integer({
         minimum: 1,
-        description: "Version of the template; the newest published one by default",
+        description: "Version of the template. Default: the latest published one",
       }),
     ),
-    definition: optional(jsonObject({ description: "Definition, if no template is named" })),
+    definition: optional(jsonObject({ description: "Definition of the resource, instead of a template" })),
     inputs: optional(
       jsonObject({
-        description: "Inputs of the template; the bundle's inputs of the same names by default",
+        description: "Inputs of the template. Default: the bundle's inputs of the same names",
         examples: [{ host: "{{inputs.host}}" }],
       }),
     ),
@@ -59,14 +56,14 @@ export const Component = object(
       Type.String({
         minLength: 1,
         maxLength: 500,
-        description: "Connection of an action that is created from a template",
+        description: "ID of the connection, for an action created from a template",
         examples: ["{{components.shop.id}}"],
       }),
     ),
     dependsOn: optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 100, examples: ["shop"] }), {
         maxItems: 100,
-        description: "Keys of components that are made before it",
+        description: "Keys of components to create before this one",
         examples: [["shop"]],
       }),
     ),
@@ -92,27 +89,27 @@ export const BundleDefinition = object({
   components: Type.Array(typed("BundleComponent", Component), {
     minItems: 1,
     maxItems: 100,
-    description: "What the bundle makes",
+    description: "Resources that the bundle creates",
   }),
 });
 export type BundleDefinition = Static<typeof BundleDefinition>;
 
 const settings = {
   config: optional(described("Settings of the provider", nullable(jsonObject()))),
-  credentials: optional(described("What authenticates; best given as inputs", nullable(jsonObject()))),
+  credentials: optional(described("Credentials, preferably from inputs", nullable(jsonObject()))),
 };
 
 /** What `definition` holds: what a request that creates such a thing holds, less its name. */
 export const ConnectionPart = object({
-  provider: Type.String({ description: "Kind of system that it connects to" }),
+  provider: Type.String({ description: "ID of the provider" }),
   ...settings,
 });
 export type ConnectionPart = Static<typeof ConnectionPart>;
 
 export const ActionPart = object({
-  kind: oneOf(ACTION_KINDS, { description: "What the action does" }),
+  kind: oneOf(ACTION_KINDS, { description: "Kind of the action" }),
   definition: optional(described("Settings of the kind", nullable(jsonObject()))),
-  connectionId: optional(described("Connection that the action works with", nullable(uuid()))),
+  connectionId: optional(described("ID of the connection that the action uses", nullable(uuid()))),
 });
 export type ActionPart = Static<typeof ActionPart>;
 
@@ -120,7 +117,7 @@ export const AutomationPart = object({
   triggerType: oneOf(TRIGGER_TYPES, { default: "manual", description: "What starts the automation" }),
   description: optional(
     described(
-      "What the automation is for",
+      "Purpose of the automation",
       nullable(Type.String({ maxLength: 2048, examples: ["Loads orders"] })),
     ),
   ),

@@ -23,7 +23,9 @@ export const BundlePage = object({
 });
 
 export const BundleInstall = object({
-  inputs: optional(nullable(jsonObject({ description: "As the bundle's inputJsonSchema has them" }))),
+  inputs: optional(
+    nullable(jsonObject({ description: "Values of the inputs, which match the bundle's inputJsonSchema" })),
+  ),
 });
 
 export const Install = object({

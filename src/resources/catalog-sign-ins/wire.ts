@@ -10,17 +10,21 @@ const wish = {
   grant: optional(
     oneOf(GRANTS, {
       description:
-        "A person's sign-in (the default), or the client's own by its id and secret, with no browser",
+        "authorization_code: a user signs in (the default). client_credentials: Weir signs in with its client ID and secret, without a browser",
     }),
   ),
-  clientId: optional(text(2_048, "What Weir is registered as there; found out by itself where it is absent")),
-  clientSecret: optional(text(4_096, "Stored encrypted and never returned.")),
-  scope: optional(text(2_000, "Rights by spaces; what the server asks for where it is absent")),
-  issuer: optional(text(2_048, "Which authorization server, where the MCP server names several")),
+  clientId: optional(
+    text(2_048, "Client ID of Weir at the authorization server. Default: obtained automatically"),
+  ),
+  clientSecret: optional(text(4_096, "Client secret. Stored encrypted and never returned.")),
+  scope: optional(text(2_000, "Scopes, separated by spaces. Default: those that the server asks for")),
+  issuer: optional(
+    text(2_048, "Issuer URL of the authorization server to use, if the MCP server names several"),
+  ),
   registration: optional(
     oneOf(["document", "dynamic"] as const, {
       description:
-        "How Weir makes itself known: by the address of its own document where the server takes that, or by registering",
+        "How Weir identifies itself: by the URL of its metadata document if the server supports it, or by dynamic registration",
     }),
   ),
 };
@@ -39,14 +43,14 @@ export const SignInStarted = object({
   state: oneOf(["needed", "signed_in"] as const),
   authorizationUrl: nullable(
     Type.String({
-      description: "Where the person goes, in a browser that is signed in to Weir as the same person",
+      description: "URL for the user to open, in a browser that is signed in to Weir as the same user",
     }),
   ),
   expiresAt: nullable(instant()),
   issuer: Type.String(),
-  host: Type.String({ description: "Of the authorization server" }),
-  isElsewhere: Type.Boolean({ description: "True if that is a different host than the MCP server's" }),
-  resource: Type.String({ description: "What the tokens are for" }),
+  host: Type.String({ description: "Host of the authorization server" }),
+  isElsewhere: Type.Boolean({ description: "Whether its host differs from the MCP server's" }),
+  resource: Type.String({ description: "Resource that the tokens are valid for" }),
   scope: nullable(Type.String()),
   clientId: Type.String(),
 });
@@ -59,15 +63,18 @@ export const SignInView = object({
   issuer: nullable(Type.String()),
   resource: nullable(Type.String()),
   clientId: nullable(Type.String()),
-  scope: nullable(Type.String({ description: "What the tokens may do" })),
+  scope: nullable(Type.String({ description: "Scopes of the tokens" })),
   wantedScope: nullable(
-    Type.String({ description: "What the server asks for beyond; sign in again for it" }),
+    Type.String({ description: "Additional scopes that the server requires. Sign in again to grant them" }),
   ),
-  isRenewable: Type.Boolean({ description: "False: a person is needed once the access token ends" }),
+  isRenewable: Type.Boolean({
+    description:
+      "Whether the tokens are renewed automatically. If false, a user must sign in again when they expire",
+  }),
   expiresAt: nullable(instant()),
   signedInAt: nullable(instant()),
   signedInBy: nullable(Type.String()),
-  problem: nullable(Type.String({ description: "Why a sign-in is needed again" })),
+  problem: nullable(Type.String({ description: "Why a new sign-in is needed" })),
 });
 
 export const toView = (url: string, row: SignInRow | null): Static<typeof SignInView> => ({
@@ -119,10 +126,10 @@ const word = (description: string) => optional(Type.String({ maxLength: 4096, de
 /** Servers add words of their own, which are passed over. */
 export const SignInAnswer = object(
   {
-    code: word("What the server gives for a sign-in that worked"),
+    code: word("Authorization code, after a successful sign-in"),
     state: word("State of the sign-in. Valid for 10 minutes and one use."),
-    error: word("Why there is no code"),
-    iss: word("Who answers (RFC 9207)"),
+    error: word("Why the sign-in failed"),
+    iss: word("Issuer of the response (RFC 9207)"),
   },
   { additionalProperties: true },
 );

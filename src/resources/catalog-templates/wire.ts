@@ -6,7 +6,11 @@ import { exampleTemplate, Template } from "../templates/wire.ts";
 export const ConnectionTemplateRequest = object({
   slug: optional(slug()),
   displayName: optional(
-    Type.String({ minLength: 1, maxLength: 255, description: "The API's name by default" }),
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: "Name of the template. Default: the API's name",
+    }),
   ),
   endpoints: optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
@@ -23,10 +27,10 @@ const Gap = Type.Composite(
   [
     object({
       endpoint: nullable(
-        Type.String({ description: "Of the catalog; null for what concerns the whole API" }),
+        Type.String({ description: "Name of the endpoint. Null if it concerns the whole API" }),
       ),
       resource: nullable(
-        Type.String({ description: "The template's resource; null if the endpoint didn't become one" }),
+        Type.String({ description: "Resource of the template. Null if the endpoint didn't become one" }),
       ),
     }),
     Unresolved,
@@ -37,7 +41,7 @@ const Gap = Type.Composite(
 export const ConnectionTemplateDraft = object({
   template: Template,
   unresolved: Type.Array(Gap, {
-    description: "What the description does not tell; nothing of it is guessed",
+    description: "What the document doesn't say. Weir doesn't guess it",
   }),
 });
 

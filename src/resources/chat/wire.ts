@@ -17,7 +17,7 @@ import { type MessageRow, type ThreadRow, TURN_STATUSES } from "./table.ts";
 export const Thread = object({
   id: uuid(),
   agentSpecId: uuid(),
-  title: nullable(Type.String({ description: "From the first message if none was set" })),
+  title: nullable(Type.String({ description: "Title. Default: from the first message" })),
   lastTurnStatus: oneOf(TURN_STATUSES),
   createdAt: instant(),
   updatedAt: instant(),
@@ -33,7 +33,9 @@ export const ThreadQuery = object(cursorQuery(20));
 export const ThreadPage = object({ items: Type.Array(Thread), nextCursor: optional(Type.String()) });
 
 export const BulkDelete = object({
-  all: defaulted(Type.Boolean({ default: false, description: "True deletes all threads of the caller" })),
+  all: defaulted(
+    Type.Boolean({ default: false, description: "Whether to delete all of the caller's threads" }),
+  ),
   threadIds: optional(nullable(Type.Array(uuid(), { maxItems: 100 }))),
 });
 export type BulkDelete = Static<typeof BulkDelete>;
@@ -46,7 +48,9 @@ export const Message = object({
   role: oneOf(["user", "assistant"]),
   content: Type.String(),
   format: oneOf(["text", "markdown"]),
-  rawData: jsonObject({ description: "The message as the AI SDK keeps it: {id, role, metadata, parts[]}" }),
+  rawData: jsonObject({
+    description: "The message as a UIMessage of the AI SDK: {id, role, metadata, parts[]}",
+  }),
   cancelled: Type.Boolean(),
   durationSeconds: nullable(Type.Number()),
   createdBy: nullable(uuid()),
@@ -62,7 +66,14 @@ export const MAX_CONTENT_CHARACTERS = 100_000;
 
 /** One of the three says what the person asks; the rest is what clients of the AI SDK send along. */
 export const TurnInput = object({
-  content: optional(Type.String({ minLength: 1, maxLength: MAX_CONTENT_CHARACTERS, pattern: "\\S" })),
+  content: optional(
+    Type.String({
+      minLength: 1,
+      maxLength: MAX_CONTENT_CHARACTERS,
+      pattern: "\\S",
+      description: "The message, as text",
+    }),
+  ),
   message: optional(
     jsonObject({ description: "A UIMessage of the AI SDK: {id, role: user, parts: [{type: text, text}]}" }),
   ),
@@ -70,17 +81,23 @@ export const TurnInput = object({
     Type.Array(jsonObject(), {
       minItems: 1,
       maxItems: 10_000,
-      description: "UIMessages; the last one counts. What was said before is read from the thread alone.",
+      description:
+        "UIMessages of the AI SDK. Only the last one is used; earlier messages are read from the thread.",
     }),
   ),
-  id: optional(nullable(Type.String({ maxLength: 200 }))),
-  trigger: defaulted(oneOf(["submit-message", "regenerate-message"], { default: "submit-message" })),
+  id: optional(nullable(Type.String({ maxLength: 200, description: "Accepted and ignored" }))),
+  trigger: defaulted(
+    oneOf(["submit-message", "regenerate-message"], {
+      default: "submit-message",
+      description: "Whether to send a message or to generate a reply again",
+    }),
+  ),
   messageId: optional(
     nullable(
       Type.String({
         maxLength: 200,
         description:
-          "To regenerate: a reply, or the message it answers. Else the person's message that this one replaces, with all that came after it",
+          "To regenerate: ID of the reply, or of the message that it answers. Otherwise: ID of a user's message to replace, with everything after it",
       }),
     ),
   ),
@@ -89,7 +106,7 @@ export type TurnInput = Static<typeof TurnInput>;
 
 export const TurnCancel = object({
   partialText: optional(
-    nullable(Type.String({ maxLength: 1_000_000, description: "The part of the reply that was seen" })),
+    nullable(Type.String({ maxLength: 1_000_000, description: "Part of the reply that the user has seen" })),
   ),
 });
 export type TurnCancel = Static<typeof TurnCancel>;

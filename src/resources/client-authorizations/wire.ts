@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { anything, nullable, object, oneOf, optional } from "../../base/shape.ts";
+import { anything, described, nullable, object, oneOf, optional } from "../../base/shape.ts";
 import { CLIENT_SCOPES, type ClientScope } from "./table.ts";
 
 const text = (description: string, maxLength = 2000) => Type.String({ maxLength, description });
@@ -26,8 +26,8 @@ export const ClientRequest = object({
 });
 
 export const ClientDecision = object({
-  request: AuthorizationQuery,
-  approve: Type.Boolean(),
+  request: described("Parameters of the client's request.", AuthorizationQuery),
+  approve: Type.Boolean({ description: "True approves the client, false denies it." }),
 });
 
 export const ClientAnswer = object({ redirectTo: Type.String() });
@@ -57,7 +57,10 @@ export function toClientRequest({
 
 /** RFC 7591. Other fields are ignored, as it says. */
 export const Registration = object({
-  redirect_uris: Type.Array(text("Where the browser may go after the decision.", 500), { maxItems: 100 }),
+  redirect_uris: Type.Array(Type.String({ maxLength: 500 }), {
+    maxItems: 100,
+    description: "URLs that the browser may be sent to after the decision.",
+  }),
   client_name: optional(text("Shown to the person who decides.", 1000)),
   token_endpoint_auth_method: optional(text("Always `none`.", 100)),
 });
@@ -102,9 +105,9 @@ export const ClientTokenRequest = object({
 export const ClientToken = object({
   access_token: Type.String(),
   token_type: Type.Literal("Bearer"),
-  expires_in: Type.Integer({ description: "Seconds" }),
+  expires_in: Type.Integer({ description: "Seconds until the token expires" }),
   scope: Type.String(),
-  refresh_token: Type.String({ description: "For the next access token. Works once." }),
+  refresh_token: Type.String({ description: "Gets the next access token. Works once." }),
 });
 
 /** A document of RFC 9728 or RFC 8414. */

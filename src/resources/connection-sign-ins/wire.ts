@@ -5,26 +5,29 @@ import type { ConnectionSignIn } from "../connections/table.ts";
 
 export const ConnectionSignInStarted = object({
   authorizationUrl: Type.String({
-    description: "Where the person goes, in a browser that is signed in to Weir as the same person",
+    description: "URL for the user to open, in a browser that is signed in to Weir as the same user",
   }),
   expiresAt: instant(),
-  redirectUri: Type.String({ description: "What the app at the other system has to allow" }),
-  scopes: Type.Array(Type.String(), { description: "The rights that are asked for" }),
+  redirectUri: Type.String({ description: "Redirect URI to register with the external system's app" }),
+  scopes: Type.Array(Type.String(), { description: "Requested scopes" }),
 });
 export type ConnectionSignInStarted = Static<typeof ConnectionSignInStarted>;
 
 export const ConnectionSignInState = object({
   state: oneOf(["unneeded", "needed", "signed_in"], {
-    description: "unneeded: the connection's credentials do without a person",
+    description: "State of the sign-in. unneeded: the connection's credentials don't require one",
   }),
-  redirectUri: Type.String({ description: "What the app at the other system has to allow" }),
-  scopes: Type.Array(Type.String(), { description: "The rights that a sign-in asks for" }),
-  missingScopes: Type.Array(Type.String(), { description: "Those of them that were not granted" }),
-  isRenewable: Type.Boolean({ description: "False: a person is needed once the token ends" }),
+  redirectUri: Type.String({ description: "Redirect URI to register with the external system's app" }),
+  scopes: Type.Array(Type.String(), { description: "Scopes that a sign-in requests" }),
+  missingScopes: Type.Array(Type.String(), { description: "Requested scopes that were not granted" }),
+  isRenewable: Type.Boolean({
+    description:
+      "Whether the token is renewed automatically. If false, a user must sign in again when it expires",
+  }),
   expiresAt: nullable(instant()),
   signedInAt: nullable(instant()),
   signedInBy: nullable(Type.String()),
-  problem: nullable(Type.String({ description: "Why a sign-in is needed again" })),
+  problem: nullable(Type.String({ description: "Why a new sign-in is needed" })),
 });
 type ConnectionSignInState = Static<typeof ConnectionSignInState>;
 
@@ -85,10 +88,10 @@ const word = (description: string) => optional(Type.String({ maxLength: 4096, de
 /** Systems add words of their own, which are passed over. */
 export const ConnectionSignInAnswer = object(
   {
-    code: word("What the system gives for a sign-in that worked"),
+    code: word("Authorization code, after a successful sign-in"),
     state: word("State of the sign-in. Valid for 10 minutes and one use."),
-    error: word("Why there is no code"),
-    iss: word("Who answers (RFC 9207)"),
+    error: word("Why the sign-in failed"),
+    iss: word("Issuer of the response (RFC 9207)"),
   },
   { additionalProperties: true },
 );

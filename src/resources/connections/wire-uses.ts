@@ -10,7 +10,7 @@ export const ConnectionUses = object({
       id: uuid(),
       name: Type.String(),
       steps: described(
-        "Keys of the steps that use it; empty for the single `action`",
+        "Keys of the steps that use the connection. Empty for an automation with a single `action`",
         Type.Array(Type.String()),
       ),
     }),

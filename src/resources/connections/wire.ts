@@ -19,7 +19,7 @@ import { People } from "../users/wire.ts";
 import { APPROVAL_RULES, CONNECTION_STATUSES, type ConnectionRow } from "./table.ts";
 
 const ApprovalRule = oneOf(APPROVAL_RULES, {
-  description: "What a person has to approve each time. Set by admins",
+  description: "What requires approval by a person: nothing, writes, or every use. Only admins can set it",
   "x-default": "none",
 });
 
@@ -50,14 +50,18 @@ export const ConnectionCreate = typed(
   object({
     name: named(),
     provider: optional(
-      Type.String({ description: "One of GET /api/v1/connection-providers; not with a template" }),
+      Type.String({
+        description: "ID of a provider, from GET /api/v1/connection-providers. Not with a template",
+      }),
     ),
     config: optional(nullable(jsonObject())),
     /** May be absent where the provider takes none. */
     credentials: optional(map(Type.String())),
     approvalRequired: optional(ApprovalRule),
     slug: optional(nullable(slug())),
-    kind: optional(nullable(Type.Literal("from_template"))),
+    kind: optional(
+      nullable(Type.Literal("from_template", { description: "Says that a template is used. Not required" })),
+    ),
     templateId: optional(nullable(uuid())),
     templateSlug: optional(nullable(slug())),
     templateVersion: optional(nullable(Type.Integer({ minimum: 1 }))),
@@ -71,12 +75,12 @@ export const ConnectionPatch = object({
   approvalRequired: optional(ApprovalRule),
   config: optional(
     Type.Union([typed("ConnectionConfigChange", jsonObject()), Type.Null()], {
-      description: "Only the keys given change, each as a whole; null removes one",
+      description: "Keys to change. Each value is replaced entirely; null removes it",
     }),
   ),
   credentials: optional(
     Type.Union([map(nullable(Type.String())), Type.Null()], {
-      description: "Only the keys given change; null removes one",
+      description: "Keys to change; null removes one",
     }),
   ),
 });
@@ -86,15 +90,22 @@ const SORTS = ["name", "created_at", "updated_at", "last_verified_at", "status",
 
 export const ConnectionQuery = object({
   q: optional(Type.String({ maxLength: 255 })),
-  provider: optional(Type.Array(oneOf([...providers.keys(), HTTP_PROVIDER]))),
-  status: optional(Type.Array(oneOf(CONNECTION_STATUSES))),
+  provider: optional(
+    Type.Array(oneOf([...providers.keys(), HTTP_PROVIDER]), {
+      description: "Only connections of these providers",
+    }),
+  ),
+  status: optional(
+    Type.Array(oneOf(CONNECTION_STATUSES), { description: "Only connections with these statuses" }),
+  ),
   sort_by: oneOf(SORTS, { default: "name" }),
   order: oneOf(["asc", "desc"], { default: "asc" }),
   ...offsetQuery(50),
   cursor: optional(
     Type.String({
       maxLength: 2048,
-      description: "Empty for the first page of cursor mode, then the nextCursor of the page before",
+      description:
+        "Empty for the first page, then `nextCursor` of the previous page. If omitted, pages go by offset",
     }),
   ),
 });
@@ -106,7 +117,9 @@ export const ConnectionPage = object({
   limit: Type.Integer(),
   offset: Type.Integer(),
   total: Type.Integer(),
-  nextCursor: optional(Type.String({ description: "Only in cursor mode; absent at the end" })),
+  nextCursor: optional(
+    Type.String({ description: "Cursor of the next page. Omitted on the last page, and without `cursor`" }),
+  ),
   users: People,
 });
 
@@ -124,11 +137,11 @@ export const ProviderList = object({
         schema: Type.Boolean(),
         http: Type.Boolean(),
         extract: Type.Boolean(),
-        signIn: Type.Boolean({ description: "A person may sign in for such a connection" }),
+        signIn: Type.Boolean({ description: "Whether a user can sign in for a connection of this provider" }),
       }),
     }),
   ),
-  redirectUri: Type.String({ description: "What an app has to allow that people sign in with" }),
+  redirectUri: Type.String({ description: "Redirect URI to register with the app that users sign in with" }),
 });
 export type ProviderList = Static<typeof ProviderList>;
 
@@ -144,8 +157,10 @@ export const FileItem = object({
 const path = (options = {}) => Type.String({ minLength: 1, maxLength: 1024, ...options });
 
 export const FileQuery = object({
-  path: path({ default: "/", description: "A path or the id of a folder" }),
-  page_token: optional(Type.String({ minLength: 1, maxLength: 12_288 })),
+  path: path({ default: "/", description: "Path or ID of a folder" }),
+  page_token: optional(
+    Type.String({ minLength: 1, maxLength: 12_288, description: "`nextPageToken` of the previous page" }),
+  ),
 });
 export type FileQuery = Static<typeof FileQuery>;
 
@@ -156,30 +171,37 @@ export const FilePage = object({
 });
 
 export const UploadQuery = object({
-  path: path({ description: "Where the file goes, such as /2026/orders.csv; folders are made" }),
+  path: path({ description: "Path of the file, such as /2026/orders.csv. Missing folders are created" }),
 });
 
-/** What else an item of the list of files has; it is not looked at. */
+const IGNORED = "Accepted and ignored";
+
+/** The other fields of an item in the list of files. */
 const LISTED = {
-  name: optional(Type.String()),
-  kind: optional(Type.String()),
-  mimeType: optional(nullable(Type.String())),
-  size: optional(nullable(Type.Number())),
-  modifiedAt: optional(nullable(Type.String())),
+  name: optional(Type.String({ description: IGNORED })),
+  kind: optional(Type.String({ description: IGNORED })),
+  mimeType: optional(nullable(Type.String({ description: IGNORED }))),
+  size: optional(nullable(Type.Number({ description: IGNORED }))),
+  modifiedAt: optional(nullable(Type.String({ description: IGNORED }))),
 };
 
-/** A path, an id, or an item as the list of files has it. */
+const itemPath = () => path({ description: "Path of the item" });
+
+/** A path, an ID, or an item of the list of files. */
 const SelectedItem = Type.Union([
   path(),
-  object({ id: path(), path: optional(path()), ...LISTED }),
-  object({ path: path(), ...LISTED }),
+  object({ id: path({ description: "ID of the item" }), path: optional(itemPath()), ...LISTED }),
+  object({ path: itemPath(), ...LISTED }),
 ]);
 export type SelectedItem = Static<typeof SelectedItem>;
 
 export const Selection = object({
   /** More than the 10,000 that are allowed, so that one too many is a violation. */
-  selectedItems: Type.Array(SelectedItem, { maxItems: 20_000 }),
-  rootPath: optional(nullable(path({ description: "The folder that all items are in; / by default" }))),
+  selectedItems: Type.Array(SelectedItem, {
+    maxItems: 20_000,
+    description: "Paths or IDs of files and folders, or items of the list of files. At most 10,000",
+  }),
+  rootPath: optional(nullable(path({ description: "Folder that contains all items. Default: /" }))),
 });
 export type Selection = Static<typeof Selection>;
 
@@ -193,16 +215,23 @@ export const SELECTION_RULES = [
 
 export const SelectionReport = object({
   valid: Type.Boolean(),
-  maxDepth: Type.Integer({ description: "Levels below rootPath; a file right in it is at 1" }),
+  maxDepth: Type.Integer({
+    description: "Number of levels below rootPath. A file directly in it is at level 1",
+  }),
   totalBytes: Type.Integer(),
-  totalItems: Type.Integer({ description: "Files and folders" }),
+  totalItems: Type.Integer({ description: "Number of files and folders" }),
   violations: Type.Array(
     object({ item: Type.String(), rule: oneOf(SELECTION_RULES), message: Type.String() }),
   ),
 });
 export type SelectionReport = Static<typeof SelectionReport>;
 
-export const TableQuery = object({ include_system: Type.Boolean({ default: false }) });
+export const TableQuery = object({
+  include_system: Type.Boolean({
+    default: false,
+    description: "Whether tables of the database system are listed",
+  }),
+});
 export const TableList = object({
   tables: Type.Array(
     object({
@@ -210,7 +239,9 @@ export const TableList = object({
       table: Type.String(),
       spec: Type.String(),
       primaryKey: optional(
-        Type.Array(Type.String(), { description: "Of a template's resource: what extracts merge by" }),
+        Type.Array(Type.String(), {
+          description: "Columns that extracts merge by. Only for a template's resource",
+        }),
       ),
     }),
   ),
@@ -237,12 +268,12 @@ export const TablePreview = object({
   truncated: Type.Boolean({ description: "True if the table has more rows than these" }),
 });
 
-export const FileContentQuery = object({ path: path({ description: "A file's path or id" }) });
+export const FileContentQuery = object({ path: path({ description: "Path or ID of a file" }) });
 
-export const FilePreviewQuery = object({ path: path({ description: "A file's path or id" }) });
+export const FilePreviewQuery = object({ path: path({ description: "Path or ID of a file" }) });
 export const FilePreview = object({
   path: Type.String(),
-  text: nullable(Type.String({ description: "How it begins, at most 64 KiB; null if it is not text" })),
+  text: nullable(Type.String({ description: "First 64 KiB of the file. Null if it isn't text" })),
   truncated: Type.Boolean(),
 });
 

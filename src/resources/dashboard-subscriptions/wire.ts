@@ -28,10 +28,10 @@ const recipients = Type.Array(uuid(), {
   minItems: 1,
   maxItems: MAX_RECIPIENTS,
   uniqueItems: true,
-  description: "IDs of users who are members of the organization. Former members get nothing",
+  description: "User IDs of members. Former members get nothing",
 });
 const filters = described(
-  "Values of filters, by the names that the dashboard's address has. Default: the filters' defaults",
+  "Filter values, by the parameter names of the dashboard's URL. Default: the filters' defaults",
   map(Type.String({ maxLength: 10_000 })),
 );
 
@@ -49,7 +49,7 @@ export const DashboardSend = object({ recipients, filters: optional(filters) });
 export type DashboardSend = Static<typeof DashboardSend>;
 
 export const DashboardSending = object({
-  recipients: described("How many members it is sent to", Type.Integer()),
+  recipients: described("Number of members who receive it", Type.Integer()),
 });
 
 export const DashboardSubscription = object({
@@ -59,7 +59,7 @@ export const DashboardSubscription = object({
   recipients: Type.Array(Type.String()),
   filters: map(Type.String()),
   nextAt: nullable(instant()),
-  sentAt: nullable(described("When the mail server last accepted an email of it", instant())),
+  sentAt: nullable(described("When the mail server last accepted an email", instant())),
   error: nullable(described("Why the last email wasn't sent", Type.String())),
   createdAt: instant(),
   updatedAt: instant(),
@@ -71,7 +71,9 @@ export type DashboardSubscription = Static<typeof DashboardSubscription>;
 export const DashboardSubscriptions = object({
   subscriptions: Type.Array(DashboardSubscription),
   users: People,
-  warnings: optional(Type.Array(Type.String(), { description: "Why nothing is sent. Only if so." })),
+  warnings: optional(
+    Type.Array(Type.String(), { description: "Why nothing is sent. Omitted if emails are sent." }),
+  ),
 });
 
 export const toSubscription = (row: SubscriptionRow): DashboardSubscription => ({

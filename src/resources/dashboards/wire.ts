@@ -27,14 +27,16 @@ const key = () =>
     minLength: 1,
     maxLength: 63,
     pattern: "^[A-Za-z_][A-Za-z0-9_]*$",
-    description: "Letters, digits and _",
+    description: "Name in SQL and URLs: letters, digits and _",
   });
 const sqlText = () => Type.String({ minLength: 1, maxLength: 100_000 });
 
 export const DashboardFilterInput = object({
   key: key(),
-  label: optional(Type.String({ minLength: 1, maxLength: 255 })),
-  type: oneOf(FILTER_TYPES),
+  label: optional(
+    Type.String({ minLength: 1, maxLength: 255, description: "Name that people read. Default: the key" }),
+  ),
+  type: oneOf(FILTER_TYPES, { description: "Type of the value" }),
   default: optional(
     described("The default value; `{from, to}` for a date range. Null: no value", anything()),
   ),
@@ -63,7 +65,7 @@ export const DashboardPanelInput = object({
   ),
   queryId: optional(
     nullable(
-      described("Instead of `sql`: a saved query. Filters set its parameters of the same name", uuid()),
+      described("ID of a saved query, instead of `sql`. Filters set its parameters of the same name", uuid()),
     ),
   ),
   parameters: optional(described("Fixed values for other $names in the SQL", map(anything()))),
@@ -74,17 +76,23 @@ export const DashboardPanelInput = object({
       map(nullable(key())),
     ),
   ),
-  x: optional(Type.Integer({ minimum: 0, maximum: COLUMNS - 1, description: "The first column, of twelve" })),
-  y: optional(Type.Integer({ minimum: 0, maximum: 10_000, description: "The first row" })),
-  width: optional(Type.Integer({ minimum: 1, maximum: COLUMNS, description: "In columns. Default: 6" })),
-  height: optional(Type.Integer({ minimum: 1, maximum: 100, description: "In rows. Default: 4" })),
+  x: optional(
+    Type.Integer({ minimum: 0, maximum: COLUMNS - 1, description: "First column of the panel: 0 to 11" }),
+  ),
+  y: optional(Type.Integer({ minimum: 0, maximum: 10_000, description: "First row of the panel, from 0" })),
+  width: optional(
+    Type.Integer({ minimum: 1, maximum: COLUMNS, description: "Number of columns. Default: 6" }),
+  ),
+  height: optional(Type.Integer({ minimum: 1, maximum: 100, description: "Number of rows. Default: 4" })),
 });
 export type FilterInput = Static<typeof DashboardFilterInput>;
 export type PanelInput = Static<typeof DashboardPanelInput>;
 
 const fields = {
   description: optional(nullable(Type.String({ maxLength: 2048 }))),
-  filters: optional(Type.Array(DashboardFilterInput, { maxItems: 30 })),
+  filters: optional(
+    Type.Array(DashboardFilterInput, { maxItems: 30, description: "Filters above the panels" }),
+  ),
   panels: optional(
     Type.Array(DashboardPanelInput, {
       maxItems: 60,
@@ -108,16 +116,16 @@ const fields = {
     }),
   ),
   shareExpiresAt: optional(
-    nullable(described("When the link stops working. Null: never. Only with `sharing: link`", instant())),
+    nullable(described("When the link expires. Null: never. Only with `sharing: link`", instant())),
   ),
 };
 
 export const DashboardCreate = object({
-  name: optional(described("Required without `fromArtifactId`", named())),
+  name: optional(described("Name that people read. Required without `fromArtifactId`", named())),
   slug: optional(slug()),
   ...fields,
   fromArtifactId: optional(
-    described("A flashboard's artifact to take the panels from, instead of `panels`", uuid()),
+    described("ID of a flashboard's artifact to copy the panels from, instead of `panels`", uuid()),
   ),
 });
 export type DashboardCreate = Static<typeof DashboardCreate>;
@@ -163,10 +171,11 @@ export const Dashboard = object({
   sharing: oneOf(["organization", "link"]),
   shareUrl: nullable(
     Type.String({
-      description: "The address that needs no sign-in. Null if not shared by link, and for viewers",
+      description:
+        "URL that works without signing in. Null if the dashboard isn't shared by link, and for viewers",
     }),
   ),
-  shareExpiresAt: nullable(described("When the link stops working", instant())),
+  shareExpiresAt: nullable(described("When the link expires", instant())),
   createdAt: instant(),
   updatedAt: instant(),
   createdBy: nullable(Type.String()),

@@ -5,9 +5,11 @@ export const LoadQuery = object({ ...offsetQuery(50) });
 export type LoadQuery = Static<typeof LoadQuery>;
 
 const DatasetLoad = object({
-  loadId: described("For `AS OF` in SQL", Type.String()),
+  loadId: described("ID of the load, for `AS OF` in SQL", Type.String()),
   kind: nullable(
-    Type.String({ description: "The kind of the action; `upload`, or `sync` from another organization" }),
+    Type.String({
+      description: "Kind of the action, `upload`, or `sync` for a sync from another organization",
+    }),
   ),
   committedAt: instant(),
   actionRunId: nullable(Type.String()),
@@ -19,15 +21,18 @@ const DatasetLoad = object({
     Type.Array(
       object({
         table: Type.String(),
-        rows: described("Rows of the table after the load", Type.Integer()),
-        rowsChange: described("Rows more, or fewer, than before", Type.Integer()),
-        rowsWritten: described("Rows in the files of the load, rewritten ones included", Type.Integer()),
+        rows: described("Number of rows in the table after the load", Type.Integer()),
+        rowsChange: described("Change in the number of rows. Negative: fewer", Type.Integer()),
+        rowsWritten: described(
+          "Number of rows that the load wrote, including rewritten ones",
+          Type.Integer(),
+        ),
         bytesWritten: Type.Integer(),
       }),
-      { description: "Null for loads of earlier versions" },
+      { description: "Tables of the load. Null for loads by earlier versions of Weir" },
     ),
   ),
-  isKept: described("Whether `AS OF` can still read the dataset at this load", Type.Boolean()),
+  isKept: described("Whether `AS OF` can still read the dataset as of this load", Type.Boolean()),
 });
 
 export const LoadPage = object({
@@ -39,11 +44,11 @@ export const LoadPage = object({
   freshness: object({
     lastLoadAt: nullable(instant()),
     usualSeconds: described(
-      "The median time between the last 20 loads; null with fewer than three loads",
+      "Median time between the last 20 loads. Null if there are fewer than 3",
       nullable(Type.Integer()),
     ),
-    expectedAt: described("When the next load is due at that pace", nullable(instant())),
-    isLate: described("True if the last load is more than twice the usual time ago", Type.Boolean()),
+    expectedAt: described("When the next load is expected, at that interval", nullable(instant())),
+    isLate: described("Whether the last load is more than twice the usual time ago", Type.Boolean()),
   }),
 });
 export type LoadPage = Static<typeof LoadPage>;

@@ -7,7 +7,7 @@ export const ProfileQuery = object({
     Type.String({
       minLength: 1,
       maxLength: MAX_LAKE_NAME_CHARACTERS,
-      description: "Default: the table of the dataset's own name, or the only one.",
+      description: "Table to profile. Default: the one with the dataset's name, or the only one.",
     }),
   ),
 });
@@ -16,7 +16,7 @@ export const TableProfile = object({
   table: Type.String(),
   rows: Type.Integer(),
   isApproximate: described(
-    "True if distinct values are estimated: in tables of more than a million rows",
+    "Whether distinct values are estimated. True for tables with more than 1,000,000 rows",
     Type.Boolean(),
   ),
   columns: Type.Array(
@@ -24,10 +24,10 @@ export const TableProfile = object({
       name: Type.String(),
       dataType: Type.String(),
       nulls: Type.Integer(),
-      distinct: described("Distinct values, without nulls", Type.Integer()),
-      min: described("Null without values, and for types without an order", anything()),
+      distinct: described("Number of distinct values, without nulls", Type.Integer()),
+      min: described("Minimum. Null if there are no values, or if the type has no order", anything()),
       max: anything(),
-      isCut: described("True if `min` or `max` is longer than 200 characters and was cut", Type.Boolean()),
+      isCut: described("Whether `min` or `max` was truncated to 200 characters", Type.Boolean()),
     }),
   ),
   durationSeconds: Type.Number(),

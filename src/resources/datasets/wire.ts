@@ -9,7 +9,7 @@ const lakeName = () =>
 /** A column as DuckDB sees it. */
 export const ColumnShape = object({
   name: Type.String(),
-  dataType: Type.String({ description: "DuckDB's name of the type, such as `BIGINT`." }),
+  dataType: Type.String({ description: "DuckDB type, such as `BIGINT`." }),
   nullable: Type.Boolean(),
 });
 
@@ -34,7 +34,7 @@ export type Dataset = Static<typeof Dataset>;
 
 export const DatasetQuery = object({
   layer: optional(lakeName()),
-  q: optional(Type.String({ maxLength: 255, description: "A part of the dataset's name or of a table's." })),
+  q: optional(Type.String({ maxLength: 255, description: "Text in the dataset's name or a table's." })),
   ...offsetQuery(50),
 });
 export type DatasetQuery = Static<typeof DatasetQuery>;
@@ -55,7 +55,7 @@ export const PreviewQuery = object({
     Type.String({
       minLength: 1,
       maxLength: MAX_LAKE_NAME_CHARACTERS,
-      description: "If omitted, the table with the dataset's name, or the only one.",
+      description: "Table to read. Default: the one with the dataset's name, or the only one.",
     }),
   ),
   limit: Type.Integer({ minimum: 1, maximum: 1000, default: 50 }),
@@ -70,18 +70,23 @@ export const UploadQuery = object({
       minLength: 1,
       maxLength: MAX_LAKE_NAME_CHARACTERS,
       pattern: LAKE_NAME_PATTERN,
-      description: "If omitted, the table with the dataset's name.",
+      description: "Table to write to. Default: the dataset's name.",
     }),
   ),
-  format: optional(oneOf(FILE_FORMATS, { description: "If omitted, as `Content-Type` says." })),
-  writeDisposition: oneOf(["replace", "append"], { default: "replace" }),
+  format: optional(
+    oneOf(FILE_FORMATS, { description: "Format of the file. Default: that of `Content-Type`." }),
+  ),
+  writeDisposition: oneOf(["replace", "append"], {
+    default: "replace",
+    description: "Whether the rows replace those of the table, or are added.",
+  }),
   encoding: oneOf(["utf-8", "latin1", "utf-16"], {
     default: "utf-8",
-    description: "What texts are in; `latin1` is Windows' form of it.",
+    description: "Character encoding. `latin1` means windows-1252.",
   }),
   delimiter: optional(
     oneOf([",", ";", "\t", "|"], {
-      description: "Delimiter of CSV. If omitted, the one that splits the first line most often.",
+      description: "Delimiter of CSV. Default: the one that occurs most often in the first line.",
     }),
   ),
   header: Type.Boolean({ default: true, description: "Whether the first line of CSV names the columns." }),
@@ -89,11 +94,11 @@ export const UploadQuery = object({
 export type UploadQuery = Static<typeof UploadQuery>;
 
 export const Uploaded = object({
-  loadId: Type.String({ description: "What `AS OF` takes in SQL." }),
+  loadId: Type.String({ description: "ID of the load, for `AS OF` in SQL." }),
   layer: Type.String(),
   dataset: Type.String(),
   table: Type.String(),
-  rows: Type.Integer({ description: "Rows of the file." }),
+  rows: Type.Integer({ description: "Number of rows in the file." }),
   bytes: Type.Integer(),
   files: Type.Integer(),
   columns: Type.Array(ColumnShape),
@@ -110,18 +115,18 @@ export const Lineage = object({
   dataset: Type.String(),
   writes: Type.Array(
     object({
-      loadId: Type.String({ description: "What `AS OF` takes in SQL." }),
+      loadId: Type.String({ description: "ID of the load, for `AS OF` in SQL." }),
       kind: nullable(
         Type.String({
-          description: "The kind of the action; `upload`, or `sync` from another organization.",
+          description: "Kind of the action, `upload`, or `sync` for a sync from another organization.",
         }),
       ),
       actionRunId: nullable(Type.String()),
       actionId: nullable(Type.String()),
       committedAt: instant(),
-      sources: Type.Array(Source, { description: "What the run read for it." }),
+      sources: Type.Array(Source, { description: "What the run read." }),
     }),
-    { description: "The last loads, newest first." },
+    { description: "Recent loads, newest first." },
   ),
   reads: Type.Array(
     object({
@@ -130,10 +135,10 @@ export const Lineage = object({
       kind: Type.String(),
       tables: Type.Array(Type.String()),
       readAt: instant(),
-      loadId: nullable(Type.String({ description: "The load that the run made." })),
+      loadId: nullable(Type.String({ description: "ID of the load that the run created." })),
       target: nullable(object({ layer: Type.String(), dataset: Type.String() })),
     }),
-    { description: "The last runs that read the dataset, newest first." },
+    { description: "Recent runs that read the dataset, newest first." },
   ),
 });
 export type Lineage = Static<typeof Lineage>;

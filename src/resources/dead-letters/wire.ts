@@ -25,10 +25,12 @@ export const DeadLetter = object({
 });
 
 export const DeadLetterQuery = object({
-  source: optional(oneOf(["inbound", "outbound"])),
+  source: optional(
+    oneOf(["inbound", "outbound"], { description: "Only deliveries of incoming or of outgoing webhooks" }),
+  ),
   automation_id: optional(uuid()),
   webhook_id: optional(uuid()),
-  status: optional(oneOf(DEAD_LETTER_STATUSES)),
+  status: optional(oneOf(DEAD_LETTER_STATUSES, { description: "Only items with this status" })),
   ...cursorQuery(50),
 });
 export type DeadLetterQuery = Static<typeof DeadLetterQuery>;
@@ -36,7 +38,7 @@ export type DeadLetterQuery = Static<typeof DeadLetterQuery>;
 export const DeadLetterPage = object({ items: Type.Array(DeadLetter), nextCursor: optional(Type.String()) });
 
 export const ReplayMany = object({
-  ids: optional(Type.Array(uuid(), { minItems: 1, maxItems: 1000 })),
+  ids: optional(Type.Array(uuid(), { minItems: 1, maxItems: 1000, description: "IDs of the dead letters" })),
   automationId: optional(uuid()),
   webhookId: optional(uuid()),
 });

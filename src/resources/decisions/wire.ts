@@ -35,7 +35,10 @@ export const Decision = object({
   updatedAt: instant(),
 });
 
-export const DecisionQuery = object({ status: optional(oneOf(DECISION_STATUSES)), ...offsetQuery(50) });
+export const DecisionQuery = object({
+  status: optional(oneOf(DECISION_STATUSES, { description: "Only items with this status" })),
+  ...offsetQuery(50),
+});
 export type DecisionQuery = Static<typeof DecisionQuery>;
 
 export const DecisionPage = object({
@@ -46,14 +49,16 @@ export const DecisionPage = object({
   total: Type.Integer(),
 });
 
-export const PendingQuery = object({ assigned_to_me: Type.Boolean({ default: false }) });
+export const PendingQuery = object({
+  assigned_to_me: Type.Boolean({ default: false, description: "Only decisions assigned to the caller" }),
+});
 export const PendingPage = object({ decisions: Type.Array(Decision), total: Type.Integer() });
 
 const FormResponse = optional(
-  nullable(jsonObject({ description: "Values entered, as formSchema requires" })),
+  nullable(jsonObject({ description: "Values of the form, which match formSchema" })),
 );
 const RejectionReason = optional(
-  nullable(Type.String({ maxLength: 4096, description: "Kept with a rejection; an approval has none" })),
+  nullable(Type.String({ maxLength: 4096, description: "Reason for a rejection. Ignored for an approval" })),
 );
 
 /** What a person says beside yes or no. */
@@ -61,7 +66,7 @@ export const Answer = object({ formResponse: FormResponse, rejectionReason: Reje
 export type Answer = Static<typeof Answer>;
 
 export const Decide = object({
-  decisionValue: oneOf(DECISION_VALUES),
+  decisionValue: oneOf(DECISION_VALUES, { description: "The decision" }),
   formResponse: FormResponse,
   rejectionReason: RejectionReason,
 });

@@ -17,13 +17,13 @@ export const DeviceRequest = object({
 });
 
 export const DeviceAuthorization = object({
-  device_code: Type.String({ description: "For the client alone" }),
+  device_code: Type.String({ description: "Code that the client polls with. Keep it secret" }),
   user_code: Type.String({
-    description: "For the person, who enters it on the page; case and dash don't count",
+    description: "Code that the user enters on the page. Case and hyphens are ignored",
   }),
   verification_uri: Type.String(),
   verification_uri_complete: Type.String(),
-  expires_in: Type.Integer({ description: "Seconds" }),
+  expires_in: Type.Integer({ description: "Seconds until the codes expire" }),
   interval: Type.Integer({ description: "Seconds to wait between two polls" }),
 });
 
@@ -43,14 +43,14 @@ export const TokenRequest = object({
   grant_type: Type.String({ maxLength: 200, description: `Always \`${DEVICE_GRANT}\`.` }),
   device_code: optional(Type.String({ maxLength: 200, description: "Required." })),
   client_id: optional(
-    Type.String({ maxLength: 100, description: "Required: the one that asked for the codes." }),
+    Type.String({ maxLength: 100, description: "Required: ID of the client that requested the codes." }),
   ),
 });
 
 export const AccessTokenReply = object({
   access_token: Type.String(),
   token_type: Type.Literal("Bearer"),
-  expires_in: Type.Integer({ description: "Seconds, counted again from each use" }),
+  expires_in: Type.Integer({ description: "Seconds until the token expires, counted again from each use" }),
 });
 
 export const exampleTokenReply: Static<typeof AccessTokenReply> = {
@@ -62,7 +62,10 @@ export const exampleTokenReply: Static<typeof AccessTokenReply> = {
 const userCode = () => Type.String({ minLength: 1, maxLength: 40 });
 
 export const DeviceQuery = object({ user_code: userCode() });
-export const DeviceDecision = object({ userCode: userCode(), approve: Type.Boolean() });
+export const DeviceDecision = object({
+  userCode: userCode(),
+  approve: Type.Boolean({ description: "True approves the client, false denies it" }),
+});
 
 /** What a person is shown before they decide. */
 export const WaitingDevice = object({

@@ -17,12 +17,12 @@ const ACTOR_TYPES = ["user", "system", "automation", "api"] as const;
 const text = (description: string) => optional(Type.String({ minLength: 1, maxLength: 200, description }));
 
 const filters = {
-  type: text("An event type, one with a trailing wildcard such as `action.*`, or `*`."),
-  entityType: text("What the events are about, such as `action` or `connection`."),
-  entityId: text("Id of what the events are about."),
-  actorType: optional(oneOf(ACTOR_TYPES)),
-  actorId: text("Id of who did it."),
-  correlationId: text("All events of the chain that one outside cause led to."),
+  type: text("Event type, or a pattern such as `action.*`, or `*` for all."),
+  entityType: text("Type of the resource that the events are about, such as `action` or `connection`."),
+  entityId: text("ID of the resource that the events are about."),
+  actorType: optional(oneOf(ACTOR_TYPES, { description: "Only events of this type of actor." })),
+  actorId: text("ID of the actor."),
+  correlationId: text("Only events with this correlation ID, which have one cause."),
 };
 
 export const EventFilter = object(filters);
@@ -34,7 +34,7 @@ export const EventStreamQuery = object({
     Type.String({
       format: "date-time",
       description:
-        "Begins with the events since this time, at most one minute ago. Ignored with `Last-Event-ID`.",
+        "Starts with the events since this time, which can be at most 1 minute ago. Ignored with `Last-Event-ID`.",
     }),
   ),
 });
@@ -66,13 +66,13 @@ export const Event = object({
   data: jsonObject(),
   metadata: object({ correlationId: Type.String(), organizationId: uuid() }),
   hash: Type.String({
-    description: "SHA-256, hex, over the hash before it in the organization and this event's canonical JSON.",
+    description: "SHA-256 (hex) of the organization's previous hash and this event's canonical JSON.",
   }),
   redactedAt: optional(
     Type.String({
       format: "date-time",
       description:
-        "When personal data was erased from the event, so that its hash is of what it said before. Absent for all others.",
+        "When personal data was erased from the event. Its hash is that of the original content. Omitted for all other events.",
     }),
   ),
 });
@@ -88,17 +88,17 @@ export type Reason = (typeof REASONS)[number];
 
 export const Verification = object({
   valid: Type.Boolean(),
-  checked: Type.Integer({ description: "Number of events that were recomputed." }),
+  checked: Type.Integer({ description: "Number of events whose hash was recomputed." }),
   firstBadId: nullable(
     Type.String({
       description: "The first event that doesn't match; null if events are missing at the end.",
     }),
   ),
-  reason: optional(oneOf(REASONS, { description: "Omitted if it is valid" })),
+  reason: optional(oneOf(REASONS, { description: "Why the audit log isn't valid. Omitted if it is" })),
   redacted: optional(
     Type.Integer({
       description:
-        "How many of them personal data was erased from, as this installation did. Absent for none.",
+        "Number of checked events from which this installation erased personal data. Omitted if 0.",
     }),
   ),
 });
@@ -106,9 +106,9 @@ export type Verification = Static<typeof Verification>;
 
 export const Seal = object({
   organizationId: uuid(),
-  seq: Type.Integer({ description: "Place of the newest event that it covers." }),
-  count: Type.Integer({ description: "Number of events that it covers." }),
-  hash: Type.String({ description: "Hash of the newest event that it covers." }),
+  seq: Type.Integer({ description: "Sequence number of the newest event that the seal covers." }),
+  count: Type.Integer({ description: "Number of events that the seal covers." }),
+  hash: Type.String({ description: "Hash of the newest event that the seal covers." }),
   createdAt: instant(),
 });
 

@@ -8,23 +8,26 @@ export const ExpressionEvaluation = object({
     "Text with templates, such as `{{payload.total * 2}}`, or a condition without braces",
     Type.String({ maxLength: MAX_TEXT }),
   ),
-  as: oneOf(["template", "condition"], { default: "template", description: "What the text is." }),
+  as: oneOf(["template", "condition"], {
+    default: "template",
+    description: "Whether the text has templates, or is a condition.",
+  }),
   scope: described(
-    "Values by the names that expressions begin with: `payload`, `headers`, `query`, `input`, `steps`, `item`, `index`, `run`, `now`",
+    "Values, by the names that expressions start with: `payload`, `headers`, `query`, `input`, `steps`, `item`, `index`, `run`, `now`",
     map(anything()),
   ),
 });
 export type ExpressionEvaluation = Static<typeof ExpressionEvaluation>;
 
 export const ExpressionValue = object({
-  value: described("The value; null if there is an error", anything()),
+  value: described("The value. Null if there is an error", anything()),
   error: described(
-    "Why there is no value",
+    "Why the text couldn't be evaluated",
     nullable(
       object({
-        message: described("What is wrong, with its place in the text", Type.String()),
+        message: described("What is wrong, and where in the text", Type.String()),
         template: described(
-          "The template that has no value; null if the fault is in no single one",
+          "The template that failed. Null if it isn't a single one",
           nullable(Type.String()),
         ),
       }),

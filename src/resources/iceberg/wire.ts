@@ -53,7 +53,9 @@ export const NamespaceQuery = query({
 });
 export const TableQuery = query(page());
 export const LoadQuery = query({
-  snapshots: optional(oneOf(["all", "refs"], { description: "`refs`: the current one alone." })),
+  snapshots: optional(
+    oneOf(["all", "refs"], { description: "`all`, or `refs` for only the current snapshot." }),
+  ),
 });
 
 export interface PageQuery {
@@ -90,12 +92,12 @@ export const IcebergError = object({
 });
 
 export const IcebergTokenRequest = object({
-  grant_type: Type.String({ maxLength: 200 }),
-  client_id: optional(Type.String({ maxLength: 2000 })),
+  grant_type: Type.String({ maxLength: 200, description: "Always `client_credentials`." }),
+  client_id: optional(Type.String({ maxLength: 2000, description: "Accepted and ignored." })),
   client_secret: optional(
     Type.String({ maxLength: 2000, description: "An access token or API key of Weir." }),
   ),
-  scope: optional(Type.String({ maxLength: 2000 })),
+  scope: optional(Type.String({ maxLength: 2000, description: "Accepted and ignored." })),
 });
 export type IcebergTokenRequest = Static<typeof IcebergTokenRequest>;
 

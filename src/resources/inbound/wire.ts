@@ -46,7 +46,7 @@ export const WholeDelivery = object({
 
 export const DeliveryQuery = object({
   automation_id: optional(uuid()),
-  status: optional(oneOf(DELIVERY_STATUSES)),
+  status: optional(oneOf(DELIVERY_STATUSES, { description: "Only deliveries with this status" })),
   ...cursorQuery(50),
 });
 export type DeliveryQuery = Static<typeof DeliveryQuery>;

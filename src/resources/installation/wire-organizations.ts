@@ -15,11 +15,11 @@ import { exampleOrganization, WebhookRate } from "../organizations/wire.ts";
 const bound = (description: string) => nullable(Type.Integer({ minimum: 0, maximum: 2 ** 50, description }));
 
 const QUOTAS = {
-  storageBytes: bound("Bytes of tables, artifacts and uploaded files together"),
-  queuedRuns: bound("Action runs that wait for a place to run"),
-  concurrentRuns: bound("Action runs that run at once, in all processes; others wait"),
-  concurrentQueries: bound("SQL queries of people and agents at once, in each process"),
-  llmTokensPerDay: bound("Tokens of language models, from midnight to midnight UTC"),
+  storageBytes: bound("Maximum bytes of tables, artifacts and uploaded files together"),
+  queuedRuns: bound("Maximum number of queued action runs"),
+  concurrentRuns: bound("Maximum number of action runs at once, in all processes. Others are queued"),
+  concurrentQueries: bound("Maximum number of SQL queries by people and agents at once, in each process"),
+  llmTokensPerDay: bound("Maximum number of language model tokens per day (UTC)"),
 };
 
 /** An organization as operators see one. */
@@ -29,11 +29,11 @@ export const InstallationOrganization = object({
   slug: Type.String(),
   plan: oneOf(PLANS),
   webhookRate: nullable(WebhookRate),
-  quotas: described("null: no bound of its own", object(QUOTAS)),
+  quotas: described("Quotas. Null: no limit", object(QUOTAS)),
   egressAllow: Type.Array(Type.String()),
   removedAt: nullable(instant()),
   restorableUntil: described(
-    "When a removed organization is erased; null for one that is not",
+    "When a removed organization is erased. Null for all others",
     nullable(instant()),
   ),
   createdAt: instant(),
@@ -47,7 +47,9 @@ export const InstallationOrganizationList = object({
 
 export const InstallationOrganizationQuery = object({
   q: optional(Type.String({ maxLength: 255, description: "Part of the name or slug" })),
-  removed: optional(Type.Boolean({ description: "true: removed ones alone; false: all others" })),
+  removed: optional(
+    Type.Boolean({ description: "True: only removed organizations. False: only the others" }),
+  ),
   ...cursorQuery(50, 200),
 });
 export type InstallationOrganizationQuery = Static<typeof InstallationOrganizationQuery>;
@@ -71,7 +73,7 @@ export const InstallationOrganizationChange = object({
       Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
         maxItems: 100,
         description:
-          "Private addresses that outbound calls of this organization may reach, besides `WEIR_EGRESS_ALLOW`: CIDR ranges, addresses and host names, each also with a port.",
+          "Private addresses that outbound calls of this organization may reach, in addition to `WEIR_EGRESS_ALLOW`: CIDR ranges, addresses and host names, each also with a port.",
       }),
     ),
   ),

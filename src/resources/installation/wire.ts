@@ -18,7 +18,7 @@ export const InstallationUser = object({
 /** What the caller may do with the installation. */
 export const InstallationAccess = object({
   isOperator: Type.Boolean(),
-  createsOrganizations: Type.Boolean({ description: "Whether the caller may make organizations" }),
+  createsOrganizations: Type.Boolean({ description: "Whether the caller can create organizations" }),
 });
 export type InstallationAccess = Static<typeof InstallationAccess>;
 
@@ -26,7 +26,7 @@ export type InstallationAccess = Static<typeof InstallationAccess>;
 export const InstallationUserItem = object({
   ...InstallationUser.properties,
   lastActiveAt: described(
-    "When a session or an access token of the user was last used, to a minute; null for never",
+    "When a session or access token of the user was last used, to the minute. Null: never",
     nullable(instant()),
   ),
 });
@@ -38,16 +38,14 @@ export const InstallationUserList = object({
 
 export const InstallationUserQuery = object({
   q: optional(Type.String({ maxLength: 255, description: "Part of the email address or a name" })),
-  is_operator: optional(Type.Boolean({ description: "true: operators alone; false: all others" })),
+  is_operator: optional(Type.Boolean({ description: "True: only operators. False: only the others" })),
   ...cursorQuery(50, 200),
 });
 export type InstallationUserQuery = Static<typeof InstallationUserQuery>;
 
 export const InstallationUserChange = object({
-  addressProven: optional(
-    Type.Literal(true, { description: "The operator says that the address is the person's own" }),
-  ),
-  isOperator: optional(Type.Boolean()),
+  addressProven: optional(Type.Literal(true, { description: "Marks the email address as verified" })),
+  isOperator: optional(Type.Boolean({ description: "Whether the user is an operator" })),
 });
 export type InstallationUserChange = Static<typeof InstallationUserChange>;
 

@@ -10,7 +10,7 @@ const shown = {
   email: Type.String(),
   roleSlug: oneOf(ROLES),
   createdAt: instant(),
-  createdBy: Type.String({ description: "Id of the person, or of the API key, that invites" }),
+  createdBy: Type.String({ description: "ID of the user or API key that created the invitation" }),
   expiresAt: instant(),
 };
 
@@ -19,7 +19,7 @@ export const CreatedInvitation = object({
   ...shown,
   inviteUrl: Type.String({ description: "Invitation link. Returned only once." }),
   warnings: optional(
-    Type.Array(Type.String(), { description: "Why no link was mailed to the address; omitted if one was" }),
+    Type.Array(Type.String(), { description: "Why no link was emailed. Omitted if one was" }),
   ),
 });
 export const InvitationList = object({ items: Type.Array(Invitation), nextCursor: optional(Type.String()) });

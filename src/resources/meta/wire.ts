@@ -6,7 +6,8 @@ import { EVENT_TYPES } from "../events/table.ts";
 export const Meta = object({
   version: Type.String(),
   limits: jsonObject({
-    description: "Also `model`: the language model that agents use, and its limits; null if not configured",
+    description:
+      "Limits of the server. `model` is the language model that agents use, with its limits; null without one",
   }),
   actionKinds: Type.Array(oneOf(ACTION_KINDS)),
   providers: Type.Array(Type.String()),

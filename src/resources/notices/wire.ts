@@ -21,18 +21,20 @@ import {
 } from "./table.ts";
 
 const approvals = described(
-  "Open approvals that are sent: all that the person may decide, those assigned to the person, or none",
+  "Which pending approvals to email: all that you can decide, those assigned to you, or none",
   oneOf(APPROVAL_PREFERENCES),
 );
 const failures = described(
-  "Alerts that are mailed: those that name the person, or nobody where the person made the automation; those of all automations; or none",
+  "Which alerts to email: those addressed to you, which includes alerts without recipients of automations you created; those of all automations; or none",
   oneOf(FAILURE_PREFERENCES),
 );
 
 export const NoticePreferences = object({
   approvals,
   failures,
-  warnings: optional(Type.Array(Type.String(), { description: "Why nothing is mailed. Only if so." })),
+  warnings: optional(
+    Type.Array(Type.String(), { description: "Why nothing is emailed. Omitted if emails are sent." }),
+  ),
 });
 
 export const NoticePreferencesPatch = object({
@@ -56,13 +58,13 @@ const Notice = object({
   id: uuid(),
   kind: oneOf(NOTICE_KINDS),
   channel: oneOf(NOTICE_CHANNELS),
-  target: described("Where it goes; an address of Slack without its last part", Type.String()),
+  target: described("Recipient. The URL of a Slack webhook is without its last part", Type.String()),
   automationId: nullable(uuid()),
-  dashboardId: nullable(described("The dashboard that is mailed", uuid())),
-  count: Type.Integer({ description: "How often the thing happened" }),
+  dashboardId: nullable(described("ID of the emailed dashboard", uuid())),
+  count: Type.Integer({ description: "Number of occurrences" }),
   status: oneOf(["pending", "sent", "unsent"]),
   attempts: Type.Integer(),
-  error: nullable(Type.String({ description: "Why it was not sent, or not yet" })),
+  error: nullable(Type.String({ description: "Why the notice wasn't sent, or not yet" })),
   createdAt: instant(),
   dueAt: nullable(instant()),
   sentAt: nullable(instant()),

@@ -137,7 +137,14 @@ function parametersOf(operation: Described): Json[] {
   const known = params ? fieldsOf(params) : [];
   const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]): JsonObject => {
     const field = known.find((each) => each.name === name);
-    return parameter({ name, schema: field?.schema ?? { type: "string" }, required: true }, "path");
+    return parameter(
+      {
+        name,
+        schema: field?.schema ?? { type: "string", description: meaningOf(name) ?? "" },
+        required: true,
+      },
+      "path",
+    );
   });
   const asked = query ? fieldsOf(query).map((field) => parameter(field, "query")) : [];
   const isInside = !["public", "signature", "any", "operator"].includes(audience);
@@ -172,7 +179,7 @@ function parameter({ name, schema, required }: Field, where: "path" | "query"): 
     name,
     in: where,
     required,
-    description: description ?? meaningOf(name),
+    ...(description === undefined ? {} : { description }),
     schema: rest,
   };
 }

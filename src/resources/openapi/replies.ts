@@ -8,7 +8,7 @@ const correlationId = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b";
 export const bodies: JsonObject = {
   ValidationError: {
     type: "object",
-    description: "Every field of the input that does not fit.",
+    description: "All invalid fields of the input.",
     required: ["detail"],
     properties: {
       detail: {
@@ -21,10 +21,10 @@ export const bodies: JsonObject = {
               type: "array",
               items: { type: "string" },
               description:
-                "Where it stands: `body`, `query`, `path`, `header` or `cookie`, then names and places.",
+                "Location of the field: `body`, `query`, `path`, `header` or `cookie`, then names and indexes.",
             },
-            msg: { type: "string", description: "Human-readable description of the fault." },
-            type: { type: "string", description: "Machine-readable type of the fault." },
+            msg: { type: "string", description: "Human-readable description of the error." },
+            type: { type: "string", description: "Machine-readable type of the error." },
           },
         },
       },

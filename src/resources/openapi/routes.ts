@@ -45,7 +45,7 @@ export function openApiOperations(all: () => readonly Operation[]): Operation[] 
       tag,
       summary: "Get a JSON Schema for editors",
       description:
-        "The schema of what people write in files, self-contained (draft 2020-12): automation, action, connection, template, bundle, agent-spec, and config, which is a file of `weir apply`. An unknown name is 404 and names those that there are.",
+        "A self-contained JSON Schema (draft 2020-12) of what people write in files: automation, action, connection, template, bundle, agent-spec, or config, which is a file of `weir apply`. An unknown name returns 404 with the known ones.",
       params: SchemaPlace,
       response: JsonSchemaDocument,
       example: {

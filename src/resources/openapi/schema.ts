@@ -71,9 +71,10 @@ function writer(mode: Mode, refer: Refer) {
     const made = value(schema);
     if (!isIn || typeof made.$ref === "string") return made;
     const example = Array.isArray(made.examples) ? undefined : exampleIn(schema, name);
+    const description = made.description ?? meaningIn(schema) ?? meaningOf(name);
     return {
       ...made,
-      ...(made.description === undefined ? { description: meaningOf(name) } : {}),
+      ...(description === undefined ? {} : { description }),
       ...(example === undefined ? {} : { examples: [example] }),
     };
   }
@@ -99,6 +100,13 @@ function writer(mode: Mode, refer: Refer) {
   }
 
   return { whole, plain };
+}
+
+/** What a shape says of itself, also where only null may stand in place of what is described. */
+function meaningIn({ description, anyOf }: JsonObject): Json | undefined {
+  if (description !== undefined || !Array.isArray(anyOf)) return description;
+  const [only, ...more] = anyOf.filter((member) => isObject(member) && member.type !== "null");
+  return isObject(only) && more.length === 0 ? only.description : undefined;
 }
 
 /** A value with what may stand in its place: a template, or a placeholder. */

@@ -16,10 +16,10 @@ const word = (description: string) => optional(Type.String({ maxLength: 4096, de
 /** Providers add words of their own, which are passed over. */
 export const CallbackQuery = object(
   {
-    code: word("What the provider gives for a sign-in that worked"),
+    code: word("Authorization code, after a successful sign-in"),
     state: word("State of the sign-in. Valid for 10 minutes and one use."),
-    error: word("Why there is no code"),
-    iss: word("Who answers (RFC 9207)"),
+    error: word("Why the sign-in failed"),
+    iss: word("Issuer of the response (RFC 9207)"),
   },
   { additionalProperties: true },
 );

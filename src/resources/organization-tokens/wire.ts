@@ -6,7 +6,10 @@ export const OrganizationToken = object({
   id: uuid(),
   kind: oneOf(["pat", "api_key"] as const),
   userId: nullable(
-    Type.String({ format: "uuid", description: "Whose token it is, or who made the API key" }),
+    Type.String({
+      format: "uuid",
+      description: "ID of the token's user, or of the user who created the API key",
+    }),
   ),
   name: Type.String(),
   lastFour: Type.String(),

@@ -14,8 +14,8 @@ import type { UserRow } from "../users/table.ts";
 import { type MembershipRow, type OrganizationRow, PLANS, ROLES, type Role } from "./table.ts";
 
 export const WebhookRate = object({
-  perMinute: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-  burst: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+  perMinute: Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Requests per minute" }),
+  burst: Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Requests at once" }),
 });
 
 export const Organization = object({
@@ -39,7 +39,7 @@ export const OrganizationChange = object({
   webhookRate: optional(nullable(WebhookRate)),
   requireFourEyes: optional(
     described(
-      "Users can't decide what they requested themselves, also through a run that they started",
+      "Whether users are kept from deciding their own requests, including those of runs that they started",
       Type.Boolean(),
     ),
   ),

@@ -6,7 +6,7 @@ export const OverviewQuery = object({
     minimum: 1,
     maximum: 168,
     default: 24,
-    description: "How far back runs are counted, in whole hours up to the current one",
+    description: "Number of hours to count runs of, including the current one",
   }),
 });
 export type OverviewQuery = Static<typeof OverviewQuery>;
@@ -34,9 +34,12 @@ export const Overview = object({
     active: count(),
     disabled: count(),
     draft: count(),
-    scheduled: described("Active ones with a next run", count()),
+    scheduled: described("Active automations with a scheduled run", count()),
     failing: described("Active automations whose latest run failed, without test runs", count()),
-    late: described("Active ones that have not met their `expect` or `alerts.lateAfterSeconds`", count()),
+    late: described(
+      "Active automations that don't meet their `expect` or `alerts.lateAfterSeconds`",
+      count(),
+    ),
   }),
   failing: Type.Array(
     object({
@@ -46,7 +49,7 @@ export const Overview = object({
       completedAt: nullable(instant()),
       message: nullable(Type.String()),
     }),
-    { description: "The 20 that failed last" },
+    { description: "The 20 automations that failed last" },
   ),
   late: Type.Array(
     object({
@@ -58,7 +61,7 @@ export const Overview = object({
     { description: "At most 20" },
   ),
   next: Type.Array(object({ automationId: uuid(), name: Type.String(), nextRunAt: instant() }), {
-    description: "The next 10 scheduled runs",
+    description: "Next 10 scheduled runs",
   }),
   pendingApprovals: count(),
   deadLetters: count(),

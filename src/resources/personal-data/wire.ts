@@ -32,10 +32,10 @@ export const PersonalData = object({
   accessTokens: Type.Array(AccessToken),
   notices: object({ approvals: oneOf(APPROVAL_PREFERENCES), failures: oneOf(FAILURE_PREFERENCES) }),
   chats: Type.Array(object({ thread: Thread, messages: Type.Array(Message) }), {
-    description: "Chats that the person began, in the organizations that the credential acts in.",
+    description: "Chats that the user started, in the organizations that the credential is valid for.",
   }),
   decisions: Type.Array(Decision, {
-    description: "Decisions that the person made, in the organizations that the credential acts in.",
+    description: "Decisions that the user made, in the organizations that the credential is valid for.",
   }),
 });
 export type PersonalData = Static<typeof PersonalData>;
@@ -45,7 +45,7 @@ export const AccountData = Type.Omit(PersonalData, ["chats", "decisions"], { add
 export type AccountData = Static<typeof AccountData>;
 
 export const PersonErasure = object({
-  confirm: described("The person's email address", Type.String({ maxLength: 320 })),
+  confirm: described("Email address of the user, to confirm", Type.String({ maxLength: 320 })),
 });
 
 export const exampleAccountData: AccountData = {

@@ -8,7 +8,7 @@ const column = () => Type.String({ minLength: 1, maxLength: 255 });
 
 /** Weir's own description of a chart: which columns it shows, and how. */
 export const Chart = object({
-  kind: oneOf(["line", "bar", "area", "scatter", "pie", "number", "table"]),
+  kind: oneOf(["line", "bar", "area", "scatter", "pie", "number", "table"], { description: "Type of chart" }),
   x: optional(described("The column on the x axis, or the slices of a pie", column())),
   y: optional(described("The columns to plot", Type.Array(column(), { maxItems: 20 }))),
   series: optional(described("The column that splits the data into series", column())),
@@ -18,12 +18,14 @@ export const Chart = object({
         "How rows with the same `x` and `series` are combined. Default: sum. A number shows the first row by default",
     }),
   ),
-  stack: optional(Type.Boolean()),
+  stack: optional(Type.Boolean({ description: "Whether the series are stacked. Default: false" })),
   sort: optional(
     oneOf(["x", "-x", "y", "-y"], { description: "Sort order. A leading - sorts in descending order" }),
   ),
-  unit: optional(described("Shown after each number", Type.String({ maxLength: 20 }))),
-  format: optional(oneOf(["number", "compact", "percent", "bytes", "duration"])),
+  unit: optional(described("Unit to show after each number", Type.String({ maxLength: 20 }))),
+  format: optional(
+    oneOf(["number", "compact", "percent", "bytes", "duration"], { description: "How numbers are shown" }),
+  ),
   goal: optional(described("A target: a line in the chart, or the number to compare with", Type.Number())),
 });
 

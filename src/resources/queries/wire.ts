@@ -28,7 +28,7 @@ const sqlText = () =>
 const ParametersInput = Type.Record(
   Type.String(),
   object({
-    type: oneOf(PARAMETER_TYPES),
+    type: oneOf(PARAMETER_TYPES, { description: "Type of the value" }),
     default: optional(described("The default value. Null: a value is required", anything())),
   }),
   {

@@ -8,7 +8,7 @@ export const QueryRequest = object({
     minLength: 1,
     maxLength: 100_000,
     description:
-      "One SELECT, or several statements the last of which is a SELECT. Nothing that it makes stays. `raw.orders AS OF 'LOAD_ID'` (or `AS OF $name`) stands for a table as that load left it, for as long as such states are kept.",
+      "One SELECT, or several statements of which the last is a SELECT. Tables that they create are dropped afterwards. `raw.orders AS OF 'LOAD_ID'` (or `AS OF $name`) reads a table as of that load, as long as its files are kept.",
   }),
   parameters: defaulted(
     Type.Record(Type.String(), anything(), {
@@ -20,7 +20,7 @@ export const QueryRequest = object({
     Type.Integer({
       minimum: 1,
       maximum: 10_000,
-      description: "Maximum number of rows. Default: 1000 in a JSON reply, all of them in a file.",
+      description: "Maximum number of rows. Default: 1000 in a JSON response, all rows in a file.",
     }),
   ),
 });
@@ -30,7 +30,7 @@ export const QueryFormat = object({
   format: optional(
     oneOf(["json", ...SAVE_FORMATS], {
       description:
-        "Absent: what `Accept` asks for, `text/csv`, `application/x-ndjson`, `application/vnd.apache.parquet` or `application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`; else JSON.",
+        "Format of the response. Default: that of `Accept`, which can be `text/csv`, `application/x-ndjson`, `application/vnd.apache.parquet` or `application/vnd.openxmlformats-officedocument.spreadsheetml.sheet`, otherwise JSON.",
     }),
   ),
 });
@@ -39,8 +39,8 @@ export type QueryFormat = Static<typeof QueryFormat>;
 export const QueryResult = object({
   columns: Type.Array(ColumnShape),
   rows: Rows,
-  rowCount: Type.Integer({ description: "How many rows are in this reply." }),
-  truncated: Type.Boolean({ description: "True if the SQL returns more rows than these." }),
+  rowCount: Type.Integer({ description: "Number of rows in this response." }),
+  truncated: Type.Boolean({ description: "Whether the SQL returns more rows." }),
   durationSeconds: Type.Number(),
 });
 export type QueryResult = Static<typeof QueryResult>;

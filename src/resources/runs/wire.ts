@@ -49,8 +49,8 @@ export type Run = Static<typeof Run>;
 
 export const RunQuery = object({
   action_id: optional(uuid()),
-  kinds: optional(Type.Array(oneOf(ACTION_KINDS))),
-  statuses: optional(Type.Array(oneOf(RUN_STATUSES))),
+  kinds: optional(Type.Array(oneOf(ACTION_KINDS), { description: "Only runs of these kinds" })),
+  statuses: optional(Type.Array(oneOf(RUN_STATUSES), { description: "Only runs with these statuses" })),
   automation_run_id: optional(uuid()),
   trigger_method: optional(oneOf(TRIGGER_METHODS)),
   since: optional(instant()),
@@ -66,7 +66,10 @@ export const ListedRun = object({
   automationId: nullable(uuid()),
   automationName: nullable(Type.String()),
   automationRunId: nullable(uuid()),
-  stepKey: described("The step of the automation", nullable(Type.String())),
+  stepKey: described(
+    "Key of the automation's step. Null for a run without an automation",
+    nullable(Type.String()),
+  ),
 });
 
 export const RunPage = object({

@@ -10,12 +10,14 @@ const code = () =>
 
 export const TotpState = object({
   isOn: Type.Boolean(),
-  recoveryCodesLeft: Type.Integer({ description: "Of ten; 0 while it is off" }),
+  recoveryCodesLeft: Type.Integer({
+    description: "Number of unused recovery codes, of 10. 0 while the second factor is off",
+  }),
 });
 
 export const BegunTotp = object({
   secret: Type.String({ description: "Secret for the authenticator app, base32. Returned only once." }),
-  otpauthUrl: Type.String({ description: "The same as an address, for a QR code" }),
+  otpauthUrl: Type.String({ description: "The secret as an otpauth URL, for a QR code" }),
 });
 
 export const TotpCode = object({ code: Type.String({ minLength: 1, maxLength: 100 }) });

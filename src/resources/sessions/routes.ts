@@ -16,7 +16,10 @@ export const sessionOperations = [
     personal: true,
     tag,
     summary: "List your sessions",
-    query: object({ includeRevoked: Type.Boolean({ default: false }), ...cursorQuery(50, 200) }),
+    query: object({
+      includeRevoked: Type.Boolean({ default: false, description: "Whether to include revoked sessions" }),
+      ...cursorQuery(50, 200),
+    }),
     response: SessionList,
     errors: [410],
     example: { items: [exampleSession] },
@@ -34,7 +37,9 @@ export const sessionOperations = [
     tag,
     summary: "End your sessions",
     description: "By default all but the current one.",
-    query: object({ exclude_current: Type.Boolean({ default: true }) }),
+    query: object({
+      exclude_current: Type.Boolean({ default: true, description: "Whether the current session is kept" }),
+    }),
     response: object({ revokedCount: Type.Integer() }),
     example: { revokedCount: 2 },
     handle: async ({ ctx, query, identity, visit }) => {

@@ -8,7 +8,8 @@ export const Password = Type.String({
   minLength: 12,
   maxLength: 1024,
   format: NEW_PASSWORD,
-  description: "None of the 10,000 commonest passwords, nor one of them with a simple padding",
+  description:
+    "At least 12 characters. The 10,000 most common passwords are refused, also with simple additions",
 });
 
 export const SignInMethods = object({
@@ -34,7 +35,7 @@ export const SetUp = object({ token: Type.String({ minLength: 1, maxLength: 200 
 export const PasswordChange = object({
   currentPassword: Type.String({ minLength: 1, maxLength: 1024 }),
   newPassword: Password,
-  endTokens: Type.Boolean({ default: true, description: "Whether the access tokens end too" }),
+  endTokens: Type.Boolean({ default: true, description: "Whether access tokens are revoked too" }),
 });
 
 /** No format here: whatever is not right answers the same. */
@@ -45,7 +46,7 @@ export const Credentials = object({
     Type.String({
       minLength: 1,
       maxLength: 100,
-      description: "Where a second factor is on: that of the authenticator app, or a recovery code",
+      description: "Code of the authenticator app, or a recovery code. Required if the second factor is on",
     }),
   ),
 });

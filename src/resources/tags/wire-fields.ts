@@ -3,7 +3,7 @@ import { described, named } from "../../base/shape.ts";
 
 /** The tags of a body: words to find things by. */
 export const Tags = described(
-  "Labels to group and filter by; repeated ones are kept once",
+  "Labels to group and filter by. Duplicates are removed",
   Type.Array(named(50), { maxItems: 20 }),
 );
 

@@ -26,7 +26,9 @@ export const Template = object({
   kind: nullable(Type.String()),
   templateType: oneOf(TEMPLATE_TYPES),
   status: oneOf(TEMPLATE_STATUSES),
-  isActive: Type.Boolean({ description: "False for a deprecated version" }),
+  isActive: Type.Boolean({
+    description: "Whether new resources can be created from this version: false once it is deprecated",
+  }),
   isBuiltIn: optional(
     Type.Literal(true, { description: "True for templates that ship with Weir, which can't be changed" }),
   ),
@@ -50,7 +52,7 @@ const iconUrl = () =>
     typed(
       "TemplateIcon",
       described(
-        "Address of a picture",
+        "URL of an icon",
         nullable(
           Type.String({
             maxLength: 2048,
@@ -68,7 +70,7 @@ const inputDefaults = () =>
       typed(
         "TemplateInputs",
         jsonObject({
-          description: "Values of inputs that are not given; they fit the schema",
+          description: "Default values of the inputs, which must match the schema",
           examples: [{ schema: "public" }],
         }),
       ),
@@ -87,14 +89,20 @@ export const TemplateCreate = typed(
     templateType: oneOf(TEMPLATE_TYPES),
     definition: jsonObject({
       description:
-        "By type: an action's definition; {http, configSchema, credentialsSchema} of a connection; {components} of a bundle",
+        "Depends on the type: an action's definition, a connection's {http, configSchema, credentialsSchema}, or a bundle's {components}",
     }),
     description: description(),
     iconUrl: iconUrl(),
     inputDefaults: inputDefaults(),
     inputJsonSchema: inputJsonSchema(),
     kind: optional(
-      nullable(Type.String({ minLength: 1, maxLength: 100, description: "The kind of an action template" })),
+      nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: 100,
+          description: "Kind of the action, for an action template",
+        }),
+      ),
     ),
   }),
 );
@@ -107,23 +115,23 @@ export const TemplateChange = object({
   iconUrl: iconUrl(),
   inputDefaults: inputDefaults(),
   inputJsonSchema: inputJsonSchema(),
-  status: optional(oneOf(TEMPLATE_STATUSES, { description: "As publish and deprecate do" })),
+  status: optional(oneOf(TEMPLATE_STATUSES, { description: "Publishes or deprecates the version" })),
 });
 export type TemplateChange = Static<typeof TemplateChange>;
 
 export const TemplateQuery = object({
-  template_type: optional(oneOf(TEMPLATE_TYPES)),
-  status: optional(oneOf(TEMPLATE_STATUSES)),
+  template_type: optional(oneOf(TEMPLATE_TYPES, { description: "Only templates of this type" })),
+  status: optional(oneOf(TEMPLATE_STATUSES, { description: "Only items with this status" })),
   built_in: optional(
     Type.Boolean({
       description:
-        "True lists the built-in templates, by name; false the organization's own. By default the organization's own, and after those of type connection the built-in ones",
+        "True lists the built-in templates by name, false the organization's own. Default: the organization's own, then the built-in connection templates",
     }),
   ),
-  q: optional(Type.String({ maxLength: 255, description: "Words of the name, the slug or the description" })),
+  q: optional(Type.String({ maxLength: 255, description: "Words in the name, slug or description" })),
   summary: Type.Boolean({
     default: false,
-    description: "True leaves out definition, inputDefaults and inputJsonSchema",
+    description: "Whether to omit definition, inputDefaults and inputJsonSchema",
   }),
   ...offsetQuery(100),
 });
@@ -156,7 +164,7 @@ export const VersionQuery = object({
     Type.Integer({
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: "The newest published one by default",
+      description: "Version of the template. Default: the latest published one",
     }),
   ),
 });

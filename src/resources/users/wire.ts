@@ -8,8 +8,8 @@ export const User = object({
   firstName: nullable(Type.String()),
   lastName: nullable(Type.String()),
   profilePictureUrl: nullable(Type.String()),
-  locale: nullable(Type.String({ description: "A BCP 47 tag, such as de-CH" })),
-  timezone: nullable(Type.String({ description: "An IANA name, such as Europe/Zurich" })),
+  locale: nullable(Type.String({ description: "Language and region as a BCP 47 tag, such as de-CH" })),
+  timezone: nullable(Type.String({ description: "IANA time zone, such as Europe/Zurich" })),
   createdAt: instant(),
   updatedAt: instant(),
 });
@@ -27,11 +27,17 @@ export type People = Static<typeof People>;
 
 export const Preferences = object({
   locale: optional(
-    nullable(Type.String({ minLength: 1, maxLength: 100, description: "A BCP 47 tag, such as de-CH" })),
+    nullable(
+      Type.String({
+        minLength: 1,
+        maxLength: 100,
+        description: "Language and region as a BCP 47 tag, such as de-CH",
+      }),
+    ),
   ),
   timezone: optional(
     nullable(
-      Type.String({ minLength: 1, maxLength: 100, description: "An IANA name, such as Europe/Zurich" }),
+      Type.String({ minLength: 1, maxLength: 100, description: "IANA time zone, such as Europe/Zurich" }),
     ),
   ),
   firstName: optional(nullable(named())),

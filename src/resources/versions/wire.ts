@@ -8,7 +8,9 @@ export const VersionQuery = object(offsetQuery(50));
 
 const Version = object({
   version: Type.Integer(),
-  changes: Type.Array(jsonObject({ description: "{field, from, to}, from the version before" })),
+  changes: Type.Array(
+    jsonObject({ description: "Changes since the previous version, as {field, from, to}" }),
+  ),
   createdAt: instant(),
   createdBy: nullable(Type.String()),
 });
@@ -24,7 +26,7 @@ export const VersionPage = object({
 
 export const WholeVersion = object({
   ...Version.properties,
-  content: jsonObject({ description: "The fields as they were" }),
+  content: jsonObject({ description: "Content of this version" }),
 });
 
 /** As it stands in a path. */

@@ -35,12 +35,16 @@ export const WebhookWithSecret = object({
 export const WebhookPage = object({ items: Type.Array(Webhook), nextCursor: optional(Type.String()) });
 export const WebhookQuery = object(cursorQuery(50, 200));
 
-const URL_TEXT = Type.String({ minLength: 1, maxLength: 2048 });
-const SECRET = Type.String({ minLength: 16, maxLength: 512 });
+const URL_TEXT = Type.String({ minLength: 1, maxLength: 2048, description: "URL that events are sent to" });
+const SECRET = Type.String({
+  minLength: 16,
+  maxLength: 512,
+  description: "Signing secret. Default: a generated one",
+});
 const PATTERNS = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
   minItems: 1,
   maxItems: 100,
-  description: "Event types; action.* matches all action events, * all events",
+  description: "Event types. action.* matches all action events, * all events",
 });
 
 export const NewWebhook = object({ url: URL_TEXT, events: PATTERNS, secret: optional(SECRET) });
@@ -49,7 +53,7 @@ export type NewWebhook = Static<typeof NewWebhook>;
 export const WebhookPatch = object({
   url: optional(URL_TEXT),
   events: optional(PATTERNS),
-  status: optional(oneOf(WEBHOOK_STATUSES)),
+  status: optional(oneOf(WEBHOOK_STATUSES, { description: "Whether events are delivered" })),
 });
 export type WebhookPatch = Static<typeof WebhookPatch>;
 
@@ -93,17 +97,20 @@ const OutboundAttempt = object({
   startedAt: instant(),
   durationMs: Type.Integer(),
   replyCode: nullable(Type.Integer()),
-  replyExcerpt: nullable(Type.String({ description: "The first KiB of the reply, secrets masked" })),
+  replyExcerpt: nullable(Type.String({ description: "First KiB of the response, with secrets masked" })),
   error: nullable(jsonObject()),
 });
 
 export const WholeOutboundDelivery = object({
   ...delivery,
-  payload: jsonObject({ description: "The event, as it is sent" }),
+  payload: jsonObject({ description: "The event, as it was sent" }),
   attempts: Type.Array(OutboundAttempt),
 });
 
-export const OutboundQuery = object({ status: optional(oneOf(OUTBOUND_STATUSES)), ...cursorQuery(50, 200) });
+export const OutboundQuery = object({
+  status: optional(oneOf(OUTBOUND_STATUSES, { description: "Only deliveries with this status" })),
+  ...cursorQuery(50, 200),
+});
 export type OutboundQuery = Static<typeof OutboundQuery>;
 
 /** While a process has it in hand there is no instant for the next try. */

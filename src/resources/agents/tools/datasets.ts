@@ -10,17 +10,16 @@ export const datasetsTool: ToolSource = {
     return [
       {
         name: "datasets",
-        description:
-          "Lists the organization's tables with their columns, by the names that SQL has for them.",
+        description: "Lists the organization's tables with their columns, by their names in SQL.",
         inputSchema: {
           type: "object",
           properties: {
             layer: {
               type: "string",
               maxLength: 100,
-              description: "Only of this layer, such as raw or marts",
+              description: "Only tables of this layer, such as raw or marts",
             },
-            q: { type: "string", maxLength: 200, description: "Filter by part of the name" },
+            q: { type: "string", maxLength: 200, description: "Text in the name" },
           },
           additionalProperties: false,
         },

@@ -12,12 +12,17 @@ export const queryTool: ToolSource = {
       {
         name: "query",
         description:
-          "Runs one DuckDB SELECT over the organization's tables and gives the rows. Tables are named layer.dataset__table, or layer.dataset where a table has its dataset's own name; the tool datasets lists them. Add up in SQL rather than reading many rows.",
+          "Runs one DuckDB SELECT over the organization's tables and returns the rows. Tables are named layer.dataset__table, or layer.dataset where a table has its dataset's own name; the tool datasets lists them. Aggregate in SQL instead of reading many rows.",
         inputSchema: {
           type: "object",
           properties: {
             sql: { type: "string", minLength: 1, maxLength: 100_000 },
-            limit: { type: "integer", minimum: 1, maximum: MAX_ROWS, description: "Rows; 100 by default" },
+            limit: {
+              type: "integer",
+              minimum: 1,
+              maximum: MAX_ROWS,
+              description: "Maximum number of rows. Default: 100",
+            },
           },
           required: ["sql"],
           additionalProperties: false,

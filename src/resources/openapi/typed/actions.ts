@@ -35,11 +35,11 @@ const empty: Typed = {
     type: "object",
     additionalProperties: false,
     maxProperties: 0,
-    description: "No definition yet: a draft",
+    description: "No definition yet. The action is a draft",
   }),
 };
 
-const KIND = "What the action does";
+const KIND = "Kind of the action";
 
 /** Whether a step of the kind can do without a definition. */
 const mayLackDefinition = (kind: ActionKind): boolean =>

@@ -62,14 +62,14 @@ export const AUTOMATIONS: Readonly<Record<string, Typed>> = {
   ...configs,
   AutomationConfig: {
     draw: ({ ref }) => ({
-      description: "Trigger and steps, by the automation's triggerType",
+      description: "Trigger and steps. Depends on triggerType",
       anyOf: TRIGGER_TYPES.map((trigger) => ref(configName(trigger))),
     }),
   },
   AutomationConfigChange: {
     draw: (draw) => ({
       ...change(allFields(draw)),
-      description: "The fields that change, of those that the triggerType has; null removes one",
+      description: "Fields to change, of those of the triggerType. Null removes one",
     }),
   },
   AutomationCreate: {
@@ -77,9 +77,9 @@ export const AUTOMATIONS: Readonly<Record<string, Typed>> = {
       const whole = draw.plain(schema);
       const draft = variant(whole, {
         title: "Draft",
-        description: "An automation that is not finished; what is required may be missing.",
+        description: "An unfinished automation. Required fields can be missing.",
         fields: {
-          status: only("draft", "Not started by anything yet"),
+          status: only("draft", "A draft: nothing starts it"),
           config: draw.ref("AutomationConfigChange"),
         },
         needs: ["status"],

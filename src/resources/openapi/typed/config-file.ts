@@ -86,15 +86,15 @@ function connections(draw: Draw): JsonObject {
   const whole = object(fields, ["slug", "name", "provider"]);
   const ofTemplate = variant(whole, {
     title: "Of a template",
-    description: "A connection to an HTTP API, of a template.",
+    description: "A connection to an HTTP API, created from a template.",
     fields: {
-      provider: only(HTTP_PROVIDER, "Kind of system that it connects to"),
+      provider: only(HTTP_PROVIDER, "ID of the provider"),
       config: TEMPLATE_SETTINGS,
       credentials: TEMPLATE_CREDENTIALS,
     },
   });
   return {
-    description: "A connection to another system",
+    description: "A connection to an external system",
     // what the server has of them may stay as it is
     oneOf: [...byProvider(draw, whole, ["template"]).map(withoutCredentials), ofTemplate],
   };
@@ -107,9 +107,9 @@ const withoutCredentials = ({ required, ...rest }: JsonObject): JsonObject => ({
 
 function apis(draw: Draw): JsonObject {
   const common = {
-    name: text("Name, which tells it apart from others", "Orders API"),
+    name: text("Unique name", "Orders API"),
     description: text("Purpose", "The shop's orders"),
-    status: STATUSES(API_STATUSES, "Whether it may be called", "active"),
+    status: STATUSES(API_STATUSES, "Whether agents and actions can call the API", "active"),
     connection: CONNECTION,
     approvalRequired: flag("Whether a person has to approve each call"),
   };
@@ -119,7 +119,7 @@ function apis(draw: Draw): JsonObject {
   const ofMcp = { ...common, url, transport, tools: withoutFields(tools, ["definitionHash"]) };
   const type = (value: string) => only(value, "HTTP API or MCP server");
   return {
-    description: "An entry of the API catalog",
+    description: "An API of the API catalog",
     oneOf: [
       {
         title: "HTTP API",
@@ -189,7 +189,7 @@ function automations(draw: Draw): JsonObject {
     description: "An automation that may be incomplete.",
     fields: {
       draft: { ...draft, const: true },
-      config: { type: "object", description: "As much of its trigger's settings and steps as there is" },
+      config: { type: "object", description: "Trigger and steps, as far as they are known" },
     },
     needs: ["draft"],
   });
@@ -202,7 +202,7 @@ function automations(draw: Draw): JsonObject {
 function queries(draw: Draw): JsonObject {
   const { slug: _, ...fields } = fieldsOf(draw, SavedQueryCreate);
   return {
-    description: "SQL that is saved under a name",
+    description: "A saved SQL query",
     ...object({ slug: SLUG, ...fields }, ["slug", "name", "sql"]),
   };
 }
@@ -237,7 +237,7 @@ const SECTIONS = {
 const VALUES: JsonObject = {
   type: ["object", "null"],
   description:
-    "Values of `${NAME}` in other files, in a file of its own that `-f` names. They come before the environment",
+    "Values of `${NAME}` in other files, in a separate file passed with `-f`. They take precedence over environment variables",
   propertyNames: { pattern: "^[A-Za-z_][A-Za-z0-9_]*$" },
   additionalProperties: { type: ["string", "number", "boolean"] },
   examples: [{ SHOP_DB_HOST: "db.example.com", SHOP_DB_PORT: 5432 }],
@@ -247,7 +247,7 @@ const VALUES: JsonObject = {
 export const configFile: Typed = {
   draw: (draw) => ({
     title: "Configuration of Weir",
-    description: "A file of `weir apply`: what an organization has, without secrets",
+    description: "A file of `weir apply`: configuration of an organization, without secrets",
     type: "object",
     additionalProperties: false,
     required: ["weir"],

@@ -15,14 +15,19 @@ const own = Object.fromEntries(
       ],
       [
         nameOf(provider, "Credentials"),
-        { draw: ({ plain }) => ({ description: `What authenticates at ${title}`, ...plain(credentials) }) },
+        {
+          draw: ({ plain }) => ({
+            description: `Credentials of a connection to ${title}`,
+            ...plain(credentials),
+          }),
+        },
       ],
       [
         `${nameOf(provider, "Config")}Change`,
         {
           draw: ({ plain }) => ({
             ...change(plain(config)),
-            description: `Settings that change of a connection to ${title}; null removes one`,
+            description: `Settings of a connection to ${title} to change. Null removes one`,
           }),
         },
       ],
@@ -37,7 +42,7 @@ export const byProvider = (draw: Draw, whole: JsonObject, lacks: readonly string
       title: provider.title,
       description: provider.description,
       fields: {
-        provider: only(provider.id, "Kind of system that it connects to"),
+        provider: only(provider.id, "ID of the provider"),
         config: draw.ref(nameOf(provider, "Config")),
         credentials: draw.ref(nameOf(provider, "Credentials")),
       },
@@ -53,13 +58,13 @@ export const byProvider = (draw: Draw, whole: JsonObject, lacks: readonly string
 /** What a connection of a template takes: its schemas say, and nobody knows them here. */
 export const TEMPLATE_SETTINGS: JsonObject = {
   type: "object",
-  description: "Settings as the template's configSchema has them",
-  additionalProperties: { description: "A value as configSchema has it" },
+  description: "Settings, which match the template's configSchema",
+  additionalProperties: { description: "A value that matches configSchema" },
   examples: [{ baseUrl: "https://api.example.com" }],
 };
 export const TEMPLATE_CREDENTIALS: JsonObject = {
   type: "object",
-  description: "What authenticates, as the template's credentialsSchema has it",
+  description: "Credentials, which match the template's credentialsSchema",
   additionalProperties: { type: "string" },
   examples: [{ token: "9f3a1c47d2e85b60" }],
 };
@@ -80,7 +85,7 @@ export const CONNECTIONS: Readonly<Record<string, Typed>> = {
   ConnectionConfigChange: {
     mode: {},
     draw: ({ ref }) => ({
-      description: "Only the keys given change, each as a whole; null removes one",
+      description: "Keys to change. Each value is replaced entirely; null removes it",
       anyOf: [
         ...[...providers.values()].map((provider) => ref(`${nameOf(provider, "Config")}Change`)),
         { title: "Of a template", ...TEMPLATE_SETTINGS },
@@ -93,7 +98,7 @@ export const CONNECTIONS: Readonly<Record<string, Typed>> = {
       const fromTemplate = (field: "templateId" | "templateSlug") =>
         variant(whole, {
           title: "From a template",
-          description: `A connection of a template, which ${field} names.`,
+          description: `A connection created from the template in ${field}.`,
           fields: {
             [field]: { type: "string", ...NAMED[field] },
             config: TEMPLATE_SETTINGS,
@@ -103,7 +108,7 @@ export const CONNECTIONS: Readonly<Record<string, Typed>> = {
           lacks: ["provider"],
         });
       return {
-        description: "A new connection, by its provider or of a template.",
+        description: "A new connection of a provider, or from a template.",
         anyOf: [
           ...byProvider(draw, whole, FROM_TEMPLATE),
           fromTemplate("templateId"),

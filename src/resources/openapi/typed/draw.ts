@@ -68,7 +68,7 @@ export function change(whole: JsonObject): JsonObject {
     const { description, examples, default: _, ...rest } = field;
     return {
       anyOf: [rest, { type: "null" }],
-      description: description ?? `What ${name} becomes; null removes it`,
+      description: description ?? `New value of ${name}. Null removes it`,
       ...(examples === undefined ? {} : { examples }),
     };
   };

@@ -22,7 +22,7 @@ export function byType(draw: Draw, whole: JsonObject): JsonObject[] {
         templateType: type(value),
         definition: {
           anyOf: [draw.ref(definition), draw.ref("EmptyDefinition")],
-          description: "Its components",
+          description: "Components of the bundle",
         },
       },
       lacks: ["kind"],
@@ -80,14 +80,14 @@ function components(draw: Draw, schema: JsonObject): JsonObject[] {
 export const TEMPLATES: Readonly<Record<string, Typed>> = {
   ConnectionTemplateDefinition: {
     draw: ({ plain }) => ({
-      description: "An HTTP API, and what its connections take",
+      description: "An HTTP API, with the config and credentials of its connections",
       ...plain(HttpTemplate),
     }),
   },
   BundleDefinition: {
     mode: {},
     draw: ({ plain }) => ({
-      description: "The components that the bundle makes",
+      description: "Resources that the bundle creates",
       ...plain(BundleDefinition),
     }),
   },
@@ -95,29 +95,29 @@ export const TEMPLATES: Readonly<Record<string, Typed>> = {
     mode: {},
     draw: (draw, schema) => ({
       description:
-        "One thing that the bundle makes; {{inputs.x}} and {{components.KEY.id}} are allowed in its definition",
+        "A resource that the bundle creates. Its definition can contain {{inputs.x}} and {{components.KEY.id}}",
       oneOf: components(draw, schema),
     }),
   },
   Connection: {
     draw: (draw) => ({
-      description: "A connection that a bundle makes: of a provider, or to an HTTP API",
+      description: "A connection that a bundle creates: of a provider, or to an HTTP API",
       anyOf: [...byProvider(draw, draw.plain(ConnectionPart)), draw.ref("ConnectionTemplateDefinition")],
     }),
   },
   Action: {
     draw: (draw) => ({
-      description: "An action that a bundle makes, by its kind",
+      description: "An action that a bundle creates, by its kind",
       oneOf: byKind(draw, draw.plain(ActionPart), { isDraftAllowed: true }),
     }),
   },
   Automation: {
     draw: (draw) => ({
-      description: "An automation that a bundle makes, by its trigger",
+      description: "An automation that a bundle creates, by its trigger",
       anyOf: byTrigger(draw, draw.plain(AutomationPart)),
     }),
   },
-  Agent: { draw: ({ plain }) => ({ description: "An agent that a bundle makes", ...plain(AgentPart) }) },
+  Agent: { draw: ({ plain }) => ({ description: "An agent that a bundle creates", ...plain(AgentPart) }) },
   TemplateDefinition: {
     mode: {},
     draw: ({ ref }) => ({

@@ -11,16 +11,16 @@ const schema = (description: string): JsonObject => ({
 
 const KEYWORDS: Readonly<Record<string, JsonObject>> = {
   type: {
-    description: "Type of the value, or several",
+    description: "Type of the value, or several types",
     anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }],
     examples: ["object"],
   },
   title: { type: "string", description: "Name that people read", examples: ["Amount"] },
   description: { type: "string", description: "What the value means", examples: ["In euros"] },
-  format: { type: "string", description: "Format of a text", examples: ["date"] },
+  format: { type: "string", description: "Format of a string", examples: ["date"] },
   enum: {
     type: "array",
-    description: "The values that are allowed",
+    description: "Allowed values",
     items: {},
     examples: [["small", "large"]],
   },
@@ -33,17 +33,17 @@ const KEYWORDS: Readonly<Record<string, JsonObject>> = {
   required: {
     type: "array",
     items: { type: "string" },
-    description: "Fields that have to be there",
+    description: "Required fields",
     examples: [["amount"]],
   },
   pattern: {
     type: "string",
-    description: "Regular expression that a text matches",
+    description: "Regular expression that a string must match",
     examples: ["^[A-Z]{2}$"],
   },
-  minimum: { type: "number", description: "Least value", examples: [0] },
-  maximum: { type: "number", description: "Greatest value", examples: [1000] },
-  minLength: { type: "integer", description: "Least number of characters", examples: [1] },
+  minimum: { type: "number", description: "Minimum value", examples: [0] },
+  maximum: { type: "number", description: "Maximum value", examples: [1000] },
+  minLength: { type: "integer", description: "Minimum number of characters", examples: [1] },
   maxLength: { type: "integer", description: "Maximum number of characters", examples: [200] },
 };
 
@@ -55,7 +55,7 @@ export const TEXTS: Readonly<Record<string, Typed>> = {
       title: "Template",
       type: "string",
       pattern: "^\\{\\{[\\s\\S]*\\}\\}$",
-      description: "A template, whose value replaces it when the run starts",
+      description: "A template. Its value replaces it when the run starts",
       examples: ["{{payload.total}}"],
     }),
   },
@@ -65,7 +65,7 @@ export const TEXTS: Readonly<Record<string, Typed>> = {
       title: "Placeholder",
       type: "string",
       pattern: "^\\$\\{[^{}]+\\}$|\\$\\{[A-Z_][A-Z0-9_]*\\}",
-      description: `\${NAME} stands for a value or an environment variable of weir apply, \${connection:SLUG} and its like for the ID of what a file or the server has`,
+      description: `\${NAME} is a value or an environment variable of weir apply. \${connection:SLUG} and the like are the ID of a resource in a file or on the server`,
       examples: [`\${SHOP_PASSWORD}`, `\${connection:shop}`],
     }),
   },

@@ -13,13 +13,13 @@ export const apiToDataset: BuiltIn = {
   version: 1,
   templateType: "bundle",
   displayName: "API to dataset",
-  description: "Asks an HTTP API at set times and keeps the items of its answer as rows of a dataset.",
+  description: "Calls an HTTP API on a schedule and loads the items of its response into a dataset.",
   inputJsonSchema: inputs(
     {
       baseUrl: {
         type: "string",
-        title: "Base address",
-        description: "Where the API begins, such as https://api.example.com/v1.",
+        title: "Base URL",
+        description: "Base URL of the API, such as https://api.example.com/v1.",
         format: "uri",
         maxLength: 2048,
       },
@@ -27,7 +27,7 @@ export const apiToDataset: BuiltIn = {
       path: {
         type: "string",
         title: "Path",
-        description: "What is asked, below the base address.",
+        description: "Path below the base URL.",
         pattern: "^/",
         maxLength: 2048,
         default: "/",
@@ -35,7 +35,8 @@ export const apiToDataset: BuiltIn = {
       items: {
         type: "string",
         title: "Items",
-        description: "JMESPath to the list of items in the response; @ if the response is the list.",
+        description:
+          "JMESPath expression for the list of items in the response. @ if the response is the list.",
         minLength: 1,
         maxLength: 1000,
         default: "@",
@@ -61,7 +62,7 @@ export const apiToDataset: BuiltIn = {
         name: "Fetch from the API",
         definition: {
           triggerType: "schedule",
-          description: "Asks the API and keeps the items that it answers with.",
+          description: "Calls the API and loads the items of its response.",
           config: {
             schedule: { cron: "{{inputs.cron}}", timezone: "{{inputs.timezone}}" },
             steps: [

@@ -6,13 +6,13 @@ export const auditExport: BuiltIn = {
   version: 1,
   templateType: "bundle",
   displayName: "Audit export",
-  description: "Sends each event of the audit log to your collector, as it happens.",
+  description: "Sends each event of the audit log to your collector as it happens.",
   inputJsonSchema: inputs(
     {
       collectorUrl: {
         type: "string",
         title: "Collector",
-        description: "The address that events are sent to with POST, as JSON.",
+        description: "URL that events are sent to, as JSON in a POST request.",
         format: "uri",
         maxLength: 2048,
       },
@@ -20,7 +20,7 @@ export const auditExport: BuiltIn = {
       types: {
         type: "array",
         title: "Events",
-        description: "Types of events to send; a trailing * matches all types with that prefix.",
+        description: "Types of events to send. A trailing * matches all types with that prefix.",
         items: { type: "string", minLength: 1, maxLength: 100 },
         minItems: 1,
         maxItems: 100,

@@ -16,7 +16,7 @@ export const bucketToBucket: BuiltIn = {
   templateType: "bundle",
   displayName: "Bucket to bucket",
   description:
-    "Copies files from one S3 bucket to another, each once and again when it changes; between two sample folders, until connections are given.",
+    "Copies new and changed files from one S3 bucket to another. Uses two sample folders until you select connections.",
   inputJsonSchema: inputs({
     sourceConnectionId: connectionId(
       "The connection that files are copied from; a sample folder without one.",
@@ -55,7 +55,7 @@ export const bucketToBucket: BuiltIn = {
         name: "Copy the bucket",
         definition: {
           triggerType: "schedule",
-          description: "Copies what is new or has changed.",
+          description: "Copies new and changed files.",
           config: {
             schedule: { cron: "{{inputs.cron}}", timezone: "{{inputs.timezone}}" },
             action: {

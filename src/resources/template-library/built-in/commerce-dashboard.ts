@@ -80,7 +80,7 @@ export const commerceDashboard: BuiltIn = {
   templateType: "bundle",
   displayName: "Commerce orders to a dashboard",
   description:
-    "Loads the orders of a Shopify shop as they change, and makes a dashboard of them; sample orders, until a connection is given.",
+    "Loads new and changed orders of a Shopify shop and creates a dashboard from them. Uses sample orders until you select a connection.",
   inputJsonSchema: inputs({
     connectionId: connectionId("The Shopify connection whose orders are loaded; sample orders without one."),
     folder: folder("commerce", "Where the sample orders lie, below the organization's own folder."),
@@ -102,7 +102,7 @@ export const commerceDashboard: BuiltIn = {
         name: "Commerce dashboard",
         definition: {
           triggerType: "schedule",
-          description: "Loads the orders that are new or have changed, and draws the dashboard again.",
+          description: "Loads new and changed orders and updates the dashboard.",
           config: {
             schedule: { cron: "{{inputs.cron}}", timezone: "{{inputs.timezone}}", catchUp: "last" },
             steps: [

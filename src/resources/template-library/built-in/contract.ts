@@ -55,7 +55,7 @@ export const inputIsUnset = (input: string) => `{{inputs.${input} ?? ""}} == ''`
 export const webhookPath = (fallback: string): JsonObject => ({
   type: "string",
   title: "Webhook path",
-  description: "The last part of the address that webhooks are sent to.",
+  description: "Last part of the webhook's URL.",
   minLength: 1,
   maxLength: 200,
   default: fallback,
@@ -63,7 +63,8 @@ export const webhookPath = (fallback: string): JsonObject => ({
 export const webhookSecret: JsonObject = {
   type: "string",
   title: "Webhook secret",
-  description: "What the sender signs with. Generated if omitted; PATCH the automation to set another.",
+  description:
+    "Secret that the sender signs requests with. Generated if omitted. To change it, update the automation.",
   minLength: 16,
   maxLength: 512,
   writeOnly: true,
@@ -71,7 +72,7 @@ export const webhookSecret: JsonObject = {
 export const cron = (fallback: string): JsonObject => ({
   type: "string",
   title: "Schedule",
-  description: "When it runs, as a cron expression.",
+  description: "When to run, as a cron expression.",
   minLength: 1,
   maxLength: 200,
   default: fallback,
@@ -79,13 +80,13 @@ export const cron = (fallback: string): JsonObject => ({
 export const timezone: JsonObject = {
   type: "string",
   title: "Time zone",
-  description: "The time zone of the schedule, such as Europe/Berlin.",
+  description: "IANA time zone of the schedule, such as Europe/Berlin.",
   default: "UTC",
 };
 export const token: JsonObject = {
   type: "string",
   title: "Token",
-  description: "Sent as Authorization: Bearer; stored encrypted and never shown again.",
+  description: "Sent as Authorization: Bearer. Stored encrypted and never shown again.",
   minLength: 1,
   maxLength: 8192,
   writeOnly: true,

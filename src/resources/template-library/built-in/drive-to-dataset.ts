@@ -27,7 +27,7 @@ export const driveToDataset: BuiltIn = {
   templateType: "bundle",
   displayName: "Drive folder to dataset",
   description:
-    "Makes a dataset of the files and sheets in a folder of Google Drive, and keeps it up to date; of a sample file, until a connection is given.",
+    "Loads the files and sheets of a Google Drive folder into a dataset and keeps it up to date. Uses a sample file until you select a connection.",
   inputJsonSchema: inputs({
     connectionId: connectionId(
       "The Google Drive connection; its rootFolderId is the folder. A sample folder without one.",
@@ -36,7 +36,7 @@ export const driveToDataset: BuiltIn = {
     pattern: {
       type: "string",
       title: "Files",
-      description: "Which files are read, such as targets*.csv or **/*.csv; Google Sheets are read as csv.",
+      description: "Files to read, such as targets*.csv or **/*.csv. Google Sheets are read as CSV.",
       minLength: 1,
       maxLength: 500,
       default: "*.csv",

@@ -8,13 +8,13 @@ export const filesToDataset: BuiltIn = {
   version: 1,
   templateType: "bundle",
   displayName: "File drop to dataset",
-  description: "Makes a dataset of the files that people drop into a folder, and keeps it up to date.",
+  description: "Loads files that people upload to a folder into a dataset and keeps it up to date.",
   inputJsonSchema: inputs({
     folder: folder("inbox", "The folder that is watched, below the organization's own."),
     pattern: {
       type: "string",
       title: "Files",
-      description: "Which files are read: csv, json, jsonl and parquet, such as orders*.csv.",
+      description: "CSV, JSON, JSON Lines or Parquet files to read, such as orders*.csv.",
       minLength: 1,
       maxLength: 500,
       default: "*.csv",

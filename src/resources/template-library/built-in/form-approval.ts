@@ -28,8 +28,7 @@ export const formApproval: BuiltIn = {
   version: 1,
   templateType: "bundle",
   displayName: "Requests by form",
-  description:
-    "Gives people a form to ask for something, asks a person about each request, and keeps what was decided.",
+  description: "Publishes a request form, asks a person to approve each request, and stores the decisions.",
   inputJsonSchema: inputs({
     title: {
       type: "string",
@@ -48,7 +47,7 @@ export const formApproval: BuiltIn = {
         name: "Requests by form",
         definition: {
           triggerType: "form",
-          description: "Asks about each request, and keeps what was decided.",
+          description: "Asks for approval of each request and stores the decision.",
           config: {
             form: { title: "{{inputs.title}}", schema: FIELDS, submitLabel: "Ask", access: "signed_in" },
             steps: [

@@ -7,7 +7,7 @@ export const httpApi: BuiltIn = {
   version: 1,
   templateType: "connection",
   displayName: "HTTP API with a token",
-  description: "An HTTP API that takes a token as Authorization: Bearer.",
+  description: "An HTTP API that accepts a bearer token.",
   definition: {
     http: {
       baseUrl: "{{config.baseUrl}}",
@@ -19,7 +19,7 @@ export const httpApi: BuiltIn = {
       properties: {
         baseUrl: {
           type: "string",
-          title: "Base address",
+          title: "Base URL",
           description: "Paths of requests are appended to it.",
           format: "uri",
           maxLength: 2048,
@@ -27,7 +27,7 @@ export const httpApi: BuiltIn = {
         verifyPath: {
           type: "string",
           title: "Path to verify with",
-          description: "Is asked with GET, and should answer 2xx.",
+          description: "Path that verifies the connection: GET must return 2xx.",
           maxLength: 2048,
           default: "/",
         },

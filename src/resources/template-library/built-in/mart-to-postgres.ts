@@ -17,14 +17,14 @@ export const martToPostgres: BuiltIn = {
   templateType: "bundle",
   displayName: "Mart into PostgreSQL",
   description:
-    "Loads files of sales, sums them up, and merges the result into a table of PostgreSQL, at set times.",
+    "Loads files of sales, aggregates them, and merges the result into a PostgreSQL table, on a schedule.",
   inputJsonSchema: inputs(
     {
       postgres: connectionId("The PostgreSQL connection. Its user has to be allowed to write the table."),
       table: {
         type: "string",
         title: "Table",
-        description: "schema.table; it is made when it is missing.",
+        description: "Table as schema.table. Created if it doesn't exist.",
         minLength: 1,
         maxLength: 200,
         default: "public.weir_revenue",

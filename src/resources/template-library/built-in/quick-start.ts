@@ -96,7 +96,7 @@ export const quickStart: BuiltIn = {
   templateType: "bundle",
   displayName: "Quick start",
   description:
-    "A sample shop: files of orders, loaded incrementally and turned into revenue by day and a dashboard when a signed webhook comes; a person is asked before the team is notified of a busy day.",
+    "A sample shop: a signed webhook loads files of orders incrementally and computes revenue by day and a dashboard. A person approves before the team is notified of a busy day.",
   inputJsonSchema: inputs({
     folder: folder("shop", "Where the shop's files lie, below the organization's own folder."),
     path: webhookPath("shop/exported"),
@@ -104,14 +104,14 @@ export const quickStart: BuiltIn = {
     busyFrom: {
       type: "number",
       title: "Busy from",
-      description: "The latest day is busy from this revenue on.",
+      description: "Revenue from which the latest day counts as busy.",
       minimum: 0,
       default: 2000,
     },
     notifyUrl: {
       type: "string",
       title: "Receiver",
-      description: "The address that is notified of each run, below /alerts or /reports; empty for none.",
+      description: "Base URL that is notified of each run, at /alerts or /reports. Empty: none.",
       maxLength: 2048,
       default: "",
     },
@@ -135,7 +135,7 @@ export const quickStart: BuiltIn = {
         name: "Shop exported",
         definition: {
           triggerType: "webhook",
-          description: "Loads what is new in the shop's files, and reports how the latest day went.",
+          description: "Loads new rows from the shop's files and reports on the latest day.",
           config: {
             path: "{{inputs.path}}",
             secret: "{{inputs.secret}}",

@@ -19,14 +19,14 @@ export const scheduledReport: BuiltIn = {
   templateType: "bundle",
   displayName: "Scheduled report",
   description:
-    "Reads files of sales at set times, keeps a report by day, ready to be queried, and mails it as a workbook.",
+    "Loads files of sales on a schedule, maintains a daily report that you can query, and emails it as a workbook.",
   inputJsonSchema: inputs({
     folder: folder("sales", "Where the files of sales lie, below the organization's own folder."),
     cron: cron("0 7 * * *"),
     timezone,
     addresses: {
       type: "array",
-      title: "Mail addresses",
+      title: "Email addresses",
       description: "Recipients of the report as a workbook (xlsx). If empty, it isn't sent.",
       items: { type: "string", format: "email", maxLength: 320 },
       minItems: 1,
@@ -64,7 +64,7 @@ export const scheduledReport: BuiltIn = {
         name: "Sales report",
         definition: {
           triggerType: "schedule",
-          description: "Loads the sales and sums them up by day.",
+          description: "Loads the sales and aggregates them by day.",
           config: {
             schedule: { cron: "{{inputs.cron}}", timezone: "{{inputs.timezone}}", catchUp: "last" },
             steps: [

@@ -14,7 +14,7 @@ export const webhookApproval: BuiltIn = {
   templateType: "bundle",
   displayName: "Webhook intake with approval",
   description:
-    "Takes signed webhooks, asks a person about each, and keeps what is approved as rows of a dataset.",
+    "Accepts signed webhooks, asks a person to approve each, and stores approved ones as rows of a dataset.",
   inputJsonSchema: inputs({
     path: webhookPath("requests"),
     secret: webhookSecret,
@@ -22,7 +22,7 @@ export const webhookApproval: BuiltIn = {
     title: {
       type: "string",
       title: "Question",
-      description: "What the person is asked.",
+      description: "Question to the person.",
       minLength: 1,
       maxLength: 255,
       default: "Approve this request?",
@@ -30,7 +30,7 @@ export const webhookApproval: BuiltIn = {
     expiresInSeconds: {
       type: "integer",
       title: "Time to answer",
-      description: "Seconds without an answer after which the request counts as rejected.",
+      description: "Seconds without a decision after which the request counts as rejected.",
       minimum: 60,
       maximum: 31_536_000,
       default: 604_800,
@@ -44,7 +44,7 @@ export const webhookApproval: BuiltIn = {
         name: "Request intake",
         definition: {
           triggerType: "webhook",
-          description: "Asks about each request that comes in, and keeps those that are approved.",
+          description: "Asks for approval of each request and stores the approved ones.",
           config: {
             path: "{{inputs.path}}",
             secret: "{{inputs.secret}}",

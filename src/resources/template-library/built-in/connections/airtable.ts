@@ -14,16 +14,20 @@ export const airtable: Service = {
   config: {
     baseId: {
       title: "Base",
-      description: "Its id: the part of the address that begins with app.",
+      description: "ID of the base: the part of its URL that starts with app.",
       isOptional: true,
     },
-    table: { title: "Table", description: "Its name, or its ID, which starts with tbl.", isOptional: true },
+    table: {
+      title: "Table",
+      description: "Name of the table, or its ID, which starts with tbl.",
+      isOptional: true,
+    },
   },
   credentials: {
     token: {
       title: "Personal access token",
       description:
-        "airtable.com/create/tokens → Create new token, with the scopes data.records:read and schema.bases:read (data.records:write to write), and the bases that it may see.",
+        "airtable.com/create/tokens → Create new token, with the scopes data.records:read and schema.bases:read (data.records:write to write), and access to the bases.",
     },
   },
   resources: [

@@ -12,7 +12,7 @@ export const asana: Service = {
   number: 19,
   slug: "asana",
   name: "Asana",
-  description: "Tasks, projects, teams and people of Asana.",
+  description: "Tasks, projects, teams and users of Asana.",
   docs: "https://developers.asana.com/reference/rest-api-reference",
   baseUrl: "https://app.asana.com",
   root: "/api/1.0",
@@ -22,12 +22,12 @@ export const asana: Service = {
   config: {
     workspaceId: {
       title: "Workspace",
-      description: "Its number, as the list workspaces has it.",
+      description: "Number of the workspace, from the list workspaces.",
       isOptional: true,
     },
     projectId: {
       title: "Project",
-      description: "The first long number in the project's address.",
+      description: "The first long number in the project's URL.",
       isOptional: true,
     },
   },

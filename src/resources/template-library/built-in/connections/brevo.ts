@@ -4,7 +4,7 @@ export const brevo: Service = {
   number: 49,
   slug: "brevo",
   name: "Brevo",
-  description: "Contacts, lists and campaigns of Brevo, and mail sent by it.",
+  description: "Reads contacts, lists and campaigns of Brevo, and sends email.",
   docs: "https://developers.brevo.com/reference",
   baseUrl: "https://api.brevo.com",
   root: "/v3",

@@ -22,7 +22,7 @@ export const calendly: Service = {
   number: 30,
   slug: "calendly",
   name: "Calendly",
-  description: "Meetings that were booked, kinds of meetings and people of a Calendly organization.",
+  description: "Scheduled events, event types and users of a Calendly organization.",
   docs: "https://developer.calendly.com/api-docs",
   baseUrl: "https://api.calendly.com",
   auth: { type: "bearer" },
@@ -31,7 +31,7 @@ export const calendly: Service = {
     organization: {
       title: "Organization",
       description:
-        "Its address, such as https://api.calendly.com/organizations/…: current_organization in the reply of /users/me.",
+        "URI of the organization, such as https://api.calendly.com/organizations/…: current_organization in the response of /users/me.",
     },
   },
   credentials: {

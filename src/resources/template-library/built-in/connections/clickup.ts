@@ -14,19 +14,19 @@ export const clickup: Service = {
   config: {
     workspaceId: {
       title: "Workspace",
-      description: "The number that begins the path of the workspace's address.",
+      description: "The first number in the path of the workspace's URL.",
       isOptional: true,
     },
     spaceId: {
       title: "Space",
-      description: "A space's number, as the list spaces has it.",
+      description: "Number of the space, from the list spaces.",
       isOptional: true,
     },
   },
   credentials: {
     token: {
       title: "Personal API token",
-      description: "ClickUp → Settings → Apps → API Token → Generate. It begins with pk_.",
+      description: "ClickUp → Settings → Apps → API Token → Generate. It starts with pk_.",
     },
   },
   resources: [

@@ -26,7 +26,7 @@ export const cloudflare: Service = {
   config: {
     zoneId: {
       title: "Zone",
-      description: "The zone's page → Overview → API: Zone ID, for its DNS records.",
+      description: "The zone's page → Overview → API: Zone ID. Required for its DNS records.",
       isOptional: true,
     },
   },

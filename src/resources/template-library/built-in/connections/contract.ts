@@ -49,8 +49,8 @@ export function connectionTemplate(service: Service): BuiltIn {
   const { slug, name, description, headers, requestsPerMinute, root = "", verify, resources } = service;
   const { auth, fields } = withAddresses(service.auth);
   const base: Field = {
-    title: "Address",
-    description: service.baseUrlHint ?? "Change it for a proxy or a sandbox only.",
+    title: "Base URL",
+    description: service.baseUrlHint ?? "Change it only for a proxy or sandbox.",
     ...(service.baseUrl === null ? {} : { default: service.baseUrl }),
   };
   const definition: HttpTemplate = {
@@ -91,7 +91,7 @@ function withAddresses(given: Http["auth"]): { auth: Http["auth"]; fields: Recor
     const address = auth[name];
     if (typeof address !== "string" || address.includes("{{")) continue;
     const title = name === "tokenUrl" ? "Token address" : "Sign-in address";
-    fields[name] = { title, description: "Change it for a proxy or a sandbox only.", default: address };
+    fields[name] = { title, description: "Change it only for a proxy or sandbox.", default: address };
     auth[name] = `{{config.${name}}}`;
   }
   return { auth: auth as Http["auth"], fields };

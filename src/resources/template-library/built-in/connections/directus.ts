@@ -4,15 +4,19 @@ export const directus: Service = {
   number: 60,
   slug: "directus",
   name: "Directus",
-  description: "Items of any collection, files and people of a Directus.",
+  description: "Items of any collection, files and users of Directus.",
   docs: "https://directus.io/docs/api",
   baseUrl: null,
-  baseUrlHint: "The address of your Directus, such as https://directus.example.com.",
+  baseUrlHint: "URL of your Directus, such as https://directus.example.com.",
   auth: { type: "bearer" },
   verify: { path: "/users/me" },
   config: {
-    collection: { title: "Collection", description: "Its key, for the list items.", isOptional: true },
-    sort: { title: "Order", description: "A field that tells items apart.", default: "id" },
+    collection: {
+      title: "Collection",
+      description: "Key of the collection, for the list items.",
+      isOptional: true,
+    },
+    sort: { title: "Order", description: "Unique field to sort items by.", default: "id" },
   },
   credentials: {
     token: { title: "Static token", description: "Directus → User Directory → the user → Token → Generate." },

@@ -4,7 +4,7 @@ export const discord: Service = {
   number: 20,
   slug: "discord",
   name: "Discord",
-  description: "Servers, channels and messages of Discord, and messages sent to it, by a bot.",
+  description: "Reads servers, channels and messages of Discord, and sends messages, as a bot.",
   docs: "https://discord.com/developers/docs/reference",
   baseUrl: "https://discord.com",
   root: "/api/v10",

@@ -5,7 +5,7 @@ export const dropbox: Service = {
   slug: "dropbox",
   name: "Dropbox",
   description:
-    "Links that are shared of a Dropbox, and by http_request its files, by signing in with Dropbox.",
+    "Reads shared links of a Dropbox, and with http_request its files, by signing in with Dropbox.",
   docs: "https://www.dropbox.com/developers/documentation/http/documentation",
   baseUrl: "https://api.dropboxapi.com",
   root: "/2",
@@ -28,7 +28,7 @@ export const dropbox: Service = {
     clientId: {
       title: "App key",
       description:
-        "dropbox.com/developers/apps → Create app → Scoped access: add the rights under Permissions, and the address that the connection shows under Redirect URIs.",
+        "dropbox.com/developers/apps → Create app → Scoped access: add the scopes under Permissions, and the redirect URI that the connection shows under Redirect URIs.",
     },
     clientSecret: { title: "App secret", description: "On the app's page: Show." },
   },

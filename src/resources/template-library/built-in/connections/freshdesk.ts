@@ -14,7 +14,10 @@ export const freshdesk: Service = {
   auth: { type: "basic", username: "{{credentials.apiKey}}", password: "{{credentials.apiKey}}" },
   verify: { path: "/agents/me" },
   credentials: {
-    apiKey: { title: "API key", description: "Freshdesk → your picture → Profile settings → View API Key." },
+    apiKey: {
+      title: "API key",
+      description: "Freshdesk → your profile picture → Profile settings → View API Key.",
+    },
   },
   resources: [
     {

@@ -23,17 +23,21 @@ export const gitea: Service = {
   description: "Repositories, issues, pull requests and releases of a Gitea or Forgejo server.",
   docs: "https://docs.gitea.com/api/",
   baseUrl: null,
-  baseUrlHint: "The server's address, such as https://git.example.com.",
+  baseUrlHint: "URL of the server, such as https://git.example.com.",
   root: "/api/v1",
   auth: { type: "header", name: "Authorization", value: "token {{credentials.token}}" },
   verify: { path: "/user" },
   config: {
     owner: {
       title: "Owner",
-      description: "Of the repository: the first part of its address.",
+      description: "Owner of the repository: the first part of its path.",
       isOptional: true,
     },
-    repository: { title: "Repository", description: "The second part of its address.", isOptional: true },
+    repository: {
+      title: "Repository",
+      description: "The second part of the repository's path.",
+      isOptional: true,
+    },
   },
   credentials: {
     token: {

@@ -7,22 +7,22 @@ export const github: Service = {
   slug: "github",
   name: "GitHub",
   description:
-    "Repositories, issues, pull requests and workflow runs of GitHub or GitHub Enterprise, by a token.",
+    "Repositories, issues, pull requests and workflow runs of GitHub or GitHub Enterprise, with a token.",
   docs: "https://docs.github.com/en/rest",
   baseUrl: "https://api.github.com",
-  baseUrlHint: "Of GitHub Enterprise Server: https://HOST/api/v3.",
+  baseUrlHint: "For GitHub Enterprise Server: https://HOST/api/v3.",
   auth: { type: "bearer" },
   headers: { Accept: "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28" },
   verify: { path: "/user" },
   config: {
     owner: {
       title: "Owner",
-      description: "The person or organization whose repository is read: the first part of its address.",
+      description: "Owner of the repository: the first part of its path.",
       isOptional: true,
     },
     repository: {
       title: "Repository",
-      description: "The second part of its address, for the lists of one repository.",
+      description: "The second part of its path. Required for the lists of one repository.",
       isOptional: true,
     },
   },
@@ -112,9 +112,9 @@ export const githubSignIn: Service = {
   },
   credentials: {
     clientId: {
-      title: "Client id",
+      title: "Client ID",
       description:
-        "GitHub → Settings → Developer settings → OAuth Apps → New OAuth App. The callback address is the one that the connection shows.",
+        "GitHub → Settings → Developer settings → OAuth Apps → New OAuth App. As callback URL, use the redirect URI that the connection shows.",
     },
     clientSecret: { title: "Client secret", description: "On the same page: Generate a new client secret." },
   },

@@ -17,10 +17,10 @@ export const gitlab: Service = {
   slug: "gitlab",
   name: "GitLab",
   description:
-    "Projects, issues, merge requests and pipelines of gitlab.com or a GitLab of your own, by a token.",
+    "Projects, issues, merge requests and pipelines of gitlab.com or your own GitLab, with a token.",
   docs: "https://docs.gitlab.com/api/rest/",
   baseUrl: "https://gitlab.com",
-  baseUrlHint: "Of a GitLab of your own, its address.",
+  baseUrlHint: "For your own GitLab: its URL.",
   root: "/api/v4",
   auth: { type: "header", name: "PRIVATE-TOKEN", value: "{{credentials.token}}" },
   verify: { path: "/user" },
@@ -28,7 +28,7 @@ export const gitlab: Service = {
     projectId: {
       title: "Project",
       description:
-        "The project's number, or its whole path such as group/project, for the lists of one project.",
+        "Number of the project, or its full path such as group/project. Required for the lists of one project.",
       isOptional: true,
     },
   },
@@ -101,9 +101,9 @@ export const gitlabSignIn: Service = {
   },
   credentials: {
     clientId: {
-      title: "Application id",
+      title: "Application ID",
       description:
-        "GitLab → Preferences → Applications → Add new application, with the scope read_api. The redirect address is the one that the connection shows.",
+        "GitLab → Preferences → Applications → Add new application, with the scope read_api. Use the redirect URI that the connection shows.",
     },
     clientSecret: { title: "Secret", description: "Shown once the application is saved." },
   },

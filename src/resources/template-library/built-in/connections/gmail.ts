@@ -34,9 +34,9 @@ export const gmail: Service = {
   },
   credentials: {
     clientId: {
-      title: "Client id",
+      title: "Client ID",
       description:
-        "Google Cloud console → APIs & Services: enable the API under Library, then Credentials → Create credentials → OAuth client ID → Web application. The redirect address is the one that the connection shows.",
+        "Google Cloud console → APIs & Services: enable the API under Library, then Credentials → Create credentials → OAuth client ID → Web application. Use the redirect URI that the connection shows.",
     },
     clientSecret: { title: "Client secret", description: "Shown next to the client ID." },
   },

@@ -28,15 +28,15 @@ export const googleCalendar: Service = {
   config: {
     calendarId: {
       title: "Calendar",
-      description: "Its id: in the calendar's settings under Integrate calendar. primary is your own.",
+      description: "ID of the calendar: in its settings under Integrate calendar. primary is your own.",
       default: "primary",
     },
   },
   credentials: {
     clientId: {
-      title: "Client id",
+      title: "Client ID",
       description:
-        "Google Cloud console → APIs & Services: enable the API under Library, then Credentials → Create credentials → OAuth client ID → Web application. The redirect address is the one that the connection shows.",
+        "Google Cloud console → APIs & Services: enable the API under Library, then Credentials → Create credentials → OAuth client ID → Web application. Use the redirect URI that the connection shows.",
     },
     clientSecret: { title: "Client secret", description: "Shown next to the client ID." },
   },

@@ -25,19 +25,20 @@ export const googleSheets: Service = {
   config: {
     spreadsheetId: {
       title: "Spreadsheet",
-      description: "Its id: what stands between /d/ and /edit in the spreadsheet's address.",
+      description: "ID of the spreadsheet: between /d/ and /edit in its URL.",
     },
     range: {
       title: "Range",
-      description: "What the list rows reads, such as Orders!A2:Z. A sheet's name alone is the whole sheet.",
+      description:
+        "Range that the list rows reads, such as Orders!A2:Z. A sheet's name alone means the whole sheet.",
       default: "A:Z",
     },
   },
   credentials: {
     clientId: {
-      title: "Client id",
+      title: "Client ID",
       description:
-        "Google Cloud console → APIs & Services: enable the API under Library, then Credentials → Create credentials → OAuth client ID → Web application. The redirect address is the one that the connection shows.",
+        "Google Cloud console → APIs & Services: enable the API under Library, then Credentials → Create credentials → OAuth client ID → Web application. Use the redirect URI that the connection shows.",
     },
     clientSecret: { title: "Client secret", description: "Shown next to the client ID." },
   },

@@ -22,7 +22,7 @@ export const hubspot: Service = {
   slug: "hubspot",
   name: "HubSpot",
   description:
-    "Contacts, companies, deals, tickets and owners of a HubSpot account, by a private app's token.",
+    "Contacts, companies, deals, tickets and owners of a HubSpot account, with a private app's token.",
   docs: "https://developers.hubspot.com/docs/api-reference/overview",
   baseUrl: "https://api.hubapi.com",
   auth: { type: "bearer" },
@@ -72,10 +72,10 @@ export const hubspotSignIn: Service = {
   },
   credentials: {
     clientId: {
-      title: "Client id",
+      title: "Client ID",
       description:
-        "HubSpot developer account → Apps → Create app → Auth. The redirect address is the one that the connection shows; the app's scopes are those that the connection asks for.",
+        "HubSpot developer account → Apps → Create app → Auth. Use the redirect URI that the connection shows, and the scopes that it requests.",
     },
-    clientSecret: { title: "Client secret", description: "On the same page." },
+    clientSecret: { title: "Client secret", description: "On the same page as the client ID." },
   },
 };

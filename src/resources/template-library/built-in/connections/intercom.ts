@@ -15,7 +15,8 @@ export const intercom: Service = {
   description: "Contacts, conversations and teams of Intercom.",
   docs: "https://developers.intercom.com/docs/references/rest-api/api.intercom.io/",
   baseUrl: "https://api.intercom.io",
-  baseUrlHint: "Of workspaces in Europe https://api.eu.intercom.io, in Australia https://api.au.intercom.io.",
+  baseUrlHint:
+    "For workspaces in Europe: https://api.eu.intercom.io. In Australia: https://api.au.intercom.io.",
   auth: { type: "bearer" },
   headers: { "Intercom-Version": "2.11" },
   verify: { path: "/me" },

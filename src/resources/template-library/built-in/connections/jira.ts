@@ -6,27 +6,27 @@ export const jira: Service = {
   number: 17,
   slug: "jira",
   name: "Jira",
-  description: "Issues, projects, boards and people of Jira Cloud.",
+  description: "Issues, projects, boards and users of Jira Cloud.",
   docs: "https://developer.atlassian.com/cloud/jira/platform/rest/v3/",
   baseUrl: null,
-  baseUrlHint: "The address of your site, such as https://example.atlassian.net.",
+  baseUrlHint: "URL of your site, such as https://example.atlassian.net.",
   root: "/rest",
   auth: { type: "basic", username: "{{credentials.email}}", password: "{{credentials.apiToken}}" },
   verify: { path: "/api/3/myself" },
   config: {
     jql: {
       title: "Issues",
-      description: "Which issues are read, in JQL; Jira asks for a condition.",
+      description: "Issues to read, in JQL. Jira requires a condition.",
       default: 'created >= "2000-01-01" ORDER BY created ASC',
     },
     boardId: {
       title: "Board",
-      description: "The number in the board's address, for its sprints.",
+      description: "The number in the board's URL. Required for its sprints.",
       isOptional: true,
     },
   },
   credentials: {
-    email: { title: "Mail address", description: "Of the account that the token belongs to." },
+    email: { title: "Email address", description: "Email address of the token's account." },
     apiToken: {
       title: "API token",
       description: "id.atlassian.com → Security → Create and manage API tokens → Create API token.",

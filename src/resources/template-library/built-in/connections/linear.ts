@@ -28,7 +28,7 @@ export const linear: Service = {
   number: 4,
   slug: "linear",
   name: "Linear",
-  description: "Issues, projects, teams and people of a Linear workspace, by its GraphQL API.",
+  description: "Issues, projects, teams and users of a Linear workspace, through its GraphQL API.",
   docs: "https://linear.app/developers/graphql",
   baseUrl: "https://api.linear.app",
   auth: { type: "header", name: "Authorization", value: "{{credentials.apiKey}}" },
@@ -37,7 +37,7 @@ export const linear: Service = {
     apiKey: {
       title: "API key",
       description:
-        "Linear → Settings → Security & access → Personal API keys → New API key, with the right to read.",
+        "Linear → Settings → Security & access → Personal API keys → New API key, with read access.",
     },
   },
   resources: [

@@ -10,14 +10,15 @@ export const mailchimp: Service = {
   docs: "https://mailchimp.com/developer/marketing/api/",
   baseUrl: null,
   baseUrlHint:
-    "https://DC.api.mailchimp.com, where DC is what stands behind the hyphen of the API key, such as us21.",
+    "https://DC.api.mailchimp.com, where DC is the part of the API key after the hyphen, such as us21.",
   root: "/3.0",
   auth: { type: "basic", username: "weir", password: "{{credentials.apiKey}}" },
   verify: { path: "/ping" },
   config: {
     listId: {
       title: "Audience",
-      description: "Audience → Settings → Audience name and defaults → Audience ID, for the list members.",
+      description:
+        "Audience → Settings → Audience name and defaults → Audience ID. Required for the list members.",
       isOptional: true,
     },
   },

@@ -4,24 +4,26 @@ export const matrix: Service = {
   number: 39,
   slug: "matrix",
   name: "Matrix",
-  description: "Rooms, members and messages of a Matrix homeserver, and messages sent to it.",
+  description: "Reads rooms, members and messages of a Matrix homeserver, and sends messages.",
   docs: "https://spec.matrix.org/latest/client-server-api/",
   baseUrl: null,
-  baseUrlHint: "The homeserver's address, such as https://matrix.example.com.",
+  baseUrlHint: "URL of the homeserver, such as https://matrix.example.com.",
   root: "/_matrix/client/v3",
   auth: { type: "bearer" },
   verify: { path: "/account/whoami" },
   config: {
     roomId: {
       title: "Room",
-      description: "Its internal id, such as !abc:example.com: in Element under Room settings → Advanced.",
+      description:
+        "Internal ID of the room, such as !abc:example.com: in Element under Room settings → Advanced.",
       isOptional: true,
     },
   },
   credentials: {
     token: {
       title: "Access token",
-      description: "In Element: All settings → Help & About → Access token. Best of an account of its own.",
+      description:
+        "In Element: All settings → Help & About → Access token. Preferably of a separate account.",
     },
   },
   resources: [

@@ -6,17 +6,17 @@ export const mattermost: Service = {
   number: 38,
   slug: "mattermost",
   name: "Mattermost",
-  description: "Teams, channels and people of a Mattermost server, and messages sent to it.",
+  description: "Reads teams, channels and users of a Mattermost server, and sends messages.",
   docs: "https://api.mattermost.com/",
   baseUrl: null,
-  baseUrlHint: "The server's address, such as https://chat.example.com.",
+  baseUrlHint: "URL of the server, such as https://chat.example.com.",
   root: "/api/v4",
   auth: { type: "bearer" },
   verify: { path: "/users/me" },
   config: {
     teamId: {
       title: "Team",
-      description: "Its id, as the list teams has it, for its channels.",
+      description: "ID of the team, from the list teams. Required for its channels.",
       isOptional: true,
     },
   },
@@ -24,7 +24,7 @@ export const mattermost: Service = {
     token: {
       title: "Access token",
       description:
-        "Of a bot: Mattermost → Integrations → Bot accounts → Add bot account. Of a person: Profile → Security → Personal access tokens.",
+        "For a bot: Mattermost → Integrations → Bot accounts → Add bot account. For a user: Profile → Security → Personal access tokens.",
     },
   },
   resources: [

@@ -12,7 +12,7 @@ export const microsoftGraph: Service = {
   slug: "microsoft-graph",
   name: "Microsoft 365",
   description:
-    "Mail, calendar, files, Excel workbooks and people of Microsoft 365 by Microsoft Graph, by signing in with Microsoft.",
+    "Mail, calendar, files, Excel workbooks and users of Microsoft 365 through Microsoft Graph, by signing in with Microsoft.",
   docs: "https://learn.microsoft.com/en-us/graph/api/overview",
   baseUrl: "https://graph.microsoft.com",
   root: "/v1.0",
@@ -37,12 +37,12 @@ export const microsoftGraph: Service = {
     workbookId: {
       title: "Workbook",
       description:
-        "The id of an Excel file in OneDrive, as the list files has it, for the lists of a workbook.",
+        "ID of an Excel file in OneDrive, from the list files. Required for the lists of a workbook.",
       isOptional: true,
     },
     table: {
       title: "Excel table",
-      description: "The name of a table in the workbook, as Excel shows it under Table Design.",
+      description: "Name of a table in the workbook, as Excel shows it under Table Design.",
       isOptional: true,
     },
   },
@@ -50,7 +50,7 @@ export const microsoftGraph: Service = {
     clientId: {
       title: "Application (client) id",
       description:
-        "Microsoft Entra admin center → App registrations → New registration. The redirect address, of the platform Web, is the one that the connection shows. For an app of one tenant replace common in both addresses by the tenant's id.",
+        "Microsoft Entra admin center → App registrations → New registration. Use the redirect URI that the connection shows, with the platform Web. For a single-tenant app, replace common in both URLs with the tenant ID.",
     },
     clientSecret: {
       title: "Client secret",

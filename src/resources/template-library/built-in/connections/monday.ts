@@ -26,7 +26,7 @@ export const monday: Service = {
   number: 32,
   slug: "monday",
   name: "monday.com",
-  description: "Boards, items and people of monday.com, by its GraphQL API.",
+  description: "Boards, items and users of monday.com, through its GraphQL API.",
   docs: "https://developer.monday.com/api-reference/",
   baseUrl: "https://api.monday.com",
   auth: { type: "header", name: "Authorization", value: "{{credentials.token}}" },
@@ -34,12 +34,15 @@ export const monday: Service = {
   config: {
     boardId: {
       title: "Board",
-      description: "The number in the board's address, for its items.",
+      description: "The number in the board's URL. Required for its items.",
       isOptional: true,
     },
   },
   credentials: {
-    token: { title: "API token", description: "monday.com → your picture → Developers → API token → Show." },
+    token: {
+      title: "API token",
+      description: "monday.com → your profile picture → Developers → API token → Show.",
+    },
   },
   resources: [
     {

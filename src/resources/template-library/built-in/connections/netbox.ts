@@ -19,17 +19,17 @@ export const netbox: Service = {
   number: 64,
   slug: "netbox",
   name: "NetBox",
-  description: "Devices, sites, racks, addresses and virtual machines of a NetBox.",
+  description: "Devices, sites, racks, addresses and virtual machines of NetBox.",
   docs: "https://netboxlabs.com/docs/netbox/integrations/rest-api/",
   baseUrl: null,
-  baseUrlHint: "The address of your NetBox, such as https://netbox.example.com.",
+  baseUrlHint: "URL of your NetBox, such as https://netbox.example.com.",
   root: "/api",
   auth: { type: "header", name: "Authorization", value: "Token {{credentials.token}}" },
   verify: { path: "/dcim/sites/?limit=1" },
   credentials: {
     token: {
       title: "API token",
-      description: "NetBox → your name → API Tokens → Add a token, without write.",
+      description: "NetBox → your name → API Tokens → Add a token, without write access.",
     },
   },
   resources: [

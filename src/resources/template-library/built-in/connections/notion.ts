@@ -29,8 +29,7 @@ export const notion: Service = {
   number: 12,
   slug: "notion",
   name: "Notion",
-  description:
-    "Pages, databases and people of a Notion workspace, as far as they are shared with your integration.",
+  description: "Pages, databases and users of a Notion workspace that are shared with your integration.",
   docs: "https://developers.notion.com/reference/intro",
   baseUrl: "https://api.notion.com",
   root: "/v1",
@@ -39,13 +38,17 @@ export const notion: Service = {
   verify: { path: "/users/me" },
   requestsPerMinute: 180,
   config: {
-    version: { title: "API version", description: "What the lists are written for.", default: "2022-06-28" },
+    version: {
+      title: "API version",
+      description: "API version that the lists are written for.",
+      default: "2022-06-28",
+    },
     databaseId: {
       title: "Database",
-      description: "Its id: the 32 letters and digits in the database's address, before ?v=.",
+      description: "ID of the database: the 32 letters and digits in its URL, before ?v=.",
       isOptional: true,
     },
-    pageId: { title: "Page", description: "ID of the page whose blocks are read.", isOptional: true },
+    pageId: { title: "Page", description: "ID of the page to read blocks from.", isOptional: true },
   },
   credentials: {
     token: {

@@ -21,19 +21,19 @@ export const odoo: Service = {
   number: 52,
   slug: "odoo",
   name: "Odoo",
-  description: "Partners, sales, invoices, products and leads of Odoo 19 or later, by its JSON-2 API.",
+  description: "Partners, sales, invoices, products and leads of Odoo 19 or later, through its JSON-2 API.",
   docs: "https://www.odoo.com/documentation/19.0/developer/reference/external_api.html",
   baseUrl: null,
-  baseUrlHint: "The address of your Odoo, such as https://example.odoo.com.",
+  baseUrlHint: "URL of your Odoo, such as https://example.odoo.com.",
   root: "/json/2",
   auth: { type: "bearer", token: "{{credentials.apiKey}}" },
   headers: { "X-Odoo-Database": "{{config.database}}" },
   verify: { method: "POST", path: "/res.users/context_get", body: {} },
-  config: { database: { title: "Database", description: "Its name, as it was chosen when it was made." } },
+  config: { database: { title: "Database", description: "Name of the database." } },
   credentials: {
     apiKey: {
       title: "API key",
-      description: "Odoo → your picture → My Preferences → Security → New API key.",
+      description: "Odoo → your profile picture → My Preferences → Security → New API key.",
     },
   },
   resources: [

@@ -31,7 +31,7 @@ export const openai: Service = {
   credentials: {
     apiKey: {
       title: "API key",
-      description: "platform.openai.com → API keys → Create new secret key. It begins with sk-.",
+      description: "platform.openai.com → API keys → Create new secret key. It starts with sk-.",
     },
   },
   resources: [

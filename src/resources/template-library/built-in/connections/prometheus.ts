@@ -18,17 +18,17 @@ export const prometheus: Service = {
   slug: "prometheus",
   name: "Prometheus",
   description:
-    "Values, alerts, rules and targets of a Prometheus, or of what supports its API, such as VictoriaMetrics or Mimir.",
+    "Values, alerts, rules and targets of Prometheus, or of a server with its API, such as VictoriaMetrics or Mimir.",
   docs: "https://prometheus.io/docs/prometheus/latest/querying/api/",
   baseUrl: null,
-  baseUrlHint: "The server's address, such as http://prometheus.example.com:9090.",
+  baseUrlHint: "URL of the server, such as http://prometheus.example.com:9090.",
   root: "/api/v1",
   auth: { type: "basic" },
   verify: { path: "/query?query=1" },
   config: {
     query: {
       title: "Query",
-      description: "PromQL whose values of now the list values reads.",
+      description: "PromQL query. The list values reads its current values.",
       default: "up",
     },
   },

@@ -5,10 +5,10 @@ export const quickbooks: Service = {
   slug: "quickbooks",
   name: "QuickBooks Online",
   description:
-    "The company and reports of QuickBooks Online, and by http_request what its query language asks for, by signing in with Intuit.",
+    "Company and reports of QuickBooks Online, and with http_request its query language, by signing in with Intuit.",
   docs: "https://developer.intuit.com/app/developer/qbo/docs/api/accounting/all-entities/account",
   baseUrl: "https://quickbooks.api.intuit.com",
-  baseUrlHint: "Of a sandbox company: https://sandbox-quickbooks.api.intuit.com.",
+  baseUrlHint: "For a sandbox company: https://sandbox-quickbooks.api.intuit.com.",
   root: "/v3/company/{{config.realmId}}",
   auth: {
     type: "oauth2_authorization_code",
@@ -27,9 +27,9 @@ export const quickbooks: Service = {
     clientId: {
       title: "Client id",
       description:
-        "developer.intuit.com → My Apps → Keys & credentials. The redirect address is the one that the connection shows.",
+        "developer.intuit.com → My Apps → Keys & credentials. Use the redirect URI that the connection shows.",
     },
-    clientSecret: { title: "Client secret", description: "On the same page." },
+    clientSecret: { title: "Client secret", description: "On the same page as the client ID." },
   },
   resources: [
     {

@@ -17,17 +17,17 @@ export const redmine: Service = {
   number: 63,
   slug: "redmine",
   name: "Redmine",
-  description: "Issues, projects, time entries and people of a Redmine.",
+  description: "Issues, projects, time entries and users of Redmine.",
   docs: "https://www.redmine.org/projects/redmine/wiki/Rest_api",
   baseUrl: null,
-  baseUrlHint: "The address of your Redmine, such as https://redmine.example.com.",
+  baseUrlHint: "URL of your Redmine, such as https://redmine.example.com.",
   auth: { type: "header", name: "X-Redmine-API-Key" },
   verify: { path: "/users/current.json" },
   credentials: {
     apiKey: {
       title: "API access key",
       description:
-        "Redmine → My account → API access key → Show. An administrator allows the REST API under Settings → API.",
+        "Redmine → My account → API access key → Show. An administrator must enable the REST API under Settings → API.",
     },
   },
   resources: [

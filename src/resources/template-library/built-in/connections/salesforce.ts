@@ -18,7 +18,7 @@ export const salesforce: Service = {
   slug: "salesforce",
   name: "Salesforce",
   description:
-    "Accounts, contacts, leads, opportunities and cases of Salesforce, or what SOQL asks for, by signing in with Salesforce.",
+    "Accounts, contacts, leads, opportunities and cases of Salesforce, or the results of a SOQL query, by signing in with Salesforce.",
   docs: "https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/",
   baseUrl: null,
   baseUrlHint: "Your domain, such as https://example.my.salesforce.com.",
@@ -32,10 +32,10 @@ export const salesforce: Service = {
   },
   verify: { path: "/limits" },
   config: {
-    apiVersion: { title: "API version", description: "Such as 62.0.", default: "62.0" },
+    apiVersion: { title: "API version", description: "API version, such as 62.0.", default: "62.0" },
     soql: {
       title: "SOQL",
-      description: "What the list query reads.",
+      description: "SOQL query that the list query runs.",
       default: "SELECT Id, Name, LastModifiedDate FROM Account",
     },
   },
@@ -43,7 +43,7 @@ export const salesforce: Service = {
     clientId: {
       title: "Consumer key",
       description:
-        "Salesforce → Setup → App Manager → New External Client App, OAuth enabled with the scopes api and refresh_token. The callback address is the one that the connection shows.",
+        "Salesforce → Setup → App Manager → New External Client App, OAuth enabled with the scopes api and refresh_token. As callback URL, use the redirect URI that the connection shows.",
     },
     clientSecret: { title: "Consumer secret", description: "On the app's page: Settings → OAuth Settings." },
   },

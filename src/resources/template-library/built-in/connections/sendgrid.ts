@@ -16,17 +16,18 @@ export const sendgrid: Service = {
   number: 22,
   slug: "sendgrid",
   name: "SendGrid",
-  description: "Sends mail by Twilio SendGrid, and reads bounces, blocks, unsubscribes, lists and templates.",
+  description:
+    "Sends email with Twilio SendGrid, and reads bounces, blocks, unsubscribes, lists and templates.",
   docs: "https://www.twilio.com/docs/sendgrid/api-reference",
   baseUrl: "https://api.sendgrid.com",
-  baseUrlHint: "Of accounts in the EU: https://api.eu.sendgrid.com.",
+  baseUrlHint: "For EU accounts: https://api.eu.sendgrid.com.",
   root: "/v3",
   auth: { type: "bearer", token: "{{credentials.apiKey}}" },
   verify: { path: "/scopes" },
   credentials: {
     apiKey: {
       title: "API key",
-      description: "SendGrid → Settings → API Keys → Create API Key. It begins with SG.",
+      description: "SendGrid → Settings → API Keys → Create API Key. It starts with SG.",
     },
   },
   resources: [

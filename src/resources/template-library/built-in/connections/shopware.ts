@@ -21,7 +21,7 @@ export const shopware: Service = {
   description: "Orders, products, customers and categories of a Shopware 6 shop.",
   docs: "https://developer.shopware.com/docs/concepts/api/admin-api.html",
   baseUrl: null,
-  baseUrlHint: "The shop's address, such as https://shop.example.com.",
+  baseUrlHint: "URL of the shop, such as https://shop.example.com.",
   root: "/api",
   auth: {
     type: "oauth2_client_credentials",
@@ -33,9 +33,9 @@ export const shopware: Service = {
   credentials: {
     clientId: {
       title: "Access key ID",
-      description: "Shopware → Settings → System → Integrations → Add integration. It begins with SWIA.",
+      description: "Shopware → Settings → System → Integrations → Add integration. It starts with SWIA.",
     },
-    clientSecret: { title: "Secret access key", description: "Shown once, next to it." },
+    clientSecret: { title: "Secret access key", description: "Shown once, next to the access key ID." },
   },
   resources: [
     list("orders", "Orders", "order"),

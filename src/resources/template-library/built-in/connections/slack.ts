@@ -13,7 +13,7 @@ export const slack: Service = {
   slug: "slack",
   name: "Slack",
   description:
-    "Channels, people and messages of a Slack workspace, and messages sent to it, by a bot's token.",
+    "Reads channels, users and messages of a Slack workspace, and sends messages, with a bot token.",
   docs: "https://docs.slack.dev/reference/methods",
   baseUrl: "https://slack.com",
   root: "/api",
@@ -23,7 +23,7 @@ export const slack: Service = {
     channel: {
       title: "Channel",
       description:
-        "The id of the channel whose messages are read, such as C024BE91L: at the end of the channel's About.",
+        "ID of the channel to read messages from, such as C024BE91L: at the end of the channel's About tab.",
       isOptional: true,
     },
   },
@@ -71,7 +71,7 @@ export const slackSignIn: Service = {
   slug: "slack-sign-in",
   name: "Slack (sign-in)",
   description:
-    "Channels, people and messages of a Slack workspace, and messages sent to it, by signing in with a Slack app of your own.",
+    "Reads channels, users and messages of a Slack workspace, and sends messages, by signing in with your own Slack app.",
   auth: {
     type: "oauth2_authorization_code",
     authorizeUrl: "https://slack.com/oauth/v2/authorize",
@@ -83,8 +83,8 @@ export const slackSignIn: Service = {
     clientId: {
       title: "Client id",
       description:
-        "api.slack.com/apps → Create New App → Basic Information → App Credentials. Add the address that the connection shows under OAuth & Permissions → Redirect URLs.",
+        "api.slack.com/apps → Create New App → Basic Information → App Credentials. Add the redirect URI that the connection shows under OAuth & Permissions → Redirect URLs.",
     },
-    clientSecret: { title: "Client secret", description: "On the same page." },
+    clientSecret: { title: "Client secret", description: "On the same page as the client ID." },
   },
 };

@@ -33,7 +33,7 @@ export const stripe: Service = {
     secretKey: {
       title: "Secret or restricted key",
       description:
-        "Stripe → Developers → API keys → Create restricted key, with Read for what is loaded. It begins with rk_ or sk_.",
+        "Stripe → Developers → API keys → Create restricted key, with Read access to what you load. It starts with rk_ or sk_.",
     },
   },
   resources: [

@@ -5,25 +5,25 @@ export const supabase: Service = {
   slug: "supabase",
   name: "Supabase",
   description:
-    "Rows of a Supabase project by its REST API (PostgREST). With the database's own address the provider postgres reads it faster.",
+    "Rows of a Supabase project, through its REST API (PostgREST). The provider postgres is faster, if you have the database's host name.",
   docs: "https://supabase.com/docs/guides/api",
   baseUrl: null,
-  baseUrlHint: "The project's address, such as https://abcdefgh.supabase.co.",
+  baseUrlHint: "URL of the project, such as https://abcdefgh.supabase.co.",
   root: "/rest/v1",
   auth: { type: "header", name: "apikey", value: "{{credentials.secretKey}}" },
   verify: { path: "/{{config.table}}?limit=1" },
   config: {
-    table: { title: "Table", description: "A table or view of the schema public." },
+    table: { title: "Table", description: "Table or view of the schema public." },
     orderBy: {
       title: "Order",
-      description: "A column that tells rows apart, so that pages keep their order.",
+      description: "Unique column to sort by, so that pages have a stable order.",
       default: "id",
     },
   },
   credentials: {
     secretKey: {
       title: "Secret key",
-      description: "Supabase → Project Settings → API Keys → Secret keys. It begins with sb_secret_.",
+      description: "Supabase → Project Settings → API Keys → Secret keys. It starts with sb_secret_.",
     },
   },
   resources: [

@@ -6,7 +6,7 @@ export const telegram: Service = {
   slug: "telegram",
   name: "Telegram",
   description:
-    "Messages sent as a Telegram bot, by HTTP requests such as POST /sendMessage. Lists its commands and a chat's administrators.",
+    "Sends messages as a Telegram bot, with HTTP requests such as POST /sendMessage. Lists its commands and a chat's administrators.",
   docs: "https://core.telegram.org/bots/api",
   baseUrl: "https://api.telegram.org",
   auth: { type: "path", prefix: "bot" },
@@ -14,14 +14,15 @@ export const telegram: Service = {
   config: {
     chatId: {
       title: "Chat",
-      description: "The chat's number, or @name of a public one, for the list of its administrators.",
+      description:
+        "Number of the chat, or @name of a public one. Required for the list of its administrators.",
       isOptional: true,
     },
   },
   credentials: {
     token: {
       title: "Bot token",
-      description: "Telegram → @BotFather → /newbot, or /token for a bot that is there.",
+      description: "Telegram → @BotFather → /newbot, or /token for an existing bot.",
     },
   },
   resources: [

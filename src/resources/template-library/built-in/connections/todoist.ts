@@ -21,7 +21,7 @@ export const todoist: Service = {
   number: 50,
   slug: "todoist",
   name: "Todoist",
-  description: "Tasks, projects, sections and labels of Todoist, read and written.",
+  description: "Reads and writes tasks, projects, sections and labels of Todoist.",
   docs: "https://developer.todoist.com/api/v1/",
   baseUrl: "https://api.todoist.com",
   root: "/api/v1",

@@ -4,7 +4,7 @@ export const trello: Service = {
   number: 18,
   slug: "trello",
   name: "Trello",
-  description: "Boards, lists, cards and what happened on them.",
+  description: "Boards, lists, cards and their actions in Trello.",
   docs: "https://developer.atlassian.com/cloud/trello/rest/",
   baseUrl: "https://api.trello.com",
   root: "/1",
@@ -18,7 +18,7 @@ export const trello: Service = {
   config: {
     boardId: {
       title: "Board",
-      description: "The letters behind /b/ in the board's address, for the lists of one board.",
+      description: "The letters after /b/ in the board's URL. Required for the lists of one board.",
       isOptional: true,
     },
   },
@@ -29,7 +29,7 @@ export const trello: Service = {
     },
     token: {
       title: "Token",
-      description: "On the same page follow the link Token next to the key, and allow it.",
+      description: "On the same page, select Token next to the key and allow access.",
     },
   },
   resources: [

@@ -15,7 +15,7 @@ export const twilio: Service = {
   number: 23,
   slug: "twilio",
   name: "Twilio",
-  description: "Messages and calls of a Twilio account, read and sent.",
+  description: "Reads messages and calls of a Twilio account, and sends messages.",
   docs: "https://www.twilio.com/docs/usage/api",
   baseUrl: "https://api.twilio.com",
   root: "/2010-04-01/Accounts/{{config.accountSid}}",
@@ -24,7 +24,7 @@ export const twilio: Service = {
   config: {
     accountSid: {
       title: "Account SID",
-      description: "On the start page of one's Twilio account. It begins with AC.",
+      description: "On the start page of your Twilio account. It starts with AC.",
     },
   },
   credentials: { authToken: { title: "Auth token", description: "Next to the Account SID." } },

@@ -7,14 +7,14 @@ export const typeform: Service = {
   description: "Forms and their responses.",
   docs: "https://www.typeform.com/developers/",
   baseUrl: "https://api.typeform.com",
-  baseUrlHint: "Of accounts in the EU: https://api.eu.typeform.com.",
+  baseUrlHint: "For EU accounts: https://api.eu.typeform.com.",
   auth: { type: "bearer" },
   verify: { path: "/forms?page_size=1" },
   requestsPerMinute: 120,
   config: {
     formId: {
       title: "Form",
-      description: "The last part of the form's address, for its responses.",
+      description: "The last part of the form's URL. Required for its responses.",
       isOptional: true,
     },
   },

@@ -31,7 +31,7 @@ export const woocommerce: Service = {
   description: "Orders, products, customers and coupons of a WooCommerce shop.",
   docs: "https://developer.woocommerce.com/docs/apis/rest-api/",
   baseUrl: null,
-  baseUrlHint: "The shop's address, such as https://shop.example.com. It has to be https.",
+  baseUrlHint: "URL of the shop, such as https://shop.example.com. It must use HTTPS.",
   root: "/wp-json/wc/v3",
   auth: {
     type: "basic",
@@ -43,11 +43,11 @@ export const woocommerce: Service = {
     consumerKey: {
       title: "Consumer key",
       description:
-        "WooCommerce → Settings → Advanced → REST API → Add key, with the permission Read. It begins with ck_.",
+        "WooCommerce → Settings → Advanced → REST API → Add key, with the permission Read. It starts with ck_.",
     },
     consumerSecret: {
       title: "Consumer secret",
-      description: "Shown once, next to the key. It begins with cs_.",
+      description: "Shown once, next to the key. It starts with cs_.",
     },
   },
   resources: [

@@ -12,15 +12,15 @@ export const wordpress: Service = {
   number: 25,
   slug: "wordpress",
   name: "WordPress",
-  description: "Posts, pages, media, comments and people of a WordPress site, read and written.",
+  description: "Reads and writes posts, pages, media, comments and users of a WordPress site.",
   docs: "https://developer.wordpress.org/rest-api/reference/",
   baseUrl: null,
-  baseUrlHint: "The site's address, such as https://www.example.com.",
+  baseUrlHint: "URL of the site, such as https://www.example.com.",
   root: "/wp-json/wp/v2",
   auth: { type: "basic", password: "{{credentials.applicationPassword}}" },
   verify: { path: "/users/me" },
   credentials: {
-    username: { title: "User name", description: "Of the account that the application password belongs to." },
+    username: { title: "User name", description: "User name of the application password's account." },
     applicationPassword: {
       title: "Application password",
       description: "WordPress → Users → Profile → Application Passwords → Add.",

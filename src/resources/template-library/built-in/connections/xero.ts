@@ -20,7 +20,7 @@ export const xero: Service = {
   number: 47,
   slug: "xero",
   name: "Xero",
-  description: "Invoices, contacts, payments and accounts of a Xero organisation, by signing in with Xero.",
+  description: "Invoices, contacts, payments and accounts of a Xero organization, by signing in with Xero.",
   docs: "https://developer.xero.com/documentation/api/accounting/overview",
   baseUrl: "https://api.xero.com",
   root: "/api.xro/2.0",
@@ -43,14 +43,14 @@ export const xero: Service = {
   config: {
     tenantId: {
       title: "Tenant",
-      description: "The id of the organisation: tenantId in the reply of https://api.xero.com/connections.",
+      description: "ID of the organization: tenantId in the response of https://api.xero.com/connections.",
     },
   },
   credentials: {
     clientId: {
       title: "Client id",
       description:
-        "developer.xero.com/app/manage → New app → Web app. The redirect address is the one that the connection shows.",
+        "developer.xero.com/app/manage → New app → Web app. Use the redirect URI that the connection shows.",
     },
     clientSecret: {
       title: "Client secret",

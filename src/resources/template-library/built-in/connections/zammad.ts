@@ -12,10 +12,10 @@ export const zammad: Service = {
   number: 62,
   slug: "zammad",
   name: "Zammad",
-  description: "Tickets, people, organizations and groups of a Zammad.",
+  description: "Tickets, users, organizations and groups of Zammad.",
   docs: "https://docs.zammad.org/en/latest/api/intro.html",
   baseUrl: null,
-  baseUrlHint: "The address of your Zammad, such as https://desk.example.com.",
+  baseUrlHint: "URL of your Zammad, such as https://desk.example.com.",
   root: "/api/v1",
   auth: { type: "header", name: "Authorization", value: "Token token={{credentials.token}}" },
   verify: { path: "/users/me" },
@@ -23,7 +23,7 @@ export const zammad: Service = {
     token: {
       title: "Access token",
       description:
-        "Zammad → your picture → Profile → Token Access → Create, with ticket.agent (and admin.user for people).",
+        "Zammad → your profile picture → Profile → Token Access → Create, with ticket.agent (and admin.user for users).",
     },
   },
   resources: [

@@ -21,7 +21,7 @@ export const zendesk: Service = {
   number: 26,
   slug: "zendesk",
   name: "Zendesk",
-  description: "Tickets, people and organizations of Zendesk Support.",
+  description: "Tickets, users and organizations of Zendesk Support.",
   docs: "https://developer.zendesk.com/api-reference/",
   baseUrl: null,
   baseUrlHint: "https://SUBDOMAIN.zendesk.com",
@@ -30,7 +30,7 @@ export const zendesk: Service = {
   verify: { path: "/users/me.json" },
   requestsPerMinute: 200,
   credentials: {
-    email: { title: "Mail address", description: "Of an agent, who may see what is loaded." },
+    email: { title: "Mail address", description: "Email address of an agent who can see what you load." },
     apiToken: {
       title: "API token",
       description: "Admin Center → Apps and integrations → APIs → API tokens → Add API token.",

@@ -21,7 +21,7 @@ export const zoom: Service = {
   number: 57,
   slug: "zoom",
   name: "Zoom",
-  description: "Meetings and people of Zoom, by signing in with Zoom.",
+  description: "Meetings and users of Zoom, by signing in with Zoom.",
   docs: "https://developers.zoom.us/docs/api/",
   baseUrl: "https://api.zoom.us",
   root: "/v2",
@@ -35,7 +35,7 @@ export const zoom: Service = {
     clientId: {
       title: "Client id",
       description:
-        "marketplace.zoom.us → Develop → Build App → General App. Add the scopes to read users and meetings, and the address that the connection shows as OAuth redirect.",
+        "marketplace.zoom.us → Develop → Build App → General App. Add the scopes to read users and meetings, and the redirect URI that the connection shows as OAuth Redirect URL.",
     },
     clientSecret: { title: "Client secret", description: "On the app's page: App Credentials." },
   },
