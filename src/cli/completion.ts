@@ -1,105 +1,136 @@
+import { type Completions, completionTable } from "./completion-table.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
-import { type Usage, usage } from "./usage.ts";
+import { usage } from "./usage.ts";
 import { listed } from "./verbs.ts";
 
-/** `weir completion bash|zsh|fish`: a script for the shell, made of what `weir help` tells. */
+/** `weir completion bash|zsh|fish`: a script for the shell, derived from the usage texts. */
 export const completion = (args: readonly string[], host: Host) =>
   carryOut(host, usage.completion.line, async () => {
     const { positionals } = readArgs({ args: [...args], allowPositionals: true, options: {} });
     const [shell = "", ...more] = positionals;
     if (!isShell(shell) || more.length > 0)
       throw new UsageError(`Specify one shell: ${listed(Object.keys(SHELLS))}.`);
-    host.out(SHELLS[shell](Object.entries(usage).map(([name, about]) => wordsOf(name, about))).trimEnd());
+    host.out(SHELLS[shell](completionTable(usage)).trimEnd());
   });
 
-interface Words {
-  name: string;
-  gist: string;
-  /** What may come next: verbs, or words that the command's line offers. */
-  verbs: readonly string[];
-  flags: readonly string[];
-}
+// Each script walks the words before the cursor: a subcommand leads to its own entry of the table, and the value of a flag is skipped.
 
-const FLAG = /(?<![\w-])--[a-z][a-z-]*/g;
-
-function wordsOf(name: string, about: Usage): Words {
-  const lines = [about.line, ...Object.values(about.verbs ?? {}), about.text];
-  const choices = about.line.matchAll(new RegExp(`weir ${name} ([a-z][a-z-|]*)`, "g"));
-  const words =
-    name === "help" ? Object.keys(usage) : [...choices].flatMap(([, choice = ""]) => choice.split("|"));
-  const flags = new Set([...lines.flatMap((line) => line.match(FLAG) ?? []), "--help"]);
-  return { name, gist: about.gist, verbs: words, flags: [...flags].sort() };
-}
-
-const bashScript = (commands: readonly Words[]) => `# bash completion of weir
-_weir() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" verbs="" flags=""
-  COMPREPLY=()
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "${commands.map(({ name }) => name).join(" ")}" -- "$word"))
-    return
-  fi
-  case "\${COMP_WORDS[1]}" in
-${commands.map(({ name, verbs, flags }) => `    ${name}) verbs="${verbs.join(" ")}"; flags="${flags.join(" ")}" ;;`).join("\n")}
-    *) return ;;
+const bashScript = (table: readonly Completions[]) => `# bash completion of weir
+_weir_at() {
+  next="" flags="" values=""
+  case "$1" in
+${table.map(({ path, next, flags, values }) => `    "${path}") next="${next.join(" ")}"; flags="${flags.join(" ")}"; values="${values.join(" ")}" ;;`).join("\n")}
   esac
+}
+_weir() {
+  local word="\${COMP_WORDS[COMP_CWORD]}" place="" next flags values each at
+  COMPREPLY=()
+  _weir_at ""
+  for ((at = 1; at < COMP_CWORD; at++)); do
+    each="\${COMP_WORDS[at]}"
+    if [[ " $values " == *" $each "* ]]; then at=$((at + 1))
+    elif [[ "$each" == -* ]]; then :
+    elif [[ " $next " == *" $each "* ]]; then place="\${place:+$place }$each"; _weir_at "$place"
+    else next=""
+    fi
+  done
+  if [ "$at" -gt "$COMP_CWORD" ]; then next="" flags=""; fi
   case "$word" in
-    -*) COMPREPLY=($(compgen -W "$flags" -- "$word")) ;;
-    @*) COMPREPLY=($(compgen -f -P @ -- "\${word#@}")) ;;
-    *) if [ "$COMP_CWORD" -eq 2 ] && [ -n "$verbs" ]; then
-         COMPREPLY=($(compgen -W "$verbs" -- "$word" || compgen -f -- "$word"))
-       else
-         COMPREPLY=($(compgen -f -- "$word"))
-       fi ;;
+    -?*) COMPREPLY=($(compgen -W "$flags" -- "$word" || :)) ;;
+    @*) COMPREPLY=($(compgen -f -P @ -- "\${word#@}" || :)) ;;
+    *) COMPREPLY=($(compgen -W "$next" -- "$word" || :))
+       if [ -n "$place" ] && [ "\${#COMPREPLY[@]}" -eq 0 ]; then COMPREPLY=($(compgen -f -- "$word" || :)); fi ;;
   esac
 }
 complete -F _weir weir
 `;
 
-const zshScript = (commands: readonly Words[]) => `#compdef weir
+const zshScript = (table: readonly Completions[]) => `#compdef weir
 # zsh completion of weir
-_weir() {
-  local -a commands verbs flags
-  commands=(
-${commands.map(({ name, gist }) => `    ${single(`${name}:${gist}`)}`).join("\n")}
-  )
-  if (( CURRENT == 2 )); then
-    _describe command commands
-    return
-  fi
-  case "$words[2]" in
-${commands.map(({ name, verbs, flags }) => `    ${name}) verbs=(${verbs.join(" ")}); flags=(${flags.join(" ")}) ;;`).join("\n")}
+_weir_at() {
+  next=() flags=() values=()
+  case "$1" in
+${table.map(({ path, next, flags, values }) => `    "${path}") next=(${next.join(" ")}); flags=(${flags.join(" ")}); values=(${values.join(" ")}) ;;`).join("\n")}
   esac
-  if [[ "$PREFIX" == -* ]]; then
-    compadd -- $flags
-  elif (( CURRENT == 3 )) && (( $#verbs )); then
-    compadd -- $verbs || _files
-  else
-    _files
+}
+_weir() {
+  local -a commands next flags values
+  local place="" each
+  local -i at
+  commands=(
+${described()
+  .map(([name, gist]) => `    ${single(`${name}:${gist}`)}`)
+  .join("\n")}
+  )
+  _weir_at ""
+  for ((at = 2; at < CURRENT; at++)); do
+    each="$words[at]"
+    if (( $values[(Ie)$each] )); then (( at++ ))
+    elif [[ "$each" == -* ]]; then :
+    elif (( $next[(Ie)$each] )); then place="\${place:+$place }$each"; _weir_at "$place"
+    else next=()
+    fi
+  done
+  if (( at > CURRENT )); then _files
+  elif [[ "$PREFIX" == -* ]]; then compadd -- $flags
+  elif [[ -z "$place" ]]; then _describe command commands
+  elif (( $#next )); then compadd -- $next || _files
+  else _files
   fi
 }
 if [[ "$funcstack[1]" == "_weir" ]]; then _weir "$@"; else compdef _weir weir; fi
 `;
 
-const fishScript = (commands: readonly Words[]) =>
-  [
-    "# fish completion of weir",
-    ...commands.flatMap(({ name, gist, verbs, flags }) => [
-      `complete -c weir -n __fish_use_subcommand -f -a ${name} -d ${fishQuoted(gist)}`,
-      ...(verbs.length === 0
-        ? []
-        : [
-            `complete -c weir -n '__fish_seen_subcommand_from ${name}; and test (count (commandline -opc)) -eq 2' -f -a '${verbs.join(" ")}'`,
-          ]),
-      ...flags.map((flag) => `complete -c weir -n '__fish_seen_subcommand_from ${name}' -l ${flag.slice(2)}`),
-    ]),
-    "",
-  ].join("\n");
+const fishScript = (table: readonly Completions[]) => `# fish completion of weir
+function __weir_at
+  set -g __weir_next
+  set -g __weir_flags
+  set -g __weir_values
+  switch "$argv[1]"
+${table.map(({ path, next, flags, values }) => `    case '${path}'; set -g __weir_next ${next.join(" ")}; set -g __weir_flags ${flags.join(" ")}; set -g __weir_values ${values.join(" ")}`).join("\n")}
+  end
+end
+function __weir_complete
+  set -l word (commandline -ct)
+  set -l place ''
+  set -l isValue no
+  __weir_at ''
+  for each in (commandline -opc)[2..-1]
+    if test $isValue = yes
+      set isValue no
+    else if contains -- $each $__weir_values
+      set isValue yes
+    else if string match -q -- '-*' $each
+      continue
+    else if contains -- $each $__weir_next
+      set place (string trim -- "$place $each")
+      __weir_at "$place"
+    else
+      set -g __weir_next
+    end
+  end
+  if test $isValue = yes
+    __fish_complete_path $word
+  else if string match -q -- '-*' $word
+    printf '%s\\n' $__weir_flags
+  else if test -z "$place"
+${described()
+  .map(([name, gist]) => `    printf '%s\\t%s\\n' ${name} ${fishQuoted(gist)}`)
+  .join("\n")}
+  else
+    set -q __weir_next[1]; and printf '%s\\n' $__weir_next
+    __fish_complete_path $word
+  end
+end
+complete -c weir -f -a '(__weir_complete)'
+`;
+
+const described = () => Object.entries(usage).map(([name, { gist }]) => [name, gist] as const);
 
 const SHELLS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const;
 
 const isShell = (word: string): word is keyof typeof SHELLS => Object.hasOwn(SHELLS, word);
 
-/** In one word of bash and zsh. */
+/** Quotes a word for bash and zsh. */
 const single = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 const fishQuoted = (text: string) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;

@@ -273,7 +273,7 @@ describe("weir completion", () => {
         for (const verb of Object.keys("verbs" in about ? about.verbs : {}))
           expect(out).toContain(verb.split(" ")[0] ?? "");
       }
-      expect(out).toContain(kind === "fish" ? "-l overrides" : "--overrides");
+      expect(out).toContain("--overrides");
     }
   });
 });
