@@ -6,7 +6,7 @@ import { organizations } from "../resources/organizations/table.ts";
 import { actionRuns, type RunRow } from "../resources/runs/table.ts";
 import { roomToRun } from "../resources/usage/quotas.ts";
 import { changing, prepared } from "../store/prepared.ts";
-import type { WriteDb } from "../store/store.ts";
+import type { ReadDb, WriteDb } from "../store/store.ts";
 import { runTopic } from "./enqueue.ts";
 import { withStatuses } from "./statuses.ts";
 
@@ -60,7 +60,7 @@ const nextInQueue = (after: SQL) => sql`(
   where status in ('pending', 'waiting') and due_at is not null and organization_id > ${after})`;
 
 /** Organizations with runs that can go, in turn: those after `last`, then from the first on. One seek for each. */
-const roundRobin = prepared((db: WriteDb) =>
+const roundRobin = prepared((db: ReadDb) =>
   db
     .select({ id: sql<string>`id` })
     .from(sql`(
@@ -95,7 +95,7 @@ const dueOf = prepared((db: WriteDb) =>
 );
 
 /** The suspected run that is due longest. */
-const dueSuspect = prepared((db: WriteDb) =>
+const dueSuspect = prepared((db: ReadDb) =>
   db
     .select()
     .from(actionRuns)
@@ -108,7 +108,7 @@ const dueSuspect = prepared((db: WriteDb) =>
     .prepare(),
 );
 
-const hasNeighbours = prepared((db: WriteDb) =>
+const hasNeighbours = prepared((db: ReadDb) =>
   db.select({ n: sql<number>`count(*)` }).from(sql`(select 1 from ${organizations} limit 2)`).prepare(),
 );
 
@@ -168,13 +168,46 @@ export interface Room {
   isQuiet: boolean;
 }
 
+/** The queue as it was just before a claim: it says where to look, outside of the transaction that others wait for. */
+interface Outlook {
+  hasSuspect: boolean;
+  /** How many slots one organization can hold. */
+  most: number;
+  /** Room by quota, of organizations that have one. */
+  quotas: ReadonlyMap<string, number>;
+  /** Organizations with runs that can go, in turn. */
+  round: readonly string[];
+}
+
+async function lookAhead({ store, clock }: App, { slots, of, held, isQuiet }: Room): Promise<Outlook> {
+  const { db } = store;
+  const now = timestamp(clock);
+  const [suspects, [neighbours], quotas] = await Promise.all([
+    isQuiet ? dueSuspect(db).all({ now }) : [],
+    hasNeighbours(db).all(),
+    roomToRun(db),
+  ]);
+  const most = (neighbours?.n ?? 0) > 1 ? mostOfOne(of) : of;
+  const hasSuspect = suspects.length > 0;
+  const last = lastServed.get(store) ?? "";
+  const known = [...new Set([...held.keys(), ...quotas.keys()])];
+  const full = JSON.stringify(known.filter((id) => roomOf(id, { most, held, quotas }) <= 0));
+  const round = hasSuspect ? [] : await roundRobin(db).all({ now, limit: slots, last, full });
+  return { hasSuspect, most, quotas, round: round.map(({ id }) => id) };
+}
+
+const roomOf = (id: string, { most, held, quotas }: Pick<Outlook, "most" | "quotas"> & Pick<Room, "held">) =>
+  Math.min(most - (held.get(id) ?? 0), quotas.get(id) ?? Number.POSITIVE_INFINITY);
+
 /**
  * Leases due runs to this process, as many as there are `slots`: organizations take turns, so that a long queue of one
  * holds up no other; within an organization those longest due come first. Instant ones take no slot: with `complete`
  * they come back completed. A suspected run comes alone, and before all others.
  */
-export function claimRuns(app: App, room: Room, complete: Complete | null = null): Promise<RunRow[]> {
-  const { slots, of, held, isQuiet } = room;
+export async function claimRuns(app: App, room: Room, complete: Complete | null = null): Promise<RunRow[]> {
+  const outlook = await lookAhead(app, room);
+  if (!outlook.hasSuspect && outlook.round.length === 0) return [];
+  const { slots, held } = room;
   return writeFor(app, async (inside, db) => {
     const claim: Claim = {
       app,
@@ -185,21 +218,18 @@ export function claimRuns(app: App, room: Room, complete: Complete | null = null
       complete: complete && ((run) => complete(inside(contextForRun(app, run)), run)),
       decideMs: DECIDE_MS,
     };
-    const last = lastServed.get(app.store) ?? "";
-    const [suspect] = isQuiet ? await dueSuspect(db).all({ now: claim.now }) : [];
+    const [suspect] = outlook.hasSuspect ? await dueSuspect(db).all({ now: claim.now }) : [];
     const rows: RunRow[] = suspect ? await leaseAll(claim, [suspect]) : [];
-    const isShared = ((await hasNeighbours(db).all())[0]?.n ?? 0) > 1;
-    const most = isShared ? mostOfOne(of) : of;
-    const quotas = await roomToRun(db);
-    const roomOf = (id: string) =>
-      Math.min(most - (held.get(id) ?? 0), quotas.get(id) ?? Number.POSITIVE_INFINITY);
-    const known = new Set([...held.keys(), ...quotas.keys()]);
-    const full = JSON.stringify([...known].filter((id) => roomOf(id) <= 0));
-    const round = suspect ? [] : await roundRobin(db).all({ now: claim.now, limit: slots, last, full });
+    const { most, round } = outlook;
+    const quotas = outlook.quotas.size > 0 ? await roomToRun(db) : outlook.quotas; // other processes claim, too
     let left = slots;
-    for (const [index, { id: organizationId }] of round.entries()) {
+    for (const [index, organizationId] of round.entries()) {
       if (claim.decideMs <= 0) break;
-      const share = Math.min(Math.ceil(left / (round.length - index)), roomOf(organizationId));
+      const share = Math.min(
+        Math.ceil(left / (round.length - index)),
+        roomOf(organizationId, { most, held, quotas }),
+      );
+      if (share <= 0) continue;
       const claimed = await claimOf(claim, organizationId, share);
       left -= claimed.filter((row) => row.status === "running" && !(complete && isInstant(app, row))).length;
       rows.push(...claimed);
