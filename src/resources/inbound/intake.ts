@@ -202,6 +202,12 @@ function headersOf(webhook: Webhook, headers: Headers): JsonObject {
   return Object.fromEntries([...headers].map(([name, value]) => [name, isHidden(name) ? "***" : value]));
 }
 
+async function runNow({ store }: App, id: string): Promise<AutomationRunRow> {
+  const [run] = await runById(store.db).all({ id });
+  if (!run) throw new AppError("internal", "The run of an accepted webhook no longer exists.");
+  return run;
+}
+
 /**
  * The run once it has ended, or as it is when the webhook's patience is over, which is at once where the next
  * try comes later than that.
@@ -214,16 +220,19 @@ export async function waitForRun(
 ): Promise<AutomationRunRow> {
   const until = app.clock.monotonic() + (webhook.config.waitSeconds ?? DEFAULT_WAIT_SECONDS) * 1000;
   let { run } = accepted;
+  let isNew = true; // of a run that was accepted just now no change was missed
   while (run.completedAt === null) {
     const left = until - app.clock.monotonic();
     const pause = run.dueAt === null ? 0 : Date.parse(run.dueAt) - app.clock.now().getTime();
     if (left <= 0 || pause > left || signal.aborted || app.closing.aborted) return run;
     const changed = app.signals.wait(automationRunTopic(run.id), Math.min(left, POLL_MS), signal);
-    const [fresh] = await runById(app.store.db).all({ id: run.id });
-    if (!fresh) throw new AppError("internal", "The run of an accepted webhook no longer exists.");
-    if (fresh.completedAt !== null) return fresh;
+    if (!isNew) {
+      run = await runNow(app, run.id);
+      if (run.completedAt !== null) return run;
+    }
+    isNew = false;
     await changed;
-    run = (await runById(app.store.db).all({ id: run.id }))[0] ?? fresh;
+    run = await runNow(app, run.id);
   }
   return run;
 }
