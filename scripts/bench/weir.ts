@@ -6,8 +6,11 @@ import { cpuSeconds, rssMb } from "./process.ts";
 const MAIN = join(import.meta.dir, "../../src/main.ts");
 export const SECRET = "a secret of the benchmark";
 
-/** A data folder with an owner and an organization, made by `weir init`. */
-export function initWeir(command: readonly string[] = [process.execPath, MAIN]) {
+/** A data folder with an owner and an organization, made by `weir init`; `settings` come on top of the usual ones. */
+export function initWeir(
+  command: readonly string[] = [process.execPath, MAIN],
+  settings: Record<string, string> = {},
+) {
   const folder = tempFolder();
   const env = {
     PATH: process.env.PATH ?? "",
@@ -16,6 +19,7 @@ export function initWeir(command: readonly string[] = [process.execPath, MAIN]) 
     WEIR_DEFAULT_PLAN: "enterprise",
     WEIR_LOG: "warn",
     WEIR_EGRESS_ALLOW: "127.0.0.0/8",
+    ...settings,
   };
   const owner = ["--email", "bench@example.com", "--password-stdin", "--org", "Bench"];
   const made = Bun.spawnSync([...command, "init", ...owner, "--data", folder, "--json"], {
