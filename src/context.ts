@@ -3,7 +3,7 @@ import { timestamp, timestampAfter } from "./base/clock.ts";
 import type { Egress } from "./base/egress.ts";
 import type { AppError } from "./base/errors.ts";
 import type { Ids } from "./base/ids.ts";
-import type { Json } from "./base/json.ts";
+import type { Json, JsonObject } from "./base/json.ts";
 import type { Limiter } from "./base/limit.ts";
 import type { Log } from "./base/log.ts";
 import type { Memory } from "./base/memory.ts";
@@ -26,6 +26,7 @@ import type { Providers } from "./providers/contract.ts";
 import type { Reader } from "./reader/contract.ts";
 import type { Scope } from "./resources/access-tokens/table.ts";
 import type { AutomationRunRow, ItemsState } from "./resources/automations/table.ts";
+import type { DeliveryRow } from "./resources/inbound/table.ts";
 import type { Role } from "./resources/organizations/table.ts";
 import type { RunRow } from "./resources/runs/table.ts";
 import type { Scripts } from "./scripts/contract.ts";
@@ -46,8 +47,10 @@ interface DecidedWhens {
 
 /** What the queue of runs hands to those above it: changes of state, in the same transaction, and questions. */
 export interface RunFollowers {
-  /** The runs of steps of one automation run have ended. */
-  ended(tx: WriteContext, runs: readonly RunRow[]): Promise<void>;
+  /** Reads what `ended` asks of the run of a step without items, so that it needs no trip of its own to the database. */
+  open(tx: WriteContext, run: RunRow): Promise<OpenRun | null>;
+  /** The runs of steps of one automation run have ended; `open` is that run, where it has been read. */
+  ended(tx: WriteContext, runs: readonly RunRow[], open?: OpenRun | null): Promise<void>;
   /** The run of a step waits for something else than a worker or time. */
   waits(tx: WriteContext, run: RunRow): Promise<void>;
   /** The run of a step is queued again. */
@@ -61,6 +64,14 @@ export interface RunFollowers {
   ): Promise<{ scope: TemplateScope; kept: readonly StoredResult[]; bulk?: ItemsState }>;
   /** What runs can wait for. */
   readonly waitServices: { readonly [K in WaitKind]: WaitService<Waits[K]> };
+}
+
+/** An automation run that goes on, its config, and how its webhook delivery stands. */
+export interface OpenRun {
+  readonly run: AutomationRunRow;
+  /** Null for a test run, which has its own. */
+  readonly config: JsonObject | null;
+  readonly delivery: Pick<DeliveryRow, "id" | "attempts" | "isKept" | "replayOf"> | null;
 }
 
 /** One thing that runs wait for; `run.waitId` is the id that it has to have. */
@@ -172,6 +183,8 @@ export interface Context extends App {
 export interface WriteContext extends Context {
   readonly db: WriteDb;
   readonly writing: true;
+  /** As the store gives it: what is kept by it holds as long as nobody else writes. */
+  readonly group: object;
   /** What this transaction adds to the audit trail: rows that are written together at its end. */
   readonly trail: Trail;
   /** Runs `next` inside the transaction after the current work; only the first of each `key`. */
@@ -255,6 +268,7 @@ async function writeOnce<T>(app: App, work: Work<T>): Promise<T> {
     const inside = {
       db,
       writing: true as const,
+      group,
       trail: { rows: [], heads: new Map<string, TrailHead>(), before },
       afterCommit: (effect: () => void) => void effects.push(effect),
       afterWork: (key: string, next: () => Promise<unknown>) => {

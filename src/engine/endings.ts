@@ -48,10 +48,10 @@ export function openEndings(app: App): Endings {
       if (waiting.length === 1) void flush();
     });
 
-  const alone = async (run: RunRow, outcome: Outcome, left: Leftover) => {
+  const alone = async (run: RunRow, outcome: Outcome, left: Leftover, isItem: boolean) => {
     const ctx = contextForRun(app, run);
     try {
-      await finishRun(ctx, run, outcome, left);
+      await finishRun(ctx, run, outcome, left, isItem);
     } catch (error) {
       if (outcome.status !== "completed" && !("wait" in outcome)) throw error;
       if (error instanceof AppError && error.code === "dataset_changed") throw error;
@@ -63,17 +63,19 @@ export function openEndings(app: App): Endings {
               "internal",
               "The result of the run couldn't be saved. See the server log for this run ID.",
             );
-      await finishRun(ctx, run, { status: "failed", error: toRunError(known, run.retryCount + 1) }, left);
+      const failed: Outcome = { status: "failed", error: toRunError(known, run.retryCount + 1) };
+      await finishRun(ctx, run, failed, left, isItem);
     }
   };
 
   return {
     async conclude(run, outcome, left, isItem) {
-      if (!isSmall(outcome) || (run.automationRunId !== null && !isItem)) return alone(run, outcome, left);
+      if (!isSmall(outcome) || (run.automationRunId !== null && !isItem))
+        return alone(run, outcome, left, isItem);
       try {
         await together({ run, outcome, left });
       } catch {
-        await alone(run, outcome, left); // whose fault it was comes out where each is by itself
+        await alone(run, outcome, left, isItem); // whose fault it was comes out where each is by itself
       }
     },
   };

@@ -53,6 +53,7 @@ export async function rescue(app: App, lost: Lost): Promise<RunRow[]> {
         run,
         { status: "failed", error: toRunError(error, run.retryCount + 1) },
         { definition, isResolved, progress, isProgressNew: false, logs: [] },
+        false,
       );
     } catch (cause) {
       app.log.report(cause, { runId: run.id, at: "fail a run interrupted too often" });

@@ -8,14 +8,19 @@ import type { Scope } from "../base/template.ts";
 import { DoFirst, type WriteContext } from "../context.ts";
 import { decideRun, isDecider } from "../queue/decide.ts";
 import { enqueueRun } from "../queue/enqueue.ts";
-import { readDependency, type Step, stepsOf } from "../resources/automations/config.ts";
+import {
+  type AutomationConfig,
+  readDependency,
+  type Step,
+  stepsOf,
+} from "../resources/automations/config.ts";
 import type { AutomationRunRow, StepState } from "../resources/automations/table.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { mayPass } from "../store/faults.ts";
 import { delayOf, isDelayed, nextDelay } from "./delay.ts";
 import { beginItems } from "./each.ts";
 import { failBroken } from "./fail.ts";
-import { finish } from "./finish.ts";
+import { finish, type Known } from "./finish.ts";
 import { openTriggerWithin } from "./long-payload.ts";
 import { findConfig, type Starting, save } from "./save.ts";
 import { automationScope, failedUnbegun, seenFailure, seenItems, seenStep, storedSteps } from "./scope.ts";
@@ -40,9 +45,10 @@ export async function advance(
   tx: WriteContext,
   run: AutomationRunRow,
   starting: Starting | null = null,
+  known: Known = {},
 ): Promise<AutomationRunRow> {
   try {
-    return await goOn(tx, run, starting);
+    return await goOn(tx, run, starting, known);
   } catch (error) {
     if (mayPass(error) || error instanceof DoFirst) throw error;
     return failBroken(tx, run, error, starting);
@@ -53,8 +59,10 @@ async function goOn(
   tx: WriteContext,
   run: AutomationRunRow,
   starting: Starting | null,
+  known: Known,
 ): Promise<AutomationRunRow> {
-  const definitions = stepsOf(starting?.config ?? (await findConfig(tx.db, run)));
+  const config = starting?.config ?? (known.config as AutomationConfig | null | undefined);
+  const definitions = stepsOf(config ?? (await findConfig(tx.db, run)));
   const states = new Map(run.steps.map((step) => [step.key, { ...step }]));
   let results: Record<string, Json> | null = null;
   const patience: Patience = { whens: openBudgetHere(), decideMs: DECIDE_MS };
@@ -82,7 +90,7 @@ async function goOn(
   const steps = [...states.values()];
   if (!steps.every((step) => isEnded(step.status)))
     return save(tx, { ...run, steps, status: statusOf(steps), dueAt: nextDelay(steps) }, starting);
-  return finish(tx, { ...run, steps }, definitions, starting, results);
+  return finish(tx, { ...run, steps }, definitions, { starting, seen: results, known });
 }
 
 /** True for a step that has not begun and waits for no time that is to come. */

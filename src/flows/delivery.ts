@@ -1,6 +1,6 @@
 import { eq, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
-import type { WriteContext } from "../context.ts";
+import type { OpenRun, WriteContext } from "../context.ts";
 import type { AutomationConfig } from "../resources/automations/config.ts";
 import { type AutomationRunRow, automations } from "../resources/automations/table.ts";
 import { buryDelivery, digUp, putInboundBack } from "../resources/dead-letters/bury.ts";
@@ -12,8 +12,8 @@ import {
 } from "../resources/inbound/table.ts";
 import { noticeWebhookFailures } from "../resources/notices/webhook-failures.ts";
 import type { RunError } from "../resources/runs/table.ts";
-import { insertInto, prepared } from "../store/prepared.ts";
-import type { ReadDb, WriteDb } from "../store/store.ts";
+import { changing, insertInto, prepared } from "../store/prepared.ts";
+import type { ReadDb } from "../store/store.ts";
 
 /** Where the config says nothing (docs/decisions/webhooks-in.md). */
 const RETRIES = { enabled: true, maxAttempts: 5, backoffSeconds: [5, 30, 120, 600, 1800] };
@@ -28,7 +28,7 @@ const deliveryById = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-const saveDelivery = prepared((db: WriteDb) =>
+const saveDelivery = changing((db) =>
   db
     .update(webhookDeliveries)
     .set({
@@ -42,8 +42,7 @@ const saveDelivery = prepared((db: WriteDb) =>
       payload: sql`case when ${sql.placeholder("forget")} = 1 then null else ${webhookDeliveries.payload} end`,
       updatedAt: sql`${sql.placeholder("now")}`,
     })
-    .where(eq(webhookDeliveries.id, sql.placeholder("id")))
-    .prepare(),
+    .where(eq(webhookDeliveries.id, sql.placeholder("id"))),
 );
 
 /** A delivery whose row is not stored yet, since its run may end in the transaction that accepts it. */
@@ -67,16 +66,21 @@ export async function storeUnstored(
 
 /**
  * Settles the webhook delivery of an automation run that has come to its end, in that transaction.
- * Gives back when the run is to be tried again, or null when this was its end.
+ * Gives back when the run is to be tried again, or null when this was its end. `known` is the delivery as it stands.
  */
 export async function deliveryEnded(
   tx: WriteContext,
   run: AutomationRunRow,
   held: UnstoredDelivery | null,
+  known: OpenRun["delivery"] = null,
 ): Promise<string | null> {
   if (held !== null && run.status === "completed" && held.row.replayOf === null) {
     const forgotten = held.row.isKept ? {} : { headers: null, query: null, payload: null };
     held.row = { ...held.row, ...forgotten, status: "processed", replyCode: 200 };
+    return null;
+  }
+  if (known !== null && run.status === "completed" && known.attempts === 1 && known.replayOf === null) {
+    await save(tx, known, PROCESSED);
     return null;
   }
   if (held !== null) await storeUnstored(tx, held, run.id);
@@ -136,12 +140,21 @@ async function automationOf(tx: WriteContext, run: AutomationRunRow) {
   return row && { name: row.name, config: row.config as AutomationConfig };
 }
 
+interface DeliveryState {
+  status: DeliveryStatus;
+  replyCode: number;
+  error: RunError | null;
+  nextAttemptAt: string | null;
+}
+
+const PROCESSED: DeliveryState = { status: "processed", replyCode: 200, error: null, nextAttemptAt: null };
+
 async function save(
   tx: WriteContext,
-  delivery: DeliveryRow,
-  now: { status: DeliveryStatus; replyCode: number; error: RunError | null; nextAttemptAt: string | null },
+  delivery: Pick<DeliveryRow, "id" | "attempts" | "isKept">,
+  now: DeliveryState,
 ): Promise<void> {
-  await saveDelivery(tx.db).run({
+  await saveDelivery(tx.db, {
     id: delivery.id,
     attempts: delivery.attempts,
     ...now,

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
-import type { WriteContext } from "../context.ts";
+import type { OpenRun, WriteContext } from "../context.ts";
 import { SYSTEM } from "../context.ts";
 import type { Step } from "../resources/automations/config.ts";
 import type { AutomationRunRow, StepState } from "../resources/automations/table.ts";
@@ -15,13 +15,25 @@ import { itemResults } from "./item-results.ts";
 import { type Starting, save } from "./save.ts";
 import { seenBulk } from "./scope.ts";
 
+/** What was read of a run before it goes on. */
+export interface Known extends Partial<Pick<OpenRun, "config" | "delivery">> {
+  /** Results of action runs that have just ended, by id. */
+  results?: ReadonlyMap<string, Json>;
+}
+
+interface Finishing {
+  starting: Starting | null;
+  /** What templates see, where steps have been started. */
+  seen: Record<string, Json> | null;
+  known: Known;
+}
+
 /** Ends the run with what its steps came to; a webhook's may be tried again later instead. */
 export async function finish(
   tx: WriteContext,
   run: AutomationRunRow,
   definitions: readonly Step[],
-  starting: Starting | null,
-  seen: Record<string, Json> | null,
+  { starting, seen, known }: Finishing,
 ): Promise<AutomationRunRow> {
   const culprit = definitions
     .filter((step) => step.onError !== "continue")
@@ -33,11 +45,14 @@ export async function finish(
     ...run,
     status,
     error,
-    result: status === "completed" ? await resultOf(tx, run, seen) : null,
+    result: status === "completed" ? await resultOf(tx, run, seen, known) : null,
     dueAt: null,
     completedAt: timestamp(tx.clock),
   };
-  const dueAt = run.deliveryId === null ? null : await deliveryEnded(tx, ended, starting?.delivery ?? null);
+  const dueAt =
+    run.deliveryId === null
+      ? null
+      : await deliveryEnded(tx, ended, starting?.delivery ?? null, known.delivery);
   if (dueAt !== null) return save(tx, { ...ended, status: "waiting", completedAt: null, dueAt }, starting);
   await recordEnd(tx, ended);
   const saved = await save(tx, ended, starting);
@@ -61,12 +76,16 @@ async function resultOf(
   tx: WriteContext,
   run: AutomationRunRow,
   seen: Record<string, Json> | null,
+  { results: ended }: Known,
 ): Promise<Json> {
   const done = run.steps.filter(
     ({ status, actionRunId, pinned, items }) =>
       (status === "completed" && (actionRunId !== null || pinned !== undefined)) ||
       (items && ["completed", "failed"].includes(status)),
   );
+  const [only] = done;
+  if (run.steps.length === 1 && only && !only.items && ended?.has(only.actionRunId ?? ""))
+    return ended.get(only.actionRunId ?? "") ?? null;
   const known = isObject(seen?.steps ?? null) ? (seen?.steps as JsonObject) : {};
   const results = done.every(({ key }) => Object.hasOwn(known, key))
     ? Object.fromEntries(done.map(({ key }) => [key, (known[key] as JsonObject).result ?? null]))

@@ -5,6 +5,7 @@ import { isNoticed, noticeEnd } from "../resources/notices/automation-ends.ts";
 import { callAutomation, callReturned } from "./call.ts";
 import { cancelUnlessEnded } from "./cancel.ts";
 import { moveUp } from "./concurrency.ts";
+import { openRunOf } from "./save.ts";
 import { stepScope } from "./scope.ts";
 import { stepGoesOn, stepsEnded, stepWaits } from "./steps.ts";
 
@@ -12,6 +13,7 @@ const decision = { begin: openDecision, abandon: cancelDecision };
 
 /** Who follows runs: the automations of their steps, what they wait for, who called them, and the queue behind them. */
 export const runFollowers: RunFollowers = {
+  open: openRunOf,
   ended: stepsEnded,
   waits: stepWaits,
   resumed: stepGoesOn,

@@ -1,7 +1,7 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
-import type { WriteContext } from "../context.ts";
+import type { OpenRun, WriteContext } from "../context.ts";
 import type { AutomationConfig } from "../resources/automations/config.ts";
 import {
   type AutomationRunRow,
@@ -10,8 +10,10 @@ import {
   automationVersions,
   TEST_VERSION,
 } from "../resources/automations/table.ts";
+import { webhookDeliveries } from "../resources/inbound/table.ts";
+import type { RunRow } from "../resources/runs/table.ts";
 import { changing, insertInto, prepared } from "../store/prepared.ts";
-import type { ReadDb, WriteDb } from "../store/store.ts";
+import type { ReadDb } from "../store/store.ts";
 import type { UnstoredDelivery } from "./delivery.ts";
 
 /** Signalled when an automation run has changed. */
@@ -24,6 +26,42 @@ export const runById = prepared((db: ReadDb) =>
     .where(eq(automationRuns.id, sql.placeholder("id")))
     .prepare(),
 );
+
+/** A run that goes on, with what is asked of it then: its config, and how its webhook delivery stands. */
+const openRunById = prepared((db: ReadDb) =>
+  db
+    .select({
+      run: getTableColumns(automationRuns),
+      config: automationVersions.config,
+      delivery: {
+        id: webhookDeliveries.id,
+        attempts: webhookDeliveries.attempts,
+        isKept: webhookDeliveries.isKept,
+        replayOf: webhookDeliveries.replayOf,
+      },
+    })
+    .from(automationRuns)
+    .leftJoin(
+      automationVersions,
+      and(
+        eq(automationVersions.automationId, automationRuns.automationId),
+        eq(automationVersions.version, automationRuns.automationVersion),
+      ),
+    )
+    .leftJoin(webhookDeliveries, eq(webhookDeliveries.id, automationRuns.deliveryId))
+    .where(eq(automationRuns.id, sql.placeholder("id")))
+    .prepare(),
+);
+
+/** The automation run of a step, in one statement; null for a run that is no step's. */
+export async function openRunOf(
+  tx: WriteContext,
+  { automationRunId }: Pick<RunRow, "automationRunId">,
+): Promise<OpenRun | null> {
+  if (automationRunId === null) return null;
+  const [row] = await openRunById(tx.db).all({ id: automationRunId });
+  return row ?? null;
+}
 
 /** A run without what it was given and what came of it: that may be long, and the end of an item needs none of it. */
 export type SlimRun = Pick<
@@ -86,7 +124,7 @@ async function findTestConfig(db: ReadDb, { id }: Pick<AutomationRunRow, "id">):
 
 const insertRun = insertInto(automationRuns);
 
-const saveRun = prepared((db: WriteDb) =>
+const saveRun = changing((db) =>
   db
     .update(automationRuns)
     .set({
@@ -100,8 +138,7 @@ const saveRun = prepared((db: WriteDb) =>
       completedAt: sql`${sql.placeholder("completedAt")}`,
       updatedAt: sql`${sql.placeholder("now")}`,
     })
-    .where(eq(automationRuns.id, sql.placeholder("id")))
-    .prepare(),
+    .where(eq(automationRuns.id, sql.placeholder("id"))),
 );
 
 const saveSteps = changing((db) =>
@@ -138,7 +175,7 @@ export async function save(
     return run;
   }
   const text = (value: unknown) => (value === null ? null : JSON.stringify(value));
-  await saveRun(tx.db).run({
+  await saveRun(tx.db, {
     id: run.id,
     status: run.status,
     steps: JSON.stringify(run.steps),

@@ -1,4 +1,4 @@
-import type { WriteContext } from "../context.ts";
+import type { OpenRun, WriteContext } from "../context.ts";
 import { stepsOf } from "../resources/automations/config.ts";
 import type { StepState } from "../resources/automations/table.ts";
 import type { RunRow } from "../resources/runs/table.ts";
@@ -8,7 +8,12 @@ import { findConfig, runById, type SlimRun, saveProgress, slimRunById } from "./
 import { hasFailed, isEnded, statusOf } from "./states.ts";
 
 /** Records that action runs of one automation run ended, in their transaction, and starts whatever that sets free. */
-export async function stepsEnded(tx: WriteContext, ended: readonly RunRow[]): Promise<void> {
+export async function stepsEnded(
+  tx: WriteContext,
+  ended: readonly RunRow[],
+  open: OpenRun | null = null,
+): Promise<void> {
+  if (open && !open.run.steps.some(({ items }) => items)) return runEnded(tx, ended, open);
   const [slim] = await slimRunById(tx.db).all({ id: ended[0]?.automationRunId });
   if (!slim || isEnded(slim.status)) return;
   const isOfItems = slim.steps.some(
@@ -31,6 +36,17 @@ export async function stepsEnded(tx: WriteContext, ended: readonly RunRow[]): Pr
   if (!goesOn) return saveProgress(tx, { ...slim, steps, status: statusOf(steps) });
   const [row] = await runById(tx.db).all({ id: slim.id });
   if (row) await advance(tx, { ...row, steps });
+}
+
+/** The same for a run that has been read already, and whose steps have no items. */
+async function runEnded(tx: WriteContext, ended: readonly RunRow[], open: OpenRun): Promise<void> {
+  const { run } = open;
+  if (isEnded(run.status)) return;
+  const steps = run.steps.map((state) => afterRun(state, ended));
+  if (steps.some((step, index) => isEnded(step.status) && step !== run.steps[index])) {
+    const results = new Map(ended.map(({ id, result }) => [id, result]));
+    await advance(tx, { ...run, steps }, null, { ...open, results });
+  } else await saveProgress(tx, { ...run, steps, status: statusOf(steps) });
 }
 
 /** The state of a step without items after its run ended, if one of `ended` is its run. */

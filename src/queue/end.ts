@@ -1,6 +1,6 @@
 import { secondsBetween } from "../base/clock.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { Actor, WriteContext } from "../context.ts";
+import type { Actor, OpenRun, WriteContext } from "../context.ts";
 import type { Done, NewArtifact, Waiting } from "../executors/contract.ts";
 import type { LakeLoad, LakeRead } from "../lake/contract.ts";
 import type { ArtifactRow } from "../resources/artifacts/table.ts";
@@ -27,11 +27,17 @@ export type Outcome =
 
 /**
  * What every end of a run leads to, in the transaction that has written its row: the event, what follows for the
- * automation of its step, and the signals.
+ * automation of its step, and the signals. `open` is the automation run, where it has been read.
  */
-export async function endRun(tx: WriteContext, run: RunRow, outcome: Outcome): Promise<void> {
+export async function endRun(
+  tx: WriteContext,
+  run: RunRow,
+  outcome: Outcome,
+  open: OpenRun | null = null,
+): Promise<void> {
   await recordOutcome(tx, run, outcome);
-  if (run.automationRunId !== null && outcome.status !== "waiting") await tx.runFollowers.ended(tx, [run]);
+  if (run.automationRunId !== null && outcome.status !== "waiting")
+    await tx.runFollowers.ended(tx, [run], open);
   notifyChanged(tx, run);
 }
 

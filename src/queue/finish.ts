@@ -81,6 +81,8 @@ const updateEndedUnseen = changing(endedUpdate);
  * Writes a run's outcome, all that it made, its event, and what follows for its automation, in one
  * transaction. Null when the lease was lost: then another worker has the run, and nothing is written.
  *
+ * `isItem` is true for the run of one of a step's items.
+ *
  * Throws `dataset_changed` when somebody else committed to the dataset meanwhile.
  */
 export async function finishRun(
@@ -88,6 +90,7 @@ export async function finishRun(
   run: RunRow,
   requested: Outcome,
   left: Leftover,
+  isItem: boolean,
 ): Promise<RunRow | null> {
   const { result, artifacts } =
     requested.status === "completed" ? await stage(ctx, run, requested) : partOf(requested);
@@ -96,7 +99,11 @@ export async function finishRun(
     const outcome: Outcome = isUnwanted ? { status: "cancelled" } : requested;
     const now = timestamp(tx.clock);
     const logs = [...left.logs, ...failureLine(outcome, now)];
-    const row = await endRow(tx, run, { now, outcome, result, left: { ...left, logs } });
+    const isFollowed = !isItem && outcome.status !== "waiting";
+    const [row, open] = await Promise.all([
+      endRow(tx, run, { now, outcome, result, left: { ...left, logs } }),
+      isFollowed ? tx.runFollowers.open(tx, run) : null,
+    ]);
     if (!row) return null;
     await appendLogs(tx.db, run.id, logs);
     if (left.isProgressNew && left.progress) await recordProgress(tx, run, left.progress);
@@ -109,7 +116,7 @@ export async function finishRun(
       await recordReads(tx, { actionRunId, actionId, kind, loadId }, outcome.reads);
     }
     for (const artifact of artifacts) await insertArtifact(tx, artifact);
-    await endRun({ ...tx, requestCorrelationId: row.cancelRequest?.correlationId }, row, outcome);
+    await endRun({ ...tx, requestCorrelationId: row.cancelRequest?.correlationId }, row, outcome, open);
     if ("wait" in outcome) await beginWait(tx, row, outcome.wait);
     return row;
   });

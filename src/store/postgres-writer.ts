@@ -57,6 +57,8 @@ class PostgresTransaction implements Transaction {
   /** The first failure of what nobody waited for. */
   #failure: unknown = null;
   #sent: Promise<unknown>[] = [];
+  /** Where nothing is taken for granted, the end of the statement before. */
+  #turn: Promise<void> = Promise.resolve();
 
   constructor(client: PostgresClient, reader: PostgresClient, isOptimistic: boolean) {
     this.#client = client;
@@ -80,8 +82,15 @@ class PostgresTransaction implements Transaction {
     if (this.#hasSavepoint) this.#control("ROLLBACK TO work; RELEASE work");
   }
 
-  /** Executes an awaited statement. Throws a `storeFault`. */
-  async perform(sql: string, how: ResultForm, values: unknown[]): Promise<unknown> {
+  /** Executes an awaited statement. Several that are asked at once take one round trip. Throws a `storeFault`. */
+  perform(sql: string, how: ResultForm, values: unknown[]): Promise<unknown> {
+    if (this.#isOptimistic) return this.#perform(sql, how, values);
+    const result = this.#turn.then(() => this.#perform(sql, how, values)); // each has its savepoint
+    this.#turn = result.then(nothing, nothing);
+    return result;
+  }
+
+  async #perform(sql: string, how: ResultForm, values: unknown[]): Promise<unknown> {
     if (this.#lost !== null) throw this.#lost;
     this.#open(isChange(sql));
     // a refused statement ends a transaction of PostgreSQL, and in SQLite a work may go on after it
@@ -193,6 +202,8 @@ class PostgresTransaction implements Transaction {
     );
   }
 }
+
+const nothing = () => undefined;
 
 const lostBy = (failure: unknown, isOptimistic: boolean): unknown => {
   if (isLost(failure) || isOutside(failure)) return new TransactionLost(failure);

@@ -123,13 +123,17 @@ class RemoteWriter implements Writer, Transaction {
   /** True once the server has heard of the current work's savepoint. */
   #marked = false;
   #lost: unknown = null;
+  /** The end of the statement before: a stream of the server takes one at a time. */
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(client: Client, clock: Clock, check: () => void) {
     this.#client = client;
     this.#clock = clock;
     this.db = drizzleOver((statement) => {
       check();
-      return this.#execute(statement);
+      const result = this.#turn.then(() => this.#execute(statement));
+      this.#turn = result.catch(() => undefined); // whoever asked for it is told
+      return result;
     });
   }
 

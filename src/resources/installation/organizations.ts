@@ -10,6 +10,7 @@ import { WEBHOOKS_TOPIC } from "../automations/table.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { refuseRateOfPlan } from "../organizations/service.ts";
 import { type OrganizationRow, organizations } from "../organizations/table.ts";
+import { quotasChanged } from "../usage/quotas.ts";
 import {
   allQuotas,
   type InstallationOrganizationChange,
@@ -75,6 +76,7 @@ export function changeInstallationOrganization(
     if (changes.length === 0) return before;
     const change = { ...given, updatedAt: timestampAfter(tx.clock, before.updatedAt) };
     await tx.db.update(organizations).set(change).where(eq(organizations.id, id));
+    quotasChanged(tx, id);
     const data = { changes } as unknown as JsonObject;
     await record({ ...tx, organizationId: id }, "organization.updated", { type: "organization", id }, data);
     tx.afterCommit(() => tx.signals.notify(WEBHOOKS_TOPIC));

@@ -44,10 +44,22 @@ export const quotaExceeded = (name: Quota, limit: number, retryAfterSeconds?: nu
     { details: { quota: name, limit }, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) },
   );
 
+/** Organizations that may queue as many runs as they like, by what stands for the transactions that they were read in. */
+const unlimited = new WeakMap<object, Set<string>>();
+
+/** To be called in the transaction that changes an organization's quotas. */
+export const quotasChanged = ({ group }: WriteContext, organizationId: string): void =>
+  void unlimited.get(group)?.delete(organizationId);
+
 /** Throws `quota_exceeded` where as many runs wait as may. */
 export async function refuseQueue(tx: WriteContext): Promise<void> {
+  const { group, organizationId } = tx;
+  if (unlimited.get(group)?.has(organizationId)) return;
   const limit = await quotaOf(tx, "queuedRuns");
-  if (limit === null) return;
+  if (limit === null) {
+    unlimited.set(group, (unlimited.get(group) ?? new Set()).add(organizationId));
+    return;
+  }
   const queued = await tx.db.$count(
     actionRuns,
     // as the index by status has it
