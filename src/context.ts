@@ -47,9 +47,9 @@ interface DecidedWhens {
 
 /** What the queue of runs hands to those above it: changes of state, in the same transaction, and questions. */
 export interface RunFollowers {
-  /** Reads what `ended` asks of the run of a step without items, so that it needs no trip of its own to the database. */
+  /** Reads the automation run of a step without items for `ended`, to share a round trip with other statements. */
   open(tx: WriteContext, run: RunRow): Promise<OpenRun | null>;
-  /** The runs of steps of one automation run have ended; `open` is that run, where it has been read. */
+  /** The runs of steps of one automation run have ended. `open` is that automation run if it was read before. */
   ended(tx: WriteContext, runs: readonly RunRow[], open?: OpenRun | null): Promise<void>;
   /** The run of a step waits for something else than a worker or time. */
   waits(tx: WriteContext, run: RunRow): Promise<void>;
@@ -66,10 +66,10 @@ export interface RunFollowers {
   readonly waitServices: { readonly [K in WaitKind]: WaitService<Waits[K]> };
 }
 
-/** An automation run that goes on, its config, and how its webhook delivery stands. */
+/** An unfinished automation run with its config and the state of its webhook delivery. */
 export interface OpenRun {
   readonly run: AutomationRunRow;
-  /** Null for a test run, which has its own. */
+  /** Null for a test run, whose config is stored elsewhere. */
   readonly config: JsonObject | null;
   readonly delivery: Pick<DeliveryRow, "id" | "attempts" | "isKept" | "replayOf"> | null;
 }
@@ -183,7 +183,7 @@ export interface Context extends App {
 export interface WriteContext extends Context {
   readonly db: WriteDb;
   readonly writing: true;
-  /** As the store gives it: what is kept by it holds as long as nobody else writes. */
+  /** The store's `group`: values cached by it are valid for this transaction. */
   readonly group: object;
   /** What this transaction adds to the audit trail: rows that are written together at its end. */
   readonly trail: Trail;

@@ -66,7 +66,7 @@ export async function storeUnstored(
 
 /**
  * Settles the webhook delivery of an automation run that has come to its end, in that transaction.
- * Gives back when the run is to be tried again, or null when this was its end. `known` is the delivery as it stands.
+ * Gives back when the run is to be tried again, or null when this was its end. `known` is the delivery if it was read before.
  */
 export async function deliveryEnded(
   tx: WriteContext,

@@ -15,7 +15,7 @@ import { itemResults } from "./item-results.ts";
 import { type Starting, save } from "./save.ts";
 import { seenBulk } from "./scope.ts";
 
-/** What was read of a run before it goes on. */
+/** Parts of an automation run that were read before it continues. */
 export interface Known extends Partial<Pick<OpenRun, "config" | "delivery">> {
   /** Results of action runs that have just ended, by id. */
   results?: ReadonlyMap<string, Json>;
@@ -23,7 +23,7 @@ export interface Known extends Partial<Pick<OpenRun, "config" | "delivery">> {
 
 interface Finishing {
   starting: Starting | null;
-  /** What templates see, where steps have been started. */
+  /** The scope of templates, if steps were started. */
   seen: Record<string, Json> | null;
   known: Known;
 }

@@ -27,7 +27,7 @@ export const runById = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** A run that goes on, with what is asked of it then: its config, and how its webhook delivery stands. */
+/** An unfinished run with its config and the state of its webhook delivery. */
 const openRunById = prepared((db: ReadDb) =>
   db
     .select({
@@ -53,7 +53,7 @@ const openRunById = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** The automation run of a step, in one statement; null for a run that is no step's. */
+/** Returns the automation run of a step; null if the action run belongs to none. */
 export async function openRunOf(
   tx: WriteContext,
   { automationRunId }: Pick<RunRow, "automationRunId">,

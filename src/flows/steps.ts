@@ -38,7 +38,7 @@ export async function stepsEnded(
   if (row) await advance(tx, { ...row, steps });
 }
 
-/** The same for a run that has been read already, and whose steps have no items. */
+/** Does the same for an automation run that was read before and whose steps have no items. */
 async function runEnded(tx: WriteContext, ended: readonly RunRow[], open: OpenRun): Promise<void> {
   const { run } = open;
   if (isEnded(run.status)) return;

@@ -168,14 +168,14 @@ export interface Room {
   isQuiet: boolean;
 }
 
-/** The queue as it was just before a claim: it says where to look, outside of the transaction that others wait for. */
+/** The queue just before a claim, read outside the transaction. It tells where to look; the transaction decides. */
 interface Outlook {
   hasSuspect: boolean;
-  /** How many slots one organization can hold. */
+  /** Slots that one organization can hold. */
   most: number;
-  /** Room by quota, of organizations that have one. */
+  /** Free places of organizations with a quota. */
   quotas: ReadonlyMap<string, number>;
-  /** Organizations with runs that can go, in turn. */
+  /** Organizations with claimable runs, in turn. */
   round: readonly string[];
 }
 

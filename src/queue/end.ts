@@ -27,7 +27,7 @@ export type Outcome =
 
 /**
  * What every end of a run leads to, in the transaction that has written its row: the event, what follows for the
- * automation of its step, and the signals. `open` is the automation run, where it has been read.
+ * automation of its step, and the signals. `open` is the automation run if it was read before.
  */
 export async function endRun(
   tx: WriteContext,

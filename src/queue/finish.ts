@@ -81,7 +81,7 @@ const updateEndedUnseen = changing(endedUpdate);
  * Writes a run's outcome, all that it made, its event, and what follows for its automation, in one
  * transaction. Null when the lease was lost: then another worker has the run, and nothing is written.
  *
- * `isItem` is true for the run of one of a step's items.
+ * `isItem`: the run belongs to one item of a step with `forEach`.
  *
  * Throws `dataset_changed` when somebody else committed to the dataset meanwhile.
  */

@@ -57,7 +57,7 @@ class PostgresTransaction implements Transaction {
   /** The first failure of what nobody waited for. */
   #failure: unknown = null;
   #sent: Promise<unknown>[] = [];
-  /** Where nothing is taken for granted, the end of the statement before. */
+  /** The previous statement, if the transaction isn't optimistic. */
   #turn: Promise<void> = Promise.resolve();
 
   constructor(client: PostgresClient, reader: PostgresClient, isOptimistic: boolean) {
@@ -82,7 +82,7 @@ class PostgresTransaction implements Transaction {
     if (this.#hasSavepoint) this.#control("ROLLBACK TO work; RELEASE work");
   }
 
-  /** Executes an awaited statement. Several that are asked at once take one round trip. Throws a `storeFault`. */
+  /** Executes an awaited statement. Statements sent together take one round trip. Throws a `storeFault`. */
   perform(sql: string, how: ResultForm, values: unknown[]): Promise<unknown> {
     if (this.#isOptimistic) return this.#perform(sql, how, values);
     const result = this.#turn.then(() => this.#perform(sql, how, values)); // each has its savepoint

@@ -123,7 +123,7 @@ class RemoteWriter implements Writer, Transaction {
   /** True once the server has heard of the current work's savepoint. */
   #marked = false;
   #lost: unknown = null;
-  /** The end of the statement before: a stream of the server takes one at a time. */
+  /** The previous statement: a stream accepts one at a time. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(client: Client, clock: Clock, check: () => void) {

@@ -49,8 +49,8 @@ export interface Store {
    * Writers take turns, in the order of their calls, and those that wait together share one commit. So
    * keep network calls, hashing and sleeping out of `work`: everyone else is standing in the queue. A `work`
    * that takes longer than 10 s is undone and rejects with `internal`. Its handle is only good inside
-   * `work`: a statement that comes later is refused. Statements that don't need each other's rows are best awaited
-   * together, since each wait is a round trip.
+   * `work`: a statement that comes later is refused. Await independent statements
+   * together: each wait is a round trip.
    *
    * `group` stands for what nobody else has written into since: what is kept by it, in a `WeakMap`, holds for the
    * works of one transaction, and of those after it where this process alone writes. `work` may be run again,

@@ -220,7 +220,7 @@ export async function waitForRun(
 ): Promise<AutomationRunRow> {
   const until = app.clock.monotonic() + (webhook.config.waitSeconds ?? DEFAULT_WAIT_SECONDS) * 1000;
   let { run } = accepted;
-  let isNew = true; // of a run that was accepted just now no change was missed
+  let isNew = true; // a run that was just accepted has not changed yet
   while (run.completedAt === null) {
     const left = until - app.clock.monotonic();
     const pause = run.dueAt === null ? 0 : Date.parse(run.dueAt) - app.clock.now().getTime();

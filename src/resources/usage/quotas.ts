@@ -44,10 +44,10 @@ export const quotaExceeded = (name: Quota, limit: number, retryAfterSeconds?: nu
     { details: { quota: name, limit }, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) },
   );
 
-/** Organizations that may queue as many runs as they like, by what stands for the transactions that they were read in. */
+/** Organizations without a limit on queued runs, by the transaction that read it. */
 const unlimited = new WeakMap<object, Set<string>>();
 
-/** To be called in the transaction that changes an organization's quotas. */
+/** Call it in the transaction that changes an organization's quotas. */
 export const quotasChanged = ({ group }: WriteContext, organizationId: string): void =>
   void unlimited.get(group)?.delete(organizationId);
 
