@@ -132,7 +132,7 @@ class RemoteWriter implements Writer, Transaction {
     this.db = drizzleOver((statement) => {
       check();
       const result = this.#turn.then(() => this.#execute(statement));
-      this.#turn = result.catch(() => undefined); // whoever asked for it is told
+      this.#turn = result.catch(() => undefined); // the caller gets the error
       return result;
     });
   }
