@@ -75,7 +75,7 @@ export async function chaos(options: ChaosOptions): Promise<Verdict> {
   const receiver = startReceiver();
   const opening = openDatabases(options.databases ?? DATABASES);
   const server = options.postgres ? await postgresPlace() : null;
-  const place = server ?? filePlace(folder);
+  const place = server ?? filePlace(join(folder, "weir.db"));
   const installation = await makeInstallation(command, folder, server ? sharedSettings(server.url) : {});
   const ledger = newLedger();
   const kills: number[] = [];

@@ -5,6 +5,7 @@ import postgres from "postgres";
 import { PostgresClient } from "../../src/store/postgres-driver.ts";
 import { startPostgres } from "../../test/support/postgres.ts";
 import { startRelay } from "../../test/support/relay.ts";
+import { startSqld } from "../../test/support/sqld.ts";
 import { type Installation, runWeir } from "./weir.ts";
 
 /** Where Weir has its database, as the judge asks it. */
@@ -18,8 +19,7 @@ export interface Place {
   stop(): Promise<void>;
 }
 
-export function filePlace(folder: string): Place {
-  const path = join(folder, "weir.db");
+export function filePlace(path: string): Place {
   return {
     isShared: false,
     async count(sql) {
@@ -28,6 +28,19 @@ export function filePlace(folder: string): Place {
     },
     asFile: async () => path,
     stop: async () => undefined,
+  };
+}
+
+/** A real libSQL server that Weir keeps everything in. */
+export async function libsqlPlace(): Promise<Place & { url: string }> {
+  const server = await startSqld();
+  return {
+    ...filePlace(server.file),
+    isShared: true,
+    url: server.url,
+    async stop() {
+      await server[Symbol.asyncDispose]();
+    },
   };
 }
 

@@ -7,7 +7,7 @@ import { DATABASES, openDatabases } from "./databases.ts";
 import { calmDown, judge } from "./judge.ts";
 import { newLedger } from "./ledger.ts";
 import { loadUntilDead } from "./load.ts";
-import { filePlace, type Place, postgresPlace } from "./place.ts";
+import { libsqlPlace, postgresPlace } from "./place.ts";
 import { setUp } from "./plant.ts";
 import { startReceiver } from "./receiver.ts";
 import { makeInstallation, SOURCE, serve, sharedSettings, type Weir } from "./weir.ts";
@@ -32,7 +32,7 @@ export interface VerdictOfSeveral extends Figures {
 }
 
 /**
- * Several Weirs on one database, of PostgreSQL or a libSQL server (the tests' own), and one data directory, under the load of `chaos`. In
+ * Several Weirs on one database, of PostgreSQL or a libSQL server, and one data directory, under the load of `chaos`. In
  * each round one is killed and another stands still for a while; then all are there again.
  */
 export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSeveral> {
@@ -43,7 +43,7 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
   process.once("exit", clear);
   const receiver = startReceiver();
   const opening = openDatabases(options.databases ?? DATABASES);
-  const place = await (options.postgres ? postgresPlace() : libsqlPlace(folder));
+  const place = await (options.postgres ? postgresPlace() : libsqlPlace());
   const installation = await makeInstallation(command, folder, sharedSettings(place.url));
   const ledger = newLedger();
   const kills: number[] = [];
@@ -109,24 +109,4 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
     clear();
     process.off("exit", clear);
   }
-}
-
-/** The libSQL server of the tests, as a process of its own, since this one also waits for others. */
-async function libsqlPlace(folder: string): Promise<Place & { url: string }> {
-  const peer = join(import.meta.dir, "../../test/peers/hrana.ts");
-  const code = `const { startHrana } = await import(process.argv[1]); console.log(startHrana({ path: process.argv[2] }).url);`;
-  const child = Bun.spawn([process.execPath, "-e", code, peer, join(folder, "weir.db")], {
-    stdout: "pipe",
-    stderr: "inherit",
-  });
-  process.once("exit", () => child.kill("SIGKILL"));
-  const { value } = await child.stdout.getReader().read();
-  return {
-    ...filePlace(folder),
-    isShared: true,
-    url: Buffer.from(value ?? [])
-      .toString()
-      .trim(),
-    stop: async () => child.kill("SIGKILL"),
-  };
 }

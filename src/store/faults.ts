@@ -7,7 +7,7 @@ import { AppError } from "../base/errors.ts";
  */
 export class StoreError extends Error {
   override readonly name = "StoreError";
-  /** SQLite's extended code, such as `SQLITE_CONSTRAINT_UNIQUE`. */
+  /** SQLite's extended code, such as `SQLITE_CONSTRAINT_UNIQUE`; a libSQL server tells only its first part, `SQLITE_CONSTRAINT`. */
   readonly code: string;
 
   constructor(code: string, message: string) {

@@ -30,7 +30,7 @@ export function refuseChange({ sql }: Statement): void {
 /** Drizzle over whatever runs one statement on a libSQL server. Its errors are those of `run`, bare. */
 export function drizzleOver(run: (statement: Statement) => Promise<ResultSet>): Database {
   const execute = async ({ sql, args }: Statement): Promise<Result> => {
-    const result = await run({ sql, args: args.map(toInteger) });
+    const result = await run({ sql, args: args.map(toSent) });
     return Object.assign(result, { changes: result.rowsAffected });
   };
   const session = new RemoteSession({ execute } as unknown as Client, asyncDialect, undefined, {}, undefined);
@@ -39,9 +39,14 @@ export function drizzleOver(run: (statement: Statement) => Promise<ResultSet>): 
   return Object.assign(drizzle, { statement }) as unknown as Database;
 }
 
-/** The client sends every number as a float; SQLite then keeps 1 as 1.0 where no column type says otherwise. */
-const toInteger = (value: InValue): InValue =>
-  Number.isSafeInteger(value) ? BigInt(value as number) : value;
+/**
+ * The client sends every number as a float; SQLite then keeps 1 as 1.0 where no column type says otherwise. And the server
+ * refuses a whole request with half of a surrogate pair in it.
+ */
+const toSent = (value: InValue): InValue => {
+  if (typeof value === "string") return value.toWellFormed();
+  return Number.isSafeInteger(value) ? BigInt(value as number) : value;
+};
 
 type Session = LibSQLSession<Record<string, never>, Record<string, never>>;
 

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { doctor } from "../../src/cli/doctor.ts";
 import { contextFor, write } from "../../src/context.ts";
 import { record } from "../../src/resources/events/service.ts";
-import { startHrana } from "../peers/hrana.ts";
 import { startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
 import { s3Keys, startS3 } from "../support/s3.ts";
 import { folder, shell } from "../support/shell.ts";
+import { startSqld } from "../support/sqld.ts";
 import { created, makeAction } from "../support/work.ts";
 
 const weir = shell();
@@ -309,7 +309,7 @@ describe("weir doctor", () => {
 
 describe("weir doctor of a database on a libSQL server and a lake in a bucket", () => {
   test("tells how they are reached, who is at work, what is shared, and what is wrong with it", async () => {
-    await using database = startHrana();
+    await using database = await startSqld();
     await using bucket = await startS3();
     bucket.createBucket("lake");
     const env = {
@@ -353,7 +353,7 @@ describe("weir doctor of a database on a libSQL server and a lake in a bucket", 
   });
 
   test("tells of processes that have nothing but the database in common", async () => {
-    await using database = startHrana();
+    await using database = await startSqld();
     const env = {
       WEIR_DATABASE_URL: database.url,
       WEIR_SECRET_KEY: Buffer.alloc(32, 7).toString("base64"),

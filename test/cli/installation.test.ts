@@ -20,13 +20,13 @@ import { resetPassword } from "../../src/cli/reset-password.ts";
 import { restore } from "../../src/cli/restore.ts";
 import { contextFor } from "../../src/context.ts";
 import { keyIdOf } from "../../src/crypto/secretbox.ts";
-import { startHrana } from "../peers/hrana.ts";
 import { startApp } from "../support/app.ts";
 import { loadTable } from "../support/lake.ts";
 import { eventually } from "../support/outbound.ts";
 import { s3Keys, startS3, type TestS3 } from "../support/s3.ts";
 import { deepTest } from "../support/scale.ts";
 import { folder, shell } from "../support/shell.ts";
+import { startSqld } from "../support/sqld.ts";
 
 setDefaultTimeout(120_000);
 
@@ -164,7 +164,7 @@ deepTest("a data directory with its own lake is opened by no command that is tol
 
 describe("a database on a server", () => {
   deepTest("is the only one that its data directory is opened with, and no other is made", async () => {
-    await using database = startHrana();
+    await using database = await startSqld();
     using here = folder();
     const path = join(here.path, "data");
     const url = new URL(database.url);
@@ -187,7 +187,7 @@ describe("a database on a server", () => {
   });
 
   deepTest("is not taken where the data directory has its own", async () => {
-    await using database = startHrana();
+    await using database = await startSqld();
     using here = folder();
     const path = join(here.path, "data");
     await serveOnce(path);
@@ -291,7 +291,7 @@ describe("a data directory of a version that kept no such facts", () => {
   deepTest(
     "is not given a new database where its own is on a server, nor a server's where it has its own",
     async () => {
-      await using database = startHrana();
+      await using database = await startSqld();
       using here = folder();
       const [remote, local] = [join(here.path, "remote"), join(here.path, "local")];
       await serveOnce(remote, { WEIR_DATABASE_URL: database.url, WEIR_SECRET_KEY: key(7) });

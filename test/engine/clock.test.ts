@@ -7,12 +7,12 @@ import { timekeeper } from "../../src/engine/timekeeper.ts";
 import { openWorker } from "../../src/engine/worker.ts";
 import { automationRuns } from "../../src/resources/automations/table.ts";
 import { events } from "../../src/resources/events/table.ts";
-import { startHrana } from "../peers/hrana.ts";
 import { startApp, turnableClock } from "../support/app.ts";
 import { faketimeLibrary, openFaketime } from "../support/faketime.ts";
 import { eventually, subscribe, tellOf } from "../support/outbound.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { startSqld } from "../support/sqld.ts";
 import {
   ACTIONS,
   AUTOMATIONS,
@@ -120,7 +120,7 @@ describe("a clock that is set forward a day", () => {
 
   test("takes no run from another process that is at work on it", async () => {
     const clock = settableClock();
-    await using server = startHrana();
+    await using server = await startSqld();
     await using receiver = startClosed();
     const env = {
       WEIR_DATABASE_URL: server.url,

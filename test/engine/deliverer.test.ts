@@ -6,7 +6,6 @@ import { deadLetters } from "../../src/resources/dead-letters/table.ts";
 import { events } from "../../src/resources/events/table.ts";
 import { outboundDeliveries, webhooks } from "../../src/resources/webhooks/table.ts";
 import { settings } from "../../src/store/settings.ts";
-import { startHrana } from "../peers/hrana.ts";
 import { type StartOptions, startApp } from "../support/app.ts";
 import {
   deliveriesOf,
@@ -20,6 +19,7 @@ import {
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
+import { startSqld } from "../support/sqld.ts";
 import { makeAction, until } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
@@ -493,7 +493,7 @@ test("told to stop, the server puts back what it has not sent, and no try is cou
 deepTest(
   "of two processes on one store, one sends each delivery",
   async () => {
-    await using server = startHrana();
+    await using server = await startSqld();
     await using receiver = startReceiver();
     const env = {
       WEIR_DATABASE_URL: server.url,

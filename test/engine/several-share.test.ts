@@ -7,7 +7,6 @@ import { contextFor } from "../../src/context.ts";
 import { automations } from "../../src/resources/automations/table.ts";
 import { slackReplies, targetLabel } from "../../src/resources/slack/table.ts";
 import { processes } from "../../src/store/processes.ts";
-import { type HranaServer, startHrana } from "../peers/hrana.ts";
 import { client, PASSWORD, type StartOptions, startApp } from "../support/app.ts";
 import { CONNECTIONS, localFiles } from "../support/connections.ts";
 import { faketimeLibrary, openFaketime } from "../support/faketime.ts";
@@ -16,6 +15,7 @@ import { startReceiver } from "../support/receiver.ts";
 import { s3Keys, startS3, type TestS3 } from "../support/s3.ts";
 import { deepTest } from "../support/scale.ts";
 import { KEY, startSeveral } from "../support/several.ts";
+import { type Sqld, startSqld } from "../support/sqld.ts";
 import { isOnPostgres } from "../support/test-store.ts";
 import {
   ACTIONS,
@@ -30,7 +30,7 @@ import {
 
 type Started = Awaited<ReturnType<typeof startApp>>;
 
-const settings = (database: HranaServer) => ({ WEIR_DATABASE_URL: database.url, WEIR_SECRET_KEY: KEY });
+const settings = (database: Sqld) => ({ WEIR_DATABASE_URL: database.url, WEIR_SECRET_KEY: KEY });
 
 /** The owner of the first process, at another. */
 const ownerAt = ({ origin }: Started, { token }: Started) =>
@@ -54,14 +54,14 @@ async function makeLarge({ owner }: Started) {
 }
 
 describe("two processes with a database and a bucket in common", () => {
-  let database: HranaServer;
+  let database: Sqld;
   let bucket: TestS3;
   let one: Started;
   let two: Started;
   let there: ReturnType<typeof client>;
   let env: Record<string, string>;
   beforeAll(async () => {
-    database = startHrana();
+    database = await startSqld();
     bucket = await startS3();
     bucket.createBucket("lake");
     env = {
@@ -218,7 +218,7 @@ describe("two processes with a database and a bucket in common", () => {
 
 describe("two processes with nothing but a database in common", () => {
   deepTest("refuse to put datasets and large artifacts where the other can't see them", async () => {
-    await using database = startHrana();
+    await using database = await startSqld();
     await using one = await startApp({ env: settings(database) });
     const select = "SELECT 1 AS id";
     await loadTable(contextOf(one, one), { layer: "raw", dataset: "shop", table: "orders", select });
@@ -238,7 +238,7 @@ describe("two processes with nothing but a database in common", () => {
 
 describe("two processes with a database and a data directory in common", () => {
   deepTest("see the same files, datasets and artifacts, and each has its own scratch space", async () => {
-    await using database = startHrana();
+    await using database = await startSqld();
     const dataFolder = mkdtempSync(join(tmpdir(), "weir-together-"));
     try {
       const env = settings(database);
@@ -265,7 +265,7 @@ describe("two processes with a database and a data directory in common", () => {
   });
 
   test("a server that has its database in the directory does not share it", async () => {
-    await using database = startHrana();
+    await using database = await startSqld();
     await using one = await startApp({ engine: false });
     const joined = startApp({ env: settings(database), dataFolder: one.dataFolder, owner: false });
     const place = isOnPostgres ? "database is at postgres://" : "database is in its file weir.db";

@@ -52,7 +52,7 @@ async function eventually(done: () => boolean): Promise<void> {
 
 /** What the database has, seen past the server. */
 function rowsOf<T>({ database }: Several, sql: string, ...values: string[]): T[] {
-  using db = new Database(database.path, { readonly: true });
+  using db = new Database(database.file, { readonly: true });
   return db.query(sql).all(...values) as T[];
 }
 

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { applyChunk, type UiChunk, type UiMessage } from "../../src/models/chunks.ts";
 import { difference, type SentLengths } from "../../src/resources/chat/follow.ts";
-import { startHrana } from "../peers/hrana.ts";
 import { type Move, says, startModel } from "../peers/model.ts";
 import { client, startApp } from "../support/app.ts";
 import {
@@ -17,6 +16,7 @@ import {
 } from "../support/chat.ts";
 import { startInstallation } from "../support/process.ts";
 import { deepTest, scaled } from "../support/scale.ts";
+import { startSqld } from "../support/sqld.ts";
 import { makeAction, until } from "../support/work.ts";
 
 let chat: Chat;
@@ -251,7 +251,7 @@ describe("two processes that share a store", () => {
         { moves: [{ text: "Half " }, { hold: rest.promise }, { text: "and half" }] },
         { moves: [{ text: "Begun" }, { hold: new Promise(() => undefined) }] },
       ]);
-      await using server = startHrana();
+      await using server = await startSqld();
       const env = {
         ...peer.env,
         WEIR_DATABASE_URL: server.url,

@@ -1,17 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join as path } from "node:path";
 import { contextFor, write } from "../../src/context.ts";
 import { sweeper } from "../../src/engine/sweeper.ts";
 import { record } from "../../src/resources/events/service.ts";
-import { startHrana } from "../peers/hrana.ts";
 import { calls, says } from "../peers/model.ts";
 import { client, PASSWORD, type StartOptions, startApp } from "../support/app.ts";
 import { allRows, type Beside, besideFile, besideOf } from "../support/beside.ts";
 import { ask, makeThread, startChat } from "../support/chat.ts";
 import { browser, join, neighbour, turnOnSecondFactor } from "../support/people.ts";
 import { deepTest } from "../support/scale.ts";
+import { startSqld } from "../support/sqld.ts";
 import { isOnPostgres } from "../support/test-store.ts";
 import { created, makeAction, makeAutomation } from "../support/work.ts";
 
@@ -75,10 +72,10 @@ interface Place extends AsyncDisposable {
   left(weir: Started): Promise<string[]>;
 }
 
-describe.each<[string, () => Place]>([
+describe.each<[string, () => Promise<Place>]>([
   [
     isOnPostgres ? "PostgreSQL" : "a local file",
-    () => ({
+    async () => ({
       options: {},
       left,
       [Symbol.asyncDispose]: async () => undefined,
@@ -86,26 +83,21 @@ describe.each<[string, () => Place]>([
   ],
   [
     "a libSQL server",
-    () => {
-      const folder = mkdtempSync(path(tmpdir(), "weir-erasure-"));
-      const file = path(folder, "weir.db");
-      const server = startHrana({ path: file });
+    async () => {
+      const server = await startSqld();
       return {
         options: { env: { WEIR_DATABASE_URL: server.url } },
         async left() {
-          await using beside = besideFile(file);
+          await using beside = besideFile(server.file);
           return await leftIn(beside, TRACES);
         },
-        async [Symbol.asyncDispose]() {
-          await server[Symbol.asyncDispose]();
-          rmSync(folder, { recursive: true });
-        },
+        [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
       };
     },
   ],
 ])("in %s", (_, place) => {
   test("a person who erases themselves is gone from every row, and the trail stays valid", async () => {
-    await using database = place();
+    await using database = await place();
     await using weir = await startApp({ ...database.options, engine: false });
     const { tab, id, action, pat, run } = await grace(weir);
     const before = await verify(weir);
@@ -146,7 +138,7 @@ describe.each<[string, () => Place]>([
   deepTest(
     "the address can be invited anew, and leads to another person",
     async () => {
-      await using database = place();
+      await using database = await place();
       await using weir = await startApp({ ...database.options, engine: false });
       const first = await grace(weir);
       expect((await first.tab.call("DELETE", ME, { confirm: EMAIL })).status).toBe(204);

@@ -6,7 +6,6 @@ import { join as path } from "node:path";
 import { getTableName } from "drizzle-orm";
 import { LEFT_OUT, NOUNS } from "../../src/resources/organization-export/nouns.ts";
 import { openTerminal } from "../cli/terminal.ts";
-import { startHrana } from "../peers/hrana.ts";
 import { calls } from "../peers/model.ts";
 import { type Client, client, startApp } from "../support/app.ts";
 import { besideOf } from "../support/beside.ts";
@@ -14,6 +13,7 @@ import { ask, makeThread, startChat } from "../support/chat.ts";
 import { eventually } from "../support/outbound.ts";
 import { browser, join } from "../support/people.ts";
 import { deepTest } from "../support/scale.ts";
+import { startSqld } from "../support/sqld.ts";
 import { created, makeAction, makeAutomation } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
@@ -328,7 +328,7 @@ test("the archive's audit trail says which events are redacted", async () => {
 });
 
 test("an organization on a libSQL server is exported too", async () => {
-  await using server = startHrana();
+  await using server = await startSqld();
   await using weir = await startApp({ engine: false, env: { WEIR_DATABASE_URL: server.url } });
   created(
     await weir.owner("POST", "/api/v1/actions", {

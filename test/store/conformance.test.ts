@@ -259,7 +259,8 @@ describe.each(PLACES)("a store on %s", (name, make) => {
       expect(error).toBeInstanceOf(StoreError);
       expect(Bun.inspect(error, { depth: 8 })).not.toContain("sk-canary");
     }
-    expect((write as StoreError).code).toBe("SQLITE_CONSTRAINT_UNIQUE");
+    const code = name === "a libSQL server" ? "SQLITE_CONSTRAINT" : "SQLITE_CONSTRAINT_UNIQUE";
+    expect((write as StoreError).code).toBe(code);
     expect((write as StoreError).message).toBe("UNIQUE constraint failed: notes.some_title");
   });
 

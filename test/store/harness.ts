@@ -4,15 +4,7 @@ import { join } from "node:path";
 import { integer, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { json } from "../../src/store/columns.ts";
-import {
-  type Migration,
-  openRemoteStore,
-  openStore,
-  type RemoteStoreOptions,
-  type Store,
-  type StoreOptions,
-} from "../../src/store/store.ts";
-import { startHrana } from "../peers/hrana.ts";
+import { type Migration, openStore, type Store, type StoreOptions } from "../../src/store/store.ts";
 
 export const notes = sqliteTable("notes", {
   id: text().primaryKey(),
@@ -74,16 +66,6 @@ export function localPlace(): LocalPlace {
 
 /** A clock on which no time passes, so that nothing depends on how fast this machine is. */
 export const stillClock: Clock = { ...systemClock, monotonic: () => 0 };
-
-export function remotePlace() {
-  const server = startHrana({ token: "let-me-in" });
-  return {
-    server,
-    open: (migrations: readonly Migration[] = MIGRATIONS, more: Partial<RemoteStoreOptions> = {}) =>
-      openRemoteStore({ url: server.url, token: "let-me-in", migrations, ...more }),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  } satisfies Place & { server: unknown };
-}
 
 /** Opens a store with the usual tables; `await using` closes it and removes its database. */
 export async function openAt(

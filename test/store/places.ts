@@ -1,6 +1,20 @@
 import { type Migration, openRemoteStore } from "../../src/store/store.ts";
 import { dropDatabase, makeDatabase } from "../support/postgres-store.ts";
-import { localPlace, MIGRATIONS, type Place, remotePlace } from "./harness.ts";
+import { startSqld } from "../support/sqld.ts";
+import { localPlace, MIGRATIONS, type Place } from "./harness.ts";
+
+/** The database of a libSQL server of its own. */
+function libsqlPlace() {
+  const server = startSqld();
+  return {
+    async open(migrations: readonly Migration[] = MIGRATIONS) {
+      return openRemoteStore({ url: (await server).url, migrations });
+    },
+    async [Symbol.asyncDispose]() {
+      await (await server)[Symbol.asyncDispose]();
+    },
+  } satisfies Place;
+}
 
 /** A new database of the PostgreSQL that the test file starts. */
 export function postgresPlace() {
@@ -18,6 +32,6 @@ export function postgresPlace() {
 
 export const PLACES: readonly [name: string, make: () => Place][] = [
   ["a local file", localPlace],
-  ["a libSQL server", remotePlace],
+  ["a libSQL server", libsqlPlace],
   ["PostgreSQL", postgresPlace],
 ];

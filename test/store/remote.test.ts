@@ -2,8 +2,26 @@ import { expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { migrations } from "../../src/store/migrations.ts";
-import { openRemoteStore, type Store } from "../../src/store/store.ts";
-import { localPlace, MIGRATIONS, notes, remotePlace, stillClock, thrownBy } from "./harness.ts";
+import { openRemoteStore, type RemoteStoreOptions, type Store } from "../../src/store/store.ts";
+import { startHranaRelay } from "../support/hrana-relay.ts";
+import { startSqld } from "../support/sqld.ts";
+import { localPlace, MIGRATIONS, notes, stillClock, thrownBy } from "./harness.ts";
+
+/** A libSQL server that asks for a token, and a relay before it that hears what our client asks. */
+async function heardPlace() {
+  const server = await startSqld({ isGuarded: true });
+  const relay = startHranaRelay(server);
+  return {
+    server,
+    relay,
+    open: (migrations = MIGRATIONS, more: Partial<RemoteStoreOptions> = {}) =>
+      openRemoteStore({ url: relay.url, token: server.token, migrations, ...more }),
+    async [Symbol.asyncDispose]() {
+      await relay[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
 
 const put = (store: Store, id: string) =>
   store.write(async (db) => {
@@ -11,52 +29,53 @@ const put = (store: Store, id: string) =>
   });
 
 test("writes that come at once share one transaction, and one of a single statement takes two requests", async () => {
-  await using place = remotePlace();
+  await using place = await heardPlace();
   const store = await place.open(MIGRATIONS, { clock: stillClock });
-  place.server.log.length = 0;
+  place.relay.log.length = 0;
   await Promise.all(Array.from({ length: 20 }, (_, n) => put(store, `n${n}`)));
-  expect(place.server.log.filter((text) => text === "BEGIN IMMEDIATE")).toHaveLength(1);
-  expect(place.server.log.filter((text) => text === "COMMIT")).toHaveLength(1);
+  expect(place.relay.log.filter((text) => text === "BEGIN IMMEDIATE")).toHaveLength(1);
+  expect(place.relay.log.filter((text) => text === "COMMIT")).toHaveLength(1);
 
-  const before = place.server.requests;
+  const before = place.relay.requests;
   await put(store, "alone");
-  expect(place.server.requests - before).toBe(2);
+  expect(place.relay.requests - before).toBe(2);
   await store.close();
 });
 
 test("whole numbers travel as integers, which the client alone would send as floats", async () => {
-  await using place = remotePlace();
+  await using place = await heardPlace();
   const store = await place.open();
-  place.server.values.length = 0;
+  place.relay.values.length = 0;
   await store.write(async (db) => {
     await db.insert(notes).values({ id: "a", count: 5, ratio: 1.5 });
   });
 
-  expect(place.server.values).toContainEqual({ type: "integer", value: "5" });
-  expect(place.server.values).toContainEqual({ type: "float", value: 1.5 });
+  expect(place.relay.values).toContainEqual({ type: "integer", value: "5" });
+  expect(place.relay.values).toContainEqual({ type: "float", value: 1.5 });
   await store.close();
 });
 
 test("a write waits for the writer of another process", async () => {
-  await using place = remotePlace();
+  await using place = await heardPlace();
   const store = await place.open();
-  const other = place.server.connection();
-  other.run("BEGIN IMMEDIATE");
-  other.run("INSERT INTO notes (id) VALUES ('theirs')");
-  const ours = put(store, "ours");
-  const heard = () => place.server.log.filter((text) => text === "BEGIN IMMEDIATE").length;
-  const refusals = heard() + 3;
-  while (heard() < refusals) await new Promise((resolve) => setTimeout(resolve, 5));
-  other.run("COMMIT");
-  await ours;
+  const other = place.server.client();
+  const theirs = await other.transaction("write");
+  await theirs.execute("INSERT INTO notes (id) VALUES ('theirs')");
+  place.relay.log.length = 0;
+  const ours = store.write(async (db) => {
+    await db.insert(notes).values({ id: "ours" });
+    return db.$count(notes);
+  });
+  while (!place.relay.log.includes("BEGIN IMMEDIATE")) await Bun.sleep(5);
+  await theirs.commit();
 
-  expect(await store.db.$count(notes)).toBe(2);
+  expect(await ours).toBe(2);
   other.close();
   await store.close();
 });
 
 test("two processes that start at once migrate a database once", async () => {
-  await using place = remotePlace();
+  await using place = await heardPlace();
   const stores = await Promise.all([place.open(), place.open(), place.open()]);
   const [store] = stores;
 
@@ -68,13 +87,14 @@ test("two processes that start at once migrate a database once", async () => {
 });
 
 test("a server that fails in the middle costs the group its changes, and the next write goes through", async () => {
-  await using place = remotePlace();
+  await using place = await heardPlace();
   const store = await place.open();
   const group = await Promise.allSettled([
     put(store, "first"),
     store.write(async (db) => {
       await db.insert(notes).values({ id: "second" });
-      place.server.forgetStreams();
+      await place.server.kill();
+      await place.server.start();
       await thrownBy(async () => db.insert(notes).values({ id: "third" }));
       await db.insert(notes).values({ id: "outside of any transaction" });
     }),
@@ -89,17 +109,16 @@ test("a server that fails in the middle costs the group its changes, and the nex
   await store.close();
 });
 
-test("a commit that is not answered rejects its works, and leaves no transaction open", async () => {
-  await using place = remotePlace();
+test("a commit that is not answered rejects its works, and the next write goes through", async () => {
+  await using place = await heardPlace();
   const store = await place.open();
   const thrown = await thrownBy(() =>
     store.write(async (db) => {
       await db.insert(notes).values({ id: "a" });
-      place.server.failNext(1);
+      place.relay.failNext(1);
     }),
   );
   expect(thrown).toMatchObject({ code: "unavailable", retryable: true });
-  place.server.forgetStreams();
   await put(store, "b");
 
   expect(await store.db.select({ id: notes.id }).from(notes)).toEqual([{ id: "b" }]);
@@ -107,7 +126,7 @@ test("a commit that is not answered rejects its works, and leaves no transaction
 });
 
 test("a work that only reads or does nothing leaves no stream open on the server", async () => {
-  await using place = remotePlace();
+  await using place = await heardPlace();
   const store = await place.open();
   await store.write(async () => "nothing");
   await store.write(async (db) => db.$count(notes));
@@ -115,12 +134,12 @@ test("a work that only reads or does nothing leaves no stream open on the server
   await put(store, "a");
   await store.close();
 
-  expect(place.server.streams).toBe(0);
+  expect(place.relay.streams).toBe(0);
 });
 
 test("a server that is gone, refuses the token or is none is told in one sentence without the token", async () => {
-  const place = remotePlace();
-  const { url } = place.server;
+  const place = await heardPlace();
+  const { url } = place.relay;
   const wrong = await thrownBy(() => openRemoteStore({ url, token: "sk-canary", migrations: MIGRATIONS }));
   const store = await place.open();
   await place[Symbol.asyncDispose]();
@@ -155,7 +174,7 @@ test("its client loads no native module", async () => {
 test("a libSQL server gets the schema that a local file has", async () => {
   const master = sqliteTable("sqlite_master", { name: text(), sql: text() });
   await using local = localPlace();
-  await using remote = remotePlace();
+  await using remote = await heardPlace();
   const [here, there] = await Promise.all([local.open(migrations), remote.open(migrations)]);
   const schemaOf = ({ db }: Store) => db.select().from(master).orderBy(master.name);
   expect(await schemaOf(there)).toEqual(await schemaOf(here));

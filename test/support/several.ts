@@ -1,17 +1,17 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type HranaServer, startHrana } from "../peers/hrana.ts";
 import { startInstallation } from "./process.ts";
 import { s3Keys, startS3 } from "./s3.ts";
+import { type Sqld, startSqld } from "./sqld.ts";
 import { newDatabase } from "./test-store.ts";
 
 export const KEY = Buffer.alloc(32, 7).toString("base64");
 
 /** A libSQL server, or a database of PostgreSQL where the tests run on that. */
-async function startDatabase(): Promise<Pick<HranaServer, "url" | "path"> & AsyncDisposable> {
+async function startDatabase(): Promise<Pick<Sqld, "url" | "file"> & AsyncDisposable> {
   const url = await newDatabase();
-  return url === null ? startHrana() : { url, path: "", async [Symbol.asyncDispose]() {} };
+  return url === null ? startSqld() : { url, file: "", async [Symbol.asyncDispose]() {} };
 }
 
 /**
