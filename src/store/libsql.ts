@@ -4,7 +4,7 @@ import { BaseSQLiteDatabase } from "drizzle-orm/sqlite-core";
 import type { Clock } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import { asyncDialect } from "./dialect.ts";
-import { StoreError, storeFault } from "./faults.ts";
+import { ConnectionLost, StoreError, storeFault } from "./faults.ts";
 import type { Database, RunResult } from "./store.ts";
 
 export interface Statement {
@@ -15,7 +15,7 @@ export interface Statement {
 type Result = ResultSet & RunResult;
 
 const REPLY_LIMIT_MS = 10_000;
-/** With their pauses about 8 s: a server takes 5 s to end the transaction of a process that died in the middle of it. */
+/** With their pauses about 8 s. Writers wait for each other at the server; it is busy while another program locks its file. */
 const BUSY_ATTEMPTS = 108;
 const BUSY_PAUSE_MS = 5;
 /** Short, so that one who waits comes in between two transactions of a process that has many. */
@@ -84,7 +84,7 @@ export class RemoteTransaction {
 
   /**
    * Runs `control` and `statements` in one round trip, up to the first that fails, and gives the results of
-   * `statements`. Waits about 8 s for another writer. Throws a `storeFault`.
+   * `statements`. Another writer is waited for: the server ends its transaction after 5 s. Throws a `storeFault`.
    */
   async run(control: readonly string[], statements: readonly Statement[]): Promise<ResultSet[]> {
     const all = [...control.map((sql) => ({ sql, args: [] })), ...statements];
@@ -135,7 +135,7 @@ const isBusy = (error: unknown) => String((error as { code?: unknown }).code).st
 /** `work`, or `unavailable` when it takes longer than `limitMs`. */
 export async function within<T>(work: Promise<T>, limitMs: number): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(unreachable("no response in time")), limitMs);
+  const timer = setTimeout(() => late.reject(unreachable(new Error("no response in time"))), limitMs);
   try {
     return await Promise.race([work, late.promise]);
   } finally {
@@ -165,8 +165,8 @@ function faultOf(error: unknown): unknown {
   return unreachable(error);
 }
 
-const unreachable = (cause: unknown) =>
+const unreachable = (error: unknown) =>
   new AppError("unavailable", "The database server is unreachable. Try again later.", {
     retryable: true,
-    cause,
+    cause: new ConnectionLost((error as Error).message),
   });

@@ -2,6 +2,7 @@ import { type Client, createClient } from "@libsql/client/http";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { trustingFetch } from "../base/egress-trust.ts";
 import { AppError } from "../base/errors.ts";
+import { isStoreAway, StoreError } from "./faults.ts";
 import { waitUntilUnused } from "./in-use.ts";
 import {
   drizzleOver,
@@ -13,7 +14,7 @@ import {
 } from "./libsql.ts";
 import { type MigrationTarget, migrate } from "./migrate.ts";
 import type { ReadDb, RemoteStoreOptions, Store, WriteDb } from "./store.ts";
-import { type Transaction, WriteQueue, type Writer } from "./write-queue.ts";
+import { type Transaction, TransactionLost, WriteQueue, type Writer } from "./write-queue.ts";
 
 const GROUP_WRITES = 256;
 /** Each statement is a round trip; a server that waits for a transaction of ours makes others wait. */
@@ -137,8 +138,9 @@ class RemoteWriter implements Writer, Transaction {
     });
   }
 
+  /** Nothing of it is saved before its commit is sent. */
   get lost(): unknown {
-    return this.#lost;
+    return isStoreAway(this.#lost) ? new TransactionLost(this.#lost) : this.#lost;
   }
 
   begin(): Transaction {
@@ -164,8 +166,12 @@ class RemoteWriter implements Writer, Transaction {
   }
 
   async commit(): Promise<void> {
-    if (this.#pending.includes("ROLLBACK TO work")) await this.#send([]);
-    await this.#transaction?.commit();
+    try {
+      if (this.#pending.includes("ROLLBACK TO work")) await this.#send([]);
+      await this.#transaction?.commit();
+    } catch (error) {
+      throw this.lost ?? (wasOver(error) ? new TransactionLost(error) : error);
+    }
     this.#transaction = null;
   }
 
@@ -194,6 +200,12 @@ class RemoteWriter implements Writer, Transaction {
     }
   }
 }
+
+/** The server refused the commit, since it had ended the transaction. After any other fault it may have been saved. */
+const wasOver = (error: unknown): boolean =>
+  error instanceof AppError &&
+  error.cause instanceof StoreError &&
+  ["TRANSACTION_TIMEOUT", "STREAM_EXPIRED"].includes(error.cause.code);
 
 const targetOf = (
   client: Client,

@@ -1,9 +1,12 @@
+import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { isStoreAway } from "../../src/store/faults.ts";
 import { migrations } from "../../src/store/migrations.ts";
 import { openRemoteStore, type RemoteStoreOptions, type Store } from "../../src/store/store.ts";
 import { startHranaRelay } from "../support/hrana-relay.ts";
+import { deepTest } from "../support/scale.ts";
 import { startSqld } from "../support/sqld.ts";
 import { localPlace, MIGRATIONS, notes, stillClock, thrownBy } from "./harness.ts";
 
@@ -86,28 +89,64 @@ test("two processes that start at once migrate a database once", async () => {
   for (const one of stores) await one.close();
 });
 
-test("a server that fails in the middle costs the group its changes, and the next write goes through", async () => {
+test("a write waits while another program has the server's file locked", async () => {
   await using place = await heardPlace();
   const store = await place.open();
-  const group = await Promise.allSettled([
+  using other = new Database(place.server.file);
+  other.run("BEGIN IMMEDIATE");
+  place.relay.log.length = 0;
+  const ours = put(store, "ours");
+  while (place.relay.log.filter((text) => text === "BEGIN IMMEDIATE").length < 3) await Bun.sleep(5);
+  other.run("ROLLBACK");
+  await ours;
+
+  expect(await store.db.$count(notes)).toBe(1);
+  await store.close();
+});
+
+test("works whose transaction a server loses as it dies are done again, and saved once", async () => {
+  await using place = await heardPlace();
+  const store = await place.open();
+  let times = 0;
+  await Promise.all([
     put(store, "first"),
     store.write(async (db) => {
-      await db.insert(notes).values({ id: "second" });
+      await db.insert(notes).values({ id: `second, time ${++times}` });
+      if (times > 1) return;
       await place.server.kill();
       await place.server.start();
-      await thrownBy(async () => db.insert(notes).values({ id: "third" }));
-      await db.insert(notes).values({ id: "outside of any transaction" });
+      for (const id of ["third", "outside of any transaction"])
+        expect(await thrownBy(async () => db.insert(notes).values({ id }))).toMatchObject({
+          code: "unavailable",
+          retryable: true,
+        });
     }),
     put(store, "fourth"),
   ]);
 
-  expect(group.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
-  for (const one of group.slice(0, 2)) {
-    expect((one as PromiseRejectedResult).reason).toMatchObject({ code: "unavailable", retryable: true });
-  }
-  expect(await store.db.select({ id: notes.id }).from(notes)).toEqual([{ id: "fourth" }]);
+  const rows = await store.db.select({ id: notes.id }).from(notes).orderBy(notes.id);
+  expect(rows.map(({ id }) => id)).toEqual(["first", "fourth", "second, time 2"]);
   await store.close();
 });
+
+deepTest(
+  "a work that the server has interrupted for another's sake is done again, and saved once",
+  async () => {
+    await using place = await heardPlace();
+    const store = await place.open();
+    const other = place.server.client();
+    let times = 0;
+    await store.write(async (db) => {
+      await db.insert(notes).values({ id: `ours, time ${++times}` });
+      if (times === 1) await other.batch(["INSERT INTO notes (id) VALUES ('theirs')"], "write"); // after 5 s
+    });
+
+    const rows = await store.db.select({ id: notes.id }).from(notes).orderBy(notes.id);
+    expect(rows.map(({ id }) => id)).toEqual(["ours, time 2", "theirs"]);
+    other.close();
+    await store.close();
+  },
+);
 
 test("a commit that is not answered rejects its works, and the next write goes through", async () => {
   await using place = await heardPlace();
@@ -149,6 +188,7 @@ test("a server that is gone, refuses the token or is none is told in one sentenc
     openRemoteStore({ url: "ftp://example.com", token: "sk-canary", migrations: [] }),
   );
 
+  for (const error of [read, write]) expect(isStoreAway(error)).toBe(true);
   for (const error of [wrong, read, write, none]) {
     expect(error).toMatchObject({ name: "AppError", code: "unavailable" });
     expect(Bun.inspect(error, { depth: 8 })).not.toContain("sk-canary");

@@ -48,7 +48,8 @@ export function startHranaRelay(server: Sqld) {
         if (asked.baton) streams--;
         if (baton) streams++;
       }
-      return new Response(answer, { status: reply.status, headers: { "content-type": "application/json" } });
+      const type = reply.headers.get("content-type") ?? "";
+      return new Response(answer, { status: reply.status, headers: { "content-type": type } });
     },
   });
   return {
