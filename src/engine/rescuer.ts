@@ -3,7 +3,7 @@ import type { App } from "../context.ts";
 import { contextForRun } from "../context.ts";
 import { LEASE_MS } from "../queue/claim.ts";
 import { finishRun } from "../queue/finish.ts";
-import { type Lost, rescueRuns } from "../queue/lease.ts";
+import { type Leased, type Lost, rescueRuns, unknownLeases } from "../queue/lease.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { toRunError } from "./failure.ts";
 import type { Loop } from "./loop.ts";
@@ -11,10 +11,10 @@ import { aheadMs, CLOCK_JUMP_MS } from "./timekeeper.ts";
 
 /**
  * Takes up again what dead processes left under way: at the first tick all of earlier boots, later what has outlived its
- * lease. After the clock was set forward no lease is taken for outlived until living processes have had the time to
- * renew theirs.
+ * lease, also of this process, save what it is at work on: `held`.
+ * After the clock was set forward no lease is taken for outlived until living processes have had the time to renew theirs.
  */
-export function rescuer(app: App): Loop {
+export function rescuer(app: App, held: () => readonly Leased[]): Loop {
   let lost: Lost = "at boot";
   let left: RunRow[] = [];
   let known = Number.POSITIVE_INFINITY;
@@ -26,7 +26,11 @@ export function rescuer(app: App): Loop {
       if (now > known + CLOCK_JUMP_MS) patientUntilMs = app.clock.monotonic() + LEASE_MS;
       known = now;
       if (left.length > 0) left = await rescue(app, left);
-      if (app.clock.monotonic() >= patientUntilMs) left.push(...(await rescue(app, lost)));
+      if (app.clock.monotonic() >= patientUntilMs) {
+        left.push(...(await rescue(app, lost)));
+        const unknown = await unknownLeases(app, held());
+        if (unknown.length > 0) left.push(...(await rescue(app, unknown)));
+      }
       lost = "later";
       return "idle";
     },

@@ -18,6 +18,8 @@ import { openSlots, type Slots } from "./slots.ts";
 
 /** Runs that this process is executing. */
 export interface Worker extends Loop {
+  /** What it is at work on. */
+  held(): readonly RunRow[];
   /** Lets nothing new start. */
   drain(): void;
   /** Resolves when nothing is running any longer. */
@@ -148,6 +150,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
       }
       return runs.length > 0 ? "more" : "idle";
     },
+    held: underWay,
     drain() {
       draining = true;
     },

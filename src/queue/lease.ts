@@ -1,4 +1,4 @@
-import { and, eq, inArray, lt, ne, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, lt, ne, notInArray, type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import { type App, contextForRun, type WriteContext, write } from "../context.ts";
 import { actionRuns, type RunRow } from "../resources/runs/table.ts";
@@ -9,7 +9,7 @@ import { withStatuses } from "./statuses.ts";
 /** A run resumes after this many interruptions, and fails at the next. */
 const MAX_INTERRUPTS = 3;
 
-type Leased = Pick<RunRow, "id" | "leaseToken">;
+export type Leased = Pick<RunRow, "id" | "leaseToken">;
 
 /** Extends the leases of these runs. Returns which have a cancellation request, and which another worker has. */
 export async function renewLeases(
@@ -120,4 +120,23 @@ export function releaseRun(app: App, run: RunRow): Promise<void> {
       );
     tx.afterCommit(() => tx.signals.notify(runTopic(run.id)));
   });
+}
+
+/**
+ * Returns runs that this process leased without knowing, as when the answer to a commit was lost: their lease has
+ * expired, and they aren't among `held`.
+ */
+export async function unknownLeases(app: App, held: readonly Leased[]): Promise<Leased[]> {
+  const tokens = held.map((run) => run.leaseToken).filter((token) => token !== null);
+  return app.store.db
+    .select({ id: actionRuns.id, leaseToken: actionRuns.leaseToken })
+    .from(actionRuns)
+    .where(
+      and(
+        eq(actionRuns.status, "running"),
+        eq(actionRuns.bootId, app.bootId),
+        lt(actionRuns.leaseUntil, timestamp(app.clock)),
+        notInArray(actionRuns.leaseToken, tokens),
+      ),
+    );
 }

@@ -128,7 +128,7 @@ describe("a clock that is set forward a day", () => {
     };
     await using one = await startApp({ env, overrides: { clock } });
     await using two = await startApp({ env, overrides: { clock }, owner: false, engine: false });
-    const other = rescuer(two.app);
+    const other = rescuer(two.app, () => []);
     await other.tick(signal);
     const action = await makeAction(one.owner, call(receiver.url));
     const run = created(await one.owner("POST", `${ACTIONS}/${action.id}/run`));

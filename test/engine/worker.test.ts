@@ -127,6 +127,30 @@ describe("a worker", () => {
     expect(ended.status).toBe("completed");
     expect(ended.interruptCount).toBeGreaterThanOrEqual(1);
   });
+
+  test("takes a run up again that it leased in a commit whose answer was lost", async () => {
+    await using app = await startApp({ engine: false, hurry: 50 });
+    await using receiver = startReceiver();
+    const run = await start(app, request(receiver.url));
+    const { store } = app.app;
+    const lost = Promise.withResolvers<void>();
+    let isLost = false;
+    const lossy: typeof store = Object.assign(Object.create(store), {
+      write: async (...given: Parameters<typeof store.write>) => {
+        const value = await store.write(...given);
+        if (isLost || (await rowOf(app, run))?.status !== "running") return value;
+        isLost = true;
+        lost.resolve();
+        throw new AppError("unavailable", "The database server is unreachable.", { retryable: true });
+      },
+    });
+    const engine = await startEngine({ ...app.app, store: lossy });
+    await lost.promise;
+    app.clock.turn(31_000); // its lease is over
+    expect(await runEnd(app.owner, run)).toMatchObject({ status: "completed", interruptCount: 1 });
+    expect(receiver.got).toHaveLength(1);
+    await engine.stop(0);
+  });
 });
 
 test("a run that finds the database server away is tried again, and ends as if it had been there", async () => {
