@@ -1,8 +1,8 @@
 /**
  * Kills a loaded Weir with SIGKILL at random instants, restarts it, and holds what it answered against what
  * it kept: `bun scripts/chaos/chaos.ts [rounds] [command …]`; with `--processes 3` before that, several that share a
- * database, of which one is killed and another stands still in each round (see `several.ts`). `--postgres` keeps all of it
- * in a PostgreSQL, which in other rounds loses connections, commits and its life (`HARMS`) while Weir lives.
+ * database, of which one is killed and another stands still in each round (see `several.ts`). `--postgres` and `--libsql` keep all of it
+ * on such a server, which in other rounds loses connections, commits and its life (`harms`) while Weir lives.
  *
  * The load is mixed: signed webhooks, calls of other systems, lists, loads into tables, approvals that two people decide
  * at once, schedules of every second, runs started by events, calls between automations, cancels, retries, a
@@ -17,7 +17,7 @@ import { DATABASES, type DatabaseName, openDatabases } from "./databases.ts";
 import { calmDown, judge, strayLeases } from "./judge.ts";
 import { type Ledger, newLedger } from "./ledger.ts";
 import { loadUntilDead } from "./load.ts";
-import { filePlace, HARMS, type PostgresPlace, postgresPlace } from "./place.ts";
+import { filePlace, type Place, SERVERS } from "./place.ts";
 import { setUp } from "./plant.ts";
 import { startReceiver } from "./receiver.ts";
 import { makeInstallation, SOURCE, serve, serveBriefly, sharedSettings } from "./weir.ts";
@@ -53,9 +53,9 @@ export interface ChaosOptions {
   rounds: number;
   /** Of those that share a database; by default there is one. */
   processes?: number;
-  /** True for a database of PostgreSQL; false for one in the data directory, or with several processes on a libSQL server. */
-  postgres?: boolean;
-  /** The share of rounds on PostgreSQL in which the database comes to harm, in turn by each of `HARMS`, rather than Weir. */
+  /** Where the database is; by default in the data directory, or with several processes on a libSQL server. */
+  server?: keyof typeof SERVERS;
+  /** The share of rounds on a server in which the database comes to harm, in turn by each of `harms`, rather than Weir. */
   harmed?: number;
   /** Those whose tables are read and written; by default all that the machine has. */
   databases?: readonly DatabaseName[];
@@ -74,7 +74,7 @@ export async function chaos(options: ChaosOptions): Promise<Verdict> {
   process.once("exit", clear);
   const receiver = startReceiver();
   const opening = openDatabases(options.databases ?? DATABASES);
-  const server = options.postgres ? await postgresPlace() : null;
+  const server = options.server ? await SERVERS[options.server]() : null;
   const place = server ?? filePlace(join(folder, "weir.db"));
   const installation = await makeInstallation(command, folder, server ? sharedSettings(server.url) : {});
   const ledger = newLedger();
@@ -95,7 +95,7 @@ export async function chaos(options: ChaosOptions): Promise<Verdict> {
         const load = loadUntilDead({ ...shared, weir, signal: over.signal });
         await Bun.sleep(Math.random() * longestMs);
         kills.push(Date.now());
-        const what = await harm(server, harms);
+        const what = await harm(server.harms, harms);
         harms[what] = (harms[what] ?? 0) + 1;
         await Bun.sleep(Math.random() * AFTER_HARM_MS);
         kills.push(Date.now());
@@ -158,10 +158,10 @@ const hasAnswered = ({ webhooks, makings }: Ledger) =>
   [...makings.values()].some(({ id }) => id !== null);
 
 /** Does what was done least often so far. */
-async function harm(server: PostgresPlace, done: Readonly<Record<string, number>>): Promise<string> {
-  const all = Object.entries(HARMS).sort(([one], [other]) => (done[one] ?? 0) - (done[other] ?? 0));
+async function harm(harms: Place["harms"], done: Readonly<Record<string, number>>): Promise<string> {
+  const all = Object.entries(harms).sort(([one], [other]) => (done[one] ?? 0) - (done[other] ?? 0));
   const [what, does] = all[0] as (typeof all)[number];
-  await does(server);
+  await does();
   return what;
 }
 
@@ -169,12 +169,13 @@ if (import.meta.main) {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(1));
   const words = process.argv.slice(2);
   const processes = words[0] === "--processes" ? Number(words.splice(0, 2)[1]) : 1;
-  const postgres = words[0] === "--postgres" && words.splice(0, 1).length > 0;
+  const server = (["postgres", "libsql"] as const).find((name) => words[0] === `--${name}`);
+  if (server) words.shift();
   const [rounds = "50", ...command] = words;
   const { chaosOfSeveral } = await import("./several.ts");
   const verdict = await (processes > 1 ? chaosOfSeveral : chaos)({
     processes,
-    postgres,
+    ...(server ? { server } : {}),
     rounds: Number(rounds),
     ...(command.length > 0 ? { command } : {}),
     log: (line) => console.log(line),

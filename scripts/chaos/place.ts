@@ -3,6 +3,7 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
 import { PostgresClient } from "../../src/store/postgres-driver.ts";
+import { besideFile } from "../../test/support/beside.ts";
 import { startPostgres } from "../../test/support/postgres.ts";
 import { startRelay } from "../../test/support/relay.ts";
 import { startSqld } from "../../test/support/sqld.ts";
@@ -12,6 +13,8 @@ import { type Installation, runWeir } from "./weir.ts";
 export interface Place {
   /** True where what a dead process had under way goes on only when its lease has ended. */
   readonly isShared: boolean;
+  /** What happens to the database while it is written to, by what that is. */
+  readonly harms: Readonly<Record<string, () => Promise<unknown>>>;
   /** The number that a query gives. */
   count(sql: string): Promise<number>;
   /** The database as a file, once the server is stopped. */
@@ -22,6 +25,7 @@ export interface Place {
 export function filePlace(path: string): Place {
   return {
     isShared: false,
+    harms: {},
     async count(sql) {
       using db = new Database(path, { readonly: true });
       return Number(db.query(sql).values()[0]?.[0]);
@@ -31,44 +35,18 @@ export function filePlace(path: string): Place {
   };
 }
 
-/** A real libSQL server that Weir keeps everything in. */
-export async function libsqlPlace(): Promise<Place & { url: string }> {
-  const server = await startSqld();
-  return {
-    ...filePlace(server.file),
-    isShared: true,
-    url: server.url,
-    async stop() {
-      await server[Symbol.asyncDispose]();
-    },
-  };
-}
-
-/** What happens to the database while it is written to. */
-export const HARMS = {
-  "every connection is cut": (server) => server.cut(),
-  "the database dies and comes back": (server) => server.crash(),
-  "a commit goes through and its answer is lost": (server) => server.atCommit("cut after"),
-  "a commit is lost": (server) => server.atCommit("cut"),
-  "others take all connections for a while": (server) => server.exhaust(),
-} as const satisfies Record<string, (server: PostgresPlace) => Promise<void>>;
-
-export interface PostgresPlace extends Place {
-  /** For Weir, through a relay. */
-  url: string;
-  cut(): Promise<void>;
-  crash(): Promise<void>;
-  atCommit(act: "cut" | "cut after"): Promise<void>;
-  exhaust(): Promise<void>;
-}
-
 /** More than three processes and one that has just died have. */
 const CONNECTIONS = 40;
 const EXHAUSTED_MS = 1_500;
 const COMMIT_MS = 5_000;
 
+/** A place that Weir reaches by a URL. */
+export interface ServerPlace extends Place {
+  readonly url: string;
+}
+
 /** A real PostgreSQL that Weir keeps everything in. */
-export async function postgresPlace(): Promise<PostgresPlace> {
+export async function postgresPlace(): Promise<ServerPlace> {
   const server = await startPostgres({ flags: ["-c", `max_connections=${CONNECTIONS}`] });
   const relay = await startRelay(server.port);
   const urlAt = (port: number) =>
@@ -90,9 +68,30 @@ export async function postgresPlace(): Promise<PostgresPlace> {
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
       ),
     );
+  const crash = async () => {
+    await server.crash();
+    await own.reset();
+  };
+  const exhaust = async () => {
+    const url = urlAt(server.port);
+    const others = Array.from({ length: CONNECTIONS }, () =>
+      postgres(url, { max: 1, onnotice: () => undefined }),
+    );
+    const taken = Promise.allSettled(others.map((other) => other`select 1`));
+    await cut();
+    await Promise.allSettled([taken, ...others.map((other) => other`select 1`)]);
+    await Bun.sleep(EXHAUSTED_MS);
+    await Promise.allSettled(others.map((other) => other.end({ timeout: 0 })));
+  };
   return {
     isShared: true,
     url: urlAt(relay.port),
+    harms: {
+      "every connection is cut": cut,
+      "the database dies and comes back": crash,
+      ...commitHarms(relay),
+      "others take all connections for a while": exhaust,
+    },
     async count(sql) {
       const [row] = (await ask((client) => client.perform(sql, "values", []))) as unknown[][];
       return Number(row?.[0]);
@@ -103,27 +102,6 @@ export async function postgresPlace(): Promise<PostgresPlace> {
       if (moved.code !== 0) throw new Error(`weir move: ${moved.err}`);
       return join(target, "weir.db");
     },
-    async cut() {
-      await cut();
-    },
-    async crash() {
-      await server.crash();
-      await own.reset();
-    },
-    async atCommit(act) {
-      await Promise.race([relay.at("COMMIT", act), Bun.sleep(COMMIT_MS)]);
-    },
-    async exhaust() {
-      const url = urlAt(server.port);
-      const others = Array.from({ length: CONNECTIONS }, () =>
-        postgres(url, { max: 1, onnotice: () => undefined }),
-      );
-      const taken = Promise.allSettled(others.map((other) => other`select 1`));
-      await cut();
-      await Promise.allSettled([taken, ...others.map((other) => other`select 1`)]);
-      await Bun.sleep(EXHAUSTED_MS);
-      await Promise.allSettled(others.map((other) => other.end({ timeout: 0 })));
-    },
     async stop() {
       await own.close();
       await relay[Symbol.asyncDispose]();
@@ -131,3 +109,43 @@ export async function postgresPlace(): Promise<PostgresPlace> {
     },
   };
 }
+
+/** A real libSQL server that Weir keeps everything in. */
+export async function libsqlPlace(): Promise<ServerPlace> {
+  const server = await startSqld();
+  const relay = await startRelay(server.port);
+  const crash = async () => {
+    await server.kill();
+    await server.start();
+  };
+  const lock = async () => {
+    await using other = besideFile(server.file); // it waits without this thread, which the relay needs
+    await other.run("BEGIN IMMEDIATE");
+    await Bun.sleep(EXHAUSTED_MS);
+  };
+  return {
+    ...filePlace(server.file),
+    isShared: true,
+    url: `http://127.0.0.1:${relay.port}`,
+    harms: {
+      "every connection is cut": () => soon(relay.at("requests", "cut")),
+      "the database dies and comes back": crash,
+      ...commitHarms(relay),
+      "another program locks the database for a while": lock,
+    },
+    async stop() {
+      await relay[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const commitHarms = (relay: Awaited<ReturnType<typeof startRelay>>) => ({
+  "a commit goes through and its answer is lost": () => soon(relay.at("COMMIT", "cut after")),
+  "a commit is lost": () => soon(relay.at("COMMIT", "cut")),
+});
+
+/** Once it has happened, or not at all where nothing is written. */
+const soon = (happening: Promise<void>): Promise<void> => Promise.race([happening, Bun.sleep(COMMIT_MS)]);
+
+export const SERVERS = { postgres: postgresPlace, libsql: libsqlPlace };

@@ -7,7 +7,7 @@ import { DATABASES, openDatabases } from "./databases.ts";
 import { calmDown, judge } from "./judge.ts";
 import { newLedger } from "./ledger.ts";
 import { loadUntilDead } from "./load.ts";
-import { libsqlPlace, postgresPlace } from "./place.ts";
+import { SERVERS } from "./place.ts";
 import { setUp } from "./plant.ts";
 import { startReceiver } from "./receiver.ts";
 import { makeInstallation, SOURCE, serve, sharedSettings, type Weir } from "./weir.ts";
@@ -43,7 +43,7 @@ export async function chaosOfSeveral(options: ChaosOptions): Promise<VerdictOfSe
   process.once("exit", clear);
   const receiver = startReceiver();
   const opening = openDatabases(options.databases ?? DATABASES);
-  const place = await (options.postgres ? postgresPlace() : libsqlPlace());
+  const place = await SERVERS[options.server ?? "libsql"]();
   const installation = await makeInstallation(command, folder, sharedSettings(place.url));
   const ledger = newLedger();
   const kills: number[] = [];

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { chaos } from "../../scripts/chaos/chaos.ts";
 import { DATABASES } from "../../scripts/chaos/databases.ts";
-import { HARMS } from "../../scripts/chaos/place.ts";
 import { chaosOfSeveral } from "../../scripts/chaos/several.ts";
 import { deepTest, scaled } from "../support/scale.ts";
 
@@ -14,27 +13,25 @@ test("killed under a mixed load at any moment, it ends all that it accepted, onc
   expect(verdict.made).toBeGreaterThan(0);
 }, 300_000);
 
-deepTest(
-  "on PostgreSQL too, whose connections, commits and life are cut off under the load",
-  async () => {
-    const verdict = await chaos({
-      rounds: 300,
-      longestMs: 400,
-      databases: [],
-      postgres: true,
-      harmed: 0.6,
-    });
-    expect(verdict.faults).toEqual([]);
-    expect(verdict.accepted).toBeGreaterThan(0);
-    expect(Object.keys(verdict.harms)).toHaveLength(Object.keys(HARMS).length);
-  },
-  7_200_000,
-);
+for (const [server, rounds] of [
+  ["postgres", 300],
+  ["libsql", 60],
+] as const)
+  deepTest(
+    `on a server too (${server}), whose connections, commits and life are cut off under the load`,
+    async () => {
+      const verdict = await chaos({ rounds, longestMs: 400, databases: [], server, harmed: 0.6 });
+      expect(verdict.faults).toEqual([]);
+      expect(verdict.accepted).toBeGreaterThan(0);
+      expect(Object.keys(verdict.harms)).toHaveLength(5);
+    },
+    7_200_000,
+  );
 
 deepTest(
   "three processes on PostgreSQL, of which one is killed and one stands still in each round, lose and double nothing",
   async () => {
-    const verdict = await chaosOfSeveral({ rounds: 6, postgres: true, databases: [] });
+    const verdict = await chaosOfSeveral({ rounds: 6, server: "postgres", databases: [] });
     expect(verdict.faults).toEqual([]);
     expect(verdict.longestStillSeconds).toBeGreaterThan(5);
   },
