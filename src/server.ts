@@ -43,6 +43,7 @@ import { inboundOperations } from "./resources/inbound/routes.ts";
 import { installationOperations } from "./resources/installation/routes.ts";
 import { invitePageOperations } from "./resources/invitations/page.ts";
 import { invitationOperations } from "./resources/invitations/routes.ts";
+import { lineageOperations } from "./resources/lineage/routes.ts";
 import { mcpOperations } from "./resources/mcp/routes.ts";
 import { metaOperations } from "./resources/meta/routes.ts";
 import { noticeOperations } from "./resources/notices/routes.ts";
@@ -115,6 +116,7 @@ const described = [
   ...artifactOperations,
   ...datasetOperations,
   ...datasetLoadOperations,
+  ...lineageOperations,
   ...icebergOperations,
   ...overviewOperations,
   ...tagOperations,

@@ -3,7 +3,10 @@ import type { LakeRead, LakeTable } from "./contract.ts";
 import { sqlName } from "./views.ts";
 
 /** The datasets whose tables stand in SQL by their layers and names, in order. */
-export function readsOf(sql: string, tables: readonly LakeTable[]): LakeRead[] {
+export function readsOf(
+  sql: string,
+  tables: readonly Pick<LakeTable, "layer" | "dataset" | "table">[],
+): LakeRead[] {
   const tokens = tokensOf(sql);
   const named = new Set<string>();
   for (const [at, { text }] of tokens.entries()) {

@@ -43,6 +43,16 @@ test("who reads German gets the page in German: sentences, plurals, numbers and 
     /^\d\d\.\d\d\.\d{4}, \d\d:\d\d:\d\d MEZ/,
   );
 
+  await owner("PUT", "/api/v1/datasets/raw/kunden/upload?format=csv", "nummer\n4711\n", {
+    "content-type": "text/csv",
+  });
+  await go("/datasets/raw/kunden");
+  await page.getByText("4711").waitFor();
+  await noEnglish("/datasets/raw/kunden");
+  await page.getByRole("button", { name: "Herkunft" }).click();
+  await page.getByRole("region", { name: "Herkunft von raw.kunden" }).waitFor();
+  await noEnglish("/datasets/raw/kunden, Herkunft");
+
   await go("/team");
   await heading("Team");
   await noEnglish("/team");

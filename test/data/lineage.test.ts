@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readsOf } from "../../src/lake/reads.ts";
 import { join as enrol } from "../support/people.ts";
 import { deepTest } from "../support/scale.ts";
-import { ACTIONS, created, makeAction, runEnd } from "../support/work.ts";
+import { ACTIONS, created, flowToEnd, makeAction, makeAutomation, runEnd } from "../support/work.ts";
 import { connectFolder, startData } from "./place.ts";
 
 setDefaultTimeout(120_000);
@@ -115,6 +115,99 @@ test("it is for those who may look, in their own organization", async () => {
   const { body: beta } = await data.owner("POST", "/api/v1/organizations", { name: "Beta" });
   expect((await data.owner("GET", path, undefined, { "x-organization-id": beta.id })).status).toBe(404);
   expect((await data.owner("GET", "/api/v1/datasets/raw/nothing/lineage")).status).toBe(404);
+});
+
+test("its graph leads from connections over actions and steps to queries and dashboards, as far as is asked", async () => {
+  const folder = await connectFolder(data.owner, "/graph");
+  await data.upload(folder, "/sales.jsonl", '{"id":1,"n":2}');
+  const extract = await data.extract(folder, {
+    dataset: "graph_shop",
+    resources: [{ name: "sales", spec: "sales.jsonl" }],
+  });
+  await extract.result();
+  const output = { layer: "marts", dataset: "graph_sums" };
+  const flow = await makeAutomation(
+    data.owner,
+    {
+      steps: [
+        {
+          key: "sum",
+          kind: "duckdb_transform",
+          definition: { sql: "SELECT sum(n) AS total FROM raw.graph_shop__sales", output },
+        },
+      ],
+    },
+    { name: "Nightly sums" },
+  );
+  await flowToEnd(data.owner, flow.id);
+  const query = created(
+    await data.owner("POST", "/api/v1/queries", { name: "Total", sql: "SELECT * FROM marts.graph_sums" }),
+  );
+  await data.owner("POST", "/api/v1/queries", { name: "Other", sql: "SELECT 'marts.graph_sums' AS a" });
+  const panel = { key: "a", title: "A", x: 0, y: 0, width: 3, height: 3 };
+  const board = created(
+    await data.owner("POST", "/api/v1/dashboards", {
+      name: "Board",
+      panels: [{ ...panel, queryId: query.id }],
+    }),
+  );
+  const direct = created(
+    await data.owner("POST", "/api/v1/dashboards", {
+      name: "Sales",
+      panels: [{ ...panel, sql: "SELECT n FROM raw.graph_shop__sales" }],
+    }),
+  );
+  const graphOf = async (place: string, depth = 3) => {
+    const { status, body } = await data.owner(
+      "GET",
+      `/api/v1/datasets/${place}/lineage/graph?depth=${depth}`,
+    );
+    expect(status).toBe(200);
+    const names = new Map(
+      body.nodes.map(({ id, type, name }: Record<string, string>) => [id, `${type} ${name}`]),
+    );
+    const edges = body.edges.map(
+      ({ from, to }: Record<string, string>) => `${names.get(from)} → ${names.get(to)}`,
+    );
+    return { ...body, edges: edges.sort() };
+  };
+  const shop = await graphOf("raw/graph_shop");
+  expect(shop.edges).toEqual([
+    "action Extract → dataset raw.graph_shop",
+    "connection Files /graph → action Extract",
+    "dataset marts.graph_sums → query Total",
+    "dataset raw.graph_shop → dashboard Sales",
+    "dataset raw.graph_shop → step Nightly sums",
+    "query Total → dashboard Board",
+    "step Nightly sums → dataset marts.graph_sums",
+  ]);
+  expect(shop.truncated).toBe(false);
+  expect(shop.nodes).toContainEqual({
+    id: `step:${flow.id}:sum`,
+    type: "step",
+    name: "Nightly sums",
+    kind: "duckdb_transform",
+    resourceId: flow.id,
+    layer: null,
+    dataset: null,
+    stepKey: "sum",
+    updatedAt: null,
+  });
+  const idsOf = (nodes: Record<string, string>[], type: string) =>
+    nodes.filter((node) => node.type === type).map(({ resourceId }) => resourceId);
+  expect(idsOf(shop.nodes, "dashboard").sort()).toEqual([board.id, direct.id].sort());
+  const sums = await graphOf("marts/graph_sums");
+  expect(sums.edges).toContain("connection Files /graph → action Extract");
+  expect(sums.edges).not.toContain("dataset raw.graph_shop → dashboard Sales");
+  const near = await graphOf("marts/graph_sums", 1);
+  expect([near.truncated, near.edges.includes("dataset raw.graph_shop → step Nightly sums")]).toEqual([
+    true,
+    true,
+  ]);
+  expect(near.edges).not.toContain("action Extract → dataset raw.graph_shop");
+  const { body: beta } = await data.owner("POST", "/api/v1/organizations", { name: "Gamma" });
+  const path = "/api/v1/datasets/raw/graph_shop/lineage/graph";
+  expect((await data.owner("GET", path, undefined, { "x-organization-id": beta.id })).status).toBe(404);
 });
 
 test("only tables that stand in the SQL count, not what texts and comments say", () => {

@@ -10,7 +10,8 @@ import { Empty, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { plural } from "../parts/base/plural.ts";
 import { Tag } from "../parts/base/status.tsx";
 import { counted, sized } from "../parts/base/time.tsx";
-import { Freshness, LoadsOf } from "../parts/datasets/loads.tsx";
+import { LineageOf } from "../parts/datasets/lineage.tsx";
+import { Freshness, LoadsOf, Updated } from "../parts/datasets/loads.tsx";
 import { ProfileOf } from "../parts/datasets/profile.tsx";
 import { UploadArea } from "../parts/datasets/upload.tsx";
 import { Grid } from "../parts/table/grid.tsx";
@@ -54,21 +55,26 @@ function Uploading({ of }: { of: Dataset }) {
 const tableOf = ({ tables, dataset }: Dataset, named: string | null) =>
   tables.find(({ name }) => name === named) ?? tables.find(({ name }) => name === dataset) ?? tables[0];
 
-const PARTS = [t("Preview"), t("Profile"), t("Loads")] as const;
-type Part = (typeof PARTS)[number];
+const PARTS = [
+  ["preview", t("Preview")],
+  ["profile", t("Profile")],
+  ["loads", t("Loads")],
+  ["lineage", t("Lineage")],
+] as const;
+type Part = (typeof PARTS)[number][0];
 
 function Parts({ part, onPick }: { part: Part; onPick: (part: Part) => void }) {
   return (
     <span className="flex gap-3">
-      {PARTS.map((each) => (
+      {PARTS.map(([id, name]) => (
         <button
-          key={each}
+          key={id}
           type="button"
-          aria-pressed={each === part}
-          onClick={() => onPick(each)}
-          className={each === part ? "" : "font-normal text-soft hover:text-ink"}
+          aria-pressed={id === part}
+          onClick={() => onPick(id)}
+          className={id === part ? "" : "font-normal text-soft hover:text-ink"}
         >
-          {each}
+          {name}
         </button>
       ))}
     </span>
@@ -77,9 +83,11 @@ function Parts({ part, onPick }: { part: Part; onPick: (part: Part) => void }) {
 
 function Whole({ of, upload }: { of: Dataset; upload: ReactNode }) {
   const { layer, dataset, tables, updatedAt } = of;
-  const [part, setPart] = useState<Part>(t("Preview"));
   const may = useMay("member");
-  const [search] = useSearchParams();
+  const [search, setSearch] = useSearchParams();
+  const part = PARTS.find(([id]) => id === search.get("tab"))?.[0] ?? "preview";
+  const put = (change: Record<string, string>) =>
+    setSearch((before) => ({ ...Object.fromEntries(before), ...change }), { replace: true });
   const [, go] = useLocation();
   const [asks, setAsks] = useState(false);
   const table = tableOf(of, search.get("table"));
@@ -99,7 +107,7 @@ function Whole({ of, upload }: { of: Dataset; upload: ReactNode }) {
           [`/datasets?layer=${layer}`, layer],
         ]}
         beside={<Tag>{layer}</Tag>}
-        about={<Freshness layer={layer} dataset={dataset} updatedAt={updatedAt} />}
+        about={<Updated layer={layer} dataset={dataset} updatedAt={updatedAt} />}
       >
         {upload}
         {may && <IconButton icon={Trash2} label={t("Delete dataset")} onClick={() => setAsks(true)} />}
@@ -114,6 +122,7 @@ function Whole({ of, upload }: { of: Dataset; upload: ReactNode }) {
       </PageHead>
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-x-5 lg:grid-cols-[15rem_minmax(0,1fr)]">
         <div>
+          <Freshness layer={layer} dataset={dataset} />
           <Section title={t("Tables")} flush>
             <ul>
               {tables.map((each) => (
@@ -121,7 +130,7 @@ function Whole({ of, upload }: { of: Dataset; upload: ReactNode }) {
                   <button
                     type="button"
                     aria-current={each.name === table?.name ? "true" : undefined}
-                    onClick={() => go(`/datasets/${layer}/${dataset}?table=${encodeURIComponent(each.name)}`)}
+                    onClick={() => put({ table: each.name })}
                     className={`block w-full px-4 py-2 text-left text-sm hover:bg-sunken ${each.name === table?.name ? "bg-accent-soft" : ""}`}
                   >
                     <span className="block truncate font-medium">{each.name}</span>
@@ -154,7 +163,7 @@ function Whole({ of, upload }: { of: Dataset; upload: ReactNode }) {
         </div>
         {table && (
           <Section
-            title={<Parts part={part} onPick={setPart} />}
+            title={<Parts part={part} onPick={(tab) => put({ tab })} />}
             flush
             aside={
               <span className="inline-flex items-center gap-1">
@@ -163,9 +172,10 @@ function Whole({ of, upload }: { of: Dataset; upload: ReactNode }) {
               </span>
             }
           >
-            {part === "Preview" && <PreviewOf layer={layer} dataset={dataset} table={table.name} />}
-            {part === "Profile" && <ProfileOf layer={layer} dataset={dataset} table={table.name} />}
-            {part === "Loads" && <LoadsOf layer={layer} dataset={dataset} table={table.name} name={name} />}
+            {part === "preview" && <PreviewOf layer={layer} dataset={dataset} table={table.name} />}
+            {part === "profile" && <ProfileOf layer={layer} dataset={dataset} table={table.name} />}
+            {part === "loads" && <LoadsOf layer={layer} dataset={dataset} table={table.name} name={name} />}
+            {part === "lineage" && <LineageOf key={`${layer}.${dataset}`} layer={layer} dataset={dataset} />}
           </Section>
         )}
       </div>

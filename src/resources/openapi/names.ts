@@ -34,6 +34,7 @@ import * as inbound from "../inbound/wire.ts";
 import * as installation from "../installation/wire.ts";
 import * as installationOrganizations from "../installation/wire-organizations.ts";
 import * as invitations from "../invitations/wire.ts";
+import * as lineage from "../lineage/wire.ts";
 import * as meta from "../meta/wire.ts";
 import * as notices from "../notices/wire.ts";
 import * as openid from "../openid/wire.ts";
@@ -94,6 +95,7 @@ const WIRES: readonly object[] = [
   installation,
   installationOrganizations,
   invitations,
+  lineage,
   meta,
   notices,
   openid,

@@ -1,7 +1,7 @@
 import type { NodeChange, NodePositionChange } from "@xyflow/react";
 import { type RefObject, useCallback, useRef } from "react";
-import { pathOf } from "./edge.tsx";
 import type { CanvasNode } from "./nodes.ts";
+import { pathOf } from "./path.ts";
 
 interface Point {
   x: number;

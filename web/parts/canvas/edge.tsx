@@ -3,6 +3,7 @@ import { Plus, X } from "lucide-react";
 import { memo, useContext } from "react";
 import { counted } from "../base/time.tsx";
 import { TRIGGER } from "./config.ts";
+import { pathOf } from "./path.ts";
 import { ActionsContext, useUi } from "./ui.ts";
 
 interface FlowData extends Record<string, unknown> {
@@ -24,20 +25,6 @@ const INK: Readonly<Record<FlowData["tone"], string>> = {
   busy: "var(--busy)",
   off: "var(--line)",
 };
-
-/** Leaves and arrives straight down, through what the arrangement keeps free for it between the steps. */
-export function pathOf(points: readonly { x: number; y: number }[]): string {
-  const [first, ...rest] = points;
-  if (!first) return "";
-  let path = `M${first.x} ${first.y}`;
-  let last = first;
-  for (const point of rest) {
-    const middle = (last.y + point.y) / 2;
-    path += ` C${last.x} ${middle} ${point.x} ${middle} ${point.x} ${point.y}`;
-    last = point;
-  }
-  return path;
-}
 
 const ROUND = "grid size-6 place-items-center rounded-full border bg-raised";
 

@@ -5,9 +5,9 @@ import type { Reply } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
-import { Shown } from "../base/page.tsx";
+import { Facts, Section, Shown } from "../base/page.tsx";
 import { Tag } from "../base/status.tsx";
-import { counted, inWords, When } from "../base/time.tsx";
+import { counted, inWords, shortly, When } from "../base/time.tsx";
 import { type Column, Table } from "../table/table.tsx";
 
 type LoadPage = Reply<"GET /api/v1/datasets/{layer}/{dataset}/loads">;
@@ -27,18 +27,94 @@ const useLoads = ({ layer, dataset }: Props, offset = 0) =>
     { keep: true },
   );
 
-/** When the dataset was updated, how often that usually happens, and whether it is late. */
-export function Freshness({ updatedAt, ...of }: Props & { updatedAt: string }) {
+/** When the dataset was updated, and whether it is late. */
+export function Updated({ updatedAt, ...of }: Props & { updatedAt: string }) {
   const freshness = useLoads(of).data?.freshness;
-  const usual = freshness?.usualSeconds ?? null;
   return (
     <span className="inline-flex flex-wrap items-center gap-x-2">
       <span>
         {t("Updated")} <When at={updatedAt} />
       </span>
-      {usual !== null && <span>{t("Usually every {usual}", { usual: inWords(usual) })}</span>}
       {freshness?.isLate && <Tag tone="warn">{t("Late")}</Tag>}
     </span>
+  );
+}
+
+/** How often the dataset is loaded, when the next load is due, and the last loads at a glance. */
+export function Freshness(of: Props) {
+  const { data } = useLoads(of);
+  if (!data) return null;
+  const { usualSeconds, expectedAt, isLate, lastLoadAt } = data.freshness;
+  return (
+    <Section title={t("Freshness")}>
+      <Facts
+        of={[
+          [t("Last load"), <When key="last" at={lastLoadAt} />],
+          ...(usualSeconds === null
+            ? []
+            : [
+                [t("Usually every"), inWords(usualSeconds)] as const,
+                [t("Next expected"), <When key="next" at={expectedAt} />] as const,
+                [
+                  t("Status"),
+                  <Tag key="status" tone={isLate ? "warn" : "good"}>
+                    {isLate ? t("Late") : t("On time")}
+                  </Tag>,
+                ] as const,
+              ]),
+        ]}
+      />
+      {usualSeconds === null && (
+        <p className="mt-2 text-xs text-soft">{t("After three loads this shows how often it is loaded.")}</p>
+      )}
+      <History of={data.loads} />
+    </Section>
+  );
+}
+
+const BAR = { width: 5, gap: 2, height: 36 };
+
+/** The rows that each of the last loads wrote, oldest first. The tab of loads has them as text. */
+function History({ of: loads }: { of: readonly Load[] }) {
+  const bars = loads.toReversed().map(({ loadId, committedAt, tables }) => ({
+    loadId,
+    committedAt,
+    rows: tables?.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0) ?? null,
+  }));
+  const [oldest, newest] = [bars[0], bars.at(-1)];
+  if (!oldest || !newest || bars.length < 2) return null;
+  const most = Math.max(1, ...bars.map(({ rows }) => rows ?? 0));
+  const label = t("Rows written by the last {count} loads, {from} to {to}. At most {most}.", {
+    count: bars.length,
+    from: shortly(oldest.committedAt),
+    to: shortly(newest.committedAt),
+    most: counted(most),
+  });
+  return (
+    <svg
+      role="img"
+      aria-label={label}
+      className="mt-3 block max-w-full text-accent"
+      height={BAR.height}
+      width={bars.length * (BAR.width + BAR.gap)}
+    >
+      {bars.map(({ loadId, committedAt, rows }, at) => {
+        const height = Math.max(2, ((rows ?? 0) / most) * BAR.height);
+        return (
+          <rect
+            key={loadId}
+            x={at * (BAR.width + BAR.gap)}
+            y={BAR.height - height}
+            width={BAR.width}
+            height={height}
+            rx={1}
+            fill="currentColor"
+          >
+            <title>{`${shortly(committedAt)}: ${figure(rows ?? undefined, counted)}`}</title>
+          </rect>
+        );
+      })}
+    </svg>
   );
 }
 

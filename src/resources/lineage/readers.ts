@@ -1,0 +1,66 @@
+import { and, desc, eq, or } from "drizzle-orm";
+import type { Context } from "../../context.ts";
+import { readsOf } from "../../lake/reads.ts";
+import { contains } from "../../store/search.ts";
+import { dashboards } from "../dashboards/table.ts";
+import type { DatasetRef } from "../datasets/wire.ts";
+import { savedQueries } from "../queries/table.ts";
+import { datasetId, type Graph } from "./graph.ts";
+
+/** The most queries, and the most dashboards, in a graph. */
+const MOST_OF_EACH = 100;
+
+/** Adds the saved queries and dashboards whose SQL names one of the tables; returns whether there may be more. */
+export async function addReaders(
+  ctx: Context,
+  graph: Graph,
+  tables: readonly (DatasetRef & { table: string })[],
+): Promise<boolean> {
+  const names = [...new Set(tables.map(({ dataset }) => dataset))];
+  const queries = await ctx.db
+    .select({ id: savedQueries.id, name: savedQueries.name, sql: savedQueries.sql })
+    .from(savedQueries)
+    .where(
+      and(
+        eq(savedQueries.organizationId, ctx.organizationId),
+        or(...names.map((name) => contains(name, savedQueries.sql))),
+      ),
+    )
+    .orderBy(desc(savedQueries.id))
+    .limit(MOST_OF_EACH);
+  for (const query of queries) {
+    const id = `query:${query.id}`;
+    const reads = readsOf(query.sql, tables);
+    if (reads.length > 0) graph.add({ id, type: "query", name: query.name, resourceId: query.id });
+    for (const read of reads) graph.join(datasetId(read), id);
+  }
+  const shown = queries.filter(({ id }) => graph.nodes.has(`query:${id}`));
+  const boards = await ctx.db
+    .select({
+      id: dashboards.id,
+      name: dashboards.name,
+      panels: dashboards.panels,
+      filters: dashboards.filters,
+    })
+    .from(dashboards)
+    .where(
+      and(
+        eq(dashboards.organizationId, ctx.organizationId),
+        or(
+          ...names.map((name) => contains(name, dashboards.panels, dashboards.filters)),
+          ...shown.map(({ id }) => contains(id, dashboards.panels)),
+        ),
+      ),
+    )
+    .orderBy(desc(dashboards.id))
+    .limit(MOST_OF_EACH);
+  for (const { id: resourceId, name, panels, filters } of boards) {
+    const id = `dashboard:${resourceId}`;
+    const reads = readsOf([...panels, ...filters].map(({ sql }) => sql ?? "").join("\n;\n"), tables);
+    const asked = shown.filter((query) => panels.some(({ queryId }) => queryId === query.id));
+    if (reads.length + asked.length > 0) graph.add({ id, type: "dashboard", name, resourceId });
+    for (const read of reads) graph.join(datasetId(read), id);
+    for (const query of asked) graph.join(`query:${query.id}`, id);
+  }
+  return queries.length === MOST_OF_EACH || boards.length === MOST_OF_EACH;
+}

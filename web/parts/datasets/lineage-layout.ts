@@ -1,0 +1,63 @@
+import type { Reply } from "../../calls.ts";
+import { arrange } from "../canvas/arrange.ts";
+import { neighbour, sideOf } from "../canvas/keyboard.ts";
+import { pathOf } from "../canvas/path.ts";
+
+export type Lineage = Reply<"GET /api/v1/datasets/{layer}/{dataset}/lineage/graph">;
+export type LineageNode = Lineage["nodes"][number];
+
+export const WIDTH = 208;
+export const HEIGHT = 52;
+const MARGIN = 16;
+
+/** Room for the tip of an edge. */
+const TIP = 4;
+
+/** The canvas arranges from the top down; here what is down there is right. */
+export function acrossOf({ nodes, edges }: Lineage) {
+  const links = edges.map(({ from, to }) => ({
+    id: `${from} ${to}`,
+    source: from,
+    target: to,
+    branch: null,
+  }));
+  const { boxes, bends } = arrange(
+    new Map(nodes.map(({ id }) => [id, { width: HEIGHT, height: WIDTH }])),
+    links,
+  );
+  const all = [...boxes.values()];
+  const [left, top] = [Math.min(...all.map(({ y }) => y)), Math.min(...all.map(({ x }) => x))];
+  const places = new Map(
+    [...boxes].map(([id, { x, y }]) => [id, { x: y - left + MARGIN, y: x - top + MARGIN }]),
+  );
+  const paths = links.flatMap(({ id, source, target }) => {
+    const [from, to] = [places.get(source), places.get(target)];
+    if (!from || !to) return [];
+    const turns = (bends.get(id) ?? []).map(({ x, y }) => ({ x: y - left + MARGIN, y: x - top + MARGIN }));
+    const points = [
+      { x: from.x + WIDTH, y: from.y + HEIGHT / 2 },
+      ...turns,
+      { x: to.x - TIP, y: to.y + HEIGHT / 2 },
+    ];
+    return [{ id, source, target, path: pathOf(points, true) }];
+  });
+  const ends = [...places.values()];
+  return {
+    places,
+    paths,
+    width: Math.max(...ends.map(({ x }) => x)) + WIDTH + MARGIN,
+    height: Math.max(...ends.map(({ y }) => y)) + HEIGHT + MARGIN,
+  };
+}
+
+type Drawn = ReturnType<typeof acrossOf>;
+
+const TURNED = { right: "down", left: "up", up: "left", down: "right" } as const;
+
+/** The node that an arrow key leads to: along the edges first, else the nearest on that side. */
+export function nextNode({ places, paths }: Drawn, id: string, key: string): string | null {
+  const side = sideOf(key);
+  if (!side) return null;
+  const nodes = [...places].map(([each, { x, y }]) => ({ id: each, position: { x: y, y: x } }));
+  return neighbour({ nodes, links: paths }, id, TURNED[side]);
+}
