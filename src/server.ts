@@ -25,6 +25,7 @@ import { clientAuthorizationPageOperations } from "./resources/client-authorizat
 import { clientAuthorizationOperations } from "./resources/client-authorizations/routes.ts";
 import { connectionSignInOperations } from "./resources/connection-sign-ins/routes.ts";
 import { connectionOperations } from "./resources/connections/routes.ts";
+import { unsubscribePageOperations } from "./resources/dashboard-subscriptions/page.ts";
 import { subscriptionOperations } from "./resources/dashboard-subscriptions/routes.ts";
 import { dashboardOperations } from "./resources/dashboards/routes.ts";
 import { datasetLoadOperations } from "./resources/dataset-loads/routes.ts";
@@ -135,6 +136,7 @@ export const operations: readonly Operation[] = [
   ...signInPageOperations,
   ...clientAuthorizationPageOperations,
   ...passwordResetPageOperations,
+  ...unsubscribePageOperations,
   ...invitePageOperations,
   ...openApiOperations(() => operations),
 ];

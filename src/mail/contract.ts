@@ -10,6 +10,8 @@ export interface Letter {
   /** The same for all tries; made by the sender where absent. */
   messageId?: string;
   attachments?: readonly Attachment[];
+  /** What ends mails of this kind, for the mail program's own button (RFC 8058). */
+  unsubscribeUrl?: string;
 }
 
 export interface Attachment {

@@ -4,7 +4,7 @@ import { type Section, sectionHtml, sectionText } from "./sections.ts";
 
 export { oneLine } from "./escape.ts";
 
-/** What one mail says; `letterOf` writes it as plain text and as HTML. Texts may come from anybody. */
+/** What one mail says; `letterOf` writes it as plain text and as HTML. Texts may come from anyone. */
 export interface LetterContent {
   subject: string;
   /** Paragraphs; each takes one line. */
@@ -17,21 +17,24 @@ export interface LetterContent {
   link: { label: string; url: string };
   /** Paragraphs below the link. */
   foot: readonly string[];
+  /** The address that ends mails of this kind. Absent for mails that come once. */
+  unsubscribeUrl?: string;
 }
 
 const MAX_SUBJECT_CHARACTERS = 150;
 
-/** Writes a mail. Nothing in it is fetched from anywhere, and nothing but `link` leads anywhere. */
+/** Writes a mail. Nothing in it is fetched from anywhere, and nothing but `link` and `unsubscribeUrl` leads anywhere. */
 export function letterOf(to: string, content: LetterContent): Letter {
   return {
     to,
     subject: oneLine(content.subject, MAX_SUBJECT_CHARACTERS),
     text: textOf(content),
     html: htmlOf(content),
+    ...(content.unsubscribeUrl === undefined ? {} : { unsubscribeUrl: content.unsubscribeUrl }),
   };
 }
 
-function textOf({ lines, facts = [], sections = [], link, foot }: LetterContent): string {
+function textOf({ lines, facts = [], sections = [], link, foot, unsubscribeUrl }: LetterContent): string {
   const table = facts.map(([name, value]) => `${plain(name)}: ${plain(value)}`).join("\n");
   const parts = [
     ...lines.map(plain),
@@ -39,14 +42,16 @@ function textOf({ lines, facts = [], sections = [], link, foot }: LetterContent)
     ...sections.map(sectionText),
     `${link.label}:\n${link.url}`,
     ...foot.map(plain),
+    ...(unsubscribeUrl === undefined ? [] : [`Unsubscribe:\n${unsubscribeUrl}`]),
   ];
   return `${parts.join("\n\n")}\n`;
 }
 
 const FONT = "font-family:Helvetica,Arial,sans-serif;font-size:15px;line-height:1.5;color:#1c1c1c";
+const SMALL = "font-size:13px;color:#666";
 const CELL = "padding:2px 16px 2px 0;vertical-align:top";
 
-function htmlOf({ lines, facts = [], sections = [], link, foot }: LetterContent): string {
+function htmlOf({ lines, facts = [], sections = [], link, foot, unsubscribeUrl }: LetterContent): string {
   const rows = facts.map(
     ([name, value]) =>
       `<tr><td style="${CELL};color:#666">${escaped(name)}</td><td style="${CELL}">${escaped(value)}</td></tr>`,
@@ -57,7 +62,10 @@ function htmlOf({ lines, facts = [], sections = [], link, foot }: LetterContent)
     ...(rows.length === 0 ? [] : [`<table style="${FONT};border-collapse:collapse">`, ...rows, "</table>"]),
     ...sections.map(sectionHtml),
     `<p><a href="${encoded(link.url)}">${encoded(link.label)}</a></p>`,
-    ...foot.map((line) => `<p style="font-size:13px;color:#666">${escaped(line)}</p>`),
+    ...foot.map((line) => `<p style="${SMALL}">${escaped(line)}</p>`),
+    ...(unsubscribeUrl === undefined
+      ? []
+      : [`<p style="${SMALL}"><a href="${encoded(unsubscribeUrl)}">Unsubscribe</a></p>`]),
     "</body></html>",
   ].join("\n");
 }

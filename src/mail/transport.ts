@@ -53,13 +53,21 @@ async function connected<T>(
 /** Sends one mail over a connection of its own. */
 export const sendLetter = (server: MailServer, route: Route, letter: Letter): Promise<Sent> =>
   connected(server, route, async (transport) => {
-    const { to, subject, text, html, replyTo, messageId, attachments = [] } = letter;
+    const { to, subject, text, html, replyTo, messageId, unsubscribeUrl, attachments = [] } = letter;
     const info = await transport.sendMail({
       from: server.from,
       to: [to].flat().map((address) => ({ name: "", address })),
       subject,
       text,
-      headers: { "Auto-Submitted": "auto-generated" }, // so that no mailbox answers it (RFC 3834)
+      headers: {
+        "Auto-Submitted": "auto-generated", // so that no mailbox answers it (RFC 3834)
+        ...(unsubscribeUrl === undefined
+          ? {}
+          : {
+              "List-Unsubscribe": `<${unsubscribeUrl}>`,
+              "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+            }),
+      },
       ...(html === undefined ? {} : { html }),
       ...(replyTo === undefined ? {} : { replyTo: { name: "", address: replyTo } }),
       ...(messageId === undefined ? {} : { messageId }),

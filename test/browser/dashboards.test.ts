@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { unsubscribeToken } from "../../src/resources/dashboard-subscriptions/unsubscribe.ts";
+import { join } from "../support/people.ts";
 import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
 import { created, makeAction, runToEnd } from "../support/work.ts";
 
@@ -198,9 +200,55 @@ test("a dashboard is emailed to members now and on a schedule, with the filters 
   expect((await weir.owner("GET", at)).body.subscriptions).toMatchObject([
     { schedule: { cron: "30 6 * * 1-5" }, recipients: [weir.ids.userId], filters: { country: "CH" } },
   ]);
-  await dialog.getByRole("button", { name: "Delete schedule Every weekday at 06:30" }).click();
-  await dialog.getByText("Every weekday at 06:30").waitFor({ state: "detached" });
+  await weir.owner("PATCH", `${at}/${(await weir.owner("GET", at)).body.subscriptions[0].id}`, {
+    schedule: { cron: "30 6 * * 1-5", timezone: "Asia/Tokyo" },
+  });
+  const { user: grace } = await join(weir, "viewer");
+  await go("/dashboards/letters");
+  await page.getByRole("button", { name: "Email" }).click();
+  await dialog.getByRole("button", { name: "Edit schedule Every weekday at 06:30" }).click();
+  expect(await dialog.getByLabel("Time").inputValue()).toBe("06:30");
+  await dialog.getByText("Times are in Asia/Tokyo. Uses these filters: country: CH.").waitFor();
+  await dialog.getByLabel("When").selectOption("Every Monday");
+  await dialog.getByRole("checkbox", { name: new RegExp(grace.email) }).check();
+  await shot("dashboard-email-edit");
+  expect(await troubles()).toEqual([]);
+  await dialog.getByRole("button", { name: "Save changes" }).click();
+  await dialog.getByText("Every Monday at 06:30").waitFor();
+  const changed = {
+    schedule: { cron: "30 6 * * 1", timezone: "Asia/Tokyo" },
+    recipients: [weir.ids.userId, grace.id],
+  };
+  expect((await weir.owner("GET", at)).body.subscriptions).toMatchObject([
+    { ...changed, filters: { country: "CH" } },
+  ]);
+  await dialog.getByRole("button", { name: "Edit schedule Every Monday at 06:30" }).click();
+  await dialog.getByRole("checkbox", { name: "Use the filters that are set on the page now" }).check();
+  await dialog.getByRole("button", { name: "Save changes" }).click();
+  await dialog.getByRole("button", { name: "Save changes" }).waitFor({ state: "detached" });
+  expect((await weir.owner("GET", at)).body.subscriptions).toMatchObject([{ ...changed, filters: {} }]);
+  await dialog.getByRole("button", { name: "Delete schedule Every Monday at 06:30" }).click();
+  await dialog.getByText("Every Monday at 06:30").waitFor({ state: "detached" });
   await dialog.getByRole("button", { name: "Close" }).last().click();
+});
+
+test("who opens the link in a mail unsubscribes by one button, without signing in", async () => {
+  const { weir, browser } = seen;
+  const { id } = created(await weir.owner("POST", "/api/v1/dashboards", { ...DASHBOARD, name: "Unread" }));
+  const at = `/api/v1/dashboards/${id}/subscriptions`;
+  const { user } = await join(weir, "viewer");
+  const body = { schedule: { cron: "0 7 * * *" }, recipients: [weir.ids.userId, user.id] };
+  const { id: subscriptionId } = created(await weir.owner("POST", at, body));
+  const token = unsubscribeToken(weir.app.secrets, { subscriptionId, userId: user.id });
+  const outside = await browser.open(weir.origin);
+  await outside.page.goto(`${weir.origin}/unsubscribe?token=${token}`);
+  await outside.page.getByRole("button", { name: "Unsubscribe" }).click();
+  await outside.page.getByText("You are unsubscribed.").waitFor();
+  expect((await weir.owner("GET", `${at}/${subscriptionId}`)).body.recipients).toEqual([weir.ids.userId]);
+  await outside.page.goto(`${weir.origin}/unsubscribe?token=${token}x`);
+  await outside.page.getByRole("button", { name: "Unsubscribe" }).click();
+  await outside.page.getByText(/^This link is not valid/).waitFor();
+  expect(outside.foreign).toEqual([]);
 });
 
 test("what a run drew is saved as a dashboard", async () => {

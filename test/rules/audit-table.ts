@@ -3,6 +3,7 @@ import { eq } from "drizzle-orm";
 import { contextFor } from "../../src/context.ts";
 import { hashToken } from "../../src/crypto/tokens.ts";
 import { codeAt, counterAt } from "../../src/crypto/totp.ts";
+import { unsubscribeToken } from "../../src/resources/dashboard-subscriptions/unsubscribe.ts";
 import { memberships } from "../../src/resources/organizations/table.ts";
 import { passwordResets } from "../../src/resources/password-reset/table.ts";
 import { ensureSetupToken } from "../../src/resources/sign-in/setup.ts";
@@ -1317,6 +1318,18 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
   "DELETE /api/v1/dashboards/{dashboard_id}/subscriptions/{subscription_id}": {
     events: ["dashboard_subscription.deleted dashboard_subscription"],
     call: async (world) => ({ path: await mailing(world) }),
+  },
+  "POST /unsubscribe": {
+    events: ["dashboard_subscription.deleted dashboard_subscription"],
+    about: unsaid,
+    async call(world) {
+      const { weir } = world;
+      const subscriptionId = (await mailing(world)).split("/").at(-1) ?? "";
+      const { userId } = weir.ids;
+      const token = unsubscribeToken(weir.app.secrets, { subscriptionId, userId });
+      const actor = { type: "user", id: userId };
+      return { by: weir.anonymous, path: `/unsubscribe?token=${token}`, actor };
+    },
   },
   "POST /api/v1/queries": {
     events: ["query.created query"],

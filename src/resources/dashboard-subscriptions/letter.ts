@@ -19,6 +19,8 @@ interface About {
   filters: Readonly<Record<string, string>>;
   /** Now, ISO 8601. */
   at: string;
+  /** Null for a mail that a member sends now. */
+  unsubscribeUrl: string | null;
 }
 
 /** A dashboard as a mail: its panels from top to bottom, with numbers, tables, and bars beside the values of charts. */
@@ -47,6 +49,7 @@ export function letterOfDashboard(
       .map((panel) => sectionOf(panel, data.panels[panel.key])),
     link: { label: "Open the dashboard", url: `${about.baseUrl}/dashboards/${id}?${search}` },
     foot: ["A member of the organization chose you as a recipient, on the dashboard's page under Email."],
+    ...(about.unsubscribeUrl === null ? {} : { unsubscribeUrl: about.unsubscribeUrl }),
   };
 }
 

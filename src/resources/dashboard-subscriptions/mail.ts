@@ -11,6 +11,7 @@ import type { NoticeRow } from "../notices/table.ts";
 import { memberships } from "../organizations/table.ts";
 import { letterOfDashboard } from "./letter.ts";
 import { dashboardSubscriptions } from "./table.ts";
+import { unsubscribeToken } from "./unsubscribe.ts";
 
 interface Facts {
   dashboardId: string;
@@ -34,8 +35,8 @@ async function isMember({ store: { db } }: App, { organizationId, userId }: Noti
 /** Mails a dashboard to somebody who is still a member when it is sent. */
 export const dashboardMails: NoticeWriter = {
   async send(app, row, organization, signal) {
-    const { dashboardId, filters } = factsOf(row);
-    const { organizationId } = row;
+    const { dashboardId, subscriptionId, filters } = factsOf(row);
+    const { organizationId, userId } = row;
     const [dashboard] = await app.store.db
       .select()
       .from(dashboards)
@@ -49,7 +50,12 @@ export const dashboardMails: NoticeWriter = {
       const data = await dashboardData(contextFor(app, who), dashboard, search, {
         keptSeconds: KEPT_SECONDS,
       });
-      const about = { organization, baseUrl: app.baseUrl(), filters, at: timestamp(app.clock) };
+      const baseUrl = app.baseUrl();
+      const unsubscribeUrl =
+        subscriptionId === null || userId === null
+          ? null
+          : `${baseUrl}/unsubscribe?token=${unsubscribeToken(app.secrets, { subscriptionId, userId })}`;
+      const about = { organization, baseUrl, filters, at: timestamp(app.clock), unsubscribeUrl };
       return await sendMail(app, row, letterOfDashboard(dashboard, data, about), signal);
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;

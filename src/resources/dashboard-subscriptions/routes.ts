@@ -1,5 +1,7 @@
+import { Type } from "@sinclair/typebox";
 import { object, uuid } from "../../base/shape.ts";
-import { operation } from "../../http/operation.ts";
+import { openOperation, operation, Reply } from "../../http/operation.ts";
+import { visitorOf } from "../../http/visit.ts";
 import { NO_MAIL_SERVER } from "../automations/wire-warnings.ts";
 import { usersById } from "../users/people.ts";
 import {
@@ -10,6 +12,7 @@ import {
   sendDashboard,
   updateSubscription,
 } from "./service.ts";
+import { unsubscribe } from "./unsubscribe.ts";
 import {
   DashboardSend,
   DashboardSending,
@@ -30,6 +33,23 @@ const example = exampleSubscription;
 const { schedule, recipients, filters } = exampleSubscription;
 
 export const subscriptionOperations = [
+  openOperation({
+    method: "POST",
+    path: "/unsubscribe",
+    audience: "public",
+    limited: "address",
+    tag,
+    summary: "Unsubscribe from a dashboard's emails",
+    description:
+      "What the link in a scheduled email calls, and mail programs by its `List-Unsubscribe` header (RFC 8058). Needs no sign-in. The reply is the same for people who no longer get emails.",
+    query: object({ token: Type.String({ maxLength: 500, description: "From the link" }) }),
+    status: 204,
+    errors: [404],
+    async handle({ app, query, visit }) {
+      await unsubscribe(app, query.token, visitorOf(visit));
+      return new Reply(204, null);
+    },
+  }),
   operation({
     method: "POST",
     path: "/api/v1/dashboards/{dashboard_id}/send",

@@ -12,6 +12,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "POST /api/observability/simulate-llm-error": "simulateLlmError",
   "GET /api/v1/auth/methods": "listSignInMethods",
   "POST /api/v1/auth/setup": "setUp",
+  "POST /unsubscribe": "unsubscribe",
   "POST /api/v1/auth/login": "signIn",
   "POST /api/v1/auth/logout": "signOut",
   "GET /api/v1/auth/oidc/start": "startOidcSignIn",

@@ -23,14 +23,18 @@ export function cronOf(rhythm: keyof typeof DAYS, time: string): string {
   return `${minute} ${hour} ${DAYS[rhythm]}`;
 }
 
+/** What `cronOf` was given; null for an expression that is none of the rhythms. */
+export function rhythmOf(cron: string): { rhythm: keyof typeof DAYS; time: string } | null {
+  const [minute = "", hour = "", ...days] = cron.split(" ");
+  const rhythm = (Object.keys(DAYS) as (keyof typeof DAYS)[]).find((id) => DAYS[id] === days.join(" "));
+  if (rhythm === undefined || !/^\d+$/.test(minute) || !/^\d+$/.test(hour)) return null;
+  return { rhythm, time: `${hour.padStart(2, "0")}:${minute.padStart(2, "0")}` };
+}
+
 /** A cron expression in words, where it is one of the rhythms; else itself. */
 export function inRhythm(cron: string): string {
-  const [minute = "", hour = "", ...days] = cron.split(" ");
-  const rhythm = Object.entries(DAYS).find(([, text]) => text === days.join(" "))?.[0];
-  const name = RHYTHMS.find(([id]) => id === rhythm)?.[1];
-  if (name === undefined || !/^\d+$/.test(minute) || !/^\d+$/.test(hour)) return cron;
-  return t("{rhythm} at {time}", {
-    rhythm: name,
-    time: `${hour.padStart(2, "0")}:${minute.padStart(2, "0")}`,
-  });
+  const found = rhythmOf(cron);
+  if (found === null) return cron;
+  const name = RHYTHMS.find(([id]) => id === found.rhythm)?.[1] ?? "";
+  return t("{rhythm} at {time}", { rhythm: name, time: found.time });
 }

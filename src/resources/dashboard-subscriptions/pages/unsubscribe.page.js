@@ -1,0 +1,12 @@
+// Takes a recipient out of a dashboard's emails by the token of the mailed link. Runs in a person's browser.
+import { ask, onSubmit, part, show, tell } from "/sign-in/shared.js";
+
+const token = new URLSearchParams(location.search).get("token") ?? "";
+
+onSubmit(part("unsubscribe"), async () => {
+  const { isGood, problem } = await ask("POST", `/unsubscribe?token=${encodeURIComponent(token)}`);
+  if (!isGood) return tell(problem);
+  show("unsubscribed");
+});
+
+if (token === "") tell(["Open this page with the link from your email."]);
