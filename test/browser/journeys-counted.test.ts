@@ -1,29 +1,18 @@
 import { expect } from "bun:test";
 import { countClicks } from "../support/clicks.ts";
-import { connect } from "../support/connections.ts";
+import { configHas, makeTelling, runToApproval, startShop } from "../support/journeys.ts";
 import { eventually } from "../support/outbound.ts";
-import { startPostgres } from "../support/postgres.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
 import { openSeen } from "../support/seen.ts";
-import { AUTOMATION_RUNS, AUTOMATIONS, branch, flowToEnd, makeAutomation, until } from "../support/work.ts";
 
 deepTest(
   "a first automation over PostgreSQL with a branch, an approval and a request takes at most 40 clicks",
   async () => {
-    await using postgres = await startPostgres();
-    await postgres.sql`create table orders (id int primary key, total int, updated_at timestamptz not null)`;
-    await postgres.sql`insert into orders values (1, 40, now()), (2, 90, now())`;
-    await using receiver = startReceiver(() => Response.json({ ok: true }));
     await using seen = await openSeen();
     const { page, weir, troubles } = seen;
-    const { host, port, user, password, database } = postgres;
-    await connect(weir.owner, {
-      name: "Shop",
-      provider: "postgres",
-      config: { host, port, database, sslMode: "disable" },
-      credentials: { user, password },
-    });
+    await using shop = await startShop(weir.owner);
+    const { receiver } = shop;
     await seen.go("/");
     const hand = countClicks(page);
     const panel = page.getByRole("region", { name: /^Step / });
@@ -79,16 +68,7 @@ deepTest(
     expect(hand.count).toBeLessThanOrEqual(40);
 
     expect(secret.length).toBeGreaterThan(10);
-    const { automations } = (await weir.owner("GET", AUTOMATIONS)).body;
-    const { body: run } = await weir.owner("POST", `${AUTOMATIONS}/${automations[0].id}/run`, {
-      input: { day: 1 },
-    });
-    const waits = await until(
-      weir.owner,
-      `${AUTOMATION_RUNS}/${run.id}`,
-      ({ status }) => status === "waiting" || status === "failed" || status === "completed",
-    );
-    expect([waits.status, waits.error]).toEqual(["waiting", null]);
+    await runToApproval(weir.owner, { day: 1 });
     await seen.go("/approvals");
     await page.getByRole("button", { name: "Approve" }).first().click();
     await eventually(() => receiver.got.length === 1);
@@ -103,22 +83,7 @@ deepTest(
     await using receiver = startReceiver(() => new Response("no", { status: 418 }));
     await using seen = await openSeen();
     const { page, weir } = seen;
-    const flow = await makeAutomation(
-      weir.owner,
-      {
-        steps: [
-          { key: "route", kind: "conditional_branch", definition: branch() },
-          {
-            key: "tell",
-            kind: "http_request",
-            definition: { url: `${receiver.url}/no` },
-            dependsOn: ["route"],
-          },
-        ],
-      },
-      { name: "Tells" },
-    );
-    await flowToEnd(weir.owner, flow.id);
+    const flowId = await makeTelling(weir.owner, `${receiver.url}/no`);
 
     await seen.go("/");
     const finding = countClicks(page);
@@ -129,7 +94,7 @@ deepTest(
     console.log(`failed run by its error: ${finding.count} clicks`);
     expect(finding.count).toBeLessThanOrEqual(2);
 
-    await seen.go(`/automations/${flow.id}/edit?step=tell`);
+    await seen.go(`/automations/${flowId}/edit?step=tell`);
     await using good = startReceiver(() => Response.json({ ok: true }));
     const mending = countClicks(page);
     await mending.write(page.getByRole("textbox", { name: "URL" }), good.url);
@@ -144,9 +109,7 @@ deepTest(
     const restoring = countClicks(page);
     await restoring.click(page.getByRole("button", { name: "Versions" }));
     await restoring.click(page.getByRole("dialog").getByRole("button", { name: "Restore version 1" }));
-    await until(weir.owner, `${AUTOMATIONS}/${flow.id}`, (body) =>
-      JSON.stringify(body.config).includes(`${receiver.url}/no`),
-    );
+    await configHas(weir.owner, flowId, `${receiver.url}/no`);
     expect(restoring.count).toBeLessThanOrEqual(3);
   },
   240_000,

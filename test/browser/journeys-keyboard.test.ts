@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { connect } from "../support/connections.ts";
 import { openAs } from "../support/hands.ts";
+import { configHas, makeTelling, runToApproval, startShop } from "../support/journeys.ts";
 import { onlyKeys } from "../support/only-keys.ts";
 import { eventually } from "../support/outbound.ts";
-import { startPostgres } from "../support/postgres.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
-import { AUTOMATION_RUNS, AUTOMATIONS, branch, flowToEnd, makeAutomation, until } from "../support/work.ts";
+import { AUTOMATIONS, branch, makeAutomation } from "../support/work.ts";
 
 let seen: Seen;
 beforeAll(async () => {
@@ -28,18 +27,9 @@ async function leavePanel(keys: ReturnType<typeof onlyKeys>) {
 deepTest(
   "a first automation over PostgreSQL with a branch, an approval and a request is made by keyboard alone",
   async () => {
-    await using postgres = await startPostgres();
-    await postgres.sql`create table orders (id int primary key, total int, updated_at timestamptz not null)`;
-    await postgres.sql`insert into orders values (1, 40, now()), (2, 90, now())`;
-    await using receiver = startReceiver(() => Response.json({ ok: true }));
     const { page, weir, troubles } = seen;
-    const { host, port, user, password, database } = postgres;
-    await connect(weir.owner, {
-      name: "Shop",
-      provider: "postgres",
-      config: { host, port, database, sslMode: "disable" },
-      credentials: { user, password },
-    });
+    await using shop = await startShop(weir.owner);
+    const { receiver } = shop;
     await seen.go("/");
     await page.getByRole("heading", { name: "Hello, Ada" }).waitFor();
     const keys = onlyKeys(page);
@@ -93,15 +83,13 @@ deepTest(
     await keys.choose(panel.getByLabel("Method"), "POST");
     await keys.fill(field("URL"), `${receiver.url}/total`);
     expect(await troubles()).toEqual([]);
-    await leavePanel(keys);
-    await keys.enter(page.getByRole("button", { name: "Publish" }), "Shift+Tab");
+    await keys.press("Control+Shift+Enter");
     await page.getByText("Published", { exact: true }).waitFor();
     const seconds = ((performance.now() - began) / 1000).toFixed(0);
     console.log(`first automation by keyboard: ${keys.count} keys, ${seconds} s`);
     expect([...keys.unseen]).toEqual([]);
 
-    const { automations } = (await weir.owner("GET", AUTOMATIONS)).body;
-    const { config } = automations[0];
+    const config = await runToApproval(weir.owner, {});
     expect(config.steps.map(({ key, dependsOn }: Record<string, unknown>) => [key, dependsOn])).toEqual([
       ["extract", undefined],
       ["sql_transform", ["extract"]],
@@ -109,11 +97,6 @@ deepTest(
       ["approval", ["branch:big"]],
       ["http_request", ["approval"]],
     ]);
-    const { body: run } = await weir.owner("POST", `${AUTOMATIONS}/${automations[0].id}/run`, { input: {} });
-    const waits = await until(weir.owner, `${AUTOMATION_RUNS}/${run.id}`, ({ status }) =>
-      ["waiting", "failed", "completed"].includes(status as string),
-    );
-    expect([waits.status, waits.error]).toEqual(["waiting", null]);
     await keys.press("Control+k");
     await keys.write("approvals");
     await page.getByRole("option", { name: /^Approvals/ }).waitFor();
@@ -130,22 +113,7 @@ test("by keyboard alone a failed run is found by its error, mended and run again
     path === "/no" ? new Response("no", { status: 418 }) : Response.json({ ok: true }),
   );
   const { page, weir, troubles } = seen;
-  const flow = await makeAutomation(
-    weir.owner,
-    {
-      steps: [
-        { key: "route", kind: "conditional_branch", definition: branch() },
-        {
-          key: "tell",
-          kind: "http_request",
-          definition: { url: `${receiver.url}/no` },
-          dependsOn: ["route"],
-        },
-      ],
-    },
-    { name: "Tells" },
-  );
-  await flowToEnd(weir.owner, flow.id);
+  const flowId = await makeTelling(weir.owner, `${receiver.url}/no`);
   await seen.go("/");
   await page.getByRole("heading", { name: "Hello, Ada" }).waitFor();
   const keys = onlyKeys(page);
@@ -178,9 +146,7 @@ test("by keyboard alone a failed run is found by its error, mended and run again
   await keys.tabTo(page.locator("[data-step=tell]"));
   await keys.press("v");
   await keys.enter(page.getByRole("dialog").getByRole("button", { name: "Restore version 1" }));
-  await until(weir.owner, `${AUTOMATIONS}/${flow.id}`, ({ config }) =>
-    JSON.stringify(config).includes(`${receiver.url}/no`),
-  );
+  await configHas(weir.owner, flowId, `${receiver.url}/no`);
   expect([...keys.unseen]).toEqual([]);
   expect(await troubles()).toEqual([]);
 }, 120_000);
