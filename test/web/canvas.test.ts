@@ -275,6 +275,24 @@ describe("commands", () => {
     expect([...unsound(steps).keys()].sort()).toEqual(["a", "b", "c"]);
   });
 
+  test("steps on circles are found, and no others, whatever depends on what", () => {
+    const depends = fc.array(fc.subarray(KEYS, { maxLength: 2 }), { maxLength: KEYS.length });
+    fc.assert(
+      fc.property(depends, (lists) => {
+        const steps = lists.map((dependsOn, at): StepValue => {
+          const known = dependsOn.filter((key) => KEYS.indexOf(key) < lists.length);
+          return { key: KEYS[at] as string, dependsOn: known };
+        });
+        const onCircle = steps.flatMap(({ key }) =>
+          steps.some(({ key: next, dependsOn = [] }) => dependsOn.includes(key) && reaches(steps, next, key))
+            ? [key]
+            : [],
+        );
+        expect([...unsound(steps).keys()].sort()).toEqual(onCircle.sort());
+      }),
+    );
+  });
+
   test("a group that something lies between is found", () => {
     const below = new Map([
       ["a", ["b", "x"]],

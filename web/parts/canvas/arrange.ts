@@ -169,6 +169,8 @@ function untangle(graph: Graph, sweeps = 12): void {
   });
 }
 
+const NO_TIES: readonly Tie[] = [];
+
 interface Wish {
   readonly x: number;
   readonly weight: number;
@@ -214,19 +216,20 @@ function straighten({ ranks, up, down }: Graph, sweeps = 14): void {
     );
   for (let sweep = 0; sweep < sweeps; sweep++) {
     const isDown = sweep % 2 === 0;
+    // Sums instead of lists: this runs for each step in each sweep, while the page waits.
     const wishOf = (item: Item): Wish => {
-      const above = (up.get(item) ?? []).map(({ from, shift }) => ({
-        x: from.x + shift,
-        weight: item.isPass && from.isPass ? 30 : isDown ? 2 : 1,
-      }));
-      const below = (down.get(item) ?? []).map(({ to, shift }) => ({
-        x: to.x - shift,
-        weight: item.isPass && to.isPass ? 30 : isDown ? 1 : 2,
-      }));
-      const all = [...above, ...below];
-      const weight = all.reduce((sum, each) => sum + each.weight, 0);
-      if (weight === 0) return { x: item.x, weight: 0.1 };
-      return { x: all.reduce((sum, each) => sum + each.x * each.weight, 0) / weight, weight };
+      let [sum, weight] = [0, 0];
+      for (const { from, shift } of up.get(item) ?? NO_TIES) {
+        const own = item.isPass && from.isPass ? 30 : isDown ? 2 : 1;
+        sum += (from.x + shift) * own;
+        weight += own;
+      }
+      for (const { to, shift } of down.get(item) ?? NO_TIES) {
+        const own = item.isPass && to.isPass ? 30 : isDown ? 1 : 2;
+        sum += (to.x - shift) * own;
+        weight += own;
+      }
+      return weight === 0 ? { x: item.x, weight: 0.1 } : { x: sum / weight, weight };
     };
     for (const row of isDown ? ranks : [...ranks].reverse()) line(row, row.map(wishOf));
   }

@@ -10,6 +10,7 @@ import {
   type ClipboardEvent,
   type MouseEvent as ReactMouseEvent,
   useCallback,
+  useDeferredValue,
   useEffect,
   useMemo,
   useRef,
@@ -103,9 +104,24 @@ export function Canvas(props: CanvasProps) {
   );
 }
 
+/**
+ * What is drawn follows the document in a task of its own: with hundreds of steps both in one would keep the page waiting
+ * for longer than people notice. What is to be shown comes with it, since its card may be new.
+ */
+function useLater(props: CanvasProps) {
+  const { steps, layout, actions, trigger, titleOf, mayChange } = props;
+  const { states = null, faults = NO_FAULTS, changes = null, shown = null } = props;
+  return useDeferredValue(
+    useMemo(
+      () => ({ steps, layout, actions, trigger, titleOf, mayChange, states, faults, changes, shown }),
+      [steps, layout, actions, trigger, titleOf, mayChange, states, faults, changes, shown],
+    ),
+  );
+}
+
 /** Scene, arrangement, nodes and edges of what is to be drawn. */
-function useDrawn(props: CanvasProps) {
-  const { steps, layout, actions, trigger, titleOf, chosen, mayChange } = props;
+function useDrawn(later: ReturnType<typeof useLater>, chosen: string | null) {
+  const { steps, layout, actions, trigger, titleOf, states, faults, changes, mayChange } = later;
   const scene = useMemo(() => sceneOf(steps, actions, layout), [steps, actions, layout]);
   const arrangement = useMemo(() => arrangementOf(scene, layout), [scene, layout]);
   const drawn: Drawn = {
@@ -115,9 +131,9 @@ function useDrawn(props: CanvasProps) {
     trigger,
     actions,
     titleOf,
-    states: props.states ?? null,
-    faults: props.faults ?? NO_FAULTS,
-    changes: props.changes ?? null,
+    states,
+    faults,
+    changes,
     mayChange,
   };
   const measured = useMeasured();
@@ -155,10 +171,12 @@ function useCardActions(on: CanvasEvents, ui: UiStore): CanvasActions {
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its handlers share the selection and the gesture under way
 function Flow(props: CanvasProps & { ui: UiStore }) {
-  const { steps, name, mayChange, on, ui, isEmbedded = false, shown = null, chosen } = props;
+  const { steps, name, mayChange, on, ui, isEmbedded = false, chosen } = props;
   const flow = useReactFlow<CanvasNode, FlowEdgeType>();
   const box = useRef<HTMLDivElement>(null);
-  const parts = useDrawn(props);
+  const later = useLater(props);
+  const { shown } = later;
+  const parts = useDrawn(later, chosen);
   const { nodes, edges, scene, nameOf } = parts;
   const [message, say] = useState("");
   const [isFinding, setFinding] = useState(false);
@@ -268,7 +286,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
     <div
       ref={box}
       tabIndex={-1}
-      className="group/canvas relative size-full outline-none"
+      className="relative size-full outline-none"
       onKeyDown={onKeyDown}
       onCopy={(event) => onCopy(event, false)}
       onCut={(event) => onCopy(event, true)}

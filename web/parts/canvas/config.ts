@@ -79,6 +79,27 @@ export function upTo(steps: readonly StepValue[], key: string): ReadonlySet<stri
   return found;
 }
 
+/** Steps that nothing puts in order: those on circles, and those after them. There are none in a sound automation. */
+function unordered(
+  keys: ReadonlySet<string>,
+  below: ReadonlyMap<string, readonly string[]>,
+): ReadonlySet<string> {
+  const left = new Set(keys);
+  const count = new Map<string, number>();
+  for (const key of keys)
+    for (const next of below.get(key) ?? []) count.set(next, (count.get(next) ?? 0) + 1);
+  for (const pending = [...keys].filter((key) => !count.has(key)); pending.length > 0; ) {
+    const key = pending.pop() as string;
+    left.delete(key);
+    for (const next of below.get(key) ?? []) {
+      const rest = (count.get(next) ?? 0) - 1;
+      count.set(next, rest);
+      if (rest === 0) pending.push(next);
+    }
+  }
+  return left;
+}
+
 /** Keys that stand twice and circles, which two changes that were sound by themselves can make together. */
 export function unsound(steps: readonly StepValue[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
@@ -91,7 +112,7 @@ export function unsound(steps: readonly StepValue[]): ReadonlyMap<string, string
     const gone = (dependsOn ?? []).map((text) => dependencyOf(text).key).filter((each) => !keys.has(each));
     if (gone.length > 0) found.set(key, `It depends on ${gone.join(", ")}, which no longer exists.`);
   }
-  for (const { key } of steps) {
+  for (const key of unordered(keys, below)) {
     const isCircle = (below.get(key) ?? []).some((next) => next === key || reaches(steps, next, key));
     if (isCircle) found.set(key, "It depends on itself, through the steps before it.");
   }

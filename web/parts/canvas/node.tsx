@@ -58,7 +58,7 @@ const Card = memo(function Card({ id, data, selected, isConnectable }: CardProps
   const { step, branches, hasNext, mayChange, state } = data;
   const actions = useContext(ActionsContext);
   return (
-    <div className="group/step relative size-full">
+    <div data-card="" className="group/step relative size-full">
       {step?.forEach !== undefined && <Stack />}
       {id !== TRIGGER && (
         <Handle type="target" position={Position.Top} isConnectable={isConnectable} className={DOT} />
@@ -130,18 +130,18 @@ function Face({ id, data, selected }: Omit<CardProps, "isConnectable">) {
       style={{ height: HEIGHT }}
     >
       <span
-        className={`grid size-9 shrink-0 place-items-center rounded-lg group-data-far/canvas:hidden ${tint} ${isOff ? "opacity-60" : ""}`}
+        className={`grid size-9 shrink-0 place-items-center rounded-lg group-data-far/step:hidden ${tint} ${isOff ? "opacity-60" : ""}`}
       >
         <Icon size={18} aria-hidden />
       </span>
       <span className="min-w-0 grow">
         <span
           dir="auto"
-          className={`line-clamp-2 text-sm leading-[1.15rem] font-medium [overflow-wrap:anywhere] group-data-far/canvas:text-xl group-data-far/canvas:leading-6 ${isOff ? "text-soft" : ""} ${change === "removed" ? "line-through" : ""}`}
+          className={`line-clamp-2 text-sm leading-[1.15rem] font-medium [overflow-wrap:anywhere] group-data-far/step:text-xl group-data-far/step:leading-6 ${isOff ? "text-soft" : ""} ${change === "removed" ? "line-through" : ""}`}
         >
           {name}
         </span>
-        <span className="block truncate text-xs leading-4 text-soft group-data-far/canvas:hidden">
+        <span className="block truncate text-xs leading-4 text-soft group-data-far/step:hidden">
           <Line data={data} />
         </span>
         <span className="sr-only">{label}</span>
@@ -248,7 +248,7 @@ function Chips({ step }: { step: StepValue }) {
   if (chips.length === 0) return null;
   return (
     <span
-      className="pointer-events-none absolute left-2 flex gap-1 group-data-far/canvas:hidden"
+      className="pointer-events-none absolute left-2 flex gap-1 group-data-far/step:hidden"
       style={{ top: -11 }}
     >
       {chips.map(({ name, about, isPin }) => (

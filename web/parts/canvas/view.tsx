@@ -84,11 +84,25 @@ export function useKeepCentred(box: RefObject<HTMLElement | null>) {
   }, [flow, box]);
 }
 
-/** Far from the steps their names alone are shown, larger: by an attribute that is set at the threshold. */
+/** Cards that change how they look within one frame: all of hundreds at once would take longer than one. */
+const AT_ONCE = 40;
+
+/** Far from the steps their names alone are shown, larger: by an attribute of each card that is set at the threshold. */
 export function Far({ box }: { box: RefObject<HTMLElement | null> }) {
   const isFar = useStore(({ transform }) => transform[2] < FAR);
+  const nodes = useStore((state) => state.nodes); // cards that are new have none yet
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the cards in the document are those of the nodes
   useEffect(() => {
-    box.current?.toggleAttribute("data-far", isFar);
-  }, [isFar, box]);
+    const cards = [...(box.current?.querySelectorAll("[data-card]") ?? [])].filter(
+      (card) => card.hasAttribute("data-far") !== isFar,
+    );
+    let frame = 0;
+    const next = () => {
+      for (const card of cards.splice(0, AT_ONCE)) card.toggleAttribute("data-far", isFar);
+      if (cards.length > 0) frame = requestAnimationFrame(next);
+    };
+    next();
+    return () => cancelAnimationFrame(frame);
+  }, [isFar, nodes, box]);
   return null;
 }
