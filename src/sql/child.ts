@@ -17,7 +17,6 @@ import { saveLines, sendRows } from "./rows.ts";
 import { checkKind, lastText, refuseNames, statementsOf } from "./statements.ts";
 import { copyInto, distinct, parquet, quoteName, quoteText } from "./text.ts";
 import { bindNamed, bindOne, typeName } from "./values.ts";
-import { saveWorkbook } from "./workbook.ts";
 
 type JobOf<K extends Job["kind"]> = Extract<Job, { kind: K }>;
 
@@ -142,7 +141,10 @@ async function save(connection: DuckDBConnection, job: JobOf<"save">): Promise<S
     await saveLines(statement, job.into, job);
     return {};
   }
-  if (job.format === "xlsx") return { warnings: await saveWorkbook(statement, job.into, job.limit) };
+  if (job.format === "xlsx") {
+    const { saveWorkbook } = await import("./workbook.ts"); // as much again as all else here
+    return { warnings: await saveWorkbook(statement, job.into, job.limit) };
+  }
   const text = await lastText(connection, job.sql, count);
   const columns = hasAllTypes(statement)
     ? columnsOf(statement)

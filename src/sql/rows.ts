@@ -1,6 +1,5 @@
 import type { DuckDBPreparedStatement } from "@duckdb/node-api";
 import type { Column, Compression } from "./contract.ts";
-import { TextFile } from "./text-file.ts";
 import { jsonText, textOf, typeName } from "./values.ts";
 
 /** Rows are sent and written in texts of about this many characters. */
@@ -74,6 +73,7 @@ export async function saveLines(
   path: string,
   { limit, compression }: { limit: number | null; compression: Compression | null },
 ): Promise<void> {
+  const { TextFile } = await import("./text-file.ts"); // with zlib, which few processes need
   using file = new TextFile(path, compression);
   let lines = "";
   let rows = 0;

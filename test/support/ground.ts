@@ -86,8 +86,8 @@ function linkCache(from: string, to: string): void {
   }
 }
 
-/** A data directory begins with the library that an earlier one of the run was laid down in. */
-function lendLibrary(dataFolder: string): void {
+/** A data directory begins with the library that an earlier one of the run has laid down. */
+export function lendLibrary(dataFolder: string): void {
   const given = process.env[GROUND];
   if (!given || !existsSync(join(given, LIBRARY))) return;
   if (statSync(given).dev === statSync(dataFolder).dev) {

@@ -3,18 +3,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Column, SqlFile, SqlJob, SqlTable } from "../../src/sql/contract.ts";
 import { openSql, type SqlOptions } from "../../src/sql/sql.ts";
+import { keepLibrary, lendLibrary } from "./ground.ts";
 import { PROGRAM } from "./program.ts";
 
 /** A real DuckDB child and a folder for its files. `await using` ends both. */
 export function openTestSql(options: Partial<SqlOptions> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "weir-sql-"));
-  const scratch = join(folder, "scratch");
+  const scratch = join(folder, "scratch", "sql");
+  lendLibrary(folder);
   const sql = openSql({
     self: [...PROGRAM, "__sql"],
     folder: scratch,
     memory: "512MB",
     timeoutMs: 60_000,
-    cacheDir: join(folder, "cache"),
+    cacheDir: join(folder, "scratch", "cache"),
     paths: { read: [tmpdir()], write: [tmpdir()] },
     ...options,
   });
@@ -42,6 +44,7 @@ export function openTestSql(options: Partial<SqlOptions> = {}) {
     },
     async [Symbol.asyncDispose]() {
       await sql.close();
+      keepLibrary(folder);
       rmSync(folder, { recursive: true, force: true });
     },
   };
