@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { bunComponent, type Component, componentsOf, ownComponent, packageOf } from "./components.ts";
+import { keepWeb } from "./kept-web.ts";
 import { buildManual } from "./manual.ts";
 import {
   carryLicenses,
@@ -53,6 +54,7 @@ export async function bundle(options: BundleOptions): Promise<Component[]> {
   try {
     // Before the build, never inside it: a bundler's plugin that bundles waits for itself.
     const webFiles = await buildWeb({ plugins: [note] });
+    keepWeb(webFiles);
     const made = join(workshop, target.startsWith("windows") ? "weir.exe" : "weir");
     const built = await Bun.build({
       root,

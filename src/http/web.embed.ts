@@ -5,6 +5,6 @@ import { toWebFile, type WebFile } from "./web-file.ts";
  * which carries the files (`embedWeb` in scripts/plugins.ts).
  */
 export async function openWebFiles(): Promise<WebFile[]> {
-  const { buildWeb } = await import("../../scripts/web.ts");
-  return (await buildWeb()).map(toWebFile);
+  const { keptWeb } = await import("../../scripts/kept-web.ts");
+  return (await keptWeb()).map(toWebFile);
 }
