@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { backup } from "../../src/cli/backup.ts";
@@ -27,19 +27,25 @@ async function encrypted(here: string) {
 }
 
 describe("an encrypted backup", () => {
-  test("is an age file of a passphrase, and shows nothing of what it holds", async () => {
-    using here = folder();
-    const { file } = await encrypted(here.path);
+  const here = folder();
+  /** Made once: scrypt takes more than a second of a processor. */
+  let made: Awaited<ReturnType<typeof encrypted>>;
+  beforeAll(async () => {
+    made = await encrypted(here.path);
+  }, 60_000);
+  afterAll(() => here[Symbol.dispose]());
+
+  test("is an age file of a passphrase, and shows nothing of what it holds", () => {
+    const { file } = made;
     const bytes = readFileSync(file);
     expect(bytes.subarray(0, 200).toString("latin1")).toMatch(
       /^age-encryption\.org\/v1\n-> scrypt \S{22} 18\n\S{43}\n--- \S{43}\n/,
     );
     expect(bytes.includes("manifest.json")).toBe(false);
-  }, 60_000);
+  });
 
   test("is verified and restored with its passphrase, and everything goes on", async () => {
-    using here = folder();
-    const { file, right, token, actionId } = await encrypted(here.path);
+    const { file, right, token, actionId } = made;
     const verified = await weir(backup, "verify", file, "--passphrase-file", right, "--json");
     expect(verified.json).toMatchObject({ valid: true, hasKey: true });
 
@@ -56,9 +62,8 @@ describe("an encrypted backup", () => {
   deepTest(
     "without its passphrase, or with another, is refused in one sentence, and nothing is made",
     async () => {
-      using here = folder();
-      const { file, wrong } = await encrypted(here.path);
-      const to = ["--data", join(here.path, "second")];
+      const { file, wrong } = made;
+      const to = ["--data", join(here.path, "third")];
       const bare = await weir(restore, file, ...to);
       expect([bare.code, bare.err]).toEqual([
         1,
@@ -68,7 +73,7 @@ describe("an encrypted backup", () => {
       expect([other.code, other.err]).toEqual([1, expect.stringContaining("Wrong passphrase for")]);
       const none = await weir(backup, "verify", file, "--passphrase-file", join(here.path, "none"));
       expect([none.code, none.err]).toEqual([1, expect.stringContaining("Couldn't read the ")]);
-      expect(readdirSync(here.path)).not.toContain("second");
+      expect(readdirSync(here.path)).not.toContain("third");
     },
     60_000,
   );
@@ -76,8 +81,8 @@ describe("an encrypted backup", () => {
   deepTest(
     "that was altered is damaged",
     async () => {
-      using here = folder();
-      const { file, right } = await encrypted(here.path);
+      using other = folder();
+      const { file, right } = await encrypted(other.path);
       const handle = openSync(file, "r+");
       writeSync(handle, Buffer.from([0, 1, 2, 3]), 0, 4, Math.floor(statSync(file).size / 2));
       closeSync(handle);

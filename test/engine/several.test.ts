@@ -92,7 +92,7 @@ test("three processes share all work: one is killed and one stands still, and ev
     };
     await Promise.all(who.map(one));
   };
-  await load([stays, dies, stalls], scaled(6, 30));
+  await load([stays, dies, stalls], scaled(4, 30));
   const long: string[] = [];
   for (let n = 0; n < 20; n++)
     long.push(created(await stays.owner("POST", `${ACTIONS}/${made.long}/run`)).id);
@@ -106,13 +106,13 @@ test("three processes share all work: one is killed and one stands still, and ev
   await dies.end("SIGKILL");
   const from = new Date().toISOString();
   for (const { id, pid } of held) if (pid === stays.pid) answers.get(id)?.();
-  await load([stays], scaled(6, 30));
+  await load([stays], scaled(4, 30));
   const isTakenUp = `select id from action_runs where id in (select value from json_each(?)) and status = 'completed'`;
   await eventually(() => rowsOf(several, isTakenUp, JSON.stringify(long)).length === long.length);
   expect(rowsOf(several, "select id from processes")).toHaveLength(1);
   stalls.signal("SIGCONT");
   for (const answer of answers.values()) answer();
-  await load([stalls, stays], scaled(5, 20));
+  await load([stalls, stays], scaled(4, 20));
   await rest(several, stays, made.every);
 
   // nothing is left, nothing twice, nothing lost

@@ -195,8 +195,8 @@ function keptThings(side: Side, path: string): Promise<string[]> {
   return things;
 }
 
-/** In the gate every fourth asks, and of each operation other ones than of the one before it. */
-const EVERY = scaled(4, 1);
+/** In the gate every sixth asks, and of each operation other ones than of the one before it. */
+const EVERY = scaled(6, 1);
 const askersOf = (at: number): Principal[] => principals.filter((_, index) => (at + index) % EVERY === 0);
 
 for (const [at, operation] of operations.entries()) {
