@@ -9,7 +9,7 @@ import { openRemoteStore } from "../../src/store/store.ts";
 import { client, startApp, turnableClock } from "../support/app.ts";
 import { DECISIONS } from "../support/decisions.ts";
 import { SECRET, stamped } from "../support/hook.ts";
-import { makeDatabase, sharedPostgres, stopPostgresAfterAll } from "../support/postgres-store.ts";
+import { makeMigrated, sharedPostgres, stopPostgresAfterAll } from "../support/postgres-store.ts";
 import { startInstallation } from "../support/process.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
@@ -33,7 +33,7 @@ const KEY = Buffer.alloc(32, 7).toString("base64");
 
 /** An installation whose database is PostgreSQL's, for several servers. */
 async function startShared() {
-  const { url, name } = await makeDatabase();
+  const { url, name } = await makeMigrated();
   const env = {
     WEIR_DATABASE_URL: url,
     WEIR_SECRET_KEY: KEY,

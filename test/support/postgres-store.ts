@@ -1,15 +1,20 @@
 import { afterAll } from "bun:test";
+import { migrations } from "../../src/store/migrations.ts";
+import { openRemoteStore } from "../../src/store/store.ts";
 import { startPostgres, type TestPostgres } from "./postgres.ts";
 
 /** One PostgreSQL for all stores of a test file, and a database of it for each. */
 let shared: Promise<TestPostgres> | null = null;
 let count = 0;
+/** The name of a database of that server that is migrated. */
+let migrated: Promise<string> | null = null;
 
 /** Every test file that uses the server says so at its top: a module that files share can only speak for the first. */
 export const stopPostgresAfterAll = () =>
   afterAll(async () => {
     const server = await shared;
     shared = null;
+    migrated = null;
     await server?.[Symbol.asyncDispose]();
   });
 
@@ -26,6 +31,19 @@ export async function makeDatabase(template?: string): Promise<{ url: string; na
     `CREATE DATABASE ${name} ${template === undefined ? "" : `TEMPLATE ${template} STRATEGY FILE_COPY`}`,
   );
   return { name, url: urlOf(server, name) };
+}
+
+/** Creates a database that is migrated, as a copy of the first one: migrating takes a second of a processor. */
+export async function makeMigrated(): Promise<{ url: string; name: string }> {
+  migrated ??= migrateOne();
+  return makeDatabase(await migrated);
+}
+
+async function migrateOne(): Promise<string> {
+  const { name, url } = await makeDatabase();
+  const store = await openRemoteStore({ url, migrations });
+  await store.close();
+  return name;
 }
 
 export const urlOf = ({ host, port, user, password }: TestPostgres, database: string): string =>

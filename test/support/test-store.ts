@@ -3,7 +3,6 @@
  * for each data directory, made from one that is migrated. A test that says where its database is keeps it.
  */
 const databases = new Map<string, string>();
-let template: Promise<string> | null = null;
 
 export const isOnPostgres = process.env.WEIR_TEST_STORE === "postgres";
 
@@ -28,16 +27,5 @@ export const databaseUrlOf = (dataFolder: string): string | null => databases.ge
 
 /** The URL of a new database that is migrated; null where the tests don't run on PostgreSQL. */
 export async function newDatabase(): Promise<string | null> {
-  if (postgresStore === null) return null;
-  template ??= makeTemplate(postgresStore);
-  return (await postgresStore.makeDatabase(await template)).url;
-}
-
-async function makeTemplate({ makeDatabase }: typeof import("./postgres-store.ts")): Promise<string> {
-  const { openRemoteStore } = await import("../../src/store/store.ts");
-  const { migrations } = await import("../../src/store/migrations.ts");
-  const { name, url } = await makeDatabase();
-  const store = await openRemoteStore({ url, migrations });
-  await store.close();
-  return name;
+  return postgresStore === null ? null : (await postgresStore.makeMigrated()).url;
 }
