@@ -1,6 +1,6 @@
 /**
  * Pictures of the page on the demo workspace: `bun scripts/screenshots.ts` renews those of the README. With paths, it
- * takes those instead: `bun scripts/screenshots.ts --into /tmp/seen --theme dark --width 360 /runs /connections`;
+ * takes those instead: `bun scripts/screenshots.ts --into /tmp/seen --theme dark --language de --width 360 /runs`;
  * AUTOMATION, RUN and CHAIN in a path stand for the ids of the demo's own.
  */
 import { mkdirSync } from "node:fs";
@@ -14,6 +14,7 @@ const { values, positionals } = parseArgs({
   options: {
     into: { type: "string", default: "docs" },
     theme: { type: "string", default: "light" },
+    language: { type: "string", default: "en" },
     width: { type: "string", default: "1280" },
     height: { type: "string", default: "800" },
     whole: { type: "boolean", default: false },
@@ -93,7 +94,10 @@ try {
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("navigation", { name: "Main navigation" }).waitFor({ state: "attached" });
-  await page.evaluate((theme) => localStorage.setItem("weir.theme", theme), values.theme);
+  await page.evaluate(({ theme, language }) => {
+    localStorage.setItem("weir.theme", theme);
+    localStorage.setItem("weir.language", language);
+  }, values);
   mkdirSync(values.into, { recursive: true });
   const asked = positionals.map((path) => ({
     name: path.replace(/\W+/g, "-").replace(/^-|-$/g, "") || "home",

@@ -23,8 +23,10 @@ import { client, useApi, useInstallation, useMe } from "./data.ts";
 import { useKeys } from "./keys.ts";
 import { useLink } from "./live.ts";
 import { IconButton } from "./parts/base/button.tsx";
+import { keyNames } from "./parts/base/key-names.ts";
 import { Later, part } from "./parts/base/later.tsx";
 import { Menu } from "./parts/base/menu.tsx";
+import { roleName } from "./parts/base/role-name.ts";
 import { counted } from "./parts/base/time.tsx";
 import { Palette } from "./parts/palette/palette.tsx";
 import { forgetHistory } from "./parts/sql/history.ts";
@@ -100,7 +102,7 @@ export function Frame({ children }: { children: ReactNode }) {
           >
             <Search size={14} aria-hidden />
             <span className={`grow text-left ${NARROW}`}>{t("Search")}</span>
-            <kbd className={`font-sans text-xs text-faint ${NARROW}`}>Ctrl+K</kbd>
+            <kbd className={`font-sans text-xs text-faint ${NARROW}`}>{keyNames("Ctrl+K")}</kbd>
           </button>
         </div>
         <nav aria-label={t("Main navigation")} className="grow overflow-y-auto px-2 pb-3">
@@ -251,7 +253,7 @@ function Switcher() {
           aside: isCurrent ? (
             <Check size={14} aria-label={t("Current")} />
           ) : (
-            <span className="text-xs text-faint">{role}</span>
+            <span className="text-xs text-faint">{roleName(role)}</span>
           ),
           onPick: () => switchTo(organization.id),
         })),
@@ -302,7 +304,7 @@ function Person({ onKeys }: { onKeys: () => void }) {
             <span className="block truncate font-medium" dir="auto">
               {name}
             </span>
-            <span className="block truncate text-xs text-soft capitalize">{role}</span>
+            <span className="block truncate text-xs text-soft">{roleName(role)}</span>
           </span>
           <ChevronsUpDown
             size={14}

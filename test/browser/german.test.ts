@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { startApp } from "../support/app.ts";
 import { openAs } from "../support/hands.ts";
 import { fillRuns } from "../support/many.ts";
-import { makeAction, runToEnd } from "../support/work.ts";
+import { branch, flowToEnd, makeAction, makeAutomation, runToEnd } from "../support/work.ts";
 
 /** Words that the page is full of in English, and that no German text has. */
 const ENGLISH =
@@ -59,6 +59,55 @@ test("who reads German gets the page in German: sentences, plurals, numbers and 
   await fillRuns(weir, action.id, 1498);
   await go(`/actions/${action.id}?tab=runs`);
   await page.getByText("1–25 von 1.500").waitFor();
+  expect(english).toEqual([]);
+  expect([...faults, ...foreign]).toEqual([]);
+});
+
+test("automations, their canvas, their editor and its messages are in German too", async () => {
+  await using weir = await startApp();
+  const { owner } = weir;
+  const step = (key: string, more: object = {}) => ({
+    ...{ key, kind: "conditional_branch", definition: branch() },
+    ...more,
+  });
+  const flow = await makeAutomation(owner, {
+    steps: [step("a"), step("b", { dependsOn: ["a:a"], when: "true" })],
+  });
+  await flowToEnd(owner, flow.id);
+  await using seen = await openAs(weir.origin, {}, { locale: "de-DE" });
+  const { page, faults, foreign } = seen;
+  const english: string[] = [];
+  const noEnglish = async (where: string) => {
+    const [found] = ENGLISH.exec(await page.locator("body").innerText()) ?? [];
+    if (found) english.push(`${where}: ${found}`);
+  };
+
+  await page.goto(`${weir.origin}/automations`);
+  await page.getByText("Schritte, die bei einem Webhook").waitFor();
+  await noEnglish("the list");
+  await page.goto(`${weir.origin}/automations/${flow.id}`);
+  await page.getByText("Status des letzten Laufs").waitFor();
+  await page.locator('[data-step="b"]').waitFor();
+  await noEnglish("an automation");
+
+  await page.goto(`${weir.origin}/automations/${flow.id}/edit`);
+  const second = page.locator('[data-step="b"]');
+  await second.waitFor();
+  expect(await second.locator(".sr-only").textContent()).toContain("nach a, Zweig a, letzter Schritt");
+  await noEnglish("the editor");
+  await second.click({ button: "right" });
+  await page.getByRole("menuitem", { name: "Bis hier ausführen" }).waitFor();
+  await page.keyboard.press("Escape");
+  await second.click();
+  await page.getByLabel("Name des Schritts").fill("Zweiter");
+  await page.getByRole("button", { name: /^Rückgängig: .* bearbeiten$/ }).waitFor();
+  // what the form of a kind says is the server's
+  await page.getByLabel("Bei Fehler").getByText("Lauf fehlschlagen lassen").waitFor({ state: "attached" });
+  await page.getByRole("button", { name: "Ausgabe", exact: true }).click();
+  await noEnglish("its output");
+  await page.getByRole("button", { name: "Versionen" }).click();
+  await page.getByText("Seitdem geändert: 1 Schritt").waitFor();
+  await noEnglish("its versions");
   expect(english).toEqual([]);
   expect([...faults, ...foreign]).toEqual([]);
 });

@@ -4,8 +4,8 @@ import { deepTest } from "../support/scale.ts";
 
 const MOST_AT_FIRST = 160_000;
 const MOST_WITH_EDITOR = 250_000;
-/** A text of the editor's own file. */
-const OF_EDITOR = "Add the first step";
+/** A text that the editor's own file looks up. */
+const OF_EDITOR = '("Add the first step")';
 
 deepTest(
   "what is fetched first has at most 160 KB, and 250 KB with the editor, compressed",

@@ -7,7 +7,7 @@ import { FormFrame, faultsOf } from "../parts/form/frame.tsx";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
 import { t } from "../texts/text.ts";
 
-const START = `---
+const START = t(`---
 name: Analyst
 description: Answers questions from the organization's data
 tools:
@@ -16,7 +16,7 @@ tools:
 ---
 You answer questions about the organization's data.
 Look at the datasets first, then query them. Say which tables your numbers come from.
-`;
+`);
 
 export default function NewAgent() {
   const [, go] = useLocation();

@@ -14,7 +14,7 @@ const LIMIT = 50;
 /** The first tools of an agent, and how many more it has. */
 function toolsLine({ frontmatter: { tools } }: AgentSpec): string {
   const names = Array.isArray(tools) ? tools.map(String) : [];
-  if (names.length === 0) return "none";
+  if (names.length === 0) return t("none");
   return names.slice(0, 3).join(", ") + (names.length > 3 ? ` +${names.length - 3}` : "");
 }
 

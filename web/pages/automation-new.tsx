@@ -14,6 +14,7 @@ import { copyNow } from "../parts/base/texts.ts";
 import type { Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, messagesBy } from "../parts/form/frame.tsx";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
+import { t } from "../texts/text.ts";
 import { TRIGGERS } from "./automations.tsx";
 
 interface Draft {
@@ -35,7 +36,7 @@ export default function NewAutomation() {
   const create = useChange("POST /api/v1/automations", {
     touches: ["/automations"],
     tellsErrors: false,
-    done: ({ name }) => `${name} created`,
+    done: ({ name }) => t("{name} created", { name }),
     onDone: (automation) =>
       secretOf(automation) && !("secret" in draft.config) ? setMade(automation) : edit(automation),
   });
@@ -57,17 +58,17 @@ export default function NewAutomation() {
   return (
     <>
       <PageHead
-        title="New automation"
-        from={[["/automations", "Automations"]]}
-        about="Choose what starts it. You add its steps next."
+        title={t("New automation")}
+        from={[["/automations", t("Automations")]]}
+        about={t("Choose what starts it. You add its steps next.")}
       />
-      <MembersOnly title="You need the member role to create automations">
+      <MembersOnly title={t("You need the member role to create automations")}>
         <FormFrame
-          title="Trigger"
+          title={t("Trigger")}
           call={create}
           drawn={["name", "config"]}
           isReady={draft.name.trim() !== ""}
-          verb="Create automation"
+          verb={t("Create automation")}
           onSend={save}
           more={
             draft.trigger === "webhook" && (
@@ -83,7 +84,7 @@ export default function NewAutomation() {
         >
           <div className="mb-4 grid gap-4 sm:grid-cols-2">
             <TextField
-              label="Name"
+              label={t("Name")}
               isRequired
               value={draft.name}
               onChange={(name) => put({ name })}
@@ -91,7 +92,7 @@ export default function NewAutomation() {
               maxLength={255}
               autoFocus
             />
-            <Labelled label="Trigger">
+            <Labelled label={t("Trigger")}>
               {(wiring) => (
                 <select
                   {...wiring}
@@ -120,18 +121,20 @@ export default function NewAutomation() {
       </MembersOnly>
       {made && (
         <Dialog
-          title="Save your signing secret"
+          title={t("Save your signing secret")}
           onClose={() => edit(made)}
           foot={
             <Button kind="main" onClick={() => edit(made)}>
-              Done
+              {t("Done")}
             </Button>
           }
         >
-          <p className="mb-3 text-soft">Senders use it to sign requests. {copyNow()}</p>
+          <p className="mb-3 text-soft">
+            {t("Senders use it to sign requests.")} {copyNow()}
+          </p>
           <div className="flex items-center gap-2 rounded-md border border-line bg-ground px-3 py-2">
             <code className="min-w-0 grow font-mono text-xs break-all">{secretOf(made)}</code>
-            <CopyButton text={secretOf(made) ?? ""} label="Copy signing secret" />
+            <CopyButton text={secretOf(made) ?? ""} label={t("Copy signing secret")} />
           </div>
         </Dialog>
       )}

@@ -16,6 +16,8 @@ import { Origin } from "../parts/runs/origin.tsx";
 import { RunAgain } from "../parts/runs/run-again.tsx";
 import { RunVersion } from "../parts/runs/run-version.tsx";
 import { RunWaterfall } from "../parts/runs/waterfall.tsx";
+import { rich } from "../texts/rich.ts";
+import { t } from "../texts/text.ts";
 
 const runCanvas = part(() => import("../parts/automation-editor/run-canvas.tsx"));
 
@@ -43,7 +45,13 @@ function Left({ result }: { result: unknown }) {
   return gave.flatMap(([key, value]) =>
     typeof value?.artifactId === "string" ? (
       <Link key={key} href={`/artifacts/${value.artifactId}`} className="text-accent hover:underline">
-        Open <span dir="auto">{String(value.title ?? key)}</span>
+        {rich("Open {name}", {
+          name: (
+            <span key="name" dir="auto">
+              {String(value.title ?? key)}
+            </span>
+          ),
+        })}
       </Link>
     ) : (
       []
@@ -79,11 +87,11 @@ function Whole({ run }: { run: AutomationRun }) {
   const touches = ["/automations", "/automation-runs", "/action-runs"] as const;
   const cancel = useChange("POST /api/v1/automation-runs/{run_id}/cancel", {
     touches,
-    done: "Cancelling run…",
+    done: t("Cancelling run…"),
   });
   const retry = useChange("POST /api/v1/automation-runs/{run_id}/retry", {
     touches,
-    done: "New run started",
+    done: t("New run started"),
     onDone: ({ id }) => go(`/automation-runs/${id}`),
   });
   const config = useRunConfig(run);
@@ -92,10 +100,10 @@ function Whole({ run }: { run: AutomationRun }) {
   return (
     <>
       <PageHead
-        title={automation.data?.name ?? "Automation run"}
+        title={automation.data?.name ?? t("Automation run")}
         from={[
-          ["/automations", "Automations"],
-          [`/automations/${run.automationId}`, automation.data?.name ?? "Automation"],
+          ["/automations", t("Automations")],
+          [`/automations/${run.automationId}`, automation.data?.name ?? t("Automation")],
         ]}
         beside={<Status status={run.status} label={run.displayStatus} />}
       >
@@ -108,7 +116,7 @@ function Whole({ run }: { run: AutomationRun }) {
                   busy={retry.isPending}
                   onClick={() => retry.mutate({ ...path, body: { fromFailed: false } })}
                 >
-                  Rerun from start
+                  {t("Rerun from start")}
                 </Button>
               )}
               <Button
@@ -116,12 +124,12 @@ function Whole({ run }: { run: AutomationRun }) {
                 busy={retry.isPending}
                 onClick={() => retry.mutate({ ...path, body: { fromFailed: run.status === "failed" } })}
               >
-                {run.status === "failed" ? "Retry failed steps" : "Run again"}
+                {run.status === "failed" ? t("Retry failed steps") : t("Run again")}
               </Button>
             </>
           ) : (
             <Button kind="bad" icon={Ban} busy={cancel.isPending} onClick={() => cancel.mutate(path)}>
-              Cancel run
+              {t("Cancel run")}
             </Button>
           ))}
       </PageHead>
@@ -135,7 +143,7 @@ function Whole({ run }: { run: AutomationRun }) {
                 href={`/automations/${run.automationId}/edit?step=${encodeURIComponent(failed.key)}`}
                 className="text-accent hover:underline"
               >
-                Edit step {failed.key}
+                {t("Edit step {key}", { key: failed.key })}
               </Link>
             )}
           </p>
@@ -152,7 +160,7 @@ function Whole({ run }: { run: AutomationRun }) {
       )}
       <RunDecisions run={run} />
       {automation.data && config.isKnown && (
-        <Section title="Steps" flush aside={<RunVersion run={run} />}>
+        <Section title={t("Steps")} flush aside={<RunVersion run={run} />}>
           <Later
             of={runCanvas}
             given={{ automation: automation.data, run, ...(config.value ? { config: config.value } : {}) }}
@@ -162,21 +170,21 @@ function Whole({ run }: { run: AutomationRun }) {
       <RunWaterfall run={run} />
       <div className="grid items-start gap-x-5 lg:grid-cols-2">
         <Origin run={run} />
-        <Section title="Result" aside={<Left result={run.result} />}>
-          <Tree value={run.result} copyLabel="Copy result as JSON" />
+        <Section title={t("Result")} aside={<Left result={run.result} />}>
+          <Tree value={run.result} copyLabel={t("Copy result as JSON")} />
         </Section>
       </div>
-      <Section title="Details">
+      <Section title={t("Details")}>
         <Facts
           of={[
-            ["Run", <Mono key="id" text={run.id} />],
-            ["Trigger", triggerName(run.triggerMethod)],
+            [t("Run"), <Mono key="id" text={run.id} />],
+            [t("Trigger"), triggerName(run.triggerMethod)],
             ...(run.parentAutomationRunId
-              ? [["Retry of", <RunLink key="parent" id={run.parentAutomationRunId} />] as const]
+              ? [[t("Retry of"), <RunLink key="parent" id={run.parentAutomationRunId} />] as const]
               : []),
-            ["Created", <When key="made" at={run.createdAt} />],
-            ["Started", <When key="started" at={run.startedAt} />],
-            ["Completed", <When key="ended" at={run.completedAt} empty="Not yet" />],
+            [t("Created"), <When key="made" at={run.createdAt} />],
+            [t("Started"), <When key="started" at={run.startedAt} />],
+            [t("Completed"), <When key="ended" at={run.completedAt} empty={t("Not yet")} />],
           ]}
         />
       </Section>

@@ -12,8 +12,10 @@ import { Empty, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
 import { inWords, When } from "../parts/base/time.tsx";
 import { Detail, Held, SwitchAndRun } from "../parts/layout/detail.tsx";
+import { triggerName } from "../parts/runs/filters.tsx";
 import { stepsInWords } from "../parts/runs/step-counts.ts";
 import { type Column, Pager, Table, useFilters } from "../parts/table/table.tsx";
+import { t } from "../texts/text.ts";
 import { TRIGGERS } from "./automations.tsx";
 
 const LIMIT = 25;
@@ -30,26 +32,26 @@ function Whole({ automation }: { automation: Automation }) {
   const isOff = automation.status === "disabled";
   const patch = useChange("PATCH /api/v1/automations/{automation_id}", {
     touches: ["/automations"],
-    done: isOff ? "Automation enabled" : "Automation disabled",
+    done: isOff ? t("Automation enabled") : t("Automation disabled"),
   });
   return (
     <Detail
-      deleteLabel="Delete automation"
-      from={["/automations", "Automations"]}
+      deleteLabel={t("Delete automation")}
+      from={["/automations", t("Automations")]}
       of={automation}
       about={automation.description && <p dir="auto">{automation.description}</p>}
       what={TRIGGERS.find(([id]) => id === automation.triggerType)?.[1]}
       known={
         automation.nextRunAt && (
           <>
-            Next run <When at={automation.nextRunAt} />
+            {t("Next run")} <When at={automation.nextRunAt} />
           </>
         )
       }
       actions={
         <>
           <LinkButton icon={Pencil} href={`/automations/${automation.id}/edit`}>
-            Edit
+            {t("Edit")}
           </LinkButton>
           <SwitchAndRun
             isOff={isOff}
@@ -61,21 +63,25 @@ function Whole({ automation }: { automation: Automation }) {
       }
       remove={(onClose) => <DeleteAutomation automation={automation} onClose={onClose} />}
       tabs={[
-        ["runs", "Steps and runs", () => <Runs automation={automation} />],
+        ["runs", t("Steps and runs"), () => <Runs automation={automation} />],
         [
           "form",
-          "Form",
+          t("Form"),
           automation.formUrl !== null && (() => <FormAddress url={automation.formUrl ?? ""} />),
         ],
-        ["webhook", "Webhook", automation.webhookUrl !== null && (() => <Tester automation={automation} />)],
+        [
+          "webhook",
+          t("Webhook"),
+          automation.webhookUrl !== null && (() => <Tester automation={automation} />),
+        ],
         [
           "notices",
-          "Notices",
+          t("Notices"),
           may && automation.config.alerts !== undefined && (() => <Notices automation={automation} />),
         ],
         [
           "edit",
-          "Settings",
+          t("Settings"),
           () => (
             <Held of={automation}>
               {(held, onDirty) => <EditAutomation automation={held} mayChange={may} onDirty={onDirty} />}
@@ -89,7 +95,7 @@ function Whole({ automation }: { automation: Automation }) {
 
 function FormAddress({ url }: { url: string }) {
   return (
-    <Section title="Form">
+    <Section title={t("Form")}>
       <div className="flex flex-wrap items-center gap-3">
         <a className="link [overflow-wrap:anywhere]" href={url} target="_blank" rel="noreferrer">
           {url}
@@ -104,10 +110,13 @@ const tookOf = ({ startedAt, completedAt }: AutomationRun) =>
   startedAt && completedAt ? inWords((Date.parse(completedAt) - Date.parse(startedAt)) / 1000) : "–";
 
 const COLUMNS: readonly Column<AutomationRun>[] = [
-  { name: "Run", cell: ({ id }) => <code className="font-mono text-xs">{id.slice(-12)}</code> },
-  { name: "Status", cell: ({ status, displayStatus }) => <Status status={status} label={displayStatus} /> },
+  { name: t("Run"), cell: ({ id }) => <code className="font-mono text-xs">{id.slice(-12)}</code> },
   {
-    name: "Steps",
+    name: t("Status"),
+    cell: ({ status, displayStatus }) => <Status status={status} label={displayStatus} />,
+  },
+  {
+    name: t("Steps"),
     isMinor: true,
     isWide: true,
     cell: ({ steps, error }) => (
@@ -117,12 +126,12 @@ const COLUMNS: readonly Column<AutomationRun>[] = [
     ),
   },
   {
-    name: "Trigger",
+    name: t("Trigger"),
     isMinor: true,
-    cell: ({ triggerMethod }) => <span className="text-soft">{triggerMethod}</span>,
+    cell: ({ triggerMethod }) => <span className="text-soft">{triggerName(triggerMethod)}</span>,
   },
-  { name: "Duration", isRight: true, isMinor: true, cell: tookOf },
-  { name: "Created", isRight: true, cell: ({ createdAt }) => <When at={createdAt} /> },
+  { name: t("Duration"), isRight: true, isMinor: true, cell: tookOf },
+  { name: t("Created"), isRight: true, cell: ({ createdAt }) => <When at={createdAt} /> },
 ];
 
 function Runs({ automation }: { automation: Automation }) {
@@ -136,22 +145,22 @@ function Runs({ automation }: { automation: Automation }) {
   const latest = filters.offset === 0 ? (runs.data?.runs[0] ?? null) : null;
   return (
     <>
-      <Section title="Steps" flush aside={latest && <span>Status of the latest run</span>}>
+      <Section title={t("Steps")} flush aside={latest && <span>{t("Status of the latest run")}</span>}>
         <Later of={runCanvas} given={{ automation, run: latest }} />
       </Section>
-      <Section title="Runs" flush>
+      <Section title={t("Runs")} flush>
         <Shown of={runs}>
           {(page) =>
             page.runs.length === 0 ? (
-              <Empty icon={ListChecks} title="No runs yet">
+              <Empty icon={ListChecks} title={t("No runs yet")}>
                 {automation.webhookUrl
-                  ? "Send a test from the Webhook tab, or select Run."
-                  : "Select Run to start one."}
+                  ? t("Send a test from the Webhook tab, or select Run.")
+                  : t("Select Run to start one.")}
               </Empty>
             ) : (
               <>
                 <Table
-                  label="Runs"
+                  label={t("Runs")}
                   columns={COLUMNS}
                   rows={page.runs}
                   keyOf={({ id }) => id}

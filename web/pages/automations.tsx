@@ -6,23 +6,24 @@ import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { AUTOMATION_STATUSES, askOf, LATEST_RUN, ListPage } from "../parts/layout/list-page.tsx";
 import { type Column, Named, useFilters } from "../parts/table/table.tsx";
+import { t } from "../texts/text.ts";
 
 export const TRIGGERS = named<Automation["triggerType"]>({
-  manual: "Manual",
-  webhook: "Webhook",
-  form: "Form",
-  schedule: "Schedule",
-  event: "Event",
+  manual: t("Manual"),
+  webhook: t("Webhook"),
+  form: t("Form"),
+  schedule: t("Schedule"),
+  event: t("Event"),
 });
 
 const COLUMNS: readonly Column<Automation>[] = [
   {
-    name: "Name",
+    name: t("Name"),
     isWide: true,
     cell: ({ name, description, slug }) => <Named name={name} below={description ?? slug} />,
   },
   {
-    name: "Trigger",
+    name: t("Trigger"),
     isMinor: true,
     cell: ({ triggerType, nextRunAt }) => (
       <span className="text-soft">
@@ -35,7 +36,7 @@ const COLUMNS: readonly Column<Automation>[] = [
       </span>
     ),
   },
-  { name: "Status", cell: ({ status }) => <Status status={status} /> },
+  { name: t("Status"), cell: ({ status }) => <Status status={status} /> },
   LATEST_RUN,
 ];
 
@@ -54,23 +55,25 @@ export default function Automations() {
   );
   return (
     <ListPage
-      title="Automations"
-      about="Steps that run on a webhook, a schedule, an event, or on demand."
-      create="New automation"
+      title={t("Automations")}
+      about={t("Steps that run on a webhook, a schedule, an event, or on demand.")}
+      create={t("New automation")}
       path="/automations"
       icon={Workflow}
       filters={filters}
       choices={[
-        { label: "Trigger", name: "trigger", options: TRIGGERS },
-        { label: "Status", name: "status", options: AUTOMATION_STATUSES },
+        { label: t("Trigger"), name: "trigger", options: TRIGGERS },
+        { label: t("Status"), name: "status", options: AUTOMATION_STATUSES },
       ]}
       of={automations}
       rowsOf={(page) => page.automations}
       columns={COLUMNS}
-      noMatches="No automations match these filters"
-      none="No automations yet"
-      first="Create automation"
-      empty="An automation runs actions when a webhook arrives, on a schedule, in response to an event, or manually."
+      noMatches={t("No automations match these filters")}
+      none={t("No automations yet")}
+      first={t("Create automation")}
+      empty={t(
+        "An automation runs actions when a webhook arrives, on a schedule, in response to an event, or manually.",
+      )}
     />
   );
 }

@@ -6,6 +6,7 @@ import { Button } from "../parts/base/button.tsx";
 import { Mono } from "../parts/base/copy.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { plural } from "../parts/base/plural.ts";
+import { roleName } from "../parts/base/role-name.ts";
 import { Tag } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { Held } from "../parts/layout/detail.tsx";
@@ -98,7 +99,7 @@ function Mine() {
             <span className="min-w-0 grow truncate font-medium" dir="auto">
               {organization.name}
             </span>
-            <Tag>{role}</Tag>
+            <Tag>{roleName(role)}</Tag>
             {isCurrent ? (
               <span className="w-20 text-right text-xs text-soft">{t("Current")}</span>
             ) : (

@@ -13,7 +13,7 @@ import { t } from "../texts/text.ts";
 
 /** The first of the patterns, and how many more there are. */
 function eventsLine(events: readonly string[]): string {
-  if (events.includes("*")) return "everything";
+  if (events.includes("*")) return t("everything");
   const [first = "", ...more] = events;
   return more.length === 0 ? first : `${first} +${more.length}`;
 }

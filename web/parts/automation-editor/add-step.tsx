@@ -3,6 +3,7 @@ import { Package, Waypoints, type Zap } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { call } from "../../api.ts";
 import type { ActionKindInfo } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { kindStyle } from "../canvas/kinds.ts";
 import { freshKey, type StepValue } from "../canvas/steps-config.ts";
 import type { Values } from "../form/form.tsx";
@@ -126,7 +127,7 @@ export function AddStep({ title, kinds, steps, onPick, onClose }: Props) {
           aria-expanded="true"
           aria-controls={list}
           aria-activedescendant={hits.length > 0 ? `${list}-${current}` : undefined}
-          aria-label="Search kinds, actions, endpoints and templates"
+          aria-label={t("Search kinds, actions, endpoints and templates")}
           placeholder={title}
           className="h-12 grow bg-transparent outline-none"
           value={text}
@@ -137,7 +138,7 @@ export function AddStep({ title, kinds, steps, onPick, onClose }: Props) {
           }}
         />
       </div>
-      <div id={list} role="listbox" aria-label="Steps" className="max-h-[60vh] overflow-y-auto p-1.5">
+      <div id={list} role="listbox" aria-label={t("Steps")} className="max-h-[60vh] overflow-y-auto p-1.5">
         {hits.map((hit, index) => (
           <div key={hit.id} className="contents">
             {hits[index - 1]?.group !== hit.group && (
@@ -170,7 +171,7 @@ export function AddStep({ title, kinds, steps, onPick, onClose }: Props) {
       </div>
       {hits.length === 0 && (
         <p className="px-4 pb-5 text-sm text-soft" role="status">
-          {found.isFetching || sent !== text.trim() ? "Searching…" : "No results"}
+          {found.isFetching || sent !== text.trim() ? t("Searching…") : t("No results")}
         </p>
       )}
       {(problem ?? found.error) && (
@@ -187,7 +188,7 @@ const kindHits = (kinds: readonly ActionKindInfo[], steps: readonly StepValue[],
     .filter(({ kind, title, description }) => holds(`${kind} ${title} ${description ?? ""}`, words))
     .map(({ kind, title, description, definitionSchema }) => ({
       id: `kind:${kind}`,
-      group: "Kinds",
+      group: t("Kinds"),
       name: title,
       about: description ?? "",
       icon: tile(kind),
@@ -205,7 +206,7 @@ function serverHits(
   const ofActions = actions.map(
     ({ id, name, slug, kind }): Hit => ({
       id: `action:${id}`,
-      group: "Actions",
+      group: t("Actions"),
       name,
       about: slug,
       icon: tile(kind),
@@ -215,9 +216,9 @@ function serverHits(
   const ofEndpoints = items.map(
     ({ apiId, apiName, type, name, method, path }): Hit => ({
       id: `api:${apiId}:${name}`,
-      group: "API catalog",
+      group: t("API catalog"),
       name,
-      about: type === "http" ? `${apiName} · ${method} ${path}` : `${apiName} · tool`,
+      about: type === "http" ? `${apiName} · ${method} ${path}` : t("{apiName} · tool", { apiName }),
       icon: plainTile(Waypoints),
       step: () => ({
         key: freshKey(steps, name),
@@ -230,7 +231,7 @@ function serverHits(
   const ofTemplates = templates.map(
     ({ id, slug, displayName, description }): Hit => ({
       id: `template:${slug}:${id}`,
-      group: "Templates",
+      group: t("Templates"),
       name: displayName,
       about: description ?? slug,
       icon: plainTile(Package),
@@ -256,6 +257,6 @@ async function stepOfTemplate(id: string, key: string): Promise<StepValue> {
     if (typeof value !== "object" || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, fill(inner)]));
   };
-  if (!kind) throw new Error("This template names no kind.");
+  if (!kind) throw new Error(t("This template names no kind."));
   return { key, kind, name: template.displayName, definition: fill(template.definition) as Values };
 }

@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import type { Automation } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { useStepActions } from "../automations/actions.ts";
 import { triggerCard } from "../automations/trigger-card.ts";
 import { Diff } from "../base/diff.tsx";
@@ -54,7 +55,7 @@ export function Comparison({ automation, before, after, titleOf, words, chosen, 
       <div className="h-72 overflow-hidden rounded-md border border-line">
         <Canvas
           steps={steps}
-          name={`${automation.name}, compared`}
+          name={t("{name}, compared", { name: automation.name })}
           trigger={trigger}
           actions={actions}
           titleOf={titleOf}
@@ -66,12 +67,12 @@ export function Comparison({ automation, before, after, titleOf, words, chosen, 
           isEmbedded
         />
       </div>
-      {change && <Diff label="Changes of the step" before={change.from ?? ""} after={change.to ?? ""} />}
+      {change && <Diff label={t("Changes of the step")} before={change.from ?? ""} after={change.to ?? ""} />}
       {chosen === TRIGGER &&
         [...patch.fields].map(([name, { from, to }]) => (
           <div key={name}>
             <p className="mb-1 font-medium">{name}</p>
-            <Diff label={`Changes of ${name}`} before={from ?? ""} after={to ?? ""} />
+            <Diff label={t("Changes of {name}", { name })} before={from ?? ""} after={to ?? ""} />
           </div>
         ))}
     </div>

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { Diff } from "../base/diff.tsx";
@@ -11,12 +12,12 @@ interface Props {
 }
 
 const titleOf = ({ step, field, mine, theirs }: Conflict, nameOf: (key: string) => string): string => {
-  if (step === null) return `Setting ${field}`;
+  if (step === null) return t("Setting {name}", { name: field });
   if (field !== "") return `${nameOf(step)}: ${field}`;
-  if (mine === undefined) return `${nameOf(step)}: you removed it, someone else changed it`;
+  if (mine === undefined) return t("{name}: you removed it, someone else changed it", { name: nameOf(step) });
   return theirs === undefined
-    ? `${nameOf(step)}: someone else removed it, you changed it`
-    : `${nameOf(step)}: both of you added it`;
+    ? t("{name}: someone else removed it, you changed it", { name: nameOf(step) })
+    : t("{name}: both of you added it", { name: nameOf(step) });
 };
 
 /** Two people changed the same: nothing is saved until each is decided. */
@@ -26,16 +27,16 @@ export default function Conflicts({ conflicts, nameOf, onDecide }: Props) {
     setChoices(new Map([...choices, [conflict, side]]));
   return (
     <Dialog
-      title="Someone else changed this too"
+      title={t("Someone else changed this too")}
       isWide
       onClose={() => undefined}
       foot={
         <Button kind="main" disabled={choices.size < conflicts.length} onClick={() => onDecide(choices)}>
-          Apply
+          {t("Apply")}
         </Button>
       }
     >
-      <p className="mb-4 text-soft">Choose which change to keep. Nothing is saved until you do.</p>
+      <p className="mb-4 text-soft">{t("Choose which change to keep. Nothing is saved until you do.")}</p>
       <ul className="space-y-5">
         {conflicts.map((conflict) => {
           const title = titleOf(conflict, nameOf);
@@ -54,10 +55,14 @@ export default function Conflicts({ conflicts, nameOf, onDecide }: Props) {
                           checked={choices.get(conflict) === side}
                           onChange={() => choose(conflict, side)}
                         />
-                        {side === "mine" ? "Your change" : "Their change"}
+                        {side === "mine" ? t("Your change") : t("Their change")}
                       </label>
                       <Diff
-                        label={`${side === "mine" ? "Your" : "Their"} change of ${title}`}
+                        label={
+                          side === "mine"
+                            ? t("Your change of {title}", { title })
+                            : t("Their change of {title}", { title })
+                        }
                         before={conflict.base ?? ""}
                         after={conflict[side] ?? ""}
                       />

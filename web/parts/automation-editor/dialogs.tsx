@@ -1,8 +1,11 @@
 import { Plus, X } from "lucide-react";
 import { useState } from "react";
+import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
+import { keyNames } from "../base/key-names.ts";
 import { TextField } from "../base/labelled.tsx";
+import { plural } from "../base/plural.ts";
 import { dependencyText, linksOf, TRIGGER } from "../canvas/config.ts";
 import { COMMANDS, OTHER_KEYS } from "../canvas/keyboard.ts";
 import type { StepValue } from "../canvas/steps-config.ts";
@@ -12,14 +15,14 @@ import type { Spot } from "../canvas/ui.ts";
 export function KeysDialog({ onClose }: { onClose: () => void }) {
   const rows = [...COMMANDS.map(({ keys, name }) => [keys, name] as const), ...OTHER_KEYS];
   return (
-    <Dialog title="Keys of the canvas" isWide onClose={onClose}>
-      <p className="mb-3 text-soft">They work while a step has the focus. Press Tab to reach it.</p>
+    <Dialog title={t("Keys of the canvas")} isWide onClose={onClose}>
+      <p className="mb-3 text-soft">{t("They work while a step has the focus. Press Tab to reach it.")}</p>
       <dl className="grid gap-x-8 gap-y-1.5 sm:grid-cols-2">
         {rows.map(([keys, name]) => (
           <div key={keys} className="flex items-baseline gap-3">
-            <dt className="w-44 shrink-0">
+            <dt className="w-52 shrink-0">
               <kbd className="rounded border border-line bg-sunken px-1.5 py-0.5 font-sans text-xs whitespace-nowrap">
-                {keys}
+                {keyNames(keys)}
               </kbd>
             </dt>
             <dd>{name}</dd>
@@ -44,33 +47,35 @@ interface EdgesProps {
 export function EdgesDialog({ step, steps, nameOf, onAdd, onDisconnect, onGo, onClose }: EdgesProps) {
   const links = linksOf(steps).filter(({ source, target }) => source === step || target === step);
   return (
-    <Dialog title={`Edges of ${nameOf(step)}`} onClose={onClose}>
-      {links.length === 0 && <p className="text-soft">No edges</p>}
+    <Dialog title={t("Edges of {name}", { name: nameOf(step) })} onClose={onClose}>
+      {links.length === 0 && <p className="text-soft">{t("No edges")}</p>}
       <ul className="space-y-1">
         {links.map((link) => {
           const { id, source, target, branch } = link;
           const other = source === step ? target : source;
-          const words = `${source === step ? "To" : "From"} ${nameOf(other)}${branch === null ? "" : `, branch ${branch}`}`;
+          const name =
+            branch === null ? nameOf(other) : t("{name}, branch {branch}", { name: nameOf(other), branch });
+          const words = source === step ? t("To {name}", { name }) : t("From {name}", { name });
           const dependency = dependencyText(link);
           return (
             <li key={id} className="flex items-center gap-1">
               <button
                 type="button"
                 className="min-h-7 min-w-0 grow truncate rounded px-2 text-left hover:bg-sunken"
-                title={`Go to ${nameOf(other)}`}
+                title={t("Go to {name}", { name: nameOf(other) })}
                 onClick={() => onGo(other)}
               >
                 {words}
               </button>
               <IconButton
                 icon={Plus}
-                label={`Insert a step: ${words}`}
+                label={t("Insert a step: {words}", { words })}
                 onClick={() => onAdd({ source: dependency, target })}
               />
               {source !== TRIGGER && (
                 <IconButton
                   icon={X}
-                  label={`Remove the edge: ${words}`}
+                  label={t("Remove the edge: {words}", { words })}
                   onClick={() => onDisconnect(dependency, target)}
                 />
               )}
@@ -100,7 +105,7 @@ export function NameDialog({ title, label, verb, value, onSave, onClose }: NameP
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button kind="main" disabled={name.trim() === ""} onClick={() => onSave(name.trim())}>
             {verb}
           </Button>
@@ -131,21 +136,27 @@ export function UnguardedDialog({ steps, onRemoveAll, onKeep, onClose }: Unguard
   const names = steps.map(({ key, name }) => name ?? key).join(", ");
   return (
     <Dialog
-      title="Remove the steps on its branches too?"
+      title={t("Remove the steps on its branches too?")}
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button onClick={onKeep}>Always run them</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
+          <Button onClick={onKeep}>{t("Always run them")}</Button>
           <Button kind="bad" onClick={onRemoveAll}>
-            Remove them too
+            {t("Remove them too")}
           </Button>
         </>
       }
     >
       <p className="text-soft">
-        {steps.length === 1 ? "This step runs" : `${steps.length} steps run`} only on one branch of it:{" "}
-        {names}.
+        {plural(
+          steps.length,
+          {
+            one: "This step runs only on one branch of it: {names}.",
+            other: "# steps run only on one branch of it: {names}.",
+          },
+          { names },
+        )}
       </p>
     </Dialog>
   );

@@ -1,5 +1,7 @@
 import { ApiError, CHANGED, call } from "../../api.ts";
 import type { Automation } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
+import { plural } from "../base/plural.ts";
 import { inSteps } from "../canvas/config.ts";
 import { commit, type Edit, type History, openHistory, rebase, redo, undo } from "../canvas/history.ts";
 import { keepLayout, type Layout } from "../canvas/layout.ts";
@@ -56,15 +58,13 @@ interface Start {
   layout: Layout;
 }
 
-const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
-
 /** What somebody else changed, as people say it. */
 export function changesInWords(before: Values, after: Values): string {
   const { steps, fields } = diff(before, after, "");
   return [
-    ...(steps.size > 0 ? [counted(steps.size, "step")] : []),
-    ...(fields.size > 0 ? [counted(fields.size, "setting")] : []),
-  ].join(" and ");
+    ...(steps.size > 0 ? [plural(steps.size, { one: "# step", other: "# steps" })] : []),
+    ...(fields.size > 0 ? [plural(fields.size, { one: "# setting", other: "# settings" })] : []),
+  ].join(` ${t("and")} `);
 }
 
 /** A draft under the editor: what is done to it, and how it gets to the server. Nobody's change overwrites another's. */
@@ -126,7 +126,7 @@ export function openDraft({ automation, draft, layout }: Start) {
       base: theirs,
       draft: stored,
       conflicts: [...state.conflicts, ...conflicts],
-      ...(words !== "" && isTold ? { others: `Someone else changed ${words}.` } : {}),
+      ...(words !== "" && isTold ? { others: t("Someone else changed {words}.", { words }) } : {}),
     });
   };
 
@@ -284,7 +284,7 @@ export function openDraft({ automation, draft, layout }: Start) {
     restored(now: Automation) {
       const config = configOf(now);
       set({ active: config, base: config, draft: null, faults: NO_FAULTS, others: null, problem: null });
-      put(commit(state.history, { label: "Restore version", config }));
+      put(commit(state.history, { label: t("Restore version"), config }));
       set({ saving: "saved" });
     },
     async discard() {
@@ -293,7 +293,7 @@ export function openDraft({ automation, draft, layout }: Start) {
       if (state.draft)
         await call("DELETE /api/v1/automations/{automation_id}/draft", { path }, { basedOn: state.draft });
       set({ base: state.active, draft: null, conflicts: [], faults: NO_FAULTS, problem: null });
-      put(commit(state.history, { label: "Discard draft", config: state.active }));
+      put(commit(state.history, { label: t("Discard draft"), config: state.active }));
       set({ saving: "saved" });
     },
     close() {

@@ -1,5 +1,7 @@
 import type { ActionKindInfo, Automation } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Confirm } from "../base/dialog.tsx";
+import { plural } from "../base/plural.ts";
 import type { CanvasEvents } from "../canvas/canvas.tsx";
 import { changeStep } from "../canvas/commands.ts";
 import { dependencyOf } from "../canvas/config.ts";
@@ -57,7 +59,7 @@ export default function EditorDialogs(props: EditorDialogsProps) {
           onPin={(input) => {
             const { pinnedInput: _, ...config } = state.history.config;
             store.edit({
-              label: input === undefined ? "Unpin input" : "Pin input",
+              label: input === undefined ? t("Unpin input") : t("Pin input"),
               config: input === undefined ? config : { ...config, pinnedInput: input },
             });
           }}
@@ -84,13 +86,13 @@ export default function EditorDialogs(props: EditorDialogsProps) {
     case "group":
       return (
         <NameDialog
-          title={`Group ${opened.steps.size} steps`}
-          label="Name of the group"
-          verb="Group"
+          title={plural(opened.steps.size, { one: "Group # step", other: "Group # steps" })}
+          label={t("Name of the group")}
+          verb={t("Group|verb")}
           value=""
           onSave={(title) => {
             store.edit({
-              label: `Group ${title}`,
+              label: t("Group {title}", { title }),
               layout: grouped(state.history.layout, title, opened.steps),
             });
             close();
@@ -144,12 +146,14 @@ export default function EditorDialogs(props: EditorDialogsProps) {
 }
 
 const titleOfSpot = (spot: Spot, nameOf: (key: string) => string): string => {
-  if ("before" in spot) return `Insert a step before ${nameOf(spot.before)}`;
-  if ("target" in spot) return `Insert a step before ${nameOf(spot.target)}`;
+  if ("before" in spot) return t("Insert a step before {name}", { name: nameOf(spot.before) });
+  if ("target" in spot) return t("Insert a step before {name}", { name: nameOf(spot.target) });
   const [first] = spot.after;
-  if (first === undefined) return "Add a step";
+  if (first === undefined) return t("Add a step");
   const { key, branch } = dependencyOf(first);
-  return `Add a step after ${nameOf(key)}${branch === null ? "" : `, branch ${branch}`}`;
+  return branch === null
+    ? t("Add a step after {name}", { name: nameOf(key) })
+    : t("Add a step after {name}, branch {branch}", { name: nameOf(key), branch });
 };
 
 type AddingProps = EditorDialogsProps & { opened: Extract<Opened, { as: "add" | "replace" }> };
@@ -163,14 +167,14 @@ function Adding({ opened, around, state, steps, kinds }: AddingProps) {
     const { actionId: _a, kind: _k, definition: _d, connectionId: _c, ...rest } = before;
     const { key: _, ...work } = made;
     store.edit({
-      label: `Change what ${nameOf(key)} does`,
+      label: t("Change what {name} does", { name: nameOf(key) }),
       config: changeStep(config, key, { ...work, ...rest } as StepValue),
     });
   };
   const add = (spot: Spot, made: StepValue) => {
     const at = "at" in spot ? spot.at : undefined;
     store.edit({
-      label: `Add ${made.name ?? made.key}`,
+      label: t("Add {name}", { name: made.name ?? made.key }),
       config: addAt(config, made, spot),
       ...(at && isByHand(layout)
         ? { layout: { ...layout, positions: { ...layout.positions, [made.key]: [...at] } } }
@@ -181,7 +185,9 @@ function Adding({ opened, around, state, steps, kinds }: AddingProps) {
   return (
     <AddStep
       title={
-        opened.as === "add" ? titleOfSpot(opened.spot, nameOf) : `Change what ${nameOf(opened.key)} does`
+        opened.as === "add"
+          ? titleOfSpot(opened.spot, nameOf)
+          : t("Change what {name} does", { name: nameOf(opened.key) })
       }
       kinds={kinds}
       steps={steps}
@@ -202,16 +208,17 @@ interface DiscardProps {
 }
 
 function AskDiscard({ store, state, onClose }: DiscardProps) {
+  const words = changesInWords(state.active, state.history.config);
   return (
     <Confirm
-      title="Discard the draft?"
-      verb="Discard draft"
+      title={t("Discard the draft?")}
+      verb={t("Discard draft")}
       onClose={onClose}
       onConfirm={() => void store.discard().then(onClose)}
     >
       <p>
-        The draft changes {changesInWords(state.active, state.history.config) || "nothing"}. The active
-        version stays as it is.
+        {words === "" ? t("The draft changes nothing.") : t("The draft changes {words}.", { words })}{" "}
+        {t("The active version stays as it is.")}
       </p>
     </Confirm>
   );

@@ -80,7 +80,7 @@ export default function AutomationEditor(props: EditorProps) {
     try {
       await testing.start(plan);
       open(null);
-      notify(plan.upTo === null ? "Test started" : `Running to ${nameOf(plan.upTo)}`);
+      notify(plan.upTo === null ? t("Test started") : t("Running to {name}", { name: nameOf(plan.upTo) }));
       if (plan.upTo !== null) choose(plan.upTo);
       if (plan.upTo !== null) address.put({ tab: "output" });
     } catch (error) {
@@ -145,7 +145,7 @@ export default function AutomationEditor(props: EditorProps) {
                 config={config}
                 mayChange={mayChange}
                 canDraw={canDraw}
-                onChange={(next) => store.edit({ label: "Edit JSON", config: next, scope: "json" })}
+                onChange={(next) => store.edit({ label: t("Edit JSON"), config: next, scope: "json" })}
               />
             )}
             {drawn === "list" && (
@@ -217,7 +217,7 @@ export default function AutomationEditor(props: EditorProps) {
           waiting={null}
           given={{
             run: testing.run,
-            title: "Test run",
+            title: t("Test run"),
             nameOf: nameOf,
             pinned: steps.filter(({ pinned }) => pinned !== undefined).length,
             onChoose: (key) => choose(key),

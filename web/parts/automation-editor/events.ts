@@ -1,5 +1,7 @@
 import type { KeyboardEvent } from "react";
 import { base } from "../../base.ts";
+import { t } from "../../texts/text.ts";
+import { plural } from "../base/plural.ts";
 import { notify } from "../base/toast.tsx";
 import type { CanvasEvents } from "../canvas/canvas.tsx";
 import {
@@ -82,11 +84,11 @@ export function removeSteps(
     links.find(({ source, target }) => keys.has(source) && !keys.has(target))?.target ??
     links.find(({ source, target }) => keys.has(target) && !keys.has(source))?.source;
   const [only = ""] = keys;
-  const words = keys.size === 1 ? nameOf(only) : `${keys.size} steps`;
-  store.edit({ label: `Remove ${words}`, config: takeOut(config, keys) });
+  const words = keys.size === 1 ? nameOf(only) : plural(keys.size, { one: "# step", other: "# steps" });
+  store.edit({ label: t("Remove {words}", { words }), config: takeOut(config, keys) });
   if (chosen !== null && keys.has(chosen)) choose(null);
   if (next !== undefined) show(next);
-  notify(`Removed ${words}. Press Ctrl+Z to undo.`);
+  notify(t("Removed {words}. Press Ctrl+Z to undo.", { words }));
 }
 
 const newId = () => crypto.getRandomValues(new Uint32Array(2)).join("");
@@ -112,11 +114,14 @@ export function canvasEvents(around: Around): CanvasEvents {
     onAdd: (spot) => open({ as: "add", spot: onBranch(spot, steps(), actions) }),
     onConnect: (source, target) =>
       store.edit({
-        label: `Connect to ${nameOf(target)}`,
+        label: t("Connect to {name}", { name: nameOf(target) }),
         config: connect(config(), source, target),
       }),
     onDisconnect: (source, target) =>
-      store.edit({ label: `Disconnect ${nameOf(target)}`, config: disconnect(config(), source, target) }),
+      store.edit({
+        label: t("Disconnect {name}", { name: nameOf(target) }),
+        config: disconnect(config(), source, target),
+      }),
     onMove(positions, moved) {
       const areNotes = [...moved].every((id) => id.startsWith("note:"));
       const notes = layout().notes.map((note) => {
@@ -125,19 +130,19 @@ export function canvasEvents(around: Around): CanvasEvents {
         const [left = 0, top = 0] = (note.near && positions[note.near]) || [];
         return { ...note, x: x - left, y: y - top };
       });
-      putLayout("Move", areNotes ? { notes } : { positions: noteless(positions), notes });
+      putLayout(t("Move"), areNotes ? { notes } : { positions: noteless(positions), notes });
     },
     onUndo() {
-      if (!store.undo()) notify("Someone else has changed this step since. Nothing was undone.", "bad");
+      if (!store.undo()) notify(t("Someone else has changed this step since. Nothing was undone."), "bad");
     },
     onRedo() {
-      if (!store.redo()) notify("Someone else has changed this step since. Nothing was redone.", "bad");
+      if (!store.redo()) notify(t("Someone else has changed this step since. Nothing was redone."), "bad");
     },
     onHelp: () => open({ as: "keys" }),
     onVersions: () => open({ as: "versions" }),
     onNextFault(by) {
       const { faulty, chosen } = around;
-      if (faulty.length === 0) return notify("No faults");
+      if (faulty.length === 0) return notify(t("No faults"));
       const at = chosen === null ? -1 : faulty.indexOf(chosen);
       const next = faulty[(at + by + faulty.length) % faulty.length];
       if (next === undefined) return;
@@ -152,13 +157,17 @@ export function canvasEvents(around: Around): CanvasEvents {
       return clipboard.paste(text, (pasted, unknown) => {
         const after = onto === null || onto === TRIGGER ? [] : [onto];
         const { config: next, keys } = addCopies(config(), pasted, after);
-        store.edit({ label: `Paste ${keys.length} steps`, config: next });
+        store.edit({
+          label: plural(keys.length, { one: "Paste # step", other: "Paste # steps" }),
+          config: next,
+        });
         choose(keys[0] ?? null);
         if (keys[0]) show(keys[0]);
+        const words = plural(keys.length, { one: "Pasted # step", other: "Pasted # steps" });
         notify(
           unknown.length > 0
-            ? `Pasted ${keys.length} steps. Not found here: ${unknown.join(", ")}.`
-            : `Pasted ${keys.length} ${keys.length === 1 ? "step" : "steps"}`,
+            ? `${words}. ${t("Not found here: {names}.", { names: unknown.join(", ") })}`
+            : words,
           unknown.length > 0 ? "bad" : "good",
         );
       });
@@ -169,7 +178,10 @@ export function canvasEvents(around: Around): CanvasEvents {
         dependsOn.filter((text) => !keys.has(text.split(":")[0] ?? "")),
       );
       const { config: next, keys: made } = addCopies(config(), own, [...new Set(parents)]);
-      store.edit({ label: `Duplicate ${own.length} steps`, config: next });
+      store.edit({
+        label: plural(own.length, { one: "Duplicate # step", other: "Duplicate # steps" }),
+        config: next,
+      });
       choose(made[0] ?? null);
       if (made[0]) show(made[0]);
     },
@@ -186,10 +198,13 @@ export function canvasEvents(around: Around): CanvasEvents {
       const result = around.resultOf(key);
       if (!step) return;
       if (step.pinned === undefined && (result === undefined || result === null))
-        return notify("No result to pin. Run to this step first.", "bad");
+        return notify(t("No result to pin. Run to this step first."), "bad");
       const { pinned, ...rest } = step;
       store.edit({
-        label: pinned === undefined ? `Pin result of ${nameOf(key)}` : `Unpin result of ${nameOf(key)}`,
+        label:
+          pinned === undefined
+            ? t("Pin result of {name}", { name: nameOf(key) })
+            : t("Unpin result of {name}", { name: nameOf(key) }),
         config: changeStep(
           config(),
           key,
@@ -201,7 +216,7 @@ export function canvasEvents(around: Around): CanvasEvents {
       const step = steps().find((each) => each.key === key);
       const { automationId, slug } = (step?.definition ?? {}) as Record<string, unknown>;
       if (typeof automationId !== "string" && typeof slug !== "string")
-        return notify("This step calls no automation", "bad");
+        return notify(t("This step calls no automation"), "bad");
       const path =
         typeof automationId === "string"
           ? `/${encodeURIComponent(automationId)}`
@@ -218,37 +233,40 @@ function layoutEvents({ store, open }: Around, put: PutLayout) {
   const layout = () => store.get().history.layout;
   return {
     onTidy() {
-      if (!isByHand(layout())) return notify("The steps are arranged already");
-      put("Tidy up", { positions: {} });
-      notify("Arranged. Press Ctrl+Z to undo.");
+      if (!isByHand(layout())) return notify(t("The steps are arranged already"));
+      put(t("Tidy up"), { positions: {} });
+      notify(t("Arranged. Press Ctrl+Z to undo."));
     },
     group(keys: ReadonlySet<string>) {
       const own = layout().groups.find(({ steps }) => [...keys].every((key) => steps.includes(key)));
       if (own)
-        return put("Collapse group", {
+        return put(t("Collapse group"), {
           groups: layout().groups.map((each) => (each === own ? { ...each, isCollapsed: true } : each)),
         });
-      if (keys.size < 2) return notify("Select two or more steps to group them", "bad");
+      if (keys.size < 2) return notify(t("Select two or more steps to group them"), "bad");
       const other = between(followersOf(stepsIn(store.get().history.config)), keys);
-      if (other !== null) return notify(`${other} is between these steps. Select it too.`, "bad");
+      if (other !== null)
+        return notify(t("{step} is between these steps. Select it too.", { step: other }), "bad");
       open({ as: "group", steps: keys });
     },
     expand: (id: string) =>
-      put("Collapse or expand group", {
+      put(t("Collapse or expand group"), {
         groups: layout().groups.map((each) =>
           each.id === id ? { ...each, isCollapsed: each.isCollapsed !== true } : each,
         ),
       }),
-    ungroup: (id: string) => put("Ungroup", { groups: layout().groups.filter((each) => each.id !== id) }),
+    ungroup: (id: string) => put(t("Ungroup"), { groups: layout().groups.filter((each) => each.id !== id) }),
     note(key: string) {
       const id = newId();
-      put("Add note", { notes: [...layout().notes, { id, text: "", near: key }] });
+      put(t("Add note"), { notes: [...layout().notes, { id, text: "", near: key }] });
       requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-note="${id}"]`)?.focus());
     },
     writeNote: (id: string, text: string) =>
-      put("Write note", { notes: layout().notes.map((each) => (each.id === id ? { ...each, text } : each)) }),
+      put(t("Write note"), {
+        notes: layout().notes.map((each) => (each.id === id ? { ...each, text } : each)),
+      }),
     removeNote: (id: string) =>
-      put("Remove note", { notes: layout().notes.filter((each) => each.id !== id) }),
+      put(t("Remove note"), { notes: layout().notes.filter((each) => each.id !== id) }),
   };
 }
 

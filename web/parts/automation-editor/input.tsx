@@ -1,4 +1,5 @@
 import type { AutomationRun } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { upTo } from "../canvas/config.ts";
 import type { StepValue } from "../canvas/steps-config.ts";
 import { Values } from "./values.tsx";
@@ -14,7 +15,7 @@ interface Props {
 const TRIGGER_VALUES = ["payload", "headers", "query", "input"] as const;
 
 const sourceOf = (run: AutomationRun | null) =>
-  run === null ? null : run.triggerMethod === "test" ? "From the last test run" : "From the last run";
+  run === null ? null : run.triggerMethod === "test" ? t("From the last test run") : t("From the last run");
 
 /** What a step sees: the trigger's values, and the result of each step above it. */
 export function StepInput({ step, steps, run, scope, onInsert }: Props) {
@@ -31,18 +32,26 @@ export function StepInput({ step, steps, run, scope, onInsert }: Props) {
         const value = pinned ?? results[key]?.result;
         if (value === undefined || value === null) return [];
         const path = `steps.${key}.result`;
-        return [{ path, name: `${name ?? key}${pinned === undefined ? "" : " (pinned)"}`, value }];
+        return [
+          {
+            path,
+            name: pinned === undefined ? (name ?? key) : t("{name} (pinned)", { name: name ?? key }),
+            value,
+          },
+        ];
       }),
   ];
   if (sources.length === 0)
     return (
-      <p className="text-sm text-soft">No values yet. Test the automation to see what this step receives.</p>
+      <p className="text-sm text-soft">
+        {t("No values yet. Test the automation to see what this step receives.")}
+      </p>
     );
   return (
     <div className="space-y-4">
       <p className="text-xs text-soft">
         {sourceOf(run)}
-        {onInsert && ". Click or drag a value to insert it as an expression."}
+        {onInsert && `. ${t("Click or drag a value to insert it as an expression.")}`}
       </p>
       {sources.map(({ path, name, value }) => (
         <section key={path}>

@@ -1,4 +1,5 @@
 import { type FocusEvent, useCallback, useRef } from "react";
+import { t } from "../../texts/text.ts";
 import { notify } from "../base/toast.tsx";
 
 type Field = HTMLInputElement | HTMLTextAreaElement;
@@ -21,7 +22,7 @@ export function useInsert() {
   const insert = useCallback((path: string) => {
     const field = last.current;
     const editable = editableIn(field);
-    if (!field?.isConnected) return notify("Click into a field first, then select a value.", "bad");
+    if (!field?.isConnected) return notify(t("Click into a field first, then select a value."), "bad");
     if (editable) {
       editable.focus();
       document.execCommand("insertText", false, `{{${path}}}`);

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { t } from "../../texts/text.ts";
 import { readJson } from "../base/read-json.ts";
 import { Code } from "../editor/code.tsx";
 import type { Values } from "../form/form.tsx";
@@ -21,21 +22,21 @@ export function ConfigJson({ config, mayChange, canDraw, onChange }: Props) {
     try {
       const value: unknown = readJson(text);
       if (typeof value !== "object" || value === null || Array.isArray(value))
-        return setProblem("The config must be an object.");
+        return setProblem(t("The config must be an object."));
       setProblem(null);
       onChange(value as Values);
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : "This isn't JSON.");
+      setProblem(error instanceof Error ? error.message : t("This isn't JSON."));
     }
   };
   return (
     <div className="h-full overflow-y-auto p-4">
       {!canDraw && (
-        <p className="mb-3 text-sm text-soft">The canvas can't show these steps. Edit them as JSON.</p>
+        <p className="mb-3 text-sm text-soft">{t("The canvas can't show these steps. Edit them as JSON.")}</p>
       )}
       <Code
         language="json"
-        label="Configuration"
+        label={t("Configuration")}
         value={typed ?? JSON.stringify(config, null, 2)}
         onChange={read}
         minHeight={300}

@@ -1,3 +1,4 @@
+import { t } from "../../texts/text.ts";
 import type { DraftState } from "./draft.ts";
 
 export const FirstStep = ({ onAdd }: { onAdd: () => void }) => (
@@ -7,7 +8,7 @@ export const FirstStep = ({ onAdd }: { onAdd: () => void }) => (
       onClick={onAdd}
       className="pointer-events-auto min-h-12 rounded-xl border border-dashed border-strong-line bg-raised px-6 text-sm hover:border-accent hover:text-accent"
     >
-      Add the first step
+      {t("Add the first step")}
     </button>
   </div>
 );
@@ -21,15 +22,17 @@ export function Notices({ state, onHeard }: { state: DraftState; onHeard: () => 
           role="status"
           className="flex items-center gap-3 border-b border-line bg-warn-soft px-3 py-1 text-sm text-warn"
         >
-          <span className="grow">{state.others} Their changes are merged into yours.</span>
+          <span className="grow">
+            {state.others} {t("Their changes are merged into yours.")}
+          </span>
           <button type="button" className="min-h-6 underline" onClick={onHeard}>
-            Dismiss
+            {t("Dismiss")}
           </button>
         </p>
       )}
       {state.problem && (
         <p role="alert" className="border-b border-line bg-bad-soft px-3 py-1 text-sm text-bad">
-          Draft not saved: {state.problem}
+          {t("Draft not saved: {problem}", { problem: state.problem })}
         </p>
       )}
     </>

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import type { AutomationRun } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Later, part } from "../base/later.tsx";
 import { readJson } from "../base/read-json.ts";
@@ -50,18 +51,18 @@ export function StepOutput({ stepKey, state, pinned, onPin }: Props) {
           )}
           {runId && (
             <Link href={`/runs/${runId}`} className="text-xs text-accent hover:underline">
-              Open run
+              {t("Open run")}
             </Link>
           )}
           <span className="grow" />
           {onPin && result !== undefined && result !== null && pinned === undefined && (
             <Button icon={Pin} onClick={() => onPin(result)}>
-              Pin result
+              {t("Pin result")}
             </Button>
           )}
         </div>
       ) : (
-        <p className="text-sm text-soft">No output yet. Run to this step to see what it returns.</p>
+        <p className="text-sm text-soft">{t("No output yet. Run to this step to see what it returns.")}</p>
       )}
       {error?.message && (
         <div role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-sm text-bad">
@@ -71,11 +72,11 @@ export function StepOutput({ stepKey, state, pinned, onPin }: Props) {
       )}
       {failures.length > 0 && (
         <div className="text-sm">
-          <p className="mb-1 font-medium">Failed items</p>
+          <p className="mb-1 font-medium">{t("Failed items")}</p>
           <ul>
             {failures.slice(0, 20).map(({ index, error: cause }) => (
               <li key={index} className="break-words">
-                <span className="text-soft">Item {index}:</span> {String(cause.message)}
+                <span className="text-soft">{t("Item {index}:", { index })}</span> {String(cause.message)}
               </li>
             ))}
           </ul>
@@ -83,13 +84,13 @@ export function StepOutput({ stepKey, state, pinned, onPin }: Props) {
       )}
       {result !== undefined && result !== null && (
         <section>
-          <h3 className="mb-1 text-sm font-medium">Result</h3>
+          <h3 className="mb-1 text-sm font-medium">{t("Result")}</h3>
           <Values value={result} path={`steps.${stepKey}.result`} onInsert={null} />
         </section>
       )}
       {run.data && (
         <section>
-          <h3 className="mb-1 text-sm font-medium">Log</h3>
+          <h3 className="mb-1 text-sm font-medium">{t("Log")}</h3>
           <Later
             key={runId}
             of={log}
@@ -110,24 +111,24 @@ function Pinned({ value, onPin }: { value: unknown; onPin: Props["onPin"] }) {
       setText(null);
       setProblem(null);
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : "This isn't JSON.");
+      setProblem(error instanceof Error ? error.message : t("This isn't JSON."));
     }
   };
   return (
     <section className="rounded-md border border-wait/40 p-3">
       <div className="mb-1 flex items-center gap-2">
-        <h3 className="grow text-sm font-medium text-wait">Pinned result</h3>
+        <h3 className="grow text-sm font-medium text-wait">{t("Pinned result")}</h3>
         {onPin && text === null && (
           <>
-            <Button onClick={() => setText(JSON.stringify(value, null, 2))}>Edit</Button>
+            <Button onClick={() => setText(JSON.stringify(value, null, 2))}>{t("Edit")}</Button>
             <Button icon={PinOff} onClick={() => onPin(undefined)}>
-              Unpin
+              {t("Unpin")}
             </Button>
           </>
         )}
       </div>
       <p className="mb-2 text-xs text-soft">
-        Test runs use it instead of running the step. Other runs ignore it.
+        {t("Test runs use it instead of running the step. Other runs ignore it.")}
       </p>
       {text === null ? (
         <Values value={value} path="pinned" onInsert={null} />
@@ -135,7 +136,7 @@ function Pinned({ value, onPin }: { value: unknown; onPin: Props["onPin"] }) {
         <>
           <Code
             language="json"
-            label="Pinned result"
+            label={t("Pinned result")}
             value={text}
             onChange={setText}
             minHeight={120}
@@ -147,9 +148,9 @@ function Pinned({ value, onPin }: { value: unknown; onPin: Props["onPin"] }) {
             </p>
           )}
           <div className="mt-2 flex justify-end gap-2">
-            <Button onClick={() => setText(null)}>Cancel</Button>
+            <Button onClick={() => setText(null)}>{t("Cancel")}</Button>
             <Button kind="main" onClick={save}>
-              Pin
+              {t("Pin")}
             </Button>
           </div>
         </>

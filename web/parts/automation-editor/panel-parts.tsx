@@ -1,5 +1,6 @@
 import { useContext, useMemo, useState } from "react";
 import type { ActionKindInfo, Automation } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import type { LastRun } from "../automations/last-run.ts";
 import { StepForm } from "../automations/step-form.tsx";
 import { Later, part } from "../base/later.tsx";
@@ -68,7 +69,7 @@ function OfStep(options: Options & { step: StepValue }) {
     setForm({ ...form, of: to });
     const next = renameStep(config, step.key, to);
     store.edit({
-      label: `Rename key ${step.key}`,
+      label: t("Rename key {key}", { key: step.key }),
       config: next,
       layout: keepLayout(layout, stepsIn(next), new Map([[step.key, to]])),
     });
@@ -93,7 +94,7 @@ function OfStep(options: Options & { step: StepValue }) {
         at={[...AT, "steps", step.key]}
         onChange={(next, field) =>
           store.edit({
-            label: `Edit ${nameOf(step.key)}`,
+            label: t("Edit {name}", { name: nameOf(step.key) }),
             config: changeStep(config, step.key, next),
             scope: `${step.key}.${field}`,
           })
@@ -114,7 +115,8 @@ function OfTrigger({ automation, state, around }: Options) {
         trigger: automation.triggerType,
         config: state.history.config,
         faults: state.faults.trigger,
-        onChange: (config: Values) => around.store.edit({ label: "Edit trigger", config, scope: "trigger" }),
+        onChange: (config: Values) =>
+          around.store.edit({ label: t("Edit trigger"), config, scope: "trigger" }),
       }}
     />
   );
@@ -124,7 +126,7 @@ function Output({ step, state, around, last, mayChange }: Options & { step: Step
   const pin = (result: unknown) => {
     const { pinned: _, ...rest } = step;
     around.store.edit({
-      label: result === undefined ? "Unpin result" : "Pin result",
+      label: result === undefined ? t("Unpin result") : t("Pin result"),
       config: changeStep(
         state.history.config,
         step.key,

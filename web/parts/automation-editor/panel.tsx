@@ -1,5 +1,6 @@
 import { Maximize2, Minimize2, Play, Trash2, X } from "lucide-react";
 import { type FocusEvent, type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
 
 export type PanelTab = "input" | "settings" | "output";
@@ -21,9 +22,9 @@ interface Props {
 }
 
 const TABS: readonly (readonly [PanelTab, string])[] = [
-  ["input", "Input"],
-  ["settings", "Settings"],
-  ["output", "Output"],
+  ["input", t("Input")],
+  ["settings", t("Settings")],
+  ["output", t("Output")],
 ];
 
 /** A field that a key leads to is to be seen whole; after a click nothing moves under the pointer. */
@@ -52,7 +53,7 @@ export function StepPanel(props: Props) {
     <section
       ref={box}
       tabIndex={-1}
-      aria-label={`Step ${name}`}
+      aria-label={t("Step {name}", { name })}
       onKeyDown={onKeyDown}
       onFocus={showWhole}
       className={`flex min-h-0 flex-col border-line bg-raised outline-none ${isWide ? "absolute inset-0 z-20" : "max-sm:h-3/5 max-sm:border-t sm:w-[25rem] sm:shrink-0 sm:border-l xl:w-[27.5rem]"}`}
@@ -63,22 +64,22 @@ export function StepPanel(props: Props) {
         </h2>
         {onRunTo && (
           <Button kind="quiet" icon={Play} onClick={onRunTo}>
-            Run to here
+            {t("Run to here")}
           </Button>
         )}
-        {onRemove && <IconButton icon={Trash2} label="Remove step" onClick={onRemove} />}
+        {onRemove && <IconButton icon={Trash2} label={t("Remove step")} onClick={onRemove} />}
         {onWide && (
           <IconButton
             icon={isWide ? Minimize2 : Maximize2}
-            label={isWide ? "Show next to the canvas" : "Show input, settings and output"}
+            label={isWide ? t("Show next to the canvas") : t("Show input, settings and output")}
             className="max-sm:hidden"
             onClick={onWide}
           />
         )}
-        <IconButton icon={X} label="Close step" onClick={onClose} />
+        <IconButton icon={X} label={t("Close step")} onClick={onClose} />
       </div>
       {!isWide && (
-        <nav aria-label="Parts of the step" className="flex gap-1 border-b border-line px-2">
+        <nav aria-label={t("Parts of the step")} className="flex gap-1 border-b border-line px-2">
           {tabs.map(([id, title]) => (
             <button
               key={id}

@@ -1,13 +1,14 @@
 import { useMemo, useState } from "react";
 import type { Automation } from "../../calls.ts";
 import { useApi, useMe } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { personName } from "../base/person.ts";
 import { plural } from "../base/plural.ts";
 import { TRIGGER } from "../canvas/config.ts";
 import { diff } from "../canvas/patch.ts";
-import type { StepChange } from "../canvas/states.ts";
+import { changeName, type StepChange } from "../canvas/states.ts";
 import { Comparison, changeOf } from "./comparison.tsx";
 import type { DraftState } from "./draft.ts";
 
@@ -47,7 +48,7 @@ function changesOf({ active, history, draft }: DraftState, nameOf: Props["nameOf
     ...[...fields].map(([name, change]) => ({
       id: `$${name}`,
       step: TRIGGER,
-      name: `Setting ${name}`,
+      name: t("Setting {name}", { name }),
       how: changeOf(change),
       by: by(`$${name}`),
     })),
@@ -66,20 +67,20 @@ export function PublishDialog({ automation, state, titleOf, nameOf, onPublish, o
   );
   const mine = changes.filter(({ by }) => by !== null && by === user?.id).map(({ id }) => id);
   const nameOfPerson = (id: string | null) =>
-    id !== null && id === user?.id ? "You" : (names.get(id ?? "") ?? "Someone who left");
+    id !== null && id === user?.id ? t("You") : (names.get(id ?? "") ?? t("Someone who left"));
   return (
     <Dialog
-      title="Publish everyone's changes?"
+      title={t("Publish everyone's changes?")}
       isWide
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           {mine.length > 0 && mine.length < changes.length && (
-            <Button onClick={() => void onPublish(mine)}>Publish only mine</Button>
+            <Button onClick={() => void onPublish(mine)}>{t("Publish only mine")}</Button>
           )}
           <Button kind="main" onClick={() => void onPublish()}>
-            Publish all
+            {t("Publish all")}
           </Button>
         </>
       }
@@ -89,7 +90,7 @@ export function PublishDialog({ automation, state, titleOf, nameOf, onPublish, o
           {people.map((person) => {
             const own = changes.filter(({ by }) => by === person);
             return (
-              <section key={person ?? ""} aria-label={`Changes by ${nameOfPerson(person)}`}>
+              <section key={person ?? ""} aria-label={t("Changes by {name}", { name: nameOfPerson(person) })}>
                 <h3 className="mb-1 flex gap-2 text-sm font-medium">
                   <span className="min-w-0 grow truncate" dir="auto">
                     {nameOfPerson(person)}
@@ -110,7 +111,7 @@ export function PublishDialog({ automation, state, titleOf, nameOf, onPublish, o
                         <span className="min-w-0 grow truncate" dir="auto" title={name}>
                           {name}
                         </span>
-                        <span className="shrink-0 text-xs text-soft">{how}</span>
+                        <span className="shrink-0 text-xs text-soft">{changeName(how)}</span>
                       </button>
                     </li>
                   ))}
@@ -124,7 +125,7 @@ export function PublishDialog({ automation, state, titleOf, nameOf, onPublish, o
           before={state.active}
           after={state.history.config}
           titleOf={titleOf}
-          words="The draft, compared with the active version"
+          words={t("The draft, compared with the active version")}
           chosen={chosen}
           onChoose={setChosen}
         />

@@ -1,5 +1,6 @@
 import { ApiError, CHANGED, call } from "../../api.ts";
 import type { Automation } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { inSteps } from "../canvas/config.ts";
 import type { Values } from "../form/form.tsx";
 import { configOf, type DraftStore } from "./draft.ts";
@@ -34,7 +35,7 @@ async function send(store: DraftStore, path: { automation_id: string }, only?: r
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== CHANGED) throw error;
     await store.look();
-    throw new Error("Someone else changed the draft in the meantime. Review it, then publish again.");
+    throw new Error(t("Someone else changed the draft in the meantime. Review it, then publish again."));
   }
 }
 

@@ -5,6 +5,7 @@ import { call } from "../../api.ts";
 import type { Automation } from "../../calls.ts";
 import { refresh } from "../../data.ts";
 import { onEvent } from "../../live.ts";
+import { t } from "../../texts/text.ts";
 import { notify } from "../base/toast.tsx";
 import { TRIGGER, unsound } from "../canvas/config.ts";
 import type { Layout } from "../canvas/layout.ts";
@@ -112,9 +113,9 @@ export function usePublishing(
       run(async () => {
         open(null);
         const now = await publish(store, automation, only);
-        if (now) notify(only ? "Your changes are published" : "Published");
+        if (now) notify(only ? t("Your changes are published") : t("Published"));
         else if (store.get().conflicts.length === 0)
-          notify(store.get().problem ?? "Not published. Fix the faults first.", "bad");
+          notify(store.get().problem ?? t("Not published. Fix the faults first."), "bad");
       }),
     onRestore: (version: number) =>
       run(async () => {
@@ -123,7 +124,7 @@ export function usePublishing(
           path: { automation_id: automation.id, version: String(version) },
         });
         store.restored(now);
-        notify(`Restored version ${version}`);
+        notify(t("Restored version {version}", { version }));
         open(null);
       }),
   };

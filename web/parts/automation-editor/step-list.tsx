@@ -1,3 +1,4 @@
+import { t } from "../../texts/text.ts";
 import { StatusIcon } from "../base/status.tsx";
 import { dependencyOf, linksOf, TRIGGER } from "../canvas/config.ts";
 import { type Actions, kindOf, kindStyle, summaryOf } from "../canvas/kinds.ts";
@@ -52,7 +53,7 @@ export function StepList({
   const Trigger = trigger.icon;
   const row = "flex min-h-12 w-full items-center gap-3 rounded-lg border bg-raised px-3 py-1.5 text-left";
   return (
-    <ol aria-label="Steps" className="h-full space-y-1.5 overflow-y-auto p-3">
+    <ol aria-label={t("Steps")} className="h-full space-y-1.5 overflow-y-auto p-3">
       <li>
         <button
           type="button"
@@ -91,7 +92,7 @@ export function StepList({
                 </span>
                 <span className="block truncate text-xs text-soft">
                   {fault ?? summaryOf(step, actions, titleOf)}
-                  {after.length > 0 && ` · after ${after.join(", ")}`}
+                  {after.length > 0 && ` · ${t("after {steps}", { steps: after.join(", ") })}`}
                 </span>
               </span>
               {state && <StatusIcon status={state.status} />}
@@ -106,7 +107,7 @@ export function StepList({
             onClick={onAdd}
             className="min-h-10 w-full rounded-lg border border-dashed border-strong-line text-sm text-soft hover:border-accent hover:text-accent"
           >
-            Add step
+            {t("Add step")}
           </button>
         </li>
       )}

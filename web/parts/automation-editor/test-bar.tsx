@@ -2,8 +2,10 @@ import { Ban, ChevronDown, ChevronUp, X } from "lucide-react";
 import { useState } from "react";
 import { Link } from "wouter";
 import type { AutomationRun } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { INK, Status, StatusIcon, styleOf } from "../base/status.tsx";
+import { counted } from "../base/time.tsx";
 import { Duration } from "../canvas/node.tsx";
 import { stepsInWords } from "../runs/step-counts.ts";
 
@@ -28,7 +30,7 @@ export default function TestBar({ run, title, nameOf, pinned, onChoose, onCancel
         <Status status={run.status} label={run.displayStatus} />
         <span className="text-xs text-soft tabular-nums">
           {stepsInWords(run.steps)}
-          {pinned > 0 && `, ${pinned} pinned`}
+          {pinned > 0 && `, ${t("{count} pinned", { count: counted(pinned) })}`}
           {run.startedAt && (
             <>
               , <Duration from={run.startedAt} to={run.completedAt} />
@@ -39,19 +41,19 @@ export default function TestBar({ run, title, nameOf, pinned, onChoose, onCancel
         <span className="grow" />
         {onCancel && (
           <Button kind="quiet" icon={Ban} onClick={onCancel}>
-            Cancel run
+            {t("Cancel run")}
           </Button>
         )}
         <Link href={`/automation-runs/${run.id}`} className="text-xs text-accent hover:underline">
-          Open run
+          {t("Open run")}
         </Link>
         <IconButton
           icon={isOpen ? ChevronDown : ChevronUp}
-          label={isOpen ? "Hide timeline" : "Show timeline"}
+          label={isOpen ? t("Hide timeline") : t("Show timeline")}
           aria-expanded={isOpen}
           onClick={() => setOpen(!isOpen)}
         />
-        {onHide && <IconButton icon={X} label="Close test run" onClick={onHide} />}
+        {onHide && <IconButton icon={X} label={t("Close test run")} onClick={onHide} />}
       </div>
       {isOpen && <Waterfall run={run} nameOf={nameOf} onChoose={onChoose} />}
     </section>

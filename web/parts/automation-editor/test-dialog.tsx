@@ -1,9 +1,12 @@
 import { Play } from "lucide-react";
 import { useState } from "react";
 import type { Automation, AutomationRun } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { useRunInput } from "../automations/run-input.tsx";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
+import { plural } from "../base/plural.ts";
+import { counted } from "../base/time.tsx";
 import type { StepValue } from "../canvas/steps-config.ts";
 import type { Values } from "../form/form.tsx";
 import { reusable, stepsToRun, type TestPlan, type useTesting } from "./testing.ts";
@@ -42,13 +45,13 @@ export function TestDialog({ automation, config, steps, end, nameOf, kindOf, ...
   };
   return (
     <Dialog
-      title={end === null ? "Test this draft" : `Run to ${nameOf(end)}`}
+      title={end === null ? t("Test this draft") : t("Run to {name}", { name: nameOf(end) })}
       onClose={rest.onClose}
       foot={
         <>
-          <Button onClick={rest.onClose}>Cancel</Button>
+          <Button onClick={rest.onClose}>{t("Cancel")}</Button>
           <Button kind="main" icon={Play} busy={isBusy} onClick={() => void start()}>
-            {end === null ? "Test" : "Run"}
+            {end === null ? t("Test|verb") : t("Run|verb")}
           </Button>
         </>
       }
@@ -63,18 +66,22 @@ export function TestDialog({ automation, config, steps, end, nameOf, kindOf, ...
               checked={reuses}
               onChange={(event) => setReuses(event.target.checked)}
             />
-            Use {results.size} {results.size === 1 ? "result" : "results"} of the last test
+            {plural(results.size, {
+              one: "Use # result of the last test",
+              other: "Use # results of the last test",
+            })}
           </label>
         )}
         <div className="text-soft">
           <p>
-            Runs {running.length} {running.length === 1 ? "step" : "steps"}
-            {pinned > 0 && `, ${pinned} pinned`}.
+            {plural(running.length, { one: "Runs # step", other: "Runs # steps" })}
+            {pinned > 0 && `, ${t("{count} pinned", { count: counted(pinned) })}`}.
           </p>
           {writing.length > 0 && (
             <p className="mt-1 text-warn">
-              These change data or reach other systems:{" "}
-              {writing.map(({ step }) => nameOf(step.key)).join(", ")}.
+              {t("These change data or reach other systems: {names}.", {
+                names: writing.map(({ step }) => nameOf(step.key)).join(", "),
+              })}
             </p>
           )}
         </div>

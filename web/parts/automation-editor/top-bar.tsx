@@ -11,8 +11,11 @@ import {
 } from "lucide-react";
 import { Link } from "wouter";
 import type { Automation } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
+import { keyNames } from "../base/key-names.ts";
 import { Menu } from "../base/menu.tsx";
+import { plural } from "../base/plural.ts";
 import type { DraftState } from "./draft.ts";
 
 export type View = "canvas" | "list" | "json";
@@ -38,32 +41,32 @@ interface Props {
 }
 
 const SAVING: Readonly<Record<DraftState["saving"], string>> = {
-  saved: "Draft saved",
-  changed: "Unsaved changes",
-  saving: "Saving…",
-  failed: "Not saved",
+  saved: t("Draft saved"),
+  changed: t("Unsaved changes"),
+  saving: t("Saving…"),
+  failed: t("Not saved"),
 };
 
 /** What is shown, in words: what runs go by, or how far the draft is saved. */
 const standing = (state: DraftState, { status }: Automation, differs: boolean): string => {
   if (state.saving !== "saved" || differs) return SAVING[state.saving];
-  return status === "draft" ? "Not active yet" : "No changes";
+  return status === "draft" ? t("Not active yet") : t("No changes");
 };
 
 export function TopBar(props: Props) {
   const { automation, state, differs, faults, view, mayChange, isPublishing, canPublish } = props;
   const { past, future } = state.history;
   const views: readonly (readonly [View, string, typeof List])[] = [
-    ["canvas", "Canvas", Workflow],
-    ["list", "List", List],
+    ["canvas", t("Canvas"), Workflow],
+    ["list", t("List"), List],
     ["json", "JSON", Braces],
   ];
   return (
     <header className="flex min-h-12 flex-wrap items-center gap-1.5 border-b border-line bg-raised px-2 py-1">
       <Link
         href={`/automations/${automation.id}`}
-        aria-label="Back to the automation"
-        title="Back to the automation"
+        aria-label={t("Back to the automation")}
+        title={t("Back to the automation")}
         className="grid size-8 shrink-0 place-items-center rounded-md text-soft hover:bg-sunken hover:text-ink"
       >
         <ArrowLeft size={16} aria-hidden />
@@ -80,33 +83,33 @@ export function TopBar(props: Props) {
       </span>
       {differs && mayChange && (
         <span className="text-xs text-soft max-lg:hidden">
-          {automation.status === "draft" ? "not active yet" : "differs from the active version"}
+          {automation.status === "draft" ? t("not active yet") : t("differs from the active version")}
         </span>
       )}
       <span className="grow" />
       {faults > 0 && (
         <Button kind="bad" icon={TriangleAlert} onClick={props.onFault}>
-          {faults} {faults === 1 ? "fault" : "faults"}
+          {plural(faults, { one: "# fault", other: "# faults" })}
         </Button>
       )}
       {mayChange && (
         <>
           <IconButton
             icon={Undo2}
-            label={past.length > 0 ? `Undo: ${past.at(-1)?.label}` : "Undo"}
+            label={past.length > 0 ? t("Undo: {label}", { label: past.at(-1)?.label ?? "" }) : t("Undo")}
             disabled={past.length === 0}
             onClick={props.onUndo}
           />
           <IconButton
             icon={Redo2}
-            label={future.length > 0 ? `Redo: ${future.at(-1)?.label}` : "Redo"}
+            label={future.length > 0 ? t("Redo: {label}", { label: future.at(-1)?.label ?? "" }) : t("Redo")}
             disabled={future.length === 0}
             onClick={props.onRedo}
           />
         </>
       )}
       <fieldset className="inline-flex rounded-md border border-strong-line p-0.5">
-        <legend className="sr-only">View</legend>
+        <legend className="sr-only">{t("View")}</legend>
         {views.map(([id, name, Icon]) => (
           <button
             key={id}
@@ -122,11 +125,11 @@ export function TopBar(props: Props) {
         ))}
       </fieldset>
       <Button icon={HistoryIcon} onClick={props.onVersions}>
-        Versions
+        {t("Versions")}
       </Button>
       {mayChange && (
         <Button icon={Play} onClick={props.onTest}>
-          Test
+          {t("Test|verb")}
         </Button>
       )}
       {mayChange && (
@@ -135,19 +138,19 @@ export function TopBar(props: Props) {
           busy={isPublishing}
           disabled={!canPublish}
           aria-keyshortcuts="Control+Shift+Enter"
-          title="Ctrl+Shift+Enter"
+          title={keyNames("Ctrl+Shift+Enter")}
           onClick={props.onPublish}
         >
-          Publish
+          {t("Publish")}
         </Button>
       )}
       {mayChange && state.draft !== null && (
         <Menu
-          label="More"
+          label={t("More")}
           button="⋯"
           buttonClass="grid size-8 place-items-center rounded-md text-soft hover:bg-sunken hover:text-ink"
           align="right"
-          items={[{ name: "Discard draft", isBad: true, onPick: props.onDiscard }]}
+          items={[{ name: t("Discard draft"), isBad: true, onPick: props.onDiscard }]}
         />
       )}
     </header>

@@ -1,6 +1,8 @@
 import { ChevronRight } from "lucide-react";
 import { type DragEvent, useMemo, useState } from "react";
+import { t } from "../../texts/text.ts";
 import { CopyButton } from "../base/copy.tsx";
+import { plural } from "../base/plural.ts";
 
 const AT_ONCE = 100;
 /** So large what a value holds may be to stand open at first. */
@@ -38,10 +40,11 @@ const rowsOf = (value: unknown): readonly Record<string, unknown>[] | null => {
 export function Values(props: Props) {
   const [chosen, setChosen] = useState<Way>("tree");
   const rows = useMemo(() => rowsOf(props.value), [props.value]);
-  if (props.value === undefined || props.value === null) return <p className="text-sm text-faint">Empty</p>;
+  if (props.value === undefined || props.value === null)
+    return <p className="text-sm text-faint">{t("Empty")}</p>;
   const ways: readonly (readonly [Way, string])[] = [
-    ["tree", "Tree"],
-    ...(rows ? ([["table", "Table"]] as const) : []),
+    ["tree", t("Tree")],
+    ...(rows ? ([["table", t("Table")]] as const) : []),
     ["json", "JSON"],
   ];
   const way = ways.some(([id]) => id === chosen) ? chosen : "tree";
@@ -60,7 +63,10 @@ export function Values(props: Props) {
           </button>
         ))}
         <span className="grow" />
-        <CopyButton text={JSON.stringify(props.value, null, 2)} label={`Copy ${props.path} as JSON`} />
+        <CopyButton
+          text={JSON.stringify(props.value, null, 2)}
+          label={t("Copy {path} as JSON", { path: props.path })}
+        />
       </div>
       {way === "tree" && (
         <div className="overflow-x-auto font-mono text-xs leading-6">
@@ -118,7 +124,7 @@ function Children({ value, path, onInsert, depth }: Props & { depth: number }) {
             className="pl-5 text-accent hover:underline"
             onClick={() => setCount(count + AT_ONCE)}
           >
-            {entries.length - count} more
+            {plural(entries.length - count, { one: "# more", other: "# more" })}
           </button>
         </li>
       )}
@@ -141,7 +147,7 @@ function Entry({ name, value, path, onInsert, depth }: Props & { name: string; d
           <button
             type="button"
             aria-expanded={isOpen}
-            aria-label={`${isOpen ? "Collapse" : "Expand"} ${path}`}
+            aria-label={isOpen ? t("Collapse {name}", { name: path }) : t("Expand {name}", { name: path })}
             className="grid size-6 shrink-0 place-items-center rounded hover:bg-sunken"
             onClick={() => setOpen(!isOpen)}
           >
@@ -154,7 +160,7 @@ function Entry({ name, value, path, onInsert, depth }: Props & { name: string; d
           <button
             type="button"
             draggable
-            title={`Insert {{${path}}}`}
+            title={t("Insert {expression}", { expression: `{{${path}}}` })}
             onDragStart={(event) => onDrag(event, path)}
             onMouseDown={(event) => event.preventDefault()} // the field that is written in keeps the focus
             onClick={() => onInsert(path)}
@@ -194,7 +200,7 @@ function Rows({ value, path, onInsert, rows }: Props & { rows: readonly Record<s
     <section
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
       tabIndex={0}
-      aria-label={`Rows of ${path}`}
+      aria-label={t("Rows of {path}", { path })}
       className="max-h-96 overflow-auto rounded-md border border-line"
     >
       <table className="w-full text-xs">
@@ -206,7 +212,9 @@ function Rows({ value, path, onInsert, rows }: Props & { rows: readonly Record<s
                   <button
                     type="button"
                     draggable
-                    title={`Insert {{${joined(`${own}[0]`, column, false)}}}`}
+                    title={t("Insert {expression}", {
+                      expression: `{{${joined(`${own}[0]`, column, false)}}}`,
+                    })}
                     onDragStart={(event) => onDrag(event, joined(`${own}[0]`, column, false))}
                     onMouseDown={(event) => event.preventDefault()}
                     onClick={() => onInsert(joined(`${own}[0]`, column, false))}
@@ -236,7 +244,7 @@ function Rows({ value, path, onInsert, rows }: Props & { rows: readonly Record<s
       </table>
       {rows.length > MOST_ROWS && (
         <p className="px-2 py-1 text-xs text-soft">
-          {MOST_ROWS} of {rows.length} rows
+          {t("{shown} of {total} rows", { shown: MOST_ROWS, total: rows.length })}
         </p>
       )}
     </section>

@@ -2,6 +2,7 @@ import { RotateCcw } from "lucide-react";
 import { type ComponentProps, useState } from "react";
 import type { Automation } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { Loading } from "../base/page.tsx";
@@ -42,12 +43,12 @@ export function Versions({ automation, current, hasDraft, titleOf, mayChange, on
   };
   return (
     <Dialog
-      title={`Versions of ${automation.name}`}
+      title={t("Versions of {name}", { name: automation.name })}
       isWide
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Close</Button>
+          <Button onClick={onClose}>{t("Close")}</Button>
           {mayChange && (
             <Button
               kind="main"
@@ -56,17 +57,17 @@ export function Versions({ automation, current, hasDraft, titleOf, mayChange, on
               disabled={version === 0 || (version === latest && !hasDraft)}
               onClick={() => void restore()}
             >
-              Restore version {version}
+              {t("Restore version {version}", { version })}
             </Button>
           )}
         </>
       }
     >
       {hasDraft && (
-        <p className="mb-3 text-soft">Restoring a version discards the draft. Undo brings it back.</p>
+        <p className="mb-3 text-soft">{t("Restoring a version discards the draft. Undo brings it back.")}</p>
       )}
       <div className="grid gap-4 sm:grid-cols-[13rem_minmax(0,1fr)]">
-        <ul aria-label="Versions" className="max-h-[60vh] space-y-0.5 overflow-y-auto">
+        <ul aria-label={t("Versions")} className="max-h-[60vh] space-y-0.5 overflow-y-auto">
           {versions.data?.versions.map(({ version: each, createdAt, createdBy, changes }) => (
             <li key={each}>
               <button
@@ -77,8 +78,9 @@ export function Versions({ automation, current, hasDraft, titleOf, mayChange, on
               >
                 <span className="flex justify-between gap-2">
                   <span className="font-medium">
-                    Version {each}
-                    {each === latest && " (active)"}
+                    {each === latest
+                      ? t("Version {version} (active)", { version: each })
+                      : t("Version {version}", { version: each })}
                   </span>
                   <span className="text-xs text-soft">
                     <When at={createdAt} />
@@ -126,7 +128,7 @@ function Since(props: SinceProps) {
   return (
     <Comparison
       {...props}
-      words={words === "" ? "No differences from the canvas" : `Since then: ${words} changed`}
+      words={words === "" ? t("No differences from the canvas") : t("Since then: {words} changed", { words })}
       chosen={chosen}
       onChoose={setChosen}
     />

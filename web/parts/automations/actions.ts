@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import { call } from "../../api.ts";
 import type { Action } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import type { Actions } from "../canvas/kinds.ts";
 import type { StepValue } from "../canvas/steps-config.ts";
 
@@ -35,6 +36,6 @@ export function useKinds() {
   return useMemo(() => {
     const kinds = data?.kinds ?? [];
     const titles = new Map<string, string>(kinds.map(({ kind, title }) => [kind, title]));
-    return { kinds, titleOf: (kind: string) => titles.get(kind) ?? (kind || "Step") };
+    return { kinds, titleOf: (kind: string) => titles.get(kind) ?? (kind || t("Step")) };
   }, [data]);
 }

@@ -2,6 +2,7 @@ import { Play } from "lucide-react";
 import { useLocation } from "wouter";
 import type { Automation } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Confirm, Dialog } from "../base/dialog.tsx";
 import { plural } from "../base/plural.ts";
@@ -32,13 +33,13 @@ export function RunAutomation({ automation, onClose }: Props) {
   };
   return (
     <Dialog
-      title={`Run ${automation.name}`}
+      title={t("Run {name}", { name: automation.name })}
       onClose={onClose}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button kind="main" icon={Play} busy={run.isPending} onClick={start}>
-            Run
+            {t("Run|verb")}
           </Button>
         </>
       }
@@ -62,13 +63,13 @@ export function DeleteAutomation({ automation, onClose }: Props) {
   });
   const remove = useChange("DELETE /api/v1/automations/{automation_id}", {
     touches: ["/automations"],
-    done: `${automation.name} deleted`,
+    done: t("{name} deleted", { name: automation.name }),
     onDone: () => go("/automations"),
   });
   return (
     <Confirm
-      title={`Delete ${automation.name}?`}
-      verb="Delete"
+      title={t("Delete {name}?", { name: automation.name })}
+      verb={t("Delete")}
       typed={automation.slug}
       isBusy={remove.isPending}
       onClose={onClose}
@@ -80,8 +81,10 @@ export function DeleteAutomation({ automation, onClose }: Props) {
           plural(runs.data.total, { one: "Its # run is kept.", other: "Its # runs are kept." })}{" "}
         {cantUndo()}
       </p>
-      {automation.webhookUrl && <p>{`Webhooks sent to ${automation.webhookUrl} will be rejected.`}</p>}
-      {automation.triggerType === "schedule" && <p>Scheduled runs stop.</p>}
+      {automation.webhookUrl && (
+        <p>{t("Webhooks sent to {url} will be rejected.", { url: automation.webhookUrl })}</p>
+      )}
+      {automation.triggerType === "schedule" && <p>{t("Scheduled runs stop.")}</p>}
     </Confirm>
   );
 }

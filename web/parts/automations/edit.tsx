@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import { Link } from "wouter";
 import type { Automation } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { LinkButton } from "../base/button.tsx";
 import { Mono } from "../base/copy.tsx";
 import { TextField } from "../base/labelled.tsx";
@@ -27,16 +28,16 @@ export function EditAutomation({ automation, mayChange, onDirty }: Props) {
     <>
       {mayChange && <Names automation={automation} onDirty={onDirty} />}
       <Section
-        title="Configuration"
+        title={t("Configuration")}
         aside={
           mayChange && (
             <LinkButton icon={Pencil} href={`/automations/${automation.id}/edit`}>
-              Edit on the canvas
+              {t("Edit on the canvas")}
             </LinkButton>
           )
         }
       >
-        <Tree value={automation.config} copyLabel="Copy config as JSON" />
+        <Tree value={automation.config} copyLabel={t("Copy config as JSON")} />
       </Section>
       <KnownOf automation={automation} />
     </>
@@ -61,7 +62,7 @@ function Names({ automation, onDirty }: Omit<Props, "mayChange">) {
     basedOn: automation,
     touches: ["/automations"],
     tellsErrors: false,
-    done: "Automation saved",
+    done: t("Automation saved"),
     onDone: () => onDirty(false),
   });
   const messageFor = messagesBy(save.error);
@@ -74,7 +75,7 @@ function Names({ automation, onDirty }: Omit<Props, "mayChange">) {
   useEffect(() => onDirty(isChanged), [isChanged, onDirty]);
   return (
     <FormFrame
-      title="Name and description"
+      title={t("Name and description")}
       call={save}
       drawn={["name", "description", "config"]}
       isChanged={isChanged}
@@ -89,7 +90,7 @@ function Names({ automation, onDirty }: Omit<Props, "mayChange">) {
               stored={automation.hasSecret ? before : null}
             />
           )}
-          <Section title="Alerts">
+          <Section title={t("Alerts")}>
             <SchemaForm
               schema={ALERT_SETTINGS}
               value={config}
@@ -103,7 +104,7 @@ function Names({ automation, onDirty }: Omit<Props, "mayChange">) {
     >
       <div className="grid gap-4 sm:grid-cols-2">
         <TextField
-          label="Name"
+          label={t("Name")}
           isRequired
           value={name}
           onChange={setName}
@@ -111,7 +112,7 @@ function Names({ automation, onDirty }: Omit<Props, "mayChange">) {
           maxLength={255}
         />
         <TextField
-          label="Description"
+          label={t("Description")}
           value={description}
           onChange={setDescription}
           fault={messageFor("description")}
@@ -123,16 +124,16 @@ function Names({ automation, onDirty }: Omit<Props, "mayChange">) {
 }
 
 const KnownOf = ({ automation: { id, createdAt, updatedAt } }: { automation: Automation }) => (
-  <Section title="Details">
+  <Section title={t("Details")}>
     <Facts
       of={[
         ["ID", <Mono key="id" text={id} />],
-        ["Created", <When key="made" at={createdAt} />],
-        ["Updated", <When key="changed" at={updatedAt} />],
+        [t("Created"), <When key="made" at={createdAt} />],
+        [t("Updated"), <When key="changed" at={updatedAt} />],
         [
-          "Events",
+          t("Events"),
           <Link key="events" href={`/events?entityId=${id}`} className="text-accent hover:underline">
-            View all events
+            {t("View all events")}
           </Link>,
         ],
       ]}

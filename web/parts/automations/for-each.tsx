@@ -1,4 +1,5 @@
 import type { TableRows } from "../../../src/resources/automations/config.ts";
+import { t } from "../../texts/text.ts";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { putInStep, type StepValue } from "../canvas/steps-config.ts";
 import { TemplateText } from "../editor/template-text.tsx";
@@ -17,7 +18,7 @@ export function ForEach({ step, messageFor, onChange }: Props) {
   const fault = messageFor("forEach");
   return (
     <>
-      <Labelled label="Run" about="Once, or for each item of a list or each row of a table.">
+      <Labelled label={t("Run|verb")} about={t("Once, or for each item of a list or each row of a table.")}>
         {(wiring) => (
           <select
             {...wiring}
@@ -30,16 +31,21 @@ export function ForEach({ step, messageFor, onChange }: Props) {
               else onChange({ ...step, forEach: { table: "" } });
             }}
           >
-            <option value="once">Once</option>
-            <option value="list">For each item of a list</option>
-            <option value="table">For each row of a table</option>
+            <option value="once">{t("Once")}</option>
+            <option value="list">{t("For each item of a list")}</option>
+            <option value="table">{t("For each row of a table")}</option>
           </select>
         )}
       </Labelled>
       {typeof forEach === "string" && (
         <Labelled
-          label="For each"
-          about="A template expression that resolves to a list. The step runs once per item, available as {{item}}."
+          label={t("For each")}
+          about={t(
+            "A template expression that resolves to a list. The step runs once per item, available as {item}.",
+            {
+              item: "{{item}}",
+            },
+          )}
           fault={fault}
         >
           {(wiring) => (
@@ -58,7 +64,7 @@ export function ForEach({ step, messageFor, onChange }: Props) {
       )}
       {forEach !== undefined && (
         <TextField
-          label="Concurrency"
+          label={t("Concurrency")}
           value={step.maxParallel === undefined ? "" : String(step.maxParallel)}
           placeholder="10"
           onChange={(text) =>
@@ -89,13 +95,13 @@ function Table({
   return (
     <>
       <TextField
-        label="Table"
+        label={t("Table")}
         value={rows.table}
         placeholder="marts.orders"
         onChange={(table) => put({ table })}
         fault={fault}
       />
-      <Labelled label="Filter" about="SQL condition. Leave empty to include all rows.">
+      <Labelled label={t("Filter")} about={t("SQL condition. Leave empty to include all rows.")}>
         {(wiring) => (
           <TemplateText
             {...wiring}
@@ -107,15 +113,15 @@ function Table({
         )}
       </Labelled>
       <TextField
-        label="Order by"
+        label={t("Order by")}
         value={rows.orderBy ?? ""}
         placeholder="created_at"
         onChange={(orderBy) => put({ orderBy })}
       />
       <TextField
-        label="Batch size"
+        label={t("Batch size")}
         value={rows.batch === undefined ? "" : String(rows.batch)}
-        placeholder="1 (above 1, {{item}} is a list)"
+        placeholder={t("1 (above 1, {item} is a list)", { item: "{{item}}" })}
         onChange={(text) => put({ batch: text === "" ? undefined : Number(text) || text })}
       />
     </>

@@ -1,4 +1,5 @@
 import { Cron } from "croner";
+import { t } from "../../texts/text.ts";
 import { dateFormat, ownZone } from "../base/formats.ts";
 
 const COUNT = 5;
@@ -34,11 +35,11 @@ function nextOf({ cron, timezone }: Props): Date[] | null {
 export default function Instants(props: Props) {
   const next = nextOf(props);
   const own = ownZone();
-  if (!next) return <p className="text-sm text-soft">Enter a cron expression to see upcoming runs.</p>;
-  if (next.length === 0) return <p className="text-sm text-soft">This schedule never runs.</p>;
+  if (!next) return <p className="text-sm text-soft">{t("Enter a cron expression to see upcoming runs.")}</p>;
+  if (next.length === 0) return <p className="text-sm text-soft">{t("This schedule never runs.")}</p>;
   const isSame = own === props.timezone;
   return (
-    <table aria-label="Upcoming runs" className="text-sm tabular-nums">
+    <table aria-label={t("Upcoming runs")} className="text-sm tabular-nums">
       <thead className="text-left text-xs text-soft">
         <tr>
           <th scope="col" className="pr-6 pb-1 font-medium">
@@ -46,7 +47,7 @@ export default function Instants(props: Props) {
           </th>
           {!isSame && (
             <th scope="col" className="pb-1 font-medium">
-              {own} (your time zone)
+              {t("{zone} (your time zone)", { zone: own ?? "" })}
             </th>
           )}
         </tr>

@@ -1,6 +1,7 @@
 import type { Automation } from "../../calls.ts";
 import { useApi } from "../../data.ts";
-import { styleOf } from "../base/status.tsx";
+import { t } from "../../texts/text.ts";
+import { inText } from "../base/status.tsx";
 import { shortly } from "../base/time.tsx";
 import type { Values } from "../form/form.tsx";
 
@@ -36,7 +37,7 @@ export function useKnownInputs(automation: Automation, config: Values): readonly
     .filter(({ status }) => config.debug === true || status !== "processed")
     .map(({ id, receivedAt, status, automationRunId }) => ({
       id: `${DELIVERY}${id}`,
-      title: `Delivery of ${shortly(receivedAt)}, ${styleOf(status).label.toLowerCase()}`,
+      title: t("Delivery of {time}, {status}", { time: shortly(receivedAt), status: inText(status) }),
       at: receivedAt,
       runId: automationRunId,
     }));
@@ -48,14 +49,14 @@ export function useKnownInputs(automation: Automation, config: Values): readonly
     return [
       {
         id: `run:${id}`,
-        title: `Input of the run of ${shortly(createdAt)}`,
+        title: t("Input of the run of {time}", { time: shortly(createdAt) }),
         at: createdAt,
         runId: id,
         value: input as unknown,
       },
     ];
   });
-  const title = isWebhook ? "Pinned payload" : "Pinned input";
+  const title = isWebhook ? t("Pinned payload") : t("Pinned input");
   const { pinnedInput } = config;
   return [
     ...(pinnedInput === undefined ? [] : [{ id: PINNED, title, at: null, runId: null, value: pinnedInput }]),

@@ -2,6 +2,7 @@ import { KeyRound } from "lucide-react";
 import { useState } from "react";
 import type { Automation } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
 import { ShownOnce } from "../base/shown-once.tsx";
@@ -45,28 +46,27 @@ export function NewSecret({
   return (
     <>
       <Button icon={KeyRound} onClick={() => setAsking(true)}>
-        {" "}
-        Rotate secret
+        {t("Rotate secret")}
       </Button>
       {isAsking && (
         <Confirm
-          title="Rotate signing secret?"
-          verb="Rotate"
+          title={t("Rotate signing secret?")}
+          verb={t("Rotate")}
           isBusy={patch.isPending}
           onConfirm={make}
           onClose={() => setAsking(false)}
         >
-          <p>Requests signed with the current secret will be rejected immediately.</p>
+          <p>{t("Requests signed with the current secret will be rejected immediately.")}</p>
         </Confirm>
       )}
       {made && (
         <ShownOnce
-          title="Save your signing secret"
-          copyLabel="Copy signing secret"
+          title={t("Save your signing secret")}
+          copyLabel={t("Copy signing secret")}
           text={made}
           onClose={() => setMade(null)}
         >
-          Senders use it to sign requests.
+          {t("Senders use it to sign requests.")}
         </ShownOnce>
       )}
     </>

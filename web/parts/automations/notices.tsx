@@ -1,6 +1,7 @@
 import { BellOff } from "lucide-react";
 import type { Automation, Reply } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { named } from "../base/named.ts";
 import { Empty, Section, Shown } from "../base/page.tsx";
 import { Tag } from "../base/status.tsx";
@@ -10,32 +11,32 @@ import { type Column, Named, Table } from "../table/table.tsx";
 type Notice = Reply<"GET /api/v1/notices">["items"][number];
 
 const KINDS = named<Notice["kind"]>({
-  "automation.failed": "Failed",
-  "automation.recovered": "Recovered",
-  "automation.late": "Late",
-  "automation.stale": "Stale",
-  "webhook.failing": "Webhook failing",
-  "approval.open": "Approval requested",
-  dashboard: "Dashboard",
+  "automation.failed": t("Failed"),
+  "automation.recovered": t("Recovered"),
+  "automation.late": t("Late"),
+  "automation.stale": t("Stale"),
+  "webhook.failing": t("Webhook failing"),
+  "approval.open": t("Approval requested"),
+  dashboard: t("Dashboard"),
 });
-const STATES = named<Notice["status"]>({ pending: "Pending", sent: "Sent", unsent: "Not sent" });
+const STATES = named<Notice["status"]>({ pending: t("Pending"), sent: t("Sent"), unsent: t("Not sent") });
 
 const nameIn = <V extends string>(names: readonly (readonly [V, string])[], value: V) =>
   names.find(([id]) => id === value)?.[1] ?? value;
 
 const COLUMNS: readonly Column<Notice>[] = [
   {
-    name: "Recipient",
+    name: t("Recipient"),
     isWide: true,
     cell: ({ target, error }) => <Named name={target} below={error} />,
   },
   {
-    name: "Type",
+    name: t("Type"),
     cell: ({ kind, count }) => `${nameIn(KINDS, kind)}${count > 1 ? ` ×${count}` : ""}`,
   },
-  { name: "Status", cell: ({ status }) => <Tag>{nameIn(STATES, status)}</Tag> },
+  { name: t("Status"), cell: ({ status }) => <Tag>{nameIn(STATES, status)}</Tag> },
   {
-    name: "Sent",
+    name: t("Sent"),
     isRight: true,
     isMinor: true,
     cell: ({ sentAt, dueAt, createdAt }) => <When at={sentAt ?? dueAt ?? createdAt} />,
@@ -52,16 +53,17 @@ export function Notices({ automation: { id, warnings = [] } }: { automation: Aut
           {warning}
         </p>
       ))}
-      <Section title="Notices" flush>
+      <Section title={t("Notices")} flush>
         <Shown of={notices}>
           {({ items }) =>
             items.length === 0 ? (
-              <Empty icon={BellOff} title="No notices yet">
-                Alerts notify people when the automation fails, recovers or is late. You can set them in
-                Settings.
+              <Empty icon={BellOff} title={t("No notices yet")}>
+                {t(
+                  "Alerts notify people when the automation fails, recovers or is late. You can set them in Settings.",
+                )}
               </Empty>
             ) : (
-              <Table label="Notices" columns={COLUMNS} rows={items} keyOf={({ id }) => id} />
+              <Table label={t("Notices")} columns={COLUMNS} rows={items} keyOf={({ id }) => id} />
             )
           }
         </Shown>

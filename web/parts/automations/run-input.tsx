@@ -1,6 +1,7 @@
 import { PencilLine, Pin, PinOff } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import type { Automation } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Labelled } from "../base/labelled.tsx";
 import { readJson } from "../base/read-json.ts";
@@ -53,10 +54,10 @@ export function useRunInput({ automation, config, takesRuns, onPin }: Options) {
   const schema = inputSchema ?? form?.schema ?? null;
   const canDraw = schema !== null && propertiesOf(schema).length > 0;
   const ways: readonly (readonly [string, string])[] = [
-    ...(canDraw ? ([["form", "Fill in the form"]] as const) : []),
+    ...(canDraw ? ([["form", t("Fill in the form")]] as const) : []),
     ...known.map(({ id: each, title }) => [each, title] as const),
     ["json", "JSON"],
-    ["none", "Nothing"],
+    ["none", t("Nothing")],
   ];
   const first = known.find(({ id: each }) => isWebhook || each === PINNED)?.id;
   const usual = canDraw ? "form" : (first ?? (isWebhook ? "json" : "none"));
@@ -89,7 +90,7 @@ export function useRunInput({ automation, config, takesRuns, onPin }: Options) {
   };
   const fields: ReactNode = (
     <div className="space-y-3">
-      <Labelled label={isWebhook ? "Payload" : "Input"}>
+      <Labelled label={isWebhook ? t("Payload") : t("Input")}>
         {(wiring) => (
           <select
             {...wiring}
@@ -125,7 +126,7 @@ export function useRunInput({ automation, config, takesRuns, onPin }: Options) {
         <>
           <Code
             language="json"
-            label={isWebhook ? "Payload as JSON" : "Input as JSON"}
+            label={isWebhook ? t("Payload as JSON") : t("Input as JSON")}
             value={kept.text}
             onChange={(text) => put({ text })}
             minHeight={110}
@@ -154,13 +155,13 @@ function Known({ known, value, isGone, error, onEdit, onPin }: KnownProps) {
   if (isGone || error)
     return (
       <p role="alert" className="text-sm text-bad">
-        {error?.message ?? "The payload of this delivery is no longer stored."}
+        {error?.message ?? t("The payload of this delivery is no longer stored.")}
       </p>
     );
   if (value === undefined)
     return (
       <p role="status" className="text-sm text-soft">
-        Loading…
+        {t("Loading…")}
       </p>
     );
   const isPinned = known.id === PINNED;
@@ -169,7 +170,7 @@ function Known({ known, value, isGone, error, onEdit, onPin }: KnownProps) {
       <div className="mb-1 flex flex-wrap items-center gap-1.5">
         <span className="grow text-xs text-soft">{known.at && <When at={known.at} />}</span>
         <Button kind="quiet" icon={PencilLine} onClick={onEdit}>
-          Edit
+          {t("Edit")}
         </Button>
         {onPin && (
           <Button
@@ -177,11 +178,11 @@ function Known({ known, value, isGone, error, onEdit, onPin }: KnownProps) {
             icon={isPinned ? PinOff : Pin}
             onClick={() => onPin(isPinned ? undefined : value)}
           >
-            {isPinned ? "Unpin" : "Pin"}
+            {isPinned ? t("Unpin") : t("Pin")}
           </Button>
         )}
       </div>
-      <Tree value={value} copyLabel="Copy input as JSON" />
+      <Tree value={value} copyLabel={t("Copy input as JSON")} />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import { KeyRound } from "lucide-react";
 import { useState } from "react";
 import type { Fault } from "../../api.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
@@ -40,9 +41,9 @@ export function SenderAuth({ config, onChange, faults, stored }: Props) {
     (fault) => isOfSender(fault, config) && !ofProof.includes(fault) && !ofFields.includes(fault),
   );
   return (
-    <Section title="Sender">
+    <Section title={t("Sender")}>
       <div className="space-y-4">
-        <Labelled label="Sender authentication" fault={messageOf(ofChoice)}>
+        <Labelled label={t("Sender authentication")} fault={messageOf(ofChoice)}>
           {(wiring) => (
             <select
               {...wiring}
@@ -51,8 +52,8 @@ export function SenderAuth({ config, onChange, faults, stored }: Props) {
               onChange={({ target }) => onChange(withChoice(config, target.value, before))}
             >
               {!way && <option>{chosen}</option>}
-              <optgroup label="Any sender">{optionsOf(TYPES)}</optgroup>
-              <optgroup label="Services">{optionsOf(SERVICES)}</optgroup>
+              <optgroup label={t("Any sender")}>{optionsOf(TYPES)}</optgroup>
+              <optgroup label={t("Services")}>{optionsOf(SERVICES)}</optgroup>
             </select>
           )}
         </Labelled>
@@ -72,7 +73,7 @@ export function SenderAuth({ config, onChange, faults, stored }: Props) {
             label={proof.title}
             about={
               stored && wayOf(choiceOf(stored))?.proof?.field === proof.field
-                ? `${proof.about} Leave empty to keep the saved one.`
+                ? `${proof.about} ${t("Leave empty to keep the saved one.")}`
                 : proof.about
             }
             value={typeof value[proof.field] === "string" ? String(value[proof.field]) : ""}
@@ -132,17 +133,17 @@ function ProofField({
             setMade(text);
           }}
         >
-          Generate
+          {t("Generate")}
         </Button>
       )}
       {made !== null && (
         <ShownOnce
-          title="Save your signing secret"
-          copyLabel="Copy signing secret"
+          title={t("Save your signing secret")}
+          copyLabel={t("Copy signing secret")}
           text={made}
           onClose={() => setMade(null)}
         >
-          Enter it at the sender. It takes effect when you save.
+          {t("Enter it at the sender. It takes effect when you save.")}
         </ShownOnce>
       )}
     </div>

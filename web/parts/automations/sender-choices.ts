@@ -1,6 +1,7 @@
 import type { SENDER_PROOFS } from "../../../src/base/sender-proof.ts";
 import type { TriggerConfigs } from "../../../src/resources/automations/config-shapes.ts";
 import type { Schema } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import type { Values } from "../form/form.tsx";
 import { choice, type Each, type Fields, text } from "./trigger-schemas.ts";
 
@@ -38,21 +39,21 @@ const fieldsOf = <T>(properties: Fields<T>, ...required: (keyof T & string)[]): 
 const NONE = fieldsOf({});
 
 const secret = (about: string, isTheirs = false): Proof => ({
-  ...{ field: "secret", title: "Secret", about, isTheirs },
+  ...{ field: "secret", title: t("Secret"), about, isTheirs },
 });
-const MADE = "16 to 512 characters. Leave empty for a new webhook to generate one.";
+const MADE = t("16 to 512 characters. Leave empty for a new webhook to generate one.");
 
 const SIGNATURE = fieldsOf<OwnSignature>({
-  signatureHeader: text("Signature header", undefined, { default: "X-SVC-Signature" }),
+  signatureHeader: text(t("Signature header"), undefined, { default: "X-SVC-Signature" }),
   signatureAlgorithm: choice<Webhook["signatureAlgorithm"]>(
-    "Algorithm",
+    t("Algorithm"),
     { sha256: true, sha1: true, sha512: true },
     { default: "sha256" },
   ),
   requireTimestamp: {
     type: "boolean",
-    title: "Require a timestamp",
-    description: "Reject signatures without a timestamp, to prevent replays",
+    title: t("Require a timestamp"),
+    description: t("Reject signatures without a timestamp, to prevent replays"),
     default: true,
   },
 });
@@ -63,49 +64,52 @@ const preset = (name: string, about: string, isTheirs = false): Way => ({
 
 /** Services with a way of their own. */
 export const SERVICES: Readonly<Record<Preset, Way>> = {
-  github: preset("GitHub", "Enter the same secret in the repository's Settings → Webhooks."),
-  gitlab: preset("GitLab", "Enter it as the secret token in GitLab's Settings → Webhooks."),
-  shopify: preset("Shopify", "The app's client secret, or the one at Settings → Notifications.", true),
-  slack: preset("Slack", "The signing secret in the app's Basic Information.", true),
-  stripe: preset("Stripe", "The signing secret of the endpoint, which starts with whsec_.", true),
-  svix: preset("Svix", "The signing secret of the endpoint, which starts with whsec_.", true),
-  standard: preset("Standard Webhooks", "The signing secret of the endpoint, which starts with whsec_."),
-  telegram: preset("Telegram", "Pass it to setWebhook as secret_token. Use letters, digits, _ and - only."),
+  github: preset("GitHub", t("Enter the same secret in the repository's Settings → Webhooks.")),
+  gitlab: preset("GitLab", t("Enter it as the secret token in GitLab's Settings → Webhooks.")),
+  shopify: preset("Shopify", t("The app's client secret, or the one at Settings → Notifications."), true),
+  slack: preset("Slack", t("The signing secret in the app's Basic Information."), true),
+  stripe: preset("Stripe", t("The signing secret of the endpoint, which starts with whsec_."), true),
+  svix: preset("Svix", t("The signing secret of the endpoint, which starts with whsec_."), true),
+  standard: preset("Standard Webhooks", t("The signing secret of the endpoint, which starts with whsec_.")),
+  telegram: preset(
+    "Telegram",
+    t("Pass it to setWebhook as secret_token. Use letters, digits, _ and - only."),
+  ),
 };
 
 /** Ways that any sender may take. */
 export const TYPES: Readonly<Record<AuthType, Way>> = {
-  signature: { name: "Signature", fields: SIGNATURE, isAuth: false, proof: secret(MADE) },
+  signature: { name: t("Signature"), fields: SIGNATURE, isAuth: false, proof: secret(MADE) },
   bearer: {
-    name: "Bearer token",
+    name: t("Bearer token"),
     fields: fieldsOf<AuthOf<"bearer">>({}),
     isAuth: true,
     proof: {
-      ...secret("The token after Bearer in the Authorization header."),
-      ...{ field: "token", title: "Token" },
+      ...secret(t("The token after Bearer in the Authorization header.")),
+      ...{ field: "token", title: t("Token") },
     },
   },
   basic: {
-    name: "Username and password",
-    fields: fieldsOf<AuthOf<"basic">>({ username: text("Username") }, "username"),
+    name: t("Username and password"),
+    fields: fieldsOf<AuthOf<"basic">>({ username: text(t("Username")) }, "username"),
     isAuth: true,
-    proof: { ...secret("At least 8 characters."), ...{ field: "password", title: "Password" } },
+    proof: { ...secret(t("At least 8 characters.")), ...{ field: "password", title: t("Password") } },
   },
   header: {
-    name: "Secret header",
-    fields: fieldsOf<AuthOf<"header">>({ name: text("Header name") }, "name"),
+    name: t("Secret header"),
+    fields: fieldsOf<AuthOf<"header">>({ name: text(t("Header name")) }, "name"),
     isAuth: true,
-    proof: { ...secret("At least 8 characters."), ...{ field: "value", title: "Header value" } },
+    proof: { ...secret(t("At least 8 characters.")), ...{ field: "value", title: t("Header value") } },
   },
   ed25519: {
-    name: "Ed25519 signature",
+    name: t("Ed25519 signature"),
     fields: fieldsOf<AuthOf<"ed25519">>(
       {
-        publicKey: text("Public key", "32 bytes as hex or base64, or PEM", {
+        publicKey: text(t("Public key"), t("32 bytes as hex or base64, or PEM"), {
           contentMediaType: "text/plain",
         }),
-        signatureHeader: text("Signature header"),
-        timestampHeader: text("Timestamp header", "Leave empty if only the body is signed"),
+        signatureHeader: text(t("Signature header")),
+        timestampHeader: text(t("Timestamp header"), t("Leave empty if only the body is signed")),
       },
       "publicKey",
       "signatureHeader",

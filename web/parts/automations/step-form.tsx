@@ -2,6 +2,7 @@ import { X } from "lucide-react";
 import { useState } from "react";
 import type { Fault } from "../../api.ts";
 import type { ActionKindInfo } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { Button, LinkButton } from "../base/button.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import type { Actions } from "../canvas/kinds.ts";
@@ -41,7 +42,7 @@ export function StepForm({ step, steps, actions, kinds, faults, at, ...on }: Pro
     <div className="@container space-y-4">
       <div className="grid gap-4 @md:grid-cols-2">
         <TextField
-          label="Step name"
+          label={t("Step name")}
           value={step.name ?? ""}
           onChange={(name) => put({ name })}
           fault={messageFor("name")}
@@ -78,8 +79,8 @@ export function StepForm({ step, steps, actions, kinds, faults, at, ...on }: Pro
       )}
       <div className="grid gap-4 @md:grid-cols-2">
         <Labelled
-          label="Condition"
-          about="CEL condition. Leave empty to always run."
+          label={t("Condition")}
+          about={t("CEL condition. Leave empty to always run.")}
           fault={messageFor("when")}
         >
           {(wiring) => (
@@ -93,7 +94,7 @@ export function StepForm({ step, steps, actions, kinds, faults, at, ...on }: Pro
             />
           )}
         </Labelled>
-        <Labelled label="On failure" fault={messageFor("onError")}>
+        <Labelled label={t("On failure")} fault={messageFor("onError")}>
           {(wiring) => (
             <select
               {...wiring}
@@ -101,8 +102,8 @@ export function StepForm({ step, steps, actions, kinds, faults, at, ...on }: Pro
               value={step.onError ?? "fail"}
               onChange={({ target: { value } }) => put({ onError: value === "fail" ? "" : value })}
             >
-              <option value="fail">Fail the run</option>
-              <option value="continue">Continue</option>
+              <option value="fail">{t("Fail the run")}</option>
+              <option value="continue">{t("Continue|after a failure")}</option>
             </select>
           )}
         </Labelled>
@@ -128,19 +129,19 @@ function Work({ step, actions, kinds, onReplace, children }: WorkProps) {
         <span className="min-w-0 grow text-sm">
           {step.actionId ? (
             <>
-              <span className="text-soft">Action </span>
+              <span className="text-soft">{t("Action")} </span>
               <span dir="auto">{action?.name ?? step.actionId}</span>
               {title && <span className="text-soft"> ({title})</span>}
             </>
           ) : (
             <>
-              <span className="text-soft">Kind </span>
-              {title ?? "None"}
+              <span className="text-soft">{t("Kind")} </span>
+              {title ?? t("None")}
             </>
           )}
         </span>
-        {step.actionId && <LinkButton href={`/actions/${step.actionId}`}>Open</LinkButton>}
-        <Button onClick={onReplace}>Change</Button>
+        {step.actionId && <LinkButton href={`/actions/${step.actionId}`}>{t("Open")}</LinkButton>}
+        <Button onClick={onReplace}>{t("Change|verb")}</Button>
       </div>
       {children && (
         <p role="alert" className="mt-1 text-xs text-bad">
@@ -166,7 +167,7 @@ function After({ step, steps, fault, onDisconnect }: AfterProps) {
   if (all.length === 0 && !fault) return null;
   return (
     <div>
-      <p className="mb-1 text-sm font-medium">After</p>
+      <p className="mb-1 text-sm font-medium">{t("After")}</p>
       <ul className="flex flex-wrap gap-1.5">
         {all.map((dependency) => (
           <li
@@ -178,7 +179,7 @@ function After({ step, steps, fault, onDisconnect }: AfterProps) {
             </span>
             <button
               type="button"
-              aria-label={`No longer after ${nameOf(dependency)}`}
+              aria-label={t("No longer after {name}", { name: nameOf(dependency) })}
               onClick={() => onDisconnect(dependency)}
               className="grid size-6 place-items-center rounded-full text-soft hover:bg-line hover:text-ink"
             >
@@ -207,7 +208,7 @@ function Delay({ step, fault, onChange }: DelayProps) {
   const way = seconds !== undefined ? "seconds" : until !== undefined ? "until" : "none";
   return (
     <>
-      <Labelled label="Delay" {...(way === "none" ? { fault } : {})}>
+      <Labelled label={t("Delay")} {...(way === "none" ? { fault } : {})}>
         {(wiring) => (
           <select
             {...wiring}
@@ -217,14 +218,17 @@ function Delay({ step, fault, onChange }: DelayProps) {
               put(value === "seconds" ? { seconds: 60 } : value === "until" ? { until: "" } : undefined)
             }
           >
-            <option value="none">None</option>
-            <option value="seconds">For a time</option>
-            <option value="until">Until a date and time</option>
+            <option value="none">{t("None")}</option>
+            <option value="seconds">{t("For a time")}</option>
+            <option value="until">{t("Until a date and time")}</option>
           </select>
         )}
       </Labelled>
       {way !== "none" && (
-        <Labelled label={way === "seconds" ? "Seconds to wait" : "Date and time to wait for"} fault={fault}>
+        <Labelled
+          label={way === "seconds" ? t("Seconds to wait") : t("Date and time to wait for")}
+          fault={fault}
+        >
           {(wiring) => (
             <TemplateText
               {...wiring}
@@ -252,8 +256,8 @@ interface KeyProps {
 }
 
 const keyFault = (text: string, key: string, steps: readonly StepValue[]): string | undefined => {
-  if (text !== key && steps.some((each) => each.key === text)) return "Another step has this key.";
-  return KEY.test(text) ? undefined : "Use letters, digits, _ and -. Can't start with a digit.";
+  if (text !== key && steps.some((each) => each.key === text)) return t("Another step has this key.");
+  return KEY.test(text) ? undefined : t("Use letters, digits, _ and -. Can't start with a digit.");
 };
 
 /** The key changes once one leaves the field: each letter would be another step. */
@@ -266,9 +270,9 @@ function Key({ step: { key }, steps, fault, onRename }: KeyProps) {
   };
   return (
     <Labelled
-      label="Key"
+      label={t("Key")}
       isRequired
-      about="Template expressions refer to it: {{steps.KEY.result}}."
+      about={t("Template expressions refer to it: {expression}.", { expression: "{{steps.KEY.result}}" })}
       fault={keyFault(text, key, steps) ?? fault}
     >
       {(wiring) => (

@@ -1,4 +1,5 @@
 import type { AutomationConfig } from "../../../src/resources/automations/config.ts";
+import { t } from "../../texts/text.ts";
 
 type Preset = NonNullable<AutomationConfig["signaturePreset"]>;
 type Algorithm = NonNullable<AutomationConfig["signatureAlgorithm"]>;
@@ -51,26 +52,36 @@ export function testSenderOf(config: WebhookConfig): TestSender {
     signatureAlgorithm = "sha256",
   } = config;
   const header = signaturePreset && SECRET_HEADERS[signaturePreset];
-  if (header) return sends(header, "Secret", (secret) => secret);
+  if (header) return sends(header, t("Secret"), (secret) => secret);
   if (signaturePreset)
-    return { about: [["Sender", `${signaturePreset} signature`]], signs: true, headers: null };
+    return {
+      about: [[t("Sender"), t("{service} signature", { service: signaturePreset })]],
+      signs: true,
+      headers: null,
+    };
   switch (auth?.type) {
     case "bearer":
-      return sends("Authorization", "Bearer token", (secret) => `Bearer ${secret}`);
+      return sends("Authorization", t("Bearer token"), (secret) => `Bearer ${secret}`);
     case "basic":
-      return sends("Authorization", `Basic, user name ${auth.username}`, (secret) => {
+      return sends("Authorization", t("Basic, user name {name}", { name: auth.username }), (secret) => {
         const bytes = new TextEncoder().encode(`${auth.username}:${secret}`);
         return `Basic ${btoa(String.fromCharCode(...bytes))}`;
       });
     case "header":
-      return sends(auth.name, "Value", (secret) => secret);
+      return sends(auth.name, t("Value"), (secret) => secret);
     case "ed25519":
-      return { about: [["Sender", "Ed25519 signature"]], signs: true, headers: null };
+      return { about: [[t("Sender"), t("Ed25519 signature")]], signs: true, headers: null };
     default:
       return {
         about: [
-          ["Signature header", signatureHeader],
-          ["Algorithm", `HMAC-${signatureAlgorithm} of timestamp.body, with the header X-SVC-Timestamp`],
+          [t("Signature header"), signatureHeader],
+          [
+            t("Algorithm"),
+            t("{algorithm} of timestamp.body, with the header {header}", {
+              algorithm: `HMAC-${signatureAlgorithm}`,
+              header: "X-SVC-Timestamp",
+            }),
+          ],
         ],
         signs: true,
         async headers(secret, body) {

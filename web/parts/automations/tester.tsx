@@ -3,6 +3,7 @@ import { useState } from "react";
 import { type Answer, post } from "../../api.ts";
 import type { Automation, InboundDelivery } from "../../calls.ts";
 import { useApi, useMay } from "../../data.ts";
+import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Mono } from "../base/copy.tsx";
 import { TextField } from "../base/labelled.tsx";
@@ -16,15 +17,15 @@ import { NewSecret } from "./new-secret.tsx";
 import { testSenderOf, type WebhookConfig } from "./test-sender.ts";
 
 const COLUMNS: readonly Column<InboundDelivery>[] = [
-  { name: "Delivery", cell: ({ id }) => <code className="font-mono text-xs">{id.slice(-12)}</code> },
-  { name: "Status", cell: ({ status }) => <Status status={status} /> },
+  { name: t("Delivery"), cell: ({ id }) => <code className="font-mono text-xs">{id.slice(-12)}</code> },
+  { name: t("Status"), cell: ({ status }) => <Status status={status} /> },
   {
-    name: "Response",
+    name: t("Response"),
     isMinor: true,
     cell: ({ replyCode }) => <span className="tabular-nums">{replyCode ?? "–"}</span>,
   },
-  { name: "Attempts", isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
-  { name: "Received", isRight: true, cell: ({ receivedAt }) => <When at={receivedAt} /> },
+  { name: t("Attempts"), isMinor: true, isRight: true, cell: ({ attempts }) => attempts },
+  { name: t("Received"), isRight: true, cell: ({ receivedAt }) => <When at={receivedAt} /> },
 ];
 
 /** The address of a webhook, and a form that sends it a signed one from here. */
@@ -49,7 +50,7 @@ export function Tester({ automation }: { automation: Automation }) {
       const headers = { "content-type": "application/json", ...(await sender.headers?.(secret, body)) };
       setAnswer(await post(new URL(url).pathname, body, headers));
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : "Couldn't send the test.");
+      setProblem(error instanceof Error ? error.message : t("Couldn't send the test."));
     }
     setBusy(false);
     void deliveries.refetch();
@@ -63,12 +64,12 @@ export function Tester({ automation }: { automation: Automation }) {
   return (
     <>
       <Section title="URL">
-        <Facts of={[["Webhook URL", <Mono key="url" text={url} />], ...sender.about]} />
+        <Facts of={[[t("Webhook URL"), <Mono key="url" text={url} />], ...sender.about]} />
       </Section>
-      <Section title="Send test">
+      <Section title={t("Send test")}>
         {sender.headers === null ? (
           <p className="text-sm text-soft">
-            Tests aren't available for this sender: only it holds the signing key.
+            {t("Tests aren't available for this sender: only it holds the signing key.")}
           </p>
         ) : canSign ? (
           <form
@@ -79,22 +80,22 @@ export function Tester({ automation }: { automation: Automation }) {
             }}
           >
             <TextField
-              label="Secret"
+              label={t("Secret")}
               type="password"
               isRequired
               value={secret}
               onChange={setSecret}
               about={
                 sender.signs
-                  ? "The secret shown at creation. It signs the test in your browser and is never sent."
-                  : "The sender's credential. It is sent with the request."
+                  ? t("The secret shown at creation. It signs the test in your browser and is never sent.")
+                  : t("The sender's credential. It is sent with the request.")
               }
             />
             <div>
-              <p className="mb-1 text-sm font-medium">Body</p>
+              <p className="mb-1 text-sm font-medium">{t("Body")}</p>
               <Code
                 language="json"
-                label="Body"
+                label={t("Body")}
                 value={body}
                 onChange={setBody}
                 minHeight={110}
@@ -103,18 +104,18 @@ export function Tester({ automation }: { automation: Automation }) {
             </div>
             <div className="flex flex-wrap items-center gap-2">
               <Button type="submit" kind="main" icon={Send} busy={isBusy} disabled={secret === ""}>
-                {sender.signs ? "Sign and send" : "Send"}
+                {sender.signs ? t("Sign and send") : t("Send")}
               </Button>
               {may && sender.signs && <NewSecret automation={automation} onMade={setSecret} />}
               {isBusy && (
                 <span className="text-sm text-soft">
-                  The response arrives when the run finishes or pauses.
+                  {t("The response arrives when the run finishes or pauses.")}
                 </span>
               )}
             </div>
           </form>
         ) : (
-          <p className="text-sm text-soft">Signing requires HTTPS or localhost.</p>
+          <p className="text-sm text-soft">{t("Signing requires HTTPS or localhost.")}</p>
         )}
         {problem && (
           <p role="alert" className="mt-3 text-sm text-bad">
@@ -129,18 +130,18 @@ export function Tester({ automation }: { automation: Automation }) {
               </span>
               <span className="ml-2 text-soft">{inWords(answer.durationSeconds)}</span>
             </p>
-            <Tree value={shown} copyLabel="Copy response as JSON" />
+            <Tree value={shown} copyLabel={t("Copy response as JSON")} />
           </div>
         )}
       </Section>
-      <Section title="Deliveries" flush>
+      <Section title={t("Deliveries")} flush>
         <Shown of={deliveries}>
           {({ items }) =>
             items.length === 0 ? (
-              <p className="p-4 text-sm text-soft">No deliveries yet</p>
+              <p className="p-4 text-sm text-soft">{t("No deliveries yet")}</p>
             ) : (
               <Table
-                label="Deliveries"
+                label={t("Deliveries")}
                 columns={COLUMNS}
                 rows={items}
                 keyOf={({ id }) => id}

@@ -1,14 +1,15 @@
 import type { Automation } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { triggerIcon } from "../canvas/kinds.ts";
 import type { TriggerCard } from "../canvas/nodes.ts";
 import type { Values } from "../form/form.tsx";
 
 const NAMES: Readonly<Record<Automation["triggerType"], string>> = {
-  manual: "Started manually",
-  webhook: "Webhook",
-  form: "Form",
-  schedule: "Schedule",
-  event: "Event",
+  manual: t("Started manually"),
+  webhook: t("Webhook"),
+  form: t("Form"),
+  schedule: t("Schedule"),
+  event: t("Event"),
 };
 
 /** What starts an automation, as its card on the canvas says it. */
@@ -28,6 +29,6 @@ export function triggerCard(type: Automation["triggerType"], config: Values): Tr
           ? (event?.types ?? []).join(", ")
           : type === "form"
             ? (form?.title ?? "")
-            : "By a person, the API or another automation";
+            : t("By a person, the API or another automation");
   return { name: NAMES[type] ?? type, summary, icon: triggerIcon(type) };
 }

@@ -1,5 +1,6 @@
 import type { TriggerConfigs } from "../../../src/resources/automations/config-shapes.ts";
 import type { Automation, Schema } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 import { ownZone } from "../base/formats.ts";
 
 type TriggerType = Automation["triggerType"];
@@ -53,48 +54,49 @@ const group = <T extends object>(title: string, properties: Fields<T>, required:
 });
 
 const NOTIFY: Fields<NonNullable<Alerts["notify"]>[number]> = {
-  email: text("Email", undefined, { format: "email" }),
-  slack: text("Slack", "URL of a Slack incoming webhook. The last part is write-only."),
-  url: text("URL", "Receives a POST request signed with the automation's secret"),
+  email: text(t("Email"), undefined, { format: "email" }),
+  slack: text("Slack", t("URL of a Slack incoming webhook. The last part is write-only.")),
+  url: text("URL", t("Receives a POST request signed with the automation's secret")),
 };
 
 const ALERTS = {
   type: "object",
-  title: "Alerts",
+  title: t("Alerts"),
   properties: {
-    onFailure: { type: "boolean", title: "On failure", description: "Alert when a run fails" },
+    onFailure: { type: "boolean", title: t("On failure"), description: t("Alert when a run fails") },
     onRecovery: {
       type: "boolean",
-      title: "On recovery",
-      description: "Alert when a run completes after a failure",
+      title: t("On recovery"),
+      description: t("Alert when a run completes after a failure"),
     },
     lateAfterSeconds: whole(
-      "Late after (seconds)",
-      "Alert if no run completes for this long, or a scheduled run doesn't start",
+      t("Late after (seconds)"),
+      t("Alert if no run completes for this long, or a scheduled run doesn't start"),
     ),
     notify: {
       type: "array",
-      title: "Notify",
-      description:
+      title: t("Notify"),
+      description: t(
         "Recipients, with one field each. Leave empty to notify the user who created the automation.",
+      ),
       items: { type: "object", properties: NOTIFY },
     },
     failureThreshold: whole(
-      "Failures before an alert",
-      "For webhook triggers: failed deliveries within the window below",
+      t("Failures before an alert"),
+      t("For webhook triggers: failed deliveries within the window below"),
     ),
-    failureWindow: whole("Failure window (seconds)", "Period in which failures are counted"),
-    notifyUrl: text("Notify URL", "Receives a POST request with the failures"),
+    failureWindow: whole(t("Failure window (seconds)"), t("Period in which failures are counted")),
+    notifyUrl: text(t("Notify URL"), t("Receives a POST request with the failures")),
   } satisfies Fields<Alerts>,
 };
 
 const COMMON: Fields<Common> = {
   concurrency: group<NonNullable<Common["concurrency"]>>(
-    "Concurrency",
+    t("Concurrency"),
     {
-      max: whole("Maximum concurrent runs", "Runs of this automation at the same time"),
+      max: whole(t("Maximum concurrent runs"), t("Runs of this automation at the same time")),
       policy: choice<NonNullable<NonNullable<Common["concurrency"]>["policy"]>>(
-        "When the limit is reached",
+        t("When the limit is reached"),
         { queue: true, skip: true, cancel_previous: true },
         { default: "queue" },
       ),
@@ -102,63 +104,67 @@ const COMMON: Fields<Common> = {
     { max: true },
   ),
   expect: group<NonNullable<Common["expect"]>>(
-    "Freshness checks",
+    t("Freshness checks"),
     {
-      maxSilenceSeconds: whole("Maximum silence (seconds)", "Alert if no run completes within this time"),
-      minRows: whole("Minimum rows per run", "Alert if a run writes fewer rows"),
-      notifyUrl: text("Notify URL", "URL to notify when the automation is stale"),
+      maxSilenceSeconds: whole(
+        t("Maximum silence (seconds)"),
+        t("Alert if no run completes within this time"),
+      ),
+      minRows: whole(t("Minimum rows per run"), t("Alert if a run writes fewer rows")),
+      notifyUrl: text(t("Notify URL"), t("URL to notify when the automation is stale")),
     },
     {},
   ),
   alerts: ALERTS,
   inputSchema: {
     type: "object",
-    title: "Input",
-    description: "JSON Schema for the input of manual runs and of calls",
+    title: t("Input"),
+    description: t("JSON Schema for the input of manual runs and of calls"),
   },
 };
 
 const WEBHOOK: Fields<Webhook> = {
-  path: text("Path", "Last part of the webhook URL."),
+  path: text(t("Path"), t("Last part of the webhook URL.")),
   waitSeconds: {
     type: "number",
-    title: "Wait (seconds)",
-    description: "Seconds to hold the request open for the result",
+    title: t("Wait (seconds)"),
+    description: t("Seconds to hold the request open for the result"),
   },
   response: group<Webhook["response"]>(
-    "Response",
+    t("Response"),
     {
       status: {
-        title: "Status",
-        description: "Status code or template expression. Default: 200.",
+        title: t("Status"),
+        description: t("Status code or template expression. Default: 200."),
         type: ["integer", "string"],
       },
-      headers: { type: "object", title: "Headers", additionalProperties: { type: "string" } },
+      headers: { type: "object", title: t("Headers"), additionalProperties: { type: "string" } },
       body: {
-        title: "Body",
-        description:
+        title: t("Body"),
+        description: t(
           "Returned when the run completes in time. Supports template expressions over payload and steps.",
+        ),
       },
     },
     {},
   ),
-  debug: { type: "boolean", title: "Keep payloads after processing", description: "For debugging" },
+  debug: { type: "boolean", title: t("Keep payloads after processing"), description: t("For debugging") },
   allowedIps: {
     type: "array",
     items: { type: "string" },
-    title: "Allowed addresses",
-    description: "CIDR ranges. Leave empty to allow all.",
+    title: t("Allowed addresses"),
+    description: t("CIDR ranges. Leave empty to allow all."),
   },
   retries: group<Webhook["retries"]>(
-    "Retries",
+    t("Retries"),
     {
-      enabled: { type: "boolean", title: "On", default: true },
-      maxAttempts: whole("Maximum attempts", "Including the first attempt"),
+      enabled: { type: "boolean", title: t("On"), default: true },
+      maxAttempts: whole(t("Maximum attempts"), t("Including the first attempt")),
       backoffSeconds: {
         type: "array",
         items: { type: "number" },
-        title: "Backoff",
-        description: "Seconds between attempts",
+        title: t("Backoff"),
+        description: t("Seconds between attempts"),
       },
     },
     {},
@@ -167,15 +173,15 @@ const WEBHOOK: Fields<Webhook> = {
 
 const SCHEDULE: Fields<Settings<"schedule">> = {
   schedule: group<Schedule>(
-    "Schedule",
+    t("Schedule"),
     {
       cron: text(
-        "Cron",
-        "Minute, hour, day of month, month, day of week. An optional field in front sets seconds.",
+        t("Cron"),
+        t("Minute, hour, day of month, month, day of week. An optional field in front sets seconds."),
       ),
-      timezone: text("Time zone", "IANA name, such as Europe/Berlin", { default: "UTC" }),
+      timezone: text(t("Time zone"), t("IANA name, such as Europe/Berlin"), { default: "UTC" }),
       catchUp: choice<NonNullable<Schedule["catchUp"]>>(
-        "Missed runs",
+        t("Missed runs"),
         { none: true, last: true },
         { default: "none" },
       ),
@@ -186,13 +192,13 @@ const SCHEDULE: Fields<Settings<"schedule">> = {
 
 const EVENT: Fields<Settings<"event">> = {
   event: group<Settings<"event">["event"]>(
-    "Event",
+    t("Event"),
     {
       types: {
         type: "array",
         items: { type: "string" },
-        title: "Event types",
-        description: "Use a wildcard such as action.* to match several types.",
+        title: t("Event types"),
+        description: t("Use a wildcard such as action.* to match several types."),
       },
     },
     { types: true },
@@ -201,28 +207,28 @@ const EVENT: Fields<Settings<"event">> = {
 
 const FORM: Fields<Settings<"form">> = {
   form: group<Settings<"form">["form"]>(
-    "Form",
+    t("Form"),
     {
-      title: text("Title"),
-      description: text("Description", "Shown below the title"),
+      title: text(t("Title")),
+      description: text(t("Description"), t("Shown below the title")),
       schema: {
         type: "object",
-        title: "Fields",
-        description: "JSON Schema of the answers. The answers become the payload.",
+        title: t("Fields"),
+        description: t("JSON Schema of the answers. The answers become the payload."),
       },
-      submitLabel: text("Button", "Label of the submit button. Default: Send."),
+      submitLabel: text(t("Button"), t("Label of the submit button. Default: Send.")),
       access: choice(
-        "Access",
+        t("Access"),
         { signed_in: true, public: true },
         {
-          description: "signed_in: members of the organization. public: anyone with the link.",
+          description: t("signed_in: members of the organization. public: anyone with the link."),
           default: "signed_in",
         },
       ),
     },
     { title: true, schema: true },
   ),
-  path: text("Path", "Last part of the form's URL. Default: the automation's slug."),
+  path: text(t("Path"), t("Last part of the form's URL. Default: the automation's slug.")),
   waitSeconds: WEBHOOK.waitSeconds,
   response: WEBHOOK.response,
   retries: WEBHOOK.retries,
@@ -265,7 +271,7 @@ export function settingsOf(trigger: TriggerType): Schema {
 
 const NEW_FORM = {
   type: "object",
-  properties: { name: { type: "string", title: "Name" } },
+  properties: { name: { type: "string", title: t("Name") } },
   required: ["name"],
 };
 

@@ -4,18 +4,17 @@ import { ROLES, useMe } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Labelled } from "./labelled.tsx";
 import { Empty, Loading } from "./page.tsx";
+import { roleName } from "./role-name.ts";
 
-const NAMES: Readonly<Record<Role, readonly [name: string, about: string]>> = {
-  viewer: [t("Viewer"), t("Can view everything, but change nothing.")],
-  member: [t("Member"), t("Viewer permissions, plus creating, editing and running things.")],
-  admin: [t("Admin"), t("Member permissions, plus members, API keys, webhooks and organization settings.")],
-  owner: [t("Owner"), t("Admin permissions, plus managing owners.")],
+const ABOUT: Readonly<Record<Role, string>> = {
+  viewer: t("Can view everything, but change nothing."),
+  member: t("Viewer permissions, plus creating, editing and running things."),
+  admin: t("Member permissions, plus members, API keys, webhooks and organization settings."),
+  owner: t("Admin permissions, plus managing owners."),
 };
 
-export const roleName = (role: Role): string => NAMES[role][0];
-
 /** Each role with its name and what it may do, from the least to the most. */
-export const NAMED_ROLES = ROLES.map((id) => [id, ...NAMES[id]] as const);
+export const NAMED_ROLES = ROLES.map((id) => [id, roleName(id), ABOUT[id]] as const);
 
 /** The roles that the person may give: none above their own. */
 export function useGivable() {

@@ -101,6 +101,27 @@ const STYLES: Readonly<Record<StatusWord, StatusStyle>> = {
 export const styleOf = (status: StatusWord): StatusStyle =>
   STYLES[status] ?? { tone: "idle", icon: Circle, label: String(status).replaceAll("_", " ") };
 
+/** The statuses of runs, by what the server calls them. */
+const RUN_STATUSES: Readonly<Record<string, string>> = {
+  Queued: t("Queued"),
+  Running: t("Running"),
+  Retrying: t("Retrying"),
+  Waiting: t("Waiting"),
+  "Waiting for approval": t("Waiting for approval"),
+  Completed: t("Completed"),
+  Failed: t("Failed"),
+  Cancelled: t("Cancelled"),
+};
+
+/** A run's status in the page's language; one that only a newer server has as it is. */
+export const runStatusName = (text: string): string => RUN_STATUSES[text] ?? text;
+
+/** A status within a sentence: `completed`. */
+export function inText(status: StatusWord): string {
+  const { label } = styleOf(status);
+  return label.charAt(0).toLowerCase() + label.slice(1);
+}
+
 export const INK: Readonly<Record<Tone, string>> = {
   good: "text-good",
   bad: "text-bad",
@@ -140,7 +161,7 @@ export function Status({ status, label }: { status: StatusWord; label?: string |
       className={`inline-flex items-center gap-1.5 rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap ${INK[tone]} ${FILL[tone]}`}
     >
       <Icon size={13} aria-hidden className={`shrink-0 ${moves ? "spin" : ""}`} />
-      {label ?? known}
+      {label === undefined ? known : runStatusName(label)}
     </span>
   );
 }

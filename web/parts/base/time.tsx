@@ -65,12 +65,13 @@ export function When({ at, empty = t("Never") }: { at: string | null | undefined
   );
 }
 
+const tenths = numberFormat({ minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const and = (rest: number, unit: string) => (rest === 0 ? "" : ` ${rest} ${unit}`);
 
 /** Seconds as people say them: `340 ms`, `4.2 s`, `3 min 5 s`, `5 min`. */
 export function inWords(seconds: number): string {
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  if (seconds < 60) return `${seconds < 10 ? tenths().format(seconds) : Math.round(seconds)} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min${and(Math.round(seconds % 60), "s")}`;
   return `${Math.floor(seconds / 3600)} h${and(Math.round((seconds % 3600) / 60), "min")}`;
 }
@@ -91,5 +92,5 @@ export function sized(bytes: number | null): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   const step = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), units.length - 1);
   const size = bytes / 1024 ** step;
-  return `${size < 10 && step > 0 ? size.toFixed(1) : Math.round(size)} ${units[step]}`;
+  return `${size < 10 && step > 0 ? tenths().format(size) : Math.round(size)} ${units[step]}`;
 }

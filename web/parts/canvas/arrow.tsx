@@ -1,7 +1,9 @@
+import { t } from "../../texts/text.ts";
+
 /** The tip of an edge, in the edge's color. */
 export const Arrow = () => (
   <svg className="absolute size-0" aria-hidden="true">
-    <title>Arrow</title>
+    <title>{t("Arrow")}</title>
     <defs>
       <marker
         id="step-arrow"

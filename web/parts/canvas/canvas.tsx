@@ -16,6 +16,8 @@ import {
   useRef,
   useState,
 } from "react";
+import { t } from "../../texts/text.ts";
+import { plural } from "../base/plural.ts";
 import { WIDTH } from "./arrange.ts";
 import { Arrow } from "./arrow.tsx";
 import { dependencyOf, reaches, TRIGGER } from "./config.ts";
@@ -223,8 +225,9 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
       const from = nextWayOut(steps, props.actions, key, ui.get().from);
       ui.set({ from });
       const { branch } = dependencyOf(from);
-      const words = branch === null ? nameOf(key) : `${nameOf(key)}, branch ${branch}`;
-      say(`Connect ${words}: go to a step with the arrow keys, Enter connects, Esc cancels`);
+      const words =
+        branch === null ? nameOf(key) : t("{name}, branch {branch}", { name: nameOf(key), branch });
+      say(t("Connect {words}: go to a step with the arrow keys, Enter connects, Esc cancels", { words }));
     },
     addAfter: (key, isBranch) => on.onAdd({ after: [key], isInLine: !isBranch }),
     addBefore: (key) => on.onAdd({ before: key }),
@@ -269,7 +272,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
     if (text === null) return;
     event.clipboardData.setData("text/plain", text);
     event.preventDefault();
-    say(`Copied ${keys.size} ${keys.size === 1 ? "step" : "steps"}`);
+    say(plural(keys.size, { one: "Copied # step", other: "Copied # steps" }));
     if (isCut && mayChange) commands.remove(keys);
   };
   const onPaste = (event: ClipboardEvent) => {
@@ -358,7 +361,7 @@ function Flow(props: CanvasProps & { ui: UiStore }) {
           minZoom={0.1}
           maxZoom={1.6}
           proOptions={{ hideAttribution: true }}
-          aria-label={`Steps of ${name}`}
+          aria-label={t("Steps of {name}", { name })}
         >
           <Arrow />
           <Background variant={BackgroundVariant.Dots} gap={20} size={1} />

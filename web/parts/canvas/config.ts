@@ -1,3 +1,4 @@
+import { t } from "../../texts/text.ts";
 import type { Values } from "../form/form.tsx";
 import { type StepValue, stepsIn, withSteps } from "./steps-config.ts";
 
@@ -107,14 +108,15 @@ export function unsound(steps: readonly StepValue[]): ReadonlyMap<string, string
   const keys = new Set(steps.map(({ key }) => key));
   const below = followersOf(steps);
   for (const { key, dependsOn } of steps) {
-    if (seen.has(key)) found.set(key, `Two steps have the key ${key}.`);
+    if (seen.has(key)) found.set(key, t("Two steps have the key {key}.", { key }));
     seen.add(key);
     const gone = (dependsOn ?? []).map((text) => dependencyOf(text).key).filter((each) => !keys.has(each));
-    if (gone.length > 0) found.set(key, `It depends on ${gone.join(", ")}, which no longer exists.`);
+    if (gone.length > 0)
+      found.set(key, t("It depends on {steps}, which no longer exists.", { steps: gone.join(", ") }));
   }
   for (const key of unordered(keys, below)) {
     const isCircle = (below.get(key) ?? []).some((next) => next === key || reaches(steps, next, key));
-    if (isCircle) found.set(key, "It depends on itself, through the steps before it.");
+    if (isCircle) found.set(key, t("It depends on itself, through the steps before it."));
   }
   return found;
 }

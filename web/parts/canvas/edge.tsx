@@ -1,6 +1,7 @@
 import { BaseEdge, type Edge, EdgeLabelRenderer, type EdgeProps } from "@xyflow/react";
 import { Plus, X } from "lucide-react";
 import { memo, useContext } from "react";
+import { t } from "../../texts/text.ts";
 import { counted } from "../base/time.tsx";
 import { TRIGGER } from "./config.ts";
 import { pathOf } from "./path.ts";
@@ -69,7 +70,7 @@ export const FlowEdge = memo(function FlowEdge(props: EdgeProps<FlowEdgeType>) {
                 <button
                   type="button"
                   tabIndex={-1}
-                  aria-label={`Insert a step ${label}`}
+                  aria-label={t("Insert a step {label}", { label })}
                   onClick={() => actions.add({ source: dependency, target })}
                   className={`${ROUND} border-accent text-accent hover:bg-accent hover:text-on-accent`}
                 >
@@ -79,7 +80,7 @@ export const FlowEdge = memo(function FlowEdge(props: EdgeProps<FlowEdgeType>) {
                   <button
                     type="button"
                     tabIndex={-1}
-                    aria-label={`Remove the edge ${label}`}
+                    aria-label={t("Remove the edge {label}", { label })}
                     onClick={() => actions.disconnect(dependency, target)}
                     className={`${ROUND} border-strong-line text-soft hover:border-bad hover:text-bad`}
                   >

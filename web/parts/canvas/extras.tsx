@@ -1,6 +1,8 @@
 import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
 import { Boxes, Minimize2, X } from "lucide-react";
 import { memo, useContext, useState } from "react";
+import { t } from "../../texts/text.ts";
+import { plural } from "../base/plural.ts";
 import { INK, StatusIcon, type StatusWord, styleOf } from "../base/status.tsx";
 import { HEIGHT } from "./arrange.ts";
 import { ActionsContext, useUi } from "./ui.ts";
@@ -27,12 +29,12 @@ const NoteCard = memo(function NoteCard({ id, data }: Pick<NodeProps<NoteNodeTyp
     >
       {data.mayChange ? (
         <textarea
-          aria-label="Note"
+          aria-label={t("Note")}
           data-note={own}
           className="nodrag nowheel block field-sizing-content min-h-12 w-full resize-none rounded bg-transparent outline-offset-2"
           value={draft ?? data.text}
           maxLength={10_000}
-          placeholder="Write a note"
+          placeholder={t("Write a note")}
           onChange={(event) => setDraft(event.target.value)}
           onBlur={() => {
             if (draft !== null && draft !== data.text) actions.writeNote(own, draft);
@@ -47,7 +49,7 @@ const NoteCard = memo(function NoteCard({ id, data }: Pick<NodeProps<NoteNodeTyp
       {data.mayChange && (
         <button
           type="button"
-          aria-label="Remove note"
+          aria-label={t("Remove note")}
           onClick={() => actions.removeNote(own)}
           className="absolute -top-2.5 -right-2.5 grid size-6 place-items-center rounded-full border border-strong-line bg-raised text-soft opacity-0 group-focus-within/note:opacity-100 group-hover/note:opacity-100 hover:text-bad"
         >
@@ -86,7 +88,7 @@ const GroupCard = memo(function GroupCard({
         type="button"
         data-step={id}
         tabIndex={isTabStop ? 0 : -1}
-        title={`Expand ${title}`}
+        title={t("Expand {name}", { name: title })}
         onDoubleClick={() => actions.expand(id.slice("group:".length))}
         onClick={() => actions.choose(id)}
         className={`absolute inset-x-0 top-0 flex items-center gap-2.5 rounded-[10px] border-2 border-double border-current bg-sunken px-2.5 text-left ${border} ${selected ? "ring-2 ring-accent" : ""}`}
@@ -97,7 +99,9 @@ const GroupCard = memo(function GroupCard({
           <span className="line-clamp-2 text-sm leading-[1.15rem] font-medium" dir="auto">
             {title}
           </span>
-          <span className="block text-xs text-soft">{count} steps</span>
+          <span className="block text-xs text-soft">
+            {plural(count, { one: "# step", other: "# steps" })}
+          </span>
           <span className="sr-only">{label}</span>
         </span>
         {status && <StatusIcon status={status} />}
@@ -127,7 +131,7 @@ export const FrameNode = ({ data: { group, title, mayChange } }: NodeProps<Frame
           <>
             <button
               type="button"
-              aria-label={`Collapse ${title}`}
+              aria-label={t("Collapse {name}", { name: title })}
               onClick={() => actions.expand(group)}
               className="nodrag grid size-6 place-items-center rounded hover:bg-line hover:text-ink"
             >
@@ -135,7 +139,7 @@ export const FrameNode = ({ data: { group, title, mayChange } }: NodeProps<Frame
             </button>
             <button
               type="button"
-              aria-label={`Ungroup ${title}`}
+              aria-label={t("Ungroup {title}", { title })}
               onClick={() => actions.ungroup(group)}
               className="nodrag grid size-6 place-items-center rounded hover:bg-line hover:text-bad"
             >

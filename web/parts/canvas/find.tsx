@@ -1,5 +1,6 @@
 import { ChevronDown, ChevronUp, Search, X } from "lucide-react";
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { t } from "../../texts/text.ts";
 import { IconButton } from "../base/button.tsx";
 import type { StepValue } from "./steps-config.ts";
 
@@ -47,8 +48,8 @@ export default function Find({ steps, onFound, onShow, onClose }: Props) {
       <Search size={14} aria-hidden className="ml-1.5 text-soft" />
       <input
         ref={field}
-        aria-label="Find steps"
-        placeholder="Name, key or any text"
+        aria-label={t("Find steps")}
+        placeholder={t("Name, key or any text")}
         className="h-7 w-44 bg-transparent px-1 text-sm outline-offset-2"
         value={text}
         onChange={(event) => {
@@ -61,12 +62,16 @@ export default function Find({ steps, onFound, onShow, onClose }: Props) {
         {text.trim() === ""
           ? ""
           : found.length === 0
-            ? "No steps"
-            : `${Math.max(at, 0) + 1} of ${found.length}`}
+            ? t("No steps")
+            : t("{count} of {total}", { count: Math.max(at, 0) + 1, total: found.length })}
       </span>
-      <IconButton icon={ChevronUp} label="Previous result" onClick={() => go(at - 1)} />
-      <IconButton icon={ChevronDown} label="Next result" onClick={() => go(at + 1)} />
-      <IconButton icon={X} label="Close search" onClick={() => onClose(found[Math.max(at, 0)] ?? null)} />
+      <IconButton icon={ChevronUp} label={t("Previous result")} onClick={() => go(at - 1)} />
+      <IconButton icon={ChevronDown} label={t("Next result")} onClick={() => go(at + 1)} />
+      <IconButton
+        icon={X}
+        label={t("Close search")}
+        onClick={() => onClose(found[Math.max(at, 0)] ?? null)}
+      />
     </search>
   );
 }

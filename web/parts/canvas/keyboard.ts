@@ -1,3 +1,5 @@
+import { t } from "../../texts/text.ts";
+
 /** What a step's keys and its menu do; `steps` are those chosen, or the one alone. */
 export interface StepCommands {
   open(key: string): void;
@@ -48,26 +50,28 @@ const command = (
 
 /** In the order of the menu. */
 export const COMMANDS: readonly Command[] = [
-  command("Open settings", "Enter", plain("Enter"), (on, key) => on.open(key), {
+  command(t("Open settings"), "Enter", plain("Enter"), (on, key) => on.open(key), {
     mayOnly: false,
     forTrigger: true,
   }),
-  command("Run to here", "R", plain("r"), (on, key) => on.runTo(key)),
-  command("Pin or unpin result", "P", plain("p"), (on, key) => on.pin(key)),
-  command("Add step after", "A", plain("a"), (on, key) => on.addAfter(key, false), { forTrigger: true }),
-  command("Add step on a new branch", "Shift+A", plain("A"), (on, key) => on.addAfter(key, true), {
+  command(t("Run to here"), "R", plain("r"), (on, key) => on.runTo(key)),
+  command(t("Pin or unpin result"), "P", plain("p"), (on, key) => on.pin(key)),
+  command(t("Add step after"), "A", plain("a"), (on, key) => on.addAfter(key, false), { forTrigger: true }),
+  command(t("Add step on a new branch"), "Shift+A", plain("A"), (on, key) => on.addAfter(key, true), {
     forTrigger: true,
   }),
-  command("Insert step before", "I", plain("i"), (on, key) => on.addBefore(key)),
-  command("Connect to another step", "C", plain("c"), (on, key) => on.connectFrom(key), { forTrigger: true }),
-  command("Edges", "X", plain("x"), (on, key) => on.edges(key), { forTrigger: true }),
-  command("Rename", "F2", plain("F2"), (on, key) => on.rename(key)),
-  command("Duplicate", "Ctrl+D", held("d"), (on, _, steps) => on.duplicate(steps)),
-  command("Group selected steps", "G", plain("g"), (on, _, steps) => on.group(steps)),
-  command("Add note", "N", plain("n"), (on, key) => on.note(key), { forTrigger: true }),
-  command("Open called automation", "O", plain("o"), (on, key) => on.openCalled(key), { mayOnly: false }),
+  command(t("Insert step before"), "I", plain("i"), (on, key) => on.addBefore(key)),
+  command(t("Connect to another step"), "C", plain("c"), (on, key) => on.connectFrom(key), {
+    forTrigger: true,
+  }),
+  command(t("Edges"), "X", plain("x"), (on, key) => on.edges(key), { forTrigger: true }),
+  command(t("Rename"), "F2", plain("F2"), (on, key) => on.rename(key)),
+  command(t("Duplicate"), "Ctrl+D", held("d"), (on, _, steps) => on.duplicate(steps)),
+  command(t("Group selected steps"), "G", plain("g"), (on, _, steps) => on.group(steps)),
+  command(t("Add note"), "N", plain("n"), (on, key) => on.note(key), { forTrigger: true }),
+  command(t("Open called automation"), "O", plain("o"), (on, key) => on.openCalled(key), { mayOnly: false }),
   command(
-    "Remove step",
+    t("Remove step"),
     "Del",
     (event) => plain("Delete")(event) || plain("Backspace")(event),
     (on, _, steps) => on.remove(steps),
@@ -79,26 +83,26 @@ export const COMMANDS: readonly Command[] = [
 
 /** Keys of the canvas as a whole, for the list of all keys. */
 export const OTHER_KEYS: readonly (readonly [keys: string, name: string])[] = [
-  ["Arrow keys", "Go along the edges, or to the nearest step"],
-  ["Home, End", "Go to the trigger, to the last step"],
-  ["Space, Shift+arrow keys", "Select more steps"],
-  ["Ctrl+A, Esc", "Select all steps, none"],
-  ["Alt+arrow keys", "Move by 16 px"],
-  ["Ctrl+C, Ctrl+X, Ctrl+V", "Copy as YAML, cut, paste"],
-  ["Ctrl+Z, Ctrl+Shift+Z", "Undo, redo"],
-  ["Ctrl+F, /, F3", "Find, next result"],
-  ["0, 1, 2, +, −", "Zoom to 100%, fit all, fit selection, zoom in, zoom out"],
-  ["C, C", "Connect from the next branch of a step that decides"],
-  ["M", "Show or hide the minimap"],
-  ["F8, Shift+F8", "Next fault, previous fault"],
-  ["V", "Compare and restore versions"],
-  ["Shift+T", "Tidy up"],
-  ["Ctrl+S, Ctrl+Enter", "Save the draft, test"],
-  ["Ctrl+Shift+Enter", "Publish"],
-  ["Menu key", "Open the step's menu"],
+  [t("Arrow keys"), t("Go along the edges, or to the nearest step")],
+  ["Home, End", t("Go to the trigger, to the last step")],
+  [t("Space, Shift+arrow keys"), t("Select more steps")],
+  ["Ctrl+A, Esc", t("Select all steps, none")],
+  [t("Alt+arrow keys"), t("Move by 16 px")],
+  ["Ctrl+C, Ctrl+X, Ctrl+V", t("Copy as YAML, cut, paste")],
+  ["Ctrl+Z, Ctrl+Shift+Z", t("Undo, redo")],
+  [t("Ctrl+F, /, F3"), t("Find, next result")],
+  ["0, 1, 2, +, −", t("Zoom to 100%, fit all, fit selection, zoom in, zoom out")],
+  ["C, C", t("Connect from the next branch of a step that decides")],
+  ["M", t("Show or hide the minimap")],
+  ["F8, Shift+F8", t("Next fault, previous fault")],
+  ["V", t("Compare and restore versions")],
+  ["Shift+T", t("Tidy up")],
+  ["Ctrl+S, Ctrl+Enter", t("Save the draft, test")],
+  ["Ctrl+Shift+Enter", t("Publish")],
+  [t("Menu key"), t("Open the step's menu")],
 ];
 
-type Side = "up" | "down" | "left" | "right";
+export type Side = "up" | "down" | "left" | "right";
 const ARROWS: Readonly<Record<string, Side>> = {
   ArrowUp: "up",
   ArrowDown: "down",

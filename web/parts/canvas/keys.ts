@@ -1,8 +1,10 @@
 import type { ReactFlowInstance } from "@xyflow/react";
 import type { KeyboardEvent } from "react";
+import { t } from "../../texts/text.ts";
+import { plural } from "../base/plural.ts";
 import { reaches, TRIGGER } from "./config.ts";
 import type { FlowEdgeType } from "./edge.tsx";
-import { COMMANDS, neighbour, type StepCommands, sideOf } from "./keyboard.ts";
+import { COMMANDS, neighbour, type Side, type StepCommands, sideOf } from "./keyboard.ts";
 import type { CanvasNode } from "./nodes.ts";
 import type { SceneLink } from "./scene.ts";
 import type { StepValue } from "./steps-config.ts";
@@ -50,6 +52,12 @@ function onAnywhere(event: KeyboardEvent, on: KeyContext): boolean {
   return true;
 }
 
+function movedTo(side: Side): string {
+  if (side === "up") return t("Moved up");
+  if (side === "down") return t("Moved down");
+  return side === "left" ? t("Moved left") : t("Moved right");
+}
+
 function onArrow(event: KeyboardEvent, key: string, on: KeyContext): boolean {
   const side = sideOf(event.key);
   if (!side || event.ctrlKey || event.metaKey) return false;
@@ -58,11 +66,11 @@ function onArrow(event: KeyboardEvent, key: string, on: KeyContext): boolean {
     const by = side === "up" || side === "left" ? -NUDGE : NUDGE;
     const isDown = side === "up" || side === "down";
     on.nudge(on.selected.has(key) ? on.selected : new Set([key]), isDown ? 0 : by, isDown ? by : 0);
-    on.say(`Moved ${side}`);
+    on.say(movedTo(side));
     return true;
   }
   const to = neighbour({ nodes: on.nodes.filter(isStep), links: on.links }, key, side);
-  if (to === null) on.say("No step in this direction");
+  if (to === null) on.say(t("No step in this direction"));
   else {
     if (event.shiftKey) on.select(new Set([...on.selected, key, to].filter((each) => each !== TRIGGER)));
     on.focusStep(to);
@@ -75,13 +83,13 @@ function onDrawing(event: KeyboardEvent, key: string, on: KeyContext): boolean {
   const { from } = on.ui.get();
   if (from === null || (event.key !== "Enter" && event.key !== "Escape")) return false;
   const source = from.split(":")[0] ?? from;
-  if (event.key === "Escape") on.say("Not connected");
+  if (event.key === "Escape") on.say(t("Not connected"));
   else if (key === TRIGGER || key === source || reaches(on.steps, key, source)) {
-    on.say("Not connected: this would close a circle");
+    on.say(t("Not connected: this would close a circle"));
     return true;
   } else {
     on.onConnect(from, key);
-    on.say(`Connected ${on.nameOf(source)} to ${on.nameOf(key)}`);
+    on.say(t("Connected {source} to {target}", { source: on.nameOf(source), target: on.nameOf(key) }));
   }
   on.ui.set({ from: null });
   return true;
@@ -118,7 +126,7 @@ function onSelection(event: KeyboardEvent, key: string, on: KeyContext): boolean
     const next = new Set(on.selected);
     if (!next.delete(key) && key !== TRIGGER) next.add(key);
     on.select(next);
-    on.say(`${next.size} selected`);
+    on.say(plural(next.size, { one: "# selected", other: "# selected" }));
   } else if (event.key === "Home") on.focusStep(TRIGGER);
   else if (event.key === "End") on.focusStep(on.steps.at(-1)?.key ?? TRIGGER);
   else return false;

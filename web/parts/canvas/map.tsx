@@ -1,4 +1,5 @@
 import { MiniMap } from "@xyflow/react";
+import { t } from "../../texts/text.ts";
 import type { CanvasNode } from "./nodes.ts";
 
 const mapColor = (node: CanvasNode): string => {
@@ -14,7 +15,7 @@ export const StepMap = () => (
   <MiniMap
     pannable
     zoomable
-    ariaLabel="Minimap"
+    ariaLabel={t("Minimap")}
     nodeBorderRadius={10}
     nodeColor={mapColor}
     className="m-2! overflow-hidden rounded-[10px] border border-line"

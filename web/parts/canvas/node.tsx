@@ -1,8 +1,10 @@
 import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
 import { type LucideIcon, Plus, TriangleAlert } from "lucide-react";
 import { memo, useContext, useEffect, useReducer } from "react";
+import { t } from "../../texts/text.ts";
+import { plural } from "../base/plural.ts";
 import { INK, styleOf } from "../base/status.tsx";
-import { counted, inWords } from "../base/time.tsx";
+import { inWords } from "../base/time.tsx";
 import { HEIGHT } from "./arrange.ts";
 import { TRIGGER } from "./config.ts";
 import { chipsOf, type StepChange, type StepState } from "./states.ts";
@@ -77,7 +79,7 @@ const Card = memo(function Card({ id, data, selected, isConnectable }: CardProps
         <button
           type="button"
           tabIndex={-1}
-          aria-label={`Add a step after ${data.name}`}
+          aria-label={t("Add a step after {name}", { name: data.name })}
           onClick={() => actions.add({ after: [id] })}
           className="nodrag absolute left-1/2 grid size-6 -translate-x-1/2 place-items-center rounded-full border border-strong-line bg-raised text-soft hover:border-accent hover:text-accent"
           style={{ top: HEIGHT + 12 }}
@@ -166,11 +168,11 @@ function Face({ id, data, selected }: Omit<CardProps, "isConnectable">) {
 /** What tells the step from others of its kind, or how a run has got on with it. */
 function Line({ data: { state, summary } }: Pick<CardProps, "data">) {
   if (!state || state.status === "pending") return summary;
-  if (state.status === "skipped") return "Skipped";
+  if (state.status === "skipped") return t("Skipped");
   const parts = [
     state.items,
     state.branch === null ? null : `→ ${state.branch}`,
-    state.count === null ? null : `${counted(state.count)} ${state.count === 1 ? "row" : "rows"}`,
+    state.count === null ? null : plural(state.count, { one: "# row", other: "# rows" }),
   ].filter((part) => part !== null);
   return (
     <>
@@ -222,7 +224,7 @@ function Branches({ id, data, isConnectable }: Omit<CardProps, "selected">) {
             <button
               type="button"
               tabIndex={-1}
-              aria-label={`Add a step after ${name}, branch ${branch}`}
+              aria-label={t("Add a step after {name}, branch {branch}", { name, branch })}
               onClick={() => actions.add({ after: [`${id}:${branch}`] })}
               className="nodrag -mr-1.5 ml-0.5 grid size-5 place-items-center rounded-full hover:text-accent"
             >

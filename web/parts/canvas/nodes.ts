@@ -1,6 +1,8 @@
 import type { LucideIcon } from "lucide-react";
 import { useMemo, useRef } from "react";
-import { styleOf } from "../base/status.tsx";
+import { t } from "../../texts/text.ts";
+import { plural } from "../base/plural.ts";
+import { inText } from "../base/status.tsx";
 import { type Arrangement, HEIGHT, WIDTH } from "./arrange.ts";
 import { TRIGGER } from "./config.ts";
 import type { FlowEdgeType } from "./edge.tsx";
@@ -9,7 +11,7 @@ import { type Actions, kindOf, kindStyle, summaryOf } from "./kinds.ts";
 import type { Layout } from "./layout.ts";
 import type { StepNodeType } from "./node.tsx";
 import { framesOf, groupNode, type Scene, type SceneLink } from "./scene.ts";
-import type { StepChange, StepState } from "./states.ts";
+import { changeName, type StepChange, type StepState } from "./states.ts";
 import type { StepValue } from "./steps-config.ts";
 
 export type CanvasNode = StepNodeType | NoteNodeType | GroupNodeType | FrameNodeType;
@@ -48,12 +50,14 @@ function labelOf(
 ): string {
   const before = links
     .filter(({ target }) => target === key)
-    .map(({ source, branch }) => nameOf(source) + (branch === null ? "" : `, branch ${branch}`));
+    .map(({ source, branch }) =>
+      branch === null ? nameOf(source) : t("{name}, branch {branch}", { name: nameOf(source), branch }),
+    );
   const count = links.filter(({ source }) => source === key).length;
   return [
     `, ${title}`,
-    ...(before.length > 0 ? [`after ${before.join(" and ")}`] : []),
-    count === 0 ? "last" : `before ${count} ${count === 1 ? "step" : "steps"}`,
+    ...(before.length > 0 ? [t("after {steps}", { steps: before.join(` ${t("and")} `) })] : []),
+    count === 0 ? t("last|of steps") : plural(count, { one: "before # step", other: "before # steps" }),
   ].join(", ");
 }
 
@@ -94,10 +98,10 @@ function dataOf(
   const change = changes?.get(key) ?? null;
   const branches = scene.branches.get(key) ?? NONE;
   const words = [
-    labelOf(key, step ? titleOf(kind ?? "") : "Trigger", around, nameOf),
-    ...(state ? [styleOf(state.status).label.toLowerCase()] : []),
-    ...(fault ? [`fault: ${fault}`] : []),
-    ...(change ? [change] : []),
+    labelOf(key, step ? titleOf(kind ?? "") : t("Trigger"), around, nameOf),
+    ...(state ? [inText(state.status)] : []),
+    ...(fault ? [t("fault: {fault}", { fault })] : []),
+    ...(change ? [changeName(change)] : []),
   ];
   return {
     step,
@@ -173,7 +177,7 @@ function nodesOf(drawn: Drawn): CanvasNode[] {
     const worst = (["failed", "waiting", "running", "pending", "completed"] as const).find((status) =>
       statuses.includes(status),
     );
-    const label = labelOf(id, "Group", around(id), nameOf);
+    const label = labelOf(id, t("Group"), around(id), nameOf);
     return {
       id,
       type: "group",
@@ -237,7 +241,7 @@ function edgeOf(
       bends: isMoved ? [] : (arrangement.bends.get(id) ?? []),
       tone,
       count: tone === "good" || tone === "busy" ? (from?.count ?? null) : null,
-      label: `between ${nameOf(source)} and ${nameOf(target)}`,
+      label: t("between {source} and {target}", { source: nameOf(source), target: nameOf(target) }),
       dependency,
       mayChange: mayChange && !source.startsWith("group:") && !target.startsWith("group:"),
     },

@@ -150,7 +150,7 @@ export function apply(config: Values, patch: Patch): Applied {
 
 /** What I did since `base`, on top of what is stored now. */
 export const merge = (base: Values, theirs: Values, mine: Values): Applied =>
-  apply(theirs, diff(base, mine, "Merge"));
+  apply(theirs, diff(base, mine, ""));
 
 /** The config with the other side of a conflict in place of mine. */
 export function takeTheirs(config: Values, { step, field, theirs }: Conflict): Values {

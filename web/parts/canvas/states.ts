@@ -1,4 +1,6 @@
 import type { AutomationRun } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
+import { counted } from "../base/time.tsx";
 import type { StepValue } from "./steps-config.ts";
 
 type StepRun = AutomationRun["steps"][number];
@@ -42,7 +44,7 @@ function stateOf(
     status,
     startedAt,
     completedAt,
-    items: items ? `${ended} of ${items.total}` : null,
+    items: items ? t("{count} of {total}", { count: counted(ended), total: counted(items.total) }) : null,
     share: items && items.total > 0 && status === "running" ? ended / items.total : null,
     count: countOf(result),
     branch: typeof branch === "string" ? branch : null,
@@ -71,35 +73,43 @@ export function statesOf(
 
 export type StepChange = "added" | "removed" | "changed";
 
+/** What has become of a step, as people read it. */
+export const changeName = (change: StepChange): string =>
+  change === "added" ? t("added") : change === "removed" ? t("removed") : t("changed");
+
 /** What `forEach`, `when`, `delay` and `onError` say of a step, for the chips on its edge. */
 export function chipsOf(step: StepValue): { name: string; about: string; isPin?: true }[] {
   const { delay, pinned } = step as { delay?: { seconds?: unknown; until?: unknown }; pinned?: unknown };
   return [
-    ...(step.when === undefined ? [] : [{ name: "when", about: `Runs only when ${step.when}` }]),
+    ...(step.when === undefined
+      ? []
+      : [{ name: t("when|condition"), about: t("Runs only when {when}", { when: step.when }) }]),
     ...(step.forEach === undefined
       ? []
       : [
           {
-            name: "each",
+            name: t("each"),
             about:
               typeof step.forEach === "string"
-                ? `Runs for each item of ${step.forEach}`
-                : `Runs for each row of ${step.forEach.table}`,
+                ? t("Runs for each item of {forEach}", { forEach: step.forEach })
+                : t("Runs for each row of {table}", { table: step.forEach.table }),
           },
         ]),
     ...(delay
       ? [
           {
-            name: "delay",
-            about: `Waits ${delay.seconds ?? ""}${delay.seconds ? " s" : `until ${delay.until}`}`,
+            name: t("delay"),
+            about: delay.seconds
+              ? t("Waits {seconds} s", { seconds: String(delay.seconds) })
+              : t("Waits until {until}", { until: String(delay.until) }),
           },
         ]
       : []),
     ...(step.onError === "continue"
-      ? [{ name: "continues", about: "The run continues if this step fails" }]
+      ? [{ name: t("continues"), about: t("The run continues if this step fails") }]
       : []),
     ...(pinned === undefined
       ? []
-      : [{ name: "pinned", about: "Test runs use the pinned result", isPin: true as const }]),
+      : [{ name: t("pinned"), about: t("Test runs use the pinned result"), isPin: true as const }]),
   ];
 }

@@ -1,4 +1,6 @@
 import { useEffect, useRef } from "react";
+import { t } from "../../texts/text.ts";
+import { keyNames } from "../base/key-names.ts";
 import { TRIGGER } from "./config.ts";
 import { COMMANDS, type StepCommands } from "./keyboard.ts";
 
@@ -12,7 +14,7 @@ interface Props {
   onClose: () => void;
 }
 
-const MENU_WIDTH = 260;
+const MENU_WIDTH = 320;
 
 /** The menu of a step: what its keys do. */
 export default function StepMenu({ at, step, selected, commands, mayChange, onClose }: Props) {
@@ -52,7 +54,7 @@ export default function StepMenu({ at, step, selected, commands, mayChange, onCl
     <div
       ref={box}
       role="menu"
-      aria-label="Step"
+      aria-label={t("Step")}
       className="fixed z-40 rounded-lg border border-strong-line bg-raised p-1 shadow-xl"
       style={{ left: Math.max(8, Math.min(at.x, innerWidth - MENU_WIDTH - 8)), top, width: MENU_WIDTH }}
     >
@@ -69,7 +71,7 @@ export default function StepMenu({ at, step, selected, commands, mayChange, onCl
           className={`flex h-8 w-full items-center gap-2 rounded-md px-2 text-left text-sm hover:bg-sunken focus:bg-sunken focus:outline-none ${isBad ? "text-bad" : ""}`}
         >
           <span className="grow">{name}</span>
-          <kbd className="font-sans text-xs text-faint">{keys}</kbd>
+          <kbd className="font-sans text-xs text-faint">{keyNames(keys)}</kbd>
         </button>
       ))}
     </div>

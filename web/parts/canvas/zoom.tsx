@@ -1,5 +1,6 @@
 import { Panel, useReactFlow, useStore } from "@xyflow/react";
 import { Keyboard, Map as MapIcon, Search, Sparkles } from "lucide-react";
+import { t } from "../../texts/text.ts";
 
 const reduced = matchMedia("(prefers-reduced-motion: reduce)");
 export const glide = () => ({ duration: reduced.matches ? 0 : 180 });
@@ -27,7 +28,7 @@ export function Zoom({ hasMap, onMap, onFind, onTidy, onHelp }: Props) {
       <button
         type="button"
         className={BUTTON}
-        aria-label="Zoom out"
+        aria-label={t("Zoom out")}
         onClick={() => void flow.zoomOut(glide())}
       >
         −
@@ -35,13 +36,18 @@ export function Zoom({ hasMap, onMap, onFind, onTidy, onHelp }: Props) {
       <button
         type="button"
         className={`${BUTTON} w-14 tabular-nums`}
-        title="Zoom to 100%"
+        title={t("Zoom to 100%")}
         onClick={() => void flow.zoomTo(1, glide())}
       >
-        <span className="sr-only">Zoom, now </span>
+        <span className="sr-only">{t("Zoom, now")} </span>
         {zoom}%
       </button>
-      <button type="button" className={BUTTON} aria-label="Zoom in" onClick={() => void flow.zoomIn(glide())}>
+      <button
+        type="button"
+        className={BUTTON}
+        aria-label={t("Zoom in")}
+        onClick={() => void flow.zoomIn(glide())}
+      >
         +
       </button>
       <button
@@ -49,14 +55,14 @@ export function Zoom({ hasMap, onMap, onFind, onTidy, onHelp }: Props) {
         className={`${BUTTON} border-l border-line`}
         onClick={() => void flow.fitView({ padding: 0.1, maxZoom: 1, ...glide() })}
       >
-        Fit
+        {t("Fit")}
       </button>
       <button
         type="button"
         className={`${BUTTON} border-l border-line`}
-        aria-label="Minimap"
+        aria-label={t("Minimap")}
         aria-pressed={hasMap}
-        title="Minimap (M)"
+        title={t("Minimap (M)")}
         onClick={onMap}
       >
         <MapIcon size={14} aria-hidden className={hasMap ? "text-accent" : ""} />
@@ -64,8 +70,8 @@ export function Zoom({ hasMap, onMap, onFind, onTidy, onHelp }: Props) {
       <button
         type="button"
         className={`${BUTTON} border-l border-line`}
-        aria-label="Find steps"
-        title="Find steps (Ctrl+F)"
+        aria-label={t("Find steps")}
+        title={t("Find steps (Ctrl+F)")}
         onClick={onFind}
       >
         <Search size={14} aria-hidden />
@@ -74,19 +80,19 @@ export function Zoom({ hasMap, onMap, onFind, onTidy, onHelp }: Props) {
         <button
           type="button"
           className="flex h-8 items-center gap-1.5 border-l border-line px-2 whitespace-nowrap text-soft hover:bg-sunken hover:text-ink"
-          title="Arrange all steps again (Shift+T)"
+          title={t("Arrange all steps again (Shift+T)")}
           onClick={onTidy}
         >
           <Sparkles size={14} aria-hidden />
-          <span className="max-sm:sr-only">Tidy up</span>
+          <span className="max-sm:sr-only">{t("Tidy up")}</span>
         </button>
       )}
       {onHelp && (
         <button
           type="button"
           className={`${BUTTON} border-l border-line max-sm:hidden`}
-          aria-label="Keyboard shortcuts"
-          title="Keyboard shortcuts (?)"
+          aria-label={t("Keyboard shortcuts")}
+          title={t("Keyboard shortcuts (?)")}
           onClick={onHelp}
         >
           <Keyboard size={14} aria-hidden />

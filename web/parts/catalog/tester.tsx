@@ -88,7 +88,8 @@ export function EndpointTester({ api, name, schema }: Props) {
           <p className="flex flex-wrap items-center gap-2 text-sm">
             <Tag tone={reply.status < 400 ? "good" : "bad"}>{reply.status}</Tag>
             <span className="text-soft">
-              {inWords(reply.durationSeconds)} · {sized(reply.bytes)} {reply.truncated && " · truncated"}
+              {inWords(reply.durationSeconds)} · {sized(reply.bytes)}{" "}
+              {reply.truncated && ` · ${t("truncated")}`}
             </span>
           </p>
           {reply.extracted !== null && (

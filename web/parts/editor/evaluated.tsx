@@ -1,6 +1,7 @@
 import { createContext, useContext, useEffect, useState } from "react";
 import { call } from "../../api.ts";
 import type { Reply } from "../../calls.ts";
+import { t } from "../../texts/text.ts";
 
 const TYPING_MS = 200;
 const MOST_SHOWN = 200;
@@ -69,11 +70,11 @@ export function EvaluatedText({ text, as }: { text: string; as: "template" | "co
     <p
       aria-live="polite"
       className="mt-1 flex gap-1.5 font-mono text-xs text-soft"
-      title="Value in the last run"
+      title={t("Value in the last run")}
     >
       <span aria-hidden>=</span>
       <span className="min-w-0 break-words" dir="auto">
-        {value === "" ? "(empty)" : shown(value)}
+        {value === "" ? t("(empty)") : shown(value)}
       </span>
     </p>
   );

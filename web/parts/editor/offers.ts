@@ -1,4 +1,5 @@
 import { EditorState, type Extension } from "@codemirror/state";
+import { t } from "../../texts/text.ts";
 import { plural } from "../base/plural.ts";
 import type { CodeProps } from "./code.tsx";
 import { openTemplate, type TemplatePath } from "./template-paths.ts";
@@ -28,7 +29,7 @@ interface OfferOptions {
 
 /** What a script has of Weir. */
 const WEIR = [
-  { label: "weir.now", detail: "string: start time of the run", type: "property" },
+  { label: "weir.now", detail: t("string: start time of the run"), type: "property" },
   {
     label: "weir.sql",
     detail: "(text: string, parameters?: object): Promise<object[]>",

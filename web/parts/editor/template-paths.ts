@@ -1,4 +1,5 @@
 import { createContext } from "react";
+import { t } from "../../texts/text.ts";
 
 /** A value that templates and conditions can name, as the last run had it. */
 export interface TemplatePath {
@@ -28,7 +29,7 @@ const IN_TEMPLATES = /^[\p{L}\p{N}_$@-]+$/u;
 const IN_CONDITIONS = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 const shown = (value: unknown): string => {
-  if (Array.isArray(value)) return `list (${value.length})`;
+  if (Array.isArray(value)) return t("list ({count})", { count: value.length });
   if (typeof value === "object" && value !== null) return `{ ${Object.keys(value).slice(0, 4).join(", ")} }`;
   return JSON.stringify(value)?.slice(0, SHOWN_CHARACTERS) ?? "";
 };

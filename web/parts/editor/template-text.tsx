@@ -1,4 +1,5 @@
 import { type KeyboardEvent, type SyntheticEvent, useContext, useId, useRef, useState } from "react";
+import { t } from "../../texts/text.ts";
 import { EvaluatedText } from "./evaluated.tsx";
 import { fitting, openTemplate, TemplatePaths } from "./template-paths.ts";
 
@@ -99,7 +100,7 @@ export function TemplateText({ value, onChange, as = "template", isLong, classNa
         <div
           id={list}
           role="listbox"
-          aria-label="Values from the last run"
+          aria-label={t("Values from the last run")}
           className="absolute top-full left-0 z-20 mt-1 max-h-64 min-w-full sm:w-max sm:max-w-lg overflow-y-auto rounded-md border border-strong-line bg-raised py-1 shadow-lg"
         >
           {offers.map((offer, index) => (

@@ -63,7 +63,7 @@ export function Scalar({
               onChange={(event) => onChange(event.target.value || undefined)}
             >
               {!(isRequired && typeof value === "string") && (
-                <option value="">{hint ? `${hint} (default)` : "–"}</option>
+                <option value="">{hint ? t("{value} (default)", { value: hint }) : "–"}</option>
               )}
               {drawn.options.map((option) => (
                 <option key={option.value}>{option.value}</option>

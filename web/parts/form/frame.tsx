@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { ApiError, type Fault } from "../../api.ts";
 import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
+import { keyNames } from "../base/key-names.ts";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
 import { slugFromName } from "../base/texts.ts";
@@ -87,7 +88,7 @@ export function FormFrame({ title, aside, call, drawn, isChanged, verb = t("Save
       {isChanged && (
         <div className="sticky bottom-3 z-10 flex items-center justify-end gap-3 rounded-lg border border-strong-line bg-raised px-4 py-2 text-sm text-soft shadow-lg">
           <span className="grow">{t("Unsaved changes")}</span>
-          <span className="max-sm:hidden">Ctrl+Enter</span>
+          <span className="max-sm:hidden">{keyNames("Ctrl+Enter")}</span>
           {button}
         </div>
       )}

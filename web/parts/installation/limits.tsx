@@ -126,7 +126,7 @@ function QuotaInput({ field: { label, unit, scale, about }, text, message, onCha
   const count = countOf(text, scale);
   const hint = scale === 1 ? t("Enter a whole number.") : t("Enter a number.");
   const isLong = typeof count === "number" && (scale > 1 || count > 9999);
-  const exact = isLong ? ` ${counted(count)} ${scale > 1 ? "bytes" : unit}.` : "";
+  const exact = isLong ? ` ${counted(count)} ${scale > 1 ? t("bytes") : unit}.` : "";
   return (
     <Labelled label={label} about={about + exact} fault={count === undefined ? hint : message}>
       {(wiring) => (

@@ -2,6 +2,7 @@ import { areasFor } from "../../areas.ts";
 import { useInstallation } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Dialog } from "../base/dialog.tsx";
+import { keyNames } from "../base/key-names.ts";
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ["Ctrl+K", t("Search names, IDs and errors")],
@@ -28,7 +29,7 @@ export default function Keys({ onClose }: { onClose: () => void }) {
                   key={key}
                   className="mr-1 rounded border border-strong-line bg-ground px-1.5 py-0.5 font-mono text-xs"
                 >
-                  {key}
+                  {keyNames(key)}
                 </kbd>
               ))}
             </dt>

@@ -19,6 +19,7 @@ import { call } from "../../api.ts";
 import { t } from "../../texts/text.ts";
 import { titleOf } from "../artifacts/artifact.ts";
 import { personName } from "../base/person.ts";
+import { runStatusName } from "../base/status.tsx";
 import type { Hit } from "./pages.ts";
 
 const EACH = 5;
@@ -148,7 +149,7 @@ export async function searchId(id: string, signal: AbortSignal): Promise<Hit[]> 
       ({ kind, displayStatus }) => ({
         href: `/runs/${id}`,
         name: t("Run of {kind}", { kind }),
-        about: displayStatus,
+        about: runStatusName(displayStatus),
         icon: ListChecks,
       }),
     ),
@@ -156,7 +157,7 @@ export async function searchId(id: string, signal: AbortSignal): Promise<Hit[]> 
       ({ displayStatus }) => ({
         href: `/automation-runs/${id}`,
         name: t("Automation run"),
-        about: displayStatus,
+        about: runStatusName(displayStatus),
         icon: ListChecks,
       }),
     ),
@@ -252,7 +253,7 @@ export async function searchIdPart(part: string, signal: AbortSignal): Promise<H
     ...runs.runs.filter(ends).map(({ id, kind, displayStatus }) => ({
       href: `/runs/${id}`,
       name: t("Run of {kind}", { kind }),
-      about: `${displayStatus} · ${id.slice(-12)}`,
+      about: `${runStatusName(displayStatus)} · ${id.slice(-12)}`,
       icon: ListChecks,
     })),
     ...started.items

@@ -1,7 +1,8 @@
 import type { AuditEvent, EventType, Run } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
-import type { StatusWord } from "../base/status.tsx";
+import { runStatusName, type StatusWord } from "../base/status.tsx";
 import { type Moment, Timeline } from "../base/timeline.tsx";
+import { triggerName } from "./filters.tsx";
 import { useRunTrail } from "./trail.ts";
 
 const SHOWN: Readonly<Partial<Record<EventType, readonly [status: StatusWord, title: string]>>> = {
@@ -31,7 +32,7 @@ export function RunTimeline({ run }: { run: Run }) {
       at: run.createdAt,
       status: "pending",
       title: t("Queued"),
-      detail: t("Trigger: {trigger}", { trigger: run.triggerMethod }),
+      detail: t("Trigger: {trigger}", { trigger: triggerName(run.triggerMethod) }),
     },
   ];
   let tries = 0;
@@ -44,10 +45,11 @@ export function RunTimeline({ run }: { run: Run }) {
     moments.push({ at: run.startedAt, status: "active", title: t("Started") });
   const isTold = moments.some(({ title }) => [t("Completed"), t("Failed"), t("Cancelled")].includes(title));
   if (run.completedAt && !isTold)
-    moments.push({ at: run.completedAt, status: run.status, title: run.displayStatus });
+    moments.push({ at: run.completedAt, status: run.status, title: runStatusName(run.displayStatus) });
   if (!run.completedAt) {
     const at = moments.at(-1)?.at ?? run.createdAt;
-    if (run.status !== "pending") moments.push({ at, status: run.status, title: run.displayStatus });
+    if (run.status !== "pending")
+      moments.push({ at, status: run.status, title: runStatusName(run.displayStatus) });
   }
   return <Timeline moments={moments} />;
 }

@@ -2,6 +2,7 @@ import { useEffect } from "react";
 import type { AuditEvent, Run } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { onEvent } from "../../live.ts";
+import { t } from "../../texts/text.ts";
 import type { StatusWord } from "../base/status.tsx";
 import { type EventWord, partsOf } from "../events/type.ts";
 
@@ -84,7 +85,7 @@ export function useChainRuns(correlationId: string | null, status: string): read
     runs.set(id, {
       id,
       href: isAction ? `/runs/${id}` : `/automation-runs/${id}`,
-      name: before?.name ?? (isAction ? String(kind ?? "action") : "automation"),
+      name: before?.name ?? (isAction ? String(kind ?? t("action")) : t("automation")),
       status: word === "progress" ? (before?.status ?? status) : status,
       since: before?.since ?? timestamp,
     });

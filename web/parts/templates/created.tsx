@@ -93,7 +93,7 @@ export function CreatedList({ of }: { of: readonly Made[] }) {
             <span className="min-w-0 grow truncate" dir="auto">
               {data ?? key}
             </span>
-            <span className="text-xs text-soft">{isError ? "deleted" : name}</span>
+            <span className="text-xs text-soft">{isError ? t("deleted") : name}</span>
           </>
         );
         return (
