@@ -58,6 +58,12 @@ test.each([
   ["const Page = () => <p title={isNew ? `${count} new` : undefined} />;", "{} new"],
   ['notify("Order saved");', "Order saved"],
   ['const NAMES = { open: "Open", "Not closed": 1 };', "Open"],
+  ["const Page = () => <p>{isOne ? `1 ${name}` : `${count} steps`}</p>;", "{} steps"],
+  ['const Page = () => <p>{count} {isOne || "none"}</p>;', "none"],
+  ['say(isUp ? "up" : t("Down"));', "up"],
+  ['const words = [t("Open"), t("Closed")].join(" and ");', " and "],
+  ['t("Made by {name}", { name: name ?? "someone" });', "someone"],
+  ["throw new Error(`${name} is between these steps.`);", "{} is between these steps."],
 ])("%s", (source, text) => {
   expect(inFile(source)).toEqual([
     `web/pages/orders.tsx:1: ${JSON.stringify(text)} is not translated: pass it to t of web/texts`,
