@@ -10,7 +10,7 @@ const LAST = "weir.language.last";
 const isLanguage = (value: string | null | undefined): value is Language =>
   value !== null && value !== undefined && value in LANGUAGES;
 
-/** A stored language; null in programs that are no browser. */
+/** A stored language; null in programs other than browsers. */
 function stored(key: string): Language | null {
   const value = globalThis.localStorage?.getItem(key);
   return isLanguage(value) ? value : null;

@@ -58,7 +58,7 @@ interface Start {
   layout: Layout;
 }
 
-/** What somebody else changed, as people say it. */
+/** What another person changed, in words. */
 export function changesInWords(before: Values, after: Values): string {
   const { steps, fields } = diff(before, after, "");
   return [
@@ -117,7 +117,7 @@ export function openDraft({ automation, draft, layout }: Start) {
     } else if (inFlight === null) set({ saving: "saved", problem: null });
   };
 
-  /** What is on the server by now comes in below one's own changes. */
+  /** Puts what the server has below the person's own changes. */
   const takeIn = (theirs: Values, stored: StoredDraft | null, isTold: boolean) => {
     const words = changesInWords(state.base, theirs);
     const { config, conflicts } = merge(state.base, theirs, state.history.config);
@@ -211,7 +211,7 @@ export function openDraft({ automation, draft, layout }: Start) {
     },
     isChanged,
     edit: (edit: Edit) => put(commit(state.history, edit)),
-    /** False where somebody else's change is in the way. */
+    /** False where another person's change conflicts. */
     undo() {
       const history = undo(state.history);
       if (history) put(history);
@@ -226,7 +226,7 @@ export function openDraft({ automation, draft, layout }: Start) {
     saveLayout,
     setFaults: (faults: Faults) => set({ faults }),
     hearOthers: () => set({ others: null }),
-    /** Somebody may have saved meanwhile. */
+    /** Another person may have saved in the meantime. */
     async look() {
       if (inFlight || isClosed) return;
       const stored = await readDraft(automation.id);

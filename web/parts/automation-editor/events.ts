@@ -24,7 +24,7 @@ import type { Spot } from "../canvas/ui.ts";
 import type { Values } from "../form/form.tsx";
 import type { DraftStore } from "./draft.ts";
 
-/** What the editor has open beside canvas and panel. */
+/** What the editor has open next to the canvas and the panel. */
 export type Opened =
   | { readonly as: "add"; readonly spot: Spot }
   | { readonly as: "replace"; readonly key: string }
@@ -228,7 +228,7 @@ export function canvasEvents(around: Around): CanvasEvents {
 
 type PutLayout = (label: string, change: Partial<Layout>) => void;
 
-/** Groups, notes, and tidying up: what is kept beside the config. */
+/** Groups, notes, and tidying up: what is stored next to the config. */
 function layoutEvents({ store, open }: Around, put: PutLayout) {
   const layout = () => store.get().history.layout;
   return {

@@ -29,7 +29,7 @@ interface Change {
   readonly step: string;
   readonly name: string;
   readonly how: StepChange;
-  /** Who made it; null where nobody knows any more. */
+  /** Who made it; null where that is no longer known. */
   readonly by: string | null;
 }
 
@@ -55,7 +55,7 @@ function changesOf({ active, history, draft }: DraftState, nameOf: Props["nameOf
   ];
 }
 
-/** Says who changed what in a draft of several people, and publishes all of it or one's own changes. */
+/** Says who changed what in a draft of several people, and publishes all of it or only the person's own changes. */
 export function PublishDialog({ automation, state, titleOf, nameOf, onPublish, onClose }: Props) {
   const { user } = useMe();
   const team = useApi("GET /api/v1/organizations/team", {});

@@ -24,7 +24,7 @@ async function takeOver(store: DraftStore, path: { automation_id: string }): Pro
 
 const OF_DRAFT = "GET /api/v1/automations/{automation_id}/draft";
 
-/** Publishes the draft as it is known here: what somebody has changed in it since is taken in first, and seen. */
+/** Publishes the draft as it is known here: changes that another person saved since are merged first, and shown. */
 async function send(store: DraftStore, path: { automation_id: string }, only?: readonly string[]) {
   try {
     return await call(
@@ -40,7 +40,7 @@ async function send(store: DraftStore, path: { automation_id: string }, only?: r
 }
 
 /**
- * Makes the draft, or only the named changes in it, what runs go by: saves it, merges what was published meanwhile, and enables an automation that was
+ * Makes the draft, or only the named changes in it, what runs go by: saves it, merges what was published in the meantime, and enables an automation that was
  * never active. Null where something has to be decided or mended first: the store then says what.
  */
 export async function publish(

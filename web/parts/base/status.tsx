@@ -166,7 +166,7 @@ export function Status({ status, label }: { status: StatusWord; label?: string |
   );
 }
 
-/** A small word beside a name. */
+/** A small word next to a name. */
 export function Tag({ children, tone = "idle" }: { children: React.ReactNode; tone?: Tone }) {
   return (
     <span

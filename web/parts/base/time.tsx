@@ -47,10 +47,10 @@ function ago(at: string, from: number): string {
   return relative().format(seconds > 5 ? Math.trunc(seconds) : 0, "second");
 }
 
-/** An instant in the person's own zone, with seconds. */
+/** A time in the person's own zone, with seconds. */
 export const exactly = (at: string): string => exact().format(new Date(at));
 const day = dateFormat({ dateStyle: "medium" });
-/** The day of an instant in the person's own zone: `Jan 31, 2026`. */
+/** The day of a time in the person's own zone: `Jan 31, 2026`. */
 export const dayOf = (at: string): string => day().format(new Date(at));
 export const shortly = (at: string): string => short().format(new Date(at));
 

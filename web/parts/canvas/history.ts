@@ -62,7 +62,7 @@ export function commit(history: History, { label, scope, at = Date.now(), ...nex
   };
 }
 
-/** Null where somebody else's change is in the way: then nothing is undone. */
+/** Null where another person's change conflicts: then nothing is undone. */
 export function undo(history: History): History | null {
   const entry = history.past.at(-1);
   if (!entry) return history;
@@ -77,7 +77,7 @@ export function undo(history: History): History | null {
   };
 }
 
-/** Null where somebody else's change is in the way. */
+/** Null where another person's change conflicts. */
 export function redo(history: History): History | null {
   const entry = history.future.at(-1);
   if (!entry) return history;

@@ -22,7 +22,7 @@ export interface StepState {
   readonly actionRunId: string | null;
 }
 
-/** How many rows or items a result tells of. */
+/** How many rows or items a result has. */
 function countOf(result: unknown): number | null {
   if (Array.isArray(result)) return result.length;
   if (typeof result !== "object" || result === null) return null;
