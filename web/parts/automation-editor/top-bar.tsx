@@ -62,7 +62,7 @@ export function TopBar(props: Props) {
     ["json", "JSON", Braces],
   ];
   return (
-    <header className="flex min-h-12 flex-wrap items-center gap-1.5 border-b border-line bg-raised px-2 py-1">
+    <header className="flex min-h-12 shrink-0 flex-wrap items-center gap-1.5 border-b border-line bg-raised px-2 py-1">
       <Link
         href={`/automations/${automation.id}`}
         aria-label={t("Back to the automation")}

@@ -42,7 +42,9 @@ export function Dialog({ title, onClose, children, foot, isWide = false }: Props
       </div>
       <div className="min-h-0 grow overflow-y-auto p-4 text-sm">{children}</div>
       {foot && (
-        <div className="flex justify-end gap-2 border-t border-line bg-ground px-4 py-2.5">{foot}</div>
+        <div className="flex flex-wrap justify-end gap-2 border-t border-line bg-ground px-4 py-2.5">
+          {foot}
+        </div>
       )}
     </dialog>
   );

@@ -14,7 +14,7 @@ interface Props {
   onClose: () => void;
 }
 
-const MENU_WIDTH = 320;
+const MENU_WIDTH = 300;
 
 /** The menu of a step: what its keys do. */
 export default function StepMenu({ at, step, selected, commands, mayChange, onClose }: Props) {

@@ -1,5 +1,5 @@
 import { Panel, useReactFlow, useStore } from "@xyflow/react";
-import { Keyboard, Map as MapIcon, Search, Sparkles } from "lucide-react";
+import { Keyboard, Map as MapIcon, Scan, Search, Sparkles } from "lucide-react";
 import { t } from "../../texts/text.ts";
 
 const reduced = matchMedia("(prefers-reduced-motion: reduce)");
@@ -55,7 +55,8 @@ export function Zoom({ hasMap, onMap, onFind, onTidy, onHelp }: Props) {
         className={`${BUTTON} border-l border-line`}
         onClick={() => void flow.fitView({ padding: 0.1, maxZoom: 1, ...glide() })}
       >
-        {t("Fit")}
+        <Scan size={14} aria-hidden className="sm:hidden" />
+        <span className="max-sm:sr-only">{t("Fit")}</span>
       </button>
       <button
         type="button"
