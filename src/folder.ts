@@ -18,6 +18,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { codeOf } from "./base/disk.ts";
+import { fileReason } from "./base/file-error.ts";
 import { type Ids, systemIds } from "./base/ids.ts";
 import { ConfigError } from "./config.ts";
 
@@ -57,7 +59,7 @@ export function openDataFolder(given: string, { isShared = false, ids = systemId
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     throw new ConfigError(
-      `Couldn't write to the data directory ${path}: ${codeOf(error)}. Set --data to another directory, or change its permissions.`,
+      `Couldn't write to the data directory ${path}: ${fileReason(error)}. Set --data to another directory, or change its permissions.`,
     );
   }
   return {
@@ -180,7 +182,7 @@ function explained(path: string, error: unknown): ConfigError {
       `Another Weir server is already using ${path}. Stop it, or set --data to another directory.`,
     );
   }
-  return new ConfigError(`Couldn't lock the data directory ${path}: ${codeOf(error)}.`);
+  return new ConfigError(`Couldn't lock the data directory ${path}: ${fileReason(error)}.`);
 }
 
 /** The master key: from the environment, else from `secret.key`, which is made when nothing needs an older one. */
@@ -291,6 +293,3 @@ function decodeKey(text: string, source: string): Uint8Array {
     `${source} must contain 32 base64-encoded bytes. Create a key with: openssl rand -base64 32`,
   );
 }
-
-const codeOf = (error: unknown) =>
-  error instanceof Error ? String((error as { code?: unknown }).code ?? error.message) : String(error);

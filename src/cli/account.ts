@@ -43,6 +43,8 @@ export function signedIn(
   const server = serverOf(host, named);
   const token = openCredentials(host.person).tokenFor(server);
   if (token === null) throw new NotSignedIn(`Not signed in to ${server}. Run "weir login".`);
+  if (/[^\x21-\x7e]/.test(token))
+    throw new NotSignedIn("WEIR_TOKEN isn't a token: it contains spaces, line breaks or other characters.");
   return { server, token, client: openClient(server, { token, userAgent: agentOf(host), organization }) };
 }
 

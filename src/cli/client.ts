@@ -1,3 +1,4 @@
+import { codeOf } from "../base/disk.ts";
 import { type EgressResponse, openEgress } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, parseJson } from "../base/json.ts";
@@ -42,12 +43,16 @@ export function openClient(server: string, { token, userAgent, organization }: C
 
   /** One request as it is, without the token; a redirect is not followed. */
   const request = (method: string, url: string, { headers, ...rest }: Saying = {}) =>
-    egress.fetch(url, {
-      method,
-      maxRedirects: 0,
-      headers: { ...(userAgent === undefined ? {} : { "user-agent": userAgent }), ...headers },
-      ...rest,
-    });
+    egress
+      .fetch(url, {
+        method,
+        maxRedirects: 0,
+        headers: { ...(userAgent === undefined ? {} : { "user-agent": userAgent }), ...headers },
+        ...rest,
+      })
+      .catch((error: unknown) => {
+        throw unreachable(error) ?? error;
+      });
 
   const ask = async (method: string, url: string, question: Saying = {}): Promise<Answer> =>
     answerOf(await request(method, url, question));
@@ -75,6 +80,8 @@ export function openClient(server: string, { token, userAgent, organization }: C
   async function call<T>(method: string, path: string, type: string, body?: string, more?: Saying) {
     const answer = await send(method, path, type, body, more);
     if (answer.status >= 300) throw failureOf(answer, flagText);
+    if (isPage(answer.body))
+      throw new AppError("unexpected_status", "The server isn't Weir: it returned a page. Check the URL.");
     return { ...answer, body: answer.body as T };
   }
 
@@ -97,7 +104,7 @@ export function openClient(server: string, { token, userAgent, organization }: C
         timeoutMs: 0,
         ...rest,
       });
-      if (reply.status >= 300) throw failureOf(await answerOf(reply));
+      if (reply.status >= 300) throw failureOf(await answerOf(reply), flagText);
       return reply;
     },
     get: <T>(path: string) => json<T>("GET", path),
@@ -126,6 +133,13 @@ async function answerOf(reply: EgressResponse): Promise<Answer> {
   return { status: reply.status, headers: reply.headers, body, text };
 }
 
+/** Adds what to do to the failure of a connection to a server that isn't running; null for any other. */
+function unreachable(error: unknown): AppError | null {
+  if (!(error instanceof AppError && /ECONNREFUSED|ConnectionRefused/.test(codeOf(error.cause)))) return null;
+  const advice = "Check that the server is running and that its URL is right.";
+  return new AppError(error.code, `${error.message} ${advice}`, { retryable: true, cause: error });
+}
+
 /** While a server starts again, a proxy before it answers so. */
 const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
@@ -144,7 +158,9 @@ export function reasonOf({ status, headers, body }: Answer, textOf = faultText):
   const target = status >= 300 && status < 400 ? headers.get("location") : null;
   if (target !== null) return `The server redirects to ${plain(target)}. Use that URL instead.`;
   const detail = isObject(body) ? (body.detail ?? body.error_description) : null;
-  const text = Array.isArray(detail) ? detail.map(textOf).join("; ") : detail;
+  const said = Array.isArray(detail) ? detail.map(textOf).join("; ") : detail;
+  const text =
+    typeof said === "string" ? said.replace(/\bGET (\/api\/\S+) lists/g, '"weir api GET $1" lists') : said;
   if (typeof text !== "string") return statusText(status, body);
   const id = isObject(body) && status === 500 ? body.correlationId : null;
   return (
@@ -152,11 +168,17 @@ export function reasonOf({ status, headers, body }: Answer, textOf = faultText):
   );
 }
 
+/** HTML, which Weir's API never answers with. */
+const isPage = (body: Json): boolean => typeof body === "string" && /^\s*</.test(body);
+
 /** For an answer that isn't Weir's, such as one of a proxy. */
 function statusText(status: number, body: Json): string {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  const isSaid = body !== null && !/^\s*</.test(text);
-  return `The server returned HTTP status ${status}${isSaid ? `: ${plain(text).slice(0, MAX_CHARACTERS)}` : "."}`;
+  if (body !== null && !isPage(body))
+    return `The server returned HTTP status ${status}: ${plain(text).slice(0, MAX_CHARACTERS)}`;
+  return PASSING.has(status)
+    ? `The server is unavailable: a proxy in front of it returned ${status}. Try again later.`
+    : `The server isn't Weir: it returned HTTP status ${status}. Check the URL.`;
 }
 
 /** Where in the request a fault lies goes without saying: there, fields have the names of flags or of a definition. */
@@ -186,7 +208,7 @@ function flagText(fault: Json): string {
   if (part === "path" && /uuid/.test(String(fault.msg)))
     return `Invalid ${thing} ID. Use one such as 0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b`;
   if (part === "path") return faultText(fault);
-  return `--${FLAGS[name] ?? thing.replaceAll(" ", "-")}: ${fault.msg}`;
+  return `--${FLAGS[name] ?? thing.replaceAll(" ", "-")}: ${String(fault.msg).replaceAll("\t", "\\t")}`;
 }
 
 /** What a server sends goes to a terminal, which must not obey it. */

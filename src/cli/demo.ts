@@ -9,7 +9,7 @@ import { openReceiver, type Receiver } from "./demo/receiver.ts";
 import { type DemoResult, playShow } from "./demo/show.ts";
 import { openStage, type Stage, StepFailed } from "./demo/stage.ts";
 import { EMAIL, type Owner, takeOwner } from "./demo/workspace.ts";
-import { carryOut, type Host, readArgs, withApp } from "./host.ts";
+import { carryOut, type Host, printError, readArgs, withApp } from "./host.ts";
 import { startServer } from "./serve.ts";
 import { usage } from "./usage.ts";
 
@@ -124,7 +124,7 @@ async function perform({ host, parts, receiver, stage, once, isKept }: Performan
     return true;
   } catch (error) {
     if (!(error instanceof StepFailed)) throw error;
-    host.err(`The demo stopped: ${error.message}`);
+    printError(host, `The demo stopped: ${error.message}`);
     return false;
   } finally {
     await running.stop();

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { ConfigError } from "../base/config-error.ts";
+import { fileReason } from "../base/file-error.ts";
 import { kindOf } from "./apply/kinds.ts";
 import { readState } from "./apply/state.ts";
 import { FORMAT, SCHEMA_FILE, sectionsOf, yamlOf } from "./apply/write.ts";
-import { fileReason } from "./file-error.ts";
 import { usage } from "./usage.ts";
 import { apiOf, singleCommand, verb } from "./verbs.ts";
 

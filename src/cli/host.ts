@@ -5,6 +5,7 @@ import type { Opened, Parts } from "../app.ts";
 import { ConfigError } from "../base/config-error.ts";
 import { AppError } from "../base/errors.ts";
 import type { Person } from "./credentials.ts";
+import { meant } from "./nearest.ts";
 
 /** What a command has from the terminal that it was started in. */
 export interface Host {
@@ -55,10 +56,32 @@ export function readArgs<const T extends ParseArgsConfig>(config: T): ReturnType
   try {
     return parseArgs(config);
   } catch (cause) {
-    // Node adds advice on `--` after the first sentence.
-    const [message = ""] = (cause instanceof Error ? cause.message : String(cause)).split(/\.\s/);
-    throw new UsageError(`${message.replace(/\.$/, "")}.`, { cause });
+    throw new UsageError(argumentFault(cause, config.options ?? {}), { cause });
   }
+}
+
+/** What is wrong with the arguments, in place of what Node says of them. */
+function argumentFault(error: unknown, options: NonNullable<ParseArgsConfig["options"]>): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const [, word = ""] = /'(-{0,2}[^' ]*)/.exec(message) ?? [];
+  switch (error instanceof Error && "code" in error ? error.code : null) {
+    case "ERR_PARSE_ARGS_UNKNOWN_OPTION": {
+      const name = word.startsWith("--") ? meant(word.slice(2), Object.keys(options)) : null;
+      return `Unknown flag: ${word}.${name === null ? "" : ` Did you mean --${name}?`}`;
+    }
+    case "ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL":
+      return `Unexpected argument: ${word}.`;
+    case "ERR_PARSE_ARGS_INVALID_OPTION_VALUE":
+      return message.includes("does not take") ? `${word} takes no value.` : `${word} requires a value.`;
+    default:
+      return message;
+  }
+}
+
+/** Prints an error as every command does: on standard error, after the name of the program. */
+export function printError(host: Host, message: string): void {
+  const isOpen = !message.includes("\n") && !/[.!?:…)]$/.test(message);
+  host.err(`weir: ${message}${isOpen ? "." : ""}`);
 }
 
 /** Returns the message of an operating system error, such as a read-only folder; null for any other error. */
@@ -74,7 +97,7 @@ export async function carryOut(host: Host, usage: string, work: () => Promise<vo
     return 0;
   } catch (error) {
     if (error instanceof UsageError) {
-      host.err(error.message);
+      printError(host, error.message);
       host.err(`Usage: ${usage}`);
       return 2;
     }
@@ -82,7 +105,7 @@ export async function carryOut(host: Host, usage: string, work: () => Promise<vo
     const isOurs = isMissing || error instanceof AppError || error instanceof ConfigError;
     const said = isOurs ? error.message : refusalIn(error);
     if (said === null) throw error;
-    host.err(said);
+    printError(host, said);
     return isMissing ? 3 : 1;
   }
 }

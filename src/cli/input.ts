@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { AppError } from "../base/errors.ts";
+import { fileReason } from "../base/file-error.ts";
 import type { Json } from "../base/json.ts";
 import { plain } from "./client.ts";
-import { fileReason } from "./file-error.ts";
 import { type Host, UsageError } from "./host.ts";
 import type { Api } from "./verbs.ts";
 
@@ -53,7 +53,7 @@ export function needed(flag: string, word: string | undefined, meaning: string):
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-const isId = (word: string) => UUID.test(word);
+export const isId = (word: string) => UUID.test(word);
 
 /** An id as it is; a slug becomes the id of what has it. */
 export async function actionId(api: Api, word: string): Promise<string> {

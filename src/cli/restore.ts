@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { systemClock } from "../base/clock.ts";
+import { fileReason } from "../base/file-error.ts";
 import { systemIds } from "../base/ids.ts";
 import { ConfigError } from "../config.ts";
 import { type RestoreRequest, restoreBackup } from "../engine/backup/restore.ts";
@@ -8,7 +9,6 @@ import { checkLocations, wrongLocation } from "../installation.ts";
 import { isPostgresUrl, serverName } from "../store/store.ts";
 import { summaryOf, watchOf } from "./backup.ts";
 import { passphraseFor, withFile } from "./backup-away.ts";
-import { fileReason } from "./file-error.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { openProgress } from "./progress.ts";
 import { usage } from "./usage.ts";

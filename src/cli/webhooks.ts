@@ -2,7 +2,7 @@ import { AppError } from "../base/errors.ts";
 import { plural } from "../base/plural.ts";
 import type { Reply } from "../calls.ts";
 import { UsageError } from "./host.ts";
-import { automationId, numberInput, wideInput } from "./input.ts";
+import { automationId, isId, numberInput, wideInput } from "./input.ts";
 import { type Column, errorText, printJson, printTable, timeColumn } from "./show.ts";
 import { apiOf, commandOf, LISTING, verb } from "./verbs.ts";
 
@@ -57,6 +57,8 @@ export const webhooks = commandOf("webhooks", {
       const ways = [ids[0], flags.automation, flags.webhook].filter((way) => way !== undefined);
       if (ways.length !== 1)
         throw new UsageError("Specify what to replay: IDs of dead letters, --automation or --webhook.");
+      const wrong = ids.find((id) => !isId(id));
+      if (wrong !== undefined) throw new UsageError(`Invalid dead letter ID: ${wrong}.`);
       const api = apiOf({ flags, host });
       const { body, text } = await api.call("POST /api/v1/dead-letters/replay", {
         body: {

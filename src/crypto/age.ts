@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { ConfigError } from "../base/config-error.ts";
 import { AppError } from "../base/errors.ts";
+import { fileReason } from "../base/file-error.ts";
 
 /** How every age file begins: https://age-encryption.org/v1, not armored. */
 export const AGE_MAGIC = "age-encryption.org/v1";
@@ -44,9 +45,8 @@ export function readPassphrase(file: string): string {
   try {
     text = readFileSync(file, "utf8").replace(/\r?\n$/, "");
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
     throw new ConfigError(
-      `Couldn't read the passphrase file ${file} (${code}). Set --passphrase-file or WEIR_BACKUP_PASSPHRASE_FILE to another.`,
+      `Couldn't read the passphrase file ${file}: ${fileReason(cause)}. Set --passphrase-file or WEIR_BACKUP_PASSPHRASE_FILE to another.`,
       { cause },
     );
   }

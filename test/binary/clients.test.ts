@@ -35,7 +35,7 @@ describe("the executable as a client", () => {
     expect(run.lines()).toEqual([expect.objectContaining({ status: "completed", result: { branch: "a" } })]);
     const failed = await weir("actions", "run", "sort", "--wait", "--json");
     expect([failed.code, failed.lines()[0].status]).toEqual([1, "failed"]);
-    expect(failed.err).toMatch(/^Run \S+ failed: .+\n$/);
+    expect(failed.err).toMatch(/^weir: Run \S+ failed: .+\n$/);
 
     expect(await weir("runs", "get", "sort")).toMatchObject({ code: 1, out: "" });
     expect(await weir("runs", "got")).toMatchObject({ code: 2, out: "" });

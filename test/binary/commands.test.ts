@@ -64,7 +64,7 @@ describe("the executable in an empty folder", () => {
     for (const words of wrong) {
       const { code, out, err } = await machine.run(words);
       expect([words, code, out]).toEqual([words, 2, ""]);
-      expect(err).toMatch(/^[A-Z-].+\.\nUsage: weir .+\n$/);
+      expect(err).toMatch(/^weir: [A-Z-].+\.\nUsage: weir .+\n$/);
     }
     expect(await machine.run(["dance"])).toMatchObject({
       code: 2,
@@ -121,7 +121,9 @@ describe("a data directory that can't be written", () => {
     writeFileSync(join(machine.here, "file"), "");
     const { code, err } = await machine.run(["serve", "--data", "file/below"]);
     expect(code).toBe(1);
-    expect(err).toMatch(/^Couldn't write to the data directory \/\S+\/file\/below: \w+\. Set --data .*\n$/);
+    expect(err).toMatch(
+      /^weir: Couldn't write to the data directory \/\S+\/file\/below: [a-z' ]+\. Set --data .*\n$/,
+    );
   });
 
   const readOnly = readOnlyFolder();
@@ -133,7 +135,9 @@ describe("a data directory that can't be written", () => {
       through: readOnly?.(folder) ?? [],
     });
     expect(code).toBe(1);
-    expect(err).toMatch(/^Couldn't write to the data directory \/\S+\/data: E\w+\. Set --data .*\n$/);
+    expect(err).toMatch(
+      /^weir: Couldn't write to the data directory \/\S+\/data: the file system is read-only\. Set --data .*\n$/,
+    );
     expect(existsSync(join(folder, "weir.db"))).toBe(false);
   });
 });

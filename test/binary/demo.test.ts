@@ -98,7 +98,7 @@ describe("weir demo --once", () => {
     const { code, out, err } = await machine.run(["demo", "--once", "--data", "weir-data"]);
     expect([code, out]).toEqual([1, ""]);
     expect(err).toMatch(
-      /^\S+weir-data contains data that wasn't created by the demo\. Set --data to another directory\.\n$/,
+      /^weir: \S+weir-data contains data that wasn't created by the demo\. Set --data to another directory\.\n$/,
     );
   });
 });

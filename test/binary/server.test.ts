@@ -65,7 +65,7 @@ describe("weir serve", () => {
     const second = await machine.run(["serve", "--port", "0"]);
     expect(second).toMatchObject({ code: 1, out: "" });
     expect(second.err).toMatch(
-      /^Another Weir server is already using \/\S+\. Stop it, or set --data to another directory\.\n$/,
+      /^weir: Another Weir server is already using \/\S+\. Stop it, or set --data to another directory\.\n$/,
     );
     const valid = { code: 0, out: expect.stringMatching(/^acme: valid, \d+ events verified\n$/) };
     expect(await machine.run(["events", "verify"])).toMatchObject(valid); // it only reads
@@ -106,7 +106,7 @@ describe("weir serve", () => {
     other.stop(true);
     expect(code).toBe(1);
     expect(err).toBe(
-      `Couldn't listen on 127.0.0.1:${other.port}: the port is in use. Set another port with --port.\n`,
+      `weir: Couldn't listen on 127.0.0.1:${other.port}: the port is in use. Set another port with --port.\n`,
     );
   });
 
@@ -116,7 +116,7 @@ describe("weir serve", () => {
     const key = Buffer.alloc(32, 7).toString("base64");
     const { code, err } = await machine.run(["serve", "--port", "0"], { env: { WEIR_SECRET_KEY: key } });
     expect(code).toBe(1);
-    expect(err).toMatch(/^This data directory's secrets are encrypted with .+\n$/);
+    expect(err).toMatch(/^weir: This data directory's secrets are encrypted with .+\n$/);
     expect(err).not.toContain(key);
     const server = await machine.serve();
     expect(await server.end()).toBe(0);

@@ -72,7 +72,7 @@ deepTest(
     const before = await machine.run(["serve", "--port", "0"]);
     expect(before.code).toBe(1);
     expect(before.err).toMatch(
-      /^This database was created by a newer version of Weir \(migrations: 9999_next\)\..+\n$/,
+      /^weir: This database was created by a newer version of Weir \(migrations: 9999_next\)\..+\n$/,
     );
 
     const database = join(machine.here, "weir-data/weir.db");

@@ -40,7 +40,7 @@ describe("the executable looks after an installation", () => {
     expect(made).toBeGreaterThan(0);
     const running = await machine.run(["restore", "weir.tar.zst"]);
     expect(running).toMatchObject({ code: 1, out: "" });
-    expect(running.err).toMatch(/^Another Weir server is already using \S+\. Stop it.*\n$/);
+    expect(running.err).toMatch(/^weir: Another Weir server is already using \S+\. Stop it.*\n$/);
     expect((await machine.run(["doctor", "--json"])).lines()[0].ok).toBe(true);
     await server.end();
 

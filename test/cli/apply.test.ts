@@ -545,7 +545,7 @@ actions:
     mkdirSync(linked);
     symlinkSync(join(here.path, "gone.yaml"), join(linked, "shop.yaml"));
     expect((await shell.apply("-f", linked)).err).toBe(
-      `Couldn't read ${join(linked, "shop.yaml")}: the symbolic link is broken.`,
+      `weir: Couldn't read ${join(linked, "shop.yaml")}: the symbolic link is broken.`,
     );
     expect((await shell.apply()).code).toBe(2);
     expect((await shell.apply("-f", file, "extra")).code).toBe(2);
@@ -718,7 +718,7 @@ actions:
     expect([lacking.code, lacking.out]).toEqual([2, ""]);
     expect(lacking.err.split("\n")).toEqual(
       expect.arrayContaining([
-        `${dir}/connections/shop.yml:4: STAGE isn't set. To use ${production}, add -f ${production}. It is required for name of the new connection shop.`,
+        `weir: ${dir}/connections/shop.yml:4: STAGE isn't set. To use ${production}, add -f ${production}. It is required for name of the new connection shop.`,
         `${dir}/scripts.yaml:10: STAGE isn't set. To use ${production}, add -f ${production}. It is required for definition.url of the new action ping.`,
         "Nothing was changed.",
       ]),
@@ -730,7 +730,7 @@ actions:
 
     shell.seat.answer = "n";
     const refused = await shell.apply("-f", dir, "-f", production);
-    expect([refused.code, refused.err]).toEqual([1, "Cancelled. Nothing was changed."]);
+    expect([refused.code, refused.err]).toEqual([1, "weir: Cancelled. Nothing was changed."]);
     expect(refused.out).toEndWith("4 to create, 0 to update, 0 to delete, 0 unchanged.");
     shell.seat.answer = "y";
     expect((await shell.apply("-f", dir, "-f", production)).code).toBe(0);
@@ -778,7 +778,7 @@ actions:
     const unset = await shell.apply("-f", dir, "-f", production, "-f", later, "--yes");
     expect([unset.code, unset.err]).toEqual([
       1,
-      `${production}:2: NAME isn't set. It is required for DB_NAME.\nNothing was changed.`,
+      `weir: ${production}:2: NAME isn't set. It is required for DB_NAME.\nNothing was changed.`,
     ]);
     expect(
       (await shell.diff("-f", put("mixed.yaml", "weir: 1\nvalues: { A: 1 }\nactions: []\n"))).err,
@@ -888,7 +888,7 @@ apis:
       const { code, err } = await shell.give(text);
       expect([code, err.split("\n")[0]]).toEqual([
         1,
-        expect.stringMatching(/^standard input:1: The aliases unfold/),
+        expect.stringMatching(/^weir: standard input:1: The aliases unfold/),
       ]);
     }
   });

@@ -41,16 +41,16 @@ describe("a backup in a bucket", () => {
     expect(readdirSync(join(dataFolder, "backups"))).toEqual([]);
 
     const again = await weir(backup, name, "--data", dataFolder);
-    expect([again.code, again.err]).toEqual([1, `${name} already exists. Choose another filename.`]);
+    expect([again.code, again.err]).toEqual([1, `weir: ${name} already exists. Choose another filename.`]);
     const checked = await weir(backup, "verify", name, "--json");
     expect(checked.json).toMatchObject({ valid: true, path: name });
     const lost = await weir(restore, "s3://backups/weir/second.tar.zst", "--data", join(here.path, "other"));
-    expect([lost.code, lost.err]).toEqual([1, "File s3://backups/weir/second.tar.zst not found."]);
+    expect([lost.code, lost.err]).toEqual([1, "weir: File s3://backups/weir/second.tar.zst not found."]);
     expect(existsSync(join(here.path, "other"))).toBe(false);
 
     await s3.put("backups", "weir/torn.tar.zst", "no backup at all");
     const torn = await weir(backup, "verify", "s3://backups/weir/torn.tar.zst");
-    expect([torn.code, torn.err]).toEqual([1, expect.stringMatching(/^s3:\/\/backups\/weir\/torn/)]);
+    expect([torn.code, torn.err]).toEqual([1, expect.stringMatching(/^weir: s3:\/\/backups\/weir\/torn/)]);
 
     const other = join(here.path, "elsewhere");
     expect(readdirSync(here.path)).toEqual(["data"]);

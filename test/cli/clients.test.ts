@@ -72,7 +72,7 @@ describe("every command that is a client", () => {
         name,
         ...args,
         3,
-        `Not signed in to ${app.origin}. Run "weir login".\n`,
+        `weir: Not signed in to ${app.origin}. Run "weir login".\n`,
       ]);
       const refused = await stale.run(name, ...args);
       expect([name, ...args, refused.code, refused.out]).toEqual([name, ...args, 3, ""]);
@@ -85,7 +85,7 @@ describe("every command that is a client", () => {
         ...args,
         1,
         "",
-        "127.0.0.1:1 refused the connection.\n",
+        "weir: 127.0.0.1:1 refused the connection. Check that the server is running and that its URL is right.\n",
       ]);
     }
   }, 120_000);
@@ -159,7 +159,7 @@ describe("every command that is a client", () => {
       const [name, ...args] = words;
       const { code, out, err } = await shell.run(name, ...args);
       expect([words, code, out]).toEqual([words, 2, ""]);
-      expect([words, err]).toEqual([words, expect.stringMatching(/^[A-Z-].+\.\nUsage: weir .+\n$/)]);
+      expect([words, err]).toEqual([words, expect.stringMatching(/^weir: [A-Z-].+\.\nUsage: weir .+\n$/)]);
     }
   });
 });
@@ -244,11 +244,11 @@ describe("weir actions", () => {
     using shell = openTerminal(app.origin, app.token);
     const bad = await shell.run("actions", "create", "--kind", "dance", "--name", "x", "--slug", "No Slug");
     expect([bad.code, bad.out]).toEqual([1, ""]);
-    expect(bad.err).toMatch(/^kind: .+; slug: .+\n$/);
+    expect(bad.err).toMatch(/^weir: kind: .+; slug: .+\n$/);
     for (const word of ["nothing", NOBODY]) {
       const missing = await shell.run("actions", "get", word);
       expect([missing.code, missing.out]).toEqual([1, ""]);
-      expect(missing.err).toBe("Action not found.\n");
+      expect(missing.err).toBe("weir: Action not found.\n");
     }
   });
 
@@ -277,14 +277,14 @@ describe("weir actions", () => {
     for (const flags of [["--wait"], ["--follow"], ["--wait", "--json"]]) {
       const failed = await shell.run("actions", "run", "sort", "--overrides", never, ...flags);
       expect([flags, failed.code]).toEqual([flags, 1]);
-      expect(failed.err).toMatch(/^Run \S+ failed: .+ \(no_branch\)\n$/);
+      expect(failed.err).toMatch(/^weir: Run \S+ failed: .+ \(no_branch\)\n$/);
       if (flags.includes("--json")) expect(failed.json.status).toBe("failed");
     }
 
     await app.owner("PATCH", `/api/v1/actions/${line.json.actionId}`, { status: "disabled" });
     const refused = await shell.run("actions", "run", "sort");
     expect([refused.code, refused.out]).toEqual([1, ""]);
-    expect(refused.err).toMatch(/^[A-Z].*disabled.*\.\n$/);
+    expect(refused.err).toMatch(/^weir: [A-Z].*disabled.*\.\n$/);
   });
 });
 
@@ -338,7 +338,7 @@ describe("weir runs", () => {
     expect(cancelled).toMatchObject({ code: 0, out: `Run ${run.id} is cancelled.\n`, err: "" });
     const again = await shell.run("runs", "cancel", run.id);
     expect([again.code, again.out]).toEqual([1, ""]);
-    expect(again.err).toMatch(/^[A-Z].*cancelled.*\.\n$/);
+    expect(again.err).toMatch(/^weir: [A-Z].*cancelled.*\.\n$/);
     const followed = await shell.run("runs", "logs", run.id, "--follow");
     expect(followed.code).toBe(0);
   });
@@ -457,7 +457,7 @@ describe("weir automations", () => {
     const bad = await shell.run("automations", "run", ...given, '{"good":false}');
     expect(bad.code).toBe(1);
     expect(bad.out).toBe("STEP  STATUS\nsort  failed\n");
-    expect(bad.err).toMatch(/^Automation run \S+ failed: .+\n$/);
+    expect(bad.err).toMatch(/^weir: Automation run \S+ failed: .+\n$/);
 
     expect(await shell.run("automations", "disable", "flow")).toMatchObject({
       code: 0,
@@ -466,13 +466,17 @@ describe("weir automations", () => {
     });
     const refused = await shell.run("automations", "run", "flow");
     expect([refused.code, refused.out]).toEqual([1, ""]);
-    expect(refused.err).toMatch(/^[A-Z].*disabled.*\.\n$/);
+    expect(refused.err).toMatch(/^weir: [A-Z].*disabled.*\.\n$/);
     const enabled = await shell.run("automations", "enable", flow.id, "--json");
     same(enabled, (await app.owner("GET", `/api/v1/automations/${flow.id}`)).text);
     expect(enabled.json.status).toBe("active");
     for (const deed of ["run", "enable", "disable"]) {
       const missing = await shell.run("automations", deed, "nothing");
-      expect([missing.code, missing.out, missing.err]).toEqual([1, "", "Automation nothing not found.\n"]);
+      expect([missing.code, missing.out, missing.err]).toEqual([
+        1,
+        "",
+        "weir: Automation nothing not found.\n",
+      ]);
     }
   });
 });
@@ -494,7 +498,7 @@ describe("weir approvals", () => {
 
     const wrong = await shell.run("approvals", "approve", form.decision.id, "--form", '{"n":"many"}');
     expect([wrong.code, wrong.out]).toEqual([1, ""]);
-    expect(wrong.err).toStartWith("formResponse.n: ");
+    expect(wrong.err).toStartWith("weir: formResponse.n: ");
     const approved = await shell.run("approvals", "approve", form.decision.id, "--form", '{"n":3}', "--json");
     expect(approved.json).toMatchObject({ id: form.decision.id, status: "decided" });
     expect((await runEnd(app.owner, form.run.id)).result).toMatchObject({ formResponse: { n: 3 } });
@@ -530,7 +534,7 @@ describe("weir connections", () => {
     const words = ["create", "--name", "Shop", "--provider", "postgres", "--config", config];
     const refused = await shell.run("connections", ...words);
     expect([refused.code, refused.out]).toEqual([1, ""]);
-    expect(refused.err).toStartWith("credentials.user: ");
+    expect(refused.err).toStartWith("weir: credentials.user: ");
     const secret = '{"user":"ada","password":"a secret"}';
     const created = await shell.sit({ stdin: secret }, "connections", ...words, "--credentials", "-");
     expect(cells(created)).toEqual([
@@ -539,7 +543,7 @@ describe("weir connections", () => {
     ]);
     const bad = await shell.run("connections", "verify", "shop");
     expect([bad.code, bad.out]).toEqual([1, ""]);
-    expect(bad.err).toStartWith("Connection Shop failed verification: ");
+    expect(bad.err).toStartWith("weir: Connection Shop failed verification: ");
     expect((await shell.run("connections", "verify", "shop", "--json")).json).toMatchObject({
       status: "error",
     });
@@ -603,7 +607,7 @@ describe("weir query", () => {
     for (const flags of [[], ["--csv"]]) {
       const wrong = await shell.run("query", "SELECT nothing", ...flags);
       expect([wrong.code, wrong.out]).toEqual([1, ""]);
-      expect(wrong.err).toMatch(/^[A-Z]\w+ Error: .+/);
+      expect(wrong.err).toMatch(/^weir: [A-Z]\w+ Error: .+/);
     }
   });
 });
@@ -631,7 +635,7 @@ describe("weir query of more rows than one reply has", () => {
     using shell = openTerminal(app.origin, app.token);
     for (const flags of [[], ["--json"]]) {
       const cut = await shell.run("query", rows(10_001), ...flags);
-      expect([cut.code, cut.err]).toEqual([1, `Only the first 10000 rows are shown. ${ALL}\n`]);
+      expect([cut.code, cut.err]).toEqual([1, `weir: Only the first 10000 rows are shown. ${ALL}\n`]);
       expect(cut.out.length).toBeGreaterThan(100_000); // what there is
       const few = await shell.run("query", rows(10_001), "--limit", "3", ...flags);
       expect([few.code, few.err]).toEqual([0, "Only the first 3 rows are shown.\n"]);
@@ -732,7 +736,7 @@ describe("weir status", () => {
     const ended = await shell.run("status");
     expect(ended.code).toBe(1);
     expect(ended.out).toContain("health     degraded, disk: 12 MiB [2Jfree\n");
-    expect(ended.err).toBe(`${origin} is unhealthy: degraded, disk: 12 MiB [2Jfree\n`);
+    expect(ended.err).toBe(`weir: ${origin} is unhealthy: degraded, disk: 12 MiB [2Jfree.\n`);
     await server.stop(true);
   });
 });

@@ -62,7 +62,7 @@ test("a file goes up, is listed and previewed, and comes down again", async () =
   const lines = await datasets("download", "raw.shop", "-o", "-", "--format", "jsonl");
   expect(lines.out.split("\n")[0]).toStartWith('{"id":1,"name":"Ada",');
   const again = await datasets("download", "raw.shop", "-o", out);
-  expect([again.code, again.err]).toEqual([1, `${out} already exists. Choose another filename.\n`]);
+  expect([again.code, again.err]).toEqual([1, `weir: ${out} already exists. Choose another filename.\n`]);
 });
 
 test("the transfer of a file shows how far it is, on a terminal alone", async () => {
@@ -85,12 +85,12 @@ test("what can't be loaded or found is told, and leaves nothing", async () => {
   expect((await datasets("list", "--q", "broken", "--json")).json.total).toBe(0);
   expect(await datasets("upload", "raw.broken", join(folder, "nothing.csv"))).toMatchObject({
     code: 1,
-    err: `File ${join(folder, "nothing.csv")} not found.\n`,
+    err: `weir: File ${join(folder, "nothing.csv")} not found.\n`,
   });
   const out = join(folder, "none.csv");
   expect(await datasets("download", "raw.nothing", "-o", out)).toMatchObject({
     code: 1,
-    err: "Dataset raw.nothing not found.\n",
+    err: "weir: Dataset raw.nothing not found.\n",
   });
   expect(existsSync(out) || existsSync(`${out}.part`)).toBe(false);
 });

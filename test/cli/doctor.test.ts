@@ -28,7 +28,8 @@ const faults = (json: { findings: Finding[] }) =>
 
 const examine = async (dataFolder: string, env: Record<string, string> = {}) => {
   const { code, json, err } = await shell(env)(doctor, "--data", dataFolder, "--json");
-  expect(err).toBe(faults(json).settings?.message ?? "");
+  const { message } = faults(json).settings ?? {};
+  expect(err).toBe(message === undefined ? "" : `weir: ${message}`);
   expect(code).toBe(json.ok ? 0 : 1);
   return { code, json, wrong: faults(json) };
 };

@@ -72,7 +72,7 @@ describe("weir init", () => {
     expect(await shell.init(["--email", "b@example.com", "--password-stdin", "--org", "B", "--json"])).toBe(
       1,
     );
-    expect(shell.err).toEqual(["Weir is already set up. Sign in instead."]);
+    expect(shell.err).toEqual(["weir: Weir is already set up. Sign in instead."]);
     expect(shell.out).toHaveLength(1);
   });
 
@@ -129,7 +129,7 @@ describe("weir reset-password", () => {
     expect((await ada.call("GET", "/api/v1/users/me")).status).toBe(401);
     expect((await browser(app.origin).signIn("ada@example.com", "a new long password")).status).toBe(200);
     expect(await shell.reset(["nobody@example.com"])).toBe(1);
-    expect(shell.err.at(-1)).toBe("No user with the email address nobody@example.com.");
+    expect(shell.err.at(-1)).toBe("weir: No user with the email address nobody@example.com.");
     expect(readdirSync(join(shell.data, "resets"))).toEqual([]);
   });
 
@@ -171,7 +171,7 @@ describe("weir reset-password", () => {
     using shell = terminal();
     await shell.init(first);
     expect(await shell.reset(["nobody@example.com"])).toBe(1);
-    expect(shell.err.at(-1)).toBe("No user with the email address nobody@example.com.");
+    expect(shell.err.at(-1)).toBe("weir: No user with the email address nobody@example.com.");
     expect(await shell.reset([])).toBe(2);
     expect(await shell.reset(["ada@example.com", "--password-stdin"], "short")).toBe(1);
     expect(shell.err.at(-1)).toContain("at least 12");

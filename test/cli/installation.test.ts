@@ -100,7 +100,7 @@ async function refuseAll(path: string, env: Env, sentence: string) {
   const before = contentOf(path);
   for (const [name, command, args] of commandsOn(path)) {
     const { code, out, err } = await shell(env, PASSWORD)(command, ...args);
-    expect([name, code, err]).toEqual([name, 1, sentence]);
+    expect([name, code, err]).toEqual([name, 1, `weir: ${sentence}`]);
     if (name !== "config") expect([name, out]).toEqual([name, ""]);
   }
   await expect(startWith(path, env)).rejects.toThrow(sentence);
@@ -220,7 +220,7 @@ describe("the master key", () => {
       for (const [name, command, args] of commandsOn(path)) {
         if (name === "restore") continue; // it says itself which key the backup needs
         const { code, err } = await shell(env, PASSWORD)(command, ...args);
-        expect([name, code, err]).toEqual([name, 1, sentence]);
+        expect([name, code, err]).toEqual([name, 1, `weir: ${sentence}`]);
       }
       await expect(startWith(path, env)).rejects.toThrow(sentence);
     };

@@ -63,7 +63,7 @@ describe("weir login with a token", () => {
     using shell = terminal();
     expect(await shell.whoami("--server", app.origin)).toBe(3);
     expect(await shell.logout("--server", app.origin)).toBe(3);
-    expect(shell.err).toEqual(Array(2).fill(`Not signed in to ${app.origin}. Run "weir login".`));
+    expect(shell.err).toEqual(Array(2).fill(`weir: Not signed in to ${app.origin}. Run "weir login".`));
 
     const account = {
       server: app.origin,
@@ -185,7 +185,7 @@ test("weir login by a code ends well when the person lets it in, and with 1 when
   using shell = good.shell;
   using refused = bad.shell;
   expect([good.code, bad.code]).toEqual([0, 1]);
-  expect(refused.err).toEqual(["Sign-in failed: The user denied the request."]);
+  expect(refused.err).toEqual(["weir: Sign-in failed: The user denied the request."]);
   expect(existsSync(refused.file)).toBe(false);
   expect(shell.last()).toMatchObject({ email: "ada@example.com", organizationSlug: "acme" });
 

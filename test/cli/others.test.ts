@@ -60,7 +60,7 @@ describe("weir webhooks", () => {
     expect(again).toMatchObject({
       code: 1,
       out: "1 dead letter replayed.\n",
-      err: "1 dead letter wasn't found, or already replayed.\n",
+      err: "weir: 1 dead letter wasn't found, or already replayed.\n",
     });
     expect(await shell.run("webhooks", "replay", "--automation", hook.slug)).toMatchObject({
       code: 0,
@@ -106,7 +106,7 @@ describe("weir events verify --server", () => {
     expect(broken.code).toBe(1);
     expect(broken.json).toMatchObject({ valid: false, firstBadId: expect.any(String) });
     expect(broken.err).toBe(
-      `The audit log is not valid: events were changed or removed, first at ${broken.json.firstBadId}.\n`,
+      `weir: The audit log is not valid: events were changed or removed, first at ${broken.json.firstBadId}.\n`,
     );
   });
 });
@@ -192,7 +192,7 @@ describe("weir api", () => {
     expect(await shell.run("api", "GET", path)).toMatchObject({
       code: 1,
       out: "",
-      err: `GET ${path} returned 404: Action not found.\n`,
+      err: `weir: GET ${path} returned 404: Action not found.\n`,
     });
     expect((await shell.run("api", "GET", "/metrics")).out).toContain("# HELP ");
   });

@@ -9,12 +9,12 @@ test.each([
   [{ WEIR_METRICS_PUBLIC: "TRUE" }, 'Invalid WEIR_METRICS_PUBLIC: "TRUE". Use true or false.'],
   [
     { WEIR_BACKUP_PASSPHRASE_FILE: "/nowhere/passphrase" },
-    "Couldn't read the passphrase file /nowhere/passphrase (ENOENT). Set --passphrase-file or WEIR_BACKUP_PASSPHRASE_FILE to another.",
+    "Couldn't read the passphrase file /nowhere/passphrase: no such file or directory. Set --passphrase-file or WEIR_BACKUP_PASSPHRASE_FILE to another.",
   ],
 ])("the server doesn't start with %j", async (env, sentence) => {
   using data = folder();
   const { code, err } = await shell(env)(serve, "--data", data.path, "--port", "0");
-  expect([code, err.trim()]).toEqual([1, sentence]);
+  expect([code, err.trim()]).toEqual([1, `weir: ${sentence}`]);
 });
 
 test("a passphrase file without a passphrase stops the start", async () => {
@@ -30,6 +30,6 @@ test("a passphrase file without a passphrase stops the start", async () => {
   );
   expect([code, err.trim()]).toEqual([
     1,
-    `The passphrase file ${file} must contain a passphrase on one line.`,
+    `weir: The passphrase file ${file} must contain a passphrase on one line.`,
   ]);
 });

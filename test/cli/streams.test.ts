@@ -135,9 +135,9 @@ describe("what follows a run", () => {
     const { runs } = (await app.owner("GET", RUNS)).body;
     for (const { id } of runs) await app.owner("POST", `${RUNS}/${id}/cancel`);
     expect(await waiting.ended).toMatchObject({ code: 1, out: "" });
-    expect((await waiting.ended).err).toMatch(/^Run \S+ was cancelled\.\n$/);
+    expect((await waiting.ended).err).toMatch(/^weir: Run \S+ was cancelled\.\n$/);
     expect((await flow.ended).code).toBe(1);
-    expect((await flow.ended).err).toMatch(/^Automation run \S+ (was cancelled\.|failed: .+)\n$/);
+    expect((await flow.ended).err).toMatch(/^weir: Automation run \S+ (was cancelled\.|failed: .+)\n$/);
   });
 
   test("shows how far a run is on one line, without what a terminal would obey", () => {

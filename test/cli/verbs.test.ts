@@ -100,7 +100,7 @@ writeFileSync(path, text.replace('"a"', '"mine"'));`);
       definition: branch("d"),
     });
     const wrong = await shell.run("actions", "edit", id, "--definition", '{"branches":1}');
-    expect([wrong.code, wrong.err]).toEqual([1, expect.stringMatching(/^definition\.branches: /)]);
+    expect([wrong.code, wrong.err]).toEqual([1, expect.stringMatching(/^weir: definition\.branches: /)]);
   });
 });
 
@@ -139,9 +139,9 @@ test("weir automations runs lists, shows, retries and cancels them", async () =>
   const gone = await shell.run("automations", "runs", "cancel", id);
   expect([gone.code, gone.err]).toEqual([1, expect.stringContaining("failed")]);
   expect((await shell.run("automations", "runs")).err).toStartWith(
-    'Missing subcommand for "weir automations runs". Use list, get, cancel or retry.\n',
+    'weir: Missing subcommand for "weir automations runs". Use list, get, cancel or retry.\n',
   );
-  expect((await shell.run("automations", "runs", "get")).err).toStartWith("Missing argument: RUN.\n");
+  expect((await shell.run("automations", "runs", "get")).err).toStartWith("weir: Missing argument: RUN.\n");
 });
 
 test("lists keep names and slugs whole in 80 columns, and shorten times before they leave any out", async () => {
@@ -225,13 +225,13 @@ test("what a proxy answers instead of Weir is told as its status", async () => {
   using away = openTerminal(proxy.url.origin, app.token);
   expect(await away.run("actions", "list")).toMatchObject({
     code: 1,
-    err: "The server returned HTTP status 502.\n",
+    err: "weir: The server is unavailable: a proxy in front of it returned 502. Try again later.\n",
   });
 });
 
 test("what is wrong with the SQL of a query is told as a sentence about it", async () => {
   for (const flags of [[], ["--csv"]]) {
     const { code, err } = await shell.run("query", "SELECT $n", ...flags);
-    expect([code, err]).toEqual([1, "The statement asks for $n, but no such parameter was given.\n"]);
+    expect([code, err]).toEqual([1, "weir: The statement asks for $n, but no such parameter was given.\n"]);
   }
 });

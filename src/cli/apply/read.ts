@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { fileReason } from "../../base/file-error.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { MASK } from "../../base/mask.ts";
 import { proofFieldOf } from "../../base/sender-proof.ts";
-import { fileReason } from "../file-error.ts";
 import type { Host } from "../host.ts";
 import { openTypes, type Types } from "./field-types.ts";
 import { completed, itemFields, KINDS, type Kind, UNSEEN } from "./kinds.ts";

@@ -3,8 +3,8 @@ import { dirname, join, resolve } from "node:path";
 import type { Document, LineCounter } from "yaml";
 import { ConfigError } from "../../base/config-error.ts";
 import { codeOf } from "../../base/disk.ts";
+import { fileReason } from "../../base/file-error.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { fileReason } from "../file-error.ts";
 import type { Host } from "../host.ts";
 import type { Path } from "./text.ts";
 

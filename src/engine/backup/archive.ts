@@ -3,6 +3,7 @@ import { open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { constants, createZstdCompress, createZstdDecompress } from "node:zlib";
 import { AppError } from "../../base/errors.ts";
+import { fileReason } from "../../base/file-error.ts";
 import { AGE_MAGIC, ageDecrypt, ageEncrypt } from "../../crypto/age.ts";
 import { storeFault } from "../../store/faults.ts";
 
@@ -199,8 +200,7 @@ export async function isEncryptedBackup(path: string): Promise<boolean> {
       await handle.close();
     }
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "not a file";
-    throw new AppError("not_found", `Couldn't read the backup ${path} (${code}).`, { cause });
+    throw new AppError("not_found", `Couldn't read the backup ${path}: ${fileReason(cause)}.`, { cause });
   }
   if (Buffer.from(head).toString("latin1") === AGE_MAGIC) return true;
   if (!ZSTD_MAGIC.every((byte, at) => head[at] === byte)) throw foreign(path);

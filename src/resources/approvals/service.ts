@@ -34,10 +34,13 @@ export async function decideApproval(
   decisionValue: DecisionValue,
   answer: Answer,
 ): Promise<NamedDecision> {
+  const find = async () => {
+    const where = and(eq(decisions.organizationId, ctx.organizationId), eq(decisions.id, id));
+    const [row] = await named(ctx).where(where);
+    if (!row) throw notFound("approval");
+    return row;
+  };
+  await find();
   await decide(ctx, id, { ...answer, decisionValue });
-  const [row] = await named(ctx).where(
-    and(eq(decisions.organizationId, ctx.organizationId), eq(decisions.id, id)),
-  );
-  if (!row) throw notFound("decision");
-  return row;
+  return find();
 }

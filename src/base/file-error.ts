@@ -1,4 +1,4 @@
-import { codeOf } from "../base/disk.ts";
+import { codeOf } from "./disk.ts";
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file or directory",
