@@ -38,8 +38,8 @@ interface Patience {
 }
 
 /**
- * Starts every step that can start, and ends the run when nothing is left to do. A run that can't go on for a fault of
- * ours ends as failed; throws only where the same may go well later.
+ * Starts every step that can start, and ends the run if nothing is left to do. A run that can't continue because of an
+ * internal error ends as failed. Throws only if a later attempt may succeed.
  */
 export async function advance(
   tx: WriteContext,
@@ -93,7 +93,7 @@ async function goOn(
   return finish(tx, { ...run, steps }, definitions, { starting, seen: results, known });
 }
 
-/** True for a step that has not begun and waits for no time that is to come. */
+/** Returns whether a step hasn't started and isn't delayed. */
 const isDue = (tx: WriteContext, state: StepState): boolean =>
   (state.status === "pending" && state.actionRunId === null) ||
   (isDelayed(state) && Date.parse(state.delayUntil ?? "") <= tx.clock.now().getTime());
@@ -103,7 +103,7 @@ const skipped = (tx: WriteContext): Partial<StepState> => ({
   completedAt: timestamp(tx.clock),
 });
 
-/** What a step is begun with. */
+/** What a step starts with. */
 interface Beginning {
   dependencies: readonly { key: string; branch: string | null }[];
   states: ReadonlyMap<string, StepState>;
@@ -111,7 +111,7 @@ interface Beginning {
   patience: Patience;
 }
 
-/** Decides over one step whose dependencies have ended: skipped, failed, or in the queue. */
+/** Decides about a step whose dependencies have ended: it is skipped, fails, or is queued. */
 async function begin(
   tx: WriteContext,
   run: AutomationRunRow,
@@ -132,7 +132,7 @@ async function begin(
     const now = run.startedAt ?? timestamp(tx.clock);
     const seen = { ...scope, run: { id: run.id, startedAt: now }, now };
     const decision = decisionOf(tx, run);
-    const isOver = states.get(step.key)?.delayUntil !== undefined; // the condition was asked before the delay
+    const isOver = states.get(step.key)?.delayUntil !== undefined; // the condition was checked before the delay
     if (
       !isOver &&
       step.when !== undefined &&
@@ -173,7 +173,7 @@ async function beginStepWithItems(
   return begun;
 }
 
-/** A dependency counts if its step ran (also if it failed and continues on failure) and took the branch. */
+/** A dependency counts if its step ran and took the branch. A step that failed counts if it continues on failure. */
 function isTaken(state: StepState | undefined, branch: string | null, scope: Scope): boolean {
   if (!state || state.status === "skipped" || state.status === "cancelled") return false;
   if (branch === null) return true;

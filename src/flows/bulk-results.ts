@@ -4,14 +4,14 @@ import { automationRunResults } from "../resources/automations/table.ts";
 import { prepared } from "../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../store/store.ts";
 
-/** What became of one item; `json` is its result, or its error. */
+/** Outcome of one item. `json` is its result or error. */
 export interface ItemResult {
   index: number;
   isCompleted: boolean;
   json: string;
 }
 
-/** Whose results: those of a bulk step of an automation run. */
+/** Identifies the results of a bulk step of an automation run. */
 export interface BulkStep {
   runId: string;
   key: string;
@@ -21,7 +21,7 @@ const NOT_DONE = 0;
 const COMPLETED = 1;
 const FAILED = 2;
 
-/** Which items have an result. */
+/** Which items have a result. */
 export class Done {
   completed = 0;
   failed = 0;
@@ -45,7 +45,7 @@ export class Done {
   }
 }
 
-/** `0-4,7` for 0 to 4 and 7. */
+/** Formats indexes as `0-4,7`. */
 export function rangesOf(indexes: readonly number[]): string {
   const ranges: [number, number][] = [];
   for (const index of indexes.toSorted((a, b) => a - b)) {
@@ -69,7 +69,7 @@ const insertResults = prepared((db: WriteDb) =>
     where automation_run_id = ?1 and step_key = ?2`),
 );
 
-/** Writes down what became of items, together. */
+/** Stores the outcomes of several items. */
 export async function appendResults(
   tx: WriteContext,
   { runId, key }: BulkStep,
@@ -89,7 +89,7 @@ export async function appendResults(
   ]);
 }
 
-/** One that another run of the automation begins with: what failed before is to be done again. */
+/** Copies the results of an earlier run of the automation. Failed items are left out, since they run again. */
 export async function copyResults(tx: WriteContext, key: string, from: string, to: string): Promise<void> {
   await tx.db.run(sql`
     insert into automation_run_results (automation_run_id, step_key, seq, first_index, completed, failed, body)
@@ -102,7 +102,7 @@ const ofStep = ({ runId, key }: BulkStep) =>
 
 const { seq, firstIndex, completed, failed } = automationRunResults;
 
-/** What is done of a step. */
+/** Returns which items of a step have completed or failed. */
 export async function findDone(db: ReadDb, step: BulkStep): Promise<Done> {
   const done = new Done();
   const rows = await db
@@ -123,7 +123,9 @@ interface Group {
   at: number;
 }
 
-/** The results in the order of their items, the last one of each. What is held at once are groups that overlap. */
+/**
+ * Yields the results in the order of their items, the last one of each. Only overlapping groups are in memory at once.
+ */
 export async function* resultsInOrder(db: ReadDb, step: BulkStep): AsyncGenerator<ItemResult> {
   const groups = await db
     .select({ seq, firstIndex })
@@ -160,7 +162,7 @@ async function readGroup(db: ReadDb, step: BulkStep, number: number): Promise<Gr
   return { seq: number, results, at: 0 };
 }
 
-/** `INDEX + RESULT` or `INDEX - ERROR`; JSON has no line breaks. */
+/** Formats a line as `INDEX + RESULT` or `INDEX - ERROR`. JSON has no line breaks. */
 const lineOf = ({ index, isCompleted, json }: ItemResult): string =>
   `${index} ${isCompleted ? "+" : "-"} ${json}`;
 

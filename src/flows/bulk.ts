@@ -9,12 +9,12 @@ import { saveProgress, slimRunById } from "./save.ts";
 import { isEnded } from "./states.ts";
 import type { Work } from "./work.ts";
 
-/** A shorter list has a run for each of its items. */
+/** In a shorter list, each item has a run of its own. */
 export const MIN_BULK = 1_000;
 
 /**
- * Whether one run may carry out all items of a step: its kind allows it, they need not go one after the other by a key,
- * and nobody has to approve them one by one.
+ * Returns whether one run can process all items of a step: its kind allows it, no concurrency key orders the items, and
+ * none needs an approval of its own.
  */
 export async function goesInBulk(
   tx: WriteContext,
@@ -35,7 +35,7 @@ export async function goesInBulk(
   return asking === undefined;
 }
 
-/** Queues the run that processes all items, or those that are left. */
+/** Queues the run that processes all items, or the remaining ones. */
 export async function beginBulk(
   tx: WriteContext,
   input: NewRun,
@@ -52,7 +52,7 @@ export async function beginBulk(
   };
 }
 
-/** Shows how far a bulk step has come. */
+/** Reports the progress of a bulk step. */
 export async function bulkMoved(
   tx: WriteContext,
   { automationRunId, stepKey, id }: RunRow,

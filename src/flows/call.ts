@@ -12,13 +12,13 @@ import { queueWaitsForEver } from "./deadlock.ts";
 import { callersOf, findLink, type Link, MAX_DEPTH } from "./lineage.ts";
 import { inputFaults, startAutomationRun } from "./start.ts";
 
-/** A larger result is read at the called run; the caller has null in its place. */
+/** Largest result that the caller gets. A larger one is null there, and can be read from the called run. */
 const MAX_RESULT_CHARACTERS = 256 * 1024;
 
 /**
- * Starts the called automation for `run`, which waits for it; where it need not wait, it ends at once. The run fails
- * for an automation that is not there, is disabled, calls itself, lies too deep, or has a queue that moves on only once
- * this run has ended.
+ * Starts the called automation for `run`, which then waits for it, or ends immediately if it doesn't have to wait. The
+ * run fails if the automation doesn't exist, is disabled, calls itself, is nested too deeply, or has a queue that moves
+ * only once this run has ended.
  */
 export async function callAutomation(tx: WriteContext, run: RunRow, call: AutomationCall): Promise<void> {
   const id = run.waitId ?? tx.ids.uuid();

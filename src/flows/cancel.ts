@@ -17,7 +17,7 @@ import { recordEnd } from "./finish.ts";
 import { type Starting, save } from "./save.ts";
 import { isEnded } from "./states.ts";
 
-/** Cancels the run and every step of it that has not ended. Throws `invalid_state` for one that has ended. */
+/** Cancels the run and all of its unfinished steps. Throws `invalid_state` if the run has finished. */
 export async function cancelAutomationRun(ctx: Context, id: string): Promise<AutomationRunRow> {
   await write(ctx, async (tx) => {
     const run = await findAutomationRun(tx, id);
@@ -31,13 +31,13 @@ export async function cancelAutomationRun(ctx: Context, id: string): Promise<Aut
 interface Early {
   status: "cancelled" | "failed";
   error: RunError | null;
-  /** For a run that is being started: its row is not stored yet. */
+  /** For a run that is being started, whose row isn't stored yet. */
   starting: Starting | null;
 }
 
 /**
- * Ends a run before all of its steps have ended: what they have under way is cancelled, and what waits for it goes on.
- * Its events belong to the run's chain, whoever asked for it.
+ * Ends a run before all of its steps have ended: cancels running steps, and resumes what waits for the run. Its events
+ * belong to the run's correlation chain, whoever requested it.
  */
 export async function endEarly(
   request: WriteContext,
@@ -55,7 +55,7 @@ export async function endEarly(
   const ended = { ...run, status, error, steps, dueAt: null, completedAt };
   await save(tx, ended, starting);
   for (const id of await openRunsOf(tx, run)) {
-    // One that is cancelled may make room in a queue, and so let another end on the spot.
+    // Cancelling a run can make room in a queue, and another run can then end immediately.
     if (!isFinal(await findRun(tx, id))) await requestCancel(tx, id);
   }
   const entity = { type: "automation", id: run.automationId } as const;
@@ -83,7 +83,7 @@ export async function cancelUnlessEnded(tx: WriteContext, id: string): Promise<v
   if (run && run.completedAt === null) await cancelAutomationRun(tx, id);
 }
 
-/** The action runs of its steps, and of their items, that have not ended. */
+/** Returns the unfinished action runs of its steps and items. */
 async function openRunsOf(tx: WriteContext, run: AutomationRunRow): Promise<string[]> {
   const rows = await tx.db
     .select({ id: actionRuns.id })

@@ -16,7 +16,7 @@ import { queueTiedBy } from "./deadlock.ts";
 const BATCH = 20;
 const BATCH_MS = 50;
 
-/** Spelt as in the index `automation_runs_limited`. */
+/** Must match the text in the index `automation_runs_limited`. */
 const open = (automationId: string) =>
   and(
     eq(automationRuns.automationId, automationId),
@@ -34,7 +34,7 @@ async function countUnderWay(db: ReadDb, automationId: string): Promise<number> 
   return row?.n ?? 0;
 }
 
-/** What becomes of a new run of an automation with a `concurrency`: it starts, waits in the queue, or is let go. */
+/** Decides about a new run of an automation with `concurrency`: it starts, is queued, or is skipped. */
 export async function admission(
   tx: WriteContext,
   automationId: string,
@@ -61,7 +61,7 @@ export async function replacedBy(
   return [...waiting, ...underWay.slice(0, Math.max(0, underWay.length - max + 1))].map(({ id }) => id);
 }
 
-/** Why a run was let go by the policy `skip`. */
+/** Error of a run that the policy `skip` refused. */
 const SKIPPED = "skipped";
 export const skippedError = ({ max }: Concurrency): RunError => ({
   code: SKIPPED,
@@ -73,7 +73,7 @@ export const skippedError = ({ max }: Concurrency): RunError => ({
 export const isSkipped = ({ status, error }: Pick<AutomationRunRow, "status" | "error">): boolean =>
   status === "cancelled" && error?.code === SKIPPED;
 
-/** Starts the next runs of the queue, as many as there is room for; returns how many. */
+/** Starts the next queued runs, as many as there is room for. Returns how many. */
 export async function moveUp(tx: WriteContext, automationId: string): Promise<number> {
   let started = 0;
   const untilMs = tx.clock.monotonic() + BATCH_MS;
@@ -91,7 +91,7 @@ export async function moveUp(tx: WriteContext, automationId: string): Promise<nu
   return started;
 }
 
-/** By the `concurrency` that the automation has now. */
+/** Uses the automation's current `concurrency`. */
 async function hasRoom(db: ReadDb, automationId: string): Promise<boolean> {
   const [automation] = await db
     .select({ config: automations.config })
@@ -110,8 +110,8 @@ async function start(tx: WriteContext, run: AutomationRunRow): Promise<void> {
 }
 
 /**
- * Fails a run in a queue that can't move on any more, as where its `concurrency` was lowered: the first of those that the
- * runs under way wait for. What others have called stays in the queue. Gives back how many it failed.
+ * Fails a run in a queue that can no longer move, for example after its `concurrency` was lowered: the first one that a
+ * running run waits for. Runs called by others stay in the queue. Returns how many it failed.
  */
 async function untie(tx: WriteContext, automationId: string): Promise<number> {
   const { organizationId } = tx;
@@ -138,8 +138,8 @@ async function untie(tx: WriteContext, automationId: string): Promise<number> {
 }
 
 /**
- * Moves every queue on that has room: where many runs ended within one transaction, or a `concurrency` was raised.
- * What can't move on any more is told, where `isThorough`. Gives back how many runs started or failed.
+ * Advances every queue that has room, after many runs ended in one transaction or `concurrency` was raised. With
+ * `isThorough`, also fails what can no longer move. Returns how many runs started or failed.
  */
 export async function moveQueues(
   app: App,
@@ -167,7 +167,7 @@ export async function moveQueues(
       else if (isThorough && (await queueTiedBy(db, { organizationId, automationId })))
         started += await write(ctx, (tx) => untie(tx, automationId));
     } catch (error) {
-      if (!mayPass(error)) setbacks.note(automationId); // the other queues move on
+      if (!mayPass(error)) setbacks.note(automationId); // continue with the other queues
       app.log.report(error, { automationId, at: "advance a queue" });
     }
   }

@@ -13,8 +13,8 @@ import { again } from "./states.ts";
 const BATCH = 50;
 
 /**
- * Goes on with the runs whose pause is over; gives back how many there were. One that can't go on fails, and what can't
- * even be failed rests for a while.
+ * Resumes the runs whose delay is over. Returns how many there were. A run that can't continue fails. If even that
+ * isn't possible, it is tried again later.
  */
 export async function continueDueRuns(app: App, setbacks = openSetbacks(app.clock)): Promise<number> {
   const due = await app.store.db
@@ -33,7 +33,7 @@ export async function continueDueRuns(app: App, setbacks = openSetbacks(app.cloc
     try {
       await write(contextForRun(app, run), (tx) => tryAgain(tx, run.id));
     } catch (error) {
-      failed++; // the others go on; this one is tried again after a rest, and then it fails
+      failed++; // continue with the others; this one is tried again after a pause, and then fails
       const tell = (cause: unknown) =>
         app.log.report(cause, { automationRunId: run.id, correlationId: run.correlationId });
       tell(error);

@@ -9,25 +9,25 @@ const MAX_NODES = 5_000;
 const MAX_ROUNDS = 200;
 /** Runs of one key execute in order, so the running one is among the first. */
 const FIRST_OF_KEY = 16;
-/** Of a wide queue one run that ends is enough: most often there is one among so many. */
+/** In a wide queue, one run that ends is enough, and usually there is one among this many. */
 const FIRST_QUEUED = 16;
 
-/** What must finish before a run can: all of these, or any one of those in whose queue it is. */
+/** What must finish before a run can: all of these, or any one of the runs ahead of it in a queue. */
 type Node = { all: readonly string[] } | { any: readonly string[] };
 
-/** What was not looked up yet. */
+/** What wasn't looked up yet. */
 interface Open {
   /** Automation runs. */
   runs: string[];
-  /** Others, which are looked up where all else leads to no end. */
+  /** Automation runs that are looked up only if nothing else is known to end. */
   later: string[];
-  /** Automations that have queued runs. */
+  /** Automations with queued runs. */
   queues: Map<string, string[]>;
-  /** Action runs in the queue behind others of their key, by that. */
+  /** Action runs queued behind others of their key. */
   keyed: Map<string, string[]>;
 }
 
-/** A run that is about to be put in the queue, as a step of `automationRunId`. */
+/** A run about to be queued as a step of `automationRunId`. */
 interface Keyed {
   organizationId: string;
   automationRunId: string;
@@ -47,8 +47,8 @@ export async function keyWaitsForEver(db: ReadDb, step: Keyed): Promise<boolean>
 }
 
 /**
- * Where a run that stands in the automation's queue never begins, all that this hangs on: each of the automation's runs
- * under way waits, through what it has called or what has its keys, for that queue. Null where it will begin.
+ * Returns what a queued automation run depends on if it would never start: each running run of the automation waits for
+ * that queue, through its calls or through runs with its keys. Null if it will start.
  */
 export async function queueTiedBy(
   db: ReadDb,
@@ -60,16 +60,16 @@ export async function queueTiedBy(
   return (await goesOn(db, organizationId, nodes, open)) ? null : [...nodes.keys()];
 }
 
-/** Whether a run that is to be put into the queue would never begin; its caller waits for it already. */
+/** Returns whether a run about to be queued would never start, since its caller already waits for it. */
 export const queueWaitsForEver = async (
   db: ReadDb,
   queue: { organizationId: string; automationId: string; newRunId: string },
 ): Promise<boolean> => (await queueTiedBy(db, queue)) !== null;
 
-/** What the question is about; no run has this id. */
+/** Placeholder ID of the new run. */
 const NEW = "new";
 
-/** Looks up what these depend on, until the new one is known to be able to start, or everything is known. */
+/** Looks up dependencies until the new run is known to start, or everything is known. */
 async function goesOn(
   db: ReadDb,
   organizationId: string,
@@ -93,9 +93,9 @@ async function goesOn(
   }
 }
 
-/** Adds to `ends` all that can come to an end as far as is known; what was not looked up yet can't. */
+/** Adds everything that is known to end to `ends`. What wasn't looked up yet isn't. */
 function propagate(nodes: ReadonlyMap<string, Node>, ends: Set<string>): void {
-  const lastFirst = [...nodes].reverse(); // those that others wait for are found after them
+  const lastFirst = [...nodes].reverse(); // runs that others wait for are found after those
   for (let grew = true; grew; ) {
     grew = false;
     for (const [id, node] of lastFirst) {
@@ -111,7 +111,7 @@ function propagate(nodes: ReadonlyMap<string, Node>, ends: Set<string>): void {
   }
 }
 
-/** An action run that has not ended, and waits for another. */
+/** An unfinished action run that waits for another run. */
 interface Waiting {
   id: string;
   status: string;
@@ -128,7 +128,7 @@ const waiting = {
   concurrencyKey: actionRuns.concurrencyKey,
 };
 
-/** Notes what an action run waits for, and that this is to be looked up. */
+/** Records what an action run waits for, to be looked up next. */
 function visit(nodes: Map<string, Node>, open: Open, run: Waiting): void {
   if (nodes.has(run.id)) return;
   if (run.waitKind === "automation" && run.waitId !== null) {
@@ -160,7 +160,7 @@ const firstOfKey = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** Of the oldest runs of the key that have not ended, those that wait for an automation; all others go on by themselves. */
+/** Returns those of the key's oldest unfinished runs that wait for an automation. All others end by themselves. */
 async function headsOf(db: ReadDb, organizationId: string, concurrencyKey: string): Promise<Waiting[]> {
   const first = await firstOfKey(db).all({ organizationId, concurrencyKey });
   return first.filter(({ status, waitKind }) => status === "waiting" && waitKind === "automation");
@@ -180,7 +180,7 @@ async function readKeys(db: ReadDb, organizationId: string, { nodes, open, keyed
   }
 }
 
-/** Spelt as in the index `automation_runs_limited`. */
+/** Must match the text in the index `automation_runs_limited`. */
 async function readQueues(
   db: ReadDb,
   nodes: Map<string, Node>,
@@ -203,7 +203,7 @@ async function readQueues(
       .select({ max: sql<number | null>`cast(${automations.config} ->> '$.concurrency.max' as bigint)` })
       .from(automations)
       .where(eq(automations.id, automationId));
-    // A queue that has room only waits to be moved on.
+    // A queue that has room will move.
     const any = underWay.length < (room?.max ?? Number.POSITIVE_INFINITY) ? [] : underWay.map(({ id }) => id);
     for (const id of ids) nodes.set(id, { any });
     const unknown = any.filter((id) => !nodes.has(id));

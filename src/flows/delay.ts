@@ -6,28 +6,28 @@ import type { Step } from "../resources/automations/config.ts";
 import type { StepState } from "../resources/automations/table.ts";
 import { stepValue } from "./whens.ts";
 
-/** A year. */
+/** One year. */
 export const MAX_DELAY_SECONDS = 31_536_000;
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/i;
 
-/** The milliseconds since 1970 of a time with its zone; null for anything else. */
+/** Parses a time with a time zone as milliseconds since 1970. Null for anything else. */
 export function instantIn(text: string): number | null {
   const ms = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** A step that waits for nothing but time. */
+/** A step that waits only for a time. */
 export const isDelayed = ({ status, delayUntil }: StepState): boolean =>
   status === "waiting" && delayUntil !== undefined;
 
-/** The first instant that one of the steps waits for; null where none does. */
+/** Returns the earliest time that a step waits for. Null if none does. */
 export const nextDelay = (steps: readonly StepState[]): string | null =>
   steps.flatMap((step) => (isDelayed(step) ? [step.delayUntil ?? ""] : [])).sort()[0] ?? null;
 
 /**
- * Until when a step waits; null where that is over already. Throws `template_error` for what is no length or time, and
- * `DoFirst`.
+ * Returns the time until which a step waits. Null if it has passed. Throws `template_error` if the value is no duration
+ * or time, and `DoFirst`.
  */
 export async function delayOf(
   tx: WriteContext,

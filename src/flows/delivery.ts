@@ -15,7 +15,7 @@ import type { RunError } from "../resources/runs/table.ts";
 import { changing, insertInto, prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
 
-/** Where the config says nothing (docs/decisions/webhooks-in.md). */
+/** Defaults of the config (docs/decisions/webhooks-in.md). */
 const RETRIES = { enabled: true, maxAttempts: 5, backoffSeconds: [5, 30, 120, 600, 1800] };
 /** Jitter of the delays, so that simultaneous failures aren't retried simultaneously. */
 const JITTER = 0.1;
@@ -45,7 +45,7 @@ const saveDelivery = changing((db) =>
     .where(eq(webhookDeliveries.id, sql.placeholder("id"))),
 );
 
-/** A delivery whose row is not stored yet, since its run may end in the transaction that accepts it. */
+/** A delivery whose row isn't stored yet, since its run may end in the transaction that accepts it. */
 export interface UnstoredDelivery {
   row: DeliveryRow;
   isStored: boolean;
@@ -53,7 +53,7 @@ export interface UnstoredDelivery {
 
 const insertDelivery = insertInto(webhookDeliveries);
 
-/** Stores a held delivery as it is now. */
+/** Stores a delivery in its current state. */
 export async function storeUnstored(
   tx: WriteContext,
   held: UnstoredDelivery,
@@ -126,7 +126,10 @@ const cancelled = ({ attempts: attempt }: DeliveryRow): RunError => ({
   details: null,
 });
 
-/** What ended the process again and again, or was a fault of ours, is left to people, who may replay it once its cause is gone. */
+/**
+ * Runs that kept ending the process, or failed because of an internal error, aren't retried. People can replay them
+ * once the cause is fixed.
+ */
 const OURS: readonly string[] = ["interrupted_too_often", "internal"];
 const isWorthReplay = ({ retryable, code }: RunError) => retryable || OURS.includes(code);
 
@@ -164,7 +167,7 @@ async function save(
   });
 }
 
-/** Stores the result of an attempt. A successful first one is recorded by the delivery itself. */
+/** Stores the result of an attempt. The delivery itself records a successful first one. */
 async function noteAttempt(
   tx: WriteContext,
   delivery: DeliveryRow,

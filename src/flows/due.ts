@@ -12,9 +12,11 @@ import { countInstants, instantAfter, instantBefore } from "./schedule.ts";
 import { type NewAutomationRun, refuseAutomationRun, startAutomationRun } from "./start.ts";
 
 const BATCH = 50;
-/** A schedule this late is still on time. Later, the process slept or the clock jumped. */
+/**
+ * A schedule that is at most this late counts as on time. Beyond that, the process was suspended or the clock jumped.
+ */
 const LATE_MS = 5 * 60_000;
-/** What other processes on the same store would have started by now, had there been any. */
+/** Delay after which other processes on the same database would have started a run. */
 const OTHERS_MS = 5_000;
 /** Maximum number of missed runs that are counted. */
 const MAX_COUNTED = 1000;
@@ -22,8 +24,8 @@ const MAX_COUNTED = 1000;
 const SCHEDULER: Actor = { type: "system", id: "scheduler", process: "weir", version };
 
 /**
- * Starts one run for each due instant of each schedule; gives back how many schedules were due. Instants before the last
- * `upMs`, for which this process has been at work, were missed: `catchUp` says whether the last of them is made up for.
+ * Starts one run for each due time of each schedule. Returns how many schedules were due. Times before the last `upMs`,
+ * during which this process was running, were missed. `catchUp` decides whether a run is started for the last of them.
  */
 export async function startDueSchedules(
   app: App,
@@ -54,7 +56,7 @@ export async function startDueSchedules(
     try {
       await write(ctx, (tx) => startDue(tx, { id, nextRunAt }, upMs));
     } catch (error) {
-      failed++; // the others go on; this one is tried again after a rest, and then its run fails
+      failed++; // continue with the others; this one is tried again after a pause, and then its run fails
       tell(error);
       if (mayPass(error) || !setbacks.note(id)) continue;
       await write(ctx, (tx) => failDue(tx, { id, nextRunAt })).then(() => setbacks.clear(id), tell);
@@ -76,7 +78,10 @@ const stillDue = ({ id, nextRunAt }: Due) =>
     isNull(automations.deletedAt),
   );
 
-/** An instant whose run can't be started for a fault of ours has one that failed and says so; the next comes in its turn. */
+/**
+ * If the run of a time can't start because of an internal error, stores a failed run that says so. The next time is
+ * started as usual.
+ */
 async function failDue(tx: WriteContext, due: Due): Promise<void> {
   const [automation] = await tx.db.select().from(automations).where(stillDue(due));
   if (!automation) return;
@@ -93,7 +98,7 @@ function nextOf({ config }: AutomationRow, after: Date): string | null {
   try {
     return instantAfter((config as AutomationConfig).schedule as Schedule, after);
   } catch {
-    return null; // what made it so is in the log already
+    return null; // the log already has the cause
   }
 }
 
@@ -142,7 +147,7 @@ async function madeUpFor(
   return madeUp;
 }
 
-/** A clock that was set back does not bring an instant again. */
+/** A clock that was set back doesn't start a run for the same time twice. */
 async function hasRun(tx: WriteContext, automationId: string, scheduledAt: string): Promise<boolean> {
   const rows = await tx.db
     .select({ id: automationRuns.id })

@@ -29,14 +29,14 @@ import { refuseBusyKey, runOfStep, workOf } from "./work.ts";
 
 const DEFAULT_PARALLEL = 10;
 
-/** A step with `forEach` that has begun, and ended already where its list is empty. */
+/** State of a step with `forEach` that has started. It has already ended if its list is empty. */
 type Begun = Partial<StepState> & { items: ItemsState };
 
 /**
- * Lays out the items of a `forEach` and starts the first of them. Where an earlier try of the step has laid them out,
- * the items that completed stay as they are, and the rest is done again.
+ * Creates the items of a `forEach` and starts the first of them. If an earlier attempt of the step created them,
+ * completed items are kept and the others run again.
  *
- * Throws `template_error` for what is no list, `definition_invalid` for one that is too long.
+ * Throws `template_error` if the value isn't a list, and `definition_invalid` if the list is too long.
  */
 export async function beginItems(
   tx: WriteContext,
@@ -86,7 +86,7 @@ async function bulkOf(
   return beginBulk(tx, input, { state, items: { ...items, bulk } });
 }
 
-/** Throws `definition_invalid` for work that needs a run for each row. */
+/** Throws `definition_invalid` for kinds that need a run for each row. */
 async function beginTable(
   tx: WriteContext,
   run: SlimRun,
@@ -115,7 +115,7 @@ const beginItem = prepared((db: WriteDb) =>
     where automation_run_id = ? and step_key = ? and item_index = ?`),
 );
 
-/** Puts as many of the next items in the queue as may go at once. */
+/** Queues the next items, as many as can run at once. */
 async function startItems(
   tx: WriteContext,
   run: SlimRun,
@@ -130,7 +130,7 @@ async function startItems(
   const { concurrencyKey } = work.definition;
   const isKeyed = typeof concurrencyKey === "string";
   const seen = isKeyed ? (scope ?? (await storedScope(tx, run, concurrencyKey))) : {};
-  // All of them before the first is queued: a key without a value fails the step, and then no item may start.
+  // Evaluates all keys before the first item is queued: if a key has no value, the step fails without starting any item.
   const runs = next.map(({ index, item }) => {
     const own = isKeyed ? { ...seen, item: storedJson<Json>(item), index } : seen;
     return { index, input: runOfStep(tx, run, { step, work, scope: own }) };
@@ -157,7 +157,7 @@ const pendingItems = prepared((db: WriteDb) =>
     .prepare(),
 );
 
-/** The next items in the list's order, up to `count`. */
+/** Returns up to `count` of the next items, in the list's order. */
 async function nextItems(tx: WriteContext, runId: string, key: string, count: number) {
   if (count === 0) return [];
   const read = () => pendingItems(tx.db).all({ runId, key, count });
@@ -166,14 +166,14 @@ async function nextItems(tx: WriteContext, runId: string, key: string, count: nu
   return next;
 }
 
-/** What a template sees of the run as it is stored. */
+/** What templates see of the stored run. */
 async function storedScope(tx: WriteContext, { id }: SlimRun, template: string): Promise<Scope> {
   const [row] = await runById(tx.db).all({ id });
   if (!row) throw new AppError("internal", "The run of this item no longer exists.");
   return automationScope(tx.db, row, (trigger) => openTriggerWithin(tx, trigger), namesIn(template));
 }
 
-/** Items of action runs that have not ended, of whatever list: with a list SQLite would look through all of its items. */
+/** Selects items by their unfinished action runs, not by list: with a list, SQLite would scan all of its items. */
 const openItems = prepared((db: WriteDb) =>
   db
     .select({
@@ -192,7 +192,7 @@ const openItems = prepared((db: WriteDb) =>
     .prepare(),
 );
 
-/** The items of an automation run that `runs` were begun for, in the list's order. */
+/** Returns the items of an automation run that `runs` belong to, in the list's order. */
 async function itemsOfRuns(tx: WriteContext, { id }: SlimRun, runs: readonly RunRow[]) {
   const items = await openItems(tx.db).all({ ids: JSON.stringify(runs.map((run) => run.id)) });
   return items.filter(({ runId }) => runId === id).sort((one, other) => one.index - other.index);
@@ -204,8 +204,8 @@ const setItem = prepared((db: WriteDb) =>
 );
 
 /**
- * Records that the runs of items ended, and starts as many of the next. With `onError: fail` no item is started after
- * one has failed, nor after another step has; those under way are waited for.
+ * Records that runs of items ended, and starts the same number of next ones. With `onError: fail`, no item starts after
+ * an item or another step has failed. Running ones are waited for.
  */
 export async function itemsEnded(
   tx: WriteContext,
@@ -255,7 +255,7 @@ export async function itemTurned(
   return asItemsAre({ ...state, items: { ...state.items, waiting }, waitKind: turned.waitKind ?? undefined });
 }
 
-/** An action that is gone meanwhile fails the step where it stands. */
+/** If the action was deleted in the meantime, the step fails. */
 async function started(
   tx: WriteContext,
   run: SlimRun,
@@ -271,13 +271,13 @@ async function started(
   }
 }
 
-/** The error of a step is that of the first item that failed. */
+/** A step's error is that of the first failed item. */
 function stepError(run: RunRow, index: number): RunError {
   const error = errorOfItem(run, index);
   return { ...error, details: { ...error.details, item: index } };
 }
 
-/** `skipped` where another step's failure kept items from being started. */
+/** `skipped` if the failure of another step kept items from starting. */
 function endOf(tx: WriteContext, state: StepState & Begun): StepState {
   const { completed, total } = state.items;
   const failed = state.error?.code === "cancelled" ? "cancelled" : "failed";

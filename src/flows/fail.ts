@@ -4,7 +4,7 @@ import type { RunError } from "../resources/runs/table.ts";
 import { endEarly } from "./cancel.ts";
 import type { Starting } from "./save.ts";
 
-/** What people hear of a fault of ours. */
+/** Error message of an internal error. */
 export const internalError = (message: string): RunError => ({
   code: "internal",
   message,
@@ -14,8 +14,8 @@ export const internalError = (message: string): RunError => ({
 });
 
 /**
- * Ends a run that can't go on for a fault of ours, as failed: whatever led to it would do so again, and a run that
- * nobody can end would hold up what waits for it. Its action runs under way are cancelled.
+ * Fails a run that can't continue because of an internal error, and cancels its running action runs. It would fail
+ * again in the same way, and a run that never ends would block what waits for it.
  */
 export async function failBroken(
   tx: WriteContext,

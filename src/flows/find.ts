@@ -5,7 +5,7 @@ import { type AutomationRunRow, automationRuns, automations } from "../resources
 import type { AutomationWithRun } from "../resources/automations/wire.ts";
 import { actionRuns } from "../resources/runs/table.ts";
 
-/** Every query here passes through this: another organization's automation does not exist, nor does a deleted one. */
+/** Limits every query to the organization's automations that aren't deleted. */
 export const mine = (ctx: Context, id: string) =>
   and(
     eq(automations.organizationId, ctx.organizationId),
@@ -13,7 +13,7 @@ export const mine = (ctx: Context, id: string) =>
     isNull(automations.deletedAt),
   );
 
-/** By the index on automation and id: keeping it in the row would cost every run a write. */
+/** Uses the index on automation and ID. A column for it would cost every run a write. */
 const latestRunId = sql`(select r.id from automation_runs r where r.automation_id = ${automations.id} order by r.id desc limit 1)`;
 
 export const withRun = (ctx: Context) =>
@@ -36,7 +36,7 @@ export async function findAutomation(ctx: Context, id: string): Promise<Automati
   return found;
 }
 
-/** The run with this id, of the organization. */
+/** Returns the organization's run with this ID. */
 export const mineRun = (ctx: Context, id: string) =>
   and(eq(automationRuns.organizationId, ctx.organizationId), eq(automationRuns.id, id));
 
@@ -73,5 +73,5 @@ export async function withLiveSteps(ctx: Context, rows: AutomationRunRow[]): Pro
   }));
 }
 
-/** Returns whether a run has finished. One that waits for its next attempt hasn't. */
+/** Returns whether a run has finished. A run that waits for its next attempt hasn't. */
 export const isOver = (run: AutomationRunRow) => run.completedAt !== null;

@@ -28,7 +28,7 @@ interface Finishing {
   known: Known;
 }
 
-/** Ends the run with what its steps came to; a webhook's may be tried again later instead. */
+/** Finishes the run with the result of its steps. A run of a webhook can be retried later instead. */
 export async function finish(
   tx: WriteContext,
   run: AutomationRunRow,
@@ -71,7 +71,7 @@ const resultsOf = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** The one step's result, or the results of all completed steps by key. */
+/** Returns the single step's result, or the results of all completed steps by key. */
 async function resultOf(
   tx: WriteContext,
   run: AutomationRunRow,

@@ -18,12 +18,12 @@ const WINDOW_EVENTS = 10_000;
 const BATCH = 10;
 /** After the first event, only as many as start this many runs in total. */
 const RUNS_AT_ONCE = 200;
-/** Without anything to act on, the position is written down only this often. */
+/** If there was nothing to act on, the position is stored only this often. */
 const WRITE_DOWN_EVENTS = 50_000;
 
 const FOLLOWER: Actor = { type: "system", id: "follower", process: "weir", version };
 
-/** An automation that events start. */
+/** An automation with an event trigger. */
 interface Listener {
   id: string;
   organizationId: string;
@@ -31,24 +31,24 @@ interface Listener {
   types: ReadonlySet<EventType>;
 }
 
-/** Starts runs for the events that automations wait for, in the order of the trail. `tick` does one stretch of it. */
+/** Starts runs for events, in the order of the audit log. `tick` processes one batch. */
 export interface Follower {
   tick(): Promise<"more" | "idle">;
 }
 
 /**
- * What has been followed stands in a row which moves in the transaction that starts the runs: no event is lost or acted
- * on twice, whatever ends the process, and however many processes follow.
+ * The position is in a row that moves in the transaction that starts the runs. No event is lost or processed twice,
+ * even after a crash or with several processes.
  */
 export function openFollower(app: App): Follower {
-  /** Everything up to here is done, though the row may not say so yet. */
+  /** Everything up to this position is done, even if the row doesn't say so yet. */
   let seen = 0;
-  /** What each automation waited for at the last look. */
+  /** Event types of each automation when they were last read. */
   let known = new Map<string, Listener["types"]>();
   return {
     async tick() {
       const { db } = app.store;
-      const end = await endOfTrail(db); // before the listeners: one that comes later wants no event up to here
+      const end = await endOfTrail(db); // read before the listeners: an automation added later wants no event up to here
       const listeners = await readListeners(db);
       if (listeners.length === 0) return "idle";
       const stored = await storedPosition(db, POSITION_KEY);
@@ -59,10 +59,10 @@ export function openFollower(app: App): Follower {
       const found = await findEvents(db, listeners, from, reach);
       const batch = atOnce(listeners, found);
       const to = found.length > batch.length ? (batch.at(-1)?.seq ?? reach) : reach;
-      // What was passed over is never to be of a type that an automation waits for only now.
+      // Skipped events can't be of a type that an automation has only started to listen to.
       if (batch.length > 0 || isOther || to - (stored ?? 0) > WRITE_DOWN_EVENTS) {
         const done = await act(app, listeners, { batch, stored, to });
-        if (done === null) return "more"; // another process has moved the position meanwhile
+        if (done === null) return "more"; // another process moved the position
         seen = done;
       } else {
         seen = to;
@@ -91,7 +91,7 @@ async function readListeners(db: ReadDb): Promise<Listener[]> {
   }));
 }
 
-/** By their text: there are few of them, and they are asked for at each tick. */
+/** Cached by their text: there are few, and each tick needs them. */
 const typesByPatterns = new Map<string, ReadonlySet<EventType>>();
 
 function knownTypes(patterns: string): ReadonlySet<EventType> {
@@ -103,7 +103,7 @@ function knownTypes(patterns: string): ReadonlySet<EventType> {
   return types;
 }
 
-/** By the index on organization and type, so that events which nobody waits for cost nothing. */
+/** Uses the index on organization and type, so that events without listeners cost nothing. */
 async function findEvents(
   db: ReadDb,
   listeners: readonly Listener[],
@@ -133,7 +133,7 @@ async function findEvents(
     .orderBy(events.seq);
 }
 
-/** The first of these events that one transaction takes. */
+/** Returns the first of these events that fit into one transaction. */
 function atOnce(listeners: readonly Listener[], found: readonly EventRow[]): EventRow[] {
   let runs = 0;
   const batch: EventRow[] = [];
@@ -147,12 +147,12 @@ function atOnce(listeners: readonly Listener[], found: readonly EventRow[]): Eve
 
 interface Stretch {
   batch: readonly EventRow[];
-  /** What the row of the position says. */
+  /** Reads the position from its row. */
   stored: number | null;
   to: number;
 }
 
-/** The position that it moved to; null where another process had moved it. */
+/** Returns the new position. Null if another process moved it. */
 async function act(app: App, listeners: readonly Listener[], stretch: Stretch): Promise<number | null> {
   try {
     return await move(app, listeners, stretch);
@@ -161,13 +161,13 @@ async function act(app: App, listeners: readonly Listener[], stretch: Stretch): 
     const [first, ...others] = stretch.batch;
     if (!first) throw error;
     if (others.length > 0) return act(app, listeners, { ...stretch, batch: [first], to: first.seq });
-    // A fault of ours must hold up neither the events behind this one nor what else it is for.
+    // An internal error must block neither later events nor other automations of this event.
     const sound = await soundFor(app, listeners, first);
     return move(app, sound, { ...stretch, batch: sound.length > 0 ? [first] : [] });
   }
 }
 
-/** Of those that the event is for, the ones that can act on it: each tries it alone, and that is undone. */
+/** Returns the automations that can act on the event: each is tried alone, and rolled back. */
 async function soundFor(app: App, listeners: readonly Listener[], event: EventRow): Promise<Listener[]> {
   const sound: Listener[] = [];
   for (const listener of listeners.filter((each) => isFor(each, event))) {
@@ -175,7 +175,7 @@ async function soundFor(app: App, listeners: readonly Listener[], event: EventRo
     try {
       await write(contextOf(app, event.organizationId), async (tx) => {
         await reactTo({ ...tx, correlationId: event.correlationId }, event, [listener.id]);
-        await endOfTrail(tx.db); // hears of statements that nobody has waited for
+        await endOfTrail(tx.db); // a read reports what went wrong in statements that weren't awaited
         throw undone;
       });
     } catch (error) {

@@ -46,7 +46,7 @@ export async function failuresOf(
   return byKey;
 }
 
-/** Those that the result of a bulk step's run names. */
+/** Returns the failures named in the result of a bulk step's run. */
 async function bulkFailures(db: ReadDb, actionRunId: string | null): Promise<ItemFailure[]> {
   if (actionRunId === null) return [];
   const [run] = await db
@@ -56,7 +56,7 @@ async function bulkFailures(db: ReadDb, actionRunId: string | null): Promise<Ite
   return run?.failures ? JSON.parse(run.failures) : [];
 }
 
-/** Returns why the ended run of an item did not complete; a cancelled run has no error of its own. */
+/** Returns why an item's run didn't complete. A cancelled run has no error of its own. */
 export const errorOfItem = ({ error, status }: Pick<RunRow, "error" | "status">, index: number): RunError =>
   error ?? {
     code: "cancelled",

@@ -6,12 +6,12 @@ import { prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
 import { itemsOf } from "./lay-out.ts";
 
-/** Larger results in total are only the IDs of their runs in the step's result. */
+/** If the results are larger in total, the step's result has only the IDs of the runs. */
 const MAX_RESULTS_BYTES = 4 * 1024 * 1024;
 
 /**
- * The results of all items in the list's order, null for one that has not completed. Where they are too large
- * together, each stands by `{actionRunId, status}`.
+ * Returns the results of all items in the list's order, null for each that hasn't completed. If they are too large in
+ * total, each is `{actionRunId, status}`.
  */
 export async function itemResults(db: ReadDb, { runId, total }: ItemsState, key: string): Promise<Json[]> {
   const [size] = await db
@@ -41,7 +41,7 @@ export async function itemResults(db: ReadDb, { runId, total }: ItemsState, key:
   );
 }
 
-/** The list with something for the items that were never laid out: those stand at its end. */
+/** Fills up the list for the items that were never created, which are at its end. */
 const filled = <T>(list: T[], total: number, missing: T): T[] => [
   ...list,
   ...Array.from({ length: Math.max(0, total - list.length) }, () => missing),
@@ -60,7 +60,7 @@ const itemOfRun = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** Returns what templates of an item's run see in addition; nothing for a run without an item. */
+/** Returns the additional values that templates of an item's run see. Empty for a run without an item. */
 export async function itemScope(
   db: ReadDb,
   state: StepState | undefined,

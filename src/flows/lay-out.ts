@@ -11,11 +11,11 @@ import type { ReadDb } from "../store/store.ts";
 import { copyResults, findDone } from "./bulk-results.ts";
 import type { SlimRun } from "./save.ts";
 
-/** A longer list is refused: its step fails before anything of it is done. */
+/** Maximum length of a list. For a longer one, the step fails before anything runs. */
 const MAX_ITEMS = 10_000;
 /** The same limit if one run processes all items. */
 const MAX_BULK_ITEMS = 100_000;
-/** As long as a result that expressions read. */
+/** The maximum length of a result that expressions read. */
 const MAX_ITEMS_BYTES = 64 * 1024 * 1024;
 /** Maximum number of items created per transaction, or fewer if they are large in total. */
 const BATCH_ITEMS = 500;
@@ -25,8 +25,8 @@ export const itemsOf = (runId: string, key: string) =>
   and(eq(automationRunItems.automationRunId, runId), eq(automationRunItems.stepKey, key));
 
 /**
- * Where the items lie that have no row of their own yet: in rows of a batch each, named by the index of its first item.
- * No key of a step has a colon.
+ * Where items without a row of their own are stored: one row per batch, named by the index of its first item. Keys of
+ * steps contain no colon.
  */
 const laterKey = (key: string) => `${key}:later`;
 
@@ -47,7 +47,7 @@ const pagesOf = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** The items of such a list, in order. */
+/** Yields the items of such a list, in order. */
 export async function* listedItems(db: ReadDb, runId: string, key: string): AsyncGenerator<Json> {
   for (let from = 0; ; ) {
     const [page] = await pagesOf(db).all({ runId, key: laterKey(key), from });
@@ -59,10 +59,10 @@ export async function* listedItems(db: ReadDb, runId: string, key: string): Asyn
 }
 
 /**
- * Stores the list that a `forEach` gives. Rows of their own have only the first of its items, since every other write waits for
- * this one; `layOutNext` makes those of the next.
+ * Stores the list of a `forEach`. Only its first items get rows of their own, since every other write waits for this
+ * one. `layOutNext` creates the next ones.
  *
- * Throws `template_error` for what is no list, `definition_invalid` for one that is too long.
+ * Throws `template_error` if the value isn't a list, and `definition_invalid` if it is too long.
  */
 export async function layOut(
   tx: WriteContext,
@@ -104,7 +104,7 @@ async function itemTexts({ key, forEach }: Step, list: Json, most: number): Prom
 const nameOf = (value: Json): string =>
   value === null ? "null" : typeof value === "object" ? "an object" : `a ${typeof value}`;
 
-/** Items that lie side by side, as their JSON texts. */
+/** Consecutive items as JSON texts. */
 interface Batch {
   from: number;
   items: string[];
@@ -137,7 +137,7 @@ const insertLater = (tx: WriteContext, runId: string, key: string, from: number,
     insert into automation_run_items (automation_run_id, step_key, item_index, item, status)
     values (${runId}, ${laterKey(key)}, ${from}, ${items}, 'pending')`);
 
-/** Makes rows of the next items of the list; false where all have theirs. */
+/** Creates rows for the next items of the list. Returns false if all have theirs. */
 export async function layOutNext(tx: WriteContext, runId: string, key: string): Promise<boolean> {
   const [next] = await tx.db
     .select({ from: automationRunItems.itemIndex, items: automationRunItems.item })
@@ -191,12 +191,12 @@ export async function reopenItems(
         inArray(automationRunItems.stepKey, [key, laterKey(key)]),
       ),
     );
-  if (!counts || counts.items === 0 || counts.items !== total) return null; // some have gone by their age
+  if (!counts || counts.items === 0 || counts.items !== total) return null; // some were deleted by retention
   if (bulk) return reopened(tx, { runId: run.id, total, bulk }, key);
   return { runId: run.id, total, completed: counts.completed, running: 0, failed: 0 };
 }
 
-/** Of a bulk step: what has failed is to be done again only by another run of the automation. */
+/** Returns the state of a bulk step that is attempted again. Failed items run again only in another automation run. */
 async function reopened(
   tx: WriteContext,
   items: Pick<ItemsState, "runId" | "total" | "bulk">,

@@ -30,7 +30,7 @@ export async function findLink(db: ReadDb, id: string): Promise<Link | null> {
   return row ?? null;
 }
 
-/** The run and those above it that called it, from the lowest to the one that nobody called. */
+/** Returns the run and the runs that called it, from the innermost to the one without a caller. */
 export async function callersOf(db: ReadDb, run: Link): Promise<Link[]> {
   const chain = [run];
   for (let at = run; at.callerRunId !== null && at.causeRunId !== null && chain.length <= MAX_DEPTH + 1; ) {
@@ -42,14 +42,14 @@ export async function callersOf(db: ReadDb, run: Link): Promise<Link[]> {
   return chain;
 }
 
-/** The columns of a run that another has led to. */
+/** Columns of a run that another run led to. */
 export const below = (cause: Link | null, id: string) => ({
   causeRunId: cause?.id ?? null,
   rootRunId: cause === null ? id : (cause.rootRunId ?? cause.id),
   depth: (cause?.depth ?? 0) + 1,
 });
 
-/** True where events have started as many runs of this chain as they may, for one more of the automation. */
+/** Returns whether events have started the maximum number of runs in this chain, for one more run of the automation. */
 export async function isChainFull(db: ReadDb, cause: Link | null, automationId: string): Promise<boolean> {
   if (cause === null || cause.depth + 1 < COUNTED_DEPTH) return false;
   const [row] = await db
@@ -62,7 +62,7 @@ export async function isChainFull(db: ReadDb, cause: Link | null, automationId: 
   );
 }
 
-/** True where the run, or one that led to it, is of the automation. */
+/** Returns whether the run, or one that led to it, belongs to the automation. */
 async function isAbove(db: ReadDb, run: Link, automationId: string): Promise<boolean> {
   for (let at: Link | null = run; at !== null; ) {
     if (at.automationId === automationId) return true;
@@ -71,7 +71,7 @@ async function isAbove(db: ReadDb, run: Link, automationId: string): Promise<boo
   return false;
 }
 
-/** True where the chain has been cut off at this automation before. */
+/** Returns whether the chain was cut off at this automation before. */
 export async function wasCutOff(db: ReadDb, cause: Link, automationId: string): Promise<boolean> {
   const rows = await db
     .select({ id: automationRuns.id })
@@ -87,6 +87,6 @@ export async function wasCutOff(db: ReadDb, cause: Link, automationId: string): 
   return rows.length > 0;
 }
 
-/** Spelt as in the index `automation_runs_by_root`. */
+/** Must match the text in the index `automation_runs_by_root`. */
 const inChain = (rootId: string) =>
   and(eq(automationRuns.rootRunId, rootId), gte(automationRuns.depth, sql.raw(String(COUNTED_DEPTH))));

@@ -3,19 +3,22 @@ import { LongJson, wholeOf } from "../base/long-json.ts";
 import { DoFirst, type WriteContext } from "../context.ts";
 import type { LongValues } from "../store/columns.ts";
 
-/** Of payloads that were parsed for a transaction which has not come back for them. */
+/** Maximum number of parsed payloads that are kept until their transactions are repeated. */
 const MAX_KEPT = 8;
 
-/** What was stored of a trigger; its payload, or all of it, is its text where that is long. */
+/** The stored trigger. If it is long, the payload, or all of it, is JSON text. */
 export type StoredTrigger = LongValues | LongJson;
 
-/** The trigger as values; others get their turns while a long text is parsed. */
+/** Returns the trigger as values. Parses long text in slices, so that other requests get their turns. */
 export async function openTrigger(trigger: StoredTrigger): Promise<JsonObject> {
   const long = longIn(trigger);
   return long === null ? (trigger as JsonObject) : opened(trigger, await wholeOf(long));
 }
 
-/** The trigger as values within a transaction, which waits for no parsing. Throws `DoFirst`, and finds the value when it comes back. */
+/**
+ * Returns the trigger as values inside a transaction, which doesn't wait for parsing. Throws `DoFirst`, and finds the
+ * value when it is called again.
+ */
 export function openTriggerWithin(tx: WriteContext, trigger: StoredTrigger): JsonObject {
   const long = longIn(trigger);
   if (long === null) return trigger as JsonObject;

@@ -1,6 +1,6 @@
-/** What a text may speak of. It may name too much, and never too little. */
+/** Names that a text can refer to. There may be too many, but never too few. */
 export interface Names {
-  /** What the trigger brought: payload, headers, query. */
+  /** From the trigger: payload, headers, query. */
   trigger: boolean;
   input: boolean;
   steps(key: string): boolean;
@@ -9,16 +9,16 @@ export interface Names {
 export const ALL_NAMES: Names = { trigger: true, input: true, steps: () => true };
 
 const TRIGGER = /payload|headers|query/;
-/** `steps` without the name of a step, as in `steps.key` and `steps["key"]`: all of them, or one by a computed name. */
+/** Matches `steps` without a name after it, as in `steps.key` or `steps["key"]`: all steps, or one by a computed name. */
 const SOME_STEP =
   /\bsteps\b(?!\s*\.\s*[\p{L}\p{N}_$@-]+(?![\p{L}\p{N}_$@-]|\s*\()|\s*\[\s*\\?["'][^"'\\]*\\?["']\s*\])/u;
 
-/** Of a template, a condition, or the JSON of a definition that holds some. */
+/** Returns the names in a template, a condition, or the JSON of a definition. */
 export function namesIn(text: string): Names {
   return { trigger: TRIGGER.test(text), input: text.includes("input"), steps: stepsIn(text) };
 }
 
-/** Which steps such a text may speak of. */
+/** Returns which steps the text can refer to. */
 export function stepsIn(text: string): Names["steps"] {
   const isAny = SOME_STEP.test(text);
   return (key) => isAny || text.includes(key);

@@ -11,9 +11,9 @@ import { callersOf, findLink, isChainFull, type Link, MAX_DEPTH, wasCutOff } fro
 import { type NewAutomationRun, refuseAutomationRun, startAutomationRun } from "./start.ts";
 
 /**
- * Starts a run of each of these automations for one event, where it still waits for it. An automation's own events, and
- * those of what it has called, don't start it; a chain of automations that set off one another ends after ten links
- * with a run that fails and says so.
+ * Starts a run of each of these automations for an event, if it still listens for it. Events of an automation, and of
+ * what it called, don't start it. A chain of automations that trigger one another ends after 10 links, with a run that
+ * fails and says so.
  */
 export async function reactTo(
   tx: WriteContext,
@@ -34,7 +34,7 @@ export async function reactTo(
   const others = waiting.filter(({ id }) => event.entityType !== "automation" || event.entityId !== id);
   if (others.length === 0) return;
   const cause = await causeOf(tx.db, event);
-  if (cause !== null && cause.depth > MAX_DEPTH) return; // of a run that was refused here
+  if (cause !== null && cause.depth > MAX_DEPTH) return; // of a run that was rejected here
   const callers = cause === null ? [] : await callersOf(tx.db, cause);
   for (const automation of others) {
     if (!callers.some(({ automationId }) => automationId === automation.id))
@@ -72,7 +72,7 @@ const loopError = (isTooDeep: boolean): RunError => ({
   details: null,
 });
 
-/** The automation run that the event comes from; null where no automation had a part in it. */
+/** Returns the automation run that the event comes from. Null if it comes from none. */
 async function causeOf(db: ReadDb, event: EventRow): Promise<Link | null> {
   const { table, id } = runOf(event) ?? {};
   if (id === undefined) return null;

@@ -11,7 +11,7 @@ import { stepGoesOn, stepsEnded, stepWaits } from "./steps.ts";
 
 const decision = { begin: openDecision, abandon: cancelDecision };
 
-/** Who follows runs: the automations of their steps, what they wait for, who called them, and the queue behind them. */
+/** What follows runs: the automations of their steps, what they wait for, their callers, and queues. */
 export const runFollowers: RunFollowers = {
   open: openRunOf,
   ended: stepsEnded,

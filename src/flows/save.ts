@@ -63,7 +63,7 @@ export async function openRunOf(
   return row ?? null;
 }
 
-/** A run without what it was given and what came of it: that may be long, and the end of an item needs none of it. */
+/** A run without its input and result, which can be long and aren't needed when an item ends. */
 export type SlimRun = Pick<
   AutomationRunRow,
   "id" | "automationId" | "automationVersion" | "triggerMethod" | "privateTo" | "status" | "steps"
@@ -98,7 +98,7 @@ const configOf = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** What the run goes by: the config that its automation had when it started. */
+/** The config that the automation had when the run started. */
 export async function findConfig(
   db: ReadDb,
   run: Pick<AutomationRunRow, "id" | "automationId" | "automationVersion">,
@@ -133,7 +133,7 @@ const saveRun = changing((db) =>
       result: sql`${sql.placeholder("result")}`,
       error: sql`${sql.placeholder("error")}`,
       dueAt: sql`${sql.placeholder("dueAt")}`,
-      // What a retry took over from a webhook is kept until it is processed, as in the delivery itself.
+      // What a retry copied from a webhook is kept until it is processed, as in the delivery itself.
       scope: sql`case when ${sql.placeholder("status")} = 'completed' then '{}' else ${automationRuns.scope} end`,
       completedAt: sql`${sql.placeholder("completedAt")}`,
       updatedAt: sql`${sql.placeholder("now")}`,
@@ -152,7 +152,9 @@ const saveSteps = changing((db) =>
     .where(eq(automationRuns.id, sql.placeholder("id"))),
 );
 
-/** A run that is being started: its row, and its delivery's, are stored once, as the first steps leave them. */
+/**
+ * A run that is being started. Its row and that of its delivery are stored once, after its first steps have started.
+ */
 export interface Starting {
   config: AutomationConfig;
   delivery: UnstoredDelivery | null;

@@ -4,14 +4,13 @@ import type { Schedule } from "../resources/automations/config.ts";
 const UTC = "UTC";
 
 /**
- * Only reckons: without a function croner starts no timer. A job at fixed hours that falls into the hour which a
- * spring night leaves out comes at its end, and in an autumn night it comes once; one of every so many minutes goes by
- * what has passed.
+ * Only computes times: without a function, croner starts no timer. A job at a fixed hour that daylight saving time
+ * skips runs at the end of the gap, and one in a repeated hour runs once. A job every few minutes follows elapsed time.
  */
 const open = ({ cron, timezone = UTC }: Schedule): Cron =>
   new Cron(cron, { timezone, mode: "5-or-6-parts", fixedTimeRule: "no-wildcard" });
 
-/** What is wrong with a schedule, by field. `from` is the instant from which it must come at least once. */
+/** Returns what is wrong with a schedule, by field. `from` is the time after which it must be due at least once. */
 export function scheduleFaults(
   { cron, timezone = UTC }: Schedule,
   from: Date,
@@ -42,7 +41,7 @@ function isTimezone(name: string): boolean {
 const FORM = "Use a cron expression with five fields, or six starting with seconds";
 
 function cronFault(schedule: Schedule, from: Date): string | null {
-  if (schedule.cron.includes(":")) return FORM; // croner reads it as one instant, or fails
+  if (schedule.cron.includes(":")) return FORM; // croner reads it as a single time, or fails
   try {
     const job = open(schedule);
     return job.nextRun(from) === null ? "This cron expression never matches a date" : null;
@@ -59,11 +58,11 @@ function cronFault(schedule: Schedule, from: Date): string | null {
 export const instantAfter = (schedule: Schedule, after: Date): string | null =>
   open(schedule).nextRun(after)?.toISOString() ?? null;
 
-/** The last instant before `before`. */
+/** Returns the last due time before `before`. */
 export const instantBefore = (schedule: Schedule, before: Date): string | null =>
   open(schedule).previousRuns(1, before)[0]?.toISOString() ?? null;
 
-/** How many instants lie from `from` on and before `before`; counted up to `most`. */
+/** Counts the due times from `from` until before `before`, up to `most`. */
 export function countInstants(schedule: Schedule, from: string, before: Date, most: number): number {
   const job = open(schedule);
   let count = 0;

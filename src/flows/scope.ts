@@ -40,7 +40,7 @@ const seenById = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** The automation run without what is long. */
+/** The automation run without its long fields. */
 const slimById = prepared((db: ReadDb) =>
   db
     .select({
@@ -99,9 +99,9 @@ const stepResults = prepared((db: ReadDb) =>
 );
 
 /**
- * The names that the templates of a step's run see, as far as its definition speaks of them: the run of one item of many
- * is not to read what all of them were given. A result that was kept as an artifact stands here whole; throws `gone` when
- * somebody has deleted that artifact. One that is too long to be parsed here is in `kept` instead.
+ * Returns the names that templates of a step's run see, as far as its definition refers to them: the run of one of many
+ * items must not read what all of them got. A result stored as an artifact is included whole. Throws `gone` if the
+ * artifact was deleted. A result that is too long to parse here is in `kept` instead.
  */
 export async function stepScope(
   ctx: App & { db: ReadDb },
@@ -119,7 +119,7 @@ export async function stepScope(
   return { scope: { ...scope, ...item, steps }, kept };
 }
 
-/** What is filled in once all steps have ended sees of them and of the trigger, in the same way. */
+/** Returns, in the same way, what templates see that are evaluated once all steps have ended. */
 export async function seenByAll(
   ctx: App & { db: ReadDb },
   run: Seen & Pick<AutomationRunRow, "id" | "organizationId" | "startedAt">,
@@ -136,12 +136,12 @@ export async function seenByAll(
   return { scope: { ...scope, steps, run: { id, startedAt }, now: startedAt }, kept };
 }
 
-/** A kept result up to this long is parsed where it is read. */
+/** A stored result up to this length is parsed where it is read. */
 const MAX_PARSED_BYTES = 1024 * 1024;
 
 const MAX_READ_BYTES = 64 * 1024 * 1024;
 
-/** Steps whose results were kept as artifacts, of those that `text` speaks of. */
+/** Returns the steps that `text` refers to whose results are stored as artifacts. */
 export function storedSteps(steps: Json | undefined, text: string): { step: string; artifactId: string }[] {
   const isSpokenOf = stepsIn(text);
   return Object.entries(isObject(steps) ? steps : {}).flatMap(([step, seen]) => {
@@ -166,7 +166,7 @@ async function wholeSteps(
   return { steps: whole, kept: long };
 }
 
-/** The artifact that holds a result which was too large for its row. */
+/** The artifact with a result that was too large for its row. */
 function keptAs(result: Json | null | undefined): string | null {
   if (!isObject(result) || !isObject(result.summary) || !Array.isArray(result.summary.large)) return null;
   return typeof result.artifactId === "string" ? result.artifactId : null;
@@ -196,9 +196,9 @@ const ENDED_WITH_RESULTS: readonly string[] = ["completed", "failed", "cancelled
 type OpenTrigger = (trigger: StoredTrigger) => JsonObject | Promise<JsonObject>;
 
 /**
- * What all steps of an automation run see: the trigger, which `open` makes values of, and the steps that have ended. This is also what conditions
- * see, which are decided within a transaction: of a result that was kept as an artifact, its small values,
- * `artifactId` and `summary`. What `names` does not name may be left out.
+ * Returns what all steps of an automation run see: the trigger, which `open` parses, and the finished steps.
+ * Conditions, which are evaluated inside a transaction, see the same: of a result stored as an artifact, its small
+ * values, `artifactId` and `summary`. What isn't in `names` can be left out.
  */
 export async function automationScope(
   db: ReadDb,
@@ -242,7 +242,7 @@ export const seenStep = (run: Pick<RunRow, "id" | "status" | "result" | "error">
 export const failedUnbegun = ({ status, actionRunId, items }: StepState): boolean =>
   status === "failed" && actionRunId === null && !items;
 
-/** What later steps see of a step that failed unbegun. */
+/** Returns what later steps see of a step that failed before it started. */
 export const seenFailure = ({ status, error }: StepState): JsonObject => ({
   status,
   actionRunId: null,
@@ -250,7 +250,9 @@ export const seenFailure = ({ status, error }: StepState): JsonObject => ({
   error: error && { code: error.code, message: error.message },
 });
 
-/** What later steps see of a step with `forEach`: its result is the list of its items' results, null for those in `failures`. */
+/**
+ * Returns what later steps see of a step with `forEach`: the list of its items' results, null for those in `failures`.
+ */
 export async function seenItems(
   db: ReadDb,
   { key, status, error }: StepState,
@@ -268,7 +270,7 @@ export async function seenItems(
 
 const seenError = ({ code, message }: RunError) => ({ code, message });
 
-/** Of a list the result is that of its items, as where each has a run. */
+/** For a list, the result is the list of its items' results, as if each had a run. */
 export function seenBulk(seen: JsonObject, { of }: BulkItems): JsonObject {
   const { result = null } = seen;
   if (of === "table" || !isObject(result)) return seen;

@@ -23,20 +23,20 @@ import { fresh, isEnded } from "./states.ts";
 export interface NewAutomationRun {
   trigger: Trigger;
   input?: Json;
-  /** What templates see of the trigger; not stored where a webhook delivery has it. By default see `payloadOf`. */
+  /** What templates see of the trigger. Not stored if a webhook delivery has it. Default: see `payloadOf`. */
   scope?: StoredTrigger;
-  /** The webhook delivery that starts it, not stored yet. */
+  /** The webhook delivery that starts the run. Not stored yet. */
   delivery?: UnstoredDelivery;
   parent?: AutomationRunRow;
   /** Finished steps, for a run that continues a failed one. */
   steps?: StepState[];
-  /** Of a schedule: the instant that it stands for. */
+  /** The scheduled time. Only for a schedule. */
   scheduledAt?: string;
-  /** The run that called this one, or whose event started it; null where that was no automation's. */
+  /** The run that called this one, or whose event started it. Null if there is none. */
   cause?: Link | null;
-  /** Its id, where that is known already. */
+  /** ID of the run, if it is already known. */
   id?: string;
-  /** For a run that was called: its id, and the action run that called it. */
+  /** For a called run: its caller and the caller's action run. */
   called?: { id: string; by: string };
 }
 
@@ -44,8 +44,8 @@ type Startable = Pick<AutomationRow, "id" | "config" | "version"> &
   Partial<Pick<AutomationRow, "triggerType">>;
 
 /**
- * The instant of a schedule, an event, the answers of a form or the body of a webhook: also where a person or another
- * automation gives it as the input.
+ * The scheduled time, the event, the answers of a form or the body of a webhook, also if a person or another automation
+ * passes it as the input.
  */
 const payloadOf = ({ triggerType }: Startable, input: Json): JsonObject => {
   if (triggerType === "webhook") return input === null ? {} : { payload: input, headers: {}, query: {} };
@@ -61,9 +61,9 @@ function quotaOnly(error: unknown): AppError {
 }
 
 /**
- * Starts a run of the automation, up to the first steps being in the queue; where its `concurrency` leaves no room, the run
- * waits in the queue itself, or comes back cancelled. Past the quota of queued runs one that a person or a sender asks for
- * throws `quota_exceeded`, and one that a schedule or an event starts fails with it.
+ * Starts a run of the automation and queues its first steps. If its `concurrency` leaves no room, the run itself is
+ * queued, or returned as cancelled. Beyond the quota of queued runs, a run requested by a person or sender throws
+ * `quota_exceeded`. One started by a schedule or event fails with it.
  */
 export async function startAutomationRun(
   tx: WriteContext,
@@ -151,7 +151,10 @@ const recordTriggered = (tx: WriteContext, row: AutomationRunRow): Promise<void>
     },
   );
 
-/** Stores a run that never begins, with its reason; a webhook's sender hears that all is well, a replay stays undone. */
+/**
+ * Stores a run that never starts, with the reason. A webhook's sender gets a success response; a replay isn't marked as
+ * done.
+ */
 async function skip(
   tx: WriteContext,
   row: AutomationRunRow,
@@ -192,7 +195,7 @@ export async function refuseAutomationRun(
   return refused;
 }
 
-/** Throws `invalid_state` for a disabled automation, and for a draft. */
+/** Throws `invalid_state` for a disabled automation and for a draft. */
 export async function runAutomation(
   tx: WriteContext,
   id: string,
@@ -206,7 +209,7 @@ export async function runAutomation(
   return startAutomationRun(tx, automation, { trigger, input: input ?? null });
 }
 
-/** What an automation's `inputSchema` says of an input. */
+/** Returns what is wrong with an input by the automation's `inputSchema`. */
 export function inputFaults({ config }: Pick<AutomationRow, "config">, input: Json): Fault[] {
   const { inputSchema } = config as AutomationConfig;
   if (inputSchema === undefined) return [];

@@ -7,7 +7,7 @@ const ENDED: readonly string[] = ["completed", "failed", "cancelled", "skipped"]
 /** Of a step or a run. */
 export const isEnded = (status: string) => ENDED.includes(status);
 
-/** True once a step has failed, or was cancelled, whose failure is that of the run. */
+/** Returns whether a step failed or was cancelled in a way that fails the run. */
 export const hasFailed = (definitions: readonly Step[], states: readonly StepState[]): boolean =>
   definitions.some(
     ({ key, onError }) =>
@@ -23,7 +23,7 @@ export const statusOf = (steps: readonly StepState[]): RunStatus =>
     ? "running"
     : "waiting";
 
-/** Of a `forEach` that has not ended: it waits where all of its items that have begun do. */
+/** Status of a `forEach` that hasn't ended: waiting if all of its started items wait. */
 export const statusOfItems = ({ running, waiting = 0 }: ItemsState): "running" | "waiting" =>
   running > 0 && waiting === running ? "waiting" : "running";
 
@@ -36,7 +36,7 @@ export const fresh = (key: string): StepState => ({
   error: null,
 });
 
-/** A step that is done again: of a `forEach` only the items that have not completed. */
+/** State of a step that runs again. Of a `forEach`, only the uncompleted items do. */
 export const again = (state: StepState): StepState => ({
   ...fresh(state.key),
   ...(state.items ? { items: state.items } : {}),

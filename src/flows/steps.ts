@@ -7,7 +7,7 @@ import { itemsEnded, itemTurned } from "./each.ts";
 import { findConfig, runById, type SlimRun, saveProgress, slimRunById } from "./save.ts";
 import { hasFailed, isEnded, statusOf } from "./states.ts";
 
-/** Records that action runs of one automation run ended, in their transaction, and starts whatever that sets free. */
+/** Records that action runs of one automation run ended, in the same transaction, and starts whatever can start now. */
 export async function stepsEnded(
   tx: WriteContext,
   ended: readonly RunRow[],
@@ -49,7 +49,7 @@ async function runEnded(tx: WriteContext, ended: readonly RunRow[], open: OpenRu
   } else await saveProgress(tx, { ...run, steps, status: statusOf(steps) });
 }
 
-/** The state of a step without items after its run ended, if one of `ended` is its run. */
+/** Returns the new state of a step without items if its run is one of `ended`. */
 function afterRun(state: StepState, ended: readonly RunRow[]): StepState {
   const run = ended.find(({ id }) => id === state.actionRunId);
   if (!run) return state;
@@ -57,7 +57,7 @@ function afterRun(state: StepState, ended: readonly RunRow[]): StepState {
   return { ...state, status, startedAt, completedAt, error, waitKind: undefined };
 }
 
-/** Takes note of a step that waits for something else than a worker or time. */
+/** Records that a step waits for something other than a worker or a time. */
 export async function stepWaits(tx: WriteContext, run: RunRow): Promise<void> {
   const [slim] = await slimRunById(tx.db).all({ id: run.automationRunId });
   if (!slim || isEnded(slim.status)) return;
@@ -65,7 +65,7 @@ export async function stepWaits(tx: WriteContext, run: RunRow): Promise<void> {
   await updateStep(tx, slim, run, { status: "waiting", startedAt: run.startedAt, waitKind });
 }
 
-/** Takes note of a step that waited and is in the queue again. */
+/** Records that a waiting step is queued again. */
 export async function stepGoesOn(tx: WriteContext, run: RunRow): Promise<void> {
   const [slim] = await slimRunById(tx.db).all({ id: run.automationRunId });
   if (!slim || isEnded(slim.status)) return;

@@ -7,8 +7,8 @@ import type { EventType } from "../resources/events/table.ts";
 import { instantAfter } from "./schedule.ts";
 
 /**
- * When a schedule is due next, and from where an event trigger follows the trail, both reckoned from this moment; null
- * for what is disabled or has no such trigger.
+ * Returns when a schedule is due next, and the position from which an event trigger follows the audit log, as of now.
+ * Null for a disabled automation or another trigger.
  */
 export async function triggerState(
   tx: WriteContext,
@@ -23,7 +23,10 @@ export async function triggerState(
   };
 }
 
-/** The types of events that these patterns stand for, each once. Throws `invalid` at `loc` for a pattern that fits none. */
+/**
+ * Returns the event types that these patterns match, without duplicates. Throws `invalid` at `loc` for a pattern that
+ * matches none.
+ */
 export const typesOf = (patterns: readonly string[], loc: readonly string[] = []): EventType[] => [
   ...new Set(patterns.flatMap((pattern, index) => typesMatching(pattern, [...loc, String(index)]))),
 ];

@@ -17,7 +17,7 @@ import { version } from "../version.ts";
 
 const WATCHER: Actor = { type: "system", id: "watcher", process: "weir", version };
 
-/** The last completed run whose rows were counted, by automation: they are counted once for each limit. */
+/** The last completed run whose rows were counted, by automation. Each is counted once per limit. */
 export type Counted = Map<string, { runId: string; minRows: number }>;
 
 /** An active automation with an `expect` or `alerts.lateAfterSeconds`, as it is now. */
@@ -25,18 +25,18 @@ interface Seen {
   id: string;
   organizationId: string;
   name: string;
-  /** Empty where only lateness counts. */
+  /** Empty if only lateness is watched. */
   expect: Expectation;
   /** `alerts.lateAfterSeconds`. */
   lateAfterSeconds: number | null;
   nextRunAt: string | null;
-  /** Null before it is looked after. */
+  /** Null before the first check. */
   watch: WatchRow | null;
-  /** The last that completed. */
+  /** The last completed run. */
   run: { id: string; completedAt: string | null } | null;
 }
 
-/** Spelt as in the indexes `automations_expecting` and `automation_runs_watched`. */
+/** Must match the text in the indexes `automations_expecting` and `automation_runs_watched`. */
 const isExpecting = and(
   sql`(json_extract(${automations.config}, '$.expect') is not null or json_extract(${automations.config}, '$.alerts.lateAfterSeconds') is not null)`,
   isNull(automations.deletedAt),
@@ -80,7 +80,7 @@ interface Finding {
   empty?: { runId: string; rows: number };
   /** Enough rows again. */
   isFilled?: boolean;
-  /** Late, which was not told since a run last completed; with when it was to start, if it has not. */
+  /** Late, and not reported since the last completed run. Has the time when it was due, if it never ran. */
   late?: { lateAfterSeconds: number; lastCompletedAt: string | null; dueAt: string | null };
 }
 
@@ -122,7 +122,7 @@ function lateOf(
   return { lateAfterSeconds, lastCompletedAt: completedAt, dueAt: isOverdue ? nextRunAt : null };
 }
 
-/** The rows that all steps of an automation run made, each item of a `forEach` among them. */
+/** Counts the rows that all steps of an automation run wrote, including each item of a `forEach`. */
 async function rowsOf(db: ReadDb, runId: string): Promise<number> {
   const found = (await db.get(sql`
     select coalesce(sum(cast(coalesce(json_extract(r.result, '$.rows'), json_extract(r.result, '$.summary.fields.rows')) as bigint)), 0) as n
@@ -136,10 +136,10 @@ async function rowsOf(db: ReadDb, runId: string): Promise<number> {
 }
 
 /**
- * Looks after every automation with an `expect` or `alerts.lateAfterSeconds`: tells by an event, and by a notice where there is a `notifyUrl`, once
- * for each silence and once for runs in a row with too few rows. What was told is stored with it, so that no restart
- * tells it again. A silence begins with the last completed run, and not before the automation was first seen active
- * with an `expect`.
+ * Checks every automation with `expect` or `alerts.lateAfterSeconds`. Reports by an event, and by a notice if there is
+ * a `notifyUrl`: once for each silence, and once for consecutive runs with too few rows. What was reported is stored,
+ * so that a restart doesn't report it again. A silence starts with the last completed run, but not before the
+ * automation was first active with `expect`.
  */
 export async function watchAutomations(app: App, counted: Counted): Promise<void> {
   const seen = await readWatches(app.store.db);
@@ -153,7 +153,7 @@ export async function watchAutomations(app: App, counted: Counted): Promise<void
       const finding = await judge(app, app.store.db, one, counted);
       if (Object.keys(finding).length > 0) await write(contextOf(app, one), (tx) => closeWatch(tx, one.id));
     } catch (error) {
-      app.log.report(error, { automationId: one.id, at: "watch an automation" }); // the others are looked at; this one comes again
+      app.log.report(error, { automationId: one.id, at: "watch an automation" }); // continue with the others; this one is checked again
     }
   }
 }

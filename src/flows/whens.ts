@@ -13,32 +13,32 @@ import { openContent } from "../resources/artifacts/content.ts";
 import type { ArtifactRow } from "../resources/artifacts/table.ts";
 import { findStored, storedSteps } from "./scope.ts";
 
-/** Names what one transaction decides, also where it is done again: a run that it starts has another id then. */
+/** Key of what a transaction decides, the same if it is repeated: a run that it starts then has another ID. */
 export const decisionOf = (tx: WriteContext, { automationId }: { automationId: string }): string =>
   `${automationId} ${tx.correlationId}`;
 
-/** An expression of a step, which is evaluated within a transaction where that is quick. */
+/** An expression of a step. It is evaluated inside the transaction if that is quick. */
 interface Asked {
   decision: string;
   text: string;
 }
 
-/** The same of a value with templates. */
+/** A value with templates, in the same way. */
 interface AskedValue {
   decision: string;
   value: Json;
   options?: TemplateOptions;
 }
 
-/** How an expression is evaluated: here, or in a child before the transaction. */
+/** Where an expression is evaluated: here, or in a child process before the transaction. */
 interface Ways<T extends Json> {
   here(): T;
   inChild(scope: Scope, kept: readonly StoredResult[]): Promise<T>;
 }
 
 /**
- * Whether the condition of a step holds. One that takes long is decided before the transaction, which then comes here
- * again. Throws `condition_error`, and `DoFirst`.
+ * Returns whether a step's condition is true. One that takes long is evaluated before the transaction, which is then
+ * repeated. Throws `condition_error`, and `DoFirst`.
  */
 export function stepHolds(tx: WriteContext, asked: Asked, scope: Scope, budget: Budget): Promise<boolean> {
   const { compute, closing: signal, organizationId } = tx;
@@ -55,7 +55,7 @@ export function stepHolds(tx: WriteContext, asked: Asked, scope: Scope, budget: 
   });
 }
 
-/** A value with its templates filled in, in the same way. Throws `template_error`, and `DoFirst`. */
+/** Returns a value with its templates evaluated, in the same way. Throws `template_error`, and `DoFirst`. */
 export function stepValue(
   tx: WriteContext,
   { decision, value, options = {} }: AskedValue,
@@ -93,7 +93,7 @@ async function evaluateFirst<T extends Json>(
     if (outcome instanceof AppError) throw outcome;
     if (outcome !== undefined) return outcome as T;
     if (known && known.leftMs <= 0) throw error;
-    // Read here: the result may be of the step that this very transaction ends.
+    // Read here, because the result can be of the step that this transaction ends.
     const rows: { step: string; row: ArtifactRow }[] = [];
     for (const one of kept)
       rows.push({ step: one.step, row: await findStored(tx.db, tx.organizationId, one) });
@@ -113,7 +113,7 @@ async function evaluateFirst<T extends Json>(
   }
 }
 
-/** Results of steps; a run that the transaction itself starts has another id each time. */
+/** Omits the IDs of runs, since a run that the transaction itself starts has another ID each time. */
 const withoutIds = (steps: Json = null): Json =>
   isObject(steps)
     ? Object.entries(steps).map(([key, step]) => [
@@ -122,7 +122,7 @@ const withoutIds = (steps: Json = null): Json =>
       ])
     : steps;
 
-/** Faults that come again each time. */
+/** Errors that are the same every time. */
 const LASTING = ["condition_error", "template_error", "gone"];
 
 function decidedOf({ decidedWhens }: WriteContext, decision: string) {

@@ -11,7 +11,7 @@ import type { Step } from "../resources/automations/config.ts";
 import type { AutomationRunRow } from "../resources/automations/table.ts";
 import { keyWaitsForEver } from "./deadlock.ts";
 
-/** What a step does, its action looked up. */
+/** What a step runs, with its action looked up. */
 export interface Work {
   kind: ActionKind;
   definition: JsonObject;
@@ -20,7 +20,7 @@ export interface Work {
   actionVersion: number | null;
 }
 
-/** Throws `not_found`, `invalid_state` for an action that is gone or disabled. */
+/** Throws `not_found` for a deleted action, and `invalid_state` for a disabled one. */
 export async function workOf(tx: WriteContext, step: Step): Promise<Work> {
   if (step.actionId === undefined) {
     if (!step.kind)
@@ -55,7 +55,7 @@ export async function workOf(tx: WriteContext, step: Step): Promise<Work> {
   };
 }
 
-/** The run of a step, or of one item of it. `scope` is what the template of its `concurrencyKey` sees. */
+/** Creates the run of a step, or of one of its items. `scope` is what the template of its `concurrencyKey` sees. */
 export function runOfStep(
   tx: WriteContext,
   run: Pick<AutomationRunRow, "id" | "automationId" | "triggerMethod" | "privateTo">,

@@ -11,7 +11,7 @@ import { notifyChanged, recordOutcome } from "./end.ts";
 import { appendLogs } from "./logs.ts";
 import { withStatuses } from "./statuses.ts";
 
-/** Of a row that was read in the same transaction. */
+/** Only for a row read in the same transaction. */
 const updateDue = changing((db) =>
   db
     .update(actionRuns)
@@ -39,8 +39,8 @@ const updateDue = changing((db) =>
 );
 
 /**
- * Carries out a due run in the transaction that found it, from its start to its end. Null where it is to be carried out
- * as any other; then nothing is written.
+ * Executes a due run from start to end in the transaction that found it. Null if it must be executed like any other
+ * run. Then nothing is written.
  */
 export async function completeDue(tx: WriteContext, due: RunRow): Promise<RunRow | null> {
   const startedAt = due.startedAt ?? timestamp(tx.clock);

@@ -8,7 +8,7 @@ import { cancelTopic } from "./enqueue.ts";
 import { withStatuses } from "./statuses.ts";
 import { abandonWait } from "./waits.ts";
 
-/** Every query here passes through this: a run of another organization does not exist. */
+/** Limits every query to runs of the organization. */
 const mine = (ctx: Context, id: string) =>
   and(eq(actionRuns.organizationId, ctx.organizationId), eq(actionRuns.id, id));
 
@@ -22,8 +22,8 @@ const FINAL: readonly string[] = ["completed", "failed", "cancelled"];
 export const isFinal = (run: Pick<RunRow, "status">) => FINAL.includes(run.status);
 
 /**
- * Cancels a run: at once where it waits, else its worker is told. Gives back the run as it stands after the request.
- * What it leads to belongs to the run's chain. Throws `invalid_state` for one that has ended.
+ * Cancels a run: immediately if it is waiting, otherwise by notifying its worker. Returns the run after the request.
+ * Events belong to the run's correlation chain. Throws `invalid_state` if it has finished.
  */
 export async function requestCancel(tx: WriteContext, id: string): Promise<RunRow> {
   const run = await findRun(tx, id);

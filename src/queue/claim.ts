@@ -14,11 +14,11 @@ import { withStatuses } from "./statuses.ts";
 export const LEASE_MS = 30_000;
 
 /**
- * Runs of one concurrency key go one at a time and in order: a run is held back while an older one of
- * its key is not finished, and while any is under way: after the clock was set back the newer one may have
- * the smaller id. Runs that write to one dataset go one at a time: a run is held back while another is under
- * way, and while an older one could go; one that is itself held back by its key may wait for this very run. The
- * youngest of the older ones is looked at first, so that a long queue of those is not gone through for each run.
+ * Runs with the same concurrency key execute one at a time and in order: a run is held back while an older one of its
+ * key is unfinished, and while any is running, since a clock that was set back can give the newer one the smaller ID.
+ * Runs that write to the same dataset execute one at a time: a run is held back while another is running, and while an
+ * older one could start. An older run that is held back by its own key may be waiting for this very run. The youngest
+ * of the older ones is checked first, so that a long queue isn't scanned for each run.
  */
 const isClaimable = sql`
   r.status in ('pending', 'waiting') and r.due_at is not null and r.due_at <= ${sql.placeholder("now")}
@@ -54,12 +54,14 @@ const isClaimableBesideOthers = sql`${isClaimable} and r.process_deaths < ${sql.
 /** With a bare parameter here, SQLite would recompile the statement on every run. */
 const LIMIT = sql`+${sql.placeholder("limit")}`;
 
-/** The first organization after `after`, in the order of their ids, that has runs in the queue. */
+/** Returns the first organization after `after`, by ID, that has queued runs. */
 const nextInQueue = (after: SQL) => sql`(
   select min(organization_id) from action_runs indexed by action_runs_due
   where status in ('pending', 'waiting') and due_at is not null and organization_id > ${after})`;
 
-/** Organizations with runs that can go, in turn: those after `last`, then from the first on. One seek for each. */
+/**
+ * Yields organizations with runs that can start, in turn: those after `last`, then from the beginning. One seek each.
+ */
 const roundRobin = prepared((db: ReadDb) =>
   db
     .select({ id: sql<string>`id` })
@@ -94,7 +96,7 @@ const dueOf = prepared((db: WriteDb) =>
     .prepare(),
 );
 
-/** The suspected run that is due longest. */
+/** Returns the suspected run that has been due longest. */
 const dueSuspect = prepared((db: ReadDb) =>
   db
     .select()
@@ -112,7 +114,7 @@ const hasNeighbours = prepared((db: ReadDb) =>
   db.select({ n: sql<number>`count(*)` }).from(sql`(select 1 from ${organizations} limit 2)`).prepare(),
 );
 
-/** Of rows that were read in the same transaction, which nobody else can have changed since. */
+/** Only for rows read in the same transaction, which nobody else can have changed since. */
 const lease = changing((db) =>
   db
     .update(actionRuns)
@@ -129,7 +131,7 @@ const lease = changing((db) =>
     .where(sql`${actionRuns.id} in (select value from json_each(${sql.placeholder("ids")}))`),
 );
 
-/** runs that need no slot are looked for so many at a time of each organization. */
+/** Runs that need no slot are read in batches of this size per organization. */
 const INSTANTS = 128;
 /** Time limit of these decisions per transaction, since every other write waits for it. */
 const DECIDE_MS = 500;
@@ -137,9 +139,9 @@ const DECIDE_MS = 500;
 const SLICE_MS = 20;
 
 /**
- * A run that is over as soon as it is begun: its kind only computes, and no automation waits for it. One that was there
- * before this process, or under which one has ended, goes the ordinary way, so that it can't end each process that
- * comes to it.
+ * Returns whether a run can be finished immediately: its kind only computes, and no automation waits for it. A run from
+ * before this process started, or one that has already ended a process, is executed like any other, so that it can't
+ * end each process that gets it.
  */
 const isInstant = (app: App, run: RunRow): boolean =>
   app.executors[run.kind].decide !== undefined &&
@@ -150,19 +152,19 @@ const isInstant = (app: App, run: RunRow): boolean =>
 /** Executes a run in the transaction that found it due. Returns null, with nothing written, if it must be leased. */
 type Complete = (tx: WriteContext, run: RunRow) => Promise<RunRow | null>;
 
-/** The organization that was given a slot last, by store. */
+/** The organization that got a slot last, by database. */
 const lastServed = new WeakMap<object, string>();
 
 /** Returns how many of these slots one organization can hold while others wait. */
 export const mostOfOne = (slots: number): number => Math.max(1, Math.floor(slots / 2));
 
-/** What a worker can take. */
+/** What a worker can take on. */
 export interface Room {
-  /** Places that are free. */
+  /** Number of free slots. */
   slots: number;
-  /** All that there are; an organization that is not alone gets half of them at most. */
+  /** Total number of slots. If several organizations have runs, each gets at most half. */
   of: number;
-  /** Places that each organization holds. */
+  /** Number of slots that each organization holds. */
   held: ReadonlyMap<string, number>;
   /** Returns whether no run is running that a suspected run mustn't run next to. */
   isQuiet: boolean;
@@ -200,9 +202,9 @@ const roomOf = (id: string, { most, held, quotas }: Pick<Outlook, "most" | "quot
   Math.min(most - (held.get(id) ?? 0), quotas.get(id) ?? Number.POSITIVE_INFINITY);
 
 /**
- * Leases due runs to this process, as many as there are `slots`: organizations take turns, so that a long queue of one
- * holds up no other; within an organization those longest due come first. Instant ones take no slot: with `complete`
- * they come back completed. A suspected run comes alone, and before all others.
+ * Leases due runs to this process, as many as there are `slots`. Organizations take turns, so that a long queue of one
+ * doesn't block the others. Within an organization, the runs due longest come first. Runs that only compute need no
+ * slot: with `complete`, they are returned completed. A suspected run is returned alone, and before all others.
  */
 export async function claimRuns(app: App, room: Room, complete: Complete | null = null): Promise<RunRow[]> {
   const outlook = await lookAhead(app, room);
@@ -253,13 +255,13 @@ interface Claim {
   leaseToken: string;
   leaseUntil: string;
   complete: ((run: RunRow) => Promise<RunRow | null>) | null;
-  /** What is left of it. */
+  /** Number of slots that are left. */
   decideMs: number;
 }
 
 const yieldNow = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Where all that there is room for are instant ones, it looks further: a queue of them is not to go in small steps. */
+/** If all it found are runs that only compute, it continues, so that a queue of them doesn't advance in small steps. */
 async function claimOf(claim: Claim, organizationId: string, slots: number): Promise<RunRow[]> {
   const { app, db, now, complete } = claim;
   const rows: RunRow[] = [];
@@ -310,7 +312,9 @@ export const startedData = (row: RunRow) => ({
   attempt: row.retryCount + 1,
 });
 
-/** Events of a run are about its action, or about the run itself where it has none or is private; `data.runId` names it. */
+/**
+ * Events of a run are about its action, or about the run itself if it has none or is private. `data.runId` is the run.
+ */
 export const entityOf = (run: Pick<RunRow, "id" | "actionId" | "privateTo">): Entity =>
   run.actionId === null || run.privateTo !== null
     ? { type: "action_run", id: run.id }

@@ -15,12 +15,12 @@ import { insertRunRow, type NewRun, newRun } from "./enqueue.ts";
 import type { SmallEnd } from "./finish.ts";
 import { openScope } from "./scope.ts";
 
-/** A kind that is decided where it is reached. */
+/** A kind that is decided in the transaction that reaches it. */
 export type Decider = Executor & { decide: NonNullable<Executor["decide"]> };
 
 /**
- * Carries out a run of such a kind here and now: its row is stored once, with its outcome and its events. Throws
- * `ExpressionTooLong`, with nothing stored, for one that takes a worker.
+ * Executes a run of such a kind immediately: its row is stored once, with its outcome and events. Throws
+ * `ExpressionTooLong`, with nothing stored, if it needs a worker.
  */
 export async function decideRun(
   tx: WriteContext,
@@ -56,8 +56,8 @@ export async function decideRun(
 type Completion = SmallEnd & { outcome: { status: "completed" } };
 
 /**
- * What a claimed run completes with, where its kind decides at once. Null where it is to be carried out as any other,
- * with all that failing and cancelling take.
+ * Returns the result of a claimed run whose kind is decided immediately. Null if it must be executed like any other
+ * run, including failures and cancellation.
  */
 export async function decideClaimed(ctx: Context, run: RunRow): Promise<Completion | null> {
   const executor = ctx.executors[run.kind];
@@ -76,7 +76,7 @@ export async function decideClaimed(ctx: Context, run: RunRow): Promise<Completi
       left: { definition, logs, isResolved: true, progress: run.progress, isProgressNew: false },
     };
   } catch {
-    return null; // it fails again where failures are told
+    return null; // it fails again where failures are recorded
   }
 }
 

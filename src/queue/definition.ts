@@ -83,8 +83,8 @@ export function definitionShape(executor: Executor): TObject {
 }
 
 /**
- * All that is wrong with a definition before its templates are filled in; values that are whole
- * templates pass any shape, and are checked when the action runs.
+ * Returns everything that is wrong with a definition before its templates are evaluated. Values that are whole
+ * templates match any shape, and are checked when the action runs.
  */
 export function definitionFaults(
   app: Pick<App, "executors">,
@@ -116,8 +116,8 @@ export function definitionFaults(
 }
 
 /**
- * Secrets that are written out in a definition, which everybody reads who may read the action; what `before` has at the
- * same place was there before this was refused, and is shown to nobody.
+ * Returns secrets that are written out in a definition, which every reader of the action can see. What `before` has in
+ * the same location was stored before this was refused, and isn't shown.
  */
 export const typedFaults = (
   definition: JsonObject,
@@ -148,7 +148,7 @@ export function checkDefinition(
   if (faults.length > 0) throw new InvalidInput(faults);
 }
 
-/** Faults of the definition in the raw body of a create, as far as it can be read. */
+/** Returns faults of the definition in the raw body of a create request, as far as it can be read. */
 export function creationFaults(app: Pick<App, "executors">, raw: Json): Fault[] {
   if (!isObject(raw) || !isObject(raw.definition)) return [];
   const kind = ACTION_KINDS.find((each) => each === raw.kind);
@@ -157,7 +157,7 @@ export function creationFaults(app: Pick<App, "executors">, raw: Json): Fault[] 
   return [...definitionFaults(app, kind, raw.definition, loc), ...typedFaults(raw.definition, loc)];
 }
 
-/** The definition with its templates filled in. Throws `template_error`. */
+/** Returns the definition with its templates evaluated. Throws `template_error`. */
 export function fillIn(executor: Executor, definition: JsonObject, scope: Scope): JsonObject {
   const filled = resolveTemplates(definition, scope, fillPathsOf(executor, definition));
   if (!isObject(filled)) throw new AppError("definition_invalid", "The definition must be an object.");
@@ -167,7 +167,10 @@ export function fillIn(executor: Executor, definition: JsonObject, scope: Scope)
 export const hasTemplates = (executor: Executor, definition: JsonObject): boolean =>
   templatesIn(definition, fillPathsOf(executor, definition)).length > 0;
 
-/** Fills in a definition in a child, where results of steps are too long to be parsed here, or expressions take too much. */
+/**
+ * Evaluates a definition's templates in a child process, if results of steps are too long to parse here or expressions
+ * take too long.
+ */
 export async function fillInWhole(
   { compute, organizationId }: Context,
   executor: Executor,
@@ -179,7 +182,9 @@ export async function fillInWhole(
   return fill(compute, work, { scope, kept }, { organizationId, signal });
 }
 
-/** The kind's own fields with their defaults; the common ones are the engine's. Throws `definition_invalid`. */
+/**
+ * Returns the kind's own fields with their defaults. The engine handles the common ones. Throws `definition_invalid`.
+ */
 export function checkFilled(executor: Executor, definition: JsonObject): JsonObject {
   const { value, faults } = read(definitionShape(executor), definition, ["definition"]);
   faults.push(...lacking(executor, definition, ["definition"]));
@@ -206,21 +211,21 @@ export const timeoutOf = (executor: Executor, { timeoutSeconds }: CommonFields):
     ? DEFAULT_TIMEOUT_SECONDS
     : (timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS);
 
-/** Which fields the template language treats as SQL, and which it leaves alone. */
+/** Which fields are treated as SQL by templates, and which are left unchanged. */
 const pathsOf = (executor: Executor) => ({
   sql: (executor.sqlFields ?? []).map((path) => path.split(".")),
   url: (executor.urlFields ?? []).map((path) => path.split(".")),
   skip: [...(executor.conditionFields ?? []), ...(executor.codeFields ?? [])].map((path) => path.split(".")),
 });
 
-/** The same when it runs: what the executor fills in by itself is left alone too. */
+/** The same for execution: what the executor evaluates itself is left unchanged too. */
 function fillPathsOf(executor: Executor, definition: JsonObject) {
   const paths = pathsOf(executor);
   const late = executor.lateFields?.(definition) ?? [];
   return { ...paths, skip: [...paths.skip, ...late.map((path) => path.split("."))] };
 }
 
-/** How a definition's fields are treated when it runs, for callers that fill in part of it before. */
+/** Returns how a definition's fields are treated when it runs, for callers that evaluate part of it before. */
 export function templateFieldsOf(app: Pick<App, "executors">, kind: ActionKind) {
   const { conditionFields = [], codeFields = [], sqlFields = [] } = app.executors[kind];
   const paths = (fields: readonly string[]) => fields.map((path) => path.split("."));
@@ -237,7 +242,7 @@ export function conditionsIn(executor: Executor, definition: JsonObject): { path
   return (executor.conditionFields ?? []).flatMap((pattern) => textsAt(definition, pattern.split("."), []));
 }
 
-/** Places of whole templates where conditions, or what holds some, would have to be. */
+/** Locations of whole templates where a condition, or an object with conditions, is required. */
 const templatesAboveConditions = (executor: Executor, definition: JsonObject): string[][] =>
   (executor.conditionFields ?? []).flatMap((pattern) => {
     const parts = pattern.split(".");

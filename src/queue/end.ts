@@ -41,7 +41,7 @@ export async function endRun(
   notifyChanged(tx, run);
 }
 
-/** Tells those who watch the run, and the worker where another run may be next. */
+/** Signals the run's watchers, and the worker if another run can start. */
 export function notifyChanged(tx: WriteContext, run: RunRow): void {
   tx.afterCommit(() => {
     tx.signals.notify(runTopic(run.id));
@@ -82,7 +82,7 @@ export async function recordOutcome(tx: WriteContext, row: RunRow, outcome: Outc
   }
 }
 
-/** The actor is the one who cancelled the run, if anyone did. */
+/** The actor is the user who cancelled the run, if anyone did. */
 function recordCancelled(tx: WriteContext, row: RunRow, data: JsonObject): Promise<void> {
   const { cancelRequest } = row;
   if (cancelRequest === null) return record(tx, "action.cancelled", entityOf(row), data);
@@ -93,7 +93,7 @@ function recordCancelled(tx: WriteContext, row: RunRow, data: JsonObject): Promi
 
 const recordsIn = (result: JsonObject): number | null =>
   typeof result.rows === "number" ? result.rows : null;
-/** What went wrong with a private run is for one person. */
+/** Errors of a private run are visible to one person only. */
 const errorOf = ({ privateTo }: RunRow, error: RunError): JsonObject =>
   privateTo === null ? { error: { ...error } } : {};
 

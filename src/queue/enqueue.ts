@@ -18,17 +18,17 @@ export interface Trigger {
   method: TriggerMethod;
   sourceType: TriggerSourceType;
   sourceId: string | null;
-  /** The one whose private chat it is. */
+  /** The user whose private chat it is. */
   privateTo?: string | null;
 }
 
 export interface NewRun {
   kind: ActionKind;
-  /** Templates not yet filled in, unless `isResolved`. */
+  /** Templates aren't evaluated yet, unless `isResolved`. */
   definition: JsonObject;
   isResolved?: boolean;
   trigger: Trigger;
-  /** On whose behalf; the context's actor where absent. */
+  /** On whose behalf it runs. Default: the context's actor. */
   actor?: Actor;
   actionId?: string | null;
   actionVersion?: number | null;
@@ -38,7 +38,7 @@ export interface NewRun {
   parentActionRunId?: string | null;
   concurrencyKey?: string | null;
   idempotencyKey?: string | null;
-  /** What templates see as `input`, where an agent starts it. */
+  /** What templates see as `input`, if an agent starts the run. */
   input?: Json;
 }
 
@@ -60,8 +60,8 @@ const setLatest = changing((db) =>
 );
 
 /**
- * Puts a run in the queue; the worker takes it up once the transaction is durable. Throws `quota_exceeded`, but for steps of
- * an automation run, which was let in as a whole.
+ * Queues a run. A worker can claim it once the transaction is committed. Throws `quota_exceeded`, except for steps of
+ * an automation run, which was admitted as a whole.
  */
 export async function enqueueRun(tx: WriteContext, run: NewRun): Promise<RunRow> {
   if (!run.automationRunId) await refuseQueue(tx);
@@ -71,14 +71,14 @@ export async function enqueueRun(tx: WriteContext, run: NewRun): Promise<RunRow>
   return row;
 }
 
-/** Stores a run as it is, and as its action's latest unless it is private. */
+/** Stores a run unchanged, and as its action's latest one unless it is private. */
 export async function insertRunRow(tx: WriteContext, row: RunRow): Promise<void> {
   await insertRun(tx.db, row);
   if (row.actionId !== null && row.privateTo === null)
     await setLatest(tx.db, { runId: row.id, actionId: row.actionId });
 }
 
-/** The row of a run to be. */
+/** Returns the row of a new run. */
 export function newRun(tx: WriteContext, run: NewRun): RunRow {
   const { actor = tx.actor } = run;
   const at = timestamp(tx.clock);

@@ -25,10 +25,10 @@ import { appendLogs, type NewLog } from "./logs.ts";
 import { NEXT_PROGRESS_ID, withStatuses } from "./statuses.ts";
 import { beginWait } from "./waits.ts";
 
-/** What the run gathered and has not written yet. */
+/** What the run collected and hasn't stored yet. */
 export interface Leftover {
   definition: JsonObject;
-  /** False where the templates in `definition` could not be filled in. */
+  /** False if the templates in `definition` couldn't be evaluated. */
   isResolved: boolean;
   progress: RunProgress | null;
   /** True if `progress` hasn't been reported as an event yet. */
@@ -108,7 +108,7 @@ export async function finishRun(
     await appendLogs(tx.db, run.id, logs);
     if (left.isProgressNew && left.progress) await recordProgress(tx, run, left.progress);
     const { id: actionRunId, kind } = row;
-    const actionId = row.privateTo === null ? row.actionId : null; // everybody reads the lineage
+    const actionId = row.privateTo === null ? row.actionId : null; // every reader sees the lineage
     if (outcome.status === "completed" && outcome.load)
       await commitLoad(tx, run.id, ownerOf(run), outcome.load, { kind, actionId });
     if (outcome.status === "completed" && outcome.reads) {
@@ -122,13 +122,13 @@ export async function finishRun(
   });
 }
 
-/** What a run leaves that did not complete: of a bulk step, what became of its items. */
+/** What an unfinished run leaves: for a bulk step, the outcomes of its items. */
 const partOf = (outcome: Outcome) =>
   outcome.status === "failed"
     ? { result: outcome.result ?? null, artifacts: outcome.staged ?? [] }
     : { result: null, artifacts: [] };
 
-/** The last line of a log: why a try failed. */
+/** Last line of the log: why an attempt failed. */
 function failureLine(outcome: Outcome, timestamp: string): NewLog[] {
   if (!("error" in outcome)) return [];
   const { message } = outcome.error;
@@ -137,7 +137,7 @@ function failureLine(outcome: Outcome, timestamp: string): NewLog[] {
     : [{ timestamp, level: "warn", message: `${message} Next attempt at ${outcome.dueAt}.` }];
 }
 
-/** The end of a run that leaves nothing but what its row can hold. */
+/** Ends a run that leaves nothing but what its row contains. */
 export interface SmallEnd {
   run: RunRow;
   outcome: Outcome & { status: "completed" | "failed" };
@@ -166,8 +166,8 @@ const leaseTokens = prepared((db: WriteDb) =>
 );
 
 /**
- * Writes the small ends of many runs in one transaction, as `finishRun` does; those that were lost are left out.
- * `take` gives them when it is their turn, and the same ones where that comes again.
+ * Stores the small outcomes of many runs in one transaction, as `finishRun` does. Runs whose lease was lost are left
+ * out. `take` returns them when it is their turn, and the same ones if the transaction is repeated.
  */
 export function finishRuns(app: App, take: () => readonly SmallEnd[]): Promise<void> {
   return writeFor(app, async (inside, db) => {
@@ -219,7 +219,7 @@ interface RowEnd {
 
 const text = (value: unknown) => (value === null || value === undefined ? null : JSON.stringify(value));
 
-/** What `updateSettled` takes. */
+/** Parameters of `updateSettled`. */
 function valuesOf(tx: WriteContext, run: RunRow, { now, outcome, result, left }: RowEnd) {
   return {
     id: run.id,
@@ -240,11 +240,11 @@ function valuesOf(tx: WriteContext, run: RunRow, { now, outcome, result, left }:
   };
 }
 
-/** Cursors belong to the action; an inline step has its automation's place for them. */
+/** Cursors belong to the action. Those of an inline step belong to its automation. */
 export const ownerOf = (run: Pick<RunRow, "actionId" | "triggerSourceId" | "stepKey">): string =>
   run.actionId ?? `${run.triggerSourceId}:${run.stepKey}`;
 
-/** The longest result that expressions read. */
+/** Maximum length of a result that expressions read. */
 const MAX_KEPT_BYTES = 64 * 1024 * 1024;
 
 const tooLarge = (bytes: number) =>
@@ -253,7 +253,7 @@ const tooLarge = (bytes: number) =>
     `The result is ${sizeText(bytes)}. The limit is ${sizeText(MAX_KEPT_BYTES)}. Return less, or write it to a table or a file.`,
   );
 
-/** Writes what is large to files, before the transaction. */
+/** Writes large results to files, before the transaction. */
 async function stage(ctx: Context, run: RunRow, outcome: Outcome & { status: "completed" }) {
   const staged: ArtifactRow[] = [...(outcome.staged ?? [])];
   for (const artifact of outcome.artifacts ?? []) {

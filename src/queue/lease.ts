@@ -42,8 +42,8 @@ export async function renewLeases(
 }
 
 /**
- * Which runs have lost their process: at boot all of earlier boots (of a shared store those past their lease,
- * as later on), or those whose outcome this process could not write.
+ * Selects runs that lost their process: at boot, those of earlier boots (on a shared database, those with an expired
+ * lease, as later on), or those whose outcome this process couldn't store.
  */
 export type Lost = "at boot" | "later" | readonly Leased[];
 
@@ -57,17 +57,17 @@ function isLost(app: App, lost: Lost): SQL | undefined {
   );
 }
 
-/** Puts lost runs back in the queue. One that was interrupted more than three times comes back to be failed. */
+/** Queues lost runs again. A run that was interrupted more than three times is queued to be failed. */
 export async function rescueRuns(app: App, lost: Lost): Promise<{ again: number; exhausted: RunRow[] }> {
   const now = timestamp(app.clock);
-  // Of processes that share a store none knows whether another died or stood still.
+  // With a shared database, no process knows whether another died or was only suspended.
   const died = lost === "at boot" && !app.store.remote ? 1 : 0;
   const isExhausted = sql`${actionRuns.interruptCount} >= ${MAX_INTERRUPTS}`;
   const rows = await app.store.write((db) =>
     db
       .update(actionRuns)
       .set({
-        // one whose failure could not be written comes here again
+        // a run whose failure couldn't be stored comes here again
         interruptCount: sql`case when ${actionRuns.interruptCount} > ${MAX_INTERRUPTS} then ${actionRuns.interruptCount}
           else ${actionRuns.interruptCount} + 1 end`,
         processDeaths: sql`${actionRuns.processDeaths} + ${died}`,
@@ -90,14 +90,14 @@ export async function rescueRuns(app: App, lost: Lost): Promise<{ again: number;
   };
 }
 
-/** Of a long run that has come a good way since: those that end its process over and over don't get so far. */
+/** Resets the interruptions of a long run that has made progress. A run that keeps ending its process doesn't get that far. */
 export const forgetInterrupts = async (tx: WriteContext, { id }: RunRow): Promise<void> =>
   void (await tx.db
     .update(actionRuns)
     .set({ interruptCount: 0, processDeaths: 0 })
     .where(eq(actionRuns.id, id)));
 
-/** Puts a run back in the queue without using a try, for a process that is stopping. */
+/** Queues a run again without counting an attempt, for a process that is stopping. */
 export function releaseRun(app: App, run: RunRow): Promise<void> {
   return write(contextForRun(app, run), async (tx) => {
     const now = timestamp(tx.clock);

@@ -10,10 +10,13 @@ export interface NewLog {
   message: string;
 }
 
-/** Lines that go in one statement: as many as there are left, by the largest that fits. */
+/** Number of lines per statement: the largest that fits what is left. */
 const CHUNKS = [128, 16, 4, 1];
 
-/** Written out: drizzle makes no select from values. The numbers of a run's lines go on; one line takes half the time. */
+/**
+ * Written out, since drizzle can't select from values. Numbers of a run's lines continue. A single line takes half the
+ * time.
+ */
 const textOf = (lines: number) => {
   const into = "insert into run_logs (run_id, seq, timestamp, level, message)";
   const last = "coalesce((select max(seq) from run_logs where run_id = ?), 0)";
@@ -26,7 +29,7 @@ const inserts = prepared(
   (db: WriteDb) => new Map(CHUNKS.map((lines) => [lines, db.statement(textOf(lines))])),
 );
 
-/** Adds lines to the end of a run's log; nobody waits for them before the commit. */
+/** Appends lines to a run's log. Nobody waits for them before the commit. */
 export async function appendLogs(db: WriteDb, runId: string, lines: readonly NewLog[]): Promise<void> {
   for (let at = 0; at < lines.length; ) {
     const size = CHUNKS.find((each) => each <= lines.length - at) ?? 1;
@@ -37,7 +40,7 @@ export async function appendLogs(db: WriteDb, runId: string, lines: readonly New
   }
 }
 
-/** Lines after `afterSeq`, in order. */
+/** Returns the lines after `afterSeq`, in order. */
 export const readLogs = (db: ReadDb, runId: string, afterSeq: number, limit: number): Promise<RunLogRow[]> =>
   db
     .select()

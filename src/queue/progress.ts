@@ -14,16 +14,16 @@ const leaseOf = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** True while the lease that `run` was claimed with is good: a process that stood still may have lost it. */
+/** True while the lease that `run` was claimed with is valid. A suspended process may have lost it. */
 export async function hasLease(db: ReadDb, run: RunRow): Promise<boolean> {
   const [row] = await leaseOf(db).all({ id: run.id });
   return row !== undefined && row.leaseToken !== null && row.leaseToken === run.leaseToken;
 }
 
-/** A definition as a run's row keeps it: with its templates filled in, or still with them. */
+/** A definition as stored in a run's row: with or without its templates evaluated. */
 export type StoredDefinition = Pick<RunRow, "definition" | "isResolved">;
 
-/** Shows how far a running run has come, and the definition that it runs; nothing when the lease is lost. */
+/** Stores the progress of a running run, and the definition that it uses. Does nothing if the lease is lost. */
 export async function saveProgress(
   tx: WriteContext,
   run: RunRow,

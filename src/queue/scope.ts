@@ -7,8 +7,9 @@ import type { RunRow } from "../resources/runs/table.ts";
 import type { ReadDb } from "../store/store.ts";
 
 /**
- * The names that a run's templates see: its input, or what its automation hands to the step. Results too long to be
- * parsed here are in `kept`, and `bulk` is there for the run of a bulk step. Throws `gone` where one was an artifact that somebody has deleted.
+ * Returns the names that a run's templates see: its input, or what its automation passes to the step. Results that are
+ * too long to parse here are in `kept`, and `bulk` is set for the run of a bulk step. Throws `gone` if the artifact of
+ * a result was deleted.
  */
 export async function openScope(
   ctx: App & { db: ReadDb },

@@ -9,11 +9,11 @@ interface NewStatus {
   status: Value<RunStatus>;
   since: Value<string>;
   waitKind?: Value<WaitKind | null>;
-  /** Lines of the log that the transaction stores later on, and that come before the status. */
+  /** Log lines that the transaction stores later, and that come before the status. */
   moreLines?: Value<number>;
 }
 
-/** The number of log lines of the updated row. */
+/** Number of log lines of the updated row. */
 const LINES = sql`coalesce((select max(seq) from run_logs where run_id = action_runs.id), 0)`;
 
 /** Returns the new value of `statuses`, for every update that sets `status`: adds `added` to those of the row. */
@@ -35,7 +35,7 @@ const STEP = 1_000_000;
 export const NEXT_PROGRESS_ID: SQL<number> = sql`
   max(coalesce(${actionRuns.progressId}, 0), (json_array_length(${actionRuns.statuses}) + ${LINES}) * ${sql.raw(String(STEP))}) + 1`;
 
-/** Returns the statuses that a run has had; of a run that ended before they were stored, those that are known. */
+/** Returns the statuses that a run has had. For a run that ended before they were stored, the known ones. */
 export async function statusesOf(db: ReadDb, run: RunRow): Promise<PastStatus[]> {
   const { status, createdAt, startedAt, completedAt, updatedAt, statuses } = run;
   if (statuses.length > 0) return statuses;
@@ -57,9 +57,9 @@ export function streamIds(statuses: readonly PastStatus[]) {
   return {
     ofStatus,
     ofLine: (seq: number) => (seq + before(seq)) * STEP,
-    /** Greater than the ids of all lines up to `seq`, and of what comes before the next line. */
+    /** Greater than the IDs of all lines up to `seq`, and of everything before the next line. */
     after: (seq: number) => (seq + before(seq + 1) + 1) * STEP,
-    /** The id of `end`, once the run has its final status. */
+    /** ID of `end`, once the run has its final status. */
     end: ofStatus(statuses.length - 1) + 1,
     /** Returns the `seq` of the last log line up to `id`. */
     lineAt(id: number): number {

@@ -3,10 +3,12 @@ import type { App, Context } from "../context.ts";
 import type { AutomationRunRow } from "../resources/automations/table.ts";
 import type { RunRow, TriggerMethod } from "../resources/runs/table.ts";
 
-/** Begun by a request of this process or another; all others begin by themselves. */
+/** Started by a request to this process or another. All others start by themselves. */
 const REQUESTED: readonly TriggerMethod[] = ["ui", "api", "cli", "webhook", "form", "retry"];
 
-/** The span of the request with this correlation id; null where the id is the caller's own, who may use it often. */
+/**
+ * Returns the span of the request with this correlation ID. Null if the ID is the caller's own, which can be reused.
+ */
 export const requestSpanOf = (correlationId: string): string | null =>
   correlationId.length === 36 ? spanIdOf("request", correlationId) : null;
 
@@ -15,13 +17,13 @@ const runSpanOf = (id: string, attempt = 1) => (attempt === 1 ? spanIdOf(id) : s
 const causeOf = ({ triggerMethod, correlationId }: Pick<RunRow, "triggerMethod" | "correlationId">) =>
   REQUESTED.includes(triggerMethod) ? requestSpanOf(correlationId) : null;
 
-/** Where one try of a run stands among the spans of its cause. */
+/** Position of one attempt of a run among the spans of its cause. */
 const parentOfRun = (run: RunRow) => ({
   traceId: traceIdOf(run.correlationId),
   spanId: runSpanOf(run.id, run.retryCount + 1),
 });
 
-/** The context of a try: what it calls is seen as a part of it. */
+/** Context of an attempt: what it calls becomes a part of it. */
 export function tracedContext(ctx: Context, run: RunRow): Context {
   if (!ctx.tracer.isOn) return ctx;
   return { ...ctx, egress: tracedEgress(ctx.egress, ctx.tracer, ctx.clock, parentOfRun(run)) };

@@ -21,15 +21,15 @@ const begin = <K extends WaitKind>(
   { wait, request }: { wait: K; request: Waits[K] },
 ): Promise<void> => tx.runFollowers.waitServices[wait].begin(tx, run, request);
 
-/** Ends what a cancelled run has waited for. */
+/** Ends what a cancelled run waited for. */
 export async function abandonWait(tx: WriteContext, run: RunRow): Promise<void> {
   if (run.status === "waiting" && run.waitKind !== null && run.waitId !== null)
     await tx.runFollowers.waitServices[run.waitKind].abandon(tx, run.waitId);
 }
 
 /**
- * Puts the run that waits for `id` back in the queue, in the transaction that ends what it waited for: it is executed
- * again. Null where no run waits for it any more.
+ * Queues the run that waits for `id` again, in the transaction that ends what it waited for. It is executed again. Null
+ * if no run waits for it any longer.
  */
 export async function resumeWait(tx: WriteContext, kind: WaitKind, id: string): Promise<RunRow | null> {
   const at = timestamp(tx.clock);
@@ -68,8 +68,8 @@ export type Ending =
   | { status: "cancelled" };
 
 /**
- * Ends the run that waits for `id`, with its event and what follows for its automation, in the transaction that ends
- * what it waited for: so it goes on once, whatever ends the process. Null where no run waits for it any more.
+ * Ends the run that waits for `id`, with its event and what follows in its automation, in the transaction that ends
+ * what it waited for, so that it continues exactly once. Null if no run waits for it any longer.
  */
 export async function endWait(
   tx: WriteContext,
