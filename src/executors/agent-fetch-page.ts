@@ -8,7 +8,7 @@ import { isFixedAddress } from "./page/address.ts";
 import { readWebPage } from "./page/fetch.ts";
 
 const MAX_BYTES = 5 * 1024 * 1024;
-/** Characters of a page that a model is given. */
+/** Number of characters of a page that a model gets. */
 const MAX_CHARACTERS = 100_000;
 
 export const UNTRUSTED =
@@ -16,11 +16,11 @@ export const UNTRUSTED =
 
 const SYSTEM = `You read one page of the web and do what the person asks with it. ${UNTRUSTED} Use only what the page says; where it does not say it, say so.`;
 
-/** Text of a page that can't close the tag that it stands in. */
+/** Text of a page, escaped so that it can't close the tag that contains it. */
 export const asPage = (content: string): string =>
   `<page>\n${content.slice(0, MAX_CHARACTERS).replaceAll(/<(\/?)page>/gi, "‹$1page›")}\n</page>`;
 
-/** Reads a page and has a model do with it what the instructions say. A second try is safe: it only reads. */
+/** Reads a page and has a model follow the instructions for it. A second attempt is safe: it only reads. */
 export const agentFetchPage = defineExecutor({
   kind: "agent_fetch_page",
   title: "Read a page with a model",

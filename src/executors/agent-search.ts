@@ -138,7 +138,7 @@ export const agentSearch = defineExecutor({
   },
 });
 
-/** The first pages that can be read; those that can't are told in `warnings`. */
+/** Returns the first pages that can be read. `warnings` gets those that can't. */
 async function readPages(
   ctx: RunContext,
   hits: readonly [url: string, title: string][],

@@ -53,9 +53,10 @@ const Definition = object({
 });
 
 /**
- * Asks people, and waits for their answer. An expiry counts as a rejection, a failure or a cancel, never as an approval.
+ * Asks people and waits for their decision. An expiry counts as a rejection, a failure or a cancellation, never as an
+ * approval.
  *
- * A second try is safe: the question is put in the transaction that lets the run wait, and only there.
+ * A second attempt is safe: the approval is created in the transaction that makes the run wait, and only there.
  */
 export const approvalGate = defineExecutor({
   kind: "approval_gate",

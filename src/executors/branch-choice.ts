@@ -7,7 +7,7 @@ import type { Scope } from "../base/template.ts";
 import { frameScope, readScope, type ScopeFrame, type StoredResult } from "../base/whole-scope.ts";
 import type { Compute } from "../compute/contract.ts";
 
-/** Conditions to be decided in order, up to the first that holds; the scope is in the job's bytes. */
+/** Conditions to evaluate in order, until one is true. The scope is in the job's bytes. */
 export interface ConditionsWork {
   texts: string[];
   /** Milliseconds that they may take together. */
@@ -15,21 +15,21 @@ export interface ConditionsWork {
   frame: ScopeFrame;
 }
 
-/** Which one holds; null for none. */
+/** Index of the first true condition. Null if none is. */
 interface ConditionsFound {
   first: number | null;
   leftMs: number;
 }
 
 export function conditionsJob(work: ConditionsWork, bytes: Buffer) {
-  // A child that others keep from the processor has as much time as one that has it for itself.
+  // Counts processor time, so that a child process that has to share the processor gets as much as one that doesn't.
   const scope = readScope(work.frame, bytes);
   const budget = new Budget({ ...LARGE_CONDITION, ms: work.allowanceMs }, processorClock);
   const first = firstThatHolds(work.texts, scope, budget);
   return { output: { first, leftMs: budget.leftMs } satisfies ConditionsFound, bytes: new Uint8Array() };
 }
 
-/** Throws what `holds` throws. */
+/** Throws the same as `holds`. */
 export function firstThatHolds(texts: readonly string[], scope: Scope, budget: Budget): number | null {
   const index = texts.findIndex((text) => holds(text, scope, budget));
   return index < 0 ? null : index;
@@ -44,7 +44,8 @@ interface Asked {
 }
 
 /**
- * Which of some conditions is the first that holds, in a child; null for none. Throws `condition_error`.
+ * Returns which condition is the first that is true, evaluated in a child process. Null if none is. Throws
+ * `condition_error`.
  */
 export async function decideConditions(
   compute: Compute,

@@ -27,10 +27,11 @@ type Definition = Static<typeof Definition>;
 const Usage = object({ inputTokens: Type.Integer(), outputTokens: Type.Integer() });
 
 /**
- * Lets an agent answer one prompt, with its tools. Nobody can be asked in a run: calls that need a person's agreement
- * are refused, and the agent hears so.
+ * Has an agent answer one prompt, with its tools. A run has nobody to ask: calls that need approval are refused, and
+ * the agent is told so.
  *
- * A second try asks anew, and what its tools set off is set off again: give an agent that runs actions no retries.
+ * A second attempt asks again, and runs what the tools run again. Don't configure retries for an agent that runs
+ * actions.
  */
 export const callAgent = defineExecutor({
   kind: "call_agent",
@@ -86,7 +87,7 @@ export const callAgent = defineExecutor({
 const shapeIn = (schema: JsonObject) =>
   `Answer with JSON alone, without any words around it, that fits this JSON Schema:\n${JSON.stringify(schema)}`;
 
-/** A conversation with the agent, and what is to be told of it. */
+/** A conversation with the agent, and what to report about it. */
 function openTalk(ctx: RunContext, { maxSteps }: OpenAgent, prompt: string) {
   const messages: ModelMessage[] = [{ role: "user", content: prompt }];
   const toolCalls: { id: string; name: string; input: Json; isError: boolean }[] = [];

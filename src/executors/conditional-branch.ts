@@ -34,9 +34,9 @@ const Definition = object({
 });
 
 /**
- * Takes the first branch whose condition holds, else `else`; without either the run fails with `no_branch`.
+ * Chooses the first branch whose condition is true, otherwise `else`. Without either, the run fails with `no_branch`.
  *
- * A second try is safe: nothing is written, and the conditions see the same scope.
+ * A second attempt is safe: nothing is written, and the conditions see the same scope.
  */
 export const conditionalBranch = defineExecutor({
   kind: "conditional_branch",
@@ -77,12 +77,12 @@ function decided({ branch }: JsonObject): string {
 
 type Branches = Static<typeof Definition>;
 
-/** Throws `ExpressionTooLong` for what is not decided at once. */
+/** Throws `ExpressionTooLong` if it can't be decided immediately. */
 function decide(definition: Branches, scope: Scope): JsonObject {
   return taken(definition, firstThatHolds(textsOf(definition), scope, openBudgetHere()));
 }
 
-/** At once where that goes, and otherwise where nobody waits for it. */
+/** Evaluates immediately if that is quick, otherwise in a child process. */
 async function choose(
   { compute, scope, kept, run, signal }: RunContext,
   definition: Branches,

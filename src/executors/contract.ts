@@ -20,7 +20,7 @@ import type { Search } from "../search/contract.ts";
 import type { Sheets } from "../sheets/contract.ts";
 import type { Sql } from "../sql/contract.ts";
 
-/** All kinds of actions, in the order in which lists show them. */
+/** All kinds of actions, in display order. */
 export const ACTION_KINDS = [
   "dlt_extract",
   "file_sync",
@@ -42,7 +42,7 @@ export const ACTION_KINDS = [
 ] as const;
 export type ActionKind = (typeof ACTION_KINDS)[number];
 
-/** A run's progress, less `percent` and `updatedAt`, which the run context adds. */
+/** A run's progress, without `percent` and `updatedAt`, which the run context adds. */
 export interface Progress {
   phase: string;
   message?: string;
@@ -57,7 +57,7 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 export interface RunLake {
   /** All tables, as the last commit left them. */
   tables(): Promise<LakeTable[]>;
-  /** Null where no load has made it yet. */
+  /** Null if no load has created it yet. */
   table(layer: string, dataset: string, table: string): Promise<LakeTable | null>;
   /** A table, by the name that SQL has for it, as a load left it. Throws `sql_error` where that can't be shown. */
   past(reference: { layer: string; name: string; loadId: string }): Promise<LakeTable>;
@@ -68,7 +68,7 @@ export interface RunLake {
   ): Promise<LakeFile>;
   /** The stored cursor of one resource of this action; null before the first load. */
   cursor(resource: string): Promise<CursorState | null>;
-  /** Waits until no other run of this process writes to the dataset; held until the run ends. */
+  /** Waits until no other run of this process writes to the dataset. Held until the run ends. */
   lock(layer: string, dataset: string): Promise<void>;
 }
 
@@ -77,19 +77,19 @@ export interface ManifestEntry {
   /** Below the destination's folder. */
   path: string;
   sourceVersion: string;
-  /** Empty where the destination tells none. */
+  /** Empty if the destination reports none. */
   targetVersion: string;
   size: number;
-  /** What the destination itself wants to know again. */
+  /** Details that the destination needs in later runs. */
   detail: JsonObject | null;
   /** The run that copied it; null is this one. */
   runId: string | null;
 }
 
-/** What this action has copied before, by `pair`: a text that names source and destination. */
+/** Entries of what this action copied before, by `pair`: a text that identifies source and destination. */
 export interface SyncManifest {
   read(pair: string): Promise<Map<string, ManifestEntry>>;
-  /** Durable when it resolves; an entry of the same path gives way. */
+  /** Durable when it resolves. Replaces an entry with the same path. */
   keep(pair: string, entries: readonly ManifestEntry[]): Promise<void>;
   forget(pair: string, paths: readonly string[]): Promise<void>;
 }
@@ -106,16 +106,16 @@ export interface NamedConnection {
 /** `write` is whatever may change the other side. */
 export type ConnectionUse = "read" | "write";
 
-/** What an executor may reach while it runs: its context, and nothing beyond it. */
+/** Everything that an executor can access while it runs. */
 export interface RunContext {
   readonly run: { id: string; organizationId: string; attempt: number; startedAt: string };
   /** Aborts on cancel, on timeout and when the process stops. Pass it on to whatever waits. */
   readonly signal: AbortSignal;
   /** The names that templates and conditions see. */
   readonly scope: Scope;
-  /** Results of steps that are too long to stand in `scope`: to be read in a child. */
+  /** Results of steps that are too long for `scope`, to be read in a child process. */
   readonly kept: readonly StoredResult[];
-  /** What the definition says of further tries, for an executor that does parts of its work again. */
+  /** The definition's retries, for an executor that repeats parts of its own work. */
   readonly retry: Retry;
   readonly clock: Clock;
   readonly egress: Egress;
@@ -124,13 +124,18 @@ export interface RunContext {
   /** Fills in templates with these names, and with `kept`; throws `template_error`. */
   fill(definition: JsonObject, scope: Scope, options: TemplateOptions): Promise<JsonObject>;
   /**
-   * Waits until there is room for so many bytes of what outside systems send, and holds it until the run ends; asked
-   * again it gives no more. Runs of all organizations share it.
+   * Waits until there is room for this many bytes of responses from external systems, and holds it until the run ends.
+   * A second call gets no more. Runs of all organizations share it.
    */
   room(bytes: number): Promise<void>;
-  /** The operator's language model, within the organization's budget; `stream` throws `llm_not_configured` where there is none. */
+  /**
+   * The operator's language model, within the organization's budget. `stream` throws `llm_not_configured` if there is
+   * none.
+   */
   readonly model: Model;
-  /** Opens an agent by the id or slug of its spec, to act for whoever set the run off; throws `definition_invalid`. */
+  /**
+   * Opens an agent by the ID or slug of its spec, to act for the user who started the run. Throws `definition_invalid`.
+   */
   agent(named: string): Promise<OpenAgent>;
   readonly charts: Charts;
   readonly reader: Reader;
@@ -139,30 +144,30 @@ export interface RunContext {
   readonly search: Search;
   readonly ids: Ids;
   readonly lake: RunLake;
-  /** A fresh 0700 folder that goes when the run ends. */
+  /** A new folder with mode 0700 that is deleted when the run ends. */
   workFolder(): Promise<string>;
   /**
-   * Opens the connection of the action or step, to read or to change the other side; throws `connection_disabled`,
-   * `not_found`, or `definition_invalid` when it has none. Where that needs approval it throws what lets the run wait:
-   * open what is needed before anything is done.
+   * Opens the connection of the action or step, to read or to write. Throws `connection_disabled`, `not_found`, or
+   * `definition_invalid` if there is none. If approval is needed, it throws what makes the run wait, so open everything
+   * before you change anything.
    */
   connection(purpose: ConnectionUse): Promise<{ provider: Provider; link: Link }>;
   /** Opens another connection of the organization, that the definition names; throws as `connection` does. */
   openConnection(id: string, purpose: ConnectionUse): Promise<{ provider: Provider; link: Link }>;
   readonly manifest: SyncManifest;
-  /** An endpoint or tool of the API catalog; throws `not_found`, and `invalid_state` for what may not be called. */
+  /** Returns an endpoint or tool of the API catalog. Throws `not_found`, and `invalid_state` if it can't be called. */
   catalog(reference: ApiReference): Promise<CatalogUse>;
-  /** The `hash` in the context of the approval that this run has; null where it has none. */
+  /** The `hash` in the context of this run's approval. Null if it has none. */
   approvedHash(): Promise<string | null>;
-  /** What people have entered into forms that this run asked for, by the `question` in their context. */
+  /** Answers to forms that this run asked for, by the `question` in their context. */
   answers(): Promise<ReadonlyMap<string, JsonObject>>;
-  /** The installation's mail server, within the organization's rate; null where there is none. */
+  /** The installation's mail server, within the organization's rate limit. Null if there is none. */
   readonly mailer: Mailer | null;
-  /** The content of an artifact; throws `not_found`, and `gone` where its file is not there. */
+  /** Returns the content of an artifact. Throws `not_found`, and `gone` if its file is missing. */
   artifact(id: string): Promise<{ fileName: string; mimeType: string; content: Blob }>;
-  /** True where the action or step names a connection. */
+  /** Whether the action or step names a connection. */
   readonly hasConnection: boolean;
-  /** Shown to people at once and kept as the run's `progress`. Cheap: writes are gathered. */
+  /** Shows progress immediately and stores it as the run's `progress`. Cheap: writes are batched. */
   progress(progress: Progress): void;
   /** A line of the run's log. Never put credentials in it. */
   log(level: LogLevel, message: string): void;
@@ -170,7 +175,7 @@ export interface RunContext {
 
 /** Something that the run leaves behind, stored in the transaction that completes it. */
 export type NewArtifact = {
-  /** Where the result speaks of it; made by `ctx.ids`. */
+  /** Set if the result refers to it. Created by `ctx.ids`. */
   id?: string;
   title: string;
 } & (
@@ -178,34 +183,39 @@ export type NewArtifact = {
   | { kind: "file"; fileName: string; mimeType: string; bytes: Uint8Array }
 );
 
-/** How an execution ended well. All of it becomes visible in one transaction. */
+/** A successful execution. Everything in it becomes visible in one transaction. */
 export interface Done {
   result: JsonObject;
   /** The JSON of a result that is too long to be read here; `result` has the fields of its summary then. */
   whole?: { json: Uint8Array; summary: Summary };
   load?: LakeLoad;
-  /** Tables of the lake that it was made of. */
+  /** Tables of the lake that were read for it. */
   reads?: LakeRead[];
   artifacts?: NewArtifact[];
 }
 
-/** Which endpoint or tool of the API catalog is meant. */
+/** Identifies an endpoint or tool of the API catalog. */
 export interface ApiReference {
   apiId: string;
   endpoint?: string;
   tool?: string;
 }
 
-/** What ends a wait, and what has to be known to set it up. To add one: its line here, its service in `queue/waits.ts`. */
+/**
+ * What a run can wait for, and what is needed to set it up. To add one, add its line here and its service in
+ * `queue/waits.ts`.
+ */
 export interface Waits {
   decision: DecisionRequest;
-  /** A decision after which the run goes on where it was: it is executed again, and `approvedHash` tells of the yes. */
+  /**
+   * A decision after which the run continues where it was: it is executed again, and `approvedHash` has the approval.
+   */
   approval: DecisionRequest;
   automation: AutomationCall;
 }
 export type WaitKind = keyof Waits;
 
-/** What people are asked, and what follows from each answer. */
+/** What people are asked, and what follows from each decision. */
 export interface DecisionRequest {
   title: string;
   description: string | null;
@@ -219,18 +229,18 @@ export interface DecisionRequest {
   onExpire: "reject" | "fail" | "cancel";
 }
 
-/** Which automation is called, by one of the two, and with what. */
+/** The automation to call, by one of the two, and its input. */
 export interface AutomationCall {
   automationId: string | null;
   slug: string | null;
   input: Json;
-  /** False where the caller does not wait for its end. */
+  /** False if the caller doesn't wait for the result. */
   wait: boolean;
 }
 
 /**
- * How an execution ends that can't go on by itself: the run waits, holding no worker, until what it waits for ends
- * it. That is set up in the transaction that puts the run to `waiting`; the executor is not asked again.
+ * An execution that can't continue by itself. The run waits, without a worker, until what it waits for ends it. That is
+ * set up in the transaction that sets the run to `waiting`. The executor isn't called again.
  */
 export type Waiting = { [K in WaitKind]: { wait: K; request: Waits[K] } }[WaitKind];
 
@@ -239,10 +249,10 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   readonly kind: ActionKind;
   readonly title: string;
   readonly description: string;
-  /** What `definition` looks like; the common fields (`retry`, `timeoutSeconds`, `concurrencyKey`) are added to it. */
+  /** Shape of `definition`. The common fields (`retry`, `timeoutSeconds`, `concurrencyKey`) are added. */
   readonly definition: TSchema;
   readonly result: TSchema;
-  /** Providers whose connections it takes; empty where it takes none, null where any. */
+  /** Providers whose connections it accepts. Empty: none. Null: any. */
   readonly providers: readonly string[] | null;
   /**
    * The dataset, `layer.dataset`, that a run writes to; null for none, and where only a template knows it.
@@ -251,47 +261,47 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   writes?(definition: JsonObject): string | null;
   /** Fields of SQL text, as paths with `*` for list items: templates in them become bound parameters. */
   readonly sqlFields?: readonly string[];
-  /** Fields of URLs, as paths with `*` for list items: what templates put inside of text is percent-encoded. */
+  /** URL fields, as paths with `*` for list items: values of templates inside text are percent-encoded. */
   readonly urlFields?: readonly string[];
   /** Fields that are conditions, not templates, as paths with `*` for list items. */
   readonly conditionFields?: readonly string[];
   /** Fields of code, as paths with `*` for list items: no templates are filled in there. */
   readonly codeFields?: readonly string[];
-  /** Fields whose templates it fills in by itself, from `ctx.scope`. */
+  /** Fields whose templates it evaluates itself, from `ctx.scope`. */
   lateFields?(definition: JsonObject): readonly string[];
   /** Connections that the definition names by their ids; looked up when the action is saved. Templates are left out. */
   connections?(definition: JsonObject): NamedConnection[];
-  /** Fields of which one has to be there; the first is told as missing. The schema has all of them optional. */
+  /** Fields of which one is required. The first is reported as missing. All are optional in the schema. */
   readonly oneOf?: readonly string[];
   /**
-   * Whether a run of this writes somewhere, or sends words to an address that whoever gives the input chooses: then a
-   * person has to agree before an agent sets it off. Absent where it always does.
+   * Returns whether a run writes somewhere, or sends text to an address chosen by the input. An agent then needs
+   * approval to run it. Default: always.
    */
   hasEffects?(definition: JsonObject): boolean;
-  /** Faults that the schema cannot say, told when the action is saved; paths are relative to the definition. */
+  /** Faults that the schema can't express, reported when the action is saved. Paths are relative to the definition. */
   check?(definition: JsonObject): { path: readonly string[]; message: string }[];
   /**
-   * Every fault that `check` tells and those that depend on what the connection is, told when an action or step is
-   * saved; null where it names none.
+   * All faults of `check`, and those that depend on the connection, reported when an action or step is saved. The
+   * connection is null if none is named.
    */
   checkSource?(
     definition: JsonObject,
     provider: Provider | null,
   ): { path: readonly string[]; message: string }[];
-  /** True where nobody outside of the organization hears what it is given. */
+  /** True if nothing of the input leaves the organization. */
   readonly isInside?: boolean;
   /**
-   * True where one run may carry out many items of a list: each leaves a result alone, and waits for nobody. False or
-   * absent where each needs a run of its own. Rows of a table always go in one run, or not at all.
+   * Returns whether one run can process many items of a list: each produces only a result and waits for nobody.
+   * Otherwise each item needs a run of its own. Rows of a table are always processed by one run, or not at all.
    */
   inBulk?(definition: JsonObject, of: "list" | "table"): boolean;
   /**
-   * For kinds that only compute for microseconds: the result at once, small enough for the run's row. As a step of an
-   * automation they are decided inside the transaction that reaches them; queued ones are decided many
-   * at a time, with no context. They need no slot.
+   * For kinds that only compute for microseconds: returns the result immediately, small enough for the run's row. As a
+   * step, it is decided inside the transaction that reaches it. Queued runs are decided in batches, without a context.
+   * Needs no slot.
    */
   decide?(definition: JsonObject, scope: Scope): JsonObject;
-  /** What the log of a run says that was decided so. */
+  /** Log line of a run that was decided this way. */
   decided?(result: JsonObject): string;
   /** Throws `AppError` for a failure that the user can act on; `retryable` ones are tried again. */
   execute(ctx: RunContext, definition: JsonObject): Promise<Ended>;

@@ -65,10 +65,10 @@ type Definition = Static<typeof definition>;
 type Panel = NonNullable<Definition["panels"]>[number];
 
 /**
- * Queries the lake for each panel, draws the charts, and leaves the board behind: as JSON with where every number
- * comes from, and as one HTML file that works alone.
+ * Queries the lake for each panel, draws the charts, and stores the dashboard: as JSON with the origin of every number,
+ * and as one self-contained HTML file.
  *
- * A second try is safe: nothing but the artifacts of the completed run is left.
+ * A second attempt is safe: only the artifacts of the completed run are kept.
  */
 export const createFlashboard = defineExecutor({
   kind: "create_flashboard",
@@ -206,7 +206,9 @@ async function fill(
   }
 }
 
-/** What SQL may have read: all that its text may name, and past states in place of what it speaks of as those alone. */
+/**
+ * What the SQL may have read: all tables that its text can name. Past loads that it names replace the current tables.
+ */
 function originsOf(sql: string, tables: readonly LakeTable[], past: readonly TableAtLoad[]): Origin[] {
   const speaksOf = namesIn(sql);
   const isSame = (a: LakeTable) => (b: LakeTable) => nameOf(a) === nameOf(b) && a.table === b.table;
@@ -226,7 +228,7 @@ function originsOf(sql: string, tables: readonly LakeTable[], past: readonly Tab
   ];
 }
 
-/** Draws what has a chart and rows. Throws `definition_invalid` for a chart that can't be drawn. */
+/** Draws a panel with a chart and rows. Throws `definition_invalid` for a chart that can't be drawn. */
 async function draw(ctx: RunContext, panels: BoardPanel[]): Promise<void> {
   const charted = panels.filter((panel) => panel.chart !== null && panel.note === null);
   const charts = charted.map(({ chart, rows, width }) => ({

@@ -178,7 +178,10 @@ function contractOf(contract: Definition["schemaContract"]): SchemaContract {
 
 const isChild = (table: LakeTable) => table.columns.some((column) => column.name === "_dlt_root_id");
 
-/** The child tables that earlier loads made for each root, not those of a root whose name goes on from there. */
+/**
+ * Returns the child tables that earlier loads created for each root, without those of another root whose name starts
+ * the same.
+ */
 function childrenByRoot(tables: readonly LakeTable[], roots: ReadonlySet<string>): Job["childrenOf"] {
   const byRoot = Map.groupBy(tables.filter(isChild), ({ table }) => longestRoot(table, roots));
   return (root) => byRoot.get(root) ?? [];
@@ -192,7 +195,7 @@ function longestRoot(child: string, roots: ReadonlySet<string>): string | null {
   return null;
 }
 
-/** A merge reads the files that are there; the session has to be told of them. */
+/** A merge reads the existing files, so the session must be allowed to. */
 async function filesToMerge(
   { lake }: RunContext,
   resources: readonly ResourceDefinition[],
@@ -211,7 +214,7 @@ async function filesToMerge(
   return Promise.all(read.flatMap((table) => table.files).map((file) => lake.localPath(file)));
 }
 
-/** Null for a resource that the credentials may not read, where the definition allows a load without it. */
+/** Null for a resource that the credentials can't read, if the definition allows that. */
 async function extractAllowed(
   job: Job,
   resource: ResourceDefinition,
@@ -272,7 +275,7 @@ async function extract(job: Job, resource: ResourceDefinition, index: number): P
   return { plan, landed, finished };
 }
 
-/** Moves the files into the lake, where nobody sees them before the load is committed. */
+/** Moves the files into the lake, where nobody sees them until the load is committed. */
 async function storeFiles(
   { ctx, options, reporter }: Job,
   extracted: readonly Extracted[],
@@ -327,7 +330,7 @@ function resultOf(
   };
 }
 
-/** One word for all resources: a load is incremental as soon as one of them goes on from an earlier one. */
+/** One mode for all resources: a load is incremental as soon as one of them continues from an earlier one. */
 function modeOf(
   plans: readonly Plan[],
   tables: readonly LakeTable[],

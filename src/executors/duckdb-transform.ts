@@ -83,10 +83,10 @@ const definition = object({
 const columnShape = object({ name: Type.String(), dataType: Type.String(), nullable: Type.Boolean() });
 
 /**
- * Runs SQL over the organization's tables and keeps the rows: in a dataset, or without `output` as the result.
+ * Runs SQL over the organization's tables and stores the rows in a dataset, or without `output` as the result.
  *
- * A second try is safe: files that were written are seen by nobody until the run completes, and the load
- * is committed together with the run's completion.
+ * A second attempt is safe: written files are invisible until the run completes, and the load is committed in the same
+ * transaction.
  */
 export const duckdbTransform = defineExecutor({
   kind: "duckdb_transform",
@@ -103,7 +103,7 @@ export const duckdbTransform = defineExecutor({
     return [...sources, { path: ["output", "connectionId"], id, refusal }];
   },
   hasEffects: ({ output }) => output !== undefined,
-  // a run of each item of a list tells what it reads
+  // when each item has its own run, that run records what it reads
   inBulk: ({ output, files }, of) => of === "table" && output === undefined && files === undefined,
   writes: ({ output }) => (isObject(output) ? datasetOf(output.layer, output.dataset) : null),
   sqlFields: ["sql", "tests.*.sql"],
@@ -200,7 +200,7 @@ async function intoFileTested(work: Work, job: SqlJob, output: FileOutput): Prom
   return { ...done, result: said.length > 0 ? { ...all, warnings: said } : all };
 }
 
-/** What an earlier try of the run has committed is given back as it was. */
+/** What an earlier attempt of the run committed is returned unchanged. */
 async function intoTableTested(work: Work, job: SqlJob, output: TableOutput): Promise<Done> {
   const { ctx } = work;
   const target = await openTable(ctx, output);

@@ -45,9 +45,10 @@ const column = object({
 const end = object({ table: Type.String(), column: Type.String() });
 
 /**
- * Says which tables there are, what they hold, and how they hang together; with `narrative`, in words of a model.
+ * Describes which tables there are, what they contain, and how they are related. With `narrative`, a model adds
+ * descriptions.
  *
- * A second try is safe: it only reads.
+ * A second attempt is safe: it only reads.
  */
 export const explainSchema = defineExecutor({
   kind: "explain_schema",

@@ -9,9 +9,9 @@ import { type Fetched, readWebPage } from "./page/fetch.ts";
 const DEFAULT_BYTES = 5 * 1024 * 1024;
 
 /**
- * Reads one page of the web as a person would see it: without navigation, scripts, and what is hidden.
+ * Reads a web page as a person would see it: without navigation, scripts and hidden text.
  *
- * A second try is safe: it sends a GET and stores nothing. A status of 400 to 499 fails the run for good.
+ * A second attempt is safe: it sends a GET request and stores nothing. Status codes 400 to 499 aren't retried.
  */
 export const fetchPage = defineExecutor({
   kind: "fetch_page",

@@ -17,17 +17,17 @@ import {
 import { type Failure, type Plan, planSync } from "./file-sync/plan.ts";
 import { openSource, openTarget, readOnly, type Source, type Target } from "./file-sync/sides.ts";
 
-/** Deletes under way at once. */
+/** Number of concurrent deletions. */
 const DELETES_AT_ONCE = 8;
-/** So many names of files are written into the log. */
+/** Maximum number of filenames in the log. */
 const NAMES_TOLD = 100;
 
 /**
- * Copies files from one place to another: what is new and what has changed.
+ * Copies new and changed files from one location to another.
  *
- * A second try is safe: a file appears at its destination whole or not at all, and each that has arrived is written
- * down in the manifest, so that it is not copied again. Deletes come last, and only where nothing failed. Of a table
- * of the lake files stand for rows: those that it brought and that others have taken the place of go in either mode.
+ * A second attempt is safe: a file appears at its destination completely or not at all, and each copied file is
+ * recorded in the manifest, so that it isn't copied again. Deletions come last, and only if nothing failed. In a table
+ * of the lake, files are rows: copied files that were since rewritten are deleted in either mode.
  */
 export const fileSync = defineExecutor({
   kind: "file_sync",
@@ -75,7 +75,7 @@ async function execute(ctx: RunContext, input: Definition): Promise<Done> {
   }
 }
 
-/** What is copied into the folder that it comes from would be copied again, and a mirror would delete its own source. */
+/** A folder copied into itself would be copied again, and a mirror would delete its own source. */
 function refuseOverlap({ home: from }: Source, { home: to }: Target, mode: Definition["mode"]): void {
   if (!to.startsWith(from) && !(mode === "mirror" && from.startsWith(to))) return;
   throw new AppError("definition_invalid", "Source and destination overlap. Choose separate folders.");
@@ -145,7 +145,9 @@ async function sync(ctx: RunContext, input: Definition, source: Source, target: 
   };
 }
 
-/** The source's files that the sync is about. What is selected and not there fails; the others are copied. */
+/**
+ * Lists the source's files to sync. Selected files that don't exist are reported as failed, and the others are copied.
+ */
 async function listSource(
   ctx: RunContext,
   input: Definition,
@@ -209,7 +211,7 @@ const allFailed = (cause: AppError, count: number) =>
     ...(cause.retryAfterSeconds === null ? {} : { retryAfterSeconds: cause.retryAfterSeconds }),
   });
 
-/** Deletes what has to go, unless anything failed; gives back the paths that are gone. */
+/** Deletes what has to be deleted, unless anything failed. Returns the deleted paths. */
 async function removeFiles(
   ctx: RunContext,
   target: Target,

@@ -6,7 +6,7 @@ import { described, object, uuid } from "../base/shape.ts";
 import type { Provider } from "../providers/contract.ts";
 import type { NamedConnection, RunContext } from "./contract.ts";
 
-/** A file that there is: an artifact, or what lies at a connection. */
+/** A reference to an existing file: an artifact, or a file of a connection. */
 export const FileReference = Type.Union([
   object({ artifactId: described("ID of an artifact", uuid()) }),
   object({

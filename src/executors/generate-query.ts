@@ -21,9 +21,9 @@ const ANSWER: JsonObject = {
 type Answer = JsonObject & { sql: string; explanation: string };
 
 /**
- * Turns a question into one SELECT whose names are resolved against the live schema, and runs it where it is told to.
+ * Turns a question into one SELECT whose names are resolved against the live schema, and runs it if requested.
  *
- * A second try is safe: it only reads, though the model may answer in other words.
+ * A second attempt is safe: it only reads, although the model may answer differently.
  */
 export const generateQuery = defineExecutor({
   kind: "generate_query",

@@ -9,7 +9,7 @@ import type { JsonBytes, ScriptLine, ScriptOutput } from "../scripts/contract.ts
 import { type Done, defineExecutor } from "./contract.ts";
 import { openWeir, withoutHttp } from "./script/weir.ts";
 
-/** Outputs up to this long are read where they come. */
+/** Outputs up to this size are parsed in the server. */
 const MAX_PARSED_BYTES = 1024 * 1024;
 const PIECE_CHARACTERS = 1024 * 1024;
 const MIB = 1024 * 1024;
@@ -49,10 +49,10 @@ const Definition = object({
 });
 
 /**
- * Runs a script of the organization in a locked process, where it has no files, no network and no clock.
+ * Runs a script of the organization in a sandboxed process without files, network or clock.
  *
- * A second try runs it again from its start. It is safe where its calls are: requests carry the same `Idempotency-Key`
- * on every try, and SQL changes nothing.
+ * A second attempt runs it again from the beginning. That is safe if its calls are: requests carry the same
+ * `Idempotency-Key` in every attempt, and SQL changes nothing.
  */
 export const runScript = defineExecutor({
   kind: "run_script",
@@ -135,7 +135,7 @@ async function bytesOf(value: Json): Promise<JsonBytes> {
   return mapInSlices(ranges, ([from, to]) => Buffer.from(text.slice(from, to)));
 }
 
-/** What failed for a call may go well another time. */
+/** A failure in a call can be temporary. */
 function recoverable(error: unknown): unknown {
   if (!(error instanceof AppError) || error.code !== "script_error") return error;
   const { code, message, details } = error;

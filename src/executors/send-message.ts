@@ -36,10 +36,10 @@ const Definition = object({
 });
 
 /**
- * Hands a mail to the mail server of the connection, or to the operator's.
+ * Sends an email through the mail server of the connection, or the operator's.
  *
- * A second try may send the mail again: the server had accepted it, and nobody knows. All tries have one Message-ID, so
- * that a mailbox can tell.
+ * A second attempt can send the email again, if the server had accepted it. All attempts have the same Message-ID, so
+ * that a mailbox can recognize duplicates.
  */
 export const sendMessage = defineExecutor({
   kind: "send_message",
@@ -91,7 +91,7 @@ export const sendMessage = defineExecutor({
   },
 });
 
-/** Throws `not_available` where there is neither a connection nor a mail server of the installation. */
+/** Throws `not_available` if there is neither a connection nor a mail server of the installation. */
 async function senderOf(ctx: RunContext): Promise<(letter: Letter) => Promise<Sent>> {
   if (ctx.hasConnection) {
     const { provider, link } = await ctx.connection("write");

@@ -5,7 +5,7 @@ import { type Done, defineExecutor } from "./contract.ts";
 
 const DEFAULT_RESULTS = 10;
 
-/** Asks the operator's search engine. A second try is safe: it asks again and stores nothing. */
+/** Queries the operator's search engine. A second attempt is safe: it only reads. */
 export const webSearch = defineExecutor({
   kind: "web_search",
   inBulk: () => true,

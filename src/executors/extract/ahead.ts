@@ -1,6 +1,6 @@
 /**
- * The pages; while one is being worked on the next one is asked for. Who leaves before the end waits for the one
- * that was asked for in vain.
+ * Yields the pages. The next one is requested while one is being processed. If the consumer stops early, it waits for
+ * the page that was requested in vain.
  */
 export async function* ahead<T>(pages: AsyncIterable<T>): AsyncGenerator<T> {
   const iterator = pages[Symbol.asyncIterator]();

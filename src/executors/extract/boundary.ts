@@ -9,16 +9,16 @@ import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
 import type { IncrementalPlan, Plan } from "./plan.ts";
 import { FINGERPRINT, SEQUENCE, type Sheet, type SheetColumn } from "./sheet.ts";
 
-/** A state keeps at most so many fingerprints. */
+/** Maximum number of fingerprints in a state. */
 const MAX_BOUNDARY = 10_000;
 
-/** What tells rows apart at the cursor, as SQL over the rows at hand. */
+/** SQL that identifies rows at the cursor. */
 export interface RowIdentity {
   cursor: CursorSql;
   fingerprint: string;
 }
 
-/** Whether rows are told apart by all of their values: without a key, and for a merge, which takes a changed row. */
+/** Whether rows are identified by all of their values: without a key, and for a merge, which accepts a changed row. */
 export const isWhole = (plan: Pick<Plan, "primaryKey" | "disposition">): boolean =>
   plan.primaryKey.length === 0 || plan.disposition === "merge";
 
@@ -35,7 +35,7 @@ export function rowIdentity(
   return { cursor, fingerprint: fingerprintSql(columns) };
 }
 
-/** What tells a staged row from all that differ in one of `columns`. */
+/** SQL that identifies a staged row, among all that differ in one of `columns`. */
 export const fingerprintSql = (columns: readonly SheetColumn[]): string =>
   fingerprintOf(columns.filter((column) => column.slots.length > 0).map(pair));
 
@@ -46,9 +46,9 @@ const pair = (column: SheetColumn): string => {
 };
 
 /**
- * Leaves out what lies outside of the range, where the source has not done so, and what an earlier load took: rows
- * from the start of the range up to the stored value whose fingerprints are stored. Rows of one key come once; without
- * a key, equal rows come as often as the source has them. Then all but the `limit` rows that come first by cursor.
+ * Removes rows outside of the range, if the source hasn't, and those of an earlier load: rows from the start of the
+ * range up to the stored value whose fingerprints are stored. Rows with the same key are kept once. Without a key,
+ * equal rows are kept as often as the source has them. Then keeps only the first `limit` rows by cursor.
  */
 export async function dropSeen(
   drops: Drops,
@@ -94,13 +94,13 @@ export async function dropSeen(
 interface Reached {
   /** What the result shows as the end. */
   end: Json;
-  /** Null where the stored state stays. */
+  /** Null if the stored state doesn't change. */
   state: CursorState | null;
 }
 
 /**
- * How far the rows of `read` have come, and the fingerprints of those that the next load meets again. Throws
- * `cursor_field_missing` where there are rows and none has a value in the cursor.
+ * Returns the cursor after the rows of `read`, and the fingerprints of rows that the next load reads again. Throws
+ * `cursor_field_missing` if there are rows and none has a cursor value.
  */
 export async function reached(
   session: SqlSession,

@@ -1,9 +1,9 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 
-/** Fields that are wanted, by name: all of a field, or what of it. */
+/** Selected fields by name: a whole field, or parts of it. */
 export type Choice = ReadonlyMap<string, Choice | null>;
 
-/** What `columns` ask for: names of fields, which may have dots in them, or paths into objects and lists of them. */
+/** What `columns` select: names of fields, which can contain dots, or paths into nested objects and lists. */
 export function choiceOf(columns: readonly string[]): Choice {
   const choice: Branch = new Map();
   for (const column of columns) {
@@ -24,7 +24,7 @@ function want(branch: Branch, [name = "", ...inner]: readonly string[]): void {
   want(next, inner);
 }
 
-/** What of `row` is wanted. */
+/** Returns the selected parts of `row`. */
 export function chosen(row: JsonObject, choice: Choice): JsonObject {
   const made: [string, Json][] = [];
   for (const [key, item] of Object.entries(row)) {

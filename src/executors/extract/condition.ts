@@ -7,13 +7,13 @@ import { SEQUENCE } from "./sheet.ts";
 
 type Condition = NonNullable<ExtractRequest["where"]>;
 
-/** What stands in a query alone. */
+/** Keywords that only start a query of their own. */
 const QUERY = /^(select|union|except|intersect)$/i;
-/** What begins a query where a condition or a parenthesis begins. */
+/** What starts a query at the beginning of a condition or parenthesis. */
 const BEGINNINGS =
   /^(from|with|values|table|describe|desc|show|summarize|pivot|pivot_wider|pivot_longer|unpivot)$/i;
 
-/** Why this can't stand inside of parentheses as one condition over the columns at hand; null where it can. */
+/** Returns why this can't be put in parentheses as one condition. Null if it can. */
 function faultOf(sql: string): string | null {
   const tokens = tokensOf(sql);
   if (tokens.length === 0) return "it is empty";
@@ -30,9 +30,8 @@ function faultOf(sql: string): string | null {
 }
 
 /**
- * Leaves out the staged root rows for which `where` does not hold, in DuckDB's SQL over the columns as the table is to
- * have them. Of the others the first `limit` stay. Throws `definition_invalid`, `sql_error`,
- * `sql_timeout`.
+ * Removes staged root rows for which `where` isn't true, in DuckDB's SQL over the columns of the table. Keeps the first
+ * `limit` of the others. Throws `definition_invalid`, `sql_error`, `sql_timeout`.
  */
 export async function dropUnmet(
   drops: Drops,

@@ -1,9 +1,9 @@
-/** So many jobs may wait or run before the one who brings more has to wait too. */
+/** Maximum number of queued or running jobs. Beyond it, the producer has to wait. */
 const MAX_WAITING_JOBS = 2;
 
 /**
- * Does jobs one after the other while their bringer goes on, and holds the bringer back when it is ahead: the
- * overlap of reading from a source and of writing Parquet. The first failure is thrown at the next call.
+ * Runs jobs one after another while their producer continues, and makes the producer wait if it is ahead. This overlaps
+ * reading from a source with writing Parquet. The first error is thrown by the next call.
  */
 export class Conveyor {
   #waiting: Promise<void>[] = [];

@@ -15,7 +15,7 @@ import { isWildcard, MAX_RESOURCES, type SourceKind, sourceKindOf, wildcardFault
 const text = () => named(1000);
 const mode = () => oneOf(CONTRACT_MODES);
 
-/** What a definition of `dlt_extract` holds (docs/decisions/runs.md). */
+/** Definition of `dlt_extract` (docs/decisions/runs.md). */
 export const definition = object({
   resources: Type.Array(
     object({
@@ -159,7 +159,7 @@ export const definition = object({
 const count = () => Type.Integer({ minimum: 0 });
 const nullableText = () => Type.Union([Type.String(), Type.Null()]);
 
-/** What a run of it tells. */
+/** Result of a run. */
 export const result = object({
   loadId: Type.String(),
   mode: oneOf(["initial", "incremental", "backfill", "replace"]),
@@ -201,7 +201,7 @@ export type Definition = Static<typeof definition>;
 
 const isTemplate = (value: unknown): boolean => typeof value === "string" && value.includes("{{");
 
-/** Every fault of a definition for connections of this provider; null where it is for none in particular. */
+/** Returns every fault of a definition for connections of this provider. The provider is null if it isn't known. */
 export function sourceFaultsOf(
   input: Partial<Definition>,
   provider: Provider | null,
@@ -227,8 +227,8 @@ const upwardFaults = (resources: Definition["resources"]): { path: string[]; mes
   });
 
 /**
- * Faults that the shape can't say. Values that are templates are not known yet and pass, and so does what an unknown
- * source may say of a resource that it knows by name.
+ * Returns faults that the shape can't express. Values with templates aren't known yet and pass, as do settings that an
+ * unknown source may have by name.
  */
 export function faultsOf(
   { resources, dataset, layer, maxRows }: Partial<Definition>,
@@ -304,7 +304,7 @@ export function faultsOf(
   return faults;
 }
 
-/** Why rows that are gone can't be found, or need not be. */
+/** Returns why deleted rows can't be found, or needn't be. */
 function deletesFault(resource: Definition["resources"][number], isMany: boolean): string | null {
   const { deletes = "ignore", primaryKey = [], writeDisposition, incremental, mergeStrategy } = resource;
   if (deletes === "ignore" || isTemplate(deletes)) return null;
@@ -315,7 +315,7 @@ function deletesFault(resource: Definition["resources"][number], isMany: boolean
   return null;
 }
 
-/** What can't be right about how an HTTP API is asked. */
+/** Returns what is wrong with the settings of an HTTP API. */
 function askedFaults({
   spec,
   where,

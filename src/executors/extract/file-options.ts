@@ -4,7 +4,7 @@ import type { CsvStyle } from "../../lake/csv-style.ts";
 import { dateFormatFault, strptimeFormat, type TextStyle } from "../../lake/text-types.ts";
 import { FILE_FORMATS } from "../../providers/contract.ts";
 
-/** How the files of a resource are read, where their names and bytes do not tell. */
+/** How to read the files of a resource, if their names and bytes don't show it. */
 export const FileOptions = object(
   {
     format: optional(
@@ -79,7 +79,7 @@ export const FileOptions = object(
 );
 export type FileOptions = Static<typeof FileOptions>;
 
-/** What of the options is about CSV. */
+/** Returns the options of CSV. */
 export const csvStyleOf = ({
   delimiter,
   quote,

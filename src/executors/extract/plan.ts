@@ -17,10 +17,10 @@ export const MERGE_STRATEGIES = ["delete_insert", "upsert", "insert_only", "scd2
 type MergeStrategy = (typeof MERGE_STRATEGIES)[number];
 
 export const DELETES = ["ignore", "soft", "hard"] as const;
-/** What happens to rows whose keys the source no longer has. */
+/** What to do with rows whose keys the source no longer has. */
 type Deletes = (typeof DELETES)[number];
 
-/** A load deletes at most so many per cent of a table's rows, where the definition does not say. */
+/** Maximum percentage of a table's rows that a load deletes, by default. */
 const MAX_DELETE_PERCENT = 50;
 
 /** One resource, as the definition has it. */
@@ -38,15 +38,15 @@ export interface ResourceDefinition {
   parameters?: Record<string, Json>;
   endpoint?: Endpoint;
   file?: FileOptions;
-  /** The only sheet to read of the workbooks that have it, where an earlier resource found it; never of a definition. */
+  /** The only sheet to read from workbooks that have it, if an earlier resource found it. Never from a definition. */
   furtherSheet?: string;
   deletes?: Deletes;
   maxDelete?: number;
 }
 
-/** What holds for all resources of one definition. */
+/** Settings of all resources of a definition. */
 export interface Options {
-  /** What the connection is opened for. */
+  /** Whether the connection is opened to read or to write. */
   purpose: ConnectionUse;
   layer: string;
   dataset: string;
@@ -59,23 +59,23 @@ export interface Options {
   allowPartial: boolean;
 }
 
-/** How far one resource is read, and where it was left the last time. */
+/** Range to read of one resource, and where the last load stopped. */
 export interface IncrementalPlan {
   field: string;
-  /** What the result shows as the start: the stored value, else the initial one. */
+  /** What the result shows as the start: the stored value, otherwise the initial one. */
   start: Json;
   /** Where reading begins, `start` less the lag. */
   from: Json;
-  /** Where a backfill ends; null for the others. */
+  /** End of a backfill. Null for other loads. */
   to: Json;
   lagSeconds: number;
-  /** The state that this load goes on from; null for a first load, a backfill and a replace. */
+  /** State that this load continues from. Null for a first load, a backfill and a replace. */
   stored: CursorState | null;
   isBackfill: boolean;
 }
 
 export interface Plan {
-  /** The name under which the cursor is kept. */
+  /** Name under which the cursor is stored. */
   resource: string;
   table: string;
   disposition: WriteDisposition;
@@ -86,7 +86,7 @@ export interface Plan {
   limit: number | null;
   request: ExtractRequest;
   file: FileOptions;
-  /** Null for what `file` says. */
+  /** Null: as in `file`. */
   sheet: string | null;
   deletes: Deletes;
   /** The most rows that one load may delete, per cent of the table's. */
@@ -95,7 +95,7 @@ export interface Plan {
   fixed: ReadonlyMap<string, string>;
 }
 
-/** A dry run reads at most so many rows of each resource. */
+/** Maximum number of rows per resource in a dry run. */
 const DRY_RUN_ROWS = 100;
 
 export const resourceName = (resource: ResourceDefinition): string => resource.name ?? resource.spec ?? "";
@@ -174,7 +174,7 @@ export function planResource(
   };
 }
 
-/** Finds the key among a source's columns, each by its own name or by the one that it has in the table. */
+/** Finds the key among a source's columns, each by its own name or its name in the table. */
 const keyIn = (primaryKey: readonly string[]) => (columns: readonly string[]) =>
   primaryKey.flatMap((name) => {
     const isSame = (column: string) => normaliseName(column) === normaliseName(name);
@@ -201,7 +201,7 @@ function planIncremental(
   return { field, start, from, to: endValue, lagSeconds, stored: state, isBackfill };
 }
 
-/** `where` with its `$name` parameters numbered in the order in which they come up. */
+/** Numbers the `$name` parameters of `where` in order of appearance. */
 function positional(sql: string, named: Readonly<Record<string, Json>>): { sql: string; parameters: Json[] } {
   const numbers = new Map<string, number>();
   const parameters: Json[] = [];

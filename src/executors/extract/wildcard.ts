@@ -1,14 +1,14 @@
 import type { Provider } from "../../providers/contract.ts";
 import type { ResourceDefinition } from "./plan.ts";
 
-/** So many resources one extract has at most, with its wildcards expanded. */
+/** Maximum number of resources of an extract, with wildcards expanded. */
 export const MAX_RESOURCES = 1000;
 
 /** A name of a table, or of all tables that fit it. */
 export interface TablePattern {
   /** Null for the schema that the context says. */
   schema: string | null;
-  /** `*` stands for any characters, unless `isExact`. */
+  /** `*` matches any characters, unless `isExact`. */
   table: string;
   isExact: boolean;
 }
@@ -16,7 +16,10 @@ export interface TablePattern {
 const QUOTED = '"((?:[^"]|"")+)"';
 const SPEC = new RegExp(`^(?:(?:${QUOTED}|([^".*/?[{]+))\\.)?(?:${QUOTED}|([^"./?[{]+))$`);
 
-/** The parts of `orders`, `public.orders` or `public.order_*`, where quoted parts hold anything; null for any other text. */
+/**
+ * Returns the parts of `orders`, `public.orders` or `public.order_*`; quoted parts can contain anything. Null for other
+ * text.
+ */
 export function parsePattern(text: string): TablePattern | null {
   const [whole, quotedSchema, schema, quotedTable, table] = SPEC.exec(text.trim()) ?? [];
   if (whole === undefined) return null;
@@ -27,7 +30,7 @@ export function parsePattern(text: string): TablePattern | null {
   };
 }
 
-/** Whether a `*` stands outside of quoted names. */
+/** Returns whether a `*` is outside quoted names. */
 const hasWildcard = (spec: string): boolean => spec.replaceAll(/"(?:[^"]|"")*"/g, "").includes("*");
 
 /** The schema and the pattern of `public.*` or `public.order_*`; null for any other text. */
@@ -37,7 +40,7 @@ export function wildcardOf(spec: string | undefined): (TablePattern & { schema: 
   return { ...pattern, schema: pattern.schema };
 }
 
-/** What the specs of a connection name: `unknown` while nobody knows which connection it is, `none` where it may be any. */
+/** What the specs of a connection name. `unknown`: the connection isn't known. `none`: it can be any. */
 export type SourceKind = "tables" | "files" | "other" | "unknown" | "none";
 
 const isUnknown = (source: SourceKind) => source === "unknown" || source === "none";
@@ -45,11 +48,11 @@ const isUnknown = (source: SourceKind) => source === "unknown" || source === "no
 export const sourceKindOf = ({ tables, files }: Provider): SourceKind =>
   tables?.inSchemas ? "tables" : files ? "files" : "other";
 
-/** True where what the resource means depends on the provider of its connection. */
+/** Whether the resource's meaning depends on the provider of its connection. */
 const dependsOnSource = ({ name, spec, exclude }: ResourceDefinition): boolean =>
   exclude !== undefined || hasWildcard(spec ?? name ?? "");
 
-/** True where one resource stands for many tables, or may do so. */
+/** Whether one resource means several tables, or can. */
 export const isWildcard = ({ spec }: ResourceDefinition, source: SourceKind): boolean =>
   (source === "tables" || isUnknown(source)) && wildcardOf(spec) !== null;
 
@@ -58,10 +61,10 @@ interface PathFault {
   message: string;
 }
 
-/** What is of one table alone. */
+/** Settings of a single table. */
 const OF_ONE_TABLE = ["name", "columns", "file", "endpoint"] as const;
 
-/** Why a wildcard, or what stands beside it, can't be right; paths are relative to the resource. */
+/** Returns why a wildcard, or a setting next to it, is invalid. Paths are relative to the resource. */
 export function wildcardFaults(resource: ResourceDefinition, source: SourceKind): PathFault[] {
   const { name, spec = "", exclude } = resource;
   if (`${spec}${name ?? ""}`.includes("{{") || !dependsOnSource(resource)) return [];

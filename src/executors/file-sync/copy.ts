@@ -5,27 +5,27 @@ import type { ManifestEntry, RunContext } from "../contract.ts";
 import type { Failure } from "./plan.ts";
 import type { Source, Target } from "./sides.ts";
 
-/** Small files are copied so many at once; of larger ones fewer, since each has several parts in memory. */
+/** Number of small files copied concurrently. Fewer of larger ones, since each has several parts in memory. */
 const SMALL_AT_ONCE = 16;
 const LARGE_AT_ONCE = 4;
 const LARGE_BYTES = 8 * 1024 * 1024;
 
-/** Tries of one file where the other side fails in a way that may pass. */
+/** Number of attempts for one file, if the failure may be temporary. */
 const MAX_TRIES = 3;
 const FIRST_WAIT_MS = 500;
 
-/** What has arrived is written down and told so often; a process that ends takes no more than that with it. */
+/** How often copied files are recorded and reported. If the process ends, no more than that is lost. */
 const KEEP_MS = 200;
-/** While files come fast their entries go by the hundred: a statement for another number of them has to be made first. */
+/** When files are copied quickly, entries are written in hundreds: another number needs another prepared statement. */
 const KEPT_AT_ONCE = 100;
 
-/** Errors that say nothing about the file but about where it goes or comes from. */
+/** Errors that are about the source or destination, not about the file. */
 const SYSTEMIC = new Set(["upstream", "timeout", "egress_blocked", "forbidden", "disk_full", "unavailable"]);
 
 export interface Copied {
   entries: ManifestEntry[];
   failed: Failure[];
-  /** Why every file failed, where that was nobody's name or content. */
+  /** Reason why every file failed, if it isn't about a file's name or content. */
   cause: AppError | null;
 }
 
@@ -40,8 +40,8 @@ interface Job {
 }
 
 /**
- * Copies files and writes down each that has arrived. One that fails does not keep the others from being copied.
- * Throws the signal's reason, `disk_full`, and `limit_exceeded` where files turn out larger than they were said to be.
+ * Copies files and records each one. A failed file doesn't keep the others from being copied. Throws the signal's
+ * reason, `disk_full`, and `limit_exceeded` if files are larger than announced.
  */
 export async function copyFiles(job: Job): Promise<Copied> {
   const { ctx, files } = job;
@@ -97,7 +97,7 @@ const tooMany = (bytes: number, maxBytes: number) =>
     { details: { bytes, maxBytes } },
   );
 
-/** One file, tried again where that may help; once more where it changed meanwhile. */
+/** Copies one file. Retries if that may help, and once if it changed in the meantime. */
 async function copyOne(job: Job, given: TreeFile): Promise<ManifestEntry> {
   const { ctx, source } = job;
   let file = given;
@@ -135,12 +135,12 @@ async function bring({ source, target }: Job, file: TreeFile) {
     return await target.put(file.path, opened, file.size);
   } catch (error) {
     if (opened.bytes instanceof ReadableStream && !opened.bytes.locked)
-      await opened.bytes.cancel(error).catch(() => undefined); // the first error is the one to tell
+      await opened.bytes.cancel(error).catch(() => undefined); // report the first error
     throw error;
   }
 }
 
-/** Writes down what has arrived, some at a time, and tells of it. */
+/** Records copied files in batches, and reports them. */
 function openDiary({ ctx, pair }: Pick<Job, "ctx" | "pair">, tell: () => void) {
   const waiting: ManifestEntry[] = [];
   let timer: Timer | null = null;
@@ -162,12 +162,12 @@ function openDiary({ ctx, pair }: Pick<Job, "ctx" | "pair">, tell: () => void) {
     if (waiting.length > 0) timer = setTimeout(late, KEEP_MS);
   };
   return {
-    /** Null for a file that failed, of which there is nothing to write. */
+    /** Null for a failed file, which has no entry. */
     note(entry: ManifestEntry | null) {
       if (entry) waiting.push(entry);
       timer ??= setTimeout(late, KEEP_MS);
     },
-    /** Throws what kept it from writing. */
+    /** Throws the reason why it couldn't be stored. */
     async close() {
       if (timer !== null) clearTimeout(timer);
       write(waiting.length);

@@ -5,7 +5,7 @@ import { object, oneOf, optional } from "../../base/shape.ts";
 import { nameFault } from "../../lake/names.ts";
 import { compileGlob } from "../../providers/files/glob.ts";
 
-/** What stands in place of a connection's id for the organization's own tables. */
+/** Used instead of a connection ID for the organization's own tables. */
 export const LAKE = "lake";
 
 const path = (description: string) =>
@@ -148,7 +148,7 @@ function globFault(glob: string): string | null {
 /** Names between the slashes of a path. */
 export const partsOf = (path: string): string[] => path.split("/").filter((part) => part !== "");
 
-/** Why a path names no dataset or table to write to, as a sentence; null where it does. */
+/** Returns why a path doesn't name a dataset or table to write to. Null if it does. */
 export function lakePathFault(path: string): string | null {
   const [layer, dataset, table, ...more] = partsOf(path);
   if (layer === undefined || dataset === undefined || more.length > 0)
@@ -160,14 +160,14 @@ export function lakePathFault(path: string): string | null {
   );
 }
 
-/** What is selected, as a provider takes it. */
+/** Returns the selection, as a provider expects it. */
 export const selectionOf = (items: readonly SelectedItem[]): string[] => [
   ...new Set(
     items.map((item) => (typeof item === "string" ? item : (item.path ?? ("id" in item ? item.id : "")))),
   ),
 ];
 
-/** Whether a path, below the source's folder, is one that the sync is about. */
+/** Returns whether a path, relative to the source's folder, is part of the sync. */
 export function filterOf({ include = [], exclude = [] }: Definition["source"]): (path: string) => boolean {
   const wanted = include.map(compile);
   const refused = exclude.map(compile);

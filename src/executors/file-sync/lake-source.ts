@@ -40,7 +40,7 @@ export function lakeSource(ctx: RunContext, path: string): Source {
       const end = Math.max(below.lastIndexOf("/"), 0);
       return folders.get(below.slice(0, end))?.has(basename(below)) === false;
     },
-    // Files of the lake never change; one that a load took out stays for those who read it.
+    // Files of the lake never change. A file that a load removed stays for its readers.
     stat: async (file) => file,
     async open({ id, path: name }) {
       const file = known.get(id);

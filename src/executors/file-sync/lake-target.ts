@@ -19,7 +19,7 @@ import { commonType } from "../extract/types.ts";
 import { lakePathFault, partsOf } from "./definition.ts";
 import type { Target, Written } from "./sides.ts";
 
-/** What a load does to one table, as it grows. */
+/** What a load does to one table, so far. */
 interface Draft {
   before: LakeTable | null;
   columns: Column[];
@@ -29,9 +29,9 @@ interface Draft {
 }
 
 /**
- * A dataset, or one table of it, that takes Parquet files: `TABLE/FILE.parquet`, or `TABLE.parquet`, below
- * /LAYER/DATASET. All that a run brings becomes visible at once, with the run's completion. Rows get `_dlt_id` and
- * `_dlt_load_id` where they have none.
+ * A dataset, or one table of it, that accepts Parquet files: `TABLE/FILE.parquet`, or `TABLE.parquet`, below
+ * /LAYER/DATASET. Everything that a run writes becomes visible at once when the run completes. Rows without `_dlt_id`
+ * and `_dlt_load_id` get them.
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its parts share the dataset and its load
 export async function openLakeTarget(ctx: RunContext, path: string): Promise<Target> {
@@ -53,7 +53,7 @@ export async function openLakeTarget(ctx: RunContext, path: string): Promise<Tar
     drafts.set(table, draft);
     return draft;
   };
-  /** The live file at each path, and the one that this run has placed there. */
+  /** The live file at each path, and the one that this run wrote there. */
   const lying = new Map<string, { table: string; fileId: string }>();
   const workshop = openWorkshop(ctx);
   const isChanged = ({ add, remove }: Draft) => add.length + remove.size > 0;
@@ -64,7 +64,7 @@ export async function openLakeTarget(ctx: RunContext, path: string): Promise<Tar
     if (came?.startsWith(inDataset(""))) return came.slice(inDataset("").length);
     return `${only === undefined ? `${table}/` : ""}${basename(file.path)}`;
   };
-  /** What lay at a path gives way. */
+  /** Replaces what was at the path. */
   const takeOut = (below: string) => {
     const old = lying.get(below);
     if (!old) return;
@@ -166,7 +166,7 @@ const presentFile = (path: string, id: string, size: number): TreeFile => ({
   hash: null,
 });
 
-/** What the manifest keeps of a file that was placed; null where it has nothing such. */
+/** What the manifest keeps of a written file. Null if it has none. */
 function storedOf({ detail }: ManifestEntry): { file: LakeFile; columns: Column[] } | null {
   return detail && isObject(detail.file) && Array.isArray(detail.columns)
     ? (detail as unknown as { file: LakeFile; columns: Column[] })
@@ -177,11 +177,11 @@ async function isThere(ctx: RunContext, file: LakeFile): Promise<boolean> {
   try {
     return (await stat(await ctx.lake.localPath(file))).size > 0;
   } catch {
-    return false; // it was swept meanwhile, and comes again
+    return false; // it was deleted in the meantime, and is copied again
   }
 }
 
-/** What `parquetColumns` says of numbers that it would read wrong begins so. */
+/** Beginning of what `parquetColumns` says about numbers that it would misread. */
 const WIDE = "decimals of";
 
 /** Brings files to this machine and makes them files of the lake, one after the other in one process. */
@@ -225,7 +225,7 @@ function openWorkshop(ctx: RunContext) {
       const chunks = readChunks(exactly(bytes, size, path), ctx.signal);
       await pipeline(Readable.from(chunks), createWriteStream(arrived), { signal: ctx.signal });
       const mine = previous.then(() => read(arrived, number));
-      previous = mine.catch(() => undefined); // whoever comes next does not care how this one ended
+      previous = mine.catch(() => undefined); // the next one in the queue doesn't depend on how this one ended
       try {
         const taken = await mine;
         return { ...taken, size: (await stat(arrived).catch(() => null))?.size ?? taken.sheet.bytes };
@@ -244,7 +244,7 @@ function openWorkshop(ctx: RunContext) {
 }
 
 /**
- * Whether a file can stay as it is: all of its types are the lake's, and it has no field ids, by which other engines
+ * Returns whether a file can be used unchanged: it has only types of the lake, and no field IDs, by which other engines
  * would find columns of another table.
  */
 async function keepsTypes(

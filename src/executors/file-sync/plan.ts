@@ -6,7 +6,7 @@ export interface Failure {
   reason: string;
 }
 
-/** All that a sync goes by. */
+/** Input of the plan. */
 export interface Sight {
   /** Files of the source, those alone that the sync is about. */
   files: readonly TreeFile[];
@@ -16,13 +16,13 @@ export interface Sight {
   runId: string;
   overwrite: "changed" | "always" | "never";
   mirror: boolean;
-  /** True where the destination takes no two names that differ by case alone, and no file beside a folder of its name. */
+  /** Whether the destination rejects names that differ only by case, and a file with the name of a folder. */
   isFolderLike: boolean;
   /** Why the destination can't have such a path, as a clause. */
   fault(path: string): string | null;
   /** Whether the source keeps the rows of such a file in others by now, as tables do; then it may not stay beside them. */
   hasDropped(path: string): boolean;
-  /** Whether a file of the destination would be one that the sync is about. */
+  /** Returns whether a file of the destination is part of the sync. */
   isMeant(path: string): boolean;
 }
 
@@ -35,14 +35,14 @@ export interface Plan {
   skipped: number;
   /** Paths below the destination's folder. */
   remove: string[];
-  /** Files that the sync has brought and others take the place of, whatever its mode: they are no loss. */
+  /** Copied files that were since rewritten. They are deleted in any mode, which loses nothing. */
   replaced: string[];
-  /** Paths of the manifest that mean nothing any more. */
+  /** Paths of the manifest that are obsolete. */
   forget: string[];
   failed: Failure[];
 }
 
-/** What a sync has to do, worked out before it does anything. */
+/** What a sync has to do, computed before it changes anything. */
 export function planSync(sight: Sight): Plan {
   const { files, present, manifest } = sight;
   const plan: Plan = {
@@ -76,7 +76,7 @@ export function planSync(sight: Sight): Plan {
 
 const TWICE = "The source has two files of this name.";
 
-/** Puts one file where it belongs in the plan. */
+/** Adds one file to the plan. */
 function planFile({ present, manifest, runId, overwrite }: Sight, plan: Plan, file: TreeFile): void {
   const there = present.get(file.path);
   const known = manifest.get(file.path);
@@ -100,14 +100,14 @@ function planFile({ present, manifest, runId, overwrite }: Sight, plan: Plan, fi
   } else plan.copy.push(file);
 }
 
-/** Whether a file of the destination is the one that the manifest speaks of. */
+/** Returns whether a file of the destination is the one in the manifest. */
 const isSame = (there: TreeFile, known: ManifestEntry): boolean =>
   known.targetVersion === "" ? there.size === known.size : there.version === known.targetVersion;
 
 const hasSameBytes = (a: TreeFile, b: TreeFile): boolean =>
   a.size !== null && a.size === b.size && a.hash !== null && a.hash === b.hash;
 
-/** Why nobody should write a file of this name anywhere; a source may hold whatever it likes. */
+/** Returns why a file of this name must not be written anywhere. A source can contain any name. */
 export function nameReason(path: string, fault: (path: string) => string | null): string | null {
   const parts = path.split("/");
   const own = parts.some((part) => part === "." || part === "..")
@@ -125,7 +125,7 @@ export function nameReason(path: string, fault: (path: string) => string | null)
   return clause === null ? null : `It was not copied: ${clause}.`;
 }
 
-/** Files that can't lie beside others in a folder, with the reason; one of each group that collides stays. */
+/** Returns files whose names collide with others in their folder, with the reason. One file of each group is kept. */
 function collisions({ files, manifest, isFolderLike }: Sight): Map<string, string> {
   const refused = new Map<string, string>();
   if (!isFolderLike) return refused;

@@ -8,14 +8,14 @@ import { openLakeTarget } from "./lake-target.ts";
 
 type Selection = { items: readonly string[]; missing(item: string): void };
 
-/** Where a sync reads. */
+/** The source of a sync. */
 export interface Source {
-  /** Names the folder, with `/` at its end; one that lies in another begins as that does. */
+  /** Identifies the folder, with `/` at its end. That of a subfolder starts with it. */
   home: string;
   walk(only?: Selection): AsyncIterable<TreeFile>;
   /**
-   * After a walk: whether a file of this path was of a table that is there and has its rows in other files by now, or
-   * rows no more. False of sides whose files stand for themselves.
+   * After a walk: returns whether a file with this path belonged to an existing table and was since rewritten or
+   * deleted. Always false for sources whose files aren't rows.
    */
   hasDropped(path: string): boolean;
   stat(file: TreeFile): Promise<TreeFile | null>;
@@ -24,23 +24,23 @@ export interface Source {
   via: { tree: Tree; link: Link } | null;
 }
 
-/** What a file that was written is known by. */
+/** What identifies a written file. */
 export interface Written extends Stamp {
   detail?: ManifestEntry["detail"];
 }
 
-/** Where a sync writes. Paths are below its folder. */
+/** The destination of a sync. Paths are relative to its folder. */
 export interface Target {
   home: string;
   isFolderLike: boolean;
-  /** What is there; what this run placed before it was interrupted is there too. */
+  /** Lists what is there, including what this run wrote before it was interrupted. */
   list(manifest: ReadonlyMap<string, ManifestEntry>): Promise<Map<string, TreeFile>>;
   fault(path: string): string | null;
-  /** Has the other side copy by itself, where it can. */
+  /** Lets the external system copy by itself, if it can. */
   copy(source: Source, file: TreeFile): Promise<Written | null>;
   put(path: string, file: Opened, size: number | null): Promise<Written>;
   remove(path: string): Promise<void>;
-  /** What becomes visible only with the run's completion; also lets go of what it holds. */
+  /** What becomes visible only when the run completes. Also releases what it holds. */
   finish(): Promise<LakeLoad | null>;
   close(): Promise<void>;
 }
@@ -68,7 +68,7 @@ export async function openSource(
   };
 }
 
-/** A root that nobody has put anything into yet holds nothing to copy; a mirror would take it for emptied. */
+/** A root that never had any files. A mirror would take it for emptied. */
 async function* walkIfThere(files: AsyncIterable<TreeFile>): AsyncGenerator<TreeFile> {
   try {
     yield* files;

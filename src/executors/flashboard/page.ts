@@ -19,7 +19,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 @media (max-width: 720px) { section { grid-column: 1 / -1 !important; } }
 @media print { section { break-inside: avoid; } }`.trim();
 
-/** The board as one HTML file that needs nothing else: no script, no request; what it shows is text and pictures. */
+/** Returns the dashboard as one self-contained HTML file: no script, no request, only text and images. */
 export function pageOf(board: Board): string {
   return `<!doctype html>
 <html lang="en">

@@ -42,7 +42,7 @@ export interface PanelRequest {
   maxRows?: undefined;
 }
 
-/** Panels that a model lays out for `prompt`, each checked against the tables. Throws what `answerOf` throws. */
+/** Returns panels that a model designs for `prompt`, each checked against the tables. Throws the same as `answerOf`. */
 export async function panelsFor(
   ctx: RunContext,
   prompt: string,

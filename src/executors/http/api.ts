@@ -14,17 +14,17 @@ import { type Access, accessOf, authorityOf, type Outbox, sender, startOf } from
 const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
 const MAX_APPROVED_CHARACTERS = 65_536;
 
-/** What may differ from call to call. */
+/** What can differ from call to call. */
 export interface CallOptions {
   expectStatus?: number[];
   followRedirects?: boolean;
   responseExtract?: string;
   maxBytes?: number;
-  /** True where a failure of the other side is told in the result, as a model or a tester wants it. */
+  /** Whether a failure of the API is returned as the result, for a model or a test. */
   tellsFailures?: boolean;
-  /** What people have answered to forms of an MCP server, by the question's hash. Absent where nobody is asked. */
+  /** Answers to forms of an MCP server, by the question's hash. Omitted if nobody can be asked. */
   answers?: ReadonlyMap<string, JsonObject> | undefined;
-  /** True where nothing but what `use` has the fingerprint of may be called, also if it changes at this very moment. */
+  /** Whether only what has the fingerprint in `use` may be called, even if it changes at this moment. */
   isHeld?: boolean;
 }
 
@@ -44,11 +44,11 @@ export function checkInput(use: CatalogUse, input: JsonObject): void {
   }
 }
 
-/** What an approval is for: this call with these arguments, and nothing else. */
+/** What an approval covers: this call with these arguments, and nothing else. */
 export const callHash = (use: CatalogUse, input: JsonObject): string =>
   Bun.SHA256.hash(canonicalJson({ fingerprint: use.fingerprint, input }), "hex");
 
-/** What people are asked before the call is made. Throws `definition_invalid` for arguments that nobody could read. */
+/** Returns what people are asked before the call. Throws `definition_invalid` for arguments that can't be shown. */
 export function approvalOf(use: CatalogUse, input: JsonObject): DecisionRequest {
   const { target, apiId, apiName } = use;
   if (measure(input, MAX_APPROVED_CHARACTERS) > MAX_APPROVED_CHARACTERS) {
@@ -77,7 +77,7 @@ export function approvalOf(use: CatalogUse, input: JsonObject): DecisionRequest 
   };
 }
 
-/** What people are asked where an MCP server wants a form filled in; the call is made again with their answer. */
+/** Returns what people are asked if an MCP server requests a form. The call is repeated with their answer. */
 export function formOf({ apiId, apiName, target }: CatalogUse, question: Question): DecisionRequest {
   const tool = target.kind === "tool" ? target.tool.upstreamName : null;
   return {
@@ -93,7 +93,10 @@ export function formOf({ apiId, apiName, target }: CatalogUse, question: Questio
   };
 }
 
-/** Makes the call. Throws what the sender and the server's client throw, `Unanswered` among it; credentials stand in nothing that is told. */
+/**
+ * Makes the call. Throws the same as the sender and the MCP client, including `Unanswered`. Credentials never appear in
+ * messages.
+ */
 export async function callApi(
   outbox: Outbox,
   use: CatalogUse,

@@ -14,14 +14,14 @@ import { type Access, openAccess, sender, startOf } from "./send.ts";
 
 const DEFAULT_SIZE = 100;
 const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
-/** Of so many items a result says one by one what became of them; of more, of those that failed. */
+/** Up to this many items, a result has the outcome of each. Beyond it, only of failed ones. */
 const MAX_OUTCOMES = 100_000;
-/** The same of an error, which stands in its run whole. */
+/** The same for an error, which is stored in the run. */
 const MAX_ERROR_OUTCOMES = 10_000;
-/** Failures that are told with their reasons. */
+/** Number of failures reported with their reasons. */
 const MAX_REASONS = 10;
 
-/** What is filled in for each batch. */
+/** Values that templates of a batch see. */
 export const BATCH_FIELDS = ["url", "headers", "query", "body"] as const;
 
 type Batched = Definition & { batch: NonNullable<Definition["batch"]>; url: string };
@@ -34,9 +34,9 @@ interface Ended {
 }
 
 /**
- * Sends one request for each batch of items, in order. A batch that fails is tried again by itself, and the others are
- * sent all the same; then the run fails with `batch_failed` where any is left. Each carries an `Idempotency-Key` of its
- * own, the same at each try of the run.
+ * Sends one request per batch of items, in order. A failed batch is retried by itself, and the others are still sent.
+ * If any is left, the run fails with `batch_failed`. Each batch has its own `Idempotency-Key`, the same in every
+ * attempt of the run.
  */
 export async function sendBatches(ctx: RunContext, definition: Batched): Promise<Done> {
   const { batch, method = "GET", responseExtract = null } = definition;
@@ -81,7 +81,7 @@ export async function sendBatches(ctx: RunContext, definition: Batched): Promise
   }
 }
 
-/** An error that ends it midway, with what was sent before. */
+/** An error that stops it, with what was sent before. */
 function afterSome(error: unknown, ended: readonly Ended[]): unknown {
   const last = ended.at(-1);
   if (!(error instanceof AppError) || error.details !== null || !last) return error;
@@ -111,7 +111,7 @@ async function* batchesOf(
   if (batch.length > 0) yield batch;
 }
 
-/** A list, or a value on each line; `isOne` where it can only be one value. */
+/** Parses a list, or one value per line. `isOne` if it can only be a single value. */
 async function* itemsIn(content: Blob, isOne: boolean): AsyncGenerator<Json> {
   if ((await content.slice(0, 1).text()) === "[") {
     const list = await wholeOf(readStored(await content.text()));
@@ -192,7 +192,7 @@ const statusIn = (error: AppError | null): number | null =>
 
 type Told = { index: number; status: number | null; ok: boolean };
 
-/** What became of each item; of very many only those that failed. */
+/** Outcomes of the items. If there are very many, only failed ones. */
 function outcomesOf(ended: readonly Ended[], most: number): Told[] {
   const all = ended.reduce((sum, { count }) => sum + count, 0);
   const told = all > most ? ended.filter(({ error }) => error !== null) : ended;

@@ -6,7 +6,7 @@ import type { NamedConnection, RunContext } from "../contract.ts";
 import { connectionOf, FileReference, readFile } from "../files.ts";
 import type { Definition, Request } from "./definition.ts";
 
-/** All files of a request together are held in memory. */
+/** All files of a request are in memory together. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const isReference = (value: unknown): value is FileReference =>

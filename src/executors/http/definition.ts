@@ -131,7 +131,7 @@ export const Definition = object({
   ),
 });
 export type Definition = Static<typeof Definition>;
-/** A definition that says itself what is sent; an endpoint of the catalog may have a form of parts in place of a body. */
+/** A definition that says what to send. An endpoint of the catalog can have form parts instead of a body. */
 export type Request = Omit<Definition, "api" | "bodyType"> & {
   url: string;
   bodyType?: BodyType;
@@ -207,7 +207,7 @@ export const isBodiless = (method: string) => method === "GET" || method === "HE
 /** Not known before the run. */
 const isOpen = (text: string) => text.includes("{{");
 
-/** Why an address can't be asked; null where it can, and for a path, which a connection may complete. */
+/** Returns why a URL can't be requested. Null if it can, and for a path, which a connection completes. */
 export function urlFault(url: string): string | null {
   if (isOpen(url) || url.startsWith("/")) return null;
   if (!/^https?:\/\//i.test(url)) return "A URL must start with http:// or https://.";

@@ -107,7 +107,7 @@ export function firstPage(pagination: Pagination, request: PageRequest): PageReq
 const counter = (pagination: Extract<Pagination, { type: "page" | "offset" }>) =>
   pagination.type === "page" ? (pagination.pageParam ?? "page") : (pagination.offsetParam ?? "offset");
 
-/** Which paths of a pagination lead from page to page; null where its pages are not looked into. */
+/** Returns the paths that lead from page to page. Null if pages don't have to be read for that. */
 export function pathsOf(pagination: Pagination): Omit<NextPageWork, "page"> | null {
   if (pagination.type === "link_header") return null;
   const { itemsPath = null } = pagination;
@@ -116,7 +116,7 @@ export function pathsOf(pagination: Pagination): Omit<NextPageWork, "page"> | nu
   return { itemsPath, cursorPath: null, hasNextPath: pagination.hasNextPath ?? null };
 }
 
-/** What to ask next, by what `lookOf` found; null after the last page. */
+/** Returns the next request, from what `lookOf` found. Null after the last page. */
 export function nextPage(
   pagination: Pagination,
   request: PageRequest,
@@ -174,7 +174,7 @@ function byCount(
   return { ...request, url };
 }
 
-/** Where a link of the reply leads; it may not lead to another server, as the request may carry credentials. */
+/** Resolves a link in the response. It can't lead to another server, since the request may carry credentials. */
 function linked(link: string, request: PageRequest, reply: Reply): URL {
   if (!URL.canParse(link, reply.url)) {
     throw new AppError("upstream", "The response names a next page that is not a valid URL.");
@@ -186,7 +186,7 @@ function linked(link: string, request: PageRequest, reply: Reply): URL {
   throw new AppError("upstream", message);
 }
 
-/** Throws when a page was asked for before: the pages would never end. */
+/** Throws if a page was requested before, since the pages would never end. */
 export function checkNew(seen: Set<string>, request: PageRequest): void {
   const key = JSON.stringify([request.url.href, request.body ?? null]);
   if (seen.has(key)) {

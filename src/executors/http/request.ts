@@ -33,18 +33,18 @@ import { openAccess, type Send, sender, startOf } from "./send.ts";
 const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
 
 /**
- * Sends one HTTP request, or one for each page.
+ * Sends one HTTP request, or one per page.
  *
- * A second try is safe for GET, HEAD and OPTIONS. Other methods carry `Idempotency-Key` with the run's id
- * (and the number of the page after the first), the same on every try, unless the definition has its own;
- * a receiver that honours it acts once.
+ * A second attempt is safe for GET, HEAD and OPTIONS. Other methods carry an `Idempotency-Key` with the run's ID (and
+ * the page number after the first), the same in every attempt, unless the definition sets one. A receiver that honors
+ * it acts once.
  *
- * With `api` it calls an endpoint or a tool of the API catalog. Where that needs approval the run waits for it, and
- * then sends exactly what was approved. A tool that asks for input makes the run wait for a person's answer, and is then
- * called again from its start.
+ * With `api`, it calls an endpoint or tool of the API catalog. If that needs approval, the run waits for it and then
+ * sends exactly what was approved. If a tool asks for input, the run waits for a person's answer and calls the tool
+ * again.
  *
- * A status that is not expected fails the run: for good below 500; from there on it may be tried again, no
- * sooner than `Retry-After` says.
+ * An unexpected status code fails the run: permanently below 500. From 500 on it can be retried, no earlier than
+ * `Retry-After` says.
  */
 export const httpRequest = defineExecutor({
   kind: "http_request",
@@ -67,8 +67,8 @@ export const httpRequest = defineExecutor({
     status: Type.Integer(),
     headers: map(Type.String()),
     /**
-     * JSON as it is, text, or base64 where it is neither. With `pagination` the pages' bodies: joined where
-     * all are lists, else one after the other.
+     * JSON, text, or base64 for anything else. With `pagination`, the pages' bodies: joined if all are lists, otherwise
+     * a list of them.
      */
     body: anything(),
     extracted: nullable(anything()),
@@ -130,7 +130,7 @@ export async function request(ctx: RunContext, definition: Request): Promise<Don
   }
 }
 
-/** The run waits where the call needs approval and has none yet; it comes here again when it has. */
+/** If the call needs approval and has none yet, the run waits and is then executed again. */
 async function callCatalog(ctx: RunContext, definition: Definition, api: ApiCall): Promise<Done | Waiting> {
   const input = api.arguments ?? {};
   const use = await ctx.catalog(api);

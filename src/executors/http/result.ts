@@ -7,18 +7,18 @@ import { type Summary, summaryOf } from "../../base/summary.ts";
 import type { Compute } from "../../compute/contract.ts";
 import type { RunContext } from "../contract.ts";
 
-/** Replies up to this long are read where they came; what looks into them is bounded by `SEARCH_HERE`. */
+/** Responses up to this size are parsed in the server. `SEARCH_HERE` limits what is searched in them. */
 const MAX_PARSED_BYTES = 1024 * 1024;
 const MAX_SEARCHED_BYTES = 256 * 1024;
 const SEARCH_HERE: SearchLimits = { ms: 15, size: 1024 * 1024 };
-/** Lists, objects and what is in them: one takes far more memory than its few bytes of text. */
+/** Number of lists, objects and values: each takes far more memory than its few bytes of text. */
 const MAX_VALUES = 4_000_000;
 
-/** Where the bytes of one reply are, and what they are said to be. */
+/** Location of a response's bytes, and its media type. */
 interface Page {
   size: number;
   type: string;
-  /** What was cut off is no JSON any more. */
+  /** Truncated JSON isn't valid. */
   isCut: boolean;
 }
 
@@ -28,7 +28,7 @@ const pageOf = ({ bytes, headers }: Reply, isCut: boolean): Page => ({
   isCut,
 });
 
-/** What of a page leads to the next one. */
+/** What leads from a page to the next one. */
 export interface NextPageWork {
   page: Page;
   itemsPath: string | null;
@@ -37,15 +37,15 @@ export interface NextPageWork {
 }
 
 export type NextPage = {
-  /** Null where the page is no list and nothing says where its items are. */
+  /** Null if the page isn't a list and nothing says where its items are. */
   items: number | null;
   /** Null where there is none. */
   cursor: string | number | null;
-  /** Null where nothing tells. */
+  /** Null if nothing says so. */
   hasNext: boolean | null;
 };
 
-/** What a result is made of. */
+/** What a result is created from. */
 export interface HttpWork {
   status: number;
   headers: Record<string, string>;
@@ -55,7 +55,7 @@ export interface HttpWork {
   isPaged: boolean;
   itemsPath: string | null;
   responseExtract: string | null;
-  /** Nothing of the result has them, nor does what is extracted. */
+  /** Neither the result nor the extracted values contain them. */
   secrets: string[];
 }
 
@@ -70,7 +70,7 @@ export type CallResult = {
   truncated: boolean;
 };
 
-/** A result, or where it is long its JSON and what it has in short. */
+/** A result. If it is long, its JSON and a summary. */
 export type HttpOutput =
   | { result: CallResult }
   | { result: JsonObject; whole: { json: Uint8Array; summary: Summary } };
@@ -113,7 +113,7 @@ export async function makeResult(
   return { result: summary.fields, whole: { json, summary } };
 }
 
-/** What of a reply leads to the next page; looked for as the result is made. */
+/** What in a response leads to the next page, found while the result is created. */
 export async function findNext(by: By, paths: Omit<NextPageWork, "page">, reply: Reply): Promise<NextPage> {
   const work = { ...paths, page: pageOf(reply, false) };
   const { pieces } = reply;
@@ -124,7 +124,7 @@ export async function findNext(by: By, paths: Omit<NextPageWork, "page">, reply:
     .output as unknown as NextPage;
 }
 
-/** What an expression finds in JSON that is here already; null without one. */
+/** Returns what an expression finds in parsed JSON. Null without an expression. */
 export async function search(by: By, body: Json, responseExtract: string | null): Promise<Json> {
   if (responseExtract === null) return null;
   const pieces = [Buffer.from(JSON.stringify(body))];
@@ -138,13 +138,13 @@ export async function search(by: By, body: Json, responseExtract: string | null)
   return small(await makeResult(by, work, [{ ...page, status: 200, url: "" }])).extracted;
 }
 
-/** A result that is read at once. Throws `response_too_large` for a long one. */
+/** Returns a result that is parsed immediately. Throws `response_too_large` for a long one. */
 export function small(made: HttpOutput): CallResult {
   if ("whole" in made) throw tooMuch("too much memory");
   return made.result;
 }
 
-/** Null for what is too much to be done here. */
+/** Null if it is too much work for the server's thread. */
 function tryHere<T>(bytes: number, isSearched: boolean, work: () => T): T | null {
   if (bytes > (isSearched ? MAX_SEARCHED_BYTES : MAX_PARSED_BYTES)) return null;
   try {
@@ -195,7 +195,7 @@ function nextPageIn(
   };
 }
 
-/** The items of one page; null where the page is no list and nothing says where its items are. */
+/** Returns the items of one page. Null if the page isn't a list and nothing says where its items are. */
 function itemsIn(body: Json, itemsPath: string | null, limits: SearchLimits): Json[] | null {
   const found = itemsPath === null ? body : (searchJson(body, itemsPath, limits) ?? []);
   if (Array.isArray(found)) return found;
@@ -227,7 +227,7 @@ function resultOf(work: HttpWork, bytes: Buffer, limits: SearchLimits): CallResu
 const withoutEchoes = ({ isCut }: Page, body: Json, secrets: readonly string[]): Json =>
   isCut && typeof body === "string" ? hideInCut(body, secrets) : hideSecrets(body, secrets);
 
-/** Of pages, the items together, or else what the expression finds in each page, lists joined. */
+/** Of several pages, the items together, or what the expression finds in each page, with lists joined. */
 function extract(
   { truncated, isPaged, itemsPath, responseExtract }: HttpWork,
   bodies: readonly Json[],

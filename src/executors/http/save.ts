@@ -3,7 +3,7 @@ import { hideInBytes } from "../../base/hide.ts";
 import type { Reply } from "../../base/http-message.ts";
 import type { Done, NewArtifact, RunContext } from "../contract.ts";
 
-/** Endings of file names for what replies most often are. */
+/** Filename extensions of common media types. */
 const ENDINGS: Readonly<Record<string, string>> = {
   "application/json": "json",
   "application/pdf": "pdf",
@@ -18,8 +18,8 @@ const ENDINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A reply as a file of the run, its bytes as they came. Throws `response_too_large` for one that was cut off, and
- * `upstream` for one that repeats a credential: no file is to carry it on.
+ * Stores a response as a file of the run, unchanged. Throws `response_too_large` for a truncated one, and `upstream`
+ * for one that repeats a credential, which must not be stored.
  */
 export async function savedReply(
   { ids }: Pick<RunContext, "ids">,

@@ -16,22 +16,22 @@ import type { ConnectionUse, RunContext } from "../contract.ts";
 import { isBodiless, type Request, urlFault } from "./definition.ts";
 import type { PageRequest } from "./pages.ts";
 
-/** For one request, its reply included; the run's own limit comes on top. */
+/** Timeout of one request including its response. The run's own timeout applies too. */
 const REQUEST_TIMEOUT_MS = 300_000;
 /** Longer than this a request does not wait for its turn; the run is tried again later instead. */
 const PATIENCE_MS = 300_000;
 /** Read of a reply that fails the run. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** The connection that a request is made with: where it leads, and what carries its credentials. */
+/** The connection of a request: its base URL, and what adds its credentials. */
 export interface Access {
   baseUrl: string;
   authorize(options?: { isFresh?: boolean }): ReturnType<HttpAccess["authorize"]>;
-  /** What was granted so far that is told nobody. */
+  /** Secrets of the credentials granted so far, which messages must not contain. */
   secrets(): readonly string[];
 }
 
-/** Null without a connection; throws `definition_invalid` for one that HTTP requests can't be made with. */
+/** Null without a connection. Throws `definition_invalid` for one that can't be used for HTTP requests. */
 export async function openAccess(ctx: RunContext, purpose: ConnectionUse): Promise<Access | null> {
   return ctx.hasConnection ? accessOf(await ctx.connection(purpose)) : null;
 }
@@ -94,12 +94,12 @@ export function startOf({ url: text, query, body }: Request, access: Access | nu
   return { url, body };
 }
 
-/** What it takes to send: of a run its context. */
+/** What sending needs: part of the run's context. */
 export type Outbox = Pick<
   RunContext,
   "egress" | "signal" | "clock" | "log" | "compute" | "room" | "workFolder" | "ids"
 > & {
-  /** `id` stands in the idempotency keys of what is sent. */
+  /** `id` is part of the idempotency keys. */
   run: { id: string; organizationId: string };
 };
 

@@ -12,12 +12,15 @@ export interface Question {
   schema: JsonObject;
 }
 
-/** What is wrong with an answer that fits its schema, as a sentence that helps to mend it; null where nothing is. */
+/**
+ * Returns what is wrong with an answer that matches its schema, as a sentence that helps to correct it. Null if nothing
+ * is.
+ */
 export type Check<T> = (value: T) => Promise<string | null> | string | null;
 
 /**
- * The model's answer as JSON that fits the question's schema and passes `check`; it may mend it once.
- * Throws `output_invalid` with what is still wrong, and what the model throws.
+ * Returns the model's answer as JSON that matches the question's schema and passes `check`. The model can correct it
+ * once. Throws `output_invalid` with what is still wrong, and what the model throws.
  */
 export async function answerOf<T extends JsonObject>(
   { model, signal }: Pick<RunContext, "model" | "signal">,

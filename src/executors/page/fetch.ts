@@ -16,13 +16,13 @@ export interface Fetched {
   content: string;
   links: PageLink[];
   publishedAt: string | null;
-  /** True where the page is longer than `maxBytes`. */
+  /** Whether the page is longer than `maxBytes`. */
   truncated: boolean;
 }
 
 /**
- * Fetches a page and reads it. Throws `upstream` for a status beyond 299 (`retryable` for 408, 425, 429 and 5xx) and
- * for what is no text, and what `egress` and the reader throw.
+ * Fetches a page and reads it. Throws `upstream` for a status above 299 (`retryable` for 408, 425, 429 and 5xx) and for
+ * binary content, and what `egress` and the reader throw.
  */
 export async function readWebPage(
   { egress, reader, signal }: { egress: Egress; reader: Reader; signal: AbortSignal },
@@ -61,7 +61,7 @@ export async function readWebPage(
   return { ...summary, ...(await reader.read({ html: text, url: response.url, format }, signal)) };
 }
 
-/** The text by the header's charset, else the one that the page names, else UTF-8. */
+/** Decodes the text by the header's charset, the one that the page names, or UTF-8. */
 function decode(bytes: Uint8Array, contentType: string): string {
   const head = () => new TextDecoder("latin1").decode(bytes.subarray(0, 2048));
   const label =
@@ -69,7 +69,7 @@ function decode(bytes: Uint8Array, contentType: string): string {
   try {
     return new TextDecoder(label as Bun.Encoding).decode(bytes);
   } catch {
-    return new TextDecoder().decode(bytes); // a charset that nobody knows
+    return new TextDecoder().decode(bytes); // unknown charset
   }
 }
 

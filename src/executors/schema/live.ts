@@ -8,7 +8,7 @@ import type { Column } from "../../sql/contract.ts";
 import { quoteName, withoutEnd } from "../../sql/text.ts";
 import type { RunContext } from "../contract.ts";
 
-/** More tables are looked at by nobody, and say nothing to a model. */
+/** Maximum number of tables. More would help neither a person nor a model. */
 const MAX_TABLES = 200;
 const SAMPLE_ROWS = 3;
 
@@ -17,30 +17,30 @@ export interface LiveTable {
   /** As SQL writes it, such as `raw.shop__orders` or `public.orders`. */
   name: string;
   columns: Column[];
-  /** Null where the source does not tell. */
+  /** Null if the source doesn't say. */
   rows: number | null;
 }
 
-/** Where questions are asked: the lake, or a database behind a connection. */
+/** What is queried: the lake, or a database of a connection. */
 export interface LiveSchema {
   dialect: string;
   tables: LiveTable[];
-  /** Throws `sql_error` where `sql` is no SELECT, or speaks of what is not there. */
+  /** Throws `sql_error` if `sql` isn't a SELECT, or names something that doesn't exist. */
   check(sql: string): Promise<void>;
   select(sql: string, maxRows: number): Promise<{ rows: Record<string, Json>[]; truncated: boolean }>;
-  /** What such SQL reads of the lake; nothing where it asks a database. */
+  /** What such SQL reads of the lake. Empty if it queries a database. */
   reads(sql: string): LakeRead[];
 }
 
-/** What a definition says of where to look; both absent for the whole lake. */
+/** Which source a definition selects. Both omitted: the whole lake. */
 export interface SchemaSource {
   connectionId?: string;
   datasets?: string[];
-  /** Only these, by their names or the last part of them. */
+  /** Only these tables, by their names or the last part of them. */
   tables?: string[];
 }
 
-/** Throws `definition_invalid` and `not_found` for a source where there is nothing to ask. */
+/** Throws `definition_invalid` and `not_found` for a source that can't be queried. */
 export async function openSchema(
   ctx: RunContext,
   { connectionId, datasets, tables }: SchemaSource,
@@ -84,7 +84,7 @@ async function ofLake(ctx: RunContext, datasets: readonly string[] | undefined):
       columns: table.columns,
       rows: table.rows,
     })),
-    // Inside of a FROM nothing but one query can stand.
+    // Inside a FROM clause, only a single query is valid.
     check: async (sql) => void (await ctx.sql.explain(await job(`SELECT * FROM (${withoutEnd(sql)}\n)`))),
     select: async (sql, maxRows) => ctx.sql.query(await job(withoutEnd(sql)), maxRows),
     reads: (sql) => readsOf(sql, tables),
@@ -119,7 +119,7 @@ async function ofConnection(
   };
 }
 
-/** The first rows of a table, for people and models that have to see some; none of a source without SQL. */
+/** Returns the first rows of a table, as samples. Empty for a source without SQL. */
 export async function sampleOf(
   schema: LiveSchema,
   { name, columns }: LiveTable,
@@ -129,7 +129,7 @@ export async function sampleOf(
   return (await schema.select(`SELECT ${picked.join(", ")} FROM ${name}`, SAMPLE_ROWS)).rows;
 }
 
-/** The schema as a model reads it; cut where it is very long, and then it says so. */
+/** Returns the schema as text for a model. If it is very long, it is truncated and says so. */
 export function schemaText({ dialect, tables }: LiveSchema, maxCharacters = 60_000): string {
   const lines = tables.map(
     ({ name, columns, rows }) =>

@@ -1,6 +1,6 @@
 import type { LiveTable } from "./live.ts";
 
-/** A column of one table that holds values of another's. */
+/** A column of one table that contains values of another's. */
 export interface Relationship {
   from: { table: string; column: string };
   to: { table: string; column: string };
@@ -10,7 +10,7 @@ export interface Relationship {
 
 const bare = (name: string) => name.slice(name.lastIndexOf(".") + 1).replaceAll('"', "");
 const layerOf = (name: string) => name.slice(0, Math.max(0, name.lastIndexOf(".")));
-/** What a load calls `shop__orders` is about orders. */
+/** A table that a load names `shop__orders` is about orders. */
 const subject = (name: string) => bare(name).split("__").at(-1)?.toLowerCase() ?? "";
 const singular = (word: string) =>
   word
@@ -18,7 +18,7 @@ const singular = (word: string) =>
     .replace(/(ss|sh|ch|x)es$/, "$1")
     .replace(/(?<!s)s$/, "");
 
-/** How the tables hang together, as far as loads and names tell. */
+/** Returns how the tables are related, as far as loads and names show it. */
 export function relationshipsOf(tables: readonly LiveTable[]): Relationship[] {
   return tables.flatMap((table) => [...nestedIn(table, tables), ...namedIn(table, tables)]);
 }
@@ -39,7 +39,7 @@ function nestedIn({ name, columns }: LiveTable, tables: readonly LiveTable[]): R
   ];
 }
 
-/** `customer_id` goes to the `id` (or `customer_id`) of `customers`, where both are of one type. */
+/** `customer_id` refers to the `id` (or `customer_id`) of `customers`, if both have the same type. */
 function namedIn({ name, columns }: LiveTable, tables: readonly LiveTable[]): Relationship[] {
   return columns.flatMap((column) => {
     const [, stem] = /^(?!_dlt_)(.+?)_?(?:id|key|code|sku)$/i.exec(column.name) ?? [];

@@ -14,10 +14,10 @@ import { request } from "../http/request.ts";
 
 const MAX_ROWS = 100_000;
 const MAX_REPLY_BYTES = 10 * 1024 * 1024;
-/** Calls of one script that are carried out at once: each may hold a long reply. */
+/** Maximum number of concurrent calls of one script: each can have a long response. */
 const CALLS_AT_ONCE = 8;
 
-/** What a script may reach. */
+/** What a script can access. */
 export interface Grants {
   sql: boolean;
   connections: readonly string[];
@@ -25,7 +25,7 @@ export interface Grants {
 
 /** The functions of `weir`, each under the rules of the kind that does the same. */
 export interface Weir {
-  /** Throws `AppError` for the script, and what lets the run wait for an approval. */
+  /** Throws `AppError` for the script, and what makes the run wait for an approval. */
   call(name: WeirFunction, args: readonly Json[], signal: AbortSignal): Promise<JsonBytes>;
   /** Tables that SQL of the script was about. */
   reads(): LakeRead[];
@@ -50,7 +50,9 @@ export async function openWeir(ctx: RunContext, { sql, connections }: Grants): P
   let requests = 0;
   const statements = new Set<string>();
 
-  /** Asks for all approvals before the first change, since the script runs again from its start after a yes. */
+  /**
+   * Requests all approvals before the first change, since the script runs again from the beginning after an approval.
+   */
   const openForWriting = () => {
     canWrite ??= Promise.all(connections.map((id) => ctx.openConnection(id, "write")));
     return canWrite;
@@ -109,7 +111,7 @@ export async function openWeir(ctx: RunContext, { sql, connections }: Grants): P
   };
 }
 
-/** What `weir.http` is asked to send. Throws `definition_invalid` naming each fault. */
+/** Returns the request of a `weir.http` call. Throws `definition_invalid` naming each fault. */
 function requestOf(asked: Json | undefined): Request {
   const { value, faults } = read(Definition, asked, ["request"]);
   const more = faults.length === 0 ? definitionFaults(value) : [];

@@ -7,7 +7,7 @@ import type { Column, SqlFile } from "../../sql/contract.ts";
 import type { RunContext } from "../contract.ts";
 import { commonType } from "../extract/types.ts";
 
-/** Where rows go, and what becomes of those that are there. */
+/** Where rows go, and what happens to existing ones. */
 export interface Output {
   layer: string;
   dataset: string;
@@ -28,7 +28,7 @@ export interface Change {
   deduplicated: number;
 }
 
-/** What the new rows do to the table as it is. Throws `definition_invalid`, and `schema_contract_violation`. */
+/** Returns what the new rows do to the existing table. Throws `definition_invalid`, and `schema_contract_violation`. */
 export async function changeOf(
   ctx: RunContext,
   output: Output,

@@ -8,7 +8,7 @@ import type { Done } from "../contract.ts";
 import { type Change, changeOf, type Output } from "./change.ts";
 import { asJson, endWarnings, newRows, rowsOf, testRows, type Work } from "./work.ts";
 
-/** A partition is a file at least, and each has to be opened by whoever reads the table. */
+/** Each partition is at least one file, and every reader of the table has to open it. */
 const MAX_PARTITIONS = 1_000;
 
 export async function intoDataset(work: Work, job: SqlJob, output: Output): Promise<Done> {
@@ -80,7 +80,7 @@ const partOf = ({ path }: SqlFile, { length }: readonly string[]): string | null
         .slice(-1 - length, -1)
         .join("/");
 
-/** The table as it is going to be. */
+/** The table as it will be. */
 async function afterwards(
   { ctx }: Work,
   { layer, dataset }: Output,

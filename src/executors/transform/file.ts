@@ -8,7 +8,7 @@ import { COMPRESSIONS, SAVE_FORMATS, type SqlJob } from "../../sql/contract.ts";
 import { MEDIA_TYPES } from "../../sql/media-types.ts";
 import type { Done, NewArtifact, RunContext } from "../contract.ts";
 
-/** An artifact is held in memory; a file of a connection is not. */
+/** An artifact is in memory. A file of a connection isn't. */
 const MAX_ARTIFACT_BYTES = 64 * 1024 * 1024;
 const MAX_FILE_BYTES = 20 * 1024 ** 3;
 
@@ -59,7 +59,8 @@ export const writeRefusal = ({ tree, title }: Provider, config: JsonObject): str
   tree?.writes ? (tree.writes.refusal?.(config) ?? null) : `Files of ${title} can't be written.`;
 
 /**
- * Saves the rows as one file. At a connection it is there whole or not at all; an artifact comes with the run's completion.
+ * Writes the rows to one file. At a connection, it appears completely or not at all. An artifact appears when the run
+ * completes.
  */
 export async function intoFile(
   ctx: RunContext,

@@ -69,7 +69,7 @@ interface FilesRead {
   artifacts: NewArtifact[];
 }
 
-/** Reads each file into the work folder, with types that all of its values have. Throws what is wrong at `files.NAME`. */
+/** Reads each file into the work folder, with types that all of its values have. Errors name `files.NAME`. */
 export async function readFiles(ctx: RunContext, files: FileTables): Promise<FilesRead> {
   const read: FilesRead = { tables: [], warnings: [], artifacts: [] };
   if (Object.keys(files).length === 0) return read;

@@ -7,10 +7,10 @@ import { asJson, newRows, testRows, type Work } from "./work.ts";
 
 /** Rows of a result. */
 const MAX_ITEMS = 100_000;
-/** Rows up to this long are read, and stand in an artifact of their own; longer ones are the result's artifact. */
+/** Rows up to this size are parsed and have an artifact of their own. Longer ones are the result's artifact. */
 const MAX_READ_CHARACTERS = 200 * 1024;
 
-/** The rows as the result. Long ones come as `items`, the texts of their JSON. */
+/** Returns the rows as the result. Long ones are in `items`, as JSON text. */
 export async function intoResult(work: Work, job: SqlJob): Promise<Done & { items?: string[] }> {
   const { ctx, definition } = work;
   const maxRows = Math.min(definition.maxRows ?? MAX_ITEMS, MAX_ITEMS);

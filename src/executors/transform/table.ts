@@ -50,7 +50,7 @@ export const tableFaults = ({ table, writeDisposition, primaryKey = [] }: TableO
 export const tableRefusal = ({ tables, title }: Provider): string | null =>
   tables?.writes ? null : `Tables of ${title} can't be written.`;
 
-/** The table at the other side, and what an earlier try of this run has done there. */
+/** The destination table, and what an earlier attempt of this run did there. */
 export async function openTable(ctx: RunContext, output: TableOutput): Promise<TableTarget> {
   const { connectionId, table, writeDisposition, primaryKey = [], create = true } = output;
   const { provider, link } = await ctx.openConnection(connectionId, "write");
@@ -60,7 +60,7 @@ export async function openTable(ctx: RunContext, output: TableOutput): Promise<T
   return writes.open(link, { loadId: ctx.run.id, table, writeDisposition, primaryKey, create });
 }
 
-/** Sends the rows, once all of them are known to go over as they are. `warn` hears of those that are left out. */
+/** Sends the rows, once all of them are known to be transferred exactly. `warn` gets those that are left out. */
 export async function intoTable(
   ctx: RunContext,
   target: TableTarget,
@@ -110,7 +110,7 @@ async function check(session: SqlSession, table: string, { checks }: TablePlan, 
   );
 }
 
-/** Of several rows of one key the one that was read last, as a merge in the lake has it. */
+/** Of several rows with the same key, the one read last, as in a merge in the lake. */
 async function distinct(
   session: SqlSession,
   { key }: TablePlan,

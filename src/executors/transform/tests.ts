@@ -4,7 +4,7 @@ import { isObject, type Json } from "../../base/json.ts";
 import { anything, described, map, object, optional } from "../../base/shape.ts";
 import type { Sql, SqlJob } from "../../sql/contract.ts";
 
-/** One thing that has to hold before anything is written. */
+/** A test that must pass before anything is written. */
 export interface TransformTest {
   name: string;
   sql: string;
@@ -39,8 +39,7 @@ const MAX_ROWS = 1_000;
 const MAX_SHOWN_CHARACTERS = 300;
 
 /**
- * Runs all tests. Throws `test_failed` naming those that do not hold, each with what it gave, and `sql_error` for one
- * that is no SQL.
+ * Runs all tests. Throws `test_failed` naming the failed ones, each with its result, and `sql_error` for invalid SQL.
  */
 export async function runTests(
   sql: Sql,
@@ -69,7 +68,7 @@ export async function runTests(
 
 const quote = (text: string) => `"${text}"`;
 
-/** What is wrong with the rows, as a sentence; null where they are as they should be. */
+/** Returns what is wrong with the rows, as a sentence. Null if they are as expected. */
 function faultOf(expect: Json | undefined, rows: readonly Record<string, Json>[]): string | null {
   const [first] = rows;
   if (expect === undefined) {
@@ -89,7 +88,7 @@ function faultOf(expect: Json | undefined, rows: readonly Record<string, Json>[]
   return same(expect, value) ? null : `it should give ${shown(expect)}, and gave ${shown(value)}.`;
 }
 
-/** Decimals and large numbers come as texts; they are equal to the number that they stand for. */
+/** Decimals and large numbers are texts here, and are compared with the number that they represent. */
 function same(expected: Json, actual: Json): boolean {
   if (typeof expected === "number" && typeof actual === "string")
     return actual.trim() !== "" && Number(actual) === expected;

@@ -11,12 +11,12 @@ export interface Work {
   ctx: RunContext;
   /** All that the organization has, as the last commits left it. */
   tables: readonly LakeTable[];
-  /** Those that were read from files. */
+  /** Tables read from files. */
   files: readonly SqlTable[];
   definition: { maxRows?: number; tests?: readonly TransformTest[]; parameters?: Record<string, Json> };
 }
 
-/** SQL with the tables that it may speak of, and past states of them. */
+/** SQL with the tables that it can read, and past states of them. */
 export async function jobOf(
   { ctx, files }: Work,
   given: string,
@@ -43,7 +43,7 @@ export async function madeRows(work: Work, job: SqlJob, options: WriteOptions = 
   return { made, rows, table, warnings: endWarnings(ctx, rows, maxRows) };
 }
 
-/** What has to be told where the rows end at `maxRows`. */
+/** What to report if the rows end at `maxRows`. */
 export function endWarnings({ log }: RunContext, rows: number, maxRows: number | undefined): string[] {
   if (rows !== maxRows) return [];
   const warning = `The rows end at maxRows, ${maxRows}; there may be more.`;
@@ -54,7 +54,7 @@ export function endWarnings({ log }: RunContext, rows: number, maxRows: number |
 export const rowsOf = ({ files }: { files: readonly SqlFile[] }): number =>
   files.reduce((sum, file) => sum + file.rows, 0);
 
-/** What the SQL gave, as tests see it. */
+/** The SQL's rows, as tests see them. */
 export const newRows = ({ columns, files }: { columns: Column[]; files: SqlFile[] }): SqlTable => ({
   layer: "main",
   name: "output",
