@@ -2,7 +2,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Context } from "../../context.ts";
 import { SCOPES, type Scope } from "./table.ts";
 
-/** Throws `scope_missing` where the access token of the request lacks `scope`; all other credentials have every scope. */
+/** Throws `scope_missing` if the request's access token lacks `scope`. All other credentials have every scope. */
 export function requireScope({ scopes }: Pick<Context, "scopes">, scope: Scope): void {
   if (!scopes || scopes.includes(scope)) return;
   throw new AppError(
@@ -11,7 +11,9 @@ export function requireScope({ scopes }: Pick<Context, "scopes">, scope: Scope):
   );
 }
 
-/** Throws `scope_missing` for a token without all scopes: what it makes would have more than itself. */
+/**
+ * Throws `scope_missing` for a token without all scopes, since what it creates would have more scopes than the token.
+ */
 export function requireAllScopes(ctx: Pick<Context, "scopes">): void {
   for (const scope of SCOPES) requireScope(ctx, scope);
 }
@@ -30,16 +32,16 @@ const READS = [
 /** Changes something, though sent with GET. */
 const CHANGES = ["/api/inbound/link-callback"];
 
-/** Reads that give everything at once. */
+/** Reads that return everything at once. */
 const EXPORTS = ["/api/v1/organizations/current/export"];
 
-/** Credentials, sessions and memberships: whoever has these has everything. */
+/** Credentials, sessions and memberships, which give access to everything. */
 const ADMINISTERS =
   /^\/api\/v1\/(auth|sessions|access-tokens|api-keys|organizations|users\/me\/(password|totp|invitations)|users\/me$)(\/|$)/;
 
 const RUNS = /\/(run|cancel|retry|test|replay|stream)$/;
 
-/** The scope that an access token needs for the operation; null where no credentials are asked for. */
+/** Returns the scope that an access token needs for the operation. Null if no credentials are required. */
 export function scopeOf({ method, path, audience, byPeople }: Described): Scope | null {
   if (audience === "public" || audience === "signature") return null;
   if (EXPORTS.includes(path)) return "admin";

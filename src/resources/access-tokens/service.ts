@@ -106,7 +106,7 @@ export function revokeAccessToken(ctx: Context, id: string): Promise<void> {
   });
 }
 
-/** Revokes anybody's token that was made in the context's organization; false where there is none. */
+/** Revokes a token of any user that was created in the context's organization. Returns false if there is none. */
 export async function revokeTokenOfOrganization(tx: WriteContext, id: string): Promise<boolean> {
   const [row] = await tx.db
     .select()
@@ -123,8 +123,8 @@ export async function revokeTokenOfOrganization(tx: WriteContext, id: string): P
 }
 
 /**
- * Revokes every token of `userId`, or those of one organization; the trail of each token's organization tells of it.
- * Gives back how many those were.
+ * Revokes all tokens of `userId`, or those of one organization, with an event in each token's organization. Returns how
+ * many.
  */
 export async function revokeAllAccessTokens(
   tx: WriteContext,

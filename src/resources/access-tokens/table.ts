@@ -2,11 +2,11 @@ import { sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { json } from "../../store/columns.ts";
 import type { Role } from "../organizations/table.ts";
 
-/** Where a token may act: in the organization it was made in, or in each that its owner belongs to. */
+/** Where a token is valid: in the organization it was created in, or in every organization of its user. */
 export const TOKEN_ORGANIZATIONS = ["current", "all"] as const;
 export type TokenOrganizations = (typeof TOKEN_ORGANIZATIONS)[number];
 
-/** What a token may be used for, besides what its owner's role allows. */
+/** What a token can be used for, in addition to what its user's role allows. */
 export const SCOPES = ["read", "run", "write", "approve", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 

@@ -28,8 +28,8 @@ export async function connectionFault(
 }
 
 /**
- * Why a definition can't use the connections that it names by their ids: each must be of this organization and fit for
- * what it is named for. A definition that its kind would refuse anyway has none told.
+ * Returns why a definition can't use the connections that it names by ID: each must belong to the organization and suit
+ * its purpose. Empty for a definition that its kind rejects anyway.
  */
 export async function namedConnectionFaults(
   tx: WriteContext,
@@ -38,7 +38,7 @@ export async function namedConnectionFaults(
   loc: readonly string[],
 ): Promise<Fault[]> {
   const faults: Fault[] = [];
-  // where a kind has no connection of its own, those that are named say by themselves which they may be
+  // for a kind without a connection of its own, each named connection checks itself whether it is suitable
   const isOwn = kind !== undefined && tx.executors[kind]?.providers?.length !== 0;
   for (const { path, id, refusal } of (kind && definition && tx.executors[kind]?.connections?.(definition)) ||
     []) {
@@ -54,7 +54,7 @@ export async function namedConnectionFaults(
   return faults;
 }
 
-/** Why a definition does not fit the connection that it is for, or is for none. */
+/** Returns why a definition doesn't suit its connection, or lacks one. */
 export async function sourceFaults(
   tx: WriteContext,
   {

@@ -34,7 +34,7 @@ export const describeKinds = (app: App) =>
 /** Without the marks that only TypeBox reads. */
 const plain = (schema: object): JsonObject => JSON.parse(JSON.stringify(schema));
 
-/** The schema of what comes in: a field that has a default may be left out of it. */
+/** Input schema: fields with a default can be omitted. */
 function asGiven(schema: JsonObject): JsonObject {
   const within = (value: Json): Json =>
     Array.isArray(value) ? value.map(within) : isObject(value) ? asGiven(value) : value;

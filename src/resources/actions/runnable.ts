@@ -28,7 +28,7 @@ const liveById = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** Adds nothing, and fails where the action has been deleted or disabled since it was read: a row without columns. */
+/** Selects nothing, and fails if the action was deleted or disabled since it was read: a row without columns. */
 const insist = prepared((db: WriteDb) =>
   db.statement(
     "insert into action_runs (id) select null where not exists " +
@@ -37,11 +37,11 @@ const insist = prepared((db: WriteDb) =>
 );
 
 /**
- * The action that a run is to be made of, in a transaction that has not changed it. Where this process alone writes it
- * is read as the last commit left it, which takes no wait for the thread that writes; a change of it that is on its
- * way meanwhile has the transaction done again.
+ * Returns the action for a new run, in a transaction that hasn't changed it. If only this process writes, it is read as
+ * of the last commit, which needs no wait for the writing thread. If it changes in the meantime, the transaction is
+ * repeated.
  *
- * Throws `not_found`, and `invalid_state` for one that is disabled.
+ * Throws `not_found`, and `invalid_state` for a disabled action.
  */
 export async function findRunnable(tx: WriteContext, id: string): Promise<Runnable> {
   const { remote, db } = tx.store;

@@ -92,7 +92,7 @@ export async function createAction(ctx: Context, input: ActionCreate): Promise<A
   return insertAction(ctx, { ...input, definition: input.definition ?? ofTemplate() }, template?.id ?? null);
 }
 
-/** Stores an action that comes of a template, or of none with null. Throws as `createAction` does. */
+/** Stores an action created from a template, or from none with null. Throws as `createAction` does. */
 export async function insertAction(
   ctx: Context,
   input: ActionCreate,
@@ -126,7 +126,7 @@ export async function insertAction(
   });
 }
 
-/** Makes an action like another. Throws what a creation throws, so for secrets that stand in an old definition. */
+/** Creates a copy of an action. Throws what creating it throws, for example for secrets in an old definition. */
 export async function duplicateAction(tx: WriteContext, id: string, name?: string): Promise<ActionWithRun> {
   const { action } = await findAction(tx, id);
   const { kind, definition, connectionId, templateId, tags } = action;
@@ -134,7 +134,7 @@ export async function duplicateAction(tx: WriteContext, id: string, name?: strin
   return insertAction(tx, copy, templateId);
 }
 
-/** A given slug must be free; one made from the name gives way to those that are there. */
+/** A given slug must be free. A slug derived from the name gets a number if it is taken. */
 async function slugFor(tx: WriteContext, slug: string | undefined, name: string): Promise<string> {
   const wanted = slug ?? slugify(name, "action");
   const near = await tx.db
@@ -183,7 +183,7 @@ async function checkSource(
   if (faults.length > 0) throw new InvalidInput(faults);
 }
 
-/** Changes only what is given. Nothing changed: no event, and `updatedAt` stays. */
+/** Changes only the given fields. If nothing changed, there is no event, and `updatedAt` stays. */
 export async function updateAction(ctx: Context, id: string, given: ActionPatch): Promise<ActionWithRun> {
   return write(ctx, async (tx) => {
     const found = await findAction(tx, id);
@@ -218,7 +218,7 @@ export async function updateAction(ctx: Context, id: string, given: ActionPatch)
   });
 }
 
-/** What a restore sets. */
+/** What restoring a version sets. */
 const contentOf = ({ name, slug, connectionId, definition }: ActionRow): JsonObject => ({
   name,
   slug,
@@ -249,11 +249,11 @@ export async function deleteAction(ctx: Context, id: string): Promise<void> {
 }
 
 /**
- * Puts a run of the action in the queue, in a transaction that has not changed it. `definitionOverrides` is a JSON Merge Patch over the definition; `given` is what
- * templates see as `input`.
+ * Queues a run of the action, in a transaction that hasn't changed it. `definitionOverrides` is a JSON Merge Patch for
+ * the definition. `given` is what templates see as `input`.
  *
- * Throws `invalid_state` for a disabled action, `InvalidInput` for a definition that can't run, `scope_missing` for
- * overrides by a token that may write no definition.
+ * Throws `invalid_state` for a disabled action, `InvalidInput` for a definition that can't run, and `scope_missing` for
+ * overrides with a token that can't write definitions.
  */
 export async function runAction(
   tx: WriteContext,

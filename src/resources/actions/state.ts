@@ -12,7 +12,7 @@ export async function readState(ctx: Context, actionId: string) {
   return { resources: byResource(await listCursors(ctx, actionId)) };
 }
 
-/** Forgets the named cursors (all without names), or sets them to `initialValue`; gives back what stands now. */
+/** Deletes the named cursors (all if none are named), or sets them to `initialValue`. Returns the new state. */
 export async function resetState(
   ctx: Context,
   actionId: string,

@@ -19,7 +19,7 @@ export const actions = sqliteTable("actions", {
   /** Grows with each change; `versions` has how it was. */
   version: integer().notNull(),
   latestRunId: text(),
-  /** Set where the action had runs: gone from the API, its runs stay readable. */
+  /** Set if the action had runs: it is no longer in the API, but its runs are. */
   deletedAt: text(),
 });
 export type ActionRow = typeof actions.$inferSelect;

@@ -18,8 +18,8 @@ export async function templateFor(ctx: Context, kind: ActionKind, templateId: st
 }
 
 /**
- * An action template's definition with these inputs, over its defaults, filled in for good; templates of other names
- * are left for its runs. Throws `InvalidInput` at `loc` for an input that it needs and does not get.
+ * Returns an action template's definition with these inputs filled in, over its defaults. Templates with other names
+ * are left for its runs. Throws `InvalidInput` at `loc` for a missing input.
  */
 export function fillAction(
   ctx: Context,

@@ -156,7 +156,7 @@ export const StateReset = object({
   ),
 });
 
-/** An action with its latest run, as the list and the single reads have it. */
+/** An action with its latest run, as lists and single reads return it. */
 export interface ActionWithRun {
   action: ActionRow;
   run: RunRow | null;

@@ -1,13 +1,13 @@
 import { SLUG_PATTERN } from "../../base/slug.ts";
 
-/** Tools that stand for themselves, and those that name something (docs/decisions/agents.md). */
+/** Tools without an argument, and those that name something (docs/decisions/agents.md). */
 const PLAIN_TOOLS = ["query", "datasets", "web_search", "fetch_page"] as const;
 const NAMING_TOOLS = ["api", "action", "automation", "connection"] as const;
 export type ToolKind = (typeof PLAIN_TOOLS)[number] | (typeof NAMING_TOOLS)[number];
 
 const SLUG = new RegExp(SLUG_PATTERN);
 
-/** `action:refund` → its kind and what it names; null for what is no tool. */
+/** Parses `action:refund` into its kind and name. Null for an invalid tool. */
 export function readTool(text: string): { kind: ToolKind; named: string } | null {
   const plain = PLAIN_TOOLS.find((kind) => kind === text);
   if (plain) return { kind: plain, named: "" };
@@ -18,7 +18,7 @@ export function readTool(text: string): { kind: ToolKind; named: string } | null
   return kind === "api" || SLUG.test(named) ? { kind, named } : null;
 }
 
-/** What is wrong with one entry of `tools`; null where nothing is. */
+/** Returns what is wrong with one entry of `tools`. Null if nothing is. */
 export function toolFault(text: string): string | null {
   if (readTool(text)) return null;
   const known = [

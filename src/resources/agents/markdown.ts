@@ -5,9 +5,9 @@ import { read } from "../../base/shape.ts";
 import { toolFault } from "./grammar.ts";
 import { FrontMatter } from "./wire.ts";
 
-/** What a spec's text says. */
+/** The parsed spec. */
 export interface Spec {
-  /** As it was written. */
+  /** The front matter, unchanged. */
   frontmatter: JsonObject;
   /** With its defaults. */
   fields: FrontMatter;
@@ -17,12 +17,12 @@ export interface Spec {
 
 const LOC = ["body", "markdown"] as const;
 const MAX_FRONT_CHARACTERS = 64 * 1024;
-/** An alias may stand so often: a few lines of YAML can unfold to more than memory holds. */
+/** Maximum number of aliases: a few lines of YAML could expand to more than fits in memory. */
 const MAX_ALIASES = 100;
 
 const FENCE = /^---[ \t]*$/;
 
-/** Reads a spec, or tells all that is wrong with it. */
+/** Parses a spec, or returns everything that is wrong with it. */
 export async function readSpec(markdown: string): Promise<{ spec: Spec | null; faults: Fault[] }> {
   const parts = split(markdown);
   if (parts === null)
@@ -41,14 +41,14 @@ export async function readSpec(markdown: string): Promise<{ spec: Spec | null; f
   return { spec: { frontmatter: parsed.value, fields, prompt: parts.body.trim() }, faults: [] };
 }
 
-/** The spec of a text that was checked before; throws `InvalidInput` where it is not right. */
+/** Parses a spec that was checked before. Throws `InvalidInput` if it is invalid. */
 export async function requireSpec(markdown: string): Promise<Spec> {
   const { spec, faults } = await readSpec(markdown);
   if (spec === null) throw new InvalidInput(faults);
   return spec;
 }
 
-/** The same spec by another name; one that can't be read stays as it is, for `readSpec` to tell why. */
+/** Returns the spec with another name. An invalid one is returned unchanged, so that `readSpec` reports why. */
 export async function renameSpec(markdown: string, name: string): Promise<string> {
   const parts = split(markdown);
   if (parts === null || parts.front.length > MAX_FRONT_CHARACTERS) return markdown;
@@ -61,7 +61,7 @@ export async function renameSpec(markdown: string, name: string): Promise<string
 
 const fail = (msg: string, type: string) => ({ spec: null, faults: [{ loc: LOC, msg, type }] });
 
-/** A fault says its field in words too: the field lies inside of a text. */
+/** A fault also names its field in words, since the field is inside a text. */
 const named = (fault: Fault): Fault => {
   const field = fault.loc.slice(LOC.length).join(".");
   return field === "" ? fault : { ...fault, msg: `${field}: ${fault.msg}` };
@@ -113,7 +113,7 @@ async function parseYaml(text: string): Promise<{ value: JsonObject } | { fault:
   }
 }
 
-/** Where the words of the parser are those of a program. */
+/** Replaces messages of the parser that aren't for people. */
 const SAID: Readonly<Record<string, string>> = {
   DUPLICATE_KEY: "Duplicate field",
   MULTIPLE_DOCS: "YAML ends here (a line of ...), but text follows",

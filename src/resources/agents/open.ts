@@ -15,13 +15,13 @@ import { toolSources } from "./tools/registry.ts";
 interface Opening {
   timezone?: string | null;
   isAskedByAgent?: boolean;
-  /** When its user began to talk with it; null where nobody does. */
+  /** When its user started the conversation. Null if it has no user. */
   trustedSince?: string | null;
 }
 
 /**
- * Makes an agent ready to act for the person of `ctx`, with the tools that can be used at this moment; of the others
- * its warnings tell why not. Where somebody else has changed it since `trustedSince`, each call that is heard outside asks.
+ * Prepares an agent to act for the user of `ctx`, with the tools that can be used now. Warnings say why the others
+ * can't. If another user changed it since `trustedSince`, every call that sends data outside needs approval.
  */
 export async function openAgent(
   ctx: Context,
@@ -72,7 +72,10 @@ async function openTools(
   return tools.map((tool) => heldBack(tool, audience, isChanged));
 }
 
-/** What has heard data asks before it reaches out, whatever the tool; what its user has not seen as it is, always. */
+/**
+ * An agent that has read external data needs approval for any tool that sends data outside. One that changed since its
+ * user last saw it always does.
+ */
 function heldBack(
   { isInside = false, ...tool }: OpenedTool,
   audience: Audience,
@@ -86,14 +89,16 @@ function heldBack(
   };
 }
 
-/** For a run: by the id or slug of its spec. Throws `definition_invalid` where there is none. */
+/** Opens an agent for a run, by ID or slug. Throws `definition_invalid` if it doesn't exist. */
 export async function openAgentNamed(ctx: Context, named: string): Promise<OpenAgent> {
   const row = await findAgentNamed(ctx, named);
   if (!row) throw new AppError("definition_invalid", `Agent ${named} not found.`);
   return openAgent(ctx, row, { isAskedByAgent: await isSetOffByAgent(ctx) });
 }
 
-/** Whether something that an agent has set off is under way in this chain: what is asked then may be that agent's words. */
+/**
+ * Returns whether a run started by an agent is in progress in this chain: a prompt can then contain that agent's words.
+ */
 async function isSetOffByAgent({ db, organizationId, correlationId }: Context): Promise<boolean> {
   for (const table of [actionRuns, automationRuns]) {
     const isUnderWay = and(

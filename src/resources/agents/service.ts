@@ -11,7 +11,7 @@ import { readSpec, requireSpec } from "./markdown.ts";
 import { type AgentSpecRow, agentSpecs } from "./table.ts";
 import type { AgentSpecQuery } from "./wire.ts";
 
-/** A longer text is told in an event by its hash. */
+/** For a longer text, an event has only its hash. */
 const MAX_TOLD_CHARACTERS = 2_000;
 
 /** Every query here passes through this: another organization's agent does not exist. */
@@ -45,7 +45,7 @@ export async function findAgentSpec(ctx: Context, id: string): Promise<AgentSpec
   return row;
 }
 
-/** By id or slug; null where there is none. */
+/** Finds by ID or slug. Null if there is none. */
 export async function findAgentNamed(ctx: Context, named: string): Promise<AgentSpecRow | null> {
   const isNamed = or(eq(agentSpecs.id, named.toLowerCase()), eq(agentSpecs.slug, named));
   const rows = await ctx.db
@@ -55,7 +55,7 @@ export async function findAgentNamed(ctx: Context, named: string): Promise<Agent
   return rows.find(({ id }) => id === named.toLowerCase()) ?? rows[0] ?? null;
 }
 
-/** What is wrong with the `markdown` of a body. */
+/** Returns what is wrong with the `markdown` of a body. */
 export const markdownFaults = async (raw: Json): Promise<Fault[]> => {
   const { markdown } = raw as JsonObject;
   return typeof markdown === "string" && markdown !== "" ? (await readSpec(markdown)).faults : [];
@@ -82,7 +82,9 @@ export async function createAgentSpec(ctx: Context, markdown: string): Promise<A
   });
 }
 
-/** The slug stays as it is unless the front matter gives another. Nothing changed: no event, and `updatedAt` stays. */
+/**
+ * The slug is kept unless the front matter sets another. If nothing changed, there is no event, and `updatedAt` stays.
+ */
 export async function updateAgentSpec(ctx: Context, id: string, markdown: string): Promise<AgentSpecRow> {
   const { fields, frontmatter } = await requireSpec(markdown);
   return write(ctx, async (tx) => {
@@ -91,7 +93,7 @@ export async function updateAgentSpec(ctx: Context, id: string, markdown: string
     const patch = { name: fields.name, slug, description: fields.description ?? null, frontmatter, markdown };
     const changes = changesBetween(before, patch);
     if (changes.length === 0) return before;
-    const change = { ...patch, version: before.version + 1, ...touched(tx, before) }; // once: the reply has the instant that is stored
+    const change = { ...patch, version: before.version + 1, ...touched(tx, before) }; // only once: the response has the stored time
     const row: AgentSpecRow = { ...before, ...change };
     await tx.db.update(agentSpecs).set(change).where(mine(tx, id));
     const shown = changes.map(({ field, from, to }) => ({ field, from: plain(from), to: plain(to) }));
@@ -123,7 +125,7 @@ const plain = (value: unknown): unknown =>
     ? `${value.length} characters, sha256 ${Bun.SHA256.hash(value, "hex")}`
     : value;
 
-/** A given slug must be free; one made from the name gives way to those that are there. */
+/** A given slug must be free. A slug derived from the name gets a number if it is taken. */
 async function slugFor(
   tx: WriteContext,
   slug: string | undefined,

@@ -2,7 +2,7 @@ import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { JsonObject } from "../../base/json.ts";
 import { json, owned } from "../../store/columns.ts";
 
-/** An agent as it was written: the Markdown is kept to the byte, the rest is read from it. */
+/** An agent as it was written: the Markdown is stored unchanged, and the other fields are read from it. */
 export const agentSpecs = sqliteTable("agent_specs", {
   ...owned(),
   name: text().notNull(),

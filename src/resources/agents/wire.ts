@@ -29,7 +29,7 @@ export const AgentSpec = object({
   updatedBy: nullable(uuid()),
 });
 
-/** Steps of an agent that says nothing of them (docs/decisions/agents.md). */
+/** Default number of steps of an agent (docs/decisions/agents.md). */
 export const DEFAULT_MAX_STEPS = 10;
 
 /** What the front matter of a spec may hold. */

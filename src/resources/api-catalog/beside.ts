@@ -18,8 +18,8 @@ function hostOf({ url, baseUrl }: Pick<Entry, "url" | "baseUrl">): string {
 const READS = ["GET", "HEAD", "OPTIONS"];
 
 /**
- * `items` that somebody else than an admin adds to `entry`, under approval where another entry at the same server has
- * the same under it, or has anything under it and they write: one server may know a call by several addresses.
+ * Requires approval for items that a non-admin adds to `entry`, if another entry for the same server has the same item
+ * under approval, or has anything under approval and the item writes: a server may accept one call at several URLs.
  */
 export async function protectedBeside(
   tx: WriteContext,
@@ -35,8 +35,8 @@ export async function protectedBeside(
 }
 
 /**
- * Taking away what is held would let anybody add it again without its flag, unless it stood beside what is held all the
- * same. Throws `forbidden`.
+ * If a protected item could be removed, anyone could add it again without protection, unless another entry still
+ * protects it. Throws `forbidden`.
  */
 export async function refuseUnprotecting(tx: WriteContext, { row, items }: WholeApi): Promise<void> {
   const held = items.filter(isProtected);
@@ -51,9 +51,9 @@ export async function refuseUnprotecting(tx: WriteContext, { row, items }: Whole
 }
 
 /**
- * Tells of items of `rows` whether another entry at the same server has what they call under approval, as a whole or
- * one by one, and was changed when they were there already: an admin who says it of one entry means the call, also by
- * an entry that nobody thought of. One that an admin adds afterwards counts as it was made.
+ * Returns which items of `rows` another entry for the same server has under approval, as a whole or one by one, if that
+ * was set after they were added. An admin who protects a call in one entry means the call, also in an entry that nobody
+ * thought of. An item that an admin adds later keeps its own setting.
  */
 export async function approvedBeside(
   ctx: Context,
@@ -107,7 +107,7 @@ interface Call {
   path: readonly (string | null)[];
 }
 
-/** What is under approval at the same server: entries as a whole, and items of others. */
+/** Returns what is under approval for the same server: whole entries, and items of others. */
 async function heldAt(tx: WriteContext, entry: Entry): Promise<Call[]> {
   const host = hostOf(entry);
   const [name = ""] = host.split(":");
@@ -164,7 +164,7 @@ function callOf(
   return { type, name, method: method ?? "", path: parts };
 }
 
-/** The parts of a path; null for one that an argument fills in. */
+/** Returns the parts of a path, null for each that an argument fills in. */
 const partsOf = (baseUrl: string, path: string): (string | null)[] =>
   joinPath(new URL(baseUrl).pathname, path)
     .split("/")

@@ -13,8 +13,8 @@ import { type ApiRow, apiCatalog, type ItemRow } from "./table.ts";
 import type { HttpApiCreate, McpApiCreate, WholeApi } from "./wire.ts";
 
 /**
- * Throws `conflict` where the name is taken, `forbidden` for a tool that somebody else than an admin trusts,
- * `InvalidInput` for a connection that is not there.
+ * Throws `conflict` if the name is taken, `forbidden` if a non-admin trusts a tool, and `InvalidInput` for a connection
+ * that doesn't exist.
  */
 export function createHttpApi(ctx: Context, input: HttpApiCreate): Promise<WholeApi> {
   return write(ctx, (tx) =>
@@ -25,7 +25,7 @@ export function createHttpApi(ctx: Context, input: HttpApiCreate): Promise<Whole
   );
 }
 
-/** Throws as `createHttpApi` does. The server is not asked. */
+/** Throws as `createHttpApi` does. The server isn't queried. */
 export function createMcpApi(ctx: Context, input: McpApiCreate): Promise<WholeApi> {
   return write(ctx, (tx) =>
     insertApi(tx, input, (ids) => ({
@@ -71,7 +71,7 @@ async function insertApi(
   return { row, items };
 }
 
-/** Names tell entries apart, also where agents name them. Throws `conflict`. */
+/** Names are unique, since agents use them. Throws `conflict`. */
 export async function refuseDuplicate(tx: WriteContext, name: string): Promise<void> {
   const [taken] = await tx.db
     .select({ id: apiCatalog.id })

@@ -20,7 +20,7 @@ export function deleteApi(ctx: Context, id: string): Promise<void> {
   });
 }
 
-/** Whether another entry is at the same address: a sign-in is there for all of them. */
+/** Returns whether another entry has the same URL: they share a sign-in. */
 async function isUsed(tx: WriteContext, url: string): Promise<boolean> {
   const others = await tx.db
     .select({ id: apiCatalog.id })

@@ -18,10 +18,10 @@ import { findByAddress } from "./find.ts";
 import { accessFor } from "./reach.ts";
 import type { DiscoveryRequest, DiscoveryResult } from "./wire-import.ts";
 
-/** For all that is asked of the other side. */
+/** Timeout of all requests together. */
 const BUDGET_MS = 15_000;
 
-/** What is wrong with the raw body beyond its shape. */
+/** Returns what is wrong with the raw body beyond its shape. */
 export function discoveryFaults(raw: Json): Fault[] {
   if (!isObject(raw)) return [];
   const { sourceType, baseUrl, specUrl, mcpUrl } = raw;
@@ -39,7 +39,7 @@ export function discoveryFaults(raw: Json): Fault[] {
 }
 
 /**
- * Looks what an API can do; writes nothing. A server that is not there is told in `attempts`, not thrown. Throws
+ * Discovers what an API offers. Writes nothing. An unreachable server is reported in `attempts`, not thrown. Throws
  * `egress_blocked`, and `InvalidInput` for a connection that can't be used.
  */
 export async function discover(

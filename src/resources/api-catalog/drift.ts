@@ -12,9 +12,10 @@ import { apiCatalogItems, type ItemRow } from "./table.ts";
 const SEEN_NOTED_MS = 60 * 60 * 1000;
 
 /**
- * Holds what a server says of its tools now against what was accepted. A tool whose definition differs is `changed`,
- * with what it says now beside; one that is not there is `missing`; neither is called until it is as it was, or an
- * admin accepts it. One that nothing was known of is held to what it says now.
+ * Compares a server's current tools with the approved definitions. A tool whose definition differs is `changed`, and
+ * its current definition is stored. One that no longer exists is `missing`. Neither can be called until its definition
+ * is the approved one again, or an admin approves the new one. A tool without an approved definition gets the current
+ * one.
  */
 export async function holdTools(
   ctx: Context,
@@ -38,7 +39,7 @@ export async function holdTools(
   });
 }
 
-/** Items that are not as they are to be, and how they are to be. */
+/** Items whose state has to change, with the new state. */
 function differing(items: readonly ItemRow[], now: ReadonlyMap<string, ToolDefinition>, at: string) {
   return items
     .map((item) => ({ item, next: heldTo(item, now.get(item.name), at) }))

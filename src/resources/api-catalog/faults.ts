@@ -12,7 +12,7 @@ import type { ApiType } from "./table.ts";
 
 type Loc = readonly string[];
 
-/** What is wrong with the raw body of a create or a change beyond its shape, as far as it can be read. */
+/** Returns what is wrong with the raw body of a create or update request beyond its shape, as far as it can be read. */
 export function catalogFaults(raw: Json): Fault[] {
   if (!isObject(raw)) return [];
   const { baseUrl, url, endpoints, tools } = raw;

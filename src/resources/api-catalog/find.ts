@@ -33,7 +33,7 @@ export const itemsOf = (ctx: Context, apiId: string): Promise<ItemRow[]> =>
     .where(eq(apiCatalogItems.apiId, apiId))
     .orderBy(asc(apiCatalogItems.position));
 
-/** Null where the entry has none of that name. */
+/** Null if the entry has none with that name. */
 export async function findItem(ctx: Context, apiId: string, name: string): Promise<ItemRow | null> {
   const [item] = await ctx.db
     .select()
@@ -107,7 +107,7 @@ export async function listItems(ctx: Context, { q, limit, offset }: CatalogItemQ
   return { items, hasNext: offset + rows.length < total, limit, offset, total };
 }
 
-/** The oldest entry with this address; null where there is none. */
+/** Returns the oldest entry with this URL. Null if there is none. */
 export async function findByAddress(
   ctx: Context,
   type: ApiType,

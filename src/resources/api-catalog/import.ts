@@ -10,8 +10,8 @@ import { readProse } from "./prose.ts";
 import type { EntryImportResult, ImportRequest, ImportResult } from "./wire-import.ts";
 
 /**
- * Reads what a text says of an API; writes nothing. What a program can read needs no model. Throws `InvalidInput` for
- * content that is not what it is said to be, `llm_not_configured` for prose where there is no model.
+ * Extracts an API from a text. Writes nothing. Only prose needs a model. Throws `InvalidInput` for content of another
+ * type than stated, and `llm_not_configured` for prose if there is no model.
  */
 export async function importContent(
   ctx: Context,
@@ -43,7 +43,10 @@ async function readApi(
 /** Endpoints that are compared without a pause. */
 const TOGETHER = 20;
 
-/** Reads a description and compares it with an entry: what is new of it, what has changed, what is gone. Throws `invalid_state` for an MCP server. */
+/**
+ * Extracts an API from a text and compares it with an entry: what is new, changed and gone. Throws `invalid_state` for
+ * an MCP server.
+ */
 export async function importInto(
   ctx: Context,
   id: string,
@@ -83,7 +86,7 @@ const routeKey = ({ method, path }: EndpointDefinition) => `${method} ${path.rep
 
 const routeOf = ({ name, method, path }: EndpointDefinition) => ({ name, method, path });
 
-/** In what a call sends, in what is said of it, or in how its rows are read. */
+/** Compares what a call sends, its description, and how its rows are read. */
 function differs(own: EndpointDefinition, other: EndpointDefinition): boolean {
   const shown = ({
     description,

@@ -13,7 +13,7 @@ export interface ItemOwner {
   organizationId: string;
 }
 
-/** An endpoint as it is given, over what it was before; of a new one method and path are there. */
+/** Merges a given endpoint with its previous definition. A new one has method and path. */
 export function endpointOf(input: EndpointInput, before: EndpointDefinition | null): EndpointDefinition {
   const listing = kept(input.listing, before?.listing, null);
   return {
@@ -32,7 +32,7 @@ export function endpointOf(input: EndpointInput, before: EndpointDefinition | nu
   };
 }
 
-/** What is given; of nothing given what was there before, and of null nothing. */
+/** Returns the given value. Undefined keeps the previous value, null removes it. */
 const kept = <T>(value: T | null | undefined, before: T | undefined, nothing: T): T =>
   value === undefined ? (before ?? nothing) : (value ?? nothing);
 
@@ -63,7 +63,7 @@ export const newEndpoint = (owner: ItemOwner, input: EndpointInput, position: nu
   lastSeenAt: null,
 });
 
-/** A tool is held to its definition from the start where that was given, else from when its server is first asked. */
+/** A tool must match its definition from the start if that was given, otherwise from the first query of its server. */
 export function newTool(tx: WriteContext, owner: ItemOwner, input: ToolInput, position: number): ItemRow {
   const definition = toolOf(input, null);
   const isKnown = definition.inputSchema !== null;
@@ -84,7 +84,7 @@ export function newTool(tx: WriteContext, owner: ItemOwner, input: ToolInput, po
   };
 }
 
-/** What a new endpoint lacks that an old one may leave out. */
+/** Returns required fields that a new endpoint lacks. */
 export function refuseIncomplete(inputs: readonly EndpointInput[], isNew: (name: string) => boolean): void {
   const faults: Fault[] = inputs.flatMap((input, index) =>
     isNew(input.name)
@@ -112,6 +112,6 @@ export async function insertItems(tx: WriteContext, items: readonly ItemRow[]): 
   for (const item of items.slice(whole)) await insertRows(tx.db, item);
 }
 
-/** What is asked about is an admin's to say (docs/decisions/sign-in.md). */
+/** Only admins can decide what needs approval (docs/decisions/sign-in.md). */
 export const adminOnly = (what: string) =>
   new AppError("forbidden", `${what} is for an admin to change: it decides what is called without a person.`);

@@ -17,7 +17,7 @@ import { addInput, fitted, type Inputs, noInputs } from "../../catalog/openapi-i
 import type { Context } from "../../context.ts";
 import { modelFor } from "../usage/model.ts";
 
-/** What of a text is given to the model. */
+/** Maximum length of text for the model. */
 const MAX_CHARACTERS = 200_000;
 const MAX_ANSWER_CHARACTERS = 1_000_000;
 const MAX_FOUND = 300;
@@ -54,9 +54,8 @@ const SYSTEM = [
 ].join("\n");
 
 /**
- * Has the model find the endpoints that a text tells of. What it answers is checked; an endpoint whose path stands
- * nowhere in the text is marked as not verified. Throws `llm_not_configured` where there is no model, and what the
- * model throws.
+ * Has the model find the endpoints that a text describes. Its answer is checked. An endpoint whose path isn't in the
+ * text is marked as unverified. Throws `llm_not_configured` if there is no model, and what the model throws.
  */
 export async function readProse(
   ctx: Context,
@@ -91,7 +90,7 @@ export async function readProse(
   };
 }
 
-/** The base address that the model names, where the text has its host too. */
+/** Returns the base URL that the model names, if the text contains its host. */
 function writtenIn(text: string, baseUrl: string | undefined): string | null {
   if (baseUrl === undefined || apiAddressFault(baseUrl, "http") !== null) return null;
   return text.includes(new URL(baseUrl).host) ? baseUrl.replace(/\/+$/, "") : null;
@@ -122,7 +121,7 @@ function endpointOf(found: Found, name: string, warn: (text: string) => void): E
   };
 }
 
-/** Puts each parameter where it goes; gives back the schema of those in the body, null for none. */
+/** Puts each parameter where it belongs. Returns the schema of those in the body, null if there are none. */
 function takeParameters(inputs: Inputs, parameters: NonNullable<Found["parameters"]>): JsonObject | null {
   const properties: JsonObject = {};
   const needed: string[] = [];

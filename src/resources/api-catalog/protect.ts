@@ -10,7 +10,10 @@ export const isAdmin = ({ role }: Pick<Context, "role">): boolean =>
 /** True for what an admin has put under approval, and for a tool that is held back. */
 export const isProtected = (item: ItemRow): boolean => item.approvalRequired || item.status === "changed";
 
-/** True where a call may change something, by its method or by what its server says of it. A hint is the server's word alone. */
+/**
+ * Returns whether a call may change something, by its method or by its server's hints. A hint is only the server's
+ * claim.
+ */
 export function mayChange({ definition, trusted }: ItemRow): boolean {
   const { method } = definition as Partial<EndpointDefinition>;
   if (method !== undefined) return !isSafeMethod(method);
@@ -24,7 +27,9 @@ export function calledBy({ name, definition }: ItemRow): string {
   return `${method} ${path.replace(/\{[^{}/]*\}/g, "{}").replace(/^\/*|\/+$/g, "")}`;
 }
 
-/** `after`, where what comes to call the same as something that `before` had under approval is so too, whatever its name. */
+/**
+ * Requires approval for items of `after` that make the same call as a protected item of `before`, whatever their names.
+ */
 export function protectedLike(before: readonly ItemRow[], after: readonly ItemRow[]): ItemRow[] {
   const held = new Set(before.filter(isProtected).map(calledBy));
   const was = new Map(before.map((item) => [item.name, calledBy(item)]));

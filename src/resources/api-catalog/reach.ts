@@ -18,7 +18,7 @@ export async function openConnection(
   return linkOf(ctx, row, { signal, purpose });
 }
 
-/** Its way to authorise, for a connection that a body names; throws `InvalidInput` where there is none. */
+/** Returns how to authenticate with a connection named in a body. Throws `InvalidInput` if it doesn't exist. */
 export async function accessFor(
   ctx: Context,
   id: string | null | undefined,

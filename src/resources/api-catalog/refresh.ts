@@ -16,8 +16,8 @@ import type { WholeApi } from "./wire.ts";
 const BUDGET_MS = 30_000;
 
 /**
- * Asks an MCP server for its tools and holds them against those of the entry. New ones are told, and not added.
- * Throws `invalid_state` for an HTTP API, and what the server's client throws.
+ * Queries an MCP server's tools and compares them with those of the entry. New ones are returned, but not added. Throws
+ * `invalid_state` for an HTTP API, and what the MCP client throws.
  */
 export async function refreshApi(
   ctx: Context,

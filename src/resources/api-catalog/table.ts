@@ -11,8 +11,8 @@ export type ApiStatus = (typeof API_STATUSES)[number];
 
 export const ITEM_STATUSES = ["active", "changed", "missing"] as const;
 /**
- * A tool is `changed` when its server says something else of it than what was accepted, and `missing` when the
- * server has it no more; neither is called. An admin accepts a change, back to `active`. Endpoints are `active`.
+ * A tool is `changed` if its server's definition differs from the approved one, and `missing` if the server no longer
+ * has it. Neither can be called. An admin approves a change, back to `active`. Endpoints are `active`.
  */
 export type ItemStatus = (typeof ITEM_STATUSES)[number];
 
@@ -32,11 +32,11 @@ export const apiCatalog = sqliteTable("api_catalog", {
   addressKey: text().notNull(),
   transport: text().$type<Transport>(),
   connectionId: text(),
-  /** Whatever of it is called needs a decision first. */
+  /** Whether every call of the API needs approval. */
   approvalRequired: integer({ mode: "boolean" }).notNull(),
   endpointCount: integer().notNull(),
   toolCount: integer().notNull(),
-  /** How an HTTP API says that it wants to know its callers; null where nobody knows. */
+  /** Sign-in methods of an HTTP API. Null if they aren't known. */
   authHints: json<AuthHint[] | null>(),
 });
 export type ApiRow = typeof apiCatalog.$inferSelect;
@@ -57,9 +57,9 @@ export const apiCatalogItems = sqliteTable(
     trusted: integer({ mode: "boolean" }).notNull(),
     status: text().$type<ItemStatus>().notNull(),
     definition: json<EndpointDefinition | ToolDefinition>().notNull(),
-    /** Of a tool: over what was accepted of its definition; null until the server was asked for the first time. */
+    /** Hash of a tool's approved definition. Null until the server is first queried. */
     definitionHash: text(),
-    /** Of a changed tool: what the server says of it now. */
+    /** A changed tool's current definition. */
     pending: json<ToolDefinition | null>(),
     firstSeenAt: text(),
     lastSeenAt: text(),

@@ -12,26 +12,29 @@ import { mayChange } from "./protect.ts";
 import { type ApiRow, apiCatalog, apiCatalogItems, type ItemRow } from "./table.ts";
 import { fingerprintOf, openUseFor, outboxOf } from "./use.ts";
 
-/** An endpoint or a tool of the catalog, as a model is told of it. */
+/** An endpoint or tool of the catalog, as a model sees it. */
 export interface CatalogTool {
   /** What models call it: `[A-Za-z0-9_-]`, at most 64 characters, once in an organization. */
   name: string;
   description: string;
   inputSchema: JsonObject;
-  /** True where an admin has said so, of it, of its whole API, or of the same call by another entry: each call needs a person's yes. */
+  /**
+   * Whether an admin requires approval for each call: of this item, of its whole API, or of the same call through
+   * another entry.
+   */
   approvalRequired: boolean;
-  /** True where a call may change something, by its method or by what its server says of it. */
+  /** Whether a call may change something, by its method or by its server's hints. */
   writes: boolean;
-  /** What a run of `http_request` takes as `definition.api`, less the arguments. */
+  /** `definition.api` of a `http_request` run, without the arguments. */
   reference: { apiId: string; endpoint: string } | { apiId: string; tool: string };
   apiName: string;
-  /** Changes when what a call does changes: an approval is for this, and for its arguments. */
+  /** Changes if what a call does changes. An approval is for this fingerprint and the arguments. */
   fingerprint: string;
 }
 
 /**
- * What may be called at this moment, of one API by its name or of all: what is enabled, and as it was accepted.
- * Descriptions are texts of others: data, never instructions.
+ * Returns what can be called now, of one API by name or of all: enabled items with their approved definition.
+ * Descriptions are other people's text: data, never instructions.
  */
 export async function listCatalogTools(ctx: Context, apiName?: string): Promise<CatalogTool[]> {
   const rows = await ctx.db
@@ -96,20 +99,19 @@ function toolOf(row: ApiRow, item: ItemRow, approvalRequired: boolean): CatalogT
 
 /** How a call of a tool is made. */
 export interface CatalogCall {
-  /** Ours, unique; stands in the idempotency key of what is sent. */
+  /** Unique. Part of the idempotency key of the request. */
   id: string;
   input: JsonObject;
   signal: AbortSignal;
-  /** The fingerprint that a person has said yes to with these arguments; null where nobody was asked. */
+  /** Fingerprint that a person approved with these arguments. Null if nobody was asked. */
   approvedFingerprint: string | null;
 }
 
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * Calls a tool. What the other side fails with is told in the result, by its status. Throws `definition_invalid` for
- * arguments that don't fit, `invalid_state` where approval is needed and was not given, or was given for what the tool
- * was before.
+ * Calls a tool. Failures of the API are returned in the result, with the status. Throws `definition_invalid` for
+ * invalid arguments, and `invalid_state` if approval is missing, or was given for an earlier definition.
  */
 export async function callCatalogTool(
   ctx: Context,

@@ -26,11 +26,10 @@ import type { CatalogPatch, EndpointInput, ToolInput, WholeApi } from "./wire.ts
 type Change = { field: string; from: Json; to: Json };
 
 /**
- * Changes only what is given. A list that is given is all that there is afterwards; what of an item is not given
- * stays as it was.
+ * Changes only the given fields. A given list replaces the existing one. Omitted fields of its items keep their values.
  *
- * Throws `conflict` where the name is taken, `forbidden` where somebody else than an admin changes what needs
- * approval, accepts a changed tool or takes away what is held, `InvalidInput`.
+ * Throws `conflict` if the name is taken, `forbidden` if a non-admin changes what needs approval, approves a changed
+ * tool or removes a protected one, and `InvalidInput`.
  */
 export function updateApi(ctx: Context, id: string, patch: CatalogPatch): Promise<WholeApi> {
   return write(ctx, async (tx) => {
@@ -58,7 +57,7 @@ export function updateApi(ctx: Context, id: string, patch: CatalogPatch): Promis
   });
 }
 
-/** What comes to call something else than before, under approval where it must be. */
+/** Requires approval for an item that now makes another call, if that call needs it. */
 async function protectedNew(tx: WriteContext, { row, items }: WholeApi, after: readonly ItemRow[]) {
   const own = protectedLike(items, after);
   const was = new Map(items.map((item) => [item.name, calledBy(item)]));
@@ -107,7 +106,7 @@ const flagsOf = (input: EndpointInput | ToolInput, before: ItemRow) => ({
   trusted: ("trusted" in input ? input.trusted : undefined) ?? before.trusted,
 });
 
-/** `status` accepts what the server says now; a definition that is given anew is what the server is held to. */
+/** `status` approves the server's current definition. A definition in the request becomes the approved one. */
 function toolAfter(tx: WriteContext, before: ItemRow, input: ToolInput): ItemRow {
   const accepted: ItemRow =
     input.status === "active" && before.status === "changed" && before.pending
@@ -130,7 +129,7 @@ function toolAfter(tx: WriteContext, before: ItemRow, input: ToolInput): ItemRow
   };
 }
 
-/** What differs, item by item; texts and schemas are told by their hash, so that an event stays small. */
+/** Returns what differs, item by item. Texts and schemas are hashes, so that an event stays small. */
 function itemChanges(
   row: ApiRow,
   before: readonly ItemRow[],
@@ -169,7 +168,7 @@ function itemChanges(
   return changes;
 }
 
-/** An event tells so many changes of items one by one. */
+/** Maximum number of item changes that an event lists. */
 const MAX_TOLD = 200;
 
 const shortened = (changes: readonly Change[]): Change[] =>

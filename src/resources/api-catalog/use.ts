@@ -18,7 +18,7 @@ import { mayChange } from "./protect.ts";
 import { openConnection } from "./reach.ts";
 import type { ApiRow, ItemRow } from "./table.ts";
 
-/** What is called must be there, enabled, and as it was accepted. Throws `not_found`, `invalid_state`. */
+/** The item must exist, be enabled, and match its approved definition. Throws `not_found`, `invalid_state`. */
 async function findCallable(
   ctx: Context,
   { apiId, endpoint, tool }: ApiReference,
@@ -44,7 +44,7 @@ function refuseDrifted(row: ApiRow, item: ItemRow): void {
   throw new AppError("invalid_state", message);
 }
 
-/** A text that changes when what a call does changes: an approval is for this, with its arguments. */
+/** Returns a text that changes if what a call does changes. An approval is for this text and the arguments. */
 export function fingerprintOf(row: ApiRow, { definition }: ItemRow): string {
   const { type, url, baseUrl, transport, connectionId } = row;
   const text = canonicalJson({ type, url, baseUrl, transport, connectionId, definition });
@@ -54,8 +54,8 @@ export function fingerprintOf(row: ApiRow, { definition }: ItemRow): string {
 type Open = (connectionId: string | null) => Promise<OpenedConnection | null>;
 
 /**
- * An endpoint or tool, ready to be called by whoever opens its connection. Throws `not_found`, and `invalid_state` for
- * what may not be called, and for a tool that needs approval while nobody knows what it does.
+ * Returns an endpoint or tool, ready to be called with its connection. Throws `not_found`, and `invalid_state` if it
+ * can't be called, or if a tool needs approval and its definition isn't known.
  */
 export async function openUse(ctx: Context, reference: ApiReference, open: Open): Promise<CatalogUse> {
   const { row, item } = await findCallable(ctx, reference);
@@ -123,8 +123,8 @@ const TEST_MS = 30_000;
 const MAX_TEST_BYTES = 1024 * 1024;
 
 /**
- * Calls an endpoint or tool once, as it stands. Whatever status comes back is told. Throws `InvalidInput` for
- * arguments that don't fit, `invalid_state` for what needs approval.
+ * Calls an endpoint or tool once. Returns any status. Throws `InvalidInput` for invalid arguments, and `invalid_state`
+ * if approval is needed.
  */
 export async function testEndpoint(
   ctx: Context,
@@ -151,7 +151,7 @@ export async function testEndpoint(
   return { ...result, durationSeconds };
 }
 
-/** What a call outside of a run has: its replies are short, and none goes to a file. */
+/** Context of a call outside of a run: responses are short, and none is stored as a file. */
 export const outboxOf = (ctx: Context, id: string, signal: AbortSignal): Outbox => ({
   egress: ctx.egress,
   compute: ctx.compute,

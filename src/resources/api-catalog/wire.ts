@@ -81,7 +81,7 @@ const endpoint = given({
   listing: listing(),
 });
 
-/** An endpoint as discovery and import give it; a create and a change take it as it is. */
+/** An endpoint as returned by discovery and import. Create and update requests accept it unchanged. */
 export const ImportedEndpoint = object({
   name: Type.String(),
   method: oneOf(HTTP_METHODS),
@@ -111,7 +111,7 @@ const tool = given({
   annotations: nullable(jsonObject()),
 });
 
-/** A tool as discovery gives it; a create and a change take it as it is. */
+/** A tool as returned by discovery. Create and update requests accept it unchanged. */
 export const DiscoveredTool = object({ ...tool, definitionHash: nullable(Type.String()) });
 
 export const CatalogTool = object({

@@ -9,7 +9,10 @@ import type { Role } from "../organizations/table.ts";
 import { refuseRoleAbove } from "../organizations/team.ts";
 import { type ApiKeyRow, apiKeys } from "./table.ts";
 
-/** Makes a key of the organization; `key` is shown this once. Throws `forbidden` for a role above one's own. */
+/**
+ * Creates an API key of the organization. `key` is returned only once. Throws `forbidden` for a role above the
+ * caller's.
+ */
 export async function createApiKey(
   ctx: Context,
   input: { name: string; roleSlug: Role },

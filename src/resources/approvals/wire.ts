@@ -30,7 +30,7 @@ export interface NamedDecision {
   automationName: string | null;
 }
 
-/** An approval knows two statuses: what is no longer open, by whatever end, is `decided`. */
+/** An approval has two statuses: whatever isn't pending is `decided`. */
 export function toApproval(
   { decision, automationName }: NamedDecision,
   viewer: Viewer,

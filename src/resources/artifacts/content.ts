@@ -4,7 +4,7 @@ import type { Context } from "../../context.ts";
 import { textOf } from "./keep.ts";
 import type { ArtifactRow } from "./table.ts";
 
-/** What an artifact holds, as bytes. Throws `gone` when its file is not there. */
+/** Returns an artifact's content as bytes. Throws `gone` if its file is missing. */
 export async function openContent(ctx: Pick<Context, "artifacts" | "log">, row: ArtifactRow): Promise<Blob> {
   if (row.path === null) return new Blob([textOf(row.kind, row.data)]);
   const file = await ctx.artifacts.open(row.path);

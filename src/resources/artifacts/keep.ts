@@ -5,11 +5,11 @@ import { record } from "../events/service.ts";
 import { withinStorage } from "../usage/quotas.ts";
 import { type ArtifactKind, type ArtifactRow, artifacts } from "./table.ts";
 
-/** Larger content lies in a file (safety: values over 256 KiB). */
+/** Larger content is stored in a file (values over 256 KiB). */
 const MAX_INLINE_BYTES = 256 * 1024;
 
 export interface ArtifactInput {
-  /** Made where it is absent. */
+  /** Generated if omitted. */
   id?: string;
   title: string | null;
   kind: Exclude<ArtifactKind, "file">;
@@ -26,8 +26,8 @@ export interface FileInput {
 }
 
 /**
- * The row of an artifact to be, with the file of a large one written. Done before the transaction that
- * inserts it; a file whose row never came is a leftover, which the sweeper finds.
+ * Returns the row of a new artifact. Large content is written to its file first, before the transaction that inserts
+ * the row. The sweeper deletes files without a row.
  */
 export async function stageArtifact(ctx: Context, runId: string, input: ArtifactInput): Promise<ArtifactRow> {
   const { id, title, kind, data, mimeType } = input;
@@ -60,13 +60,13 @@ export async function stageJson(
   return { ...row, storageType: "file", data: null, path };
 }
 
-/** Content as it is sent: a text as it is, nothing for a text that is null, all else as JSON. */
+/** Returns the content to send: a text unchanged, nothing for null, otherwise JSON. */
 export function textOf(kind: ArtifactKind, data: Json): string {
   if (kind !== "text") return JSON.stringify(data);
   return typeof data === "string" ? data : data === null ? "" : JSON.stringify(data);
 }
 
-/** Stages an artifact of bytes that are neither JSON nor text; they always lie in a file. */
+/** Stages an artifact of binary content, which is always stored in a file. */
 export async function stageFile(ctx: Context, runId: string, input: FileInput): Promise<ArtifactRow> {
   const { id, title, fileName, mimeType, bytes: content } = input;
   const bytes = content instanceof Blob ? content.size : content.length;

@@ -63,7 +63,7 @@ export async function createArtifact(ctx: Context, input: ArtifactCreate): Promi
 
 const AT = ["body", "content"];
 
-/** Checks the content, and gives back what writes it. */
+/** Checks the content, and returns a function that writes it. */
 function stagerOf(ctx: Context, input: ArtifactCreate): (runId: string) => Promise<ArtifactRow> {
   const { kind, title = null } = input;
   const data = bare(kind, input.content ?? null);
@@ -77,13 +77,13 @@ function stagerOf(ctx: Context, input: ArtifactCreate): (runId: string) => Promi
   return (runId) => stageFile(ctx, runId, { title, ...file });
 }
 
-/** What lies in `{kind, storage, data}`, as an artifact shows its content; any other content is taken as it is. */
+/** Returns `data` of `{kind, storage, data}`, as artifacts return it, and any other content unchanged. */
 function bare(kind: ArtifactCreate["kind"], content: Json): Json {
   if (!isObject(content) || Object.keys(content).length !== 3 || !("data" in content)) return content;
   return content.kind === kind && content.storage === "inline" ? (content.data ?? null) : content;
 }
 
-/** What a file without a name of its own is called. */
+/** Default filename. */
 const UNNAMED = "file";
 
 /** A text is a file of that text; without content the file is empty. */

@@ -24,7 +24,7 @@ export const Artifact = object({
   content: object({
     kind: oneOf(ARTIFACT_KINDS),
     storage: oneOf(STORAGES),
-    /** Of a file its name, media type and size; null for large JSON or text, which lies in a file. */
+    /** Name, media type and size of a file. Null for large JSON or text, which is in a file. */
     data: anything(),
   }),
   createdAt: instant(),
@@ -40,7 +40,7 @@ export const ArtifactCreate = object({
 });
 export type ArtifactCreate = Static<typeof ArtifactCreate>;
 
-/** What `content` is for the kind `file`, unless it is a text. */
+/** `content` of the kind `file`, unless it is text. */
 export const FileContent = object({
   fileName: optional(
     Type.String({ minLength: 1, maxLength: 255, pattern: "^[^/\\\\\\u0000-\\u001f\\u007f]+$" }),
@@ -69,7 +69,7 @@ export const ArtifactPage = object({
   total: Type.Integer(),
 });
 
-/** The only way from an artifact's row to the wire; of one that is private others see that it is there. */
+/** The only conversion of an artifact's row for the API. Other users only see that a private one exists. */
 export const toArtifact = (viewer: Viewer, row: ArtifactRow): Artifact => ({
   id: row.id,
   actionRunId: row.actionRunId,

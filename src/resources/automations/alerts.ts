@@ -7,7 +7,7 @@ const CHANNELS = ["email", "slack", "url"] as const;
 const THRESHOLD = ["failureThreshold", "failureWindow", "notifyUrl"] as const;
 const CAUSES = ["onFailure", "onRecovery", "lateAfterSeconds", ...THRESHOLD] as const;
 
-/** Fields of `alerts` that exclude or need one another; each of them has its shape. */
+/** Fields of `alerts` that exclude or need one another. Their shapes are already valid. */
 export function alertFaults(trigger: TriggerType, alerts: Json | undefined, loc: readonly string[]): Fault[] {
   if (!isObject(alerts ?? null)) return [];
   const { notify, ...given } = alerts as JsonObject;

@@ -42,7 +42,7 @@ const failedStep = sql`json_extract(${automationRuns.error}, '$.details.step')`;
 /** A run of one step alone does not name it in its error. */
 const onlyStep = sql`case when json_array_length(${automationRuns.steps}) = 1 then json_extract(${automationRuns.steps}, '$[0].key') end`;
 
-/** An instant as rows have it, so that it compares as text. */
+/** A time in the format of rows, so that it compares as text. */
 const normal = (instant: string) => new Date(instant).toISOString();
 
 function filtersOf(ctx: Context, query: AllRunsQuery): SQL[] {
@@ -88,8 +88,8 @@ async function pageOf(ctx: Context, query: AllRunsQuery, filters: readonly SQL[]
 }
 
 /**
- * Runs whose error, automation or id has `q` in it. Each of the two ways to find them goes by an index of its own; a
- * condition over both would read every run.
+ * Finds runs whose error, automation or ID contains `q`. Each of the two queries uses its own index. One condition for
+ * both would read every run.
  */
 async function searchRuns(
   ctx: Context,

@@ -10,7 +10,7 @@ const notifyUrl = (description: string) =>
     examples: ["https://example.com/notices"],
   });
 
-/** Who is told of runs that fail. */
+/** Recipients of alerts about runs. */
 export const ALERTS = typed(
   "AutomationAlerts",
   object(

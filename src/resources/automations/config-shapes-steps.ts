@@ -60,7 +60,7 @@ const TableRowsShape = object(
   { title: "Table" },
 );
 
-/** Fields of a step beside its work; each is a component, as a step's schema has one variant for each kind. */
+/** The other fields of a step. Each is a component, since a step's schema has one variant per kind. */
 const STEP = {
   key: typed(
     "StepKey",

@@ -69,7 +69,7 @@ export const EVENT = {
 
 const HEADER_NAME = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$";
 
-/** A path of one or more segments, as it stands in the address. */
+/** A path of one or more segments, as in the URL. */
 const PATH = "^(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+(?:/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+)*$";
 
 const ANSWER = {

@@ -15,7 +15,7 @@ import { EXAMPLE_WORK, StepShape, Work } from "./config-shapes-steps.ts";
 import { EVENT, FORM, SCHEDULE, WEBHOOK } from "./config-shapes-triggers.ts";
 import type { TriggerType } from "./table.ts";
 
-/** What signs requests that come in, and notices that go out. */
+/** Secret that signs incoming requests and outgoing notices. */
 const SECRET = Type.String({
   minLength: 16,
   maxLength: 512,

@@ -16,12 +16,12 @@ export interface Step {
   when?: string;
   /** A template that gives a list, or the rows of a table; the step is carried out for each of its items. */
   forEach?: string | TableRows;
-  /** How many items go at once; 10 by default. */
+  /** Number of items that run at once. Default: 10. */
   maxParallel?: number;
   onError?: "fail" | "continue";
   /** How long the step waits before it begins, or until when. */
   delay?: { seconds?: number | string; until?: string };
-  /** A result that stands in for the step in test runs. */
+  /** Result to use in test runs instead of running the step. */
   pinned?: Json;
 }
 
@@ -32,7 +32,7 @@ export interface TableRows {
   /** SQL; templates in it become parameters. */
   where?: string;
   orderBy?: string;
-  /** Values for `$name` in the SQL: what a bundle's inputs become there. */
+  /** Values for `$name` in the SQL, such as a bundle's inputs. */
   parameters?: JsonObject;
   /** Number of rows in one item, which is then a list. */
   batch?: number;
@@ -42,7 +42,7 @@ export interface Schedule {
   cron: string;
   /** An IANA name; UTC by default. */
   timezone?: string;
-  /** What becomes of instants that fell into a time when no server ran; `none` by default. */
+  /** What to do with times that were missed while no server was running. Default: `none`. */
   catchUp?: "none" | "last";
 }
 
@@ -57,7 +57,7 @@ export interface FormTrigger {
   access?: "signed_in" | "public";
 }
 
-/** How many runs of an automation go at once, and what becomes of one that comes on top. */
+/** How many runs of an automation execute at once, and what to do with one beyond that. */
 export interface Concurrency {
   max: number;
   policy?: "queue" | "skip" | "cancel_previous";
@@ -72,16 +72,16 @@ export interface Expectation {
   notifyUrl?: string;
 }
 
-/** What is told of an automation, and to whom. */
+/** What is reported about an automation, and to whom. */
 interface Alerts {
   onFailure?: boolean;
-  /** The first success after a failure that was told. */
+  /** The first success after a reported failure. */
   onRecovery?: boolean;
   /** Seconds since a run last completed, or was to start. */
   lateAfterSeconds?: number;
-  /** Each of them with one field. */
+  /** Each with one field. */
   notify?: NotifyEntry[];
-  /** Of a webhook, with the two that follow: so many failures in the window, in seconds, are told to the address. */
+  /** Only for webhooks, with the next two: this many failures in the window, in seconds, are reported to the URL. */
   failureThreshold?: number;
   failureWindow?: number;
   notifyUrl?: string;
@@ -95,8 +95,8 @@ interface NotifyEntry {
 }
 
 /**
- * How the sender of a webhook proves who it is. Stored without what is secret in it: `token`, `password` and `value`
- * are sealed apart.
+ * How the sender of a webhook authenticates. Stored without its secrets: `token`, `password` and `value` are encrypted
+ * separately.
  */
 export type SenderAuth =
   | { type: "signature" }
@@ -114,7 +114,7 @@ export interface AutomationConfig {
   expect?: Expectation;
   /** JSON Schema of the input of runs by hand and of calls. */
   inputSchema?: JsonObject;
-  /** Only as it is given: it is sealed apart, and never stored here. */
+  /** Only in requests: it is encrypted separately, and never stored here. */
   secret?: string;
   schedule?: Schedule;
   /** Types of events, wildcards allowed. */
@@ -139,7 +139,7 @@ export interface AutomationConfig {
   alerts?: Alerts;
 }
 
-/** The key of the one step that `action` stands for. */
+/** Key of the only step, which `action` defines. */
 const ACTION_STEP = "action";
 
 /** The work as steps, in the definition's order. */
@@ -154,6 +154,6 @@ export function readDependency(text: string): { key: string; branch: string | nu
     : { key: text.slice(0, colon), branch: text.slice(colon + 1) };
 }
 
-/** A `forEach` as a template; an expression may stand there without its braces. */
+/** A `forEach` as a template. It can be an expression without braces. */
 export const forEachTemplate = (forEach: string): string =>
   forEach.includes("{{") ? forEach : `{{${forEach}}}`;

@@ -4,7 +4,7 @@ import type { AutomationConfig } from "./config.ts";
 import { isPublicKey, isSigned } from "./sender.ts";
 import type { TriggerType } from "./table.ts";
 
-/** Fields of a config that exclude or need one another; each of them has its shape. */
+/** Fields of a config that exclude or need one another. Their shapes are already valid. */
 export function conflictFaults(
   trigger: TriggerType,
   config: AutomationConfig,
@@ -49,7 +49,7 @@ export function conflictFaults(
   return faults;
 }
 
-/** Headers that say something else of a request: by a proof in them all requests would be one, or nobody's. */
+/** Headers with another meaning: as proof of the sender, they would make all requests the same, or nobody's. */
 const TAKEN =
   /^(?:host|content-type|content-length|transfer-encoding|connection|idempotency-key|webhook-id)$/i;
 
@@ -71,7 +71,7 @@ function headerFaults(auth: AutomationConfig["auth"]): { field: string; msg: str
     : faults;
 }
 
-/** True where requests come in that are signed, or notices go out. */
+/** Whether incoming requests or outgoing notices are signed. */
 export const needsSecret = (trigger: TriggerType, config: AutomationConfig): boolean =>
   (trigger === "webhook" && isSigned(config)) ||
   [config.expect?.notifyUrl, config.alerts?.notifyUrl].some((url) => url !== undefined) ||

@@ -9,8 +9,8 @@ import { automationLayouts, automations } from "./table.ts";
 import type { AutomationWithRun } from "./wire.ts";
 
 /**
- * Makes a draft like an automation, with the places of its steps. Secrets stay with the original: the copy of what is
- * signed gets its own, returned only once. Throws what `createAutomation` throws.
+ * Creates a draft as a copy of an automation, with the positions of its steps. Secrets aren't copied. If a signing
+ * secret is needed, a new one is returned, only once. Throws what `createAutomation` throws.
  */
 export async function duplicateAutomation(
   tx: WriteContext,

@@ -22,8 +22,8 @@ import { TRIGGER_TYPES, type TriggerType } from "./table.ts";
 import { definitionsIn } from "./wire-definitions.ts";
 
 /**
- * All that is wrong with a config: its shape, the definitions of its steps, and the graph that they form.
- * What has the wrong shape is not looked at further.
+ * Returns everything that is wrong with a config: its shape, the definitions of its steps, and their graph. Values of
+ * the wrong shape aren't checked further.
  */
 export function configFaults(
   app: App,
@@ -88,7 +88,7 @@ export function configFaults(
   return faults;
 }
 
-/** What a draft may have: it is not finished. */
+/** Faults that a draft can have, since it is unfinished. */
 const UNFINISHED = [
   "missing",
   "value_error",
@@ -99,7 +99,7 @@ const UNFINISHED = [
   "too_short",
 ];
 
-/** What is wrong with the config of a draft: values of a wrong type, and secrets that are written out. */
+/** Returns what is wrong with a draft's config: values of the wrong type, and secrets that are written out. */
 export const draftFaults = (...given: Parameters<typeof configFaults>): Fault[] =>
   configFaults(...given).filter(({ type }) => !UNFINISHED.includes(type));
 

@@ -1,7 +1,7 @@
 import type { Fault } from "../../base/errors.ts";
 import { readDependency, type Step } from "./config.ts";
 
-/** Keys stand once, dependencies name steps that are there, and nothing waits for itself. */
+/** Keys must be unique, dependencies must exist, and no step may wait for itself. */
 export function graphFaults(steps: readonly Step[], loc: readonly string[]): Fault[] {
   const faults: Fault[] = [];
   const byKey = new Map<string, Step>();
@@ -53,7 +53,7 @@ function branchFaults(target: Step, branch: string, loc: readonly string[]): Fau
     : [{ loc, msg: `The step ${target.key} has no branch ${branch}`, type: "value_error" }];
 }
 
-/** The keys of one circle, its first again at the end; null where there is none. */
+/** Returns the keys of a cycle, with the first repeated at the end. Null if there is none. */
 function findCycle(steps: ReadonlyMap<string, Step>): string[] | null {
   const done = new Set<string>();
   const visit = (key: string, trail: readonly string[]): string[] | null => {

@@ -17,8 +17,8 @@ interface Saved {
 }
 
 /**
- * What a config names must be of this organization, as if it stood in a path, and it must not lead back to the
- * automation itself by calls whose names stand in the definitions. Throws `InvalidInput` naming each fault.
+ * What a config names must belong to the organization, and must not lead back to the automation itself through calls
+ * that definitions name. Throws `InvalidInput` naming each fault.
  */
 export async function checkReferences(tx: WriteContext, saved: Saved): Promise<void> {
   const { action, steps } = saved.config as AutomationConfig;
@@ -107,7 +107,7 @@ async function findCalled(tx: WriteContext, { by, name }: Call): Promise<Saved |
   return row ?? null;
 }
 
-/** The names on the way from a call back to the automation that is being saved; null where none leads there. */
+/** Returns the names on the way from a call back to the automation that is being saved. Null if there is none. */
 async function circleFrom(
   tx: WriteContext,
   saved: Saved,
@@ -115,7 +115,7 @@ async function circleFrom(
   { trail, seen }: { trail: readonly string[]; seen: Set<string> },
 ): Promise<string[] | null> {
   if (call.name === (call.by === "slug" ? saved.slug : saved.id)) return [...trail, saved.name];
-  if (trail.length > MAX_DEPTH) return null; // what lies deeper is refused when it runs
+  if (trail.length > MAX_DEPTH) return null; // deeper levels are refused at run time
   const called = await findCalled(tx, call);
   if (!called || seen.has(called.id)) return null;
   seen.add(called.id);

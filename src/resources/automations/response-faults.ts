@@ -21,7 +21,7 @@ const OWN_HEADERS = [
   "x-correlation-id",
 ];
 
-/** What is wrong with the answer of a webhook. */
+/** Returns what is wrong with the response of a webhook. */
 export function responseFaults(
   response: NonNullable<AutomationConfig["response"]>,
   steps: readonly Step[],

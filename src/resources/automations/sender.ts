@@ -73,20 +73,20 @@ export const SENDER_AUTH = Type.Union([
   }),
 ]);
 
-/** True where a request is signed with the automation's secret. */
+/** Whether requests are signed with the automation's secret. */
 export const isSigned = ({ auth }: AutomationConfig): boolean =>
   auth === undefined || auth.type === "signature";
 
 /**
- * Whether a signed request without a timestamp is refused: where the config says so, where one has come with a
- * timestamp, and where the automation is new enough and its config names no header of the sender's own.
+ * Whether a signed request without a timestamp is rejected: if the config says so, if a request with a timestamp has
+ * arrived, or if the automation is new enough and its config names no signature header.
  */
 export const needsTimestamp = (
   { requireTimestamp, signatureHeader }: AutomationConfig,
   rule: AutomationRow["timestampRule"],
 ): boolean => rule === "seen" || (requireTimestamp ?? (rule === "new" && signatureHeader === undefined));
 
-/** A public key from hex, base64 or PEM; null for what is none. */
+/** Parses a public key from hex, base64 or PEM. Null if it isn't one. */
 export function readPublicKey(text: string): KeyObject | null {
   const bare = text.trim();
   try {
@@ -113,7 +113,7 @@ const base64url = (text: string) =>
 export const authLabel = (row: { id: string; organizationId: string }) =>
   `automation-auth:${row.id}:${row.organizationId}`;
 
-/** A config as it is stored, and the proof that it was given. */
+/** A config as stored, and the sender's secret from the request. */
 export function withoutProof(config: JsonObject): { config: JsonObject; proof: string | null } {
   const field = proofFieldOf(config.auth);
   if (field === null) return { config, proof: null };
@@ -122,8 +122,8 @@ export function withoutProof(config: JsonObject): { config: JsonObject; proof: s
 }
 
 /**
- * What `sealedAuth` becomes: the given proof, or the one that is there while the type stays the same. Throws `invalid`
- * where there is neither.
+ * Returns the new `sealedAuth`: the given secret, or the existing one if the type stays the same. Throws `invalid` if
+ * there is neither.
  */
 export function sealAuth(
   tx: WriteContext,

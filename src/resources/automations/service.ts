@@ -73,9 +73,10 @@ export async function listAutomations(
 }
 
 /**
- * Creates an active automation. What is signed and has no secret gets one; `secret` is told this once.
+ * Creates an active automation. If a signing secret is needed and omitted, one is generated. `secret` is returned only
+ * once.
  *
- * Throws `InvalidInput` naming each fault of the config, `slug_taken`, `conflict` for a path that is taken.
+ * Throws `InvalidInput` naming each fault of the config, `slug_taken`, and `conflict` if the path is taken.
  */
 export async function createAutomation(
   ctx: Context,
@@ -204,8 +205,8 @@ async function freePath(
 }
 
 /**
- * Changes only what is given; in `config` too, where `null` clears a field. A new secret is told by no
- * reply. A run under way goes on with the config that it began with.
+ * Changes only the given fields, also inside `config`, where `null` removes a field. A new secret is never returned.
+ * Running runs keep the config that they started with.
  */
 export async function updateAutomation(
   ctx: Context,
@@ -231,7 +232,7 @@ export async function updateAutomation(
       changes.push({ field: "config.requireTimestamp", from: true, to: false });
     const statusChanges = patch.status !== undefined && patch.status !== before.status;
     if (changes.length === 0 && !statusChanges) return found;
-    // tags are no part of what runs go by, nor of what a restore sets
+    // tags are neither used by runs nor restored
     const isVersion = changes.some(({ field }) => field !== "tags");
     const configChanges = changes.some(({ field }) => field === "config");
     if (configChanges) await checkReferences(tx, { ...before, config });
@@ -267,7 +268,7 @@ export async function updateAutomation(
 const isOtherSchedule = (before: JsonObject, after: JsonObject) =>
   canonicalJson(before.schedule ?? null) !== canonicalJson(after.schedule ?? null);
 
-/** What a change of the config makes of it, and of what is kept beside it. */
+/** Returns the results of changing the config, and of what is stored next to it. */
 function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject | undefined) {
   const { sealedSecret, sealedAuth, sealedNotify, timestampRule } = before;
   if (patch === undefined)
@@ -300,14 +301,14 @@ function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject 
   };
 }
 
-/** A config with the fields that are given, `null` for one that goes. */
+/** Returns a config with the given fields; `null` removes one. */
 export function mergedConfig(before: JsonObject, patch: JsonObject): JsonObject {
   const merged: JsonObject = { ...before };
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete merged[name];
     else merged[name] = value;
   }
-  // The two ways to give the work exclude each other: the one that is given takes the other's place.
+  // `action` and `steps` exclude each other: the given one replaces the other.
   if (isObject(patch.action ?? null) && !("steps" in patch)) delete merged.steps;
   if (Array.isArray(patch.steps) && !("action" in patch)) delete merged.action;
   return keepDefinitions(merged, before);
@@ -337,7 +338,7 @@ function refuseUnfinished(tx: WriteContext, { triggerType }: AutomationRow, conf
   if (faults.length > 0) throw new InvalidInput(faults);
 }
 
-/** The sealed secret of a changed config: the one there is, unless another is given. */
+/** Returns the encrypted secret of a changed config: the existing one, unless another is given. */
 function secretAfter(
   tx: WriteContext,
   before: AutomationRow,

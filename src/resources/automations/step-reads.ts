@@ -8,7 +8,10 @@ import type { App } from "../../context.ts";
 import { conditionsIn } from "../../queue/definition.ts";
 import { forEachTemplate, type Step } from "./config.ts";
 
-/** What reads `steps.KEY` of a step that there is not, or of the step itself. What can't be read is told elsewhere. */
+/**
+ * Returns uses of `steps.KEY` that name a step that doesn't exist, or the step itself. Syntax errors are reported
+ * elsewhere.
+ */
 export function stepReadFaults(
   { executors }: Pick<App, "executors">,
   steps: readonly Step[],
@@ -34,7 +37,7 @@ export function stepReadFaults(
   });
 }
 
-/** The same of what is filled in once the steps have ended. */
+/** The same for what is evaluated once all steps have ended. */
 export const readFaults = (value: Json, steps: readonly Step[], loc: readonly string[]): Fault[] =>
   pathsIn(value, [...loc]).flatMap(({ field, paths }) => unknownIn(paths, steps, field));
 

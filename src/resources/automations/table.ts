@@ -10,7 +10,7 @@ export type AutomationStatus = (typeof AUTOMATION_STATUSES)[number];
 export const TRIGGER_TYPES = ["manual", "webhook", "form", "schedule", "event"] as const;
 export type TriggerType = (typeof TRIGGER_TYPES)[number];
 
-/** Signalled when something changed that webhook intake goes by: an automation, or its organization's plan. */
+/** Signalled if something changed that webhook requests depend on: an automation, or its organization's plan. */
 export const WEBHOOKS_TOPIC = "hooks";
 
 export const automations = sqliteTable("automations", {
@@ -20,7 +20,7 @@ export const automations = sqliteTable("automations", {
   description: text(),
   /** Without the webhook's secret, which is sealed apart. */
   config: json<JsonObject>().notNull(),
-  /** Grows with each change of `config`; a run goes on with the one it began with. */
+  /** Increases with each change of `config`. A run keeps the version it started with. */
   version: integer().notNull(),
   /** `SecretBox` text under the label `automation:<id>:<organization>`; null without a webhook. */
   sealedSecret: text(),
@@ -29,8 +29,8 @@ export const automations = sqliteTable("automations", {
   /** The Slack addresses of `config.alerts.notify`, as a JSON list; sealed under `automation-notify:<id>:<organization>`. */
   sealedNotify: text(),
   /**
-   * Why a signed webhook takes no request without a timestamp: `new`, it was made since that is the rule, or `seen`,
-   * one has come. Null for none of them.
+   * Why signed requests need a timestamp: `new`, the automation was created since that is the rule, or `seen`, one has
+   * arrived. Null for neither.
    */
   timestampRule: text().$type<"new" | "seen">(),
   /** Of a webhook or a form. */
@@ -40,7 +40,7 @@ export const automations = sqliteTable("automations", {
   triggerType: text().$type<TriggerType>().notNull(),
   templateId: text(),
   tags: json<string[]>().notNull(),
-  /** Of an active schedule: the next instant that a run is due at; null where there is none. */
+  /** Only for an active schedule: the next time that a run is due. Null if there is none. */
   nextRunAt: text(),
   /** Of an active event trigger: only events after this position in the log start runs. */
   eventAfterSeq: integer(),
@@ -65,7 +65,7 @@ export const automationRunConfigs = sqliteTable("automation_run_configs", {
   config: json<JsonObject>().notNull(),
 });
 
-/** What a test run has in place of a version. */
+/** What a test run has instead of a version. */
 export const TEST_VERSION = 0;
 
 /** pending → running (or waiting) → completed | failed | cancelled | skipped. */
@@ -82,33 +82,33 @@ export interface StepState {
   waitKind?: WaitKind;
   /** Of a step with `forEach`, once it has begun. */
   items?: ItemsState;
-  /** Of a step with `delay`: while it waits for nothing but this instant. */
+  /** For a step with `delay`: while it only waits for this time. */
   delayUntil?: string;
-  /** In a test run: the result that stands in for the step, which is not carried out. */
+  /** In a test run: the result to use instead of running the step. */
   pinned?: Json;
 }
 
-/** How far a `forEach` has come. */
+/** Progress of a `forEach`. */
 export interface ItemsState {
   /** The automation run that the rows of the items belong to. */
   runId: string;
   total: number;
   /** In line, under way or waiting. */
   running: number;
-  /** Of those, the ones that wait for something else than a worker or time. */
+  /** Those of them that wait for something other than a worker or a time. */
   waiting?: number;
   completed: number;
   /** Failed or cancelled. */
   failed: number;
-  /** Where one action run carries out all of them: what they are. */
+  /** If one action run processes all of them: what they are. */
   bulk?: BulkItems;
 }
 
-/** The items of a list, which lie with the run, or the rows of a table. */
+/** The items of a list, stored with the run, or the rows of a table. */
 export type BulkItems = ({ of: "list" } | ({ of: "table" } & RowsOfTable)) & {
-  /** So many items go at once. */
+  /** Number of items that run at once. */
   parallel?: number;
-  /** Goes on after an item has failed. */
+  /** Whether it continues after an item has failed. */
   goesOn?: boolean;
 };
 
@@ -130,7 +130,7 @@ export interface ItemFailure {
   error: RunError;
 }
 
-/** So many failures of a list are named at most; all of them are counted. */
+/** Maximum number of named failures of a list. All of them are counted. */
 export const MAX_FAILURES = 1_000;
 
 export const automationRuns = sqliteTable("automation_runs", {
@@ -142,21 +142,23 @@ export const automationRuns = sqliteTable("automation_runs", {
   automationVersion: integer().notNull(),
   /** The webhook delivery that started it. */
   deliveryId: text(),
-  /** The run that this one tries again. */
+  /** The run that this one retries. */
   parentRunId: text(),
-  /** Of a schedule: the instant that it stands for; each instant of an automation has one run at most. */
+  /** Only for a schedule: the scheduled time. Each time of an automation has at most one run. */
   scheduledAt: text(),
   /** The automation run whose step called this one, or whose event started it. */
   causeRunId: text(),
   /** The action run that called this one. */
   callerRunId: text(),
-  /** The first run of the chain of calls and events that led to this one; null for one that begins a chain. */
+  /** The first run of the chain of calls and events that led to this one. Null for a run that starts a chain. */
   rootRunId: text(),
-  /** How many links of such a chain lie before this run. */
+  /** Number of links of that chain before this run. */
   depth: integer().notNull(),
-  /** True where the automation had a `concurrency` when it started: only such runs are counted and queued. */
+  /** Whether the automation had `concurrency` when it started. Only such runs are counted and queued. */
   isLimited: integer({ mode: "boolean" }).notNull(),
-  /** True where the automation had an `expect` or `alerts` when it started: freshness and recoveries go by such runs alone. */
+  /**
+   * Whether the automation had `expect` or `alerts` when it started. Freshness and recovery only consider such runs.
+   */
   isWatched: integer({ mode: "boolean" }).notNull(),
   status: text().$type<RunStatus>().notNull(),
   triggerMethod: text().$type<TriggerMethod>().notNull(),
@@ -174,24 +176,24 @@ export const automationRuns = sqliteTable("automation_runs", {
   correlationId: text().notNull(),
   /** As in `actionRuns`. */
   privateTo: text(),
-  /** While waiting for a retry: when it goes on. */
+  /** While waiting for a retry: when it continues. */
   dueAt: text(),
   startedAt: text(),
   completedAt: text(),
 });
 export type AutomationRunRow = typeof automationRuns.$inferSelect;
 
-/** An active automation with an `expect` or `alerts.lateAfterSeconds`, and what was told of it. */
+/** An active automation with `expect` or `alerts.lateAfterSeconds`, and what was reported about it. */
 export const automationWatches = sqliteTable("automation_watches", {
   automationId: text().primaryKey(),
   organizationId: text().notNull(),
   /** From when on it is looked after: no silence begins before. */
   since: text().notNull(),
-  /** The beginning of the last silence that was told of. */
+  /** Start of the last silence that was reported. */
   silentSince: text(),
   /** The first of the runs in a row that made too few rows; null once one made enough. */
   emptyRunId: text(),
-  /** When it was last told that it is late. */
+  /** When lateness was last reported. */
   lateAt: text(),
 });
 export type WatchRow = typeof automationWatches.$inferSelect;
@@ -204,7 +206,7 @@ export const automationRunItems = sqliteTable(
     stepKey: text().notNull(),
     /** The index in the list, from 0. */
     itemIndex: integer().notNull(),
-    /** JSON text, also where the item is `null`. */
+    /** JSON text, also if the item is `null`. */
     item: text().notNull(),
     status: text()
       .$type<"pending" | "running" | "waiting" | "completed" | "failed" | "cancelled">()
@@ -214,13 +216,13 @@ export const automationRunItems = sqliteTable(
   (t) => [primaryKey({ columns: [t.automationRunId, t.stepKey, t.itemIndex] })],
 );
 
-/** A config beside the one that runs go by; one for each automation. */
+/** A draft of a config, one per automation. */
 export const automationDrafts = sqliteTable("automation_drafts", {
   automationId: text().primaryKey(),
   organizationId: text().notNull(),
   /** Without secrets, as the automation's own. */
   config: json<JsonObject>().notNull(),
-  /** The version that it was begun from, or that was last taken into account. */
+  /** The version that the draft is based on, or that was last merged. */
   basedOn: integer().notNull(),
   /** Who changed or removed a step last, by the step's key; who a setting, by its name after `$`. */
   changedBy: json<Record<string, string>>().notNull(),
@@ -236,7 +238,7 @@ export const automationLayouts = sqliteTable("automation_layouts", {
   updatedAt: text().notNull(),
 });
 
-/** What became of items of a bulk step: a row for each group that was written down together. */
+/** Outcomes of items of a bulk step: one row per group that was stored together. */
 export const automationRunResults = sqliteTable(
   "automation_run_results",
   {

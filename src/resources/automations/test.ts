@@ -25,10 +25,11 @@ import type { AutomationTest } from "./wire.ts";
 import { keepDefinitions } from "./wire-definitions.ts";
 
 /**
- * Runs an automation as it would be with the given config, which is kept for this run alone. Steps with a pinned result
- * are not carried out; with `upTo` only that step is, and those that it hangs on.
+ * Runs an automation with the given config, which is stored only for this run. Steps with a pinned result don't run.
+ * With `upTo`, only that step and those it depends on run.
  *
- * Throws `InvalidInput`, `scope_missing` for another config or results by a token that may write neither, and `gone` where the webhook of `fromRunId` is not kept any more.
+ * Throws `InvalidInput`, `scope_missing` for another config or results with a token that can't write them, and `gone`
+ * if the payload of `fromRunId` is no longer stored.
  */
 export async function testAutomation(
   tx: WriteContext,
@@ -90,7 +91,7 @@ async function startOf(tx: WriteContext, { id }: AutomationRow, runId: string) {
   return { input: run.input, ...(Object.keys(scope).length === 0 ? {} : { scope }) };
 }
 
-/** The input stands for the payload where a run begins with one. */
+/** The input is used as the payload of a run that starts with one. */
 const scopeOf = ({ triggerType }: AutomationRow, input: Json): StoredTrigger =>
   triggerType === "webhook"
     ? { payload: input, headers: {}, query: {} }
@@ -129,7 +130,7 @@ function stepsFor(
   });
 }
 
-/** A step with all that it hangs on. */
+/** Returns a step with all steps that it depends on. */
 function stepsBefore(definitions: readonly Step[], key: string): Set<string> {
   const found = new Set<string>();
   const pending = [key];

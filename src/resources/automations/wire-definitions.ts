@@ -3,7 +3,7 @@ import { keepTyped, maskTyped } from "../../base/typed-secrets.ts";
 
 interface StepDefinition {
   definition: JsonObject;
-  /** Where it stands in the config. */
+  /** Path in the config. */
   path: string[];
   /** What the step of the same key had before. */
   earlier: JsonObject | undefined;
@@ -61,6 +61,6 @@ function mapDefinitions(
 /** As everybody may see it: secrets that are written out in definitions are masked. */
 export const maskConfig = (config: JsonObject): JsonObject => mapDefinitions(config, {}, maskTyped);
 
-/** What is still masked is as it was before. */
+/** Values that are still masked keep their previous value. */
 export const keepDefinitions = (config: JsonObject, before: JsonObject): JsonObject =>
   mapDefinitions(config, before, keepTyped);

@@ -34,9 +34,9 @@ export interface Ready {
   name: string;
   definition: JsonObject | null;
   connectionId: string | null;
-  /** For the template that it comes of: those that are named for it, else the bundle's own. */
+  /** Inputs of the template: those named for it, otherwise the bundle's own. */
   inputs: JsonObject;
-  /** Of the bundle's own inputs, those that may only stand among credentials. */
+  /** The bundle's inputs that can only be used in credentials. */
   secrets: readonly string[];
   /** The bundle's template. */
   bundleId: string;
@@ -51,7 +51,7 @@ export interface Entity {
 
 const LOC = ["definition"];
 
-/** Makes what a component describes. Throws what creating it by hand would throw. */
+/** Creates what a component describes. Throws what creating it directly would throw. */
 export async function makeEntity(tx: WriteContext, ready: Ready): Promise<Entity> {
   const { name } = ready;
   switch (ready.component.type) {
@@ -98,13 +98,13 @@ export async function updateEntity(tx: WriteContext, id: string, ready: Ready): 
   }
 }
 
-/** The text of an agent, with the component's name where it has one. */
+/** Returns the Markdown of an agent, with the component's name if it has one. */
 async function agentOf({ component, name, definition }: Ready): Promise<string> {
   const { markdown } = checked(AgentPart, definition ?? {});
   return component.name === undefined ? markdown : renameSpec(markdown, name);
 }
 
-/** A patch that leaves nothing of `before` but what is in `after`. */
+/** Returns a patch that leaves only what is in `after`. */
 const replacing = (before: JsonObject, after: JsonObject): JsonObject => ({
   ...Object.fromEntries(Object.keys(before).map((key) => [key, null])),
   ...after,
@@ -114,7 +114,7 @@ async function updateMadeConnection(tx: WriteContext, id: string, ready: Ready):
   const { provider, config, credentials, templateId, definition } = await connectionOf(tx, ready);
   const [row] = await tx.db.select().from(connections).where(eq(connections.id, id));
   if (row?.provider !== provider || (row.definition === null) !== (definition === null)) return null;
-  // What the new definition does not name any more is of no use; all else stays unless it is given.
+  // What the new definition no longer names is removed. Everything else is kept unless it is given.
   const gone = Object.keys(openCredentials(tx, row)).filter((name) => !isCredential(definition, name));
   const patch = {
     config: replacing(row.config, config),
@@ -127,7 +127,7 @@ const isCredential = (definition: HttpTemplate | null, name: string): boolean =>
   !isObject(definition?.credentialsSchema?.properties) ||
   namesIn(definition.credentialsSchema).includes(name);
 
-/** What `id` is now; null where somebody has deleted it. */
+/** Returns the current resource. Null if it was deleted. */
 export async function entityOf(
   tx: WriteContext,
   { type, entityId }: { type: Component["type"]; entityId: string },

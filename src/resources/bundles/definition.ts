@@ -82,8 +82,8 @@ export const Component = object(
 export type Component = Static<typeof Component>;
 
 /**
- * A bundle's definition (docs/decisions/bundles.md). `{{inputs.x}}` and `{{components.KEY.id}}` (also `slug` and `name`)
- * may stand in every value of a component; the other templates of actions and automations are left for their runs.
+ * A bundle's definition (docs/decisions/bundles.md). Every value of a component can contain `{{inputs.x}}` and
+ * `{{components.KEY.id}}` (also `slug` and `name`). Other templates of actions and automations are left for their runs.
  */
 export const BundleDefinition = object({
   components: Type.Array(typed("BundleComponent", Component), {
@@ -99,7 +99,7 @@ const settings = {
   credentials: optional(described("Credentials, preferably from inputs", nullable(jsonObject()))),
 };
 
-/** What `definition` holds: what a request that creates such a thing holds, less its name. */
+/** Content of `definition`: the body of a create request, without the name. */
 export const ConnectionPart = object({
   provider: Type.String({ description: "ID of the provider" }),
   ...settings,
@@ -125,7 +125,7 @@ export const AutomationPart = object({
 });
 export type AutomationPart = Static<typeof AutomationPart>;
 
-/** An agent is its text; the name stands in its front matter, unless the component has one. */
+/** An agent is its Markdown. The name is in its front matter, unless the component has one. */
 export const AgentPart = object({
   markdown: Type.String({
     minLength: 1,
@@ -135,12 +135,12 @@ export const AgentPart = object({
   }),
 });
 
-/** A connection template stands in place of a provider. */
+/** A connection template replaces a provider. */
 export const isHttpDefinition = (definition: JsonObject): boolean => definition.http !== undefined;
 
 type Paths = string[][];
 
-/** What becomes of a component's fields once it is installed. */
+/** What a component's fields become when it is installed. */
 export function templateFields(app: Pick<App, "executors">, component: Component): Places {
   const definition: JsonObject = component.definition ?? {};
   if (component.type === "action") return below(["definition", "definition"], kindOf(definition), app);

@@ -32,7 +32,7 @@ type Bundle = Pick<TemplateRow, "definition" | "inputDefaults" | "inputJsonSchem
 
 const LOC = ["body", "definition"];
 
-/** All that is wrong with a bundle's definition, as far as it can be told before its inputs are known. */
+/** Returns everything that is wrong with a bundle's definition, as far as it is known without its inputs. */
 export async function bundleFaults(ctx: Context, bundle: Bundle): Promise<Fault[]> {
   const { value, faults } = read(BundleDefinition, bundle.definition, LOC);
   if (faults.length > 0) return faults;
@@ -60,7 +60,7 @@ export async function bundleFaults(ctx: Context, bundle: Bundle): Promise<Fault[
   return faults;
 }
 
-/** A component comes of a template that is there, or of a definition of its own. */
+/** A component needs an existing template, or a definition of its own. */
 async function sourceFaults(ctx: Context, component: Component, loc: readonly string[]): Promise<Fault[]> {
   const { type, templateSlug, templateVersion, definition } = component;
   const fault = (field: string, msg: string, kind = "value_error"): Fault[] => [
@@ -115,7 +115,7 @@ function factFault(components: readonly Component[], { source, path }: Template)
 
 interface Keeper {
   component: Component;
-  /** What a connection template calls its credentials. */
+  /** Names of a connection template's credentials. */
   credentials: readonly string[];
 }
 
@@ -130,7 +130,7 @@ async function credentialNames(ctx: Context, component: Component): Promise<read
 const schemaProperties = (schema: Json | undefined): JsonObject =>
   isObject(schema) && isObject(schema.properties) ? schema.properties : {};
 
-/** Where a secret ends up sealed: in credentials, and as the secret of a webhook. */
+/** Where a secret is encrypted: in credentials, and as the secret of a webhook. */
 function isSealedField({ component: { type }, credentials }: Keeper, path: readonly string[]): boolean {
   const [first, second, third] = path;
   if (type === "connection" && first === "inputs")
@@ -159,7 +159,7 @@ function secretFaults(
 /** An id that nothing has: while a bundle is checked, its components are not there yet. */
 const SOME_ID = "00000000-0000-7000-8000-000000000000";
 
-/** Fields that say what a definition is of: what the others may be hangs on them. */
+/** Fields that decide what a definition is, and which other fields it can have. */
 const DECISIVE: Readonly<Record<Component["type"], readonly string[]>> = {
   connection: ["provider", "http"],
   action: ["kind"],
@@ -254,7 +254,7 @@ async function agentFaults(definition: JsonObject, loc: readonly string[]): Prom
   return messages.map((fault) => ({ ...fault, loc: [...loc, ...fault.loc.slice(1)] }));
 }
 
-/** What an input gives where no text stands is looked at when the bundle is installed. */
+/** Values of inputs that aren't text are checked when the bundle is installed. */
 const httpFaults = (definition: JsonObject, loc: readonly string[]): Fault[] =>
   shaped(HttpTemplate, definition, loc, (http) =>
     read(HttpTemplate, definition, loc).faults.length > 0

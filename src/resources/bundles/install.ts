@@ -15,12 +15,12 @@ import { type BundleInstallRow, bundleInstalls, type Installed, installLabel } f
 import type { InstallResult } from "./wire.ts";
 
 /**
- * Makes all that a bundle consists of, or nothing. The same version with the same inputs again makes nothing new,
- * but for what somebody has deleted meanwhile. A newer version changes in place what the older one made with these
- * inputs, or what it made with others where it was installed just once.
+ * Creates all components of a bundle, or none. Installing the same version with the same inputs again creates nothing,
+ * except what was deleted in the meantime. A newer version updates what the older one created with these inputs, or
+ * with others if it was installed only once.
  *
- * Throws `not_found`, `invalid_state` for a version that is not published, `InvalidInput` under `body.inputs`,
- * `conflict` for a version older than the one that is installed.
+ * Throws `not_found`, `invalid_state` for an unpublished version, `InvalidInput` below `body.inputs`, and `conflict`
+ * for an older version than the installed one.
  */
 export async function installBundle(
   tx: WriteContext,
@@ -65,7 +65,7 @@ const linkedOf = (tx: WriteContext, bundle: TemplateRow): Linked[] =>
     needs: needsOf(component, referencesIn(tx, component).references),
   }));
 
-/** The version that is asked for, else the newest published one. */
+/** Returns the requested version, otherwise the latest published one. */
 async function chooseVersion(tx: WriteContext, slug: string, version?: number): Promise<TemplateRow> {
   const all = (await versionsOf(tx, slug)).filter(({ templateType }) => templateType === "bundle");
   const row =
@@ -113,7 +113,7 @@ async function installToUpdate(
   return same ?? (only && rows.length === 1 && only.version < bundle.version ? only : null);
 }
 
-/** Makes a component, or changes what is there of it; faults are told as faults of the inputs, which they come from. */
+/** Creates or updates a component. Faults are reported as faults of the inputs that caused them. */
 async function build(
   tx: WriteContext,
   bundle: TemplateRow,
@@ -145,7 +145,7 @@ function fillComponent(
     definition: isObject(definition) ? definition : null,
     connectionId: typeof connectionId === "string" ? connectionId : null,
     inputs: isObject(filled.inputs) ? filled.inputs : inputs,
-    // what is named for the template has been checked when the bundle was saved
+    // inputs of the template were checked when the bundle was saved
     secrets: component.inputs === undefined ? secretInputs(bundle.inputJsonSchema) : [],
     bundleId: bundle.id,
   };

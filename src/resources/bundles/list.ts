@@ -4,7 +4,7 @@ import { builtIns } from "../template-library/built-in/all.ts";
 import { asRow } from "../template-library/find.ts";
 import { type TemplateRow, templates } from "../templates/table.ts";
 
-/** What can be installed: the built-in ones first, then the organization's newest published versions, by slug. */
+/** Lists what can be installed: built-in bundles first, then the organization's latest published versions, by slug. */
 export async function listBundles(
   ctx: Context,
   { limit, offset }: { limit: number; offset: number },

@@ -1,14 +1,14 @@
 import type { Fault } from "../../base/errors.ts";
 import type { Component } from "./definition.ts";
 
-/** A component, with the keys of those that must be there before it. */
+/** A component, with the keys of those that it depends on. */
 export interface Linked {
   component: Component;
   /** Named in `dependsOn`, or in its templates. */
   needs: readonly string[];
 }
 
-/** Keys stand once, what is named is there, and nothing waits for itself. */
+/** Keys must be unique, dependencies must exist, and no component may depend on itself. */
 export function orderFaults(linked: readonly Linked[], loc: readonly string[]): Fault[] {
   const faults: Fault[] = [];
   const keys = new Set<string>();
@@ -34,7 +34,7 @@ export function orderFaults(linked: readonly Linked[], loc: readonly string[]): 
   return faults;
 }
 
-/** The components such that each comes after those that it needs; `circle` names some that can't. */
+/** Orders the components so that each comes after its dependencies. `circle` names some that can't be ordered. */
 export function inOrder(linked: readonly Linked[]): { sorted: Linked[]; circle: string[] } {
   const byKey = new Map(linked.map((each) => [each.component.key, each]));
   const sorted: Linked[] = [];

@@ -10,11 +10,11 @@ export const NAMES = ["inputs", "components"];
 
 export interface Reference {
   template: Template;
-  /** Where it stands in the component. */
+  /** Path in the component. */
   path: readonly string[];
 }
 
-/** The fields of a component that templates may stand in. */
+/** Fields of a component that can contain templates. */
 export function fieldsOf({ name, definition, inputs, connectionId }: Component): JsonObject {
   const fields: JsonObject = {};
   for (const [field, value] of Object.entries({ name, definition, inputs, connectionId })) {
@@ -23,7 +23,7 @@ export function fieldsOf({ name, definition, inputs, connectionId }: Component):
   return fields;
 }
 
-/** The templates of a component that the install fills in; `fault` tells of one that can't be read. */
+/** Returns the templates of a component that the installation fills in. `fault` gets those that can't be parsed. */
 export function referencesIn(
   app: Pick<App, "executors">,
   component: Component,

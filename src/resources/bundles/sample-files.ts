@@ -8,7 +8,7 @@ import type { InstallResult } from "./wire.ts";
 
 const LIMIT_MS = 30_000;
 
-/** Puts a built-in bundle's sample files into its connections' folders, where nothing of that name lies yet. */
+/** Writes a built-in bundle's sample files into its connections' folders, unless a file of that name exists. */
 export async function putSampleFiles(ctx: Context, { bundle, components }: InstallResult): Promise<void> {
   const samples = builtIns.find(({ id }) => id === bundle.id)?.files ?? [];
   for (const { component, entity } of components) {

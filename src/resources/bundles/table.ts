@@ -1,11 +1,11 @@
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { json, owned } from "../../store/columns.ts";
 
-/** Kinds of things that a bundle is made of. */
+/** Types of components of a bundle. */
 export const COMPONENT_TYPES = ["connection", "action", "automation", "agent_spec"] as const;
 export type ComponentType = (typeof COMPONENT_TYPES)[number];
 
-/** What an install made of one component. */
+/** What an installation created for one component. */
 export interface Installed {
   key: string;
   type: ComponentType;
@@ -25,7 +25,7 @@ export const bundleInstalls = sqliteTable("bundle_installs", {
    * inputs hold secrets, and a short one could be guessed from its hash.
    */
   sealedFingerprint: text().notNull(),
-  /** In the bundle's order; those that a newer version does not have any more stay at the end. */
+  /** In the bundle's order. Those that a newer version no longer has are at the end. */
   components: json<Installed[]>().notNull(),
 });
 export type BundleInstallRow = typeof bundleInstalls.$inferSelect;

@@ -8,8 +8,8 @@ import { inputsOf } from "./inputs.ts";
 import { toolName } from "./names.ts";
 
 /**
- * An action of the organization, run as it stands: an agent fills in what its definition takes from `{{input.NAME}}`,
- * and can change nothing else of it.
+ * Runs an action of the organization: an agent fills in what the definition takes from `{{input.NAME}}`, and can change
+ * nothing else.
  */
 export const actionTool: ToolSource = {
   async open(ctx, slug, agent) {

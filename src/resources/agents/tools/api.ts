@@ -8,9 +8,9 @@ import type { ToolSource } from "./contract.ts";
 const MAX_DESCRIPTION_CHARACTERS = 1024;
 
 /**
- * The endpoints or tools of one entry of the API catalog, by its name. A call is a run of `http_request`, sent
- * only as long as it is what it was when the agent was opened; one that an admin wants approved each time is made here,
- * since the chat has asked for it already.
+ * The endpoints or tools of one API of the catalog, by its name. A call is a run of `http_request`, sent only if the
+ * definition is the same as when the agent was opened. If an admin requires approval for each call, it is made here,
+ * since the chat has asked for approval already.
  */
 export const apiTool: ToolSource = {
   async open(ctx, named, agent) {

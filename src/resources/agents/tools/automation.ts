@@ -96,7 +96,7 @@ function fingerprintOf({ id, version }: { id: string; version: number }, steps: 
   return `${id} ${version} ${Bun.SHA256.hash(canonicalJson(run), "hex")}`;
 }
 
-/** Whether any of its steps does; one whose work is not known is taken for one that does. */
+/** Returns whether any of its steps has effects. A step whose definition isn't known counts as one. */
 const writes = (ctx: Context, steps: Steps): boolean =>
   steps.some(({ step, action }) => {
     const kind = step.kind ?? action?.kind;

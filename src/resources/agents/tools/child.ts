@@ -9,10 +9,10 @@ import { ROLES } from "../../organizations/table.ts";
 import { actionRuns, type RunRow } from "../../runs/table.ts";
 import type { ToolUser } from "./contract.ts";
 
-/** An agent waits so long for what it set off; then it hears that it is still under way. */
+/** How long an agent waits for a run. After that, it is told that the run is still in progress. */
 const MAX_WAIT_MS = 120_000;
 const POLL_MS = 1_000;
-/** Agents set off runs that ask agents: one chain has so many at most. */
+/** Maximum number of runs in one chain, since agents start runs that start agents. */
 const MAX_IN_CHAIN = 100;
 
 export const triggerOf = ({ privateTo }: Context, agent: ToolUser): Trigger => ({
@@ -22,7 +22,7 @@ export const triggerOf = ({ privateTo }: Context, agent: ToolUser): Trigger => (
   privateTo: privateTo ?? null,
 });
 
-/** What an agent calls is what it was when the agent was opened, and when a person agreed to it. */
+/** What an agent calls must be the same as when the agent was opened, and when a person approved it. */
 export const changedMeanwhile = (what: string) =>
   new AppError("invalid_state", `${what} changed after the agent received it. Ask again.`);
 
@@ -52,7 +52,7 @@ export async function checkMayRun(tx: WriteContext): Promise<void> {
     );
 }
 
-/** What is waited for. */
+/** The run to wait for. */
 interface Awaited<Row> {
   topic: string;
   find(): Promise<Row>;
@@ -60,7 +60,7 @@ interface Awaited<Row> {
   cancel(): Promise<unknown>;
 }
 
-/** The row once it is over, or as it is after a while. When `signal` aborts, what was set off is cancelled. */
+/** Returns the row once the run has finished, or after a while. If `signal` aborts, the run is cancelled. */
 export async function awaited<Row>(
   ctx: Context,
   { topic, find, isOver, cancel }: Awaited<Row>,
@@ -80,12 +80,12 @@ export async function awaited<Row>(
   }
 }
 
-/** It may have come to its end at that very moment. */
+/** It may have finished at that moment. */
 function unlessOver(error: unknown): void {
   if (!(error instanceof AppError && ["invalid_state", "not_found"].includes(error.code))) throw error;
 }
 
-/** Sets a run off by `start`, waits for it, and tells how it ended. */
+/** Starts a run with `start`, waits for it, and returns how it ended. */
 export async function runToEnd(
   ctx: Context,
   start: (tx: WriteContext) => Promise<RunRow>,
@@ -109,7 +109,7 @@ export async function runToEnd(
   return childMessage({ runId: id }, run);
 }
 
-/** A failure is told as one; what has not ended, with the way to look it up. */
+/** A failure is returned as one. An unfinished run is returned with the way to look it up. */
 export function childMessage(
   named: Record<string, string>,
   {

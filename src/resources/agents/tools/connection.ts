@@ -9,7 +9,7 @@ import { toolName } from "./names.ts";
 
 const MAX_TABLES = 500;
 
-/** What lies in a connected system: names of files, of tables and of columns. No content, and never a credential. */
+/** Lists what a connected system contains: names of files, tables and columns. No content, and never a credential. */
 export const connectionTool: ToolSource = {
   async open(ctx, slug) {
     const row = await findConnectionBySlug(ctx, slug).catch((error: unknown) => {

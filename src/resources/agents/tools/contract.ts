@@ -9,20 +9,20 @@ export interface ToolUser {
 }
 
 /**
- * Who hears what a tool is called with. `inside`: nobody but the organization and its own systems. `outside`: somebody
- * else may, or it has an effect there, so that a person agrees first once the agent has heard data. `address`: the tool
- * itself judges by the address that it is given.
+ * Who receives the arguments of a tool. `inside`: only the organization and its own systems. `outside`: possibly
+ * someone else, or it has an effect there, so a person must approve it once the agent has read external data.
+ * `address`: the tool decides by its address argument.
  */
 export type Audience = "inside" | "outside" | "address";
 
 /** One kind of tool that a spec may name, such as `query` or `action:SLUG`. To add one: its file, and a line in `registry.ts`. */
 export interface ToolSource {
   /**
-   * The tools that it stands for, bound to the person of `ctx`; `named` is what follows the colon. Throws an
-   * `AppError` that says why there are none.
+   * Returns the tools for the user of `ctx`; `named` is the text after the colon. Throws an `AppError` that says why
+   * there are none.
    */
   open(ctx: Context, named: string, agent: ToolUser): Promise<OpenedTool[]>;
 }
 
-/** A tool, and whether it alone of its kind is heard by nobody outside. */
+/** A tool, and whether it is the only one of its kind that sends nothing outside. */
 export type OpenedTool = AgentTool & { readonly isInside?: boolean };

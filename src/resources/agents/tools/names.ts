@@ -1,7 +1,7 @@
-/** Models take names of so many characters. */
+/** Maximum length of a name for models. */
 const MAX_CHARACTERS = 64;
 
-/** A tool's name: letters, digits, `_` and `-`; a long one ends in a hash, so that no two come to be one. */
+/** Returns a tool's name: letters, digits, `_` and `-`. A long one ends in a hash, so that names stay unique. */
 export function toolName(...parts: readonly string[]): string {
   const plain = parts.join("_");
   const name = plain.replace(/[^A-Za-z0-9_-]/g, "_");

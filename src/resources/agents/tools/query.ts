@@ -41,7 +41,7 @@ export const queryTool: ToolSource = {
   },
 };
 
-/** A mistake in the SQL is told in DuckDB's words: the model can mend it. */
+/** SQL errors are returned in DuckDB's words, so that the model can correct them. */
 function plain(error: unknown): never {
   if (error instanceof AppError && error.loc.length > 0) throw new AppError(error.code, error.message);
   throw error;

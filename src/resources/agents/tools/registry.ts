@@ -11,7 +11,7 @@ import { datasetsTool } from "./datasets.ts";
 import { kindTool } from "./kind.ts";
 import { queryTool } from "./query.ts";
 
-/** Each kind of tool that specs may name, and who hears what it is called with. */
+/** Each kind of tool that specs can name, and who receives its arguments. */
 export const toolSources: Readonly<Record<ToolKind, { source: ToolSource; audience: Audience }>> = {
   query: { source: queryTool, audience: "inside" },
   datasets: { source: datasetsTool, audience: "inside" },
@@ -56,11 +56,11 @@ export const toolSources: Readonly<Record<ToolKind, { source: ToolSource; audien
 const MAX_UNASKED = 10;
 
 /**
- * True for an address by which a model could carry words away, so that a person has to agree to it. Free are addresses
- * that a person or the spec wrote, and hits of a search as long as the agent knows nothing of the organization: who
- * knows something could search for what leads to an address that stands for it. A link of a page is never free, since
- * a page can list an address for each thing that it wants to know. What is left is the choice among few: ten times at
- * most one of those that were given, a few bits each.
+ * Returns whether a model could send data out through a URL, so that a person must approve it. URLs written by a person
+ * or in the spec are allowed, and so are search results as long as the agent knows nothing of the organization:
+ * otherwise it could search for a page that stands for what it knows. Links in a page are never allowed, since a page
+ * can list a URL for every value it wants to learn. What remains is a choice among few: at most ten times one of those
+ * given, a few bits each.
  */
 function isChosen({ url }: JsonObject, { given, found, hasData, made }: Heard): boolean {
   const address = typeof url === "string" ? spelt(url) : null;
