@@ -33,17 +33,17 @@ import {
 } from "./table.ts";
 import type { SignInRequest, SignInStarted } from "./wire.ts";
 
-/** A person may take so long at the authorization server. */
+/** Time a user has at the authorization server. */
 const ATTEMPT_MS = 10 * 60 * 1000;
-/** One past its time is told so for this long. */
+/** How long after that a sign-in is reported as expired. */
 const EXPIRED_FOR_MS = 60 * 60 * 1000;
-/** For all that is asked of both servers. */
+/** Timeout of all requests to both servers together. */
 const BUDGET_MS = 20_000;
 
 export const CALLBACK = "/api/v1/api-catalog/oauth/callback";
 export const DOCUMENT = "/api/v1/api-catalog/oauth/client.json";
 
-/** What is kept of a sign-in while the person is away. */
+/** What is stored of a sign-in until the user returns. */
 export interface Facts {
   server: AuthorizationServer;
   resource: string;
@@ -62,10 +62,10 @@ interface SignInTarget {
 }
 
 /**
- * Begins a sign-in with an MCP server: tells where the person goes, or signs in at once by the client's own credentials.
+ * Starts a sign-in with an MCP server: returns the URL for the user, or signs in immediately with client credentials.
  *
- * Throws `upstream` with a sentence where the server or who lets people in there can't be used or trusted,
- * `invalid` also for an API key, which is no person, `egress_blocked`.
+ * Throws `upstream` with a sentence if the server or its authorization server can't be used or trusted, `invalid` also
+ * for an API key, which isn't a user, and `egress_blocked`.
  */
 export async function beginSignIn(
   ctx: Context,
@@ -127,7 +127,7 @@ function refuseOpen({ protocol, hostname, host }: URL): void {
   );
 }
 
-/** What the server says to whoever comes with nothing; null where it lets them in. */
+/** Returns how the server rejects a request without credentials. Null if it accepts one. */
 async function challengeOf(
   { egress, signal }: Reach,
   { url, transport }: SignInTarget,
@@ -156,7 +156,10 @@ async function challengeOf(
   }
 }
 
-/** What Weir is at this server: what a person gave, what it was there before, its own document, or a new registration. */
+/**
+ * Returns Weir's client registration at this server: one given by a user, the existing one, its metadata document, or a
+ * new registration.
+ */
 async function chooseClient(
   ctx: Context,
   reach: Reach,
@@ -175,7 +178,7 @@ async function chooseClient(
   const kept = row && clientOf(ctx, row);
   const isHere = row?.server?.issuer === server.issuer;
   if (kept && row?.client?.kind === "given") {
-    // what was registered at one server is told to no other
+    // a registration at one server isn't sent to another
     if (!isHere)
       throw new AppError(
         "upstream",
@@ -196,7 +199,7 @@ async function chooseClient(
 const needsSecret = () =>
   invalid(["body", "clientSecret"], "client_credentials requires a clientId and a clientSecret", "missing");
 
-/** Notes the attempt, and tells where its browser goes. */
+/** Stores the attempt, and returns its URL for the browser. */
 async function send(
   ctx: Context,
   reach: Reach,
@@ -218,7 +221,7 @@ async function send(
   await write(ctx, async (tx) => {
     await tx.db.delete(catalogSignInAttempts).where(forgotten);
     await tx.db.insert(catalogSignInAttempts).values(attempt);
-    // a sign-in that works goes on with the client that its tokens are for
+    // a successful sign-in keeps the client that its tokens belong to
     const row = await save(tx, url, (before) =>
       before.state === "signed_in"
         ? {}

@@ -9,7 +9,7 @@ import { catalogSignIns, type SignInRow } from "./table.ts";
 
 const TELL_MS = 10_000;
 
-/** Forgets the tokens and what Weir is at the other side, which is told of it where it can be. */
+/** Deletes the tokens and the client registration, and revokes them at the server if possible. */
 export async function signOut(ctx: Context, url: string): Promise<void> {
   const row = await findSignIn(ctx, url);
   if (!row) return;

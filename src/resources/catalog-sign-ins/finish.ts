@@ -15,8 +15,8 @@ export type Attempt = typeof catalogSignInAttempts.$inferSelect;
 const WORK_MS = 20_000;
 
 /**
- * The sign-in that `state` belongs to; nobody finds it again. Throws `bad_request` for a state that Weir did not give or
- * that was used, `forbidden` for one of somebody else, `gone` after ten minutes.
+ * Takes the sign-in that `state` belongs to, so that it can't be used again. Throws `bad_request` for an unknown or
+ * used state, `forbidden` for another user's, and `gone` after 10 minutes.
  */
 export async function takeAttempt(app: App, states: readonly string[], userId: string): Promise<Attempt> {
   const again = "Start again on the page of the API.";

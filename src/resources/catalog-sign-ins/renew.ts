@@ -9,17 +9,17 @@ import { record } from "../events/service.ts";
 import { clientOf, entity, findSignIn, noteNeeded, openTokens, save, tokenColumns } from "./store.ts";
 import { catalogSignIns, type SignInRow } from "./table.ts";
 
-/** Longer than a server may take; whoever dies with a lease is waited for so long. */
+/** Longer than a server may take. If the process with the lease dies, others wait this long. */
 const LEASE_MS = 30_000;
 const WORK_MS = 20_000;
 const POLL_MS = 200;
 
-/** Renewals under way in this process, by what is renewed. */
+/** Renewals in progress in this process, by sign-in. */
 const UNDER_WAY = slot(() => new Map<string, Promise<SignInRow | null>>());
 
 /**
- * New tokens in place of those of `row`, fetched once for all who want them at the same time, over all processes. Null
- * where a person is needed. Throws `upstream` or `timeout` where another try may help.
+ * Renews the tokens of `row`, once for all callers that want them at the same time, in all processes. Null if a user is
+ * needed. Throws `upstream` or `timeout` if a later attempt may succeed.
  */
 export function renew(
   ctx: Context,
@@ -60,7 +60,7 @@ async function renewOnce(ctx: Context, row: SignInRow, scope: string | null): Pr
   const fresh = tokens;
   return write(ctx, async (tx) => {
     const now = await findSignIn(tx, row.url);
-    if (now?.generation !== row.generation) return now; // signed out or in anew meanwhile
+    if (now?.generation !== row.generation) return now; // signed out or signed in again in the meantime
     const system = { ...tx, actor: SYSTEM };
     const next = await save(system, row.url, (before) =>
       tokenColumns(tx, before, { tokens: fresh, scope }, row.grantType ?? "authorization_code"),
@@ -71,7 +71,7 @@ async function renewOnce(ctx: Context, row: SignInRow, scope: string | null): Pr
   });
 }
 
-/** Else what the server refuses for good. */
+/** All other errors are permanent. */
 async function fetchTokens(
   ctx: Context,
   row: SignInRow,

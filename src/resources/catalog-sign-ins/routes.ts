@@ -156,7 +156,7 @@ export const catalogSignInOperations = [
   }),
 ];
 
-/** Throws `not_found`, and `invalid_state` for what has no sign-in of its own. */
+/** Throws `not_found`, and `invalid_state` for an entry without a sign-in of its own. */
 async function findServer(ctx: Context, id: string) {
   const { name, type, url, transport, connectionId } = await findApi(ctx, id);
   if (type !== "mcp" || url === null || transport === null)
@@ -169,7 +169,7 @@ async function findServer(ctx: Context, id: string) {
   return { url, transport };
 }
 
-/** The attempt of whoever is signed in to this browser, seen from the organization that it was begun in. */
+/** Finds the attempt of the user who is signed in to this browser, in the organization that it was started in. */
 async function admitted(
   app: App,
   visit: Visit,

@@ -64,7 +64,7 @@ const BLANK = {
 
 type Change = Partial<Omit<SignInRow, "id" | "organizationId" | "url">>;
 
-/** Changes what is known of the server at `url`, or begins to know it. */
+/** Updates what is known of the server at `url`, or creates it. */
 export async function save(
   tx: WriteContext,
   url: string,
@@ -93,19 +93,19 @@ export const clientColumns = (
   sealedClientSecret: secret === null ? null : ctx.secrets.seal(secret, clientLabel(row)),
 });
 
-/** What a sign-in led to. */
+/** Result of a sign-in. */
 export interface SignedIn {
   grantType: GrantType;
   server: AuthorizationServer;
   resource: string;
   client: OAuthClient;
   facts: Pick<StoredClient, "kind" | "redirectUri">;
-  /** What was asked for. */
+  /** The requested scopes. */
   scope: string | null;
   tokens: Tokens;
 }
 
-/** Keeps the tokens of a new sign-in, in place of those that there were. */
+/** Stores the tokens of a new sign-in, replacing the previous ones. */
 export function keepSignIn(ctx: Context, url: string, signedIn: SignedIn): Promise<SignInRow> {
   const { grantType, server, resource, client, facts } = signedIn;
   return write(ctx, async (tx) => {
@@ -154,8 +154,8 @@ export function tokenColumns(
 }
 
 /**
- * Notes that a person has to sign in (again). `isOver`: the tokens are of no use any more; else the server only wants
- * more rights than they have. `isClientGone`: what Weir has registered there is not known any more, so that it registers anew.
+ * Records that a user has to sign in (again). `isOver`: the tokens no longer work. Otherwise the server requires more
+ * scopes. `isClientGone`: the client registration is no longer known, so that Weir registers again.
  */
 export async function noteNeeded(
   ctx: Context,
@@ -184,7 +184,7 @@ export async function noteNeeded(
     ...(isClientGone && row.client?.kind === "registered" ? { client: null, sealedClientSecret: null } : {}),
   });
   const known = await findSignIn(ctx, url);
-  if (known && isSame(known, next(known))) return; // each failing call comes here
+  if (known && isSame(known, next(known))) return; // every failing call gets here
   await write(ctx, async (tx) => {
     const before = await findSignIn(tx, url);
     if (before && isSame(before, next(before))) return;

@@ -4,19 +4,19 @@ import type { AuthorizationServer } from "../../oauth/discovery.ts";
 import { json, owned } from "../../store/columns.ts";
 
 export const GRANTS = ["authorization_code", "client_credentials"] as const;
-/** A person's sign-in, or the client's own for sites where nobody signs in. */
+/** A user's sign-in, or client credentials for servers where no user signs in. */
 export type GrantType = (typeof GRANTS)[number];
 
-/** `none`: the server was never signed in to, and has not asked for it yet. */
+/** `none`: the server was never signed in to, and hasn't asked for it yet. */
 export const SIGN_IN_STATES = ["none", "needed", "signed_in"] as const;
-/** needed → signed_in by a sign-in; signed_in → needed where the server or a refresh refuses. */
+/** needed → signed_in by a sign-in; signed_in → needed if the server or a refresh rejects the token. */
 export type SignInState = Exclude<(typeof SIGN_IN_STATES)[number], "none">;
 
 /** A client that we are at one authorization server, without its secret. */
 export interface StoredClient extends Omit<OAuthClient, "secret"> {
-  /** `registered` by ourselves, `document`: the address of our own description, `given` by a person. */
+  /** `registered` dynamically, `document`: the URL of Weir's metadata document, `given` by a user. */
   kind: "registered" | "document" | "given";
-  /** As it was registered. */
+  /** As registered. */
   redirectUri: string;
 }
 
@@ -36,17 +36,17 @@ export const catalogSignIns = sqliteTable("catalog_sign_ins", {
   client: json<StoredClient>(),
   /** Null for a client that has none. */
   sealedClientSecret: text(),
-  /** The rights that were asked for or granted. */
+  /** The requested or granted scopes. */
   scope: text(),
-  /** The rights that the server asked for, which the tokens lack. */
+  /** Scopes that the server requires and the tokens lack. */
   wantedScope: text(),
-  /** Where the server says that it is described. */
+  /** URL of the server's resource metadata. */
   resourceMetadata: text(),
   /** JSON of `KeptTokens`. */
   sealedTokens: text(),
-  /** True where no person is needed once the access token ends. */
+  /** Whether the tokens are renewed without a user. */
   isRenewable: integer({ mode: "boolean" }).notNull(),
-  /** Of the access token; null where nobody tells. */
+  /** Of the access token. Null if the server doesn't say. */
   expiresAt: text(),
   signedInAt: text(),
   signedInBy: text(),
@@ -54,12 +54,12 @@ export const catalogSignIns = sqliteTable("catalog_sign_ins", {
   problem: text(),
   /** Another one with each set of tokens. */
   generation: integer().notNull(),
-  /** Whoever renews the tokens has so long; a refresh token that is used twice is taken for stolen. */
+  /** Until when one process may renew the tokens. A refresh token that is used twice is treated as stolen. */
   leaseUntil: text(),
 });
 export type SignInRow = typeof catalogSignIns.$inferSelect;
 
-/** A sign-in that waits for its browser to come back; the row goes when it does. */
+/** A sign-in that waits for its browser to return. The row is deleted then. */
 export const catalogSignInAttempts = sqliteTable("catalog_sign_in_attempts", {
   /** SHA-256 of `state`, hex. */
   stateHash: text().primaryKey(),
@@ -78,7 +78,7 @@ interface Ids {
   readonly organizationId: string;
 }
 
-/** What a client's secret is sealed with. */
+/** Label for encrypting a client secret. */
 export const clientLabel = ({ id, organizationId }: Ids) => `catalog-sign-in:${id}:${organizationId}:client`;
 /** What tokens are sealed with. */
 export const tokensLabel = ({ id, organizationId }: Ids) => `catalog-sign-in:${id}:${organizationId}:tokens`;

@@ -134,7 +134,7 @@ export const SignInAnswer = object(
   { additionalProperties: true },
 );
 
-/** What authorization servers read of Weir where they take the address of a document for a client id. */
+/** What authorization servers read of Weir if they accept a URL as the client ID. */
 export const ClientDocument = object({
   client_id: Type.String(),
   client_name: Type.String(),

@@ -13,10 +13,10 @@ import type { RunRow } from "../runs/table.ts";
 import { callContext } from "../runs/wire-calls.ts";
 import type { PendingCall } from "./table.ts";
 
-/** A question that nobody answers is a no after a week. */
+/** An approval without a decision is rejected after a week. */
 const EXPIRES_SECONDS = 7 * 24 * 60 * 60;
 
-/** What an approval is for: this tool, doing what it did when it was asked for, with these arguments. */
+/** What an approval covers: this tool, with the definition it had when approval was requested, and these arguments. */
 export const hashOf = ({ toolName, input, fingerprint }: RequestedCall): string =>
   Bun.SHA256.hash(canonicalJson({ toolName, input, fingerprint }), "hex");
 

@@ -22,15 +22,15 @@ import {
 import { findThread } from "./threads.ts";
 import type { TurnInput } from "./wire.ts";
 
-/** A model hears so many messages of the thread at most. */
+/** Maximum number of messages of the thread that a model gets. */
 const MAX_MESSAGES = 400;
 const MAX_TITLE_CHARACTERS = 80;
 
 /**
- * Stores what the person asks, and sets a turn off that answers it. Nothing is stored where it can't be.
+ * Stores a user's message, and starts a turn that answers it. If that isn't possible, nothing is stored.
  *
- * Throws `llm_not_configured`, `llm_budget_exceeded`, `conflict` while another turn has not ended, `invalid_state`
- * where the agent is gone, `InvalidInput`.
+ * Throws `llm_not_configured`, `llm_budget_exceeded`, `conflict` if another turn is in progress, `invalid_state` if the
+ * agent was deleted, and `InvalidInput`.
  */
 export async function beginTurn(
   person: Context,
@@ -162,7 +162,7 @@ function newQuestion(tx: WriteContext, thread: ThreadRow, turnId: string, reques
   };
 }
 
-/** Takes back the reply that is to be given again, and all that came after it; gives the question that it answers. */
+/** Deletes the reply to regenerate and everything after it. Returns the message that it answers. */
 async function takeBack(tx: WriteContext, thread: ThreadRow, named: string | null): Promise<MessageRow> {
   const rows = await lastOf(tx, thread);
   const from = named === null ? 0 : rows.findIndex(isNamed(named));
@@ -175,7 +175,7 @@ async function takeBack(tx: WriteContext, thread: ThreadRow, named: string | nul
   return question;
 }
 
-/** Takes away what the person asks otherwise now, and all that came after it; nothing where it is not there. */
+/** Deletes the message that the user replaces and everything after it. Does nothing if it doesn't exist. */
 async function replaceAsked(tx: WriteContext, thread: ThreadRow, named: string | null): Promise<void> {
   if (named === null) return;
   const before = (await lastOf(tx, thread)).find((row) => row.role === "user" && isNamed(named)(row));
@@ -185,7 +185,7 @@ async function replaceAsked(tx: WriteContext, thread: ThreadRow, named: string |
     .where(and(eq(chatMessages.threadId, thread.id), gte(chatMessages.id, before.id)));
 }
 
-/** By its own id, or by the one that the person's client gave it. */
+/** Finds a message by its own ID, or by the client's. */
 const isNamed =
   (named: string) =>
   ({ id, rawData }: MessageRow): boolean =>
@@ -200,7 +200,7 @@ const lastOf = (tx: WriteContext, thread: ThreadRow): Promise<MessageRow[]> =>
     .orderBy(desc(chatMessages.id))
     .limit(MAX_MESSAGES);
 
-/** The first line of what was asked, cut at a word. */
+/** Returns the first line of a message, cut at a word. */
 function titleOf(content: string): string {
   const line = content.trim().split("\n", 1)[0]?.replace(/\s+/g, " ").trim() ?? "";
   if (line.length <= MAX_TITLE_CHARACTERS) return line;

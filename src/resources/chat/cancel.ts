@@ -11,7 +11,7 @@ import { chatMessages, chatTurns, type ThreadRow, type TurnRow } from "./table.t
 const LET_GO_MS = 1_900;
 const POLL_MS = 100;
 
-/** Ends the turn of the thread that has not ended, and keeps what came of it; nothing where there is none. */
+/** Ends the thread's turn in progress, and keeps its partial reply. Does nothing if there is none. */
 export async function endTurn(ctx: Context, thread: ThreadRow, partialText: string | null): Promise<void> {
   const live = liveTurns(ctx).get(thread.id);
   if (live) {
@@ -61,7 +61,7 @@ async function askElsewhere(ctx: Context, turn: TurnRow, partialText: string | n
   }
 }
 
-/** One that waits for people, or whose process is gone. Its questions are taken off the table. */
+/** Ends a turn that waits for approvals, or whose process is gone. Its approvals are withdrawn. */
 async function endUnattended(ctx: Context, turn: TurnRow, partialText: string | null): Promise<void> {
   const { status } = turn;
   if (status !== "waiting" && status !== "streaming") return;

@@ -14,13 +14,13 @@ export interface TurnEnd {
   turn: Pick<TurnRow, "steps" | "usage">;
   error?: { code: string; message: string };
   pending?: PendingCall[];
-  /** What the person saw of a reply that they cancelled; null: all of it. */
+  /** What the user saw of a cancelled reply. Null: everything. */
   partialText?: string | null;
 }
 
 /**
- * Writes down how a turn ended, with its message, its thread and its event. False where it is not under way any more:
- * then nothing is written. `from` says what it must be: its process has it streaming.
+ * Stores the end of a turn, with its message, its thread and its event. Returns false, with nothing written, if it is
+ * no longer in progress. `from` is the status it must have: `streaming` in its own process.
  */
 export async function finishTurn(
   tx: WriteContext,
@@ -77,7 +77,7 @@ export const atLeast = (at: string) =>
 
 export const countsOf = ({ inputTokens, outputTokens }: Usage) => ({ inputTokens, outputTokens });
 
-/** A message that will not go on: nothing in it is open any more. */
+/** Closes a message that won't continue: nothing in it is in progress any longer. */
 export function close(message: UiMessage, why: string): UiMessage {
   for (const part of message.parts) {
     if (part.type === "text" || part.type === "reasoning") part.state = "done";

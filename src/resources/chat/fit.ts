@@ -4,7 +4,7 @@ import type { Fit } from "../../models/fit.ts";
 import type { LiveTurn } from "./live.ts";
 import { chatThreads, type TurnRow } from "./table.ts";
 
-/** Fits a thread into what the model takes, and keeps what was summed up for the turns to come. */
+/** Shortens a thread to fit the model's context, and stores summaries for later turns. */
 export async function openFit(ctx: Context, { threadId }: TurnRow, live: LiveTurn): Promise<Fit> {
   const ofThread = eq(chatThreads.id, threadId);
   const [thread] = await ctx.db.select({ summary: chatThreads.summary }).from(chatThreads).where(ofThread);
@@ -19,7 +19,7 @@ export async function openFit(ctx: Context, { threadId }: TurnRow, live: LiveTur
   };
 }
 
-/** What the reply tells of its making, beside its words. */
+/** Metadata of the reply. */
 export function warningsOf({ message, notes }: LiveTurn): { warnings?: string[] } {
   const { warnings } = message.metadata;
   const told = Array.isArray(warnings) ? warnings.map(String) : [];

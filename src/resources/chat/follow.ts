@@ -5,10 +5,10 @@ import { chunksOf, type UiChunk, type UiMessage } from "../../models/chunks.ts";
 import { frameOf, LAST_FRAME, liveTurns } from "./live.ts";
 import { chatMessages, chatTurns, type ThreadRow } from "./table.ts";
 
-/** How often the store is asked about a turn of another process. */
+/** Poll interval for a turn of another process. */
 const POLL_MS = 300;
 
-/** The stream of the turn that is under way, from its start; null where none is. */
+/** Returns the stream of the turn in progress, from its start. Null if there is none. */
 export async function streamOf(
   ctx: Context,
   thread: ThreadRow,
@@ -31,7 +31,7 @@ async function readTurn(ctx: Context, turnId: string) {
   return row ?? null;
 }
 
-/** A turn of another process, as the store has it from moment to moment: nothing is lost, and it comes in larger pieces. */
+/** Streams a turn of another process from the database: complete, but in larger pieces. */
 async function* followStored(ctx: Context, turnId: string, signal: AbortSignal): AsyncGenerator<string> {
   const sent: SentLengths = new Map();
   while (!signal.aborted) {
@@ -50,10 +50,12 @@ async function* followStored(ctx: Context, turnId: string, signal: AbortSignal):
   yield LAST_FRAME;
 }
 
-/** What was told already: of each chunk its name, and of a text how much of it. */
+/** What was sent so far: the name of each chunk, and how much of each text. */
 export type SentLengths = Map<string, number>;
 
-/** What has come since, in order; `told` takes note of it. A message only grows, though not only at its end. */
+/**
+ * Returns what was added since, in order, and records it in `told`. A message only grows, although not only at its end.
+ */
 export function difference(sent: SentLengths, message: UiMessage): UiChunk[] {
   const fresh: UiChunk[] = [];
   const nth = new Map<string, number>();
@@ -74,7 +76,7 @@ export function difference(sent: SentLengths, message: UiMessage): UiChunk[] {
   return fresh;
 }
 
-/** Null for what is told apart only by its place among its like. */
+/** Null for chunks that only their position distinguishes. */
 function nameOf(chunk: UiChunk): string | null {
   if ("toolCallId" in chunk) return `${chunk.type} ${chunk.toolCallId}`;
   if ("approvalId" in chunk) return `${chunk.type} ${chunk.approvalId}`;

@@ -2,18 +2,18 @@ import { AppError, invalid } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { MAX_CONTENT_CHARACTERS, type TurnInput } from "./wire.ts";
 
-/** What a person asks; null content asks for another answer to what was asked before. */
+/** What a user sends. Null content requests another answer to the previous message. */
 export interface ChatRequest {
   content: string | null;
-  /** The id that the person's client has given to the message. */
+  /** The client's ID of the message. */
   clientId: string | null;
   /** To regenerate: a reply or the message that it answers; null for the last one. Else the message that this one replaces. */
   messageId: string | null;
 }
 
 /**
- * Reads what is asked in whichever way it is given. Only the words of the person count: replies, results of tools
- * and approvals that a client sends along are passed over.
+ * Parses a message in any of its formats. Only the user's text is used: replies, tool results and approvals that a
+ * client sends are ignored.
  */
 export function readRequest(input: TurnInput): ChatRequest {
   const { content, message, messages, trigger, messageId } = input;

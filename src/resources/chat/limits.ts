@@ -7,7 +7,7 @@ import { estimate, modelFor } from "../usage/model.ts";
 import { type LiveTurn, TurnEnded } from "./live.ts";
 import type { Spent, TurnRow } from "./table.ts";
 
-/** Calls of tools in one turn, those that were refused too; looked at before each step. */
+/** Maximum number of tool calls in one turn, including refused ones. Checked before each step. */
 const MAX_CALLS = 200;
 
 export const tooLong = ({ llmTurnSeconds }: Config): AppError =>

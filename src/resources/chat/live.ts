@@ -12,9 +12,8 @@ export class TurnEnded extends Error {
 }
 
 /**
- * A turn that this process carries out: its message, and its stream from the start, for whoever follows it. A chunk is
- * part of the message at once, and of the stream when it is published: what tells of an end is published once that
- * is stored.
+ * A turn in progress in this process: its message, and its stream from the start for any number of readers. A chunk is
+ * part of the message immediately, and of the stream once it is published. The end is published once it is stored.
  */
 export interface LiveTurn {
   readonly turnId: string;
@@ -23,13 +22,13 @@ export interface LiveTurn {
   readonly control: AbortController;
   /** Adds a chunk to the message and, unless it is held back, to the stream. */
   tell(chunk: UiChunk, held?: boolean): void;
-  /** Publishes what was held back, or in its place a failure, and ends the stream; nothing is told after that. */
+  /** Publishes what was held back, or a failure instead, and ends the stream. */
   end(failure?: string): void;
-  /** The stream from its start, in pieces of what is there, until it ends or `signal` aborts. */
+  /** Yields the stream from its start, in available pieces, until it ends or `signal` aborts. */
   follow(signal: AbortSignal): AsyncGenerator<string>;
-  /** Who asks to cancel it, and what they have seen of it. */
+  /** Who requested the cancellation, and what they saw. */
   cancelRequest: { ctx: Context; partialText: string | null } | null;
-  /** What was done so that the model can take what was said, a sentence each. */
+  /** What was done to fit the thread into the model's context, one sentence each. */
   readonly notes: Set<string>;
   /** True where something has changed since it was last stored. */
   isDirty: boolean;
@@ -49,7 +48,7 @@ export function liveTurns({ store }: Pick<Context, "store">): Map<string, LiveTu
 export const frameOf = (chunk: UiChunk): string => `data: ${JSON.stringify(chunk)}\n\n`;
 export const LAST_FRAME = "data: [DONE]\n\n";
 
-/** Takes up a message where it stands; what it holds already is the beginning of the stream. */
+/** Continues an existing message: its content is the beginning of the stream. */
 export function openLive(
   { turnId, threadId }: { turnId: string; threadId: string },
   message: UiMessage,

@@ -32,8 +32,8 @@ const systemContext = (app: App, turn: TurnRow): Context =>
   });
 
 /**
- * Ends turns that no process has any more, as failed, with what had come of them: at boot all of earlier boots (of a
- * shared store those past their lease, as later on), and those of this process that it could not store. Gives back how many.
+ * Fails turns without a process, with their partial replies: at boot those of earlier boots (on a shared database,
+ * those with an expired lease, as later on), and those that this process couldn't store. Returns how many.
  */
 export async function failLostTurns(app: App, when: "boot" | "later"): Promise<number> {
   const late = lt(chatTurns.leaseUntil, timestamp(app.clock));
@@ -45,7 +45,7 @@ export async function failLostTurns(app: App, when: "boot" | "later"): Promise<n
     .where(and(isOpen("streaming"), or(lost, eq(chatTurns.bootId, app.bootId))))
     .limit(BATCH * 10);
   const held = new Set([...liveTurns(app).values()].map(({ turnId }) => turnId));
-  // One that was stored a moment ago may not have begun here yet.
+  // A turn that was stored a moment ago may not have started here yet.
   const young = timestamp(app.clock, -LEASE_MS);
   const found = rows.filter(
     (row) => row.bootId !== app.bootId || (!held.has(row.id) && row.updatedAt < young),
@@ -64,7 +64,7 @@ async function failTurn(app: App, turn: TurnRow, why: string, code: string): Pro
   });
 }
 
-/** Lets turns go on whose questions have all been answered. Gives back how many. */
+/** Resumes turns whose approvals are all decided. Returns how many. */
 export async function continueTurns(app: App): Promise<number> {
   const waiting = await app.store.db
     .select()
@@ -158,7 +158,7 @@ async function goOn(app: App, turn: TurnRow): Promise<void> {
   });
 }
 
-/** The person's role of the moment: who has left may not act any more. */
+/** The user's current role: former members can't act. */
 async function roleOf(app: App, organizationId: string, userId: string): Promise<Role> {
   const [row] = await app.store.db
     .select({ role: memberships.role })
@@ -168,7 +168,7 @@ async function roleOf(app: App, organizationId: string, userId: string): Promise
   throw new AppError("forbidden", "The user who asked no longer has access to this organization.");
 }
 
-/** Does what was decided: exactly what was approved, or nothing. */
+/** Executes the decision: exactly what was approved, or nothing. */
 async function finishCall(
   task: Omit<AgentTask, "messages">,
   live: LiveTurn,
@@ -207,7 +207,7 @@ function hashShown(gate: RunRow | undefined): string | null {
   return isObject(context) && typeof context.hash === "string" ? context.hash : null;
 }
 
-/** Waits until no turn is under way here; those that still are after `ms` end as failed. */
+/** Waits until no turn is in progress here. After `ms`, the remaining ones fail. */
 export async function stopTurns(app: App, ms: number): Promise<void> {
   const all = () => Promise.allSettled([...liveTurns(app).values()].map(({ done }) => done));
   const enough = new AbortController();

@@ -23,19 +23,19 @@ const RENEW_MS = 10_000;
 const LISTEN_MS = 1_000;
 export const LEASE_MS = 30_000;
 
-/** What a stretch of a turn works with. */
+/** What one part of a turn works with. */
 export interface Stretch {
   ctx: Context;
   turn: TurnRow;
   agent: OpenAgent;
   message: UiMessage;
-  /** What was said before the reply. */
+  /** Messages before the reply. */
   history: readonly ModelMessage[];
-  /** Done before the model is asked, as for calls that were decided on. */
+  /** Done before the model is called, such as calls that were decided. */
   first?: (task: Omit<AgentTask, "messages">, live: LiveTurn) => Promise<void>;
 }
 
-/** Lets a turn go on in this process, whoever follows it. It ends by itself, and then is stored. */
+/** Runs a turn in this process, independent of its readers. It is stored when it ends. */
 export function launch(stretch: Stretch): LiveTurn {
   const { ctx, turn, message } = stretch;
   const live = openLive({ turnId: turn.id, threadId: turn.threadId }, message);
@@ -136,7 +136,7 @@ function finish(
   return { status: "completed", message: live.message, turn: { steps: end.steps, usage: used } };
 }
 
-/** The questions are told once they are stored. */
+/** Approvals are announced once they are stored. */
 async function wait(
   { ctx, turn }: Stretch,
   live: LiveTurn,
@@ -182,7 +182,7 @@ function fail(
   return { ...own, status: "failed", error: { code: known.code, message: known.message } };
 }
 
-/** The reply says itself why it ends: what a stream tells of a failure is not part of the message. */
+/** The reply itself says why it ended: an error in the stream isn't part of the message. */
 function sayEnd(live: LiveTurn, sentence: string): void {
   const id = "t-end";
   const gap = textOf(live.message) === "" ? "" : "\n\n";
@@ -202,7 +202,7 @@ function knownError(ctx: Context, turn: TurnRow, error: unknown): AppError {
   return new AppError("internal", "The turn failed unexpectedly. See the server log for its ID.");
 }
 
-/** Stores the reply as it grows, and hears of a cancel that was asked for at another process. */
+/** Stores the reply as it grows, and notices a cancellation requested in another process. */
 function keepStored(ctx: Context, turn: TurnRow, live: LiveTurn) {
   let writing: Promise<void> = Promise.resolve();
   let since = 0;
@@ -220,7 +220,7 @@ function keepStored(ctx: Context, turn: TurnRow, live: LiveTurn) {
           and(eq(chatTurns.id, turn.id), eq(chatTurns.status, "streaming"), eq(chatTurns.bootId, ctx.bootId)),
         )
         .returning({ asked: chatTurns.cancelRequestedAt, partialText: chatTurns.partialText });
-      // a turn that another process has ended meanwhile keeps the reply that it ended with
+      // a turn that another process ended in the meantime keeps its reply
       if (isDirty && held.length > 0)
         await db.update(chatMessages).set(row).where(eq(chatMessages.id, turn.messageId));
       return held;
@@ -248,7 +248,7 @@ function keepStored(ctx: Context, turn: TurnRow, live: LiveTurn) {
   };
 }
 
-/** The trail tells that a tool was called, and not with what: threads are private. */
+/** The audit log shows that a tool was called, but not its arguments: threads are private. */
 const recordCall = (ctx: Context, turn: TurnRow, call: Parameters<AgentTask["called"]>[0]): Promise<void> =>
   write(ctx, (tx) =>
     record(

@@ -10,7 +10,7 @@ import { json } from "../../store/columns.ts";
 export const TURN_STATUSES = ["pending", "streaming", "waiting", "completed", "failed", "cancelled"] as const;
 export type TurnStatus = (typeof TURN_STATUSES)[number];
 
-/** A conversation of one person with an agent; nobody else sees it. */
+/** A private conversation of one user with an agent. */
 export const chatThreads = sqliteTable("chat_threads", {
   id: text().primaryKey(),
   organizationId: text().notNull(),
@@ -34,7 +34,7 @@ export const chatMessages = sqliteTable("chat_messages", {
   threadId: text().notNull(),
   turnId: text().notNull(),
   role: text().$type<"user" | "assistant">().notNull(),
-  /** All of its text; of a reply under way what has come so far. */
+  /** All of its text. For a reply in progress, the text so far. */
   content: text().notNull(),
   format: text().$type<"text" | "markdown">().notNull(),
   /** The message as clients of the AI SDK keep it. */
@@ -47,7 +47,7 @@ export const chatMessages = sqliteTable("chat_messages", {
 });
 export type MessageRow = typeof chatMessages.$inferSelect;
 
-/** A call that waits for a person: what was asked, and the run and decision that stand for the question. */
+/** A call that waits for a decision: what was asked, with its run and decision. */
 export interface PendingCall extends RequestedCall {
   /** SHA-256 of what the decision shows: tool, arguments, and what the tool does. */
   hash: string;
@@ -55,7 +55,7 @@ export interface PendingCall extends RequestedCall {
   decisionId: string;
 }
 
-/** What a turn has used, and how long it was at work. */
+/** What a turn used, and how long it took. */
 export type Spent = Usage & { workMs?: number };
 
 export const chatTurns = sqliteTable("chat_turns", {

@@ -97,7 +97,7 @@ async function checkAgent(tx: WriteContext, id: string): Promise<void> {
   if (!row) throw invalid(["body", "agentSpecId"], "Agent not found", "not_found");
 }
 
-/** Changes only what is given. Nothing changed: no event, and `updatedAt` stays. */
+/** Changes only the given fields. If nothing changed, there is no event, and `updatedAt` stays. */
 export function updateThread(ctx: Context, id: string, patch: ThreadPatch): Promise<ThreadRow> {
   return write(ctx, async (tx) => {
     const before = await findThread(tx, id);
@@ -114,20 +114,20 @@ export function updateThread(ctx: Context, id: string, patch: ThreadPatch): Prom
   });
 }
 
-/** The trail is everybody's; what a person calls a thread is not. */
+/** The audit log is shared; a thread's title is private. */
 const discreet = ({ field, from, to }: { field: string; from: unknown; to: unknown }): Json =>
   field === "title"
     ? { field, from: from === null ? null : "***", to: to === null ? null : "***" }
     : { field, from: from as Json, to: to as Json };
 
-/** Ends a turn that is under way, and takes the thread away with all that was said in it. */
+/** Ends a turn in progress, and deletes the thread with its messages. */
 export async function deleteThread(ctx: Context, id: string): Promise<void> {
   await findThread(ctx, id);
   const [gone] = await deleteAll(ctx, [id]);
   if (gone === undefined) throw notFound("thread");
 }
 
-/** Threads of others are passed over. Gives back how many there were. */
+/** Ignores threads of others. Returns how many were deleted. */
 export async function deleteThreads(ctx: Context, { all, threadIds }: BulkDelete): Promise<number> {
   if (!all) return (await deleteAll(ctx, [...new Set(threadIds ?? [])])).length;
   let count = 0;

@@ -61,7 +61,7 @@ export const Message = object({
 export const MessageQuery = object(cursorQuery(50, 200));
 export const MessagePage = object({ items: Type.Array(Message), nextCursor: optional(Type.String()) });
 
-/** A message has at most so many characters. */
+/** Maximum length of a message. */
 export const MAX_CONTENT_CHARACTERS = 100_000;
 
 /** One of the three says what the person asks; the rest is what clients of the AI SDK send along. */

@@ -33,8 +33,8 @@ export interface AuthorizationRequest {
 }
 
 /**
- * The request of a client. Throws `OAuthError` for one whose client or redirect address is not known: nobody is sent
- * there, so the page says it.
+ * Parses a client's request. Throws `OAuthError` if its client or redirect URI isn't known: the browser isn't
+ * redirected then, and the page shows the error.
  */
 export async function readRequest(app: App, given: AuthorizationInput): Promise<AuthorizationRequest> {
   const client = await findClient(app, given.client_id);
@@ -63,8 +63,8 @@ function scopesOf(scope = ""): ClientScope[] {
 }
 
 /**
- * Where to send the browser after the acting person's decision: back to the client, with a code or `access_denied`. The
- * token that the code is exchanged for ends by `latest`. Throws `scope_missing` where the person's own credential lacks a scope.
+ * Returns where to send the browser after the user's decision: back to the client, with a code or `access_denied`. The
+ * token for that code expires by `latest`. Throws `scope_missing` if the user's own credential lacks a scope.
  */
 export function decideRequest(
   ctx: Context,
@@ -103,7 +103,7 @@ export function decideRequest(
   });
 }
 
-/** The client's own address with the answer; `iss` tells whose it is (RFC 9207). */
+/** Returns the client's redirect URI with the response. `iss` is the issuer (RFC 9207). */
 function answer(app: App, redirectUri: string, state: string | null, fields: Record<string, string>): string {
   const url = new URL(redirectUri);
   for (const [name, value] of Object.entries({ ...fields, iss: app.baseUrl() }))

@@ -2,7 +2,7 @@ import { AppError, OAuthError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { App } from "../../context.ts";
 
-/** An OAuth client, as far as anybody knows: it registered itself, or its document says so. */
+/** An OAuth client, as it registered or as its document says. */
 export interface Client {
   id: string;
   name: string;
@@ -11,7 +11,7 @@ export interface Client {
   host: string | null;
 }
 
-/** Where clients keep what they told at registration: in the id itself, signed, so that nothing has to be stored. */
+/** The registration is in the client ID itself, signed, so that nothing has to be stored. */
 const PURPOSE = "oauth-client";
 const PREFIX = "weir.";
 const MAX_NAME = 100;
@@ -19,7 +19,7 @@ const MAX_REDIRECTS = 10;
 const MAX_REDIRECT = 500;
 const DOCUMENT_BYTES = 64 * 1024;
 const DOCUMENT_MS = 10_000;
-/** What a browser would run or show instead of leaving. */
+/** Schemes that a browser would execute or display instead of leaving the page. */
 const NEVER = new Set([
   "javascript:",
   "data:",
@@ -107,7 +107,7 @@ function readMetadata(given: JsonObject): Pick<Client, "name" | "redirectUris"> 
   return { name: name || "Unnamed client", redirectUris: uris as string[] };
 }
 
-/** What a person is shown: no line breaks, no direction marks, no end. */
+/** Makes a client's text safe to show: no line breaks, no direction marks, limited length. */
 const visible = (text: string) =>
   text
     .replace(/[\p{C}\s]+/gu, " ")
@@ -122,7 +122,7 @@ function isUsable(uri: string): boolean {
   return url.protocol === "https:" || /^[a-z][a-z0-9+.-]*:$/.test(url.protocol);
 }
 
-/** Exactly one that is registered; on this computer any port will do (RFC 8252, section 7.3). */
+/** The URI must be registered exactly, except for the port on this computer (RFC 8252, section 7.3). */
 export function isRegistered({ redirectUris }: Client, uri: string): boolean {
   if (redirectUris.includes(uri)) return true;
   const asked = URL.parse(uri);

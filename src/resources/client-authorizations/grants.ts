@@ -13,7 +13,7 @@ const ACCESS_DAYS = 1;
 /** From the last refresh on. */
 const REFRESH_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** What a client gets. */
+/** Tokens of a client. */
 export interface Grant {
   token: string;
   refreshToken: string;
@@ -30,7 +30,7 @@ export interface Approval {
   scopes: ClientScope[];
   userId: string;
   organizationId: string;
-  /** Nothing of it lasts longer. */
+  /** Maximum lifetime of everything in it. */
   endsAt: string;
 }
 

@@ -7,12 +7,12 @@ import type { Visitor } from "../sign-in/setup.ts";
 import { contextOfApproval, endFamily, type Grant, grantAccess } from "./grants.ts";
 import { type AuthorizationCodeRow, authorizationCodes } from "./table.ts";
 
-/** However often a client renews its token, the person is asked again after this time. */
+/** After this time, the user must approve again, however often the client renews its token. */
 const APPROVAL_MS = 90 * 24 * 60 * 60 * 1000;
 
 /**
- * Exchanges a code for an access token and a refresh token, once. A code that comes a second time was read by somebody
- * else: then all that it gave ends. Throws `OAuthError` (`invalid_grant`).
+ * Exchanges a code for an access token and a refresh token, once. A code that is used twice was stolen, so everything
+ * it gave is revoked. Throws `OAuthError` (`invalid_grant`).
  */
 export async function redeemCode(
   app: App,

@@ -11,8 +11,8 @@ import { type ClientScope, type RefreshTokenRow, refreshTokens } from "./table.t
 
 /**
  * Exchanges a refresh token for a new access token and the next refresh token, once (RFC 9700, section 4.14). One that
- * comes a second time was read by somebody else: then all that followed from the same approval ends. One whose access
- * token a person has revoked gives none. Throws `OAuthError` (`invalid_grant`, `invalid_scope`).
+ * is used twice was stolen, so everything from the same approval is revoked. One whose access token a user has revoked
+ * is rejected. Throws `OAuthError` (`invalid_grant`, `invalid_scope`).
  */
 export async function refreshAccess(
   app: App,
@@ -42,7 +42,7 @@ export async function refreshAccess(
   return grant;
 }
 
-/** Fewer scopes than were approved, where the client asks for fewer. */
+/** Limits the scopes to those that the client requests. */
 function scopesOf({ scopes }: RefreshTokenRow, asked: string | undefined): ClientScope[] {
   const wanted = asked === undefined ? scopes : asked.split(" ").filter(Boolean);
   if (wanted.some((scope) => !scopes.some((one) => one === scope)))

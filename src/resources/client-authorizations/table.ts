@@ -4,7 +4,7 @@ import type { Scope } from "../access-tokens/table.ts";
 
 /** What an MCP client may ask for: nothing that decides for people, or manages them. */
 export const CLIENT_SCOPES = ["read", "run", "write"] as const satisfies readonly Scope[];
-/** What a client gets that asks for none. */
+/** Scopes of a client that requests none. */
 export const DEFAULT_SCOPES = ["read", "run"] as const satisfies readonly Scope[];
 export type ClientScope = (typeof CLIENT_SCOPES)[number];
 
@@ -25,7 +25,7 @@ export const authorizationCodes = sqliteTable("authorization_codes", {
   scopes: json<ClientScope[]>().notNull(),
   userId: text().notNull(),
   organizationId: text().notNull(),
-  /** When the credential that approved it expires, and so the token at the latest; null of one that doesn't. */
+  /** When the approving credential expires, and the token at the latest. Null if it doesn't. */
   endsAt: text(),
   status: text().$type<CodeStatus>().notNull(),
   /** The first access token that it was exchanged for. */
@@ -34,7 +34,7 @@ export const authorizationCodes = sqliteTable("authorization_codes", {
 });
 export type AuthorizationCodeRow = typeof authorizationCodes.$inferSelect;
 
-/** `spent`: exchanged for the next one, which happens once; `ended`: it, or the code that it began with, came twice. */
+/** `spent`: exchanged for the next one, which is possible once. `ended`: it, or the original code, was used twice. */
 type RefreshStatus = "issued" | "spent" | "ended";
 
 /** What an MCP client gets its next access token for. */
@@ -52,7 +52,7 @@ export const refreshTokens = sqliteTable("refresh_tokens", {
   /** Nothing that follows lasts longer. */
   endsAt: text().notNull(),
   status: text().$type<RefreshStatus>().notNull(),
-  /** The access token that came with it; revoked by a person, it gives no other. */
+  /** The access token issued with it. If a user revokes that one, it can't be renewed. */
   tokenId: text().notNull(),
   expiresAt: text().notNull(),
 });

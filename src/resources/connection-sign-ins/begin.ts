@@ -15,19 +15,19 @@ import { type ConnectionRow, connectionSignInAttempts } from "../connections/tab
 import { record } from "../events/service.ts";
 import type { ConnectionSignInStarted } from "./wire.ts";
 
-/** A person may take so long at the other system. */
+/** Time a user has at the external system. */
 const ATTEMPT_MS = 10 * 60 * 1000;
-/** One past its time is told so for this long. */
+/** How long after that a sign-in is reported as expired. */
 const EXPIRED_FOR_MS = 60 * 60 * 1000;
 
-/** What is kept of a sign-in while the person is away. */
+/** What is stored of a sign-in until the user returns. */
 export interface Facts {
   hash: string;
   redirectUri: string;
   verifier: string | null;
 }
 
-/** Throws `not_found`, and `invalid_state` for a connection that nobody signs in for. */
+/** Throws `not_found`, and `invalid_state` for a connection without a sign-in. */
 export async function findSettings(
   ctx: Context,
   id: string,
@@ -40,9 +40,9 @@ export async function findSettings(
 }
 
 /**
- * Tells where the person goes. `sessionId` is that of the browser that asks; null where a token does.
+ * Returns the URL for the user. `sessionId` is that of the requesting browser, null for a token.
  *
- * Throws `invalid_state` also for a disabled connection, and for an API key, which is no person.
+ * Throws `invalid_state` also for a disabled connection, and for an API key, which isn't a user.
  */
 export async function beginSignIn(
   ctx: Context,

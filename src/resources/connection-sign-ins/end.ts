@@ -5,7 +5,7 @@ import { findSignIn } from "../connections/sign-in-store.ts";
 import { connectionSignIns } from "../connections/table.ts";
 import { record } from "../events/service.ts";
 
-/** Forgets the tokens; the other system is not told. Runs need a new sign-in from now on. */
+/** Deletes the tokens, without revoking them at the external system. Runs then need a new sign-in. */
 export function signOut(ctx: Context, id: string): Promise<void> {
   return write(ctx, async (tx) => {
     const row = await findConnection(tx, id);

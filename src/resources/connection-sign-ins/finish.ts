@@ -19,15 +19,15 @@ type Attempt = typeof connectionSignInAttempts.$inferSelect;
 const WORK_MS = 20_000;
 const AGAIN = "Start again on the page of the connection.";
 
-/** Who brings an answer back, and in which browser; `sessionId` is null where a token does. */
+/** Who returned with a response, and in which browser. `sessionId` is null for a token. */
 interface Bearer {
   userId: string;
   sessionId: string | null;
 }
 
 /**
- * The sign-in that `state` belongs to; nobody finds it again. Throws `bad_request` for a state that Weir did not give or
- * that was used, `forbidden` for one of somebody else or of another browser, `gone` after ten minutes.
+ * Takes the sign-in that `state` belongs to, so that it can't be used again. Throws `bad_request` for an unknown or
+ * used state, `forbidden` for another user or browser, and `gone` after 10 minutes.
  */
 export async function takeAttempt(app: App, states: readonly string[], bearer: Bearer): Promise<Attempt> {
   const [state] = states;
@@ -51,8 +51,8 @@ export async function takeAttempt(app: App, states: readonly string[], bearer: B
 }
 
 /**
- * Redeems what the browser brought back, keeps the tokens, and verifies the connection. Throws what `redeemSignIn`
- * throws, and `invalid_state` where the connection was changed meanwhile.
+ * Redeems the browser's response, stores the tokens, and verifies the connection. Throws what `redeemSignIn` throws,
+ * and `invalid_state` if the connection was changed in the meantime.
  */
 export async function finishSignIn(ctx: Context, attempt: Attempt, answer: URLSearchParams): Promise<void> {
   const { connectionId, sealedFacts } = attempt;

@@ -108,7 +108,7 @@ export const connectionSignInOperations = [
 const sessionOf = ({ kind, carrier, credentialId }: Identity): string | null =>
   kind === "session" && carrier === "cookie" ? credentialId : null;
 
-/** The attempt of whoever is signed in to this browser, seen from the organization that it was begun in. */
+/** Finds the attempt of the user who is signed in to this browser, in the organization that it was started in. */
 async function admitted(app: App, visit: Visit, answer: URLSearchParams) {
   const identity = await identify(app, visit.request.headers);
   if (identity === null)

@@ -37,7 +37,7 @@ const UNTOLD = /^(openid|profile|email|offline_access|offline\.access)$/;
 /** `https://graph.example.com/Mail.Read` and `mail.read` are one right. */
 const nameOf = (scope: string) => scope.slice(scope.lastIndexOf("/") + 1).toLowerCase();
 
-/** The rights that `scopes` name and nobody granted. */
+/** Returns the requested scopes that weren't granted. */
 function missingScopes(scopes: readonly string[], { wantedScope, scope }: ConnectionSignIn): string[] {
   const granted = new Set((scope ?? wantedScope ?? "").split(" ").map(nameOf));
   return scopes.filter((each) => !UNTOLD.test(each) && !granted.has(nameOf(each)));

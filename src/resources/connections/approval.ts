@@ -9,8 +9,8 @@ import { ROLES } from "../organizations/table.ts";
 import type { ApprovalRule, ConnectionRow } from "./table.ts";
 
 /**
- * What a connection is opened for: `verify` tests it and reads no data, `write` may change the other side, and for
- * `approved` the caller has asked already, or asks by itself.
+ * What a connection is opened for: `verify` tests it and reads no data, `write` may change the external system, and for
+ * `approved` the caller has requested approval, or does so itself.
  */
 export type Purpose = "verify" | "read" | "write" | "approved";
 
@@ -19,7 +19,7 @@ const MAX_APPROVED_CHARACTERS = 65_536;
 export const needsApproval = (rule: ApprovalRule, purpose: Purpose): boolean =>
   purpose === "write" ? rule !== "none" : purpose === "read" && rule === "all";
 
-/** For work that no run does, so that nobody can be asked. */
+/** For work outside of a run, where nobody can be asked. */
 export const approvalMissing = ({ name }: ConnectionRow): AppError =>
   new AppError(
     "invalid_state",
@@ -32,7 +32,7 @@ export function checkMaySet({ role }: Pick<Context, "role">, from: ApprovalRule,
   throw new AppError("forbidden", "approvalRequired: setting it requires the admin role.");
 }
 
-/** Thrown where a run can't go on before somebody has approved what it does with a connection. */
+/** Thrown if a run needs approval for what it does with a connection. */
 export class ApprovalNeeded extends Error {
   override readonly name = "ApprovalNeeded";
   readonly request: DecisionRequest;

@@ -10,7 +10,7 @@ import { openCredentials } from "./credentials.ts";
 import { entity } from "./service.ts";
 import { type ConnectionRow, connections } from "./table.ts";
 
-/** Makes a connection `error` that was refused while it was used. Nobody has changed it: `updatedBy` stays. */
+/** Sets a connection to `error` whose credentials were rejected in use. `updatedBy` stays, since nobody changed it. */
 export async function setBroken(
   tx: WriteContext,
   row: ConnectionRow,
@@ -26,7 +26,7 @@ export async function setBroken(
   await recordBroken(tx, row, { ...data, code: why.code, message });
 }
 
-/** Tells that a connection does not work any more; once, until it does again. `row` is as it was before. */
+/** Reports once that a connection no longer works. `row` is its state before. */
 export async function recordBroken(tx: WriteContext, row: ConnectionRow, data: JsonObject): Promise<void> {
   if (row.status === "error") return;
   const shown = { status: "error", provider: row.provider, ...data };

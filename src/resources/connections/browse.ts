@@ -14,7 +14,10 @@ import type { ColumnQuery, FileQuery } from "./wire.ts";
 
 const LIMIT_MS = 30_000;
 
-/** A page of a folder. Throws `invalid` and `cursor_expired` for the token, `connection_disabled`, `bad_request` where the provider has no files, `not_found`, `upstream`. */
+/**
+ * Returns a page of a folder. Throws `invalid` and `cursor_expired` for the token, `connection_disabled`, `bad_request`
+ * if the provider has no files, `not_found`, `upstream`.
+ */
 export async function listFiles(
   ctx: Context,
   id: string,
@@ -58,7 +61,7 @@ export function listColumns(
   return withTables(ctx, id, signal, (tables, link) => tables.columns(link, schema, table), purpose);
 }
 
-/** A connection that may be used, and its provider's files, of which `path` may be asked. Throws as `listFiles` does. */
+/** Returns an active connection and its provider's files, after checking `path`. Throws as `listFiles` does. */
 export async function findWithFiles(
   ctx: Context,
   id: string,

@@ -10,7 +10,7 @@ import { entity } from "./service.ts";
 
 const LIMIT_MS = 30_000;
 
-/** What lies at `path`, and its bytes; nobody else ends them but who reads. Throws as `listFiles` does, and `bad_request` for a folder. */
+/** Opens the file at `path`. The reader must close it. Throws as `listFiles` does, and `bad_request` for a folder. */
 export async function openFile(
   ctx: Context,
   id: string,

@@ -73,7 +73,7 @@ function variantFaults(app: Installed, raw: JsonObject): Fault[] {
   const faults: Fault[] = isGiven(raw, "templateVersion")
     ? [{ loc: ["body", "templateVersion"], msg: "Only allowed with a template", type: "extra_forbidden" }]
     : [];
-  if (typeof raw.provider !== "string") return faults; // the shape tells
+  if (typeof raw.provider !== "string") return faults; // the shape reports it
   const provider = app.providers.get(raw.provider);
   if (!provider) {
     const known = [...app.providers.keys()].map((id) => `'${id}'`).join(", ");
@@ -82,7 +82,7 @@ function variantFaults(app: Installed, raw: JsonObject): Fault[] {
   return [...faults, ...settingsFaults({ provider, definition: null }, raw)];
 }
 
-/** What is wrong with the config and the credentials of a body, each as far as it is an object. */
+/** Returns what is wrong with the config and credentials of a body, for each that is an object. */
 export function settingsFaults(taker: Taker, raw: JsonObject, loc: readonly string[] = ["body"]): Fault[] {
   const faults: Fault[] = [];
   if (!isGiven(raw, "config")) faults.push(...configFaults(taker, {}, [...loc, "config"]));
@@ -99,7 +99,7 @@ async function templateFaults(ctx: Context, raw: JsonObject): Promise<Fault[]> {
   const references = TEMPLATE_FIELDS.filter((field) => field !== "kind" && isGiven(raw, field));
   const fault = (field: string, msg: string, type: string): Fault => ({ loc: ["body", field], msg, type });
   if (references.length === 0) return [fault("templateId", "Field required, or templateSlug", "missing")];
-  if ([...references, "templateVersion"].some((field) => !isReadable(raw, field))) return []; // the shape tells
+  if ([...references, "templateVersion"].some((field) => !isReadable(raw, field))) return []; // the shape reports it
   const reference = raw as TemplateReference;
   const row = await namedTemplate(ctx, reference, "connection");
   if (row) {
@@ -127,7 +127,7 @@ function isReadable(raw: JsonObject, field: string): boolean {
   return !shape || !isGiven(raw, field) || read(shape, raw[field], []).faults.length === 0;
 }
 
-/** Throws `InvalidInput` for what `creationFaults` finds; gives back the template that the connection is made of. */
+/** Throws `InvalidInput` for what `creationFaults` finds. Returns the template that the connection is created from. */
 export async function checkCreation(ctx: Context, input: ConnectionCreate): Promise<TemplateRow | null> {
   const faults = await creationFaults(ctx, input as unknown as JsonObject, ctx);
   if (faults.length > 0) throw new InvalidInput(faults);
@@ -208,13 +208,13 @@ export const merged = <T extends Json>(
     Object.entries({ ...values, ...patch }).filter((entry): entry is [string, T] => entry[1] !== null),
   );
 
-/** What a provider sees, its defaults filled in. */
+/** Returns the config with its defaults, as providers see it. */
 export const effective = ({ provider, definition }: Taker, values: JsonObject): JsonObject =>
   definition
     ? withSchemaDefaults(definition.configSchema, values)
     : (read(provider.config, values, []).value as JsonObject);
 
-/** All that says where the credentials go, as one text. */
+/** Returns everything that decides where the credentials are sent, as one text. */
 export function destinationOf(taker: Taker, config: JsonObject): string {
   const known = effective(taker, config);
   const fields = taker.provider.destination.map((field) => known[field] ?? null);
@@ -226,7 +226,7 @@ const takerOf = (definition: HttpTemplate): Taker => ({
   definition,
 });
 
-/** The provider of a connection, and the template that it was made of. Throws `not_available`. */
+/** Returns a connection's provider and template. Throws `not_available`. */
 export function takerFor(app: Installed, row: Pick<ConnectionRow, "provider" | "definition">): Taker {
   if (row.definition) return takerOf(row.definition);
   const provider = app.providers.get(row.provider);

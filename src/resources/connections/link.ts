@@ -22,8 +22,8 @@ export interface OpenedConnection {
 }
 
 /**
- * What a provider needs to work with a connection; `runId` names the run that does. Nothing reaches out with a connection
- * but by this: throws `invalid_state` for a purpose that needs approval.
+ * Returns what a provider needs to work with a connection, on behalf of the run `runId`. All access to external systems
+ * goes through it. Throws `invalid_state` for a purpose that needs approval.
  */
 export async function linkOf(
   ctx: Context,
@@ -58,8 +58,8 @@ export async function linkOf(
 const USE_NOTED_MS = 60_000;
 
 /**
- * Opens a run's connection: the one it names, else the default one of its kind's providers. Throws
- * `definition_invalid` where there is none, `connection_disabled`, `not_found`.
+ * Opens a run's connection: the one it names, otherwise the default one of its kind's providers. Throws
+ * `definition_invalid` if there is none, `connection_disabled`, `not_found`.
  */
 export async function openLink(
   ctx: Context,
@@ -69,7 +69,7 @@ export async function openLink(
     providers: readonly string[] | null;
     signal: AbortSignal;
     purpose: Purpose;
-    /** Called where the purpose needs approval; throws unless there is one. */
+    /** Called if the purpose needs approval. Throws unless there is one. */
     requireApproval(row: ConnectionRow): Promise<void>;
   },
 ): Promise<OpenedConnection> {

@@ -47,8 +47,8 @@ interface Listed {
 }
 
 /**
- * A page by offset; or by cursor, where there is one: an empty one begins. A page by cursor neither repeats nor
- * skips what others add or remove meanwhile. Throws `invalid` and `cursor_expired` for a cursor.
+ * Returns a page by offset, or by cursor if there is one (empty: the first page). Pages by cursor neither repeat nor
+ * skip rows when others are added or removed. Throws `invalid` and `cursor_expired` for a cursor.
  */
 export async function listConnections(ctx: Context, query: ConnectionQuery): Promise<Listed> {
   const filters = filtersOf(query);
@@ -117,7 +117,7 @@ async function byCursor(ctx: Context, query: ConnectionQuery, cursor: string, fi
 const whereOf = (organizationId: string | Placeholder, filters: readonly SQL[]) =>
   and(eq(connections.organizationId, organizationId), ...filters);
 
-/** Callers ask for one row more than the page holds: it tells whether there is another page. */
+/** Callers request one row more than the page has, to know whether there is another page. */
 function select(db: ReadDb, { sort_by, order }: Order, where: SQL | undefined) {
   const direction = order === "asc" ? asc : desc;
   return db
@@ -140,7 +140,7 @@ const makeWholeList = (order: Order) =>
 
 const wholeLists = new Map<string, ReturnType<typeof makeWholeList>>();
 
-/** The list without filters is the one that is asked for most: each order of it is built once. */
+/** The list without filters is the most frequent request. Its query is built once per order. */
 function wholeList({ sort_by, order }: Order): ReturnType<typeof makeWholeList> {
   const key = `${sort_by} ${order}`;
   const list = wholeLists.get(key) ?? makeWholeList({ sort_by, order });

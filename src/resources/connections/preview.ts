@@ -8,12 +8,15 @@ import { reach } from "./reach.ts";
 import type { ColumnQuery } from "./wire.ts";
 
 const LIMIT_MS = 30_000;
-/** Of a file so much is read. */
+/** Number of bytes read from a file. */
 const START_BYTES = 64 * 1024;
 
 const QUOTES: Readonly<Record<SourceSql["dialect"], string>> = { postgres: '"', mysql: "`" };
 
-/** The first rows of a table, as its source has them. Throws as `listColumns` does, and `bad_request` where the source takes no SQL. */
+/**
+ * Returns the first rows of a table, as the source returns them. Throws as `listColumns` does, and `bad_request` if the
+ * source has no SQL.
+ */
 export function previewTable(
   ctx: Context,
   id: string,
@@ -32,7 +35,7 @@ export function previewTable(
   });
 }
 
-/** How a file begins, as text; null where it is none. Throws as `listFiles` does. */
+/** Returns the beginning of a file as text. Null for a binary file. Throws as `listFiles` does. */
 export async function previewFile(
   ctx: Context,
   id: string,
@@ -66,7 +69,7 @@ async function startOf(
   }
 }
 
-/** Where it was cut, half a letter at the end is left out. */
+/** Removes an incomplete character at the end. */
 function textIn(bytes: Uint8Array, isCut: boolean): string | null {
   if (bytes.includes(0)) return null;
   try {

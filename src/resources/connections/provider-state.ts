@@ -5,10 +5,10 @@ import type { ProviderState } from "../../providers/contract.ts";
 import { type ConnectionRow, connectionState } from "./table.ts";
 import { settingsHash } from "./tokens.ts";
 
-/** What nobody has kept anew for so long was left behind by work that never came back. */
+/** State that wasn't renewed for this long was left behind by interrupted work. */
 const FORGOTTEN_MS = 60 * 86_400_000;
 
-/** Where the provider of `row` remembers things from one run to the next; other settings remember nothing of it. */
+/** Returns where the provider of `row` stores state between runs. Connections with other settings have none of it. */
 export function providerStateOf(ctx: Context, row: ConnectionRow): ProviderState {
   const hash = settingsHash(row);
   const at = (name: string) => and(eq(connectionState.connectionId, row.id), eq(connectionState.name, name));

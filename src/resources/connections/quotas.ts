@@ -3,7 +3,7 @@ import type { Context } from "../../context.ts";
 import type { QuotaStore } from "../../providers/contract.ts";
 import { connectionQuotas } from "./table.ts";
 
-/** Where a connection's slow buckets are kept, so that a restart does not fill them. */
+/** Stores a connection's slow rate limits, so that a restart doesn't refill them. */
 export const quotasOf = (ctx: Context, connectionId: string): QuotaStore => ({
   async read() {
     const rows = await ctx.store.db

@@ -11,13 +11,13 @@ interface Limits {
   purpose: Purpose;
   /** Null for work that may take its time. */
   limitMs: number | null;
-  /** The caller's own, where the work is only for them. */
+  /** The caller's own signal, if the work is only for them. */
   signal?: AbortSignal;
 }
 
 /**
- * Does `work` at a connection's system. Throws `timeout` past the limit, `cancelled` when the caller goes, and
- * what the provider throws; whatever a credential's value stands in is told without it.
+ * Does `work` with a connection's system. Throws `timeout` past the limit, `cancelled` if the caller disconnects, and
+ * what the provider throws. Credentials are removed from messages.
  */
 export async function reach<T>(
   ctx: Context,
@@ -28,7 +28,7 @@ export async function reach<T>(
   const stop = new AbortController();
   const done = new AbortController();
   const stopped = Promise.withResolvers<never>();
-  stopped.promise.catch(() => undefined); // it is raced below; alone it is nobody's
+  stopped.promise.catch(() => undefined); // it is raced below; nobody else handles its error
   stop.signal.addEventListener("abort", () => stopped.reject(stop.signal.reason), { once: true });
   const leave = () => stop.abort(new AppError("cancelled", "The client closed the request."));
   if (signal?.aborted) leave();

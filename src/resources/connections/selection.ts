@@ -15,8 +15,8 @@ const MAX_BYTES = 10 * 1024 ** 3;
 const MAX_VIOLATIONS = 100;
 
 /**
- * Whether the selected files and folders, with all that lies in them, keep within the limits. The walk ends
- * with the first item past a limit, so that totals past one say only that much.
+ * Checks whether the selected files and folders, with their contents, are within the limits. Stops at the first item
+ * beyond a limit, so totals beyond one are incomplete.
  */
 export async function validateSelection(
   ctx: Context,
@@ -43,9 +43,9 @@ class Walk {
   readonly #files: Files;
   readonly #link: Link;
   readonly #root: string;
-  /** What was counted, so that a file selected beside its folder counts once. */
+  /** Paths that were counted, so that a file selected along with its folder counts once. */
   readonly #seen = new Set<string>();
-  /** Of a selection that by itself is too long to walk; 0 for others. */
+  /** Only for a selection that is itself too long to walk. Otherwise 0. */
   #selected = 0;
   readonly #violations: SelectionReport["violations"] = [];
   #maxDepth = 0;
@@ -74,7 +74,7 @@ class Walk {
     this.#tooMany(item);
   }
 
-  /** A path without a slash at its start is taken from the root on. */
+  /** A path without a leading slash is relative to the root. */
   async select(given: string): Promise<void> {
     const path = given.startsWith("/") ? given : `${this.#root.replace(/\/+$/, "")}/${given}`;
     const [root, parts] = [partsOf(this.#root), partsOf(path)];
@@ -139,7 +139,7 @@ const partsOf = (path: string) => path.split("/").filter((part) => part !== "");
 const pathOf = (item: SelectedItem): string =>
   typeof item === "string" ? item : "id" in item ? (item.path ?? item.id) : item.path;
 
-/** The rule that an item breaks by itself; null for an error of another kind. */
+/** Returns the rule that a single item violates. Null for any other error. */
 function ruleOf(error: unknown): Rule | null {
   if (!(error instanceof AppError)) return null;
   if (error.code === "not_found") return "not_found";

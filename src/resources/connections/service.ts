@@ -44,7 +44,7 @@ export async function findConnectionBySlug(ctx: Context, slug: string): Promise<
   return row;
 }
 
-/** Writes what differs and tells of it in the trail; where nothing does, the row stays as it is. */
+/** Writes changed fields, with an event. If nothing changed, the row stays as it is. */
 export async function saveChange(
   tx: WriteContext,
   before: ConnectionRow,

@@ -14,7 +14,7 @@ import { type ConnectionRow, type ConnectionSignIn, connectionSignIns, connectio
 
 export type StoredTokens = Pick<Tokens, "accessToken" | "refreshToken">;
 
-/** Where browsers come back to, below the base address. */
+/** Path of the OAuth callback, below the base URL. */
 export const SIGN_IN_CALLBACK = "/api/v1/connections/oauth/callback";
 
 /** The label that a sign-in's tokens are sealed under. */
@@ -31,7 +31,7 @@ export interface SignInSettings {
   hash: string;
 }
 
-/** Null for a connection whose credentials need nobody. Throws `definition_invalid`, `not_available`. */
+/** Null for a connection whose credentials need no user. Throws `definition_invalid`, `not_available`. */
 export function signInSettings(ctx: Context, row: ConnectionRow): SignInSettings | null {
   const taker = takerFor(ctx, row);
   const settings = { config: effective(taker, row.config), credentials: openCredentials(ctx, row) };
@@ -72,7 +72,7 @@ export function tokenColumns(
   };
 }
 
-/** True for whoever may renew the tokens now: nobody else may until the lease ends. */
+/** Takes the lease for renewing the tokens. Returns false if another process has it. */
 export const claimRenewal = (
   ctx: Context,
   { connectionId, generation }: ConnectionSignIn,
@@ -99,7 +99,7 @@ export const releaseRenewal = (ctx: Context, { connectionId, generation }: Conne
 const at = (connectionId: string, generation: number) =>
   and(eq(connectionSignIns.connectionId, connectionId), eq(connectionSignIns.generation, generation));
 
-/** Keeps what a renewal gave; nothing where somebody signed in anew meanwhile. */
+/** Stores renewed tokens, unless a user signed in again in the meantime. */
 export async function keepRenewal(
   tx: WriteContext,
   before: ConnectionSignIn,
@@ -121,7 +121,7 @@ export async function keepRenewal(
   });
 }
 
-/** Forgets tokens that are of no use any more, and makes the connection say who has to do what. */
+/** Deletes tokens that no longer work, and sets what a user has to do. */
 export async function endSignIn(
   tx: WriteContext,
   before: ConnectionSignIn,

@@ -18,11 +18,11 @@ import type { ConnectionRow, ConnectionSignIn } from "./table.ts";
 
 /** A token that ends sooner is renewed before it is used; one of a short life, in its last third. */
 const AHEAD_MS = 60_000;
-/** A token is looked up again after so long. */
+/** A token is read again after this time. */
 const RECHECK_MS = 10_000;
-/** A refusal that comes so soon after a renewal is of the token before. */
+/** A rejection this soon after a renewal is about the previous token. */
 const SETTLING_MS = 5_000;
-/** Longer than a token endpoint may take; whoever dies with a lease is waited for so long. */
+/** Longer than a token endpoint may take. If the process with the lease dies, others wait this long. */
 const LEASE_MS = 30_000;
 const WORK_MS = 20_000;
 const POLL_MS = 200;
@@ -32,13 +32,13 @@ const UNDER_WAY = slot(() => new Map<string, Promise<void>>());
 
 interface Held {
   token: string;
-  /** Milliseconds; 0 where it was there before. */
+  /** In milliseconds. 0 if it was already stored. */
   renewedAt: number;
   /** Until when it is not looked up again. */
   until: number;
 }
 
-/** The token of the person who has signed in for `row`; undefined where its credentials need nobody. */
+/** Returns the token of the user who signed in for `row`. Undefined if its credentials need no user. */
 export function signInTokensOf(
   ctx: Context,
   row: ConnectionRow,
@@ -118,7 +118,7 @@ async function renew(ctx: Context, { signal, ...work }: Renewal): Promise<void> 
 
 async function unlessAborted(flight: Promise<void>, signal: AbortSignal): Promise<void> {
   const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => undefined); // it is raced below; alone it is nobody's
+  aborted.promise.catch(() => undefined); // it is raced below; nobody else handles its error
   const abort = () => aborted.reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
   try {

@@ -4,7 +4,7 @@ import { freeSlug, slugify } from "../../base/slug.ts";
 import type { WriteContext } from "../../context.ts";
 import { connections } from "./table.ts";
 
-/** A free slug made of `name`. Inside the transaction that uses it, nobody else can take it. */
+/** Returns a free slug derived from `name`. Inside the transaction that uses it, nobody else can take it. */
 export async function deriveSlug(tx: WriteContext, name: string): Promise<string> {
   const base = slugify(name, "connection");
   const near = or(eq(connections.slug, base), like(connections.slug, `${base.slice(0, 90)}%`));
@@ -15,7 +15,7 @@ export async function deriveSlug(tx: WriteContext, name: string): Promise<string
   return freeSlug(base, new Set(taken.map(({ slug }) => slug)));
 }
 
-/** `slug`, where it is free. Throws `slug_taken`. */
+/** Returns `slug` if it is free. Throws `slug_taken`. */
 export async function claimSlug(tx: WriteContext, slug: string): Promise<string> {
   const [taken] = await tx.db
     .select({ id: connections.id })

@@ -13,7 +13,7 @@ export function disableConnection(ctx: Context, id: string): Promise<ConnectionR
   });
 }
 
-/** Back to `needs_verification`. Throws `invalid_state` for one that is not disabled. */
+/** Sets it back to `needs_verification`. Throws `invalid_state` if it isn't disabled. */
 export function reactivateConnection(ctx: Context, id: string): Promise<ConnectionRow> {
   return write(ctx, async (tx) => {
     const row = await findConnection(tx, id);
@@ -24,7 +24,7 @@ export function reactivateConnection(ctx: Context, id: string): Promise<Connecti
   });
 }
 
-/** Makes it the one that its provider's actions take when they name none; the one before is no longer. */
+/** Makes it the default connection of its provider, instead of the previous one. */
 export function setDefaultConnection(ctx: Context, id: string): Promise<ConnectionRow> {
   return write(ctx, async (tx) => {
     const row = await findConnection(tx, id);

@@ -5,12 +5,12 @@ import { json, owned } from "../../store/columns.ts";
 
 export const CONNECTION_STATUSES = ["needs_verification", "active", "error", "disabled"] as const;
 /**
- * needs_verification (new, changed, reactivated) → active | error, by verify; active | needs_verification → error where
- * a token is refused while it is used; any → disabled by disable; disabled → needs_verification by reactivate.
+ * needs_verification (new, changed, reactivated) → active | error, by verify; active | needs_verification → error if a
+ * token is rejected in use; any → disabled by disable; disabled → needs_verification by reactivate.
  */
 export type ConnectionStatus = (typeof CONNECTION_STATUSES)[number];
 
-/** What a person has to approve each time: nothing, what may change the other side, or every use. */
+/** What needs approval each time: nothing, writes, or every use. */
 export const APPROVAL_RULES = ["none", "writes", "all"] as const;
 export type ApprovalRule = (typeof APPROVAL_RULES)[number];
 
@@ -24,11 +24,11 @@ export const connections = sqliteTable("connections", {
   /** `SecretBox` text of a JSON string map, under the label `connection:<id>:<organization>`. */
   sealedCredentials: text().notNull(),
   hasCredentials: integer({ mode: "boolean" }).notNull(),
-  /** The one that its provider's actions take when they name none; one for each provider. */
+  /** Whether actions of its provider use it if they name none. One per provider. */
   isDefault: integer({ mode: "boolean" }).notNull(),
   approvalRequired: text().$type<ApprovalRule>().notNull(),
   templateId: text(),
-  /** Of the template that it was made of, as it was then; null for a connection of a provider. */
+  /** Definition of its template when it was created. Null for a connection of a provider. */
   definition: json<HttpTemplate>(),
   lastUsedAt: text(),
   lastVerifiedAt: text(),
@@ -50,7 +50,7 @@ export const connectionQuotas = sqliteTable(
   (table) => [primaryKey({ columns: [table.connectionId, table.name] })],
 );
 
-/** What a provider remembers from one run to the next, by name within the connection. */
+/** What a provider stores between runs, by name within the connection. */
 export const connectionState = sqliteTable(
   "connection_marks",
   {
@@ -83,14 +83,14 @@ export const connectionSignIns = sqliteTable("connection_sign_ins", {
   settingsHash: text().notNull(),
   /** `SecretBox` text of `StoredTokens`, under the label `connection-sign-in:<id>:<organization>`; null once they are of no use. */
   sealedTokens: text(),
-  /** The rights that were asked for, and those that were granted, by spaces; null where nobody tells. */
+  /** The requested and the granted scopes, separated by spaces. Null if unknown. */
   wantedScope: text(),
   scope: text(),
   /** False: a person is needed once the access token ends. */
   isRenewable: integer({ mode: "boolean" }).notNull(),
-  /** When the tokens came. */
+  /** When the tokens were issued. */
   issuedAt: text().notNull(),
-  /** Of the access token; null where nobody tells. */
+  /** Of the access token. Null if unknown. */
   expiresAt: text(),
   signedInAt: text().notNull(),
   signedInBy: text().notNull(),
@@ -98,12 +98,12 @@ export const connectionSignIns = sqliteTable("connection_sign_ins", {
   problem: text(),
   /** Another one with each set of tokens. */
   generation: integer().notNull(),
-  /** Whoever renews the tokens has so long; a refresh token that is used twice is taken for stolen. */
+  /** Until when one process may renew the tokens. A refresh token that is used twice is treated as stolen. */
   leaseUntil: text(),
 });
 export type ConnectionSignIn = typeof connectionSignIns.$inferSelect;
 
-/** A sign-in that waits for its browser to come back; the row goes when it does. */
+/** A sign-in that waits for its browser to return. The row is deleted then. */
 export const connectionSignInAttempts = sqliteTable("connection_sign_in_attempts", {
   /** SHA-256 of `state`, hex. */
   stateHash: text().primaryKey(),
@@ -111,9 +111,9 @@ export const connectionSignInAttempts = sqliteTable("connection_sign_in_attempts
   connectionId: text().notNull(),
   /** Who began it, and alone may end it. */
   userId: text().notNull(),
-  /** Of the browser that it was begun in; null where it was begun with a token. */
+  /** Session that it was started in. Null if it was started with a token. */
   sessionId: text(),
-  /** `SecretBox` text of the PKCE verifier and what it is for, under the label `connection-sign-in-attempt:<hash>`. */
+  /** `SecretBox` text of the PKCE verifier and its purpose, under the label `connection-sign-in-attempt:<hash>`. */
   sealedFacts: text().notNull(),
   expiresAt: text().notNull(),
 });

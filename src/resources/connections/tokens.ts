@@ -12,13 +12,13 @@ import { type ConnectionRow, connections, connectionTokens } from "./table.ts";
 export const tokenLabel = (row: { connectionId: string; organizationId: string }) =>
   `connection-token:${row.connectionId}:${row.organizationId}`;
 
-/** The credentials' ciphertext changes whenever somebody gives them anew, so that it tells one set from another. */
+/** The ciphertext of credentials changes whenever they are set, so that it identifies them. */
 export const settingsHash = ({ config, definition, sealedCredentials }: ConnectionRow): string =>
   new Bun.CryptoHasher("sha256").update(canonicalJson([config, definition, sealedCredentials])).digest("hex");
 
 /**
- * Where the token of `row` lies between its uses; a token that was got with other settings is none. The event names
- * the run that it was got for, so that automations which wait for it don't set themselves off.
+ * Where the token of `row` is stored. A token obtained with other settings isn't used. The event names the run that
+ * needed it, so that automations listening for it don't trigger themselves.
  */
 export function tokensOf(ctx: Context, row: ConnectionRow, runId: string | null): TokenStore {
   const key = { connectionId: row.id, organizationId: row.organizationId };
@@ -42,7 +42,7 @@ export function tokensOf(ctx: Context, row: ConnectionRow, runId: string | null)
       const values = { ...key, sealedToken, settingsHash: hash, expiresAt };
       await write(ctx, async (tx) => {
         const [current] = await tx.db.select().from(connections).where(eq(connections.id, row.id));
-        if (!current || settingsHash(current) !== hash) return; // changed or deleted meanwhile
+        if (!current || settingsHash(current) !== hash) return; // changed or deleted in the meantime
         await tx.db
           .insert(connectionTokens)
           .values(values)

@@ -17,15 +17,15 @@ import { claimSlug } from "./slug.ts";
 import type { ConnectionRow } from "./table.ts";
 import type { ConnectionPatch } from "./wire.ts";
 
-/** What a connection was made of, where an install makes it of something newer. */
+/** The template of a connection, if an installation updates it. */
 type Origin = Pick<ConnectionRow, "templateId" | "definition">;
 
 /**
- * Changes only what is given. Another config, other credentials or another definition ask for another verification;
- * a disabled connection stays disabled.
+ * Changes only the given fields. Another config, other credentials or another definition require a new verification. A
+ * disabled connection stays disabled.
  *
- * Throws `InvalidInput`, also where the credentials would go to a new destination and are not given again;
- * `forbidden` where another than an admin changes `approvalRequired`; `slug_taken`.
+ * Throws `InvalidInput`, also if the credentials would go to a new destination and aren't given again; `forbidden` if a
+ * non-admin changes `approvalRequired`; `slug_taken`.
  */
 export function updateConnection(
   ctx: Context,
@@ -44,7 +44,7 @@ export function updateConnection(
   });
 }
 
-/** What a patch's config and credentials change, checked; nothing where they are as they were. */
+/** Returns what a patch changes in config and credentials, checked. Empty if nothing. */
 function settingsChange(
   tx: WriteContext,
   before: ConnectionRow,
@@ -78,13 +78,13 @@ function settingsChange(
   };
 }
 
-/** How well the credentials are guarded on their way; 0 where the provider has one way. */
+/** How well the credentials are protected in transit. 0 if the provider has only one way. */
 function guardIn(taker: Taker, config: ConnectionRow["config"]): number {
   const { guard } = taker.provider;
   return guard === undefined ? 0 : guard.levels.indexOf(String(effective(taker, config)[guard.field]));
 }
 
-/** A stored secret never goes to a place, or in a way, that whoever stored it did not name. */
+/** A stored secret is never sent to a destination, or in a way, that the user who stored it didn't name. */
 function ungiven(keys: readonly string[], given: ConnectionPatch["credentials"], why: string): Fault[] {
   const missing = given ? keys.filter((key) => given[key] === undefined) : given === null ? [] : keys;
   if (missing.length === 0) return [];

@@ -11,10 +11,10 @@ import { entity } from "./service.ts";
 export const MAX_UPLOAD_BYTES = 1024 ** 3;
 
 /**
- * Writes a file whole, or nothing of it; one that is there already is replaced. `open` begins to read the bytes,
- * and is asked for them only once the connection is known to take them.
+ * Writes a complete file, or nothing. Replaces an existing one. `open` starts reading the bytes, once the connection is
+ * known to accept them.
  *
- * Throws `connection_disabled`, `bad_request` where the provider takes no files, `payload_too_large`, `quota_exceeded`,
+ * Throws `connection_disabled`, `bad_request` if the provider accepts no files, `payload_too_large`, `quota_exceeded`,
  * `disk_full`.
  */
 export async function uploadFile(

@@ -13,8 +13,8 @@ import { type ConnectionRow, connections } from "./table.ts";
 const LIMIT_MS = 15_000;
 
 /**
- * Makes a real call and stores the outcome: `active`, or `error` with `verificationError`. A refusal is an
- * outcome, not a throw. A connection that was changed or disabled meanwhile is given back as it is.
+ * Sends a real request and stores the result: `active`, or `error` with `verificationError`. A rejection is a result
+ * and isn't thrown. A connection that was changed or disabled in the meantime is returned as it is.
  *
  * Throws `invalid_state` for a disabled one.
  */
@@ -48,7 +48,7 @@ export async function verifyConnection(ctx: Context, id: string): Promise<Connec
   });
 }
 
-/** Null where the provider is content, else why not. */
+/** Returns why the provider rejects it. Null if it doesn't. */
 async function tryOut(ctx: Context, row: ConnectionRow): Promise<AppError | null> {
   try {
     await reach(ctx, row, { limitMs: LIMIT_MS, purpose: "verify" }, (provider, { tokens, ...link }) =>
@@ -61,7 +61,7 @@ async function tryOut(ctx: Context, row: ConnectionRow): Promise<AppError | null
   }
 }
 
-/** Credentials are compared in clear: a change of the master key seals them anew. */
+/** Compares decrypted credentials, since rotating the master key encrypts them again. */
 const hasSameSettings = (ctx: Context, one: ConnectionRow, other: ConnectionRow) =>
   canonicalJson(one.config) === canonicalJson(other.config) &&
   canonicalJson(openCredentials(ctx, one)) === canonicalJson(openCredentials(ctx, other));

@@ -55,7 +55,7 @@ export const ConnectionCreate = typed(
       }),
     ),
     config: optional(nullable(jsonObject())),
-    /** May be absent where the provider takes none. */
+    /** Can be omitted if the provider needs none. */
     credentials: optional(map(Type.String())),
     approvalRequired: optional(ApprovalRule),
     slug: optional(nullable(slug())),

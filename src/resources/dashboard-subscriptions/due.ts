@@ -9,8 +9,8 @@ import { dashboardSubscriptions, type SubscriptionRow } from "./table.ts";
 const BATCH = 50;
 
 /**
- * Queues the mails of each subscription that is due; gives back how many were. Whichever process is first moves it to its
- * next instant, in the transaction that queues. Instants that were missed while no server ran are made up for by one.
+ * Queues the emails of each subscription that is due. Returns how many were. The first process moves it to its next
+ * time, in the transaction that queues. Times missed while no server ran are made up for by one email.
  */
 export async function sendDueDashboards(app: App, setbacks = openSetbacks(app.clock)): Promise<number> {
   const due = await app.store.db

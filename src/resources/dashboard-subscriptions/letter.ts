@@ -23,7 +23,10 @@ interface About {
   unsubscribeUrl: string | null;
 }
 
-/** A dashboard as a mail: its panels from top to bottom, with numbers, tables, and bars beside the values of charts. */
+/**
+ * Renders a dashboard as an email: its panels from top to bottom, with numbers, tables, and bars next to the values of
+ * charts.
+ */
 export function letterOfDashboard(
   { id, name, description, filters, panels }: DashboardRow,
   data: DashboardData,

@@ -32,7 +32,7 @@ async function isMember({ store: { db } }: App, { organizationId, userId }: Noti
   return found !== undefined;
 }
 
-/** Mails a dashboard to somebody who is still a member when it is sent. */
+/** Emails a dashboard to a user who is still a member when it is sent. */
 export const dashboardMails: NoticeWriter = {
   async send(app, row, organization, signal) {
     const { dashboardId, subscriptionId, filters } = factsOf(row);
@@ -66,7 +66,7 @@ export const dashboardMails: NoticeWriter = {
   async ended(tx, row) {
     const { dashboardId, subscriptionId } = factsOf(row);
     const { userId, sentAt, error, attempts } = row;
-    const isDropped = sentAt === null && attempts === 0; // nobody was to be told any more
+    const isDropped = sentAt === null && attempts === 0; // no recipient was left
     if (subscriptionId !== null && !isDropped)
       await tx.db
         .update(dashboardSubscriptions)

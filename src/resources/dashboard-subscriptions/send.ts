@@ -10,7 +10,7 @@ import { users } from "../users/table.ts";
 interface Sending {
   recipients: readonly string[];
   filters: Readonly<Record<string, string>>;
-  /** Null where a person sends it now. */
+  /** Null if a user sends it now. */
   subscriptionId: string | null;
 }
 
@@ -50,7 +50,7 @@ export async function checkSending(
   if (faults.length > 0) throw new InvalidInput(faults);
 }
 
-/** Queues a mail for each recipient who is a member; gives back how many those are. */
+/** Queues an email for each recipient who is a member. Returns how many. */
 export async function queueMails(
   tx: WriteContext,
   dashboardId: string,

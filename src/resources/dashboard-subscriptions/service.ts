@@ -44,7 +44,7 @@ export async function findSubscription(
   return row;
 }
 
-/** When a schedule comes next. Throws `InvalidInput` for one that never does. */
+/** Returns when a schedule is next due. Throws `InvalidInput` if it never is. */
 function next(tx: WriteContext, schedule: { cron: string; timezone: string }): string | null {
   const faults = scheduleFaults(schedule, tx.clock.now());
   if (faults.length > 0)
@@ -90,7 +90,7 @@ export function createSubscription(
   });
 }
 
-/** Changes only what is given; each of its parts as a whole. */
+/** Changes only the given fields. Each is replaced entirely. */
 export function updateSubscription(
   ctx: Context,
   dashboardId: string,

@@ -7,17 +7,17 @@ export const dashboardSubscriptions = sqliteTable("dashboard_subscriptions", {
   dashboardId: text().notNull(),
   cron: text().notNull(),
   timezone: text().notNull(),
-  /** IDs of people. Who is no member any more gets nothing. */
+  /** User IDs. Former members get nothing. */
   recipients: json<string[]>().notNull(),
   /** As in the dashboard's address, by name. */
   filters: json<Record<string, string>>().notNull(),
   /** When it is sent next. */
   nextAt: text(),
-  /** The instant of the schedule that was sent last: it does not come again. */
+  /** The scheduled time that was sent last, so that it isn't sent twice. */
   lastAt: text(),
-  /** When a mail server took a mail of it last. */
+  /** When a mail server last accepted an email. */
   sentAt: text(),
-  /** Why the last mail was not sent; null where it was. */
+  /** Why the last email wasn't sent. Null if it was. */
   error: text(),
 });
 export type SubscriptionRow = typeof dashboardSubscriptions.$inferSelect;

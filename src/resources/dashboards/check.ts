@@ -8,7 +8,7 @@ import { COLUMNS, type FilterInput, type PanelInput } from "./wire.ts";
 const WIDTH = 6;
 const HEIGHT = 4;
 
-/** What is wrong with filters and panels of a body, beyond their shapes. */
+/** Returns what is wrong with filters and panels of a body, beyond their shapes. */
 export function dashboardFaults(raw: Json): Fault[] {
   const { filters, panels, fromArtifactId } = raw as JsonObject;
   const isPresent = (value: Json | undefined) => value !== undefined && value !== null;
@@ -109,7 +109,9 @@ export const toFilters = (given: readonly FilterInput[]): Filter[] =>
     sql,
   }));
 
-/** Panels with all of their fields; those without a place come after the others, from left to right. */
+/**
+ * Returns panels with all of their fields. Those without a position are placed below the others, from left to right.
+ */
 export function toPanels(given: readonly PanelInput[]): Panel[] {
   const place = placer(given);
   return given.map(

@@ -13,9 +13,9 @@ import type { DashboardData } from "./wire.ts";
 
 /** Rows of a panel, and values of a choice. */
 const MAX_ROWS = 1_000;
-/** Panels of one request whose SQL runs at once. */
+/** Number of panels of one request whose SQL runs at once. */
 const AT_ONCE = 3;
-/** Whoever has a link may look as often as they like; their SQL runs so often at most. */
+/** Minimum seconds between two runs of the SQL for viewers with a link. */
 const LINK_SECONDS = 30;
 
 type PanelData = DashboardData["panels"][string];
@@ -26,8 +26,8 @@ interface Asked {
 }
 
 /**
- * What all panels of a dashboard show, each by itself: what fails leaves the others as they are. The same SQL with the
- * same values runs once in `refreshSeconds`, whoever looks. Throws `InvalidInput` for filters that don't fit.
+ * Returns the data of all panels of a dashboard. A failed panel doesn't affect the others. The same SQL with the same
+ * values runs once in `refreshSeconds`, for all viewers. Throws `InvalidInput` for invalid filters.
  */
 export async function dashboardData(
   ctx: Context,
@@ -80,7 +80,7 @@ const NOTHING: Omit<PanelData, "error"> = {
 const inOrder = (panels: readonly Panel[], data: DashboardData["panels"]) =>
   Object.fromEntries(panels.map(({ key }) => [key, data[key] as PanelData]));
 
-/** What a panel asks: its own SQL with all filters, or a saved query, whose parameters the filters set by name. */
+/** Returns a panel's SQL: its own with all filters, or a saved query, whose parameters the filters set by name. */
 function askedOf(panel: Panel, values: JsonObject, queries: readonly SavedQueryRow[]): Asked {
   if (panel.sql !== null) return { sql: panel.sql, parameters: { ...values, ...panel.parameters } };
   const found = queries.find(({ id }) => id === panel.queryId);
@@ -111,7 +111,7 @@ async function answer(ctx: Context, { sql, parameters }: Asked): Promise<Answer>
   };
 }
 
-/** Whoever has a link hears that it failed; why is the organization's own. */
+/** Viewers with a link only see that it failed, not why. */
 function told(ctx: Context, error: unknown, isOutside: boolean): { code: string; message: string } {
   const isKnown = error instanceof AppError;
   if (!isKnown) ctx.log.report(error, { at: "show a panel" });

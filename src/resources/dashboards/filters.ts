@@ -15,7 +15,7 @@ const namesOf = ({ key, type }: Filter): string[] =>
 
 const typeOf = ({ type }: Filter) => (type === "date_range" ? "date" : type === "choice" ? "text" : type);
 
-/** What a default stands for. */
+/** Resolves a default value. */
 export function valuesOf(filter: Filter, value: Json, loc: readonly string[]): Values {
   if (filter.type !== "date_range") return one(filter, value, loc);
   const { from = null, to = null, ...more } = isObject(value) ? value : {};

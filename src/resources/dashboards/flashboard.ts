@@ -10,7 +10,10 @@ import type { PanelInput } from "./wire.ts";
 
 const AT = ["body", "fromArtifactId"];
 
-/** The title and panels of a flashboard, by its artifact. Throws `InvalidInput` for another one, `forbidden`, `gone`. */
+/**
+ * Returns the title and panels of a flashboard's artifact. Throws `InvalidInput` for another artifact, `forbidden`,
+ * `gone`.
+ */
 export async function boardOf(ctx: Context, id: string): Promise<{ title: string; panels: PanelInput[] }> {
   const [row] = await ctx.db
     .select()

@@ -2,26 +2,26 @@ import { canonicalJson, type Json } from "../../base/json.ts";
 import type { App, Context } from "../../context.ts";
 import type { DashboardData } from "./wire.ts";
 
-/** What a panel shows. */
+/** Data of a panel. */
 export type Answer = Omit<DashboardData["panels"][string], "error">;
 
 interface Kept {
-  /** Under way while two ask at once. */
+  /** In progress, if two requests come at the same time. */
   answer: Promise<Answer>;
-  /** On the monotonic clock, when it came; null while it is under way. */
+  /** Monotonic time of the result. Null while it is in progress. */
   at: number | null;
   bytes: number;
 }
 
-/** Answers are let go, the oldest first, beyond so much in one process. */
+/** Maximum size of results in one process. Beyond it, the oldest are discarded. */
 const MAX_BYTES = 64 * 1024 ** 2;
 const MAX_KEPT_BYTES = 4 * 1024 ** 2;
 
 const caches = new WeakMap<App["store"], Map<string, Kept>>();
 
 /**
- * The answer to a question of an organization: one that is under way or younger than `keptMs`, else what `ask` gives.
- * A failure is not kept.
+ * Returns an organization's result: one in progress or younger than `keptMs`, otherwise that of `ask`. Failures aren't
+ * kept.
  */
 export async function shared(
   ctx: Context,

@@ -88,7 +88,7 @@ export async function createDashboard(ctx: Context, input: DashboardCreate): Pro
 
 const UNSHARED = { shareHash: null, sealedShareToken: null, shareExpiresAt: null };
 
-/** Throws `InvalidInput` for an end without a link, and for one that has passed. */
+/** Throws `InvalidInput` for an expiry without a link, and for one in the past. */
 function expiryOf(tx: WriteContext, isShared: boolean, given: string | null): string | null {
   if (given === null) return null;
   const at = ["body", "shareExpiresAt"];
@@ -130,8 +130,8 @@ export const queriesBy = (ctx: Context, ids: readonly string[]) =>
     .where(and(eq(savedQueries.organizationId, ctx.organizationId), inArray(savedQueries.id, [...ids])));
 
 /**
- * Changes only what is given; `filters` and `panels` as wholes. A link that is taken back is gone: sharing again makes
- * another. Throws `slug_taken`, and `InvalidInput` as a creation does.
+ * Changes only the given fields; `filters` and `panels` entirely. A revoked link stays revoked: sharing again creates a
+ * new one. Throws `slug_taken`, and `InvalidInput` as creating does.
  */
 export function updateDashboard(ctx: Context, id: string, patch: DashboardPatch): Promise<DashboardRow> {
   return write(ctx, async (tx) => {

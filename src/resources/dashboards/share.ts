@@ -9,7 +9,7 @@ import { type DashboardRow, dashboards, shareLabel } from "./table.ts";
 
 const PREFIX = "d_";
 
-/** A new token, as it is stored: its hash to be found by, and itself, sealed, to be shown again. */
+/** A new token as it is stored: its hash for finding it, and its ciphertext for showing it again. */
 export function newShare(tx: WriteContext, id: string) {
   const token = makeToken(PREFIX, tx.ids);
   const label = shareLabel({ id, organizationId: tx.organizationId });
@@ -23,8 +23,8 @@ export const shareUrlOf = (app: App, row: DashboardRow): string | null =>
     : `${app.baseUrl()}/d/${app.secrets.open(row.sealedShareToken, shareLabel(row))}`;
 
 /**
- * The dashboard that a link shows, and a context that reads its organization's data for whoever has the link. Throws
- * `not_found`, with the same words for every cause.
+ * Returns the dashboard of a link, and a context that reads its organization's data for the viewer. Throws `not_found`,
+ * with the same message for every cause.
  */
 export async function findShared(
   app: App,

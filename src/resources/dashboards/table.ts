@@ -11,7 +11,7 @@ export interface Filter {
   type: FilterType;
   /** Of a range `{from, to}`. */
   default: Json;
-  /** What a choice may be; null where `sql` gives it. */
+  /** Values of a choice. Null if `sql` returns them. */
   options: (string | number)[] | null;
   /** Of a choice: its first column has the values. */
   sql: string | null;
@@ -23,7 +23,7 @@ export interface Panel {
   title: string;
   sql: string | null;
   queryId: string | null;
-  /** Fixed values for `$name`, beside the filters'. */
+  /** Fixed values for `$name`, in addition to the filters'. */
   parameters: JsonObject;
   chart: JsonObject | null;
   /** By column: the key of the filter that a click on its value sets, null for none. Absent in panels stored before there was any. */
@@ -43,11 +43,11 @@ export const dashboards = sqliteTable("dashboards", {
   panels: json<Panel[]>().notNull(),
   /** How often the page asks again, and for how long results are shared; null for never. */
   refreshSeconds: integer(),
-  /** SHA-256 of the token of the link that shows it to anybody; null while it is shared with the organization alone. */
+  /** SHA-256 of the link's token. Null while only the organization can see it. */
   shareHash: text(),
   /** The token, for members to copy the link again; sealed under `dashboard:<id>:<organization>`. */
   sealedShareToken: text(),
-  /** When the link ends by itself; null for never. */
+  /** When the link expires. Null: never. */
   shareExpiresAt: text(),
 });
 export type DashboardRow = typeof dashboards.$inferSelect;

@@ -19,7 +19,7 @@ import { ChartInput } from "../queries/wire-chart.ts";
 import { People } from "../users/wire.ts";
 import { FILTER_TYPES } from "./table.ts";
 
-/** Columns of the grid that panels stand in. */
+/** Number of columns of the grid. */
 export const COLUMNS = 12;
 
 const key = () =>
@@ -198,7 +198,7 @@ export const DashboardPage = object({
   users: People,
 });
 
-/** What anybody with the link may know of a dashboard. */
+/** What anyone with the link can see of a dashboard. */
 export const SharedDashboard = object({
   name: Type.String(),
   description: nullable(Type.String()),

@@ -23,11 +23,11 @@ export interface Origin {
 }
 
 /**
- * Makes a load visible: its files, the ones they take the place of, the tables' columns and sums, and
- * the cursors of `ownerId`, all in the caller's transaction.
+ * Makes a load visible in the caller's transaction: its files, those that they replace, the tables' columns and totals,
+ * and the cursors of `ownerId`.
  *
- * Throws `dataset_changed` (retryable) when a table has moved on from the version that the load was
- * worked out from, and `quota_exceeded`.
+ * Throws `dataset_changed` (retryable) if a table has changed since the version that the load was computed from, and
+ * `quota_exceeded`.
  */
 export async function commitLoad(
   tx: WriteContext,
@@ -72,7 +72,7 @@ export async function commitLoad(
   }
 }
 
-/** Where a commit stands among those of its organization, and when it was. */
+/** Position of a commit among those of its organization, and its time. */
 interface Moment {
   at: string;
   seq: number;
@@ -112,7 +112,7 @@ async function commitTable(
     columns: change.columns,
     ...sums,
     snapshot: moment.snapshot,
-    // A table that is made anew after it was deleted never has a version again that it had before.
+    // A table that is created again after it was deleted never reuses a version.
     version: before ? before.version + 1 : moment.seq,
     updatedAt: moment.at,
     seq: moment.seq,
@@ -132,9 +132,9 @@ async function commitTable(
 }
 
 /**
- * Lets files with the same rows take the place of others. No rows change, so the table's version stays, and with it
- * whatever is being worked out from it; a merge that rewrites one of the files goes before. Throws `dataset_changed`
- * when one of the old files has gone meanwhile.
+ * Replaces files with others that have the same rows. The table's version stays, since no rows change, and so does
+ * whatever is being computed from it. A merge that rewrites one of the files wins. Throws `dataset_changed` if one of
+ * the old files was replaced in the meantime.
  */
 export async function commitCompaction(
   tx: WriteContext,
@@ -208,7 +208,7 @@ export const fileIs = (here: Here) =>
     eq(lakeFiles.tableName, here.tableName),
   );
 
-/** Statements take only so many parameters at once. */
+/** Statements accept a limited number of parameters. */
 const BATCH = 200;
 
 /** Returns how many files went. */

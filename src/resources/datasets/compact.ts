@@ -23,9 +23,9 @@ export const crowdedTables = (app: App): Promise<Here[]> =>
     .limit(20);
 
 /**
- * Puts small files of one table together: the same rows in fewer files. Loads may go on meanwhile; one that rewrites
- * the same files wins, and `dataset_changed` is thrown. What an interrupted one leaves behind is seen by nobody.
- * Gives back how many files became how many.
+ * Compacts small files of one table: the same rows in fewer files. Loads can continue. If one rewrites the same files,
+ * it wins and `dataset_changed` is thrown. Nobody sees what an interrupted compaction leaves behind. Returns how many
+ * files became how many.
  */
 export async function compactTable(
   ctx: Context,
@@ -37,8 +37,8 @@ export async function compactTable(
 }
 
 /**
- * Writes some files of a table anew, each by itself, with all columns in the types that the table has now: the same
- * rows. Throws as `compactTable` does.
+ * Rewrites some files of a table, one by one, with all columns in the table's current types: the same rows. Throws as
+ * `compactTable` does.
  */
 export async function rewriteFilesOf(
   ctx: Context,

@@ -8,7 +8,7 @@ import { type ExtractCursorRow, extractCursors } from "./table.ts";
 const mine = (ctx: Context, ownerId: string) =>
   and(eq(extractCursors.organizationId, ctx.organizationId), eq(extractCursors.ownerId, ownerId));
 
-/** How far `ownerId` has come with one resource; null before its first load. */
+/** Returns the cursor of `ownerId` for one resource. Null before its first load. */
 export async function findCursor(
   ctx: Context,
   ownerId: string,
@@ -25,8 +25,8 @@ export const listCursors = (ctx: Context, ownerId: string): Promise<ExtractCurso
   ctx.db.select().from(extractCursors).where(mine(ctx, ownerId)).orderBy(extractCursors.resource);
 
 /**
- * Forgets the cursors of the named resources (all of them for null), or sets them to `initialValue`.
- * Gives back those that changed, as they were.
+ * Deletes the cursors of the named resources (null: all), or sets them to `initialValue`. Returns those that changed,
+ * with their previous values.
  */
 export async function resetCursors(
   tx: WriteContext,

@@ -4,7 +4,7 @@ import { AppError } from "../../base/errors.ts";
 import type { App } from "../../context.ts";
 import { settings } from "../../store/settings.ts";
 
-/** What no row names is taken for a leftover after an hour; work that is done sooner writes no row. */
+/** Files without a row are deleted after an hour. Work that finishes sooner needs no row. */
 const HOLD_MS = 60 * 60 * 1000;
 const RENEW_MS = 10 * 60 * 1000;
 
@@ -12,13 +12,13 @@ const HOLD_PREFIX = "lake_load:";
 const keyOf = (loadId: string) => `${HOLD_PREFIX}${loadId}`;
 
 export interface Hold extends AsyncDisposable {
-  /** Throws `dataset_changed` (retryable) where the load was not held all the time, so that its files may be gone. */
+  /** Throws `dataset_changed` (retryable) if the hold was interrupted, so that files may have been deleted. */
   check(): void;
 }
 
 /**
- * Keeps files of a load that is no run's from being taken for leftovers while it is under way, by a row in the store
- * that is renewed. That of a process which was killed runs out, and its files are swept then.
+ * Protects the files of a load outside of a run from deletion while it is in progress, with a row that is renewed.
+ * After a crash, the row expires and its files are deleted.
  */
 export function holdLoad({ clock, store, log }: App, loadId: string): Hold {
   const key = keyOf(loadId);
@@ -59,7 +59,7 @@ export function holdLoad({ clock, store, log }: App, loadId: string): Hold {
       await keeping;
       if (!isStored) return;
       const away = store.write(async (db) => void (await db.delete(settings).where(eq(settings.key, key))));
-      await away.catch((error: unknown) => log.report(error, { loadId })); // it runs out by itself
+      await away.catch((error: unknown) => log.report(error, { loadId })); // it expires by itself
     },
   };
 }

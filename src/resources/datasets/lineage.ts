@@ -6,7 +6,7 @@ import type { LakeRead } from "../../lake/contract.ts";
 import { lakeLoads, lakeReads, lakeTables } from "./table.ts";
 import type { DatasetRef, Lineage } from "./wire.ts";
 
-/** The run that read, and the load that it made of what it read. */
+/** The run that read, and the load that it created. */
 interface Reader {
   actionRunId: string;
   actionId: string | null;
@@ -14,7 +14,7 @@ interface Reader {
   loadId: string | null;
 }
 
-/** Writes down what a run has read, in the transaction that completes it. */
+/** Records what a run read, in the transaction that completes it. */
 export async function recordReads(
   tx: WriteContext,
   reader: Reader,
@@ -26,7 +26,7 @@ export async function recordReads(
   if (rows.length > 0) await tx.db.insert(lakeReads).values(rows);
 }
 
-/** The last loads of a dataset, with what they were made of, and the last runs that read it. Throws `not_found`. */
+/** Returns the last loads of a dataset with their sources, and the last runs that read it. Throws `not_found`. */
 export async function readLineage(ctx: Context, ref: DatasetRef, limit: number): Promise<Lineage> {
   const here = <T extends typeof lakeTables | typeof lakeLoads | typeof lakeReads>(table: T) =>
     and(

@@ -7,8 +7,8 @@ import type { ReadDb } from "../../store/store.ts";
 import { lakeFiles, lakeLoads, lakeSchemas, lakeTables } from "./table.ts";
 
 /**
- * A table as one load of the organization left it, be it a load of its own or of another dataset. Throws `sql_error`
- * saying why it can't be shown: there is no such load, the table came later, or files of that time are gone.
+ * Returns a table as of a load of the organization, of its own dataset or another. Throws `sql_error` with the reason
+ * if it can't be read: the load doesn't exist, the table is newer, or its files were deleted.
  */
 export async function readPast(
   db: ReadDb,
@@ -41,7 +41,7 @@ export async function readPast(
     .from(lakeFiles)
     .where(or(and(wasThere, isNull(lakeFiles.removedAt)), and(wasThere, gt(lakeFiles.removedSeq, load.seq))))
     .orderBy(lakeFiles.id);
-  // After the files: what is kept only gets less, and says so before it goes.
+  // Checked after the files: what is kept only decreases, and is recorded before files are deleted.
   const [table] = await db.select().from(lakeTables).where(here(lakeTables));
   if (!table || table.keptFrom > load.seq) {
     throw unknown(

@@ -14,7 +14,7 @@ const MAX_EXACT_ROWS = 1_000_000;
 const MAX_TEXT = 200;
 
 /**
- * What the values of each column of a table are, in one pass over its rows; distinct ones are estimated where there are very many rows.
+ * Profiles each column of a table in one pass over its rows. Distinct values are estimated if there are very many rows.
  * Throws `not_found`, `sql_timeout` and `quota_exceeded`.
  */
 export async function profileTable(
@@ -53,7 +53,7 @@ export async function profileTable(
 }
 
 const isText = ({ dataType }: Column) => dataType === "VARCHAR";
-/** Of lists, objects and bytes no value is the smallest that anybody would look for. */
+/** For lists, objects and bytes, a minimum has no useful meaning. */
 const isOrdered = ({ dataType }: Column) => !/\[|STRUCT|MAP|UNION|BLOB|BIT|JSON|VARIANT/.test(dataType);
 
 function figuresOf(column: Column, at: number, distinct: (column: string) => string): string[] {

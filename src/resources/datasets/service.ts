@@ -68,8 +68,8 @@ export async function listDatasets(
 }
 
 /**
- * A table of a dataset: the one that is named, else that of the dataset's own name, or the only one. Throws
- * `not_found`, and `invalid` where the dataset has several tables and none is named.
+ * Returns a table of a dataset: the named one, otherwise the one with the dataset's name, or the only one. Throws
+ * `not_found`, and `invalid` if there are several and none is named.
  */
 export async function pickTable(ctx: Context, ref: DatasetRef, name: string | undefined): Promise<LakeTable> {
   const tables = await readTables(ctx.db, { organizationId: ctx.organizationId, ...ref });
@@ -129,7 +129,7 @@ export async function deleteDataset(ctx: Context, { layer, dataset }: DatasetRef
       .update(lakeFiles)
       .set({ removedAt: at })
       .where(and(files, isNull(lakeFiles.removedAt)));
-    // What was deleted is not to be seen in the past either, and a sync that filled it begins anew.
+    // Deleted data can't be read from the past either, and a sync that filled it starts from the beginning.
     await tx.db
       .update(lakeFiles)
       .set({ removedSeq: null, removedSnapshot: null })

@@ -25,13 +25,13 @@ export const lakeTables = sqliteTable(
     updatedAt: text().notNull(),
     /** `lakeLoads.seq` of the last commit that changed rows or columns. */
     seq: integer().notNull().default(0),
-    /** States before this `seq` can't be shown any more: files that they had are gone. */
+    /** States before this `seq` can't be read any longer: their files were deleted. */
     keptFrom: integer().notNull().default(0),
     /** How many files fewer would do: small ones beyond the first of each part. */
     spareFiles: integer().notNull().default(0),
     /** The number of its newest row in `lakeSnapshots`. */
     snapshot: integer().notNull().default(0),
-    /** The newest snapshot that the published metadata has; below 0 where one that it names is gone. */
+    /** The latest snapshot in the published metadata. Negative if one that it names was deleted. */
     publishedSnapshot: integer().notNull().default(0),
     /** The metadata that other engines read; null until it is written. */
     published: json<PublishedTable | null>(),
@@ -54,11 +54,11 @@ export const lakeFiles = sqliteTable("lake_files", {
   part: text(),
   /** The first `lakeLoads.seq` of the organization whose state has it. */
   addedSeq: integer().notNull().default(0),
-  /** The first one whose state has it no more; null for a live one, and for one that no past state is shown of. */
+  /** The first one whose state no longer has it. Null for a live one, and for one that no past state has. */
   removedSeq: integer(),
   /** The number of the table's first snapshot that has it. */
   addedSnapshot: integer().notNull().default(0),
-  /** The number of the first one that has it no more; null for a live one. */
+  /** Number of the first one that no longer has it. Null for a live one. */
   removedSnapshot: integer(),
   /** Whether a column is in a type that other engines don't read as the table's. */
   isMixed: integer({ mode: "boolean" }).notNull().default(false),
@@ -70,7 +70,7 @@ export const SNAPSHOTS_TOPIC = "lake-snapshots";
 /** What is published of a table, as paths relative to its folder. */
 export interface PublishedTable {
   uuid: string;
-  /** The lake's address at that time: metadata that names another one is written anew. */
+  /** The lake's URL at that time. Metadata with another URL is rewritten. */
   home: string;
   /** Counts how often it was written. */
   version: number;
@@ -100,7 +100,7 @@ export const lakeSnapshots = sqliteTable(
     loadId: text(),
     operation: text({ enum: ["append", "overwrite", "delete", "replace"] }).notNull(),
     committedAt: text().notNull(),
-    /** Of the table, as it is then. */
+    /** Of the table, at that time. */
     files: integer().notNull(),
     rows: integer().notNull(),
     bytes: integer().notNull(),
@@ -121,7 +121,7 @@ export const lakeLoads = sqliteTable("lake_loads", {
   /** The kind of the action; `upload` for an upload, empty where an older version did not write it down. */
   kind: text().notNull(),
   actionId: text(),
-  /** What it did to each table; null where an older version did not write it down. */
+  /** What it did to each table. Null if an older version didn't record it. */
   tables: json<LoadedTable[] | null>(),
 });
 
@@ -130,7 +130,7 @@ export interface LoadedTable {
   /** Of the table after it. */
   rows: number;
   rowsChange: number;
-  /** In its files, rows that were written anew among them. */
+  /** In its files, including rewritten rows. */
   rowsWritten: number;
   bytesWritten: number;
 }
@@ -147,7 +147,7 @@ export const lakeSchemas = sqliteTable(
   (t) => [primaryKey({ columns: [t.organizationId, t.layer, t.dataset, t.tableName, t.seq] })],
 );
 
-/** That a completed run read tables of a dataset, and the load that it made of them. */
+/** Records that a completed run read tables of a dataset, and the load that it created. */
 export const lakeReads = sqliteTable("lake_reads", {
   id: text().primaryKey(),
   ...datasetKey(),
@@ -159,7 +159,7 @@ export const lakeReads = sqliteTable("lake_reads", {
   readAt: text().notNull(),
 });
 
-/** How far an incremental extract has come, by action (or automation step) and resource. */
+/** Cursor of an incremental extract, by action (or automation step) and resource. */
 export const extractCursors = sqliteTable(
   "extract_cursors",
   {

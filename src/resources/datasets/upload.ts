@@ -31,7 +31,7 @@ const FORMATS: Readonly<Record<string, FileFormat>> = {
   "application/vnd.apache.parquet": "parquet",
 };
 
-/** Somebody else may commit to the dataset while a file is read. */
+/** Another load can be committed to the dataset while a file is read. */
 const MAX_TRIES = 5;
 
 interface Upload {
@@ -42,8 +42,8 @@ interface Upload {
 }
 
 /**
- * Loads a file into a table, whole or not at all. Throws what is wrong with it as 422 at `body`, `payload_too_large`,
- * and `schema_contract_violation` where a column is of another kind in the table.
+ * Loads a file into a table, completely or not at all. Reports what is wrong with it as 422 at `body`,
+ * `payload_too_large`, and `schema_contract_violation` if a column has another type in the table.
  */
 export async function uploadDataset(
   ctx: Context,
@@ -94,7 +94,7 @@ function formatOf({ format }: UploadQuery, contentType: string | null): FileForm
   );
 }
 
-/** The bytes as they were before they were packed. Throws `invalid` for those that are not whole. */
+/** Decompresses the bytes. Throws `invalid` for incomplete ones. */
 async function* plain(bytes: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* unpackStream(bytes);
@@ -104,7 +104,7 @@ async function* plain(bytes: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Ar
   }
 }
 
-/** Writes the bytes to disk, unpacked; texts as UTF-8, whatever they came in. */
+/** Writes the decompressed bytes to disk, with text converted to UTF-8. */
 async function save(
   bytes: ReadableStream<Uint8Array>,
   path: string,
@@ -143,7 +143,7 @@ interface Landing {
   signal: AbortSignal;
 }
 
-/** Files that are read at once; each may take as much memory as a statement. */
+/** Number of files that are read at once. Each can take as much memory as an SQL statement. */
 const READERS = 2;
 const semaphores = new WeakMap<Sql, Semaphore>();
 
@@ -203,7 +203,7 @@ interface Commit {
   query: UploadQuery;
 }
 
-/** Makes the rows visible, with the event that tells of them; gives back the table's columns. */
+/** Makes the rows visible, with their event. Returns the table's columns. */
 async function commit(
   ctx: Context,
   { ref, table, loadId, add, landed, format, query }: Commit,

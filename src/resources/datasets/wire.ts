@@ -13,7 +13,7 @@ export const ColumnShape = object({
   nullable: Type.Boolean(),
 });
 
-/** Rows by column name; 64-bit integers beyond 2^53 and decimals are strings, instants ISO 8601. */
+/** Rows by column name. 64-bit integers beyond 2^53 and decimals are strings, times are ISO 8601. */
 export const Rows = Type.Array(jsonObject());
 
 export const Dataset = object({

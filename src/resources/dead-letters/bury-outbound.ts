@@ -14,9 +14,9 @@ const letterOf = (rootId: string) =>
   and(eq(deadLetters.source, "outbound"), eq(deadLetters.deliveryId, rootId));
 
 /**
- * Puts an outbound delivery that failed for good among the dead letters; a replay that failed goes back to its letter.
- * Leaves no event where the delivery was itself of an event about webhooks: else two receivers that are down would
- * tell of each other for ever.
+ * Stores an outgoing delivery that failed permanently as a dead letter. A failed replay goes back to its dead letter.
+ * No event is recorded if the delivery was itself about webhooks, or two unreachable receivers would cause events
+ * forever.
  */
 export async function buryOutbound(tx: WriteContext, delivery: OutboundRow, error: RunError): Promise<void> {
   const id = (await putOutboundBack(tx, delivery, error)) ?? (await putNew(tx, delivery, error));
@@ -36,7 +36,7 @@ export async function buryOutbound(tx: WriteContext, delivery: OutboundRow, erro
   );
 }
 
-/** The letter that the delivery replays, dead again; null where there is none. */
+/** Returns the dead letter that the delivery replays, dead again. Null if there is none. */
 export async function putOutboundBack(
   tx: WriteContext,
   delivery: OutboundRow,
@@ -93,7 +93,7 @@ export async function digUpOutbound(db: WriteDb, rootIds: readonly string[]): Pr
     );
 }
 
-/** Marks the dead letter of a delivery as being replayed; null where it has none. */
+/** Marks a delivery's dead letter as being replayed. Null if it has none. */
 export async function setReplaying(db: WriteDb, delivery: OutboundRow): Promise<string | null> {
   const [letter] = await db
     .update(deadLetters)

@@ -9,7 +9,7 @@ import { deadLetters } from "./table.ts";
 const letterOf = (deliveryId: string) =>
   and(eq(deadLetters.source, "inbound"), eq(deadLetters.deliveryId, deliveryId));
 
-/** Puts a webhook delivery that failed for good among the dead letters; a replay that failed goes back to its letter. */
+/** Stores a webhook delivery that failed permanently as a dead letter. A failed replay goes back to its dead letter. */
 export async function buryDelivery(tx: WriteContext, delivery: DeliveryRow, error: RunError): Promise<void> {
   const id = (await putInboundBack(tx, delivery, error)) ?? (await putNew(tx, delivery, error));
   await record(
@@ -25,7 +25,7 @@ export async function buryDelivery(tx: WriteContext, delivery: DeliveryRow, erro
   );
 }
 
-/** The letter that the delivery replays, dead again; null where there is none. */
+/** Returns the dead letter that the delivery replays, dead again. Null if there is none. */
 export async function putInboundBack(
   tx: WriteContext,
   delivery: DeliveryRow,
@@ -70,7 +70,7 @@ async function putNew(tx: WriteContext, delivery: DeliveryRow, error: RunError):
   return id;
 }
 
-/** Marks the letter of a delivery as replayed, once its replay was processed; then its content goes, too. */
+/** Marks a delivery's dead letter as replayed, once its replay was processed, and deletes its content. */
 export async function digUp(tx: WriteContext, deliveryId: string): Promise<void> {
   await tx.db.update(deadLetters).set({ status: "replayed" }).where(letterOf(deliveryId));
   await tx.db

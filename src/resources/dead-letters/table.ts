@@ -6,7 +6,7 @@ import type { RunError } from "../runs/table.ts";
 export const DEAD_LETTER_STATUSES = ["dead", "replaying", "replayed"] as const;
 export type DeadLetterStatus = (typeof DEAD_LETTER_STATUSES)[number];
 
-/** A delivery, in or out, that failed for good. */
+/** An incoming or outgoing delivery that failed permanently. */
 export const deadLetters = sqliteTable("dead_letters", {
   id: text().primaryKey(),
   organizationId: text().notNull(),

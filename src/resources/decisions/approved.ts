@@ -3,7 +3,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Context } from "../../context.ts";
 import { decisions } from "./table.ts";
 
-/** What the newest approval of a run was for: the `hash` of its context; null where the run has none. */
+/** Returns what a run's latest approval covers: the `hash` of its context. Null if it has none. */
 export async function approvedHash(ctx: Context, runId: string): Promise<string | null> {
   const [row] = await ctx.db
     .select({ context: decisions.context })
@@ -23,7 +23,7 @@ export async function approvedHash(ctx: Context, runId: string): Promise<string 
   return typeof hash === "string" ? hash : null;
 }
 
-/** What people have entered into forms that a run asked for on its way, by the `question` of their context. */
+/** Returns the answers to forms that a run asked for, by the `question` of their context. */
 export async function answersOf(ctx: Context, runId: string): Promise<Map<string, JsonObject>> {
   const rows = await ctx.db
     .select({ context: decisions.context, formResponse: decisions.formResponse })

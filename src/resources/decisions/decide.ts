@@ -19,10 +19,11 @@ import { mayDecide } from "./wire-question.ts";
 const MAX_RESPONSE_CHARACTERS = 65_536;
 
 /**
- * Decides, and lets the run that waits go on, in one transaction. The same person saying the same again changes nothing.
+ * Decides, and lets the waiting run continue, in one transaction. Repeating the same decision as the same user changes
+ * nothing.
  *
- * Throws `own_request` where four eyes are required, `forbidden` for who is no person and where it is assigned to another, `invalid_state` where it has been settled or has expired,
- * `InvalidInput` for a form that does not fit.
+ * Throws `own_request` if four eyes are required, `forbidden` for credentials that aren't a user's and if it is
+ * assigned to someone else, `invalid_state` if it was decided or has expired, and `InvalidInput` for an invalid form.
  */
 export function decide(ctx: Context, id: string, answer: Decide): Promise<DecisionRow> {
   return write(ctx, async (tx) => {
@@ -61,14 +62,14 @@ export function decide(ctx: Context, id: string, answer: Decide): Promise<Decisi
   });
 }
 
-/** Lets the run that waits go on: one that asked for a decision ends, one that asked for approval does its work now. */
+/** Lets the waiting run continue: one that requested a decision ends, one that requested approval now does its work. */
 export async function resumeRunOf(tx: WriteContext, row: DecisionRow, ending: Ending): Promise<void> {
   if (await endWait(tx, "decision", row.id, ending)) return;
   if (row.status === "decided" && row.decisionValue === "approved") await resumeWait(tx, "approval", row.id);
   else await endWait(tx, "approval", row.id, ending);
 }
 
-/** What a yes or a no means for the run. */
+/** Returns what approving or rejecting means for the run. */
 export function endingOf(row: DecisionRow): Ending {
   const { id: decisionId, decisionValue, formResponse, decidedBy, decidedAt, rejectionReason } = row;
   const result: JsonObject = {
@@ -86,7 +87,7 @@ export function endingOf(row: DecisionRow): Ending {
   return { status: "failed", error: { code: "rejected", message, retryable: false, details } };
 }
 
-/** Where the organization wants four eyes, who set off what is asked does not decide it. */
+/** If the organization requires four eyes, users can't decide what they requested. */
 async function refuseOwn(tx: WriteContext, decision: DecisionRow): Promise<void> {
   const { requireFourEyes } = await findCurrentOrganization(tx);
   if (!requireFourEyes || !(await requestersOf(tx, decision)).has(tx.actor.id)) return;
@@ -115,7 +116,7 @@ function isRepeat(tx: WriteContext, decision: DecisionRow, answer: Decide): bool
   );
 }
 
-/** Also refuses what has expired and only waits to be marked so: an expiry never approves. */
+/** Also refuses a decision that has expired and isn't marked yet: an expired one can never be approved. */
 async function refuseDecided(tx: WriteContext, decision: DecisionRow): Promise<void> {
   const { status, decisionValue, decidedBy, decidedAt, expiresAt, updatedAt, updatedBy } = decision;
   const refuse = (message: string) => new AppError("invalid_state", message);
@@ -129,7 +130,7 @@ async function refuseDecided(tx: WriteContext, decision: DecisionRow): Promise<v
     throw refuse(`This approval expired at ${expiresAt}.`);
 }
 
-/** A person by name; keys and the engine by what they are. */
+/** Names a user; keys and the engine by their type. */
 async function nameOf(tx: WriteContext, id: string | null): Promise<string> {
   const [person] = id === null ? [] : await tx.db.select().from(users).where(eq(users.id, id));
   if (!person) return "an API key or the system";

@@ -14,7 +14,7 @@ const BATCH = 50;
 /** Spelt out, so that the partial index serves. */
 const isPending = sql`${decisions.status} = 'pending'`;
 
-/** Ends decisions whose time is over; gives back how many there were. */
+/** Ends expired decisions. Returns how many there were. */
 export async function expireDueDecisions(app: App, setbacks = openSetbacks(app.clock)): Promise<number> {
   const { id, organizationId, correlationId, expiresAt } = decisions;
   const due = await app.store.db
@@ -42,7 +42,7 @@ export async function expireDueDecisions(app: App, setbacks = openSetbacks(app.c
   return due.length - failed;
 }
 
-/** Nothing where somebody has decided meanwhile. */
+/** Does nothing if someone decided in the meantime. */
 async function expire(tx: WriteContext, id: string): Promise<void> {
   const at = timestamp(tx.clock);
   const isRejection = sql`${decisions.onExpire} = 'reject'`;

@@ -54,7 +54,7 @@ export async function openDecision(tx: WriteContext, run: RunRow, request: Decis
   await noticeApproval(tx, row, requireFourEyes ? await requestersOf(tx, row) : new Set());
 }
 
-/** Takes an open decision off the table: nobody waits for it any more. */
+/** Withdraws a pending decision that nothing waits for any longer. */
 export async function cancelDecision(tx: WriteContext, id: string): Promise<void> {
   const [row] = await tx.db
     .update(decisions)
@@ -70,7 +70,7 @@ export const entityOf = (id: string): Entity => ({ type: "decision", id });
 
 export const maskedText = (text: string): string => String(maskSecrets(text));
 
-/** What every event of a decision tells. */
+/** Data of every event of a decision. */
 export const about = (row: DecisionRow): JsonObject => ({
   title: row.privateTo === null ? maskedText(row.title) : PRIVATE_TITLE,
   runId: row.subjectId,

@@ -17,8 +17,8 @@ interface Link {
 }
 
 /**
- * The people who set off what asks for a decision: who started the run, or a run before it that called it, caused its
- * event or was tried again; of an API key who made the key.
+ * Returns the users who requested a decision: who started the run, or an earlier run that called it, caused its event
+ * or was retried. For an API key, who created the key.
  */
 export async function requestersOf(tx: WriteContext, decision: DecisionRow): Promise<ReadonlySet<string>> {
   const people = new Set<string>(decision.requestedBy === null ? [] : [decision.requestedBy]);

@@ -5,7 +5,7 @@ import { totalOf } from "../../store/counts.ts";
 import { type DecisionRow, decisions } from "./table.ts";
 import type { DecisionQuery } from "./wire.ts";
 
-/** Lists that the interface gives no pages hold at most so many; `total` counts all. */
+/** Maximum length of lists without pages; `total` counts all. */
 export const MAX_LISTED = 500;
 
 /** Every query here passes through this: a decision of another organization does not exist. */
@@ -27,7 +27,7 @@ export function listDecisions(ctx: Context, query: DecisionQuery) {
   return page(ctx, mine(ctx, status === undefined ? undefined : eq(decisions.status, status)), query);
 }
 
-/** Decisions that wait for somebody, newest first; with `isMine` those that wait for the acting person by name. */
+/** Lists pending decisions, newest first. With `isMine`, only those assigned to the caller. */
 export function listPending(ctx: Context, isMine: boolean) {
   const assignee = isMine ? eq(decisions.assignedTo, ctx.actor.id) : undefined;
   return page(ctx, mine(ctx, assignee, eq(decisions.status, "pending")), { limit: MAX_LISTED, offset: 0 });

@@ -7,7 +7,7 @@ export const DECISION_TYPES = ["approve_reject", "form_input"] as const;
 export const DECISION_VALUES = ["approved", "rejected"] as const;
 export type DecisionValue = (typeof DECISION_VALUES)[number];
 
-/** pending → decided | expired | cancelled, all of them final. */
+/** pending → decided | expired | cancelled, which are final. */
 export const DECISION_STATUSES = ["pending", "decided", "expired", "cancelled"] as const;
 export type DecisionStatus = (typeof DECISION_STATUSES)[number];
 
@@ -31,19 +31,19 @@ export const decisions = sqliteTable("decisions", {
   context: json<JsonObject | null>(),
   formSchema: json<JsonObject | null>(),
   formResponse: json<JsonObject | null>(),
-  /** Also `rejected` where it expired and `onExpire` is `reject`. */
+  /** Also `rejected` if it expired and `onExpire` is `reject`. */
   decisionValue: text().$type<DecisionValue>(),
   rejectionReason: text(),
-  /** The person who set the work off; null where no person did. */
+  /** The user who requested it. Null if none did. */
   requestedBy: text(),
-  /** The member who decides, beside admins; null for every member. */
+  /** The member who decides, in addition to admins. Null: every member. */
   assignedTo: text(),
   decidedBy: text(),
   decidedAt: text(),
   expiresAt: text(),
   onReject: text().$type<DecisionRequest["onReject"]>().notNull(),
   onExpire: text().$type<DecisionRequest["onExpire"]>().notNull(),
-  /** Whose private chat set off the run that waits; null for none. */
+  /** User whose private chat started the waiting run. Null for none. */
   privateTo: text(),
   /** Of the run that waits. */
   correlationId: text().notNull(),

@@ -18,7 +18,7 @@ export function mayDecide({ actor, role }: Viewer, { assignedTo }: Pick<Decision
   return assignedTo === actor.id || (assignedTo === null && rank >= ROLES.indexOf("member"));
 }
 
-/** In place of what a private chat asks. */
+/** Replaces the content of a private chat's approval. */
 export const PRIVATE_TITLE = "Request from a private chat";
 
 const NOTHING = {
@@ -30,7 +30,7 @@ const NOTHING = {
   rejectionReason: null,
 };
 
-/** Others than the person of a private chat see what it asks while it is theirs to decide, and what they have decided. */
+/** Others see the content of a private chat's approval while they can decide it, and after they decided it. */
 export function visibleTo(viewer: Viewer, row: DecisionRow): DecisionRow {
   const isAsked = row.status === "pending" && mayDecide(viewer, row);
   const isKnown = !isHidden(viewer, row) || isAsked || row.decidedBy === viewer.actor.id;
@@ -38,8 +38,8 @@ export function visibleTo(viewer: Viewer, row: DecisionRow): DecisionRow {
 }
 
 /**
- * What people are asked. It came through templates: secrets in it are masked; and what a chat asks shows its arguments
- * to those alone who may decide on it.
+ * Returns what people are asked. It came through templates, so secrets in it are masked. Arguments of a chat's call are
+ * shown only to those who can decide on it.
  */
 export function question(row: DecisionRow, viewer: Viewer) {
   const { title, description } = row;

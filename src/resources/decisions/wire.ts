@@ -61,7 +61,7 @@ const RejectionReason = optional(
   nullable(Type.String({ maxLength: 4096, description: "Reason for a rejection. Ignored for an approval" })),
 );
 
-/** What a person says beside yes or no. */
+/** The optional parts of a decision. */
 export const Answer = object({ formResponse: FormResponse, rejectionReason: RejectionReason });
 export type Answer = Static<typeof Answer>;
 
