@@ -65,8 +65,8 @@ export async function storeUnstored(
 }
 
 /**
- * Settles the webhook delivery of an automation run that has come to its end, in that transaction.
- * Gives back when the run is to be tried again, or null when this was its end. `known` is the delivery if it was read before.
+ * Settles the webhook delivery of a finished automation run, in the transaction that finished it. Returns when the run
+ * is retried, or null if it isn't. `known` is the delivery if it was read before.
  */
 export async function deliveryEnded(
   tx: WriteContext,

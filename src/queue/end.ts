@@ -26,8 +26,8 @@ export type Outcome =
   | { status: "cancelled" };
 
 /**
- * What every end of a run leads to, in the transaction that has written its row: the event, what follows for the
- * automation of its step, and the signals. `open` is the automation run if it was read before.
+ * Does what every end of a run requires, in the transaction that updates its row: the event, what follows in its
+ * automation, and the signals. `open` is the automation run if it was read before.
  */
 export async function endRun(
   tx: WriteContext,

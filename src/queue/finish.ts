@@ -78,12 +78,12 @@ const updateEnded = prepared((db: WriteDb) => endedUpdate(db).returning().prepar
 const updateEndedUnseen = changing(endedUpdate);
 
 /**
- * Writes a run's outcome, all that it made, its event, and what follows for its automation, in one
- * transaction. Null when the lease was lost: then another worker has the run, and nothing is written.
+ * Stores a run's outcome, everything it produced, its event, and what follows in its automation, in one transaction.
+ * Null if the lease was lost: another worker has the run, and nothing is written.
  *
  * `isItem`: the run belongs to one item of a step with `forEach`.
  *
- * Throws `dataset_changed` when somebody else committed to the dataset meanwhile.
+ * Throws `dataset_changed` if another load was committed to the dataset in the meantime.
  */
 export async function finishRun(
   ctx: Context,

@@ -1,6 +1,6 @@
 import type { Ids } from "../../base/ids.ts";
 
-/** No vowels, so that no words come about, and nothing that looks like a digit (RFC 8628, section 6.1). */
+/** No vowels, so that no words appear, and nothing that looks like a digit (RFC 8628, section 6.1). */
 const ALPHABET = "BCDFGHJKLMNPQRSTVWXZ";
 const CODE_CHARACTERS = 8;
 
@@ -15,11 +15,11 @@ export function makeUserCode(ids: Ids): string {
   return code;
 }
 
-/** As it is shown: `XXXX-XXXX`. */
+/** Formats a code as `XXXX-XXXX`. */
 export const showUserCode = (code: string): string =>
   `${code.slice(0, CODE_CHARACTERS / 2)}-${code.slice(CODE_CHARACTERS / 2)}`;
 
-/** The code that a person means, whatever case, dashes and blanks they type; null for what is none. */
+/** Parses a typed code, ignoring case, hyphens and spaces. Null if it isn't one. */
 export function readUserCode(typed: string): string | null {
   const code = typed.replace(/[\s\p{Pd}]/gu, "").toUpperCase();
   return code.length === CODE_CHARACTERS && [...code].every((letter) => ALPHABET.includes(letter))

@@ -12,9 +12,9 @@ import type { Visitor } from "../sign-in/setup.ts";
 import { users } from "../users/table.ts";
 import { type DeviceCodeRow, deviceCodes } from "./table.ts";
 
-/** What `slow_down` adds, for good (RFC 8628, section 3.5). */
+/** Seconds that `slow_down` adds permanently (RFC 8628, section 3.5). */
 const SLOWER_SECONDS = 5;
-/** Timers fire a little early now and then; a client that keeps to its interval is not told off for that. */
+/** Timers sometimes fire a little early, so a client that keeps to its interval isn't told to slow down for that. */
 const EARLY_MS = 200;
 
 /**
@@ -62,7 +62,7 @@ const isInTime = (app: App, { lastPolledAt, intervalSeconds }: DeviceCodeRow): b
   lastPolledAt === null ||
   app.clock.now().getTime() - Date.parse(lastPolledAt) >= intervalSeconds * 1000 - EARLY_MS;
 
-/** Notes the poll; one that comes too early makes every later one wait longer. */
+/** Records the poll. One that comes too early increases the interval. */
 function stillPending(app: App, id: string): Promise<OAuthError> {
   return app.store.write(async (db) => {
     const [row] = await db.select().from(deviceCodes).where(eq(deviceCodes.id, id));

@@ -13,10 +13,10 @@ import { type DeviceCodeRow, deviceCodes } from "./table.ts";
 export const CODE_SECONDS = 900;
 export const INTERVAL_SECONDS = 5;
 
-/** Codes that one person may try, from wherever: whoever owns many addresses still guesses slowly. */
+/** Codes that one user may try from any address, so that guessing stays slow for anyone with many addresses. */
 const PERSON_RATE = { perMinute: 10, burst: 20 };
 
-/** Two fresh codes for a client that wants to be let in, good for 15 minutes. Both are stored hashed only. */
+/** Creates two codes for a client that wants to sign in, valid for 15 minutes. Only their hashes are stored. */
 export async function requestCodes(
   app: App,
   clientId: string,
@@ -48,8 +48,8 @@ export async function requestCodes(
 }
 
 /**
- * The client that waits under the code that the acting person typed, and the code as it is shown. Throws
- * `not_found`, `gone` for one past its 15 minutes, `invalid_state` for one that was decided, `rate_limited`.
+ * Returns the client that waits for the typed code, and the code as it is shown. Throws `not_found`, `gone` after 15
+ * minutes, `invalid_state` if it was decided, `rate_limited`.
  */
 export async function findWaiting(
   ctx: Context,

@@ -9,21 +9,21 @@ export const deviceCodes = sqliteTable("device_codes", {
   /** SHA-256, hex; so is `userCodeHash`, over the code without its dash. */
   deviceCodeHash: text().notNull(),
   userCodeHash: text().notNull(),
-  /** What the client calls itself; nobody has checked it. */
+  /** What the client calls itself. Not verified. */
   clientId: text().notNull(),
   ipAddress: text(),
   userAgent: text(),
   status: text().$type<DeviceStatus>().notNull(),
-  /** Between two polls; grows by 5 with each one that comes too early. */
+  /** Seconds between two polls. Increases by 5 with each one that comes too early. */
   intervalSeconds: integer().notNull(),
   lastPolledAt: text(),
   /** Who approved or denied it. */
   userId: text(),
-  /** Where the client is let in; null until it is approved. */
+  /** Organization that the client is approved for. Null until then. */
   organizationId: text(),
   /** True where an access token for that organization alone approved it. */
   isConfined: integer({ mode: "boolean" }).notNull(),
-  /** When the credential that approved it expires, and so the client's session at the latest; null of one that doesn't. */
+  /** When the approving credential expires, and the client's session at the latest. Null if it doesn't. */
   endsAt: text(),
   createdAt: text().notNull(),
   expiresAt: text().notNull(),

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { instant, nullable, object, optional } from "../../base/shape.ts";
 import type { DeviceCodeRow } from "./table.ts";
 
-/** Visible ASCII, as RFC 6749 writes client ids: what a person is shown can't pretend to be other letters. */
+/** Visible ASCII, as RFC 6749 defines client IDs, so that no other letters can be imitated. */
 const clientId = () =>
   Type.String({ minLength: 1, maxLength: 100, pattern: "^[\\x21-\\x7e][\\x20-\\x7e]*$" });
 
@@ -38,7 +38,7 @@ export const exampleDeviceAuthorization: Static<typeof DeviceAuthorization> = {
 
 export const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 
-/** What a grant type needs besides is asked for once the grant type is known. */
+/** Other required fields are checked once the grant type is known. */
 export const TokenRequest = object({
   grant_type: Type.String({ maxLength: 200, description: `Always \`${DEVICE_GRANT}\`.` }),
   device_code: optional(Type.String({ maxLength: 200, description: "Required." })),
@@ -67,7 +67,7 @@ export const DeviceDecision = object({
   approve: Type.Boolean({ description: "True approves the client, false denies it" }),
 });
 
-/** What a person is shown before they decide. */
+/** What a user sees before they decide. */
 export const WaitingDevice = object({
   userCode: Type.String(),
   clientId: Type.String(),

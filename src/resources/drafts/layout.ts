@@ -11,7 +11,7 @@ const MAX_BYTES = 256 * 1024;
 
 const NONE: Layout = { direction: "down", positions: {}, groups: [], notes: [] };
 
-/** How the canvas shows an automation; nothing is placed where nobody has placed anything. */
+/** Returns how the canvas shows an automation. Empty if nobody has placed anything. */
 export async function findLayout(ctx: Context, id: string): Promise<Layout> {
   await findAutomation(ctx, id);
   const [row] = await ctx.db
@@ -23,7 +23,7 @@ export async function findLayout(ctx: Context, id: string): Promise<Layout> {
   return (row?.layout as Layout | undefined) ?? NONE;
 }
 
-/** Keeps a layout; it is no part of the config, its versions or the trail. Throws `payload_too_large`. */
+/** Stores a layout. It is not part of the config, its versions or the audit log. Throws `payload_too_large`. */
 export async function putLayout(ctx: Context, id: string, layout: Layout): Promise<Layout> {
   if (Buffer.byteLength(JSON.stringify(layout)) > MAX_BYTES)
     throw new AppError(

@@ -4,9 +4,9 @@ import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/
 export type Merged = { config: JsonObject } | { conflicts: string[] };
 
 /**
- * What `ours` and `theirs` made of `base`, together: field by field, and steps by their keys. A step that one side took
- * out and the other changed is a conflict. Steps stand as ours has them; those that theirs added come after the step
- * that they follow there.
+ * Merges the changes of `ours` and `theirs` since `base`: field by field, and steps by their keys. A step that one side
+ * removed and the other changed is a conflict. Steps are in the order of ours. Those that theirs added come after the
+ * step that they follow there.
  */
 export function mergeConfigs(base: JsonObject, ours: JsonObject, theirs: JsonObject): Merged {
   const conflicts: string[] = [];
@@ -32,7 +32,7 @@ export function mergeConfigs(base: JsonObject, ours: JsonObject, theirs: JsonObj
 
 const CONFLICT = Symbol("conflict");
 
-/** The value that one side made of it, where the other left it as it was or made the same. */
+/** Returns the changed value if only one side changed it, or both in the same way. */
 function pick(
   base: Json | undefined,
   ours: Json | undefined,

@@ -22,7 +22,7 @@ async function readDraft(ctx: Context, id: string): Promise<DraftRow | null> {
   return row ?? null;
 }
 
-/** The draft beside an automation. Throws `not_found` where it has none. */
+/** Returns an automation's draft. Throws `not_found` if it has none. */
 export async function findDraft(ctx: Context, id: string): Promise<DraftRow> {
   await findAutomation(ctx, id);
   const draft = await readDraft(ctx, id);
@@ -31,8 +31,8 @@ export async function findDraft(ctx: Context, id: string): Promise<DraftRow> {
 }
 
 /**
- * Changes the fields that are given, of the draft or, where there is none, of the config that runs go by. It may be
- * incomplete. Throws `InvalidInput`; secrets are set on the automation itself.
+ * Changes the given fields of the draft or, if there is none, of a copy of the published config. It can be incomplete.
+ * Throws `InvalidInput`. Secrets are set on the automation itself.
  */
 export function patchDraft(
   ctx: Context,
@@ -106,9 +106,9 @@ export async function deleteDraft(ctx: Context, id: string): Promise<void> {
 }
 
 /**
- * Makes the draft the config that runs go by, as a new version; with `only` those of its changes that are named, and the
- * rest stays in the draft. What others have published meanwhile is merged, step by step; throws `conflict`, naming them,
- * where a step or field was changed on both sides, and `depends_on_others` where a named step needs another that stays.
+ * Publishes the draft as a new version of the config. With `only`, publishes the named changes, and the rest stays in
+ * the draft. Changes that others published in the meantime are merged step by step. Throws `conflict`, naming them, if
+ * both sides changed the same step or field, and `depends_on_others` if a named step needs another that stays.
  */
 export function publishDraft(ctx: Context, id: string, only?: readonly string[]): Promise<AutomationWithRun> {
   return write(ctx, async (tx) => {

@@ -13,8 +13,8 @@ const BATCH = 500;
 const MAX_BACK_MS = 60_000;
 
 /**
- * Where a stream of events begins: after the event that the client had last, at a time, or at this moment. Throws
- * `invalid` for a filter that fits no event and for what is no id of a message.
+ * Returns where a stream of events starts: after the client's last event, at a time, or now. Throws `invalid` for a
+ * filter that matches no event type and for an invalid message ID.
  */
 export async function startOfStream(
   ctx: Context,
@@ -35,7 +35,7 @@ export async function startOfStream(
   );
 }
 
-/** The events after the position `start`, in order, as they come, until `signal` aborts. */
+/** Yields the events after the position `start`, in order, until `signal` aborts. */
 export async function* followEvents(ctx: Context, filter: EventFilter, start: number, signal: AbortSignal) {
   let after = start;
   while (!signal.aborted) {

@@ -16,19 +16,19 @@ const byKey = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** The position of the newest event, of all organizations; 0 where there is none. */
+/** Returns the position of the newest event of all organizations. 0 if there is none. */
 export async function endOfTrail(db: ReadDb): Promise<number> {
   const [last] = await newest(db).all();
   return last?.seq ?? 0;
 }
 
-/** How far whoever has the settings row `key` has followed the trail; null before it began. */
+/** Returns the position up to which the follower with the settings row `key` has read. Null before it started. */
 export async function storedPosition(db: ReadDb, key: string): Promise<number | null> {
   const [row] = await byKey(db).all({ key });
   return row ? Number(row.value) : null;
 }
 
-/** Moves the position from `stored` to `to`. False where another process has moved it meanwhile. */
+/** Moves the position from `stored` to `to`. Returns false if another process moved it. */
 export async function movePosition(
   db: WriteDb,
   key: string,

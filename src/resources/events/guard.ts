@@ -12,7 +12,7 @@ const TRIGGERS: Readonly<Record<string, string>> = {
     "CREATE TRIGGER events_no_replace BEFORE INSERT ON events WHEN NEW.seq > 0 AND EXISTS (SELECT 1 FROM events e WHERE e.seq = NEW.seq) BEGIN SELECT RAISE(ABORT, 'events are append-only'); END",
 };
 
-/** The triggers of the audit log that somebody removed or changed. */
+/** Returns the triggers of the audit log that were removed or changed. */
 export async function missingTriggers(db: ReadDb): Promise<string[]> {
   const rows = await db.all<{ name: string; sql: string }>(
     sql`SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'events'`,

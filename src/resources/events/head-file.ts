@@ -8,8 +8,8 @@ import type { SecretBox } from "../../crypto/secretbox.ts";
 import { flushFolder, writeBeside } from "../../folder.ts";
 
 /**
- * The newest seals, kept beside the database in the data directory: a database file that is put back from an older
- * copy lacks their events. Written after the seals are committed, so a crash leaves it behind and never ahead.
+ * The newest seals, stored next to the database in the data directory: an older copy of the database lacks their
+ * events. Written after the seals are committed, so after a crash it can be behind, but never ahead.
  */
 const HeadFile = Type.Object({
   seals: Type.Record(
@@ -23,7 +23,7 @@ export type StoredSeals = Static<typeof HeadFile>["seals"];
 export const HEAD_FILE = "trail.json";
 const PURPOSE = "trail-file";
 
-/** The kept seals by organization; null where there is no file, or one that this installation did not write. */
+/** Returns the stored seals by organization. Null if there is no file, or this installation didn't write it. */
 export function readHeadFile(dataFolder: string, secrets: Pick<SecretBox, "verify">): StoredSeals | null {
   const text = textOf(join(dataFolder, HEAD_FILE));
   if (text === null) return null;

@@ -36,7 +36,7 @@ export const sealMac = (secrets: Signer, seal: SealFacts): string => secrets.sig
 export const redactionMac = (secrets: Signer, redaction: RedactionFacts): string =>
   secrets.sign(redactionText(redaction), REDACTION);
 
-/** True for a head that this installation wrote and nobody changed. */
+/** Returns whether this installation wrote the head and nobody changed it. */
 export const isHeadAuthentic = (secrets: Signer, head: HeadFacts & { mac: string }): boolean =>
   secrets.verify(headText(head), HEAD, head.mac);
 export const isSealAuthentic = (secrets: Signer, seal: SealFacts & { mac: string }): boolean =>
@@ -53,7 +53,7 @@ const byOrganization = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** The stored head of an organization; null where it has none. */
+/** Returns an organization's stored head. Null if it has none. */
 export async function headRow(db: ReadDb, organizationId: string): Promise<TrailHeadRow | null> {
   const [row] = await byOrganization(db).all({ organizationId });
   return row ?? null;
@@ -73,7 +73,7 @@ export async function storedHead(tx: WriteContext, type: EventType): Promise<Tra
   return { count: total, hash: head, isAuthentic: false };
 }
 
-/** Number of events in an organization's trail, and the hash and position of the newest one as the rows have them. */
+/** Returns the number of events of an organization, and the hash and position of the newest one, from the rows. */
 export async function endOfChain(
   db: ReadDb,
   organizationId: string,

@@ -11,10 +11,10 @@ import type { EventFilter, EventQuery } from "./wire.ts";
 /** Filters without an index look at no more than this many events for one page. */
 const MAX_SCANNED = 20_000;
 
-/** Rows are in order of commit; their clocks are taken to differ by no more than this. */
+/** Rows are in commit order. Their clocks are assumed to differ by at most this much. */
 const CLOCK_SKEW_MS = 60 * 60 * 1000;
 
-/** A part of the trail: what is asked for, and between which positions. */
+/** A part of the audit log: the filter, and the positions it is between. */
 export interface Stretch {
   filter: EventFilter;
   order: "asc" | "desc";
@@ -27,8 +27,8 @@ export interface Stretch {
 }
 
 /**
- * One page of the trail, newest first unless `order` says otherwise. A page may have fewer events than
- * asked for, or none, while `hasMore` is true. Throws `invalid`, `cursor_expired`.
+ * Returns one page of the audit log, newest first unless `order` says otherwise. A page can have fewer events than
+ * requested, or none, while `hasMore` is true. Throws `invalid`, `cursor_expired`.
  */
 export async function listEvents(
   ctx: Context,
@@ -62,16 +62,16 @@ export async function listEvents(
     : { rows, hasMore: true, nextCursor: makeCursor(ctx, scope, end) };
 }
 
-/** An instant as rows have it, so that it compares as text. */
+/** A time in the format of rows, so that it compares as text. */
 const normal = (instant: string) => new Date(instant).toISOString();
 
-/** True where an index leads to the events: without one a rare actor would cost a walk over the whole trail. */
+/** Returns whether an index finds the events: without one, a rare actor would require a scan of the whole audit log. */
 const hasIndex = ({ entityId, correlationId, entityType, actorType, actorId }: EventFilter) =>
   entityId !== undefined ||
   correlationId !== undefined ||
   (entityType === undefined && actorType === undefined && actorId === undefined);
 
-/** The rows of a stretch, at most `limit`; each shape of filter goes by an index, in order. */
+/** Returns the rows of a range, at most `limit`. Each form of filter uses an index, in order. */
 export function eventsIn(db: ReadDb, organizationId: string, stretch: Stretch, limit: number) {
   const { filter, order } = stretch;
   const types = filter.type === undefined ? EVENT_TYPES : typesMatching(filter.type, ["query", "type"]);
@@ -103,7 +103,7 @@ export function eventsIn(db: ReadDb, organizationId: string, stretch: Stretch, l
     .limit(limit);
 }
 
-/** Without statistics SQLite would walk the whole organization where a narrower index is at hand. */
+/** Without statistics, SQLite would scan the whole organization although a narrower index exists. */
 const by = (index: string) => sql.raw(`events indexed by ${index}`);
 
 function conditions(
@@ -125,7 +125,7 @@ function conditions(
   ];
 }
 
-/** Where a walk along the stretch has to stop for this page; null where it may go to the end. */
+/** Returns where a scan of the range has to stop for this page. Null if it can go to the end. */
 async function rimOf(ctx: Context, { from, to, order }: Stretch): Promise<number | null> {
   const [row] = await ctx.db
     .select({ seq: events.seq })
@@ -159,8 +159,8 @@ const firstFrom = prepared((db: ReadDb) =>
 );
 
 /**
- * About where in the trail an instant lies, found by halving: all events before the position are older. Null
- * where that is not worth it: on a database server each look is a journey.
+ * Finds the approximate position of a time by bisection: all events before it are older. Null if that doesn't pay off:
+ * on a database server, each query is a round trip.
  */
 async function positionAt(
   ctx: Context,
@@ -175,7 +175,7 @@ async function positionAt(
   });
 }
 
-/** The position of the organization's newest event; 0 where it has none. */
+/** Returns the position of the organization's newest event. 0 if it has none. */
 export async function endOf(ctx: Context): Promise<number> {
   const [row] = await ctx.db
     .select({ seq: events.seq })
@@ -186,7 +186,7 @@ export async function endOf(ctx: Context): Promise<number> {
   return row?.seq ?? 0;
 }
 
-/** The position of the organization's newest event before an instant; 0 where it has none. Walks back from the newest. */
+/** Returns the position of the organization's newest event before a time. 0 if it has none. Scans from the newest. */
 export async function lastBefore(ctx: Context, instant: string): Promise<number> {
   const [row] = await ctx.db
     .select({ seq: events.seq })
@@ -197,7 +197,7 @@ export async function lastBefore(ctx: Context, instant: string): Promise<number>
   return row?.seq ?? 0;
 }
 
-/** The position up to which the next `steps` events after `after` reach; `after` itself where there are none. */
+/** Returns the position that the next `steps` events after `after` reach. `after` itself if there are none. */
 export async function reachOf(ctx: Context, after: number, steps: number): Promise<number> {
   const next = ctx.db
     .select({ seq: events.seq })

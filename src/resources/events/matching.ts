@@ -2,8 +2,8 @@ import { type Fault, InvalidInput, invalid } from "../../base/errors.ts";
 import { EVENT_TYPES, type EventType } from "./table.ts";
 
 /**
- * The event types that `pattern` stands for: one exact type, all that begin like a trailing wildcard
- * (`action.*`), or all (`*`). Throws `invalid` at `loc` for one that no event can have.
+ * Returns the event types that `pattern` matches: an exact type, all that start like a trailing wildcard (`action.*`),
+ * or all (`*`). Throws `invalid` at `loc` if it matches none.
  */
 export function typesMatching(pattern: string, loc: readonly string[]): readonly EventType[] {
   const types = pattern.endsWith("*")
@@ -13,7 +13,7 @@ export function typesMatching(pattern: string, loc: readonly string[]): readonly
   throw invalid(loc, `Unknown event type '${pattern}'. GET /api/v1/meta lists all types`, "enum");
 }
 
-/** The faults of a pattern, for where all faults of an input are told together. */
+/** Returns the faults of a pattern, if all faults of an input are reported together. */
 export function faultsOfTypes(pattern: string, loc: readonly string[]): readonly Fault[] {
   try {
     typesMatching(pattern, loc);

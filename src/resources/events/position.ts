@@ -1,4 +1,4 @@
-/** One event of the trail: its position, and its instant as rows have it. */
+/** Position and time of an event, as in its row. */
 interface Landmark {
   seq: number;
   timestamp: string;

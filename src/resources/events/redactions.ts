@@ -16,13 +16,13 @@ import {
 
 type Signer = Pick<SecretBox, "sign" | "verify" | "keyId">;
 
-/** What is left of an event; null for one that stays as it is. */
+/** Returns what is left of an event. Null if it stays unchanged. */
 type Redact = (row: EventRow) => { actor: JsonObject; data: JsonObject } | null;
 
 /**
- * Erases content of the events at these positions, whose hashes stay: what each was, and what is left of it, is
- * authenticated by a redaction. An event that didn't fit its hash before is redacted all the same, and goes on not to
- * fit. Returns how many changed.
+ * Erases content of the events at these positions. Their hashes stay: what each event was, and what is left of it, is
+ * authenticated by a redaction. An event that didn't match its hash before is redacted too, and still doesn't match.
+ * Returns how many changed.
  */
 export async function redactEvents(
   db: WriteDb,
@@ -60,7 +60,7 @@ export async function redactEvents(
   return changed;
 }
 
-/** Reads events whose JSON somebody may have broken. */
+/** Reads events whose JSON may have been damaged. */
 async function readEvents(db: ReadDb, seqs: readonly number[]) {
   const rows = await db
     .select({
@@ -77,7 +77,7 @@ async function readEvents(db: ReadDb, seqs: readonly number[]) {
         isReadable: true,
       };
     } catch {
-      return { row: { ...row, actor: {}, data: {} }, isReadable: false }; // nobody can tell what it said
+      return { row: { ...row, actor: {}, data: {} }, isReadable: false }; // its content is unknown
     }
   });
 }
@@ -92,7 +92,7 @@ async function hashBefore(db: ReadDb, { organizationId, seq }: EventRow): Promis
   return row?.hash ?? GENESIS;
 }
 
-/** Whether the event is as it was recorded, or as an earlier redaction left it. */
+/** Returns whether the event is as it was recorded, or as an earlier redaction left it. */
 async function isGenuine(db: ReadDb, secrets: Signer, row: EventRow, previous: string): Promise<boolean> {
   const reckoned = chainHash(previous, row);
   if (reckoned === row.hash) return true;
@@ -101,7 +101,7 @@ async function isGenuine(db: ReadDb, secrets: Signer, row: EventRow, previous: s
   return before?.hash === row.hash && before.redactedHash === reckoned;
 }
 
-/** Redactions of a stretch of a trail by their positions, those alone that the keys at hand made; all without `secrets`. */
+/** Returns redactions of a range by position, only those created with the available keys. All without `secrets`. */
 export async function redactionsBetween(
   db: ReadDb,
   secrets: Pick<SecretBox, "sign" | "verify"> | null,

@@ -1,6 +1,6 @@
 import type { EventRow } from "./table.ts";
 
-/** The run that an event tells of, or that made what it tells of; null for one that no run had a part in. */
+/** Returns the run that an event is about, or that caused it. Null if no run was involved. */
 export function runOf({
   type,
   entityType,

@@ -17,7 +17,7 @@ import {
 } from "./heads.ts";
 import { events, type SealRow, trailErasures, trailHeads, trailRedactions, trailSeals } from "./table.ts";
 
-/** A seal is due after so many events, or so long after the one before. */
+/** A seal is due after this many events, or this long after the previous one. */
 const SEAL_EVENTS = 1_000;
 const SEAL_MS = 60_000;
 const BATCH = 200;
@@ -46,7 +46,7 @@ export async function listSeals(
   };
 }
 
-/** Organizations whose trail is due for a seal; with `isAll` those that have any event since the last one. */
+/** Returns organizations whose audit log is due for a seal. With `isAll`, those with any event since the last one. */
 export async function dueForSeal({ store, clock }: SealParts, isAll = false): Promise<string[]> {
   const grown = sql`${trailHeads.count} - ${trailHeads.sealCount}`;
   const isDue = or(sql`${grown} >= ${SEAL_EVENTS}`, lte(trailHeads.sealAt, timestamp(clock, -SEAL_MS)));
@@ -57,7 +57,7 @@ export async function dueForSeal({ store, clock }: SealParts, isAll = false): Pr
   return rows.map(({ organizationId }) => organizationId);
 }
 
-/** Seals the head of one trail. Null where the head is not that of the newest event, or not authentic. */
+/** Seals the head of an organization. Null if the head isn't that of the newest event, or isn't authentic. */
 export function sealHead(parts: SealParts, organizationId: string): Promise<SealRow | null> {
   const { store, clock, secrets } = parts;
   return store.write(async (db) => {
@@ -77,7 +77,7 @@ export function sealHead(parts: SealParts, organizationId: string): Promise<Seal
   });
 }
 
-/** Makes a head for each trail that has none: at the first start of a version that keeps heads. */
+/** Creates a head for each organization without one, at the first start of a version that has heads. */
 export async function makeHeads({ store, secrets }: SealParts): Promise<number> {
   const rows = await store.db
     .select({ id: organizations.id })
@@ -99,8 +99,8 @@ export async function makeHeads({ store, secrets }: SealParts): Promise<number> 
 }
 
 /**
- * Authenticates heads, seals and redactions under the master key in use, in small steps; gives how many were. One that the keys at
- * hand did not make stays as it is.
+ * Signs heads, seals and redactions again with the current master key, in small steps. Returns how many. One that the
+ * available keys didn't create stays unchanged.
  */
 export async function* authenticateAgain(parts: SealParts): AsyncGenerator<void, number> {
   const { store, secrets } = parts;
@@ -156,8 +156,8 @@ async function sealsAgain(db: WriteDb, { secrets }: SealParts): Promise<number> 
 }
 
 /**
- * Erases a part of a removed organization's trail, at most `limit` events; true when nothing of it is left. Each call
- * belongs in a transaction of its own.
+ * Erases part of a removed organization's audit log, at most `limit` events. Returns true when nothing is left. Each
+ * call needs its own transaction.
  */
 export async function eraseTrail(db: WriteDb, organizationId: string, limit = 5_000): Promise<boolean> {
   await db.insert(trailErasures).values({ organizationId }).onConflictDoNothing();

@@ -40,12 +40,12 @@ export interface Entity {
   id: string;
 }
 
-/** As it is stored: `data` and `actor` are JSON texts already. */
+/** As stored: `data` and `actor` are JSON texts. */
 type NewEvent = Omit<EventRow, "seq" | "redactedAt" | "data" | "actor"> & { data: string; actor: string };
 
 /**
- * Appends one event to the organization's trail, in the transaction of the change that it tells of.
- * Webhook deliveries and event triggers follow the trail; there is no second publish step.
+ * Appends an event to the organization's audit log, in the transaction of the change. Webhook deliveries and event
+ * triggers read the audit log. There is no second publish step.
  */
 export async function record(
   tx: WriteContext,
@@ -89,7 +89,7 @@ async function insertAll(tx: WriteContext, rows: readonly NewEvent[]): Promise<v
   for (const [organizationId, head] of tx.trail.heads) await putHead(tx, organizationId, head);
 }
 
-/** Signalled when an organization's trail has grown. */
+/** Signalled when an organization's audit log has grown. */
 export const eventsTopic = (organizationId: string) => `events:${organizationId}`;
 
 const insertEvents = insertInto(events, ["seq", "redactedAt"], ["data", "actor"]);
@@ -103,7 +103,7 @@ export const chainHash = (previous: string, row: Omit<EventRow, "seq" | "hash" |
     canonicalJson(row.data),
   );
 
-/** An actor as the trail stores it and as it goes into the hash, both as JSON; worked out once for each. */
+/** An actor as JSON, as stored and as hashed. Computed once per actor. */
 const shownActors = new WeakMap<Actor, { stored: string; canonical: string }>();
 
 function shownActor(actor: Actor): { stored: string; canonical: string } {

@@ -117,7 +117,7 @@ export const EVENTS = {
 export type EventType = keyof typeof EVENTS;
 export const EVENT_TYPES = Object.keys(EVENTS) as EventType[];
 
-/** The audit trail: append-only by triggers, and chained by organization. */
+/** The audit log: append-only by triggers, and chained by organization. */
 export const events = sqliteTable("events", {
   /** In order of commit, over all organizations. */
   seq: integer().primaryKey(),
@@ -135,7 +135,7 @@ export const events = sqliteTable("events", {
   correlationId: text().notNull(),
   /** SHA-256 over the hash before it in the organization and this row's canonical JSON. */
   hash: text().notNull(),
-  /** When personal data was erased from it; null for one that is as it was recorded. */
+  /** When personal data was erased from it. Null if it is as recorded. */
   redactedAt: text(),
 });
 export type EventRow = typeof events.$inferSelect;
@@ -149,7 +149,7 @@ export const trailHeads = sqliteTable("trail_heads", {
   /** Number of events up to it. */
   count: integer().notNull(),
   hash: text().notNull(),
-  /** HMAC under a key of the master key; empty where the head before could not be authenticated. */
+  /** HMAC with a key derived from the master key. Empty if the previous head couldn't be authenticated. */
   mac: text().notNull(),
   /** Id of the master key that `mac` was made with. */
   keyId: text().notNull(),
@@ -159,7 +159,7 @@ export const trailHeads = sqliteTable("trail_heads", {
 });
 export type TrailHeadRow = typeof trailHeads.$inferSelect;
 
-/** Heads of the past that are kept for good. */
+/** Past heads, which are kept forever. */
 export const trailSeals = sqliteTable(
   "trail_seals",
   {
@@ -180,11 +180,11 @@ export type SealRow = typeof trailSeals.$inferSelect;
 export const trailRedactions = sqliteTable("trail_redactions", {
   seq: integer().primaryKey(),
   organizationId: text().notNull(),
-  /** The event's hash, of its content as it was recorded. */
+  /** The event's hash, of its original content. */
   hash: text().notNull(),
   /** The event's hash over the hash before it and the content that is left. */
   redactedHash: text().notNull(),
-  /** HMAC under a key of the master key; empty where the event did not fit its hash before it was redacted. */
+  /** HMAC with a key derived from the master key. Empty if the event didn't match its hash before it was redacted. */
   mac: text().notNull(),
   keyId: text().notNull(),
 });

@@ -10,7 +10,7 @@ import { chainHash } from "./service.ts";
 import { events, GENESIS, type SealRow, type TrailHeadRow, trailHeads, trailSeals } from "./table.ts";
 import type { Reason, Verification } from "./wire.ts";
 
-/** So many events are recomputed before others get their turn. */
+/** Number of events that are recomputed before other work gets its turn. */
 const BATCH = 200;
 
 type Verifier = Pick<SecretBox, "sign" | "verify">;
@@ -23,16 +23,16 @@ export interface KnownHead {
   hash: string;
 }
 
-/** How far a walk along a chain has come. */
+/** Progress of a verification. */
 interface Walk {
   count: number;
-  /** How many of them personal data was erased from. */
+  /** Number of events from which personal data was erased. */
   redacted: number;
   hash: string;
   seq: number;
   /** The first event after the newest seal that fits. */
   unsealedId: string | null;
-  /** The stored head at the instant of the last look; null where there was none, undefined before a look. */
+  /** The stored head when it was last read. Null if there was none, undefined before. */
   head: StoredHead | null | undefined;
 }
 
@@ -53,8 +53,9 @@ const good = ({ count, redacted }: Walk): Verification => ({
 });
 
 /**
- * Recomputes an organization's chain from its first event and stops at the first that doesn't fit. Needs no key, so
- * missing newest events, a chain that was computed anew and a forged redaction are not found. Throws `cancelled` when `signal` aborts.
+ * Recomputes an organization's chain from its first event and stops at the first that doesn't match. Needs no key, so
+ * it doesn't find missing newest events, a recomputed chain or a forged redaction. Throws `cancelled` when `signal`
+ * aborts.
  */
 export async function verifyChain(
   db: ReadDb,
@@ -66,8 +67,8 @@ export async function verifyChain(
 }
 
 /**
- * Recomputes an organization's chain and compares it with its seals and its head, which only the master key can make,
- * and with the head that is known `beside` the database. Throws `cancelled` when `signal` aborts.
+ * Recomputes an organization's chain and compares it with its seals and its head, which only the master key can create,
+ * and with the head stored `beside` the database. Throws `cancelled` when `signal` aborts.
  */
 export async function verifyTrail(
   { db, secrets }: { db: ReadDb; secrets: Verifier },
@@ -94,7 +95,7 @@ export async function verifyTrail(
   return isBesideThere ? good(walk) : bad(walk, "rolled_back", null);
 }
 
-/** True while the event that a kept head names is in the trail. */
+/** Returns whether the event of a stored head is in the audit log. */
 export async function hasEvent(db: ReadDb, organizationId: string, { seq, hash }: KnownHead) {
   const [row] = await db
     .select({ hash: events.hash })
@@ -103,7 +104,7 @@ export async function hasEvent(db: ReadDb, organizationId: string, { seq, hash }
   return row?.hash === hash;
 }
 
-/** Goes on to the newest event; null where all of them fit. Without `secrets` seals are not looked at. */
+/** Continues to the newest event. Null if all match. Without `secrets`, seals aren't checked. */
 async function walkOn(
   db: ReadDb,
   organizationId: string,
@@ -135,7 +136,7 @@ async function walkOn(
         return bad(walk, "rewritten", walk.unsealedId);
       walk.unsealedId = null;
     }
-    if (rows.length === 0) walk.head = undefined; // the one that was read with the rows before may be out of date
+    if (rows.length === 0) walk.head = undefined; // the head that was read with the previous rows may be outdated
     if (rows.length < BATCH) return null;
     await new Promise((resolve) => setImmediate(resolve));
     if (signal?.aborted) throw new AppError("cancelled", "The verification is no longer needed.");
@@ -168,7 +169,7 @@ async function hasLaterSeal(db: ReadDb, secrets: Verifier, organizationId: strin
   return rows.some((row) => isSealAuthentic(secrets, row));
 }
 
-/** The newest position and the head of a trail, both of one instant. */
+/** Returns the newest position and the head of an audit log, from the same state. */
 async function endOf(db: ReadDb, organizationId: string) {
   const newest = db
     .select({ seq: sql<number>`coalesce(max(${events.seq}), 0)` })
@@ -188,8 +189,8 @@ async function endOf(db: ReadDb, organizationId: string) {
 }
 
 /**
- * Why the event at `seq` doesn't follow the one before. Where newest events were cut off, the server goes on from the
- * head that it knows: then events are missing although their positions were given out again.
+ * Returns why the event at `seq` doesn't follow the previous one. If newest events were cut off, the server continues
+ * from the head that it knows: events are then missing although their positions were reused.
  */
 async function reasonAt(db: ReadDb, organizationId: string, walk: Walk, seq: number): Promise<Reason> {
   const head = await headRow(db, organizationId);
@@ -241,6 +242,6 @@ function hashOf(previous: string, row: RawRow): string | null {
     const data: JsonObject = JSON.parse(row.data);
     return chainHash(previous, { ...row, actor, data });
   } catch {
-    return null; // the caller takes it for altered
+    return null; // the caller treats it as changed
   }
 }

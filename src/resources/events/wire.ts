@@ -142,7 +142,7 @@ export type RawEvent = Omit<EventRow, "actor" | "data"> & { actor: string; data:
 /** `JSON.stringify(toEvent(row))`, for those who send many: nothing is parsed only to be written again. */
 export function eventText(row: RawEvent): string {
   const text = JSON.stringify;
-  // Joined, it is one piece of memory: a text of many pieces is put together anew by each who signs or sends it.
+  // Joined, it is one piece of memory. A text of many pieces would be joined again by everyone who signs or sends it.
   return [
     `{"id":${text(row.id)},"type":"${row.type}","timestamp":"${row.timestamp}",`,
     `"entity":{"type":"${row.entityType}","id":${text(row.entityId)}},"actor":${actorText(row)},"data":${row.data},`,

@@ -36,13 +36,13 @@ const isPublic = (form: Webhook): boolean => formOf(form).access === "public";
 
 interface Entered {
   ctx: Context;
-  /** Null of an API key, and of anybody at a public form. */
+  /** Null for an API key, and for anyone at a public form. */
   person: { userId: string; email: string | null } | null;
 }
 
 /**
- * Who answers: anybody at a public form, else a member of the organization. Throws `unauthenticated`, `forbidden`,
- * `csrf`, `scope_missing`.
+ * Returns who answers: anyone at a public form, otherwise a member of the organization. Throws `unauthenticated`,
+ * `forbidden`, `csrf`, `scope_missing`.
  */
 async function enterForm(app: App, visit: Visit, form: Webhook): Promise<Entered> {
   const { organizationId } = form;

@@ -6,19 +6,19 @@ import type { FormTrigger } from "../automations/config.ts";
 import type { Webhook } from "../inbound/gate.ts";
 import { type Answerable, CREDENTIAL_HEADERS, storeDelivery } from "../inbound/intake.ts";
 
-/** Answers as they came. */
+/** Answers as received. */
 export interface Answers {
   answers: Json;
-  /** Fields of a form are texts, whatever the schema says of them. */
+  /** Fields of a form are text, whatever the schema says. */
   isText: boolean;
   headers: Headers;
   query: JsonObject;
   address: string;
-  /** Who has signed in and sends them; null for anybody. */
+  /** The signed-in user who sends them. Null for anyone. */
   person: { userId: string; email: string | null } | null;
 }
 
-/** The header that templates see of who has signed in; one that is sent along is left out. */
+/** Header with which templates see the signed-in user. One in the request is removed. */
 const PERSON = "x-weir-user";
 
 /** Stores the answers and starts the run, in one transaction. Throws `InvalidInput` for what the schema does not take. */
@@ -80,5 +80,5 @@ function readText({ type, items, enum: values, const: value }: JsonObject, text:
   return Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : text;
 }
 
-/** What a browser's field for numbers sends. */
+/** What a browser's number field sends. */
 const NUMBER = /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;

@@ -2,29 +2,29 @@ import type { App } from "../../context.ts";
 
 interface Known {
   failure: string | null;
-  /** When the newest that lies there was made, in milliseconds; null where none is known of. */
+  /** Time of the newest backup, in milliseconds. Null if none is known. */
   newestAt: number | null;
 }
 
-/** How scheduled backups of this process stand. */
+/** State of this process's scheduled backups. */
 const known = new WeakMap<App["store"], Known>();
 
 const knownOf = ({ store }: App): Known => known.get(store) ?? { failure: null, newestAt: null };
 
-/** The engine tells that a backup failed, or with null that one was made. */
+/** Records that a backup failed, or with null that one was created. */
 export function reportBackup(app: App, failure: string | null): void {
   known.set(app.store, { ...knownOf(app), failure });
 }
 
-/** The engine tells by its name which is the newest that lies there. */
+/** Records the name of the newest backup. */
 export function reportNewestBackup(app: App, name: string | undefined): void {
   known.set(app.store, { ...knownOf(app), newestAt: name === undefined ? null : backupInstant(name) });
 }
 
-/** Why the last scheduled backup failed; null where it did not. */
+/** Why the last scheduled backup failed. Null if it didn't. */
 export const backupFailure = (app: App): string | null => knownOf(app).failure;
 
-/** Seconds since the newest scheduled backup was made; null where none is known of. */
+/** Seconds since the newest scheduled backup. Null if none is known. */
 export function backupAgeSeconds(app: App): number | null {
   const { newestAt } = knownOf(app);
   return newestAt === null ? null : Math.max(0, (app.clock.now().getTime() - newestAt) / 1000);

@@ -14,7 +14,7 @@ const WRITE_DEADLINE_MS = 5_000;
 /** With less than this on the disk the next load may fail. */
 const MIN_FREE_BYTES = 64 * 1024 * 1024;
 
-/** What was looked at, by name. */
+/** Results of the checks, by name. */
 export type Checks = Record<string, Check>;
 
 interface Kept {
@@ -24,7 +24,7 @@ interface Kept {
 
 const kept = new WeakMap<App["store"], Kept>();
 
-/** Tries what the work needs: a write that is durable, the scheduler's heartbeat, room on the disk, and the master key. */
+/** Checks what the server needs: a durable write, the scheduler's heartbeat, disk space, and the master key. */
 export function checkDeeply(app: App): Promise<Checks> {
   const now = app.clock.monotonic();
   const last = kept.get(app.store);
@@ -45,7 +45,7 @@ async function checkAll(app: App): Promise<Checks> {
   return { writes, scheduler, disk, key, backups: await runCheck(async () => checkBackups(app)) };
 }
 
-/** A check says what it found, or throws. */
+/** A check returns what it found, or throws. */
 async function runCheck(check: () => Promise<string | null>): Promise<Check> {
   try {
     const detail = await check();

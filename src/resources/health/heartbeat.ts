@@ -5,10 +5,10 @@ export const HEARTBEAT_LIMIT_MS = 60_000;
 
 const beats = new WeakMap<App["store"], number>();
 
-/** The engine tells that its loops turn. */
+/** Records that the engine's loops are running. */
 export const beat = ({ store, clock }: App): void => void beats.set(store, clock.monotonic());
 
-/** Milliseconds since the engine last told so; null where it never did. */
+/** Milliseconds since the last heartbeat. Null if there was none. */
 export function sinceBeat({ store, clock }: App): number | null {
   const at = beats.get(store);
   return at === undefined ? null : clock.monotonic() - at;

@@ -18,7 +18,7 @@ interface Family {
   samples: Sample[];
 }
 
-/** What is known of this process and its store, as Prometheus reads it. Counters begin with the process. */
+/** Returns the metrics of this process and its database, in the Prometheus format. Counters start with the process. */
 export async function renderMetrics(app: App): Promise<string> {
   const [tally, queue, running, outbound, letters, store] = await Promise.all([
     tallyOf(app),

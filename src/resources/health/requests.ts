@@ -11,7 +11,7 @@ export function countRequest({ store }: App, method: string, route: string, stat
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-/** What has been counted, by route. */
+/** Counts by route. */
 export function requestCounts({
   store,
 }: App): { method: string; route: string; status: string; count: number }[] {

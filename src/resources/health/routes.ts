@@ -13,7 +13,7 @@ import { DeepHealth, Health, HealthQuery, SimulatedError, SmokeQuery } from "./w
 
 const tag = "Health";
 
-/** What a process answers that has been asked to end, so that nothing new is sent to it. */
+/** Response of a process that is stopping, so that no new requests are sent to it. */
 const STOPPING = { status: "stopping" };
 
 export const healthOperations = [
@@ -130,7 +130,7 @@ export const healthOperations = [
   }),
 ];
 
-/** Anybody may probe, each address so often. */
+/** Rate limit of anonymous probes, per address. */
 const PROBE_RATE = { perMinute: 30, burst: 10 };
 
 function limitProbes(app: App, { address }: Visit): void {
@@ -142,7 +142,7 @@ function limitProbes(app: App, { address }: Visit): void {
   }
 }
 
-/** Who is asking: nobody that is known, a person or key, or an operator. Throws `scope_missing`. */
+/** Returns who is asking: an anonymous client, a user or key, or an operator. Throws `scope_missing`. */
 async function rankOf(app: App, visit: Visit): Promise<"nobody" | "person" | "operator"> {
   const identity = await identify(app, visit.request.headers);
   if (!identity) return "nobody";
@@ -164,8 +164,8 @@ async function admitOperator(app: App, visit: Visit): Promise<void> {
 const FORWARDING = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
 
 /**
- * A caller on this machine itself. One that came through a proxy on it is not, nor is a page of a site whose name was
- * made to resolve to this machine (DNS rebinding): its browser sends that name as the host.
+ * Returns whether the caller is on this machine. A request through a proxy on it isn't, nor is a page of a site whose
+ * name resolves to this machine (DNS rebinding): its browser sends that name as the host.
  */
 const isLocal = ({ address, request }: Visit) =>
   isLoopbackHost(address) &&

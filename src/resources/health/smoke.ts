@@ -2,7 +2,10 @@ import { timestamp } from "../../base/clock.ts";
 import type { App } from "../../context.ts";
 import type { SmokeQuery } from "./wire.ts";
 
-/** A tick at once and at each interval for so many seconds, then `end`: shows whether streams get through. */
+/**
+ * Yields a tick immediately and at each interval for this many seconds, then `end`. Shows whether proxies let streams
+ * through.
+ */
 export async function* ticks(app: App, { seconds, intervalSeconds }: SmokeQuery, signal: AbortSignal) {
   const startedAt = app.clock.monotonic();
   const elapsed = () => Math.round(app.clock.monotonic() - startedAt) / 1000;

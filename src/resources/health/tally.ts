@@ -6,7 +6,7 @@ import { events } from "../events/table.ts";
 /** Seconds; the upper ends of the histogram of durations. */
 export const DURATION_BUCKETS = [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200] as const;
 
-/** What the trail tells of the time since this process began. */
+/** What the audit log shows since this process started. */
 export interface Tally {
   /** Runs that ended, by kind and status. */
   runs: Map<string, { kind: string; status: string; count: number }>;
@@ -14,7 +14,7 @@ export interface Tally {
   /** Webhook requests that started a run. */
   deliveries: number;
   deadLettered: number;
-  /** The last instant at which each automation completed, by its id. */
+  /** Time of the last completed run of each automation, by ID. */
   successes: Map<string, string>;
 }
 
@@ -39,14 +39,13 @@ const BATCH = 500;
 const followers = new WeakMap<App["store"], Follower>();
 
 /**
- * Counts from the events, so that nothing is counted on the way of a run, and a look costs only what has
- * happened since the last one.
+ * Counts from events, so that runs don't have to count, and each reading costs only what happened since the last one.
  */
 export async function tallyOf(app: App): Promise<Tally> {
   const mine = followers.get(app.store) ?? newFollower();
   followers.set(app.store, mine);
   const previous = mine.previous.then(() => catchUp(app, mine));
-  mine.previous = previous.catch(() => undefined); // told to whoever asked; the next one tries again
+  mine.previous = previous.catch(() => undefined); // reported to the caller; the next one tries again
   await previous;
   return mine;
 }
@@ -88,7 +87,7 @@ async function catchUp(app: App, follower: Follower): Promise<void> {
   }
 }
 
-/** Where this process began: the id of its start holds the instant, in milliseconds. */
+/** Where this process started: the ID of its start contains the time, in milliseconds. */
 async function startOf({ store, bootId }: App): Promise<number> {
   const startedAt = new Date(Number.parseInt(bootId.replaceAll("-", "").slice(0, 12), 16)).toISOString();
   const [last] = await store.db.select({ seq: events.seq }).from(events).orderBy(desc(events.seq)).limit(1);

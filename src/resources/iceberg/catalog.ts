@@ -16,7 +16,7 @@ interface Namespace {
   dataset: string | null;
 }
 
-/** Throws `not_found` for one that has no tables of the organization. */
+/** Throws `not_found` for a catalog that isn't the organization's. */
 export async function findNamespace(ctx: Context, text: string): Promise<Namespace> {
   const [layer = "", dataset = null, ...more] = text.split(SEPARATOR);
   const [row] =
@@ -42,7 +42,7 @@ const missing = (noun: string, text: string, type: string) => {
   return new AppError("not_found", `${noun} ${shown} not found.`, { type });
 };
 
-/** One page of a list, and what the next one is asked for with. */
+/** A page of a list, and the token for the next one. */
 interface Page<T> {
   items: T[];
   next: string | null;
@@ -74,7 +74,7 @@ export async function listNamespaces(
   });
 }
 
-/** The tables of a dataset; a layer has none by itself. Throws `not_found`, `invalid`. */
+/** Lists the tables of a dataset. A layer has none itself. Throws `not_found`, `invalid`. */
 export async function listTables(
   ctx: Context,
   namespace: string,
@@ -157,7 +157,7 @@ export async function loadTable(ctx: Context, namespace: string, name: string, i
   return { "metadata-location": location, metadata: shown, config: storageOf(ctx) };
 }
 
-/** Where the bucket is, for engines; the keys to it are theirs to have. */
+/** URL of the bucket, for engines. They need their own keys for it. */
 function storageOf({ config: { lakeUrl, lakeEndpoint, lakeRegion } }: Context): Record<string, string> {
   if (lakeUrl === null) return {};
   return {

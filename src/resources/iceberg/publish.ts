@@ -20,7 +20,7 @@ export interface Published {
   metadata: ReturnType<typeof tableMetadata>;
 }
 
-/** Tables with snapshots that no metadata names yet, or whose metadata names some that are gone. */
+/** Tables with snapshots that aren't in the metadata yet, or whose metadata names deleted ones. */
 export const unpublishedTables = (app: App): Promise<Here[]> =>
   app.store.db
     .select({
@@ -36,9 +36,9 @@ export const unpublishedTables = (app: App): Promise<Here[]> =>
 const RUNNING = slot(() => new Map<string, Promise<Published>>());
 
 /**
- * The table's metadata with all of its snapshots, written to the lake where it isn't there yet. Its files have names of
- * their own and nothing names them before they are whole, so that a kill leaves what was there. Throws `not_found`, and
- * `invalid_state` for a table that Iceberg can't have.
+ * Returns the table's metadata with all of its snapshots, after writing what is missing to the lake. Its files have new
+ * names and nothing refers to them before they are complete, so that a crash leaves the previous state. Throws
+ * `not_found`, and `invalid_state` for a table that Iceberg can't represent.
  */
 export function publishTable(app: App, here: Here): Promise<Published> {
   const running = app.memory.of(RUNNING);
@@ -50,7 +50,7 @@ export function publishTable(app: App, here: Here): Promise<Published> {
   return mine;
 }
 
-/** Others that write to the table make it begin anew. */
+/** Starts again if the table is written in the meantime. */
 const MAX_TRIES = 5;
 
 async function publish(app: App, here: Here): Promise<Published> {
@@ -134,7 +134,7 @@ function historyOf({ layer, dataset, tableName }: Here, schemas: Parameters<type
   }
 }
 
-/** Files whose types Iceberg doesn't read as the present ones are written anew: the same rows. */
+/** Rewrites files whose types Iceberg can't read as the current ones: the same rows. */
 async function rewriteOld(app: App, here: Here, ids: ReadonlySet<string>): Promise<void> {
   const { organizationId } = here;
   const correlationId = app.ids.uuid();
@@ -142,7 +142,7 @@ async function rewriteOld(app: App, here: Here, ids: ReadonlySet<string>): Promi
   await rewriteFilesOf(ctx, here, ({ id }) => ids.has(id), app.closing);
 }
 
-/** Writes what is missing and says so in the store; null where somebody else was faster. */
+/** Writes what is missing and records it. Null if someone else was faster. */
 async function publishState(app: App, here: Here, state: State): Promise<Published | null> {
   const { table } = state;
   const { home } = app.lake;
@@ -218,7 +218,7 @@ async function commit(
         .set({ published: row })
         .where(and(at, eq(lakeSnapshots.number, number)));
     }
-    // What no metadata names any more: beyond the newest, and what can't be read by the present columns.
+    // what no metadata names any longer: beyond the latest, and what can't be read with the current columns
     const kept = new Set(written.map(({ number }) => number));
     const gone = snapshots.map(({ number }) => number).filter((number) => !kept.has(number));
     for (let start = 0; start < gone.length; start += BATCH)

@@ -6,7 +6,7 @@ import { type Here, tableIs } from "../datasets/commit.ts";
 import { lakeSnapshots, lakeTables } from "../datasets/table.ts";
 import { HINT, publishTable, snapshotsOf } from "./publish.ts";
 
-/** Which of some files below tables' folders of metadata are named by what is published. */
+/** Returns which of these metadata files the published metadata refers to. */
 export async function publishedAmong(app: App, paths: readonly string[]): Promise<Set<string>> {
   const named = new Set<string>();
   for (const folder of new Set(paths.map((path) => path.split("/").slice(0, 4).join("/")))) {
@@ -29,8 +29,8 @@ export async function publishedAmong(app: App, paths: readonly string[]): Promis
 }
 
 /**
- * Takes snapshots that have files which are about to go out of the store, and then out of the metadata, so that none
- * names a file that is gone.
+ * Removes snapshots whose files are about to be deleted from the database, and then from the metadata, so that it never
+ * refers to a deleted file.
  */
 export async function dropSnapshots(
   app: App,
@@ -49,13 +49,13 @@ export async function dropSnapshots(
     try {
       await publishTable(app, here);
     } catch (error) {
-      // A table that is gone, or that nobody reads so, names nothing.
+      // A deleted table, or one that nobody reads this way, refers to nothing.
       if (!(error instanceof AppError && ["not_found", "invalid_state"].includes(error.code))) throw error;
     }
   }
 }
 
-/** Returns true where the metadata is to be written without them. */
+/** Returns whether the metadata has to be rewritten without them. */
 async function forget(db: WriteDb, here: Here, below: number): Promise<boolean> {
   const dropped = await db
     .delete(lakeSnapshots)

@@ -9,8 +9,8 @@ import { publishTable, unpublishedTables } from "./publish.ts";
 const PAUSE_MS = 60_000;
 
 /**
- * Publishes tables that have changed, all snapshots of one at once. What a kill interrupts is found again by what the
- * store lacks.
+ * Publishes changed tables, all snapshots of a table at once. What a crash interrupts is found again, since the
+ * database lacks it.
  */
 export function openPublisher(app: App): (signal: AbortSignal) => Promise<number> {
   const pausedUntil = new Map<string, number>();
@@ -30,7 +30,7 @@ export function openPublisher(app: App): (signal: AbortSignal) => Promise<number
         pausedUntil.delete(key);
         published++;
       } catch (error) {
-        if (error instanceof AppError && error.code === "not_found") continue; // deleted meanwhile
+        if (error instanceof AppError && error.code === "not_found") continue; // deleted in the meantime
         if (error instanceof AppError && error.code === "invalid_state") {
           app.log.write("warn", "table not published for other engines", { cause: error.message, ...table });
           await leaveOut(app, table);
@@ -44,7 +44,7 @@ export function openPublisher(app: App): (signal: AbortSignal) => Promise<number
   };
 }
 
-/** A lake that was moved has metadata with addresses of where it was. */
+/** If the lake was moved, its metadata still has the old URLs. */
 async function forgetOtherHomes(app: App): Promise<void> {
   const rows = await app.store.db
     .select({

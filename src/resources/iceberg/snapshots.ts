@@ -19,7 +19,7 @@ interface Plan {
   snapshots: readonly SnapshotRow[];
   /** All that any of the snapshots has. */
   files: readonly FileRow[];
-  /** True where everything is written anew. */
+  /** Whether everything is rewritten. */
   isNew: boolean;
   /** Those of the newest snapshot that is published. */
   manifests: readonly Manifest[];
@@ -36,14 +36,19 @@ export interface Written {
   snapshot: Snapshot;
   manifests: readonly Manifest[];
   files: { name: string; bytes: Uint8Array }[];
-  /** What the store is to keep; null where it has it. */
+  /** What the database has to store. Null if it already does. */
   published: PublishedSnapshot | null;
 }
 
-/** Snapshots of only added files name the manifests of those before, up to so many: each is a file to open. */
+/**
+ * Maximum number of manifests that a snapshot of only added files takes over from earlier ones: each is a file to open.
+ */
 const MAX_MANIFESTS = 8;
 
-/** The snapshots that can be read by the table's present columns, oldest first, with what has to be written for each. */
+/**
+ * Returns the snapshots that can be read with the table's current columns, oldest first, with what has to be written
+ * for each.
+ */
 export function planSnapshots(plan: Plan): Written[] {
   const { history, snapshots, files, isNew } = plan;
   const unreadable = files.filter((file) => !isReadable(file, history));
@@ -66,7 +71,7 @@ export function planSnapshots(plan: Plan): Written[] {
   return done;
 }
 
-/** Whether all columns of a file can be read as those that the table has now. */
+/** Returns whether all columns of a file can be read as the table's current ones. */
 export const isReadable = ({ isMixed, addedSeq }: FileRow, { readableFrom }: SchemaHistory): boolean =>
   !isMixed && addedSeq >= readableFrom;
 
@@ -115,7 +120,7 @@ function writeSnapshot(
   return { number, snapshot: snapshotOf(plan, row, published), manifests, files, published };
 }
 
-/** Whether manifests name just these files, none of them as deleted, and are not too many. */
+/** Returns whether manifests name exactly these files, none as deleted, and aren't too many. */
 function isWhole(manifests: readonly Manifest[], files: readonly DataFile[]): boolean {
   const named = manifests.reduce((sum, { added, existing }) => sum + added.files + existing.files, 0);
   return manifests.length < MAX_MANIFESTS && named === files.length;

@@ -20,7 +20,7 @@ export const CatalogRef = object({ prefix: prefix() });
 export const NamespaceRef = object({ prefix: prefix(), namespace: namespace() });
 export const TableRef = object({ prefix: prefix(), namespace: namespace(), table: name() });
 
-/** Engines of other versions send what we don't know, and are to be let through. */
+/** Other versions of engines send unknown fields, which are accepted. */
 const query = <P extends Parameters<typeof object>[0]>(properties: P) =>
   object(properties, { additionalProperties: Type.Unknown() });
 

@@ -45,7 +45,7 @@ export async function findDelivery(ctx: Context, id: string) {
   return toWholeDelivery(row, attempts.length < row.attempts ? [...attempts, lastAttempt(row)] : attempts);
 }
 
-/** The attempt under way, or a first one that went well: neither is kept apart. */
+/** The attempt in progress, or a successful first one: neither is stored separately. */
 function lastAttempt(row: DeliveryRow): AttemptRow {
   const isOver = row.status === "processed" || row.status === "failed";
   return {

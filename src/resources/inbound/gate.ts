@@ -11,7 +11,7 @@ import { authLabel, needsTimestamp } from "../automations/sender.ts";
 import { automations, secretLabel, WEBHOOKS_TOPIC } from "../automations/table.ts";
 import { organizations, type Plan, type WebhookRate } from "../organizations/table.ts";
 
-/** Requests a minute and at once; an enterprise without a rate of its own has this one. */
+/** Default requests per minute and burst, also of an enterprise organization without its own rate limit. */
 export const PLAN_RATES: Readonly<Record<Plan, Rate>> = {
   free: { perMinute: 60, burst: 10 },
   pro: { perMinute: 300, burst: 50 },
@@ -60,11 +60,11 @@ export interface Webhook {
   version: number;
   /** What requests are signed with, in clear: it never leaves the process. Null where nothing is signed. */
   secret: string | null;
-  /** What the sender sends along by `config.auth`, in clear; null where it signs. */
+  /** Decrypted credentials of `config.auth`. Null if the sender signs. */
   proof: string | null;
-  /** True where a signed request without a timestamp is refused. */
+  /** Whether signed requests without a timestamp are rejected. */
   needsTimestamp: boolean;
-  /** True once a request with a timestamp has come. */
+  /** Whether a request with a timestamp has arrived. */
   hasSeenTimestamp: boolean;
   plan: Plan;
   webhookRate: WebhookRate | null;
@@ -74,7 +74,7 @@ export interface Webhook {
 const WEBHOOK_MAX_AGE_MS = 1_000;
 const MAX_WEBHOOKS = 1_000;
 
-/** Webhooks as they were last looked up; all are forgotten as soon as any of them changes. */
+/** Cached webhooks. All are discarded when any of them changes. */
 interface WebhookCache {
   readonly webhooks: Map<string, { webhook: Webhook; at: number }>;
   /** Grows with each forgetting, so that a look-up that began before it is not kept after it. */
@@ -98,8 +98,8 @@ function cacheOf(app: App): WebhookCache {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
- * The webhook of an organization, by its id or slug; what reads like an id is never taken for a slug. Throws
- * `not_found`, with the same words for every cause.
+ * Returns a webhook of an organization, by its ID or slug. What looks like an ID is never used as a slug. Throws
+ * `not_found`, with the same message for every cause.
  */
 export async function findWebhook(
   app: App,

@@ -33,7 +33,7 @@ export interface Arrived {
   headers: Headers;
   query: JsonObject;
   body: Uint8Array;
-  /** What it was signed with, where that is taken once. */
+  /** Its signature, if that is accepted only once. */
   stamp: Stamp | null;
   address: string;
   correlationId: string;
@@ -44,7 +44,10 @@ export interface Accepted {
   run: AutomationRunRow;
 }
 
-/** An accepted request with what templates see of it; a repeat with its own, since the first one's is forgotten. */
+/**
+ * An accepted request with what templates see of it. A repeated request has its own payload, since the first one's is
+ * deleted.
+ */
 export type Answerable = Accepted & { trigger: StoredTrigger };
 
 const earlierByKey = prepared((db: ReadDb) =>
@@ -72,7 +75,7 @@ const runById = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** On behalf of the sender, who is nobody that Weir knows. */
+/** Acts on behalf of the sender, who isn't a user. */
 const contextOf = (app: App, webhook: Webhook, arrived: Arrived): Context =>
   contextFor(app, {
     organizationId: webhook.organizationId,
@@ -81,7 +84,7 @@ const contextOf = (app: App, webhook: Webhook, arrived: Arrived): Context =>
     correlationId: arrived.correlationId,
   });
 
-/** Stores the delivery and starts its run, in one transaction; a repeat gets the first one's. */
+/** Stores the delivery and starts its run, in one transaction. A repeated request gets the first one's. */
 export async function accept(app: App, webhook: Webhook, arrived: Arrived): Promise<Answerable> {
   const payload = await payloadOf(arrived);
   const stored = arrived.body.length > MAX_SHORT_BYTES ? await asStored(payload) : payload;
@@ -108,7 +111,7 @@ export async function accept(app: App, webhook: Webhook, arrived: Arrived): Prom
 /** Base64 and escapes make a body longer. */
 const MAX_SHORT_BYTES = SHORT_CHARACTERS / 8;
 
-/** A payload as it is stored: as its text where that is long. */
+/** A payload as it is stored: as text if it is long. */
 async function asStored(payload: Json): Promise<Json | LongJson> {
   const text = await writeJson(payload);
   return text.length > SHORT_CHARACTERS ? new LongJson(text) : payload;
@@ -170,7 +173,7 @@ async function findEarlier(tx: WriteContext, webhook: Webhook, key: string): Pro
   return run ? { deliveryId: delivery.id, run } : null;
 }
 
-/** The sender's own id of the message. Throws `invalid` for one that is too long to keep. */
+/** Returns the sender's own message ID. Throws `invalid` if it is too long. */
 function repeatKey({ config }: Webhook, headers: Headers, payload: Json): string | null {
   if (config.signaturePreset !== undefined) {
     const at = PRESETS[config.signaturePreset].repeatKey;
@@ -208,10 +211,7 @@ async function runNow({ store }: App, id: string): Promise<AutomationRunRow> {
   return run;
 }
 
-/**
- * The run once it has ended, or as it is when the webhook's patience is over, which is at once where the next
- * try comes later than that.
- */
+/** Returns the run once it has finished, or after `waitSeconds`, or immediately if it is retried later than that. */
 export async function waitForRun(
   app: App,
   webhook: Webhook,

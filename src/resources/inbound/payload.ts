@@ -1,15 +1,15 @@
 import { invalid } from "../../base/errors.ts";
 import { type Json, type JsonObject, parseJsonInSlices } from "../../base/json.ts";
 
-/** What came with a request. */
+/** Content of a request. */
 interface Content {
   headers: Headers;
   body: Uint8Array;
 }
 
 /**
- * The parsed JSON, the form's fields, or the text. What comes without a type is JSON where it can be read so. Throws
- * `invalid` for a body that is not what it says it is.
+ * Parses the body as JSON, form fields or text. Without a content type, it is JSON if it can be parsed as such. Throws
+ * `invalid` if it doesn't match its content type.
  */
 export function payloadOf(content: Content): Json | Promise<Json> {
   const { headers, body } = content;
@@ -44,7 +44,7 @@ async function partsOf({ headers, body }: Content): Promise<JsonObject> {
   return fieldsOf(await Promise.all(pairs));
 }
 
-/** A form is read in one go, and others wait meanwhile. */
+/** A form is parsed without interruption, so its size is limited. */
 const MAX_FIELDS = 10_000;
 
 function refuseFields(fields: number): void {
@@ -66,7 +66,7 @@ function count(bytes: Uint8Array, mark: string): number {
   return found;
 }
 
-/** A name that stands once has its value, one that is repeated a list. */
+/** A field that occurs once has its value, a repeated one a list. */
 export function fieldsOf(pairs: Iterable<[string, Json]>): JsonObject {
   const fields: JsonObject = Object.create(null);
   for (const [name, value] of pairs) {

@@ -7,10 +7,10 @@ import type { SenderAuth } from "../automations/config.ts";
 import { readPublicKey } from "../automations/sender.ts";
 import type { Webhook } from "./gate.ts";
 
-/** A signed timestamp may be off by so much. */
+/** Maximum deviation of a signed timestamp. */
 export const CLOCK_SKEW_SECONDS = 300;
 
-/** A signature over a timestamp, which is taken once. */
+/** A signature over a timestamp, which is accepted once. */
 export interface Stamp {
   /** The sender's timestamp, in Unix seconds. */
   readonly sentAt: number;
@@ -24,8 +24,8 @@ interface Sent {
 }
 
 /**
- * Checks that a request comes from the webhook's sender. Gives its timestamp and signature, where it has both and the
- * sender has no id of its own for each message. Throws `unauthenticated`.
+ * Checks that a request comes from the webhook's sender. Returns its timestamp and signature, if it has both and the
+ * sender has no message ID of its own. Throws `unauthenticated`.
  */
 export function checkSender(app: App, webhook: Webhook, sent: Sent): Stamp | null {
   const { signaturePreset, auth = { type: "signature" } } = webhook.config;
@@ -73,7 +73,7 @@ function checkSignature(app: App, webhook: Webhook, { headers, body }: Sent): St
   return timestamp === null ? null : { sentAt: Number(timestamp), signature: expected.toString("base64") };
 }
 
-/** What was signed as `{timestamp}.{body}` would otherwise pass as a body without a timestamp. */
+/** Otherwise, what was signed as `{timestamp}.{body}` would be accepted as a body without a timestamp. */
 const beginsLikeTimestamp = (body: Uint8Array): boolean =>
   /^\d+\./.test(Buffer.from(body.subarray(0, 400)).toString("latin1"));
 

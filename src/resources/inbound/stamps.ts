@@ -7,7 +7,7 @@ import type { Webhook } from "./gate.ts";
 import { CLOCK_SKEW_SECONDS, refused, type Stamp } from "./sender.ts";
 import { webhookSignatures } from "./table.ts";
 
-/** Signatures that no clock would take any more are forgotten by so many at a time. */
+/** Number of expired signatures that are deleted at a time. */
 const BATCH = 5_000;
 
 const taken = prepared((db: ReadDb) =>
@@ -30,8 +30,8 @@ const takenBefore = () =>
   );
 
 /**
- * Refuses a signature that was taken before, save for a request that names its message: that may be a repeat. Before the
- * rate is looked at, so that what was overheard can't use it up. Throws `unauthenticated`.
+ * Rejects a signature that was accepted before, unless the request has a message ID and may be a repeat. Checked before
+ * the rate limit, so that replayed requests don't use it up. Throws `unauthenticated`.
  */
 export async function refuseReplayed(
   app: App,
@@ -57,7 +57,7 @@ export async function takeStamp(tx: WriteContext, webhook: Webhook, stamp: Stamp
   tx.afterCommit(() => tx.signals.notify(WEBHOOKS_TOPIC));
 }
 
-/** Forgets the signatures whose timestamps are too old to be taken. */
+/** Deletes signatures whose timestamps are too old to be accepted. */
 export async function* sweepStamps(app: App): AsyncGenerator<void> {
   const oldest = Math.floor(app.clock.now().getTime() / 1000) - 2 * CLOCK_SKEW_SECONDS;
   const { sentAt } = webhookSignatures;

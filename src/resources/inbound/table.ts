@@ -49,7 +49,7 @@ export const deliveryAttempts = sqliteTable(
 
 export type AttemptRow = typeof deliveryAttempts.$inferSelect;
 
-/** Signatures with a timestamp that were taken, each once; of no use once the timestamp is too old. */
+/** Accepted signatures with a timestamp. Deleted once the timestamp is too old. */
 export const webhookSignatures = sqliteTable(
   "webhook_signatures",
   {

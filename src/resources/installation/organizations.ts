@@ -52,8 +52,8 @@ export async function findInstallationOrganization(
 }
 
 /**
- * Changes what only operators change of an organization; its own trail records it. Throws `not_found`, and `invalid`
- * for a webhook rate without the plan enterprise or an address that can't be read.
+ * Changes what only operators can change of an organization. Its own audit log records it. Throws `not_found`, and
+ * `invalid` for a webhook rate without the plan enterprise or an invalid address.
  */
 export function changeInstallationOrganization(
   ctx: Context,

@@ -68,8 +68,8 @@ async function lastActive({ db }: Context, ids: readonly string[]): Promise<Map<
 }
 
 /**
- * Changes what only operators change of a user; recorded where that user is at home. Throws `not_found`, and
- * `invalid_state` where no operator would be left.
+ * Changes what only operators can change of a user. Recorded in the user's default organization. Throws `not_found`,
+ * and `invalid_state` if no operator would be left.
  */
 export function changeInstallationUser(
   ctx: Context,

@@ -21,7 +21,7 @@ interface Joined {
 
 /** What the holder of a link may do with the account of its address. */
 interface Way {
-  /** New where there is no account yet. */
+  /** New if there is no account yet. */
   user: UserRow;
   /** `claim` gives the account to the holder, with this password. */
   how: "make" | "claim" | "join";
@@ -31,12 +31,12 @@ interface Way {
 }
 
 /**
- * Makes the holder of the link a member. Where there is no account of the address, a new one with the given password.
- * Where there is one, the link needs that account's own sign-in: its credentials as `signedInId`, or its password. The
- * link that was mailed proves the address; with it, an account whose address was never proven takes the given password,
- * and every way in from before ends.
+ * Makes the holder of the link a member. Without an account for the address, creates one with the given password.
+ * Otherwise, the account's own sign-in is required: its session as `signedInId`, or its password. An emailed link
+ * proves the address: an account whose address was never verified then gets the given password, and its sessions and
+ * tokens end.
  *
- * Throws `gone` with one text for every link that doesn't work, `unauthenticated`, `forbidden`, `conflict`,
+ * Throws `gone` with the same message for every link that doesn't work, `unauthenticated`, `forbidden`, `conflict`,
  * `rate_limited`, `invalid`.
  */
 export async function acceptInvitation(
@@ -62,7 +62,7 @@ export async function acceptInvitation(
     correlationId: visitor.correlationId,
   });
   return write(ctx, async (tx) => {
-    await findByToken(tx, input.token); // somebody else may have been faster
+    await findByToken(tx, input.token); // someone else may have been faster
     let user = way.user;
     if (way.how === "make") await tx.db.insert(users).values(user);
     if (way.how === "claim") {

@@ -7,14 +7,16 @@ import { type UserRow, users } from "../users/table.ts";
 import { findOpenInvitations, joinByInvitation, recordWithdrawn } from "./service.ts";
 import { type InvitationRow, invitations } from "./table.ts";
 
-/** An invitation as the person sees whom it is for; `inviter` is null for an API key. */
+/** An invitation as the invited user sees it. `inviter` is null for an API key. */
 export interface OwnInvitation {
   invitation: InvitationRow;
   organization: OrganizationRow;
   inviter: UserRow | null;
 }
 
-/** Open invitations of the acting person's address, oldest first. Throws `forbidden` where the address is not proven. */
+/**
+ * Lists pending invitations of the caller's address, oldest first. Throws `forbidden` if the address isn't verified.
+ */
 export async function listOwnInvitations(ctx: Context): Promise<OwnInvitation[]> {
   const { email } = await provenMe(ctx);
   const open = await findOpenInvitations(ctx, { email });
@@ -48,7 +50,7 @@ export async function listOwnInvitations(ctx: Context): Promise<OwnInvitation[]>
     });
 }
 
-/** The acting person joins. Throws `not_found`, `forbidden` where the address is not proven, `conflict`. */
+/** Adds the caller as a member. Throws `not_found`, `forbidden` if the address isn't verified, `conflict`. */
 export function acceptOwnInvitation(
   ctx: Context,
   id: string,

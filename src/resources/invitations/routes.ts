@@ -142,7 +142,7 @@ export const invitationOperations = [
   }),
 ];
 
-/** Id of the person whose credentials came along; null where none did. */
+/** Returns the ID of the signed-in user. Null if there is none. */
 async function personOf(app: App, visit: Visit): Promise<string | null> {
   const identity = await identify(app, visit.request.headers);
   if (!identity) return null;

@@ -15,9 +15,9 @@ import { type InvitationRow, invitations } from "./table.ts";
 const INVITATION_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * Invites an address into the organization; `inviteUrl` is shown once, and `mailedUrl` to the address alone. An open invitation of the same
- * address is withdrawn, so that one link is good at a time. Throws `forbidden` for a role above one's own,
- * `conflict` for who is a member already.
+ * Invites an address to the organization. `inviteUrl` is returned only once, and `mailedUrl` only sent to the address.
+ * A pending invitation of the same address is revoked, so that only one link works. Throws `forbidden` for a role above
+ * the caller's, and `conflict` for a member.
  */
 export function createInvitation(
   ctx: Context,
@@ -73,7 +73,7 @@ export async function listInvitations(
   return pageOf(ctx, scope, rows, limit);
 }
 
-/** The link is worth nothing from now on. Throws `not_found`, also for one that was used. */
+/** Revokes the link. Throws `not_found`, also for one that was used. */
 export function withdrawInvitation(ctx: Context, id: string): Promise<void> {
   return write(ctx, async (tx) => {
     const [row] = await tx.db

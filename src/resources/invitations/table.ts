@@ -1,7 +1,7 @@
 import { sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Role } from "../organizations/table.ts";
 
-/** A link that makes whoever it was sent to a member. The row goes when it is used or withdrawn. */
+/** An invitation link. The row is deleted when it is used or revoked. */
 export const invitations = sqliteTable("invitations", {
   id: text().primaryKey(),
   organizationId: text().notNull(),
@@ -10,7 +10,7 @@ export const invitations = sqliteTable("invitations", {
   role: text().$type<Role>().notNull(),
   /** SHA-256 of the token in the link that the inviter sees, hex. */
   tokenHash: text().notNull(),
-  /** SHA-256 of the token in the link that was mailed to the address itself; null where none was. */
+  /** SHA-256 of the token in the emailed link. Null if none was emailed. */
   mailTokenHash: text(),
   createdAt: text().notNull(),
   /** A person, or an API key. */

@@ -37,7 +37,7 @@ export const Acceptance = object({
 });
 export type Acceptance = Static<typeof Acceptance>;
 
-/** An invitation as the person sees whom it is for. */
+/** An invitation as the invited user sees it. */
 export const OwnInvitation = object({
   id: uuid(),
   organization: object({ id: uuid(), name: Type.String(), slug: Type.String() }),

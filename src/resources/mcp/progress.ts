@@ -13,8 +13,8 @@ interface CallProgress {
 const EVERY_MS = 1_000;
 
 /**
- * Reports once a second while `work` lasts: that it goes on, and what the latest run that the call started says of
- * itself. A report that can't be sent stops the reports, not the work.
+ * Reports progress once a second during `work`: that it continues, and the progress of the latest run that the call
+ * started. If a report can't be sent, the reports stop, but not the work.
  */
 export async function withProgress<T>(
   ctx: Context,

@@ -83,7 +83,7 @@ export async function outsideResources(ctx: Context): Promise<OutsideResource[]>
   ];
 }
 
-/** What is at an address. Throws `not_found`, `payload_too_large` for an artifact of more than 1 MiB. */
+/** Reads a resource. Throws `not_found`, and `payload_too_large` for an artifact of more than 1 MiB. */
 export async function readResource(ctx: Context, uri: string): Promise<Contents> {
   const [sort, first = "", second, ...more] = uri.startsWith("weir://")
     ? uri.slice("weir://".length).split("/")

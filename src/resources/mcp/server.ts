@@ -12,7 +12,7 @@ import { type OutsideTool, outsideTool, outsideTools } from "./tools.ts";
 const INSTRUCTIONS =
   "Weir runs automations and keeps a data lake. query reads the lake with SQL, datasets lists its tables; action_ and automation_ tools run what the team has set up and wait for its end. Everything is done as the person whose token this is, and appears in the audit log.";
 
-/** Makes the server of one request; when the other side goes, what its call started is cancelled. */
+/** Creates the server of one request. If the client disconnects, what its call started is cancelled. */
 export async function weirServer(ctx: Context, user: ToolUser, request: Request): Promise<McpServerFactory> {
   const { ResourceNotFoundError, Server } = await import("@modelcontextprotocol/server");
   return () => {
@@ -79,7 +79,7 @@ interface CallResult {
   isError?: boolean;
 }
 
-/** What goes wrong is told as the tool's own error: the model can mend its call. */
+/** Errors are returned as the tool's own, so that the model can correct its call. */
 async function carryOut(
   ctx: Context,
   tool: OutsideTool,

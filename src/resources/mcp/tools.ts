@@ -16,13 +16,13 @@ const MAX_EACH = 200;
 
 /** A tool as outside agents see it. */
 export interface OutsideTool extends Pick<AgentTool, "name" | "description" | "inputSchema"> {
-  /** True where it only reads. */
+  /** Whether it only reads. */
   isReading: boolean;
   /** Throws an `AppError` that may be shown. */
   call(id: string, input: JsonObject, signal: AbortSignal): Promise<Json>;
 }
 
-/** One tool, or none where it went away meanwhile; opening it is what costs. */
+/** Opens one tool, which is the expensive part. None if it was deleted in the meantime. */
 interface Offer {
   name: string;
   open(): Promise<OutsideTool[]>;
@@ -36,7 +36,7 @@ export async function outsideTools(ctx: Context, user: ToolUser): Promise<Outsid
   return tools;
 }
 
-/** The one tool of this name, which alone is opened; null where the person has none. */
+/** Returns the tool with this name, opening only that one. Null if the user has none. */
 export async function outsideTool(ctx: Context, user: ToolUser, name: string): Promise<OutsideTool | null> {
   const isNamed = (offer: Offer) => offer.name === name;
   const kinds = RUN_KINDS.filter((kind) => name.startsWith(`${kind}_`));
@@ -89,7 +89,7 @@ async function runOffers(
   return offers;
 }
 
-/** `isReading`: of a tool that only reads; of others those that nobody has to agree to are. */
+/** `isReading`: for a tool that only reads. Of the others, those that need no approval. */
 async function opened(
   ctx: Context,
   source: ToolSource,

@@ -36,7 +36,7 @@ export const describeSelf = ({ config, providers, models }: App) => ({
     idempotencyHours: 24,
     retentionDays: config.retentionDays,
     retentionFailedDays: config.retentionFailedDays,
-    /** Null where none is configured: no agent answers then. */
+    /** Null if none is configured. Agents then can't answer. */
     model: models.configured && {
       ...models.configured,
       tokensPerDay: config.llmTokensPerDay,

@@ -32,8 +32,8 @@ export async function noticeApproval(
 }
 
 /**
- * Who is told of an open decision: the person that it is assigned to, else every member who may decide, as they prefer.
- * What a private chat asks is told to nobody but the other person that it is assigned to.
+ * Returns who is notified of a pending decision: the assignee, otherwise every member who can decide, by their
+ * preferences. Approvals of a private chat are sent only to an assignee other than its user.
  */
 async function decidersOf(
   { slack: { botToken } }: App,

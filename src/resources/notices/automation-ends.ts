@@ -16,13 +16,13 @@ import { automationTroubles, notices, type Recipient } from "./table.ts";
 
 const MAX_MESSAGE_CHARACTERS = 500;
 
-/** True for an end that may be told. What a private chat has set off, and tests, are nobody else's business. */
+/** Returns whether an end can be reported. Runs of private chats and tests are nobody else's business. */
 export const isNoticed = ({ status, privateTo, automationVersion, isWatched }: AutomationRunRow): boolean =>
   privateTo === null &&
   automationVersion !== TEST_VERSION &&
   (status === "failed" || (status === "completed" && isWatched));
 
-/** Puts what the alerts of a run's automation tell of its end in the queue, in the transaction of that end. */
+/** Queues what the alerts of a run's automation report about its end, in the transaction of that end. */
 export async function noticeEnd(tx: WriteContext, run: AutomationRunRow): Promise<void> {
   const since = run.status === "completed" ? await endTrouble(tx, run.automationId) : null;
   if (run.status === "completed" && since === null) return;
@@ -35,7 +35,7 @@ export async function noticeEnd(tx: WriteContext, run: AutomationRunRow): Promis
   else await noticeRecovery(tx, automation, run, since);
 }
 
-/** Gives back since when the automation was in trouble; null where it was not. */
+/** Returns since when the automation has failed. Null if it hasn't. */
 async function endTrouble(tx: WriteContext, automationId: string): Promise<string | null> {
   const [trouble] = await tx.db
     .delete(automationTroubles)
@@ -72,12 +72,12 @@ async function noticeFailure(
       tx.log.write("warn", "alerts of an automation reach nobody", { automationId, name }),
     );
   const recovered = recipients.map((to) => thingOf("automation.recovered", automationId, to));
-  // A recovery that was not told yet is over.
+  // a recovery that wasn't reported yet is obsolete
   await tx.db.delete(notices).where(and(inArray(notices.thing, recovered), isOpen()));
   await putGrouped(tx, automationId, recipients, { kind: "automation.failed", automationId, facts });
 }
 
-/** Tells who was told of the trouble that a run has completed; who is yet to be told hears both at once. */
+/** Reports the recovery to those who were notified of the failure. Those who weren't yet get both at once. */
 async function noticeRecovery(
   tx: WriteContext,
   automation: AutomationRow,
@@ -118,7 +118,7 @@ async function lastOf(tx: WriteContext, automationId: string, to: Recipient, sin
   return last;
 }
 
-/** Puts in the queue that an automation is late, in the transaction that writes down that it was told. */
+/** Queues a notice that an automation is late, in the transaction that records it. */
 export async function noticeLate(
   tx: WriteContext,
   automationId: string,
@@ -136,7 +136,7 @@ export async function noticeLate(
   await putGrouped(tx, automationId, await recipientsOf(tx.db, automation), notice);
 }
 
-/** Keeps the beginning of what is going on already. */
+/** Keeps the start of what is already in progress. */
 async function beginTrouble(
   tx: WriteContext,
   { id: automationId, organizationId }: AutomationRow,

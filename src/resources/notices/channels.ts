@@ -11,7 +11,10 @@ import { slackAddressOf } from "./slack-addresses.ts";
 import type { NoticeRow } from "./table.ts";
 import { bodyOf } from "./words.ts";
 
-/** How one try ended: `again` may go well later, `final` will not, `later` was not tried yet, `none` is not needed any more. */
+/**
+ * Outcome of one attempt: `again` may succeed later, `final` won't, `later` wasn't attempted yet, `none` is no longer
+ * needed.
+ */
 export type Sent =
   | { how: "sent" }
   | { how: "none"; reason: string }
@@ -20,15 +23,15 @@ export type Sent =
 
 const TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_SECONDS = 15;
-/** A mail server that keeps talking and never takes the mail. */
+/** Timeout for a mail server that keeps talking and never accepts the email. */
 const MAIL_MS = 40_000;
 
 /** Mails of one organization, … */
 const MAIL_RATE = { perMinute: 30, burst: 100 };
-/** … and those of them to people outside of it. */
+/** … and of those to people outside of the organization. */
 const OUTSIDE_RATE = { perMinute: 1, burst: 20 };
 
-/** Approvals of one person; what comes beyond is grouped. */
+/** Approvals of one user. Beyond this, they are grouped. */
 const APPROVAL_RATE = { perMinute: 1, burst: 10 };
 
 export async function sendMail(
@@ -87,7 +90,7 @@ export async function postSlack(
   }
 }
 
-/** By the bot, to somebody who is linked to a person (https://docs.slack.dev/reference/methods/chat.postMessage). */
+/** Sent by the bot to a linked Slack user (https://docs.slack.dev/reference/methods/chat.postMessage). */
 export async function postToPerson(
   app: App,
   { target }: NoticeRow,

@@ -8,7 +8,7 @@ import { NOTICES_TOPIC, type NoticeKind, notices, type Recipient } from "./table
 export const pauseMsOf = (kind: NoticeKind): number =>
   kind === "approval.open" || kind === "dashboard" ? 0 : 3_600_000;
 
-/** A notice names so many decisions; it counts the others. */
+/** Maximum number of decisions that a notice names. The others are counted. */
 export const MAX_DECISIONS = 50;
 
 interface NewNotice {
@@ -17,14 +17,14 @@ interface NewNotice {
   facts: JsonObject;
 }
 
-/** What it tells and to whom, as `notices.thing` has it. */
+/** Subject and recipient, as in `notices.thing`. */
 export const thingOf = (kind: NoticeKind, subject: string, { channel, target }: Recipient): string =>
   `${kind} ${subject} ${channel} ${target}`;
 
-/** True until its first try: what comes in between is added to it. */
+/** Whether events until its first attempt are added to it. */
 export const isOpen = () => and(isNotNull(notices.dueAt), eq(notices.attempts, 0), isNull(notices.takenBy));
 
-/** Puts a notice in the queue by itself, in the transaction of what it tells. */
+/** Queues a separate notice, in the transaction of its event. */
 export async function putNotice(tx: WriteContext, to: Recipient, notice: NewNotice): Promise<void> {
   const id = tx.ids.uuid();
   await tx.db.insert(notices).values({ ...rowOf(tx, to, notice), id, thing: id, dueAt: timestamp(tx.clock) });
@@ -32,9 +32,9 @@ export async function putNotice(tx: WriteContext, to: Recipient, notice: NewNoti
 }
 
 /**
- * Puts a notice for each recipient in the queue, an hour after the last one of the same thing. One that waits there
- * already counts one more and gets the new facts, but for `since`, which stays that of the first, and `decisions`, which
- * are added.
+ * Queues a notice for each recipient, an hour after the last one of the same thing. One that is already queued is
+ * counted up and gets the new facts, except for `since`, which stays that of the first, and `decisions`, which are
+ * added.
  */
 export async function putGrouped(
   tx: WriteContext,

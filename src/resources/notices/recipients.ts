@@ -8,9 +8,9 @@ import { users } from "../users/table.ts";
 import { noticePreferences, type Recipient } from "./table.ts";
 
 /**
- * Who is told of an automation at this moment: whom its alerts name, and members who want to hear of all. Where its
- * alerts name nobody, the person who made it, or the API key by which it was made. An address of somebody who has an account here and is no member gets
- * nothing.
+ * Returns who is currently notified about an automation: the recipients of its alerts, and members who want to hear of
+ * all. If its alerts have no recipients, the user who created it, or who created the API key that did. A user who isn't
+ * a member gets nothing.
  */
 export async function recipientsOf(
   db: ReadDb,
@@ -41,7 +41,7 @@ export async function recipientsOf(
   return all.filter((one, at) => all.findIndex((other) => isSame(one, other)) === at);
 }
 
-/** People with their membership in the organization, null for none, and what they prefer. */
+/** Users with their membership in the organization, null for none, and their preferences. */
 const peopleIn = (db: ReadDb, organizationId: string) =>
   db
     .select({

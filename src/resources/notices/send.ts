@@ -12,7 +12,7 @@ import { takeNotices, takeUpNotices } from "./take.ts";
 import { approvalContent, contentOf } from "./words.ts";
 
 const REST_MS = 1_000;
-/** Pauses before the second and the later tries. */
+/** Pauses before the second and later attempts. */
 const PAUSES_SECONDS = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400];
 
 /** What another noun has mailed: it sends a notice itself, and hears how that ended. */
@@ -23,12 +23,12 @@ export interface NoticeWriter {
     organization: { id: string; name: string },
     signal: AbortSignal,
   ): Promise<Sent>;
-  /** In the transaction that says that it was sent or given up. */
+  /** In the transaction that records the outcome. */
   ended(tx: WriteContext, row: NoticeRow): Promise<void>;
 }
 export type NoticeWriters = Readonly<Partial<Record<NoticeKind, NoticeWriter>>>;
 
-/** Gives back one round of sending: it ends when nothing is due and nothing is in hand. */
+/** Returns one round of sending. It ends when nothing is due and nothing is in progress. */
 export function openNoticeSender(
   app: App,
   writers: NoticeWriters = {},
@@ -56,7 +56,7 @@ export function openNoticeSender(
   };
 }
 
-/** Tries to send a notice, and writes down how that ended. */
+/** Attempts to send a notice, and records the outcome. */
 async function sendNotice(
   app: App,
   row: NoticeRow,
@@ -77,7 +77,7 @@ async function sendNotice(
     const level = sent.how === "sent" || sent.how === "none" ? "info" : "warn";
     app.log.write(level, message, { ...facts, ...reason });
   } catch (error) {
-    if (signal.aborted) return; // the next start takes it up
+    if (signal.aborted) return; // the next start retries it
     app.log.report(error, { ...facts, at: "write down how a notice was sent" });
   }
 }
@@ -85,7 +85,7 @@ async function sendNotice(
 const GONE: Sent = { how: "none", reason: "Its recipient or subject no longer exists." };
 const DECIDED: Sent = { how: "none", reason: "Already decided, or no longer assigned to this user." };
 
-/** Sends it if whom it is for is still to be told. */
+/** Sends it if its recipient should still be notified. */
 async function dispatch(
   app: App,
   row: NoticeRow,
@@ -144,7 +144,7 @@ function endOf(app: App, row: NoticeRow, sent: Sent): { message: string; now: Pa
   return { message: "notice will be retried", now: { attempts, dueAt, error } };
 }
 
-/** Nothing where the lease was lost. The next notice of the same thing comes an hour after one that was sent. */
+/** Does nothing if the lease was lost. The next notice of the same thing is sent an hour after the last one. */
 async function save(
   app: App,
   row: NoticeRow,

@@ -9,7 +9,7 @@ import type { NoticePreferencesPatch, NoticeQuery } from "./wire.ts";
 
 const DEFAULTS: NoticePreferences = { approvals: "all", failures: "mine" };
 
-/** What is mailed to a person. */
+/** Email preferences of a user. */
 export async function findPreferences(db: ReadDb, userId: string): Promise<NoticePreferences> {
   const { approvals, failures } = noticePreferences;
   const [row] = await db
@@ -19,7 +19,7 @@ export async function findPreferences(db: ReadDb, userId: string): Promise<Notic
   return row ?? DEFAULTS;
 }
 
-/** Changes what is mailed to the acting person. */
+/** Changes the caller's email preferences. */
 export function updatePreferences(ctx: Context, patch: NoticePreferencesPatch): Promise<NoticePreferences> {
   return write(ctx, async (tx) => {
     const { id: userId } = tx.actor;

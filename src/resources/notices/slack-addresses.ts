@@ -5,10 +5,10 @@ import type { App, WriteContext } from "../../context.ts";
 import type { AutomationConfig } from "../automations/config.ts";
 import { type AutomationRow, notifyLabel } from "../automations/table.ts";
 
-/** An address of Slack's without what lets anybody post to it. */
+/** Slack URL without the secret part. */
 const masked = (address: string): string => address.replace(/[^/]+$/, MASK);
 
-/** A config as it is stored, and the Slack addresses that it was given, some of them masked. */
+/** A config as stored, and the Slack URLs from the request, some of them masked. */
 export function withoutSlackSecrets(config: JsonObject): { config: JsonObject; addresses: string[] } {
   const { alerts } = config as AutomationConfig;
   const addresses = alerts?.notify?.flatMap(({ slack }) => slack ?? []) ?? [];
@@ -20,8 +20,7 @@ export function withoutSlackSecrets(config: JsonObject): { config: JsonObject; a
 }
 
 /**
- * What `sealedNotify` becomes: an address that is still masked is as it was before. Throws `invalid` for one that was
- * not there.
+ * Returns the new `sealedNotify`: a masked URL keeps its previous value. Throws `invalid` for one that didn't exist.
  */
 export function sealNotify(
   tx: WriteContext,
@@ -51,6 +50,6 @@ function openNotify(
   return sealed === null ? [] : (JSON.parse(app.secrets.open(sealed, notifyLabel(at))) as string[]);
 }
 
-/** The whole address of a masked one; null where it was taken out. */
+/** Returns the whole URL of a masked one. Null if it was removed. */
 export const slackAddressOf = (app: App, row: AutomationRow, address: string): string | null =>
   openNotify(app, row, row.sealedNotify).find((one) => masked(one) === address) ?? null;

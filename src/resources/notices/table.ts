@@ -2,7 +2,7 @@ import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { JsonObject } from "../../base/json.ts";
 import { json } from "../../store/columns.ts";
 
-/** What a notice tells. */
+/** Kind of a notice. */
 export const NOTICE_KINDS = [
   "webhook.failing",
   "automation.stale",
@@ -14,39 +14,39 @@ export const NOTICE_KINDS = [
 ] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
-/** `slack_person` is somebody in Slack, told by the bot. */
+/** `slack_person` is a Slack user, notified by the bot. */
 export const NOTICE_CHANNELS = ["mail", "slack", "slack_person", "url"] as const;
 type NoticeChannel = (typeof NOTICE_CHANNELS)[number];
 
-/** Where a notice goes. */
+/** Recipient of a notice. */
 export type Recipient = Pick<NoticeRow, "channel" | "target" | "userId">;
 
 /** Wakes the sender. */
 export const NOTICES_TOPIC = "notices";
 
-/** What somebody is told, once: made in the transaction of what it tells. */
+/** A single notification, created in the transaction of its event. */
 export const notices = sqliteTable("notices", {
-  /** The same for all tries. */
+  /** The same for all attempts. */
   id: text().primaryKey(),
   organizationId: text().notNull(),
   createdAt: text().notNull(),
   kind: text().$type<NoticeKind>().notNull(),
   automationId: text(),
-  /** What it tells, and to whom: notices of one thing are grouped, and come one after the other. */
+  /** Subject and recipient: notices about the same thing are grouped, and sent one after another. */
   thing: text().notNull(),
   channel: text().$type<NoticeChannel>().notNull(),
-  /** Where it goes: an address; that of Slack without its last part. */
+  /** Recipient address. A Slack URL is without its last part. */
   target: text().notNull(),
-  /** The person that it is for; null where it is for nobody by name. */
+  /** The user it is for. Null if it is for no particular user. */
   userId: text(),
   facts: json<JsonObject>().notNull(),
   /** How often the thing happened. It grows until the first try. */
   count: integer().notNull(),
-  /** Tries so far. */
+  /** Number of attempts so far. */
   attempts: integer().notNull(),
   /** Null once it was sent or given up. */
   dueAt: text(),
-  /** The process that sends it or has tried to: what it says stays as it is from then on. */
+  /** The process that sends it or has tried to. From then on, its content doesn't change. */
   takenBy: text(),
   sentAt: text(),
   /** Why it was not sent, or not yet. */
@@ -54,7 +54,7 @@ export const notices = sqliteTable("notices", {
 });
 export type NoticeRow = typeof notices.$inferSelect;
 
-/** Automations that failed or were late, as was told or would have been, until a run completes. */
+/** Automations that failed or were late, whether reported or not, until a run completes. */
 export const automationTroubles = sqliteTable("automation_troubles", {
   automationId: text().primaryKey(),
   organizationId: text().notNull(),
@@ -65,14 +65,14 @@ export const automationTroubles = sqliteTable("automation_troubles", {
 export const APPROVAL_PREFERENCES = ["all", "assigned", "none"] as const;
 export const FAILURE_PREFERENCES = ["mine", "all", "none"] as const;
 
-/** What is mailed to a person, where that is not the default. */
+/** Email preferences of a user, if not the default. */
 export const noticePreferences = sqliteTable("notice_preferences", {
   userId: text().primaryKey(),
-  /** Those that the person may decide, those assigned to the person alone, or none. */
+  /** All that the user can decide, those assigned to the user, or none. */
   approvals: text().$type<(typeof APPROVAL_PREFERENCES)[number]>().notNull(),
   /**
-   * Failures of automations whose alerts name the person, or nobody where the person has made them; of all
-   * automations that tell any; or none.
+   * Failures of automations whose alerts name the user, or nobody if the user created them; of all automations with
+   * alerts; or none.
    */
   failures: text().$type<(typeof FAILURE_PREFERENCES)[number]>().notNull(),
 });

@@ -3,14 +3,14 @@ import { timestamp } from "../../base/clock.ts";
 import type { App } from "../../context.ts";
 import { type NoticeRow, notices } from "./table.ts";
 
-/** So many mails go at once, and so many others: a mail server that stalls delays no posts, … */
+/** Maximum number of emails in progress, and of others: a stalled mail server delays no webhook posts, … */
 const SLOTS = 10;
-/** … and of one organization so many: its receivers that never answer delay no other's notices. */
+/** … and per organization: its unresponsive receivers delay nobody else's notices. */
 const SLOTS_OF_ONE = 2;
-/** While one process sends a notice, no other takes it up. */
+/** While one process sends a notice, no other takes it. */
 const LEASE_MS = 60_000;
 
-/** Takes the notices that are due and that there is room for beside those in hand, in turn by organization. */
+/** Takes due notices, as many as there is room for, in turn by organization. */
 export async function takeNotices(app: App, inHand: readonly NoticeRow[]): Promise<NoticeRow[]> {
   const isMail = ({ channel }: NoticeRow) => channel === "mail";
   const mails = await dueIn(app, true, inHand.filter(isMail));
@@ -32,7 +32,7 @@ export async function takeNotices(app: App, inHand: readonly NoticeRow[]): Promi
 
 const isDue = (app: App) => lte(notices.dueAt, timestamp(app.clock));
 
-/** Notices of one thing come one after the other. */
+/** Notices about the same thing are sent one after another. */
 const isFirst = sql`not exists (select 1 from notices e where e.thing = ${notices.thing} and e.due_at is not null and e.id < ${notices.id})`;
 
 async function dueIn(app: App, isMail: boolean, inHand: readonly NoticeRow[]): Promise<string[]> {
@@ -57,7 +57,9 @@ async function dueIn(app: App, isMail: boolean, inHand: readonly NoticeRow[]): P
   return due.map((one) => one.id);
 }
 
-/** What a process that has ended had in hand is due at once; of other processes the leases run out. */
+/**
+ * Notices of a process that has ended are due immediately. Those of other processes wait for their leases to expire.
+ */
 export async function takeUpNotices(app: App): Promise<void> {
   if (app.peers) return;
   const inHand = and(isNotNull(notices.dueAt), isNotNull(notices.takenBy), eq(notices.attempts, 0));

@@ -12,7 +12,7 @@ interface Organization {
 /** Opens in the organization that it is about, whichever one the reader looked at last. */
 const linkIn = ({ id }: Organization, page: string): string => `${page}?organization=${id}`;
 
-/** What a notice says to people. Names and messages in it are as others chose them. */
+/** Text of a notice for people. Names and messages in it come from others. */
 export function contentOf(row: NoticeRow, organization: Organization, baseUrl: string): LetterContent {
   const { automation, facts } = readFacts(row);
   const name = oneLine(automation.name);
@@ -76,7 +76,7 @@ export function contentOf(row: NoticeRow, organization: Organization, baseUrl: s
 const CHOOSE = "Under Access, Notices you choose what is mailed to you.";
 const MAX_TITLES = 10;
 
-/** What a notice says of approvals that are open. */
+/** Text of a notice about pending approvals. */
 export function approvalContent(
   questions: readonly Question[],
   {
@@ -115,7 +115,7 @@ export function approvalContent(
   };
 }
 
-/** What is posted to a machine; the same at each try. */
+/** Payload for machines, the same at each attempt. */
 export function bodyOf({ id, kind, createdAt, organizationId, facts, count }: NoticeRow): string {
   const failures = kind === "automation.failed" ? { failures: count } : {};
   return JSON.stringify({ id, type: kind, timestamp: createdAt, organizationId, ...facts, ...failures });
