@@ -4,15 +4,15 @@ import { type Mode, type Refer, toComponent, toSchema } from "./schema.ts";
 import { type Draw, TYPED } from "./typed/table.ts";
 
 interface Options {
-  /** Where the schemas stand in the document. */
+  /** Path of the schemas in the document. */
   root?: string;
-  /** Whether a component also goes out; a shape that goes both ways has two. */
+  /** Whether a component is also used in responses. A shape used in both directions has two components. */
   goesOut?(name: string): boolean;
 }
 
 /**
- * The shared schemas of one document. `refer` notes what is referred to; a shape that goes both ways has two
- * components, as what comes in may leave out its defaults, so the one for requests is called `…Input`.
+ * The shared schemas of one document. `refer` records what is referred to. A shape used in both directions has two
+ * components, since requests can omit defaults. The one for requests is named `…Input`.
  */
 export function sharedSchemas({ root = "#/components/schemas/", goesOut = () => false }: Options = {}) {
   const names = componentNames();
@@ -50,7 +50,7 @@ export function sharedSchemas({ root = "#/components/schemas/", goesOut = () => 
   return {
     refer,
     isUsed: (name: string) => used.has(name),
-    /** The components referred to so far, and what they refer to themselves. */
+    /** Returns the components referred to so far, and those that they refer to. */
     all(): JsonObject {
       const made = new Map<string, JsonObject>();
       for (const [name, draw] of used) made.set(name, draw());

@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 
-/** What an operation tells of itself; how it is carried out is of no interest here. */
+/** What the document says of an operation. */
 export interface Described {
   readonly method: string;
   readonly path: string;
@@ -23,7 +23,7 @@ export interface Described {
   readonly personal?: boolean;
   readonly byPeople?: boolean;
   readonly limited?: "address";
-  /** Changes a thing that can be read by itself: it takes `If-Match`. */
+  /** Changes a resource that can be read by itself: it accepts `If-Match`. */
   readonly matches?: boolean;
   readonly errors?: readonly number[];
   readonly replies?: Readonly<Record<number, { description: string; body?: TSchema; example?: unknown }>>;

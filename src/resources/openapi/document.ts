@@ -18,11 +18,13 @@ const ABOUT = `Weir moves data between systems, transforms it with SQL, and acts
 
 Every call runs in the context of one organization: the one named by \`X-Organization-Id\`, else the token's own, else your default one. \`x-role\` of an operation names the role that it requires at least, or \`operator\` for operators of the installation; \`x-scope\` names the scope that an access token needs. An operation that fails returns a sentence that a person can act on, a stable \`code\`, and the correlation ID that identifies it in the log and in the events. Invalid input is reported field by field. Every reply carries \`X-Correlation-Id\`; one that comes with the request is kept.`;
 
-/** The OpenAPI 3.1 document of the operations below `base`; `codes` are those that an error of each status may have. */
+/**
+ * Returns the OpenAPI 3.1 document of the operations below `base`. `codes` are the possible error codes of each status.
+ */
 export function openApiDocument(operations: readonly Described[], codes: ErrorCodes, base = ""): JsonObject {
   const replies = sharedSchemas({ goesOut: () => true });
   for (const operation of operations) successOf(operation, replies.refer);
-  replies.all(); // what they refer to themselves goes out too
+  replies.all(); // what they refer to is used in responses too
   const schemas = sharedSchemas({ goesOut: replies.isUsed });
   const paths: Record<string, JsonObject> = {};
   const isRead = (path: string) =>

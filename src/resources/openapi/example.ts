@@ -2,7 +2,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { read } from "../../base/shape.ts";
 
-/** Texts that read well, by the field they stand in. */
+/** Example texts, by field name. */
 const BY_NAME: Readonly<Record<string, string>> = {
   email: "ada@example.com",
   password: "correct horse battery staple",
@@ -43,7 +43,7 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
   "new-password": "correct horse battery staple",
 };
 
-/** For texts with a pattern; the first that fits is taken. */
+/** For texts with a pattern. The first that matches is used. */
 const CANDIDATES = [
   "orders",
   "example",
@@ -63,19 +63,19 @@ const CANDIDATES = [
   "1",
 ];
 
-/** A value that fits the shape and reads like a real one; undefined where none was found. */
+/** Returns a realistic value that matches the shape. Undefined if none was found. */
 export function exampleOf(shape: TSchema): Json | undefined {
   const made = sample(JSON.parse(JSON.stringify(shape)), "");
   return fits(shape, made) ? made : undefined;
 }
 
-/** A value of one field that fits its shape; undefined where none was found. */
+/** Returns a value that matches the shape of one field. Undefined if none was found. */
 export function exampleIn(schema: JsonObject, name: string): Json | undefined {
   const made = sample(schema, name, true);
   return fits(schema as TSchema, made) ? made : undefined;
 }
 
-/** An example of a request: what must be given, or where nothing must the first field. */
+/** Returns an example of a request: its required fields, or if there are none, the first field. */
 export function requestExampleOf(shape: TSchema): Json | undefined {
   const whole = exampleOf(shape);
   if (!isObject(whole)) return whole;

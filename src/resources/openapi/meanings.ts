@@ -1,4 +1,4 @@
-/** Fields and parameters whose name means the same wherever it stands. */
+/** Fields and parameters whose name means the same everywhere. */
 const MEANINGS: Readonly<Record<string, string>> = {
   limit: "Maximum number of items per page.",
   offset: "Number of items to skip.",
@@ -66,7 +66,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
 
 const NOUNS: Readonly<Record<string, string>> = { api: "API", spec: "agent", key: "API key" };
 
-/** What a field or parameter without a description means, by its name. Undefined: it has to say so itself. */
+/** Describes a field or parameter by its name. Undefined if it has to have its own description. */
 export function meaningOf(name: string): string | undefined {
   const known = MEANINGS[name];
   if (known !== undefined) return known;

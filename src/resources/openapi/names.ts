@@ -58,7 +58,7 @@ import * as users from "../users/wire.ts";
 import * as versions from "../versions/wire.ts";
 import * as webhooks from "../webhooks/wire.ts";
 
-/** The shapes of every noun; each is called in the document what it is called in its file. */
+/** The shapes of every resource. In the document, each has its name in its file. */
 const WIRES: readonly object[] = [
   accessTokens,
   actions,
@@ -154,7 +154,7 @@ const OUTSIDE: Readonly<Record<string, string>> = {
   WholeDelivery: "InboundDeliveryDetails",
 };
 
-/** What a component is called whose shape reads so; the shapes of queries become parameters, not components. */
+/** Returns the component name of a shape. Shapes of queries become parameters, not components. */
 export function componentNames(): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const wire of WIRES) {

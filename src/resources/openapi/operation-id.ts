@@ -138,7 +138,7 @@ export function operationIdOf(route: Route): string {
 
 const isApi = ({ path }: Route) => path.startsWith("/api/v1/");
 
-/** What is no part of the API, such as a page, by its path alone. */
+/** For what isn't part of the API, such as a page: derived from its path only. */
 function spelled({ method, path }: Route): string {
   return (
     method.toLowerCase() +
@@ -149,7 +149,7 @@ function spelled({ method, path }: Route): string {
   );
 }
 
-/** A verb, then the things that the path goes through, each in the singular where one of them is named. */
+/** A verb, then the resources in the path, each in the singular if one of them is named. */
 function composed({ method, path }: Route): string {
   const words = path.slice("/api/v1/".length).split("/");
   if (words[0] === "organizations" && words.length > 1) words.shift();

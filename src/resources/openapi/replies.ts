@@ -224,7 +224,7 @@ export function problems(codes: ErrorCodes): JsonObject {
 
 const json = (content: JsonObject): JsonObject => ({ content: { "application/json": content } });
 
-/** The errors that an operation may answer with: its own, and those that its kind brings with it. */
+/** Returns the errors that an operation can return: its own, and those of its type. */
 export function errorsOf(operation: Described): JsonObject {
   const {
     path,

@@ -20,7 +20,7 @@ const JsonSchemaDocument = Type.Object({ $schema: Type.String(), $id: Type.Strin
 
 const Document = Type.Object({ openapi: Type.String() });
 
-/** `all` gives every operation that is mounted, these among them; it is asked at the first request. */
+/** `all` returns every mounted operation, including these. It is called at the first request. */
 export function openApiOperations(all: () => readonly Operation[]): Operation[] {
   const texts = new Map<string, string>();
   return [

@@ -3,26 +3,26 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { exampleIn } from "./example.ts";
 import { meaningOf } from "./meanings.ts";
 
-/** Whether a shape describes what comes in, where defaults may be left out, or what goes out, which may grow. */
+/** Whether a shape describes input, where defaults can be omitted, or output, which can get more fields. */
 type Direction = "in" | "out";
 
 /** How a shape is written. */
 export interface Mode {
   direction: Direction;
-  /** True where `{{…}}` may stand for any value. */
+  /** Whether `{{…}}` can be used instead of any value. */
   isFilled?: boolean;
-  /** True where `${…}` may stand for a text, as in the files of `weir apply`. */
+  /** Whether `${…}` can be used instead of a text, as in the files of `weir apply`. */
   hasPlaceholders?: boolean;
 }
 
-/** Gives the component that stands for a shape; null where none does. */
+/** Returns the component of a shape. Null if it has none. */
 export type Refer = (schema: JsonObject, mode: Mode) => JsonObject | null;
 
 /** A shape as JSON Schema 2020-12, without the marks and spellings that are TypeBox's own. */
 export const toSchema = (shape: TSchema | JsonObject, mode: Mode, refer: Refer = () => null): JsonObject =>
   writer(mode, refer).whole(JSON.parse(JSON.stringify(shape)));
 
-/** The JSON Schema of a shape that is itself a component: only what is in it may refer to others. */
+/** Returns the JSON Schema of a shape that is itself a component: only nested shapes can refer to others. */
 export const toComponent = (shape: TSchema | JsonObject, mode: Mode, refer: Refer): JsonObject =>
   writer(mode, refer).plain(JSON.parse(JSON.stringify(shape)));
 
@@ -66,7 +66,7 @@ function writer(mode: Mode, refer: Refer) {
     };
   }
 
-  /** A field with what people need to write it: what it means, and a value that fits. */
+  /** Adds to a field what people need to write it: a description and an example. */
   function documented(name: string, schema: JsonObject): JsonObject {
     const made = value(schema);
     if (!isIn || typeof made.$ref === "string") return made;
@@ -102,14 +102,14 @@ function writer(mode: Mode, refer: Refer) {
   return { whole, plain };
 }
 
-/** What a shape says of itself, also where only null may stand in place of what is described. */
+/** Returns the description of a shape, also if it is nested in a union with null. */
 function meaningIn({ description, anyOf }: JsonObject): Json | undefined {
   if (description !== undefined || !Array.isArray(anyOf)) return description;
   const [only, ...more] = anyOf.filter((member) => isObject(member) && member.type !== "null");
   return isObject(only) && more.length === 0 ? only.description : undefined;
 }
 
-/** A value with what may stand in its place: a template, or a placeholder. */
+/** Adds the alternatives to a value: a template, or a placeholder. */
 function opened(schema: JsonObject, made: JsonObject, mode: Mode, refer: Refer): JsonObject {
   const named = (name: string) => refer({ "x-is": name }, mode) ?? {};
   const others = [

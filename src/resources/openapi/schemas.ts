@@ -44,11 +44,11 @@ const SCHEMAS: Readonly<Record<string, Named>> = {
   config: typed("ConfigFile", "Configuration", "A file of `weir apply` and `weir export`", FILE),
 };
 
-/** The names of all schemas, each with what it is of. */
+/** Lists all schemas with their titles and descriptions. */
 export const listSchemas = () =>
   Object.entries(SCHEMAS).map(([name, { title, description }]) => ({ name, title, description }));
 
-/** One schema as a document of its own, whose `$id` is `id`. Throws `not_found` for a name that there is none of. */
+/** Returns one schema as a self-contained document, whose `$id` is `id`. Throws `not_found` for an unknown name. */
 export function schemaDocument(name: string, id: string): JsonObject {
   const known = Object.hasOwn(SCHEMAS, name) ? SCHEMAS[name] : undefined;
   if (!known)
@@ -72,5 +72,5 @@ export function schemaDocument(name: string, id: string): JsonObject {
   };
 }
 
-/** The `$id` of a schema that no server has given. */
+/** The `$id` of a schema that wasn't returned by a server. */
 export const schemaUrn = (name: string): string => `urn:weir:schema:${name}`;

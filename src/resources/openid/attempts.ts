@@ -9,14 +9,14 @@ import type { App } from "../../context.ts";
 import { hashToken, isWellFormed, makeToken } from "../../crypto/tokens.ts";
 import { openidAttempts } from "./table.ts";
 
-/** A browser may take so long to come back, provider's page and all. */
+/** Time a user has to return from the provider. */
 export const ATTEMPT_MS = 10 * 60 * 1000;
-/** One past its time is told so for this long. */
+/** How long after that a sign-in is reported as expired. */
 const EXPIRED_FOR_MS = 60 * 60 * 1000;
 const CALLBACK = "/api/v1/auth/oidc/callback";
 const START_PAGE = "/";
 
-/** The provider that people sign in with. Throws `not_found` where none is set. */
+/** Returns the identity provider. Throws `not_found` if none is configured. */
 export function providerOf({ openid }: App): OpenIdProvider {
   if (openid) return openid;
   throw new AppError(
@@ -26,9 +26,9 @@ export function providerOf({ openid }: App): OpenIdProvider {
 }
 
 /**
- * Begins a sign-in: where the browser goes, and what its cookie is to hold, which ties the answer to this
- * browser. Several may be under way in one browser. Throws `invalid` for a page that is not on this Weir,
- * `not_found`, `upstream`, `timeout`.
+ * Starts a sign-in: returns where the browser goes, and the content of a cookie that binds the response to this
+ * browser. Several can be in progress in one browser. Throws `invalid` for a page on another server, `not_found`,
+ * `upstream`, `timeout`.
  */
 export async function beginSignIn(
   app: App,
@@ -54,8 +54,8 @@ export async function beginSignIn(
 }
 
 /**
- * The sign-in that `state` belongs to; nobody else finds it again. Throws `bad_request` for a state that
- * Weir did not give or that was used, `csrf` for one of another browser, `gone` after ten minutes.
+ * Takes the sign-in that `state` belongs to, so that it can't be used again. Throws `bad_request` for an unknown or
+ * used state, `csrf` for another browser, and `gone` after 10 minutes.
  */
 export async function takeAttempt(
   app: App,
@@ -83,7 +83,7 @@ export async function takeAttempt(
   return { checks: checksFor(app, state, browser), returnTo: attempt.returnTo };
 }
 
-/** Made of what the browser alone holds, so that there is nothing to keep that could be stolen. */
+/** Derived from what only the browser has, so that nothing that could be stolen is stored. */
 function checksFor(app: App, state: string, browser: string): OpenIdChecks {
   const derive = (purpose: string) =>
     createHmac("sha256", browser).update(`${purpose}:${state}`).digest("base64url");

@@ -30,8 +30,8 @@ export function grantsOf(
 }
 
 /**
- * Lets a person join and leave organizations with their groups. Memberships that came by hand stay as they are; a last
- * owner stays, with a warning in the log. `self` acts for the person.
+ * Adds a user to organizations, and removes them, by their groups. Other memberships are unchanged. A last owner stays,
+ * with a warning in the log. `self` acts on behalf of the user.
  */
 export async function followGroups(self: WriteContext, user: UserRow, profile: OpenIdProfile): Promise<void> {
   if (self.config.oidcGroupsClaim === null) return;

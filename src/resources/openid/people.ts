@@ -26,11 +26,11 @@ interface Known {
 }
 
 /**
- * Who of this Weir has signed in: known by issuer and subject from an earlier time, else by a verified
- * address, as a user, as somebody invited, or by a group. Organizations of the person's groups are joined and left;
- * invitations wait for the person's own answer.
+ * Returns the user who has signed in: by issuer and subject if they are known, otherwise by a verified address, as an
+ * existing or invited user, or by a group. Memberships of the user's groups are updated. Invitations wait for the user
+ * to accept.
  *
- * Throws `forbidden` for everybody else.
+ * Throws `forbidden` for everyone else.
  */
 export async function recognize(
   tx: WriteContext,
@@ -107,7 +107,7 @@ async function link(
   return { user, identity, isNewLink: before !== null };
 }
 
-/** An address that the provider has given to somebody else since does not open the account of who had it before. */
+/** An address that the provider has since given to someone else doesn't open the previous user's account. */
 async function refuseSecond(tx: WriteContext, { issuer, name }: Provider, user: UserRow): Promise<void> {
   const [other] = await tx.db
     .select({ id: openidIdentities.id })
@@ -136,7 +136,7 @@ async function organizationsOf(tx: WriteContext, userId: string): Promise<Set<st
   return new Set(rows.map(({ id }) => id));
 }
 
-/** What the provider says, or, where it says nothing, what the operator trusts it with. */
+/** Returns what the provider says, or, if it says nothing, what the operator trusts it with. */
 const isVouchedFor = ({ config }: WriteContext, { isEmailVerified }: OpenIdProfile): boolean =>
   isEmailVerified ?? config.oidcTrustEmail;
 

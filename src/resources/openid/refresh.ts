@@ -9,12 +9,12 @@ import { refreshAfterMs } from "./service.ts";
 import { openidIdentities, refreshLabel } from "./table.ts";
 
 const BATCH = 10;
-/** Whoever takes one up has so long; a try that failed is repeated after it. Longer than a provider may take. */
+/** Until when one process may use it. A failed attempt is repeated after that. Longer than a provider may take. */
 const LEASE_MS = 60_000;
-/** A provider that can't be told of a session's end for so long is not told any more. */
+/** After this time, an unreachable provider is no longer notified of a session's end. */
 const REVOKE_WITHIN_MS = 60 * 60 * 1000;
 
-/** Whose time has come, with what the provider knows the person by. */
+/** Due tokens, with the provider's ID of the user. */
 interface Due {
   session: SessionRow;
   issuer: string;
@@ -22,9 +22,9 @@ interface Due {
 }
 
 /**
- * Uses the refresh tokens that are due, and gives up those of sessions that have ended; how many there were.
- * A refusal ends the session; a provider that can't be reached is asked again later. A process that dies
- * between the provider's answer and the commit loses the new token, and the person signs in again.
+ * Uses due refresh tokens, and revokes those of ended sessions. Returns how many there were. A rejection ends the
+ * session. An unreachable provider is tried again later. If the process ends between the provider's response and the
+ * commit, the new token is lost, and the user signs in again.
  */
 export async function keepGrants(app: App): Promise<number> {
   const due = await claimDue(app);
@@ -91,7 +91,7 @@ async function keep(app: App, { session, issuer, subject }: Due): Promise<void> 
       .update(sessions)
       .set({
         sealedRefreshToken: app.secrets.seal(next, refreshLabel(session)),
-        // it may have ended meanwhile, and then this token is the one to give up
+        // the session may have ended in the meantime, and then this token is revoked
         refreshAt: sql`case when ${sessions.revokedAt} is null then ${timestamp(app.clock, refreshAfterMs(grant))} else ${at} end`,
       })
       .where(eq(sessions.id, session.id));

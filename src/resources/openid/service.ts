@@ -13,8 +13,8 @@ import { recognize } from "./people.ts";
 import { refreshLabel } from "./table.ts";
 
 /**
- * Ends a sign-in with what the browser brought back from the provider: a new session, and where to go, which is the
- * page of open invitations where one waits for an answer.
+ * Completes a sign-in with the provider's response: returns a new session, and where to go, which is the page of
+ * pending invitations if there are any.
  *
  * Throws what `takeAttempt`, the provider's `exchange` and `recognize` throw.
  */
@@ -55,7 +55,7 @@ export async function finishSignIn(
   return { token, returnTo: isInvited ? asks : returnTo };
 }
 
-/** What a provider or a person did wrong, for the operator; what is shown to a stranger says less. */
+/** What the provider or a user did wrong, for the operator. The public message says less. */
 export function reportFailure(app: App, error: unknown, fields: Readonly<Record<string, unknown>>): void {
   if (!(error instanceof AppError)) return;
   const reason = error.cause instanceof Error ? error.cause.message : error.message;
@@ -68,7 +68,7 @@ export function reportFailure(app: App, error: unknown, fields: Readonly<Record<
 
 /** Before this much of an access token's time is left, at most, its successor is fetched. */
 const AHEAD_SECONDS = 60;
-/** A provider whose tokens last for seconds is not asked all the time. */
+/** Minimum pause, for a provider whose tokens are valid for only seconds. */
 const MIN_REFRESH_SECONDS = 10;
 
 /** When the refresh token is due: a minute before the access token ends, or after three quarters of a short one. */

@@ -12,7 +12,7 @@ export const openidIdentities = sqliteTable("openid_identities", {
 });
 export type OpenIdIdentityRow = typeof openidIdentities.$inferSelect;
 
-/** A sign-in that waits for its browser to come back; the row goes when it does. */
+/** A sign-in that waits for its browser to return. The row is deleted then. */
 export const openidAttempts = sqliteTable("openid_attempts", {
   /** SHA-256 of `state`, hex. */
   stateHash: text().primaryKey(),
@@ -23,5 +23,5 @@ export const openidAttempts = sqliteTable("openid_attempts", {
   expiresAt: text().notNull(),
 });
 
-/** What a session's refresh token is sealed with. */
+/** Label for encrypting a session's refresh token. */
 export const refreshLabel = ({ id }: { readonly id: string }) => `session:${id}:refresh`;

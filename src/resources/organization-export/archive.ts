@@ -19,7 +19,7 @@ import { toOrganization, toTeamMember } from "../organizations/wire.ts";
 import { LEFT_OUT, NOUNS } from "./nouns.ts";
 import { linesOf, partLinesOf } from "./rows.ts";
 
-/** A file of lines that becomes longer goes on in another one. */
+/** Maximum size of a file of lines. Longer ones continue in another file. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 const PAGE = 100;
@@ -35,8 +35,8 @@ interface Listed {
 type Chunks = AsyncGenerator<Uint8Array, void>;
 
 /**
- * All that the context's organization has, as a tar archive whose last file is `manifest.json`. It is read while it is
- * sent: what changes meanwhile may be in it as it was or as it is. Throws `rate_limited`.
+ * Streams all data of the context's organization as a tar archive whose last file is `manifest.json`. It is read while
+ * it is sent: what changes in the meantime can be included in its old or new state. Throws `rate_limited`.
  */
 export async function exportOrganization(ctx: Context): Promise<Chunks> {
   const { retryAfterSeconds } = ctx.limiter.take(`export:${ctx.organizationId}`, RATE);
@@ -146,7 +146,7 @@ async function* piecesOf(bytes: Uint8Array): Chunks {
 const readFile = (file: string): AsyncIterable<Uint8Array> =>
   createReadStream(file, { highWaterMark: CHUNK_BYTES });
 
-/** The files of each table as one instant had them. */
+/** The files of each table, all as of the same time. */
 async function* lakeOf(ctx: Context): AsyncGenerator<{ path: string; file: string; bytes: number }> {
   const tables = await ctx.db
     .select({ layer: lakeTables.layer, dataset: lakeTables.dataset, table: lakeTables.tableName })
@@ -181,7 +181,7 @@ async function* lakeOf(ctx: Context): AsyncGenerator<{ path: string; file: strin
   }
 }
 
-/** What artifacts hold beside their rows. */
+/** Content of artifacts that isn't in their rows. */
 async function* artifactsOf(ctx: Context, add: Add, skip: Skip): Chunks {
   for (let after = ""; ; ) {
     const rows = await ctx.db
@@ -216,7 +216,7 @@ async function* filesOf(folder: string, as: string, add: Add, skip: Skip): Chunk
   }
 }
 
-/** One that is replaced meanwhile is read as it was. */
+/** A file that is replaced in the meantime is read in its old state. */
 async function* addFile(path: string, name: string, add: Add): Chunks {
   await using file = await open(path, "r");
   const { size } = await file.stat();

@@ -50,7 +50,7 @@ export interface Noun {
   mask?: Readonly<Record<string, MaskRule>>;
   /** Which of the organization's rows. */
   where?: (ctx: Context) => SQL;
-  /** Columns that are shown of what came out of somebody else's private chat. */
+  /** Columns that are exported of what came from another user's private chat. */
   shownOfPrivate?: readonly string[];
   /** Rows that belong to these, in a file of their own. */
   parts?: readonly Part[];
@@ -68,7 +68,7 @@ interface Part {
 
 const RUN_TIMES = ["id", "kind", "status", "createdAt", "startedAt", "completedAt", "triggerMethod"];
 
-/** Whether a row came out of a private chat of somebody else. */
+/** Returns whether a row came from another user's private chat. */
 export const isOthersPrivate = ({ actor }: Context): SQL =>
   sql`(private_to is not null and private_to <> ${actor.id})`;
 

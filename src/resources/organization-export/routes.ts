@@ -26,7 +26,7 @@ export const organizationExportOperations = [
   }),
 ];
 
-/** Breaks off when the process ends, and when whoever asked may not have it any more. */
+/** Aborts when the process stops, and when the caller loses access. */
 async function* whileAdmitted(visit: Visit, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     if (visit.closing.aborted) throw new AppError("unavailable", "The server is stopping.");

@@ -11,9 +11,9 @@ import { events } from "../events/table.ts";
 import { eventText, type RawEvent } from "../events/wire.ts";
 import { isOthersPrivate, type MaskRule, type Noun } from "./nouns.ts";
 
-/** Positions of a table that one look goes over. */
+/** Number of positions of a table that one query covers. */
 const WINDOW_ROWS = 5_000;
-/** Rows that are read at once, and characters of theirs; one row may have more. */
+/** Maximum number of rows, and of their characters, per query. A single row can have more. */
 const PAGE_ROWS = 200;
 const PAGE_BYTES = 1024 * 1024;
 /** Longer texts are masked in a process of their own. */
@@ -138,7 +138,7 @@ const bytesOf = (table: SQLiteTable): SQL =>
 const databaseName = ({ name }: SQLiteColumn) =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** How the rows of a table are found again: by their numbers where it has such, else by its primary key. */
+/** How rows of a table are identified: by their numbers if it has them, otherwise by its primary key. */
 async function keyIn({ db }: Context, table: SQLiteTable): Promise<string[]> {
   const name = getTableName(table);
   return (await hasRowid(db, name)) ? ["rowid"] : keyOf(db, name);
@@ -192,7 +192,7 @@ async function* byKey(
   }
 }
 
-/** The rows of these keys; where a key has several columns, those from the first to the last. */
+/** Returns the rows with these keys. If a key has several columns, those from the first to the last. */
 function among(key: SQL, rows: readonly RowSize[]): SQL {
   const [first, last] = [rows[0]?.key ?? [], rows.at(-1)?.key ?? []];
   if (first.length > 1) return sql`(${key}) >= ${tuple(first)} and (${key}) <= ${tuple(last)}`;

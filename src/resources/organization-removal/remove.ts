@@ -25,8 +25,8 @@ import { users } from "../users/table.ts";
 const BATCH = 50;
 
 /**
- * Removes the organization of the request: nobody is in it any more, its schedules, webhooks and subscriptions rest, and
- * its work is cancelled. Throws `invalid` where `confirm` is not its name.
+ * Removes the request's organization: nobody can access it, its schedules, webhooks and subscriptions are disabled, and
+ * its runs are cancelled. Throws `invalid` if `confirm` isn't its name.
  */
 export async function removeOrganization(ctx: Context, { confirm }: { confirm: string }): Promise<void> {
   await write(ctx, async (tx) => {
@@ -94,7 +94,7 @@ export async function stopWork(ctx: Context): Promise<void> {
   await Promise.all(threads.map((thread) => endTurn(ctx, thread, null)));
 }
 
-/** One that is cancelled may end another on the spot. */
+/** Cancelling a run can end another one. */
 async function cancelAll(tx: WriteContext, open: readonly { id: string }[]): Promise<void> {
   for (const { id } of open) {
     const [run] = await tx.db.select().from(actionRuns).where(eq(actionRuns.id, id));
@@ -103,8 +103,8 @@ async function cancelAll(tx: WriteContext, open: readonly { id: string }[]): Pro
 }
 
 /**
- * Puts a removed organization back, with its people and all that it had; cancelled runs stay cancelled. Throws
- * `not_found`, `invalid_state` for one that is not removed, `gone` after seven days.
+ * Restores a removed organization, with its members and data. Cancelled runs stay cancelled. Throws `not_found`,
+ * `invalid_state` for one that isn't removed, and `gone` after 7 days.
  */
 export function restoreOrganization(ctx: Context, id: string): Promise<OrganizationRow> {
   return write(ctx, async (tx) => {

@@ -71,7 +71,7 @@ export async function createOrganization(ctx: Context, input: NewOrganization): 
 
 const OPERATORS_ONLY: readonly string[] = ["plan", "webhookRate"];
 
-/** The change, without a webhook rate where the plan has none. Throws `invalid` where one is given nevertheless. */
+/** Returns the change, without a webhook rate if the plan has none. Throws `invalid` if one is given. */
 export function refuseRateOfPlan<C extends { plan?: Plan; webhookRate?: WebhookRate | null }>(
   before: OrganizationRow,
   input: C,
@@ -84,12 +84,12 @@ export function refuseRateOfPlan<C extends { plan?: Plan; webhookRate?: WebhookR
       "plan_required",
     );
   }
-  return { ...input, webhookRate: null }; // the plan that it belonged to is gone
+  return { ...input, webhookRate: null }; // the plan that it belonged to has changed
 }
 
 /**
- * Changes what is given. Throws `slug_taken`, `invalid` for a rate without the plan enterprise, `forbidden` for a plan
- * or rate changed by someone who is no operator.
+ * Changes the given fields. Throws `slug_taken`, `invalid` for a rate without the plan enterprise, and `forbidden` for
+ * a plan or rate changed by a non-operator.
  */
 export function updateOrganization(ctx: Context, input: OrganizationChange): Promise<OrganizationRow> {
   return write(ctx, async (tx) => {
@@ -112,7 +112,9 @@ export function updateOrganization(ctx: Context, input: OrganizationChange): Pro
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** A free slug made of `name`; never one that reads like an id, which would hide the organization of that id. */
+/**
+ * Returns a free slug derived from `name`. It never looks like an ID, which would hide the organization with that ID.
+ */
 async function slugFor(tx: WriteContext, name: string): Promise<string> {
   const derived = slugify(name, "organization");
   const base = UUID.test(derived) ? `organization-${derived}` : derived;
@@ -153,7 +155,7 @@ const byId = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** The id of the organization with this id or slug; null where there is none, or it was removed. */
+/** Returns the ID of the organization with this ID or slug. Null if there is none, or it was removed. */
 export async function resolveOrganization(db: ReadDb, named: string): Promise<string | null> {
   const text = named.toLowerCase();
   const [row] = await (UUID.test(text) ? byId(db).all({ id: text }) : bySlug(db).all({ slug: text }));

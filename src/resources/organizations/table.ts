@@ -4,7 +4,7 @@ import { json } from "../../store/columns.ts";
 export const PLANS = ["free", "pro", "enterprise"] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** Webhook intake, requests a minute and at once. */
+/** Rate limit of incoming webhooks: requests per minute, and burst. */
 export interface WebhookRate {
   perMinute: number;
   burst: number;
@@ -27,9 +27,9 @@ export const organizations = sqliteTable("organizations", {
   name: text().notNull(),
   slug: text().notNull(),
   plan: text().$type<Plan>().notNull(),
-  /** Only for the plan enterprise; null takes the plan's default. */
+  /** Only for the plan enterprise. Null: the plan's default. */
   webhookRate: json<WebhookRate | null>(),
-  /** True where nobody decides what they asked for. */
+  /** Whether users are kept from deciding their own requests. */
   requireFourEyes: integer({ mode: "boolean" }).notNull(),
   /** Set by operators. */
   quotas: json<Quotas | null>(),

@@ -20,7 +20,7 @@ export function listTeam(ctx: Context): Promise<{ membership: MembershipRow; use
     .orderBy(asc(memberships.joinedAt), asc(memberships.id));
 }
 
-/** Makes a person a member; it becomes the default membership where there is none. */
+/** Makes a user a member. It becomes the default membership if there is none. */
 export async function addMember(
   tx: WriteContext,
   {
@@ -52,8 +52,8 @@ export async function addMember(
 }
 
 /**
- * Gives a member another role. Throws `not_found`, `forbidden` for a role above one's own or the role of
- * an owner changed by someone who is none, `last_owner`.
+ * Changes a member's role. Throws `not_found`, `forbidden` for a role above the caller's or an owner's role changed by
+ * a non-owner, `last_owner`.
  */
 export function changeRole(ctx: Context, membershipId: string, role: Role): Promise<MembershipRow> {
   return write(ctx, async (tx) => {
@@ -74,7 +74,10 @@ export async function setRole(tx: WriteContext, before: MembershipRow, role: Rol
   await recordRole(tx, "auth.permission_granted", { ...before, role });
 }
 
-/** Ends a membership, and the person's tokens of this organization for good; what they made stays. Throws `not_found`, `forbidden`, `last_owner`. */
+/**
+ * Ends a membership, and revokes the user's tokens of this organization permanently. What they created stays. Throws
+ * `not_found`, `forbidden`, `last_owner`.
+ */
 export function removeMember(ctx: Context, membershipId: string): Promise<void> {
   return write(ctx, async (tx) => {
     const membership = await findMembership(tx, membershipId);
@@ -83,7 +86,7 @@ export function removeMember(ctx: Context, membershipId: string): Promise<void> 
   });
 }
 
-/** Ends a membership of the context's organization, with the person's tokens of it. Throws `last_owner`. */
+/** Ends a membership of the context's organization, with the user's tokens. Throws `last_owner`. */
 export async function endMembership(tx: WriteContext, membership: MembershipRow): Promise<void> {
   await refuseLastOwner(tx, membership);
   await tx.db.delete(memberships).where(eq(memberships.id, membership.id));
@@ -92,7 +95,7 @@ export async function endMembership(tx: WriteContext, membership: MembershipRow)
   await endWaysIntoOrganization(tx, membership.userId);
 }
 
-/** Throws `forbidden` where `role` is above the actor's own: nobody gives what they have not. */
+/** Throws `forbidden` if `role` is above the caller's own. */
 export function refuseRoleAbove(ctx: Context, role: Role): void {
   if (ROLES.indexOf(role) <= ROLES.indexOf(ctx.role)) return;
   throw new AppError("forbidden", `You can't assign the ${role} role. Your role is ${ctx.role}.`);
@@ -126,7 +129,7 @@ async function refuseLastOwner(tx: WriteContext, { role, organizationId }: Membe
   );
 }
 
-/** Makes the oldest membership that is left the default one; nothing where none is. */
+/** Makes the oldest remaining membership the default one. Does nothing if there is none. */
 export async function chooseDefault(tx: WriteContext, userId: string): Promise<void> {
   const home = await findHome(tx.db, userId);
   if (!home) return;
@@ -153,7 +156,7 @@ const homeOf = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** Where a person lands without naming an organization: the default membership, else the oldest one. */
+/** Returns a user's organization if none is named: the default membership, otherwise the oldest one. */
 export async function findHome(
   db: ReadDb,
   userId: string,

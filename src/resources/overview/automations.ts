@@ -20,7 +20,7 @@ export async function countByStatus(ctx: Context) {
 /** Of any but a test. */
 const latestRunId = sql`(select r.id from automation_runs r where r.automation_id = ${automations.id} and r.trigger_method <> 'test' order by r.id desc limit 1)`;
 
-/** Active automations whose latest run failed: how many, and those that failed last. */
+/** Returns how many active automations' latest run failed, and those that failed last. */
 export async function failingAutomations(
   ctx: Context,
 ): Promise<{ count: number; failing: Overview["failing"] }> {
@@ -62,7 +62,7 @@ const lastCompletedAt = sql<
   string | null
 >`(select r.completed_at from automation_runs r where r.automation_id = ${automations.id} and r.is_watched = 1 and r.status = 'completed' order by r.completed_at desc limit 1)`;
 
-/** Active automations that were told of as silent, empty or late, and have not completed since. */
+/** Returns active automations that were reported as silent, empty or late, and haven't completed since. */
 export async function lateAutomations(ctx: Context): Promise<{ count: number; late: Overview["late"] }> {
   const rows = await ctx.db
     .select({ id: automations.id, name: automations.name, watch: automationWatches, lastCompletedAt })

@@ -17,10 +17,7 @@ export function hoursUntil(now: Date, hours: number) {
 
 type Hours = ReturnType<typeof hoursUntil>;
 
-/**
- * Runs of each hour and those of them that failed: ids are in the order of time, so that indexes count without reading
- * a run.
- */
+/** Counts runs and failed runs per hour. IDs are in order of time, so that indexes count without reading rows. */
 export async function runsByHour(
   { db, organizationId }: Context,
   table: "action_runs" | "automation_runs",

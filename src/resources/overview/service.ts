@@ -9,7 +9,7 @@ import type { Overview, OverviewQuery } from "./wire.ts";
 
 const LISTED = 20;
 
-/** How things stand in the organization, over all of it. */
+/** Returns the state of the whole organization. */
 export async function overviewOf(ctx: Context, { hours }: OverviewQuery): Promise<Overview> {
   const spans = hoursUntil(ctx.clock.now(), hours);
   const actionRuns = await runsByHour(ctx, "action_runs", spans);

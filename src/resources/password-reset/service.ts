@@ -14,10 +14,10 @@ import { passwordResets } from "./table.ts";
 import type { PasswordReset } from "./wire.ts";
 
 const RESET_MS = 60 * 60 * 1000;
-/** Limits the mails to one address, so that nobody can flood a mailbox. */
+/** Limits emails to one address, so that nobody can flood a mailbox. */
 const LINK_RATE = { perMinute: 1, burst: 3 };
 
-/** Mails a link that sets a new password, where there is an account with the address; else does nothing. */
+/** Emails a link that sets a new password, if there is an account with the address. */
 export async function sendReset(app: App, email: string, correlationId: string): Promise<void> {
   const user = await findUserByEmail(app.store.db, email);
   if (!user) {
@@ -47,8 +47,8 @@ export async function sendReset(app: App, email: string, correlationId: string):
 }
 
 /**
- * Sets a new password by a mailed link, which proves the address, and ends every way in from before. Throws `gone` with
- * one text for every link that doesn't work.
+ * Sets a new password with an emailed link, which proves the address, and ends all sessions and tokens. Throws `gone`
+ * with the same message for every link that doesn't work.
  */
 export async function resetByLink(
   app: App,

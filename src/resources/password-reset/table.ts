@@ -1,6 +1,6 @@
 import { sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/** A mailed link that sets a new password. The row goes when it is used. */
+/** An emailed link that sets a new password. The row is deleted when it is used. */
 export const passwordResets = sqliteTable("password_resets", {
   /** SHA-256 of the link's token, hex. */
   tokenHash: text().primaryKey(),

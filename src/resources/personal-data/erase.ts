@@ -28,19 +28,19 @@ import { addressLabel, userErasures } from "./table.ts";
 import { eraseTraces } from "./traces.ts";
 
 /**
- * Erases a person: every way in ends, what is theirs alone goes, and what they made in organizations stays with their
- * id. Their entries in audit trails keep the id alone. Throws `not_found`, `invalid` where `confirm` is not the
- * address, `forbidden` for themselves by a token confined to one organization, `last_owner`, `invalid_state` for the
- * only operator.
+ * Erases a user: all access ends, personal data is deleted, and what they created in organizations is kept with their
+ * ID. Their entries in audit logs keep only the ID. Throws `not_found`, `invalid` if `confirm` isn't the address,
+ * `forbidden` for the user's own token limited to one organization, `last_owner`, and `invalid_state` for the only
+ * operator.
  */
 export async function eraseUser(ctx: Context, userId: string, confirm: string): Promise<void> {
-  // the trail must not get what is erased from it a moment later
+  // the audit log must not get again what is erased from it
   const actor = ctx.actor.id === userId ? { type: "user" as const, id: userId } : ctx.actor;
   const acting = { ...ctx, actor };
   await findErasable(acting, userId, confirm);
   await endTurns(acting, userId);
   const erasure = await write(acting, async (tx) => {
-    // what is deleted must not stay behind in the file
+    // deleted data must not remain in the database file
     if (!tx.store.remote) await tx.db.run(sql`pragma secure_delete = on`);
     const begun = await eraseAccount(tx, await findErasable(tx, userId, confirm));
     if (!tx.store.remote) await tx.db.run(sql`pragma secure_delete = off`);
@@ -82,7 +82,7 @@ async function findErasable(ctx: Context, userId: string, confirm: string): Prom
   return user;
 }
 
-/** Names of the organizations that nobody else is an owner of. */
+/** Returns the names of organizations without another owner. */
 async function ownedAlone(db: ReadDb, userId: string): Promise<string[]> {
   const rows = await db.all<{ name: string }>(
     sql`select o.name as "name" from memberships m join organizations o on o.id = m.organization_id
@@ -147,7 +147,7 @@ async function eraseAccount(tx: WriteContext, user: UserRow) {
   return erasure;
 }
 
-/** What belongs to nobody else. */
+/** Data that belongs to nobody else. */
 async function deleteOwn({ db }: WriteContext, { id, email }: UserRow): Promise<void> {
   const threads = db.select({ id: chatThreads.id }).from(chatThreads).where(eq(chatThreads.ownerId, id));
   await db.delete(chatMessages).where(inArray(chatMessages.threadId, threads));
@@ -171,7 +171,7 @@ async function deleteOwn({ db }: WriteContext, { id, email }: UserRow): Promise<
   await deleteSessions(db, id);
 }
 
-/** Deletes sessions and identities, but for those whose refresh token the identity provider has not been told of yet. */
+/** Deletes sessions and identities, except those whose refresh token wasn't revoked at the provider yet. */
 export async function deleteSessions(db: WriteContext["db"], userId: string): Promise<void> {
   const isWaiting = isNotNull(sessions.sealedRefreshToken);
   await db.delete(sessions).where(and(eq(sessions.userId, userId), isNull(sessions.sealedRefreshToken)));

@@ -17,7 +17,7 @@ import { users } from "../users/table.ts";
 import { toUser } from "../users/wire.ts";
 import type { AccountData, PersonalData } from "./wire.ts";
 
-/** What is kept about an account, without secrets and without what belongs to an organization. Throws `not_found`. */
+/** Returns what is stored about an account, without secrets and without data of organizations. Throws `not_found`. */
 export async function exportAccount({ db, clock }: Context, userId: string): Promise<AccountData> {
   const [user] = await db.select().from(users).where(eq(users.id, userId));
   if (!user || user.erasedAt !== null) throw notFound("user");
@@ -52,7 +52,9 @@ export async function exportAccount({ db, clock }: Context, userId: string): Pro
   };
 }
 
-/** What is kept about the acting person; a credential confined to one organization sees chats and decisions of that alone. */
+/**
+ * Returns what is stored about the caller. A credential limited to one organization sees only its chats and decisions.
+ */
 export async function exportMe(ctx: Context): Promise<PersonalData> {
   const userId = ctx.actor.id;
   const account = await exportAccount(ctx, userId);

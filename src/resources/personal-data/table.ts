@@ -1,9 +1,9 @@
 import { sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/** A person who is being erased; the row goes when work that was under way can't write of them any more. */
+/** A user who is being erased. The row is deleted once work in progress can no longer write about them. */
 export const userErasures = sqliteTable("user_erasures", {
   userId: text().primaryKey(),
-  /** What rows are searched for; null once all of them were. */
+  /** What rows are searched for. Null once all were searched. */
   sealedAddress: text(),
   begunAt: text().notNull(),
 });

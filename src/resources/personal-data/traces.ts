@@ -23,7 +23,7 @@ const BATCH = 250;
 /** Whose the private runs of an erased person are. */
 const ERASED = "erased";
 
-/** What is a person's own: nothing but the ids stays of what the trail says of it. */
+/** Events about a user's own data: only the IDs are kept. */
 const OWN: readonly string[] = [
   "user",
   "session",
@@ -33,12 +33,12 @@ const OWN: readonly string[] = [
   "chat_thread",
 ];
 
-/** Of an actor, what tells more than who it was by id. */
+/** Fields of an actor that say more than the ID. */
 const PERSONAL = sql.raw("'$.email', '$.ip', '$.userAgent'");
 
 /**
- * Erases what trails and runs say of a person beyond the id, in small steps, each of which may be done twice. The
- * address is looked for once; ids are looked for again when the sweeper comes back.
+ * Erases what audit logs and runs say about a user beyond the ID, in small steps, each of which can be repeated. The
+ * address is searched for once. IDs are searched for again when the sweeper returns.
  */
 export async function* eraseTraces(app: App, erasure: UserErasureRow): AsyncGenerator<void> {
   const { userId, sealedAddress } = erasure;
@@ -98,7 +98,7 @@ async function* redactTrails(app: App, { userId, address, begunAt }: Search): As
   }
 }
 
-/** Positions of all events about the same things, whoever did them. */
+/** Returns positions of all events about the same resources, whoever caused them. */
 async function aboutThose(app: App, own: readonly Found[]): Promise<number[]> {
   const positions: number[] = [];
   for (const organizationId of new Set(own.map((event) => event.organizationId))) {
@@ -113,7 +113,7 @@ async function aboutThose(app: App, own: readonly Found[]): Promise<number[]> {
   return positions;
 }
 
-/** Null where nothing is to be erased. */
+/** Null if there is nothing to erase. */
 function redacted(
   row: EventRow,
   { userId, theirs, hide }: { userId: string; theirs: ReadonlySet<string>; hide: RegExp | null },
@@ -143,7 +143,7 @@ function replaced(value: Json, hide: RegExp): Json {
 const addressPattern = (address: string) =>
   new RegExp(`(?<![\\w.+%-])${RegExp.escape(address)}(?![\\w-]|\\.\\w)`, "giu");
 
-/** Empties ended runs that the person's private chats have set off, with their logs, questions and artifacts. */
+/** Empties finished runs started by the user's private chats, with their logs, approvals and artifacts. */
 async function* eraseRuns(app: App, userId: string): AsyncGenerator<void> {
   for (let after = ""; ; ) {
     const rows = await app.store.db.all<{ id: string; isTheirs: number }>(
@@ -183,7 +183,7 @@ async function* eraseRuns(app: App, userId: string): AsyncGenerator<void> {
   }
 }
 
-/** Empties ended automation runs that the person's private chats have set off. */
+/** Empties finished automation runs started by the user's private chats. */
 async function* eraseAutomationRuns(app: App, userId: string): AsyncGenerator<void> {
   for (;;) {
     const rows = await app.store.db
@@ -237,7 +237,7 @@ async function* eraseCallers(app: App, userId: string): AsyncGenerator<void> {
   }
 }
 
-/** One transaction that leaves nothing of what it writes over in the file. */
+/** Runs a transaction that leaves nothing of what it overwrites in the file. */
 const write = <T>(app: App, work: Parameters<typeof app.store.write<T>>[0]): Promise<T> =>
   app.store.write(async (db, group) => {
     if (!app.store.remote) await db.run(sql`pragma secure_delete = on`);

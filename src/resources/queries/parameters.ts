@@ -16,7 +16,7 @@ const SHAPES = {
   timestamp: Type.String({ format: "date-time" }),
 } as const satisfies Record<ParameterType, object>;
 
-/** What is wrong with a value of this type at `loc`; null is a value of every type. */
+/** Returns what is wrong with a value of this type at `loc`. Null is valid for every type. */
 export const valueFaults = (type: ParameterType, value: Json, loc: readonly string[]): Fault[] =>
   value === null ? [] : read(SHAPES[type], value, loc).faults;
 
@@ -27,7 +27,7 @@ export function fromText(type: ParameterType, text: string): Json {
   return String(number) === text ? number : text;
 }
 
-/** What is wrong with the defaults of parameters. */
+/** Returns what is wrong with the defaults of parameters. */
 export const defaultFaults = (
   parameters: Readonly<Record<string, { type: ParameterType; default?: Json }>>,
   loc: readonly string[],
@@ -37,8 +37,8 @@ export const defaultFaults = (
   );
 
 /**
- * The value of each parameter: what is given, else its default. Throws `InvalidInput` for one that is missing, unknown
- * or of another type.
+ * Returns the value of each parameter: the given one, otherwise its default. Throws `InvalidInput` for one that is
+ * missing, unknown or of another type.
  */
 export function valuesFor(
   parameters: Readonly<Record<string, Parameter>>,

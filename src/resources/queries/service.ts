@@ -48,7 +48,7 @@ export async function findQuery(ctx: Context, id: string): Promise<SavedQueryRow
 /** As `$name` may be. */
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 
-/** What is wrong with the chart and the defaults of a body, beyond its shape. */
+/** Returns what is wrong with the chart and the defaults of a body, beyond its shape. */
 export function queryFaults(raw: Json): Fault[] {
   const { chart, parameters } = raw as JsonObject;
   const known = Object.entries(isObject(parameters ?? null) ? (parameters as JsonObject) : {}).filter(
@@ -106,7 +106,7 @@ export function createQuery(ctx: Context, input: SavedQueryCreate): Promise<Save
   });
 }
 
-/** Changes only what is given; `parameters` and `chart` as wholes. Throws `slug_taken`. */
+/** Changes only the given fields; `parameters` and `chart` entirely. Throws `slug_taken`. */
 export function updateQuery(
   ctx: Context,
   id: string,
@@ -125,7 +125,7 @@ export function updateQuery(
   });
 }
 
-/** Throws `in_use` for one that panels of dashboards show. */
+/** Throws `in_use` if dashboards use it. */
 async function refuseUsed(tx: WriteContext, id: string): Promise<void> {
   const boards = await tx.db
     .select({ name: dashboards.name, panels: dashboards.panels })

@@ -5,7 +5,7 @@ import { json, owned } from "../../store/columns.ts";
 export const PARAMETER_TYPES = ["text", "number", "integer", "boolean", "date", "timestamp"] as const;
 export type ParameterType = (typeof PARAMETER_TYPES)[number];
 
-/** A value for `$name`; one without a default has to be given. */
+/** A value for `$name`. One without a default is required. */
 export interface Parameter {
   type: ParameterType;
   default: Json;
@@ -18,7 +18,7 @@ export const savedQueries = sqliteTable("saved_queries", {
   description: text(),
   sql: text().notNull(),
   parameters: json<Record<string, Parameter>>().notNull(),
-  /** How its rows are drawn; null for a table of them. */
+  /** How to show its rows. Null: as a table. */
   chart: json<JsonObject | null>(),
 });
 export type SavedQueryRow = typeof savedQueries.$inferSelect;

@@ -38,7 +38,7 @@ export const ChartInput = Type.Unsafe<JsonObject>({
   description: "How the rows are shown. Null: as a table",
 });
 
-/** What is wrong with a chart at `loc`. */
+/** Returns what is wrong with a chart at `loc`. */
 export function chartFaults(chart: Json | undefined, loc: readonly string[]): Fault[] {
   if (!isObject(chart ?? null)) return [];
   const given = chart as JsonObject;

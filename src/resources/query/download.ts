@@ -7,13 +7,13 @@ import { beginQuery } from "../usage/quotas.ts";
 import { jobOf, rethrowAtSql } from "./service.ts";
 import type { QueryRequest } from "./wire.ts";
 
-/** Anybody who may read may ask for a file; the disk is everybody's. */
+/** Maximum number of downloads at a time: any viewer can request one, and all use the same disk. */
 const MAX_DOWNLOAD_BYTES = 1024 ** 3;
 const CHUNK_BYTES = 256 * 1024;
 
 /**
- * Runs SQL and gives all of its rows as a file, at most `limit` where one is named. The file is whole before its first
- * byte is sent, so that a fault is told as one, and goes with the stream. Throws as `runQuery` does, and
+ * Runs SQL and returns all of its rows as a file, at most `limit` if given. The file is complete before its first byte
+ * is sent, so that errors can still be reported, and is deleted with the stream. Throws as `runQuery` does, and
  * `limit_exceeded` for more than 1 GiB.
  */
 export async function downloadQuery(
@@ -47,7 +47,7 @@ async function save(
     if (signal.aborted) await file.close();
     signal.throwIfAborted();
     const bytes = chunksOf(file);
-    // Whoever asked may go before the stream is ever read, and then nobody cancels it.
+    // If the client disconnects before the stream is read, nobody cancels it.
     signal.addEventListener("abort", () => void bytes.return(), { once: true });
     return toStream(bytes);
   } finally {

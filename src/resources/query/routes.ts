@@ -39,7 +39,7 @@ export const queryOperations = [
   }),
 ];
 
-/** The first of the media types in `Accept` that a reply can have; JSON where it names none. */
+/** Returns the first supported media type in `Accept`. Default: JSON. */
 function askedFor(accept: string | null): "json" | SaveFormat {
   for (const part of (accept ?? "").split(",")) {
     const type = part.split(";")[0]?.trim().toLowerCase();

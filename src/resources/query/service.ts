@@ -11,7 +11,7 @@ import type { QueryRequest, QueryResult } from "./wire.ts";
 /** Rows of a reply in JSON where `limit` says nothing. */
 const DEFAULT_ROWS = 1000;
 
-/** Faults of the SQL, told at its field. */
+/** Reports errors of the SQL at its field. */
 const SQL_FAULTS: readonly string[] = ["sql_error", "sql_timeout", "sql_memory", "limit_exceeded"];
 
 /**

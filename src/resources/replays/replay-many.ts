@@ -11,7 +11,7 @@ const MAX_AT_ONCE = 1000;
 /** Letters that are replayed in one transaction, since every other write waits for it. */
 const BATCH = 20;
 
-/** What a call has come to so far. */
+/** Result of a call so far. */
 interface Tally {
   replayed: number;
   /** What kept the first letter from it that could not be replayed. */
@@ -21,9 +21,9 @@ interface Tally {
 }
 
 /**
- * Replays the named letters, or all dead ones of an automation or a webhook (1,000 at most), each whole or not at all;
- * gives back how many. Letters that can't be replayed stay as they are. Throws what kept the first from it where none
- * could be, and what cut it short, with how far it had come.
+ * Replays the named dead letters, or all of an automation or webhook (at most 1,000), each completely or not at all.
+ * Returns how many. Those that can't be replayed stay unchanged. If none could be, throws the reason of the first. If
+ * interrupted, throws with how many were replayed.
  */
 export async function replayMany(ctx: Context, input: ReplayMany): Promise<number> {
   const letters = await findDead(ctx, input);
@@ -68,7 +68,9 @@ async function findDead(ctx: Context, { ids, automationId, webhookId }: ReplayMa
     .limit(MAX_AT_ONCE);
 }
 
-/** Replays the letters of a batch that are dead still: somebody else may have replayed one meanwhile, or taken it off the list. */
+/**
+ * Replays the letters of a batch that are still dead: someone else may have replayed or discarded one in the meantime.
+ */
 async function replayAll(ctx: Context, batch: readonly Dead[], tally: Tally): Promise<void> {
   tally.replayed += await write(ctx, async (tx) => {
     const ids = batch.map(({ id }) => id);

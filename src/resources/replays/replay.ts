@@ -11,8 +11,8 @@ import { replayOutbound } from "../webhooks/deliveries.ts";
 import type { OutboundRow } from "../webhooks/table.ts";
 
 /**
- * Delivers a dead letter once more, as a new delivery with the same content. Throws `invalid_state` while
- * a replay is under way or after one succeeded, and when its automation or webhook is gone or disabled.
+ * Delivers a dead letter again, as a new delivery with the same content. Throws `invalid_state` while a replay is in
+ * progress or after one succeeded, and if its automation or webhook was deleted or disabled.
  */
 export async function replayDeadLetter(tx: WriteContext, id: string): Promise<Replayed> {
   const [letter] = await tx.db
@@ -28,7 +28,10 @@ export async function replayDeadLetter(tx: WriteContext, id: string): Promise<Re
 /** The new delivery, of the letter's direction. */
 export type Replayed = { inbound: DeliveryRow } | { outbound: OutboundRow };
 
-/** The letter is marked first: the run of a webhook may end on the spot, and what it comes to stands in the letter. */
+/**
+ * The dead letter is marked first, since a webhook's run can end immediately and its result is stored in the dead
+ * letter.
+ */
 async function replay(tx: WriteContext, letter: DeadLetterRow): Promise<Replayed> {
   await tx.db
     .update(deadLetters)

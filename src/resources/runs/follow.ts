@@ -15,8 +15,8 @@ const POLL_MS = 1_000;
 const LOG_BATCH = 500;
 
 /**
- * Lines of a run's log in order. With `follow` it waits for more when there are none, and gives a cursor
- * as long as the run goes on.
+ * Returns lines of a run's log in order. With `follow`, waits for more if there are none, and returns a cursor until
+ * the run ends.
  */
 export async function pageLogs(
   ctx: Context,
@@ -48,8 +48,8 @@ export async function pageLogs(
 }
 
 /**
- * Follows a run: `status`, `progress` and `log`, then `end`. A late reader gets every status and log line from the
- * start, and the latest progress; one that reconnects with `Last-Event-ID` gets what comes after it.
+ * Streams a run: `status`, `progress` and `log`, then `end`. A late reader gets every status and log line from the
+ * start, and the latest progress. One that reconnects with `Last-Event-ID` gets what comes after it.
  */
 export async function* followRun(
   ctx: Context,

@@ -51,22 +51,22 @@ const uncompleted = sql`${actionRuns.status} <> 'completed'`;
 
 const mineAll = (ctx: Context) => eq(actionRuns.organizationId, ctx.organizationId);
 
-/** An instant as rows have it, so that it compares as text. */
+/** A time in the format of rows, so that it compares as text. */
 const normal = (instant: string) => new Date(instant).toISOString();
 
-/** A worker has so long to let go before the caller gets the run as it is. */
+/** Time a worker has to stop before the caller gets the run as it is. */
 const CANCEL_WAIT_MS = 6_000;
 
 /**
- * Cancels a run: at once where it waits, else its worker is told. Throws `invalid_state` for one that has
- * ended.
+ * Cancels a run: immediately if it is waiting, otherwise by notifying its worker. Throws `invalid_state` if it has
+ * finished.
  */
 export async function cancelRun(ctx: Context, id: string): Promise<RunRow> {
   const row = await write(ctx, (tx) => requestCancel(tx, id));
   return isFinal(row) ? row : untilFinal(ctx, row, CANCEL_WAIT_MS);
 }
 
-/** The run once it has ended, or as it is after `ms`. */
+/** Returns the run once it has finished, or after `ms`. */
 async function untilFinal(ctx: Context, run: RunRow, ms: number, signal?: AbortSignal): Promise<RunRow> {
   const until = ctx.clock.monotonic() + ms;
   let row = run;

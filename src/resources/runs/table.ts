@@ -55,7 +55,7 @@ export const actionRuns = sqliteTable("action_runs", {
   updatedAt: text().notNull(),
   /** Null for the inline action of an automation's step. */
   actionId: text(),
-  /** The action's version; null without an action, and where a retry was queued before versions were kept. */
+  /** Version of the action. Null without an action, and for a retry queued before versions were stored. */
   actionVersion: integer(),
   automationRunId: text(),
   stepKey: text(),
@@ -75,7 +75,7 @@ export const actionRuns = sqliteTable("action_runs", {
   progressId: integer(),
   result: json<Json>(),
   error: json<RunError | null>(),
-  /** Tries after the first. */
+  /** Number of attempts after the first. */
   retryCount: integer().notNull(),
   /** How often a process ended under the run. */
   interruptCount: integer().notNull(),
@@ -96,20 +96,20 @@ export const actionRuns = sqliteTable("action_runs", {
   correlationId: text().notNull(),
   /** The one whose private chat set it off: others see its kind, its times and its status alone. */
   privateTo: text(),
-  /** Not to be claimed before this instant; null while it waits for something else than time. */
+  /** Not claimed before this time. Null while it waits for something else. */
   dueAt: text(),
-  /** What a waiting run waits for; null for the pause before another try. */
+  /** What a waiting run waits for. Null for the pause before another attempt. */
   waitKind: text().$type<WaitKind>(),
-  /** Of that: a decision. Made here, so that what it waits for may end at once. */
+  /** ID of that, such as a decision. Created here, so that what it waits for can end immediately. */
   waitId: text(),
   /** Fences off a worker that lost the run: every write of an outcome names it. */
   leaseToken: text(),
-  /** While this lies ahead the run has a living worker. */
+  /** Until then, the run has a living worker. */
   leaseUntil: text(),
   /** The process that holds the lease. */
   bootId: text(),
   cancelRequestedAt: text(),
-  /** Who asked for it, and the chain of that request: the event of the cancellation names both. */
+  /** Who requested it, and the correlation ID of the request, for the cancellation's event. */
   cancelRequest: json<{ actor: JsonObject; correlationId: string } | null>(),
   startedAt: text(),
   completedAt: text(),

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 
-/** What a chat asks for a call of its agent: the tool, the exact arguments, and the hash of what a yes is for. */
+/** What a chat asks about a call of its agent: the tool, its arguments, and the hash that an approval covers. */
 export const callContext = (call: {
   agent: string;
   tool: string;
@@ -9,10 +9,10 @@ export const callContext = (call: {
 }): JsonObject => ({ ...call });
 
 const CALL_KEYS = ["agent", "tool", "arguments", "hash"] as const;
-/** Whether this is what a chat asks. */
+/** Returns whether this is a chat's approval. */
 export const isCall = (context: Json): context is JsonObject =>
   isObject(context) && CALL_KEYS.every((key) => Object.hasOwn(context, key));
 
-/** Threads are private: the arguments of a chat's call came out of one. Everything else stays as it is. */
+/** Threads are private, so arguments of a chat's call are omitted. Everything else is unchanged. */
 export const withoutArguments = (context: Json): Json =>
   isCall(context) ? { ...context, arguments: "***" } : context;

@@ -11,13 +11,13 @@ interface Owned {
   readonly privateTo: string | null;
 }
 
-/** What others read in place of what a private chat's run works with. */
+/** What others see instead of the content of a private chat's run. */
 export const WHY = "Started from a private chat. Only its user can see the input and result.";
 
 export const isHidden = ({ actor }: Viewer, { privateTo }: Owned): boolean =>
   privateTo !== null && privateTo !== actor.id;
 
-/** Throws `forbidden` for anybody but the person whose private chat set it off. */
+/** Throws `forbidden` for anyone except the user whose private chat started it. */
 export function refuseOthers(viewer: Viewer, row: Owned): void {
   if (isHidden(viewer, row)) throw new AppError("forbidden", WHY);
 }

@@ -59,7 +59,7 @@ export const RunQuery = object({
 });
 export type RunQuery = Static<typeof RunQuery>;
 
-/** A run in a list, with the names of what it is a run of. */
+/** A run in a list, with the names of its action and automation. */
 export const ListedRun = object({
   ...Run.properties,
   actionName: nullable(Type.String()),
@@ -118,8 +118,8 @@ export function displayStatus(run: Pick<RunRow, "status" | "waitKind">): string 
 }
 
 /**
- * The only way from a run's row to the wire: secrets that stand in a definition are masked, and of another person's
- * private run there is what kind it is, when it ran and how it stands.
+ * The only conversion of a run's row for the API: secrets in a definition are masked. Of another user's private run,
+ * only its kind, times and status are shown.
  */
 export function toRun(viewer: Viewer, whole: RunRow): Run {
   const row = isHidden(viewer, whole) ? { ...whole, ...NOTHING, definition: { private: WHY } } : whole;
@@ -192,7 +192,7 @@ const NOTHING = {
   triggerSourceId: null,
 };
 
-/** Without secrets, and without what a private thread asks for: who may decide sees that in the decision. */
+/** Without secrets, and without what a private thread asks. Those who can decide see it in the decision. */
 export function masked(definition: JsonObject): JsonObject {
   const { context } = definition;
   const shown = maskSecrets(

@@ -12,7 +12,7 @@ import { recoveryCodes, secondFactors, totpLabel } from "./table.ts";
 /** As RFC 4226 recommends for HMAC-SHA-1. */
 const SECRET_BYTES = 20;
 const RECOVERY_CODES = 10;
-/** Tries to confirm a new app. */
+/** Maximum number of attempts to confirm a new app. */
 const CONFIRM_RATE = { perMinute: 5, burst: 10 };
 
 const findFactor = async (db: ReadDb, userId: string) =>
@@ -55,8 +55,8 @@ export function beginTotp(ctx: Context): Promise<{ secret: string; otpauthUrl: s
 }
 
 /**
- * Turns the second factor on by the app's first code; gives back the recovery codes. Throws `invalid` for a wrong
- * code, `invalid_state`, `rate_limited`.
+ * Turns the second factor on with the app's first code. Returns the recovery codes. Throws `invalid` for a wrong code,
+ * `invalid_state`, `rate_limited`.
  */
 export async function confirmTotp(ctx: Context, code: string): Promise<string[]> {
   const { retryAfterSeconds } = ctx.limiter.take(`totp:${ctx.actor.id}`, CONFIRM_RATE);
@@ -90,7 +90,7 @@ export async function confirmTotp(ctx: Context, code: string): Promise<string[]>
   return codes;
 }
 
-/** Takes a code of the person's app, or a recovery code, if it is right; none is taken twice. */
+/** Accepts a valid code of the user's app, or a recovery code, once. */
 export function takeCode(ctx: Context, userId: string, code: string): Promise<boolean> {
   return write(ctx, async (tx) => {
     const factor = await findFactor(tx.db, userId);
@@ -119,7 +119,7 @@ export function takeCode(ctx: Context, userId: string, code: string): Promise<bo
   });
 }
 
-/** Turns the second factor off; false where it was not on. */
+/** Turns the second factor off. Returns false if it wasn't on. */
 export async function endTotp(tx: WriteContext, userId: string): Promise<boolean> {
   const ended = await tx.db
     .delete(secondFactors)

@@ -1,17 +1,17 @@
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/** A person's authenticator app; asked for from `confirmedAt` on. */
+/** A user's authenticator app. Required from `confirmedAt` on. */
 export const secondFactors = sqliteTable("second_factors", {
   userId: text().primaryKey(),
   /** In base64. */
   sealedSecret: text().notNull(),
   createdAt: text().notNull(),
   confirmedAt: text(),
-  /** Of the last code that was taken, in steps of 30 s since 1970: none is taken twice. */
+  /** Number of the last accepted code, in steps of 30 s since 1970. No code is accepted twice. */
   lastStep: integer().notNull(),
 });
 
-/** Each takes the place of one code of the app. */
+/** Each replaces one code of the app. */
 export const recoveryCodes = sqliteTable(
   "recovery_codes",
   {

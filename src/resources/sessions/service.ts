@@ -14,8 +14,8 @@ const SESSION_IDLE_MS = 14 * 24 * 60 * 60 * 1000;
 export const SESSION_MAX_MS = 90 * 24 * 60 * 60 * 1000;
 
 /**
- * Starts a session of the acting person, of a browser unless `client` tells another; `token` goes into the cookie or
- * to the client, and is kept nowhere. Those of the person's sessions that ran out 90 days ago are forgotten.
+ * Starts a session of the caller, for a browser unless `client` says otherwise. `token` goes into the cookie or to the
+ * client, and isn't stored. Deletes those of the user's sessions that expired 90 days ago.
  */
 export async function openSession(
   tx: WriteContext,
@@ -63,13 +63,13 @@ export async function openSession(
 
 type Span = Pick<SessionRow, "createdAt" | "endsAt">;
 
-/** The instant that a session ends at, however much it is used. */
+/** Maximum end of a session, however often it is used. */
 export function lastOf({ createdAt, endsAt }: Span): string {
   const last = new Date(Date.parse(createdAt) + SESSION_MAX_MS).toISOString();
   return endsAt !== null && endsAt < last ? endsAt : last;
 }
 
-/** The instant until which a session lives when it is used now. */
+/** End of a session that is used now. */
 export function slideFrom(session: Span, clock: App["clock"]): string {
   const last = lastOf(session);
   if (last <= timestamp(clock, SESSION_IDLE_MS)) return last;
@@ -78,7 +78,7 @@ export function slideFrom(session: Span, clock: App["clock"]): string {
 
 const live = (ctx: Context) => and(isNull(sessions.revokedAt), gt(sessions.expiresAt, timestamp(ctx.clock)));
 
-/** The acting person's sessions, newest first; without `includeRevoked` only those that still let someone in. */
+/** Lists the caller's sessions, newest first. Without `includeRevoked`, only live ones. */
 export async function listSessions(
   ctx: Context,
   { includeRevoked, limit, cursor }: { includeRevoked: boolean; limit: number; cursor?: string },
@@ -94,7 +94,7 @@ export async function listSessions(
   return pageOf(ctx, scope, rows, limit);
 }
 
-/** Ends one of the acting person's sessions; one that has ended already stays so. Throws `not_found`. */
+/** Ends one of the caller's sessions. One that has already ended is unchanged. Throws `not_found`. */
 export function revokeSession(ctx: Context, id: string, cause: "signed_out" | "revoked"): Promise<void> {
   return write(ctx, async (tx) => {
     const [row] = await tx.db
@@ -106,7 +106,7 @@ export function revokeSession(ctx: Context, id: string, cause: "signed_out" | "r
   });
 }
 
-/** Ends every live session of `userId` but `keptId`, or only those bound to one organization; gives back how many those were. */
+/** Ends all live sessions of `userId` except `keptId`, or only those limited to one organization. Returns how many. */
 export function revokeSessions(
   ctx: Context,
   { userId, keptId, organizationId }: { userId: string; keptId: string | null; organizationId?: string },
@@ -128,16 +128,13 @@ export function revokeSessions(
   });
 }
 
-/**
- * `refresh_refused`: the provider does not stand for the person any more; `provider_removed`: it is not the
- * operator's any more.
- */
+/** `refresh_refused`: the provider rejected the user. `provider_removed`: the operator no longer uses the provider. */
 export type SessionEnd = "signed_out" | "revoked" | "refresh_refused" | "provider_removed";
 
-/** Signalled when a provider is to be told that a session has ended. */
+/** Signalled when a provider has to be notified of a session's end. */
 export const GRANTS_TOPIC = "sessions:grants";
 
-/** Ends a live session; what the provider gave for it is given up soon after. */
+/** Ends a live session. Its provider tokens are revoked soon after. */
 export async function endSession(tx: WriteContext, id: string, cause: SessionEnd): Promise<void> {
   const at = timestamp(tx.clock);
   const refreshAt = sql`case when ${sessions.sealedRefreshToken} is null then null else ${at} end`;

@@ -7,9 +7,9 @@ export type ClientType = (typeof CLIENT_TYPES)[number];
 export const sessions = sqliteTable("sessions", {
   id: text().primaryKey(),
   userId: text().notNull(),
-  /** What a command line's session acts in; null for a browser's, which goes by the default membership. */
+  /** Organization of a command line's session. Null for a browser's, which uses the default membership. */
   organizationId: text(),
-  /** True where it acts in that organization alone. */
+  /** Whether it is limited to that organization. */
   isConfined: integer({ mode: "boolean" }).notNull(),
   /** SHA-256 of the token, hex. */
   tokenHash: text().notNull(),
@@ -31,9 +31,9 @@ export const sessions = sqliteTable("sessions", {
   revokedAt: text(),
   /** Who the person is with the provider that signed them in; null of other ways in. */
   identityId: text(),
-  /** The provider's refresh token; null where there is none, and once the provider has forgotten it. */
+  /** The provider's refresh token. Null if there is none, and once it is revoked. */
   sealedRefreshToken: text(),
-  /** When the refresh token is to be used next, or given up because the session has ended; null without one. */
+  /** When the refresh token is used next, or revoked because the session has ended. Null without one. */
   refreshAt: text(),
 });
 export type SessionRow = typeof sessions.$inferSelect;

@@ -25,7 +25,7 @@ export const Session = object({
 
 export const SessionList = object({ items: Type.Array(Session), nextCursor: optional(Type.String()) });
 
-/** `now` is a timestamp; a session that has run out by then is not active, though nobody revoked it. */
+/** `now` is a timestamp. A session that has expired by then isn't active, although nobody revoked it. */
 export const toSession = (row: SessionRow, now: string): Static<typeof Session> => ({
   id: row.id,
   clientType: row.clientType,

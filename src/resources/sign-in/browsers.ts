@@ -6,7 +6,7 @@ import { knownBrowsers } from "./table.ts";
 
 /** A browser is known for this long after a sign-in. */
 export const BROWSER_KNOWN_MS = 180 * 24 * 60 * 60 * 1000;
-/** For each account; the one that was not seen for the longest goes first. */
+/** Maximum number per account. The least recently seen one is removed first. */
 const MAX_BROWSERS = 20;
 
 /** The accounts that know the browser with this cookie. */
@@ -22,7 +22,7 @@ export async function accountsOf(
   return new Set(rows.map(({ userId }) => userId));
 }
 
-/** Makes the browser known to the acting person; gives back its cookie, the same where some account knows it already. */
+/** Remembers the browser for the caller. Returns its cookie, which stays the same if another account knows it. */
 export async function rememberBrowser(tx: WriteContext, cookie: string | null): Promise<string> {
   const userId = tx.actor.id;
   const token = cookie !== null && (await accountsOf(tx, cookie)).size > 0 ? cookie : makeToken("", tx.ids);

@@ -7,7 +7,7 @@ import { type Draw, only, pascal, type Typed, takesNothing, variant } from "./dr
 
 const definitionName = (kind: ActionKind) => `${pascal(kind)}Definition`;
 
-/** The definition of each kind, wherever it stands: templates may stand for its values. */
+/** The definition of each kind. Templates can be used instead of its values. */
 const definitions = Object.fromEntries(
   ACTION_KINDS.map((kind): [string, Typed] => {
     const { title, description, oneOf } = executors[kind];
@@ -45,7 +45,7 @@ const KIND = "Kind of the action";
 const mayLackDefinition = (kind: ActionKind): boolean =>
   executors[kind].oneOf === undefined && takesNothing(definitionShape(executors[kind]) as TObject);
 
-/** What stands for the kind and its definition, for each of them. */
+/** Returns the variants of kind and definition, one for each kind. */
 export const byKind = (
   draw: Draw,
   whole: JsonObject,

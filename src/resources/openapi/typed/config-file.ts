@@ -95,7 +95,7 @@ function connections(draw: Draw): JsonObject {
   });
   return {
     description: "A connection to an external system",
-    // what the server has of them may stay as it is
+    // what the server has can stay unchanged
     oneOf: [...byProvider(draw, whole, ["template"]).map(withoutCredentials), ofTemplate],
   };
 }
@@ -207,7 +207,7 @@ function queries(draw: Draw): JsonObject {
   };
 }
 
-/** When a link ends is decided beside the dashboard, not in a file. */
+/** When a link expires is set on the dashboard, not in a file. */
 function dashboards(draw: Draw): JsonObject {
   const { slug: _, fromArtifactId: __, shareExpiresAt: ___, ...fields } = fieldsOf(draw, DashboardCreate);
   return { description: "A page of charts", ...object({ slug: SLUG, ...fields }, ["slug", "name"]) };

@@ -55,7 +55,7 @@ export const byProvider = (draw: Draw, whole: JsonObject, lacks: readonly string
     }),
   );
 
-/** What a connection of a template takes: its schemas say, and nobody knows them here. */
+/** Settings of a connection created from a template. Its own schemas aren't known here. */
 export const TEMPLATE_SETTINGS: JsonObject = {
   type: "object",
   description: "Settings, which match the template's configSchema",

@@ -11,11 +11,11 @@ export interface Draw {
   plain(shape: TSchema | JsonObject): JsonObject;
 }
 
-/** A component that one shape can't say: `schema` is what stands at the place that refers to it. */
+/** A component that a single shape can't express. `schema` is the shape that refers to it. */
 export interface Typed {
-  /** Of a component that is the same wherever it stands. */
+  /** For a component that is the same everywhere. */
   mode?: Partial<Mode>;
-  /** What the name begins with where templates may stand for values; "Bundle" by default. */
+  /** Prefix of the name if templates can be used instead of values. Default: "Bundle". */
   prefix?: string;
   draw(draw: Draw, schema: JsonObject): JsonObject;
 }
@@ -23,7 +23,7 @@ export interface Typed {
 export const pascal = (text: string) =>
   text.replace(/(?:^|[-_])(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** The value that tells one variant of a union from the others. */
+/** The value that distinguishes one variant of a union. */
 export const only = (value: string, description: string): JsonObject => ({
   type: "string",
   const: value,
@@ -36,7 +36,7 @@ interface Change {
   description?: string;
   /** Fields as this variant has them. */
   fields: Readonly<Record<string, JsonObject>>;
-  /** Fields that have to be there, beside those that have to be there in all variants. */
+  /** Required fields, in addition to those required in all variants. */
   needs?: readonly string[];
   /** Fields that this variant does not have. */
   lacks?: readonly string[];
@@ -61,7 +61,7 @@ export function variant(
   };
 }
 
-/** An object's fields as a change of it: none has to be there, and null takes one away. */
+/** Makes an object's fields a patch: none is required, and null removes one. */
 export function change(whole: JsonObject): JsonObject {
   const properties = isObject(whole.properties) ? whole.properties : {};
   const nullable = (field: JsonObject, name: string): JsonObject => {
@@ -84,6 +84,6 @@ export function change(whole: JsonObject): JsonObject {
   };
 }
 
-/** True where a shape can be met by an object without fields. */
+/** Returns whether an empty object matches the shape. */
 export const takesNothing = ({ required = [], properties = {} }: TSchema): boolean =>
   (required as string[]).every((name) => "default" in ((properties as Record<string, object>)[name] ?? {}));

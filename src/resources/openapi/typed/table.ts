@@ -8,7 +8,7 @@ import { TEXTS } from "./texts.ts";
 
 export type { Draw } from "./draw.ts";
 
-/** The components that are drawn by hand, as no single shape says them: unions, and what stands for values. */
+/** Components that no single shape expresses: unions, and alternatives to values. */
 export const TYPED: Readonly<Record<string, Typed>> = {
   ...TEXTS,
   ...ACTIONS,

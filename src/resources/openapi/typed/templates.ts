@@ -12,7 +12,7 @@ import { byTrigger } from "./automations.ts";
 import { byProvider } from "./connections.ts";
 import { type Draw, only, type Typed, variant } from "./draw.ts";
 
-/** One variant of `whole` for each type of template, and of those of actions for each kind. */
+/** Returns one variant of `whole` for each type of template, and for actions one for each kind. */
 export function byType(draw: Draw, whole: JsonObject): JsonObject[] {
   const type = (value: string) => only(value, "What the template creates");
   const ofType = (value: string, title: string, definition: string) =>
@@ -47,7 +47,7 @@ export function byType(draw: Draw, whole: JsonObject): JsonObject[] {
   ];
 }
 
-/** What the components of a bundle become; templates may stand for every value in them. */
+/** Resources created from components of a bundle. Templates can be used instead of every value. */
 const filled = { isFilled: true } as const;
 
 function components(draw: Draw, schema: JsonObject): JsonObject[] {

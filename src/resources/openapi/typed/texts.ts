@@ -47,7 +47,7 @@ const KEYWORDS: Readonly<Record<string, JsonObject>> = {
   maxLength: { type: "integer", description: "Maximum number of characters", examples: [200] },
 };
 
-/** Texts that stand for values, and schemas that people write. */
+/** Texts used instead of values, and schemas that people write. */
 export const TEXTS: Readonly<Record<string, Typed>> = {
   TemplateExpression: {
     mode: fixed,
@@ -87,7 +87,7 @@ export const TEXTS: Readonly<Record<string, Typed>> = {
   },
 };
 
-/** The keywords where a template may stand for the value of each. */
+/** The keywords, each with a template as an alternative. */
 const filled = (keywords: Record<string, JsonObject>, template: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(keywords).map(([name, { description = "", examples = [], ...rest }]) => [
