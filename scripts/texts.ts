@@ -9,6 +9,7 @@
 import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { bareTextsIn } from "./texts/bare.ts";
+import { serverTexts } from "./texts/server.ts";
 import { namesIn, type TextUse, usesIn } from "./texts/uses.ts";
 
 type Translation = string | Readonly<Record<string, string>>;
@@ -49,14 +50,21 @@ export function breachesIn(sources: Sources): string[] {
   });
 }
 
+const byKey = (uses: TextUse[]): Map<string, TextUse> =>
+  new Map(
+    uses.sort((a, b) => (a.key < b.key ? -1 : 1)).map((use) => [`${use.isPlural ? "#" : ""}${use.key}`, use]),
+  );
+
+/** Each text that the page shows once, sorted: its own, and those of the server that it translates. */
+export const textsShown = (sources: Sources): Map<string, TextUse> =>
+  byKey([...textsOf(sources).values(), ...serverTexts()]);
+
 /** Each text of the page once, sorted. */
 export function textsOf(sources: Sources): Map<string, TextUse> {
   const uses = [...sources]
     .filter(([path]) => !path.startsWith("web/texts/"))
     .flatMap(([path, source]) => usesIn(path, source).uses);
-  return new Map(
-    uses.sort((a, b) => (a.key < b.key ? -1 : 1)).map((use) => [`${use.isPlural ? "#" : ""}${use.key}`, use]),
-  );
+  return byKey(uses);
 }
 
 /** What is wrong with a translation of the texts. */
@@ -114,7 +122,7 @@ export const LANGUAGE_FILES = ["web/texts/de.json"];
 if (import.meta.main) {
   const root = `${import.meta.dir}/..`;
   const sources = readSources(root);
-  const texts = textsOf(sources);
+  const texts = textsShown(sources);
   const breaches = breachesIn(sources);
   for (const path of LANGUAGE_FILES) {
     const translations = (await Bun.file(`${root}/${path}`).json()) as Translations;

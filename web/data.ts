@@ -26,20 +26,22 @@ export const client = new QueryClient({
   },
 });
 
-interface Reading {
+interface Reading<T> {
   enabled?: boolean;
   /** Shows what was there before while another page or filter loads. */
   keep?: boolean;
   /** For what does not change while the page is open. */
   isFixed?: boolean;
   refetchMs?: number;
+  /** Makes of the reply what is shown; the same function at each drawing. */
+  select?: (reply: T) => T;
 }
 
 /** What an operation of the API says, kept up to date by events. */
 export function useApi<K extends Call>(
   name: K,
   input: CallInput<K>,
-  { enabled = true, keep = false, isFixed = false, refetchMs }: Reading = {},
+  { enabled = true, keep = false, isFixed = false, refetchMs, select }: Reading<Reply<K>> = {},
 ): UseQueryResult<Reply<K>, Error> {
   return useQuery<Reply<K>, Error>({
     queryKey: [name, input],
@@ -47,6 +49,7 @@ export function useApi<K extends Call>(
     enabled,
     ...(isFixed ? { staleTime: Number.POSITIVE_INFINITY } : {}),
     ...(refetchMs === undefined ? {} : { refetchInterval: refetchMs }),
+    ...(select ? { select } : {}),
     ...(keep ? { placeholderData: keepPreviousData as never } : {}),
   });
 }

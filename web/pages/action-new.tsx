@@ -3,6 +3,7 @@ import { useLocation, useSearchParams } from "wouter";
 import { call } from "../api.ts";
 import type { ActionKindInfo, Connection } from "../calls.ts";
 import { useApi, useChange } from "../data.ts";
+import { useActionKinds } from "../parts/base/action-kinds.ts";
 import { Loading, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { notify } from "../parts/base/toast.tsx";
 import { ConnectionChoice } from "../parts/connections/choice.tsx";
@@ -21,7 +22,7 @@ function tell(error: unknown): null {
 
 export default function NewAction() {
   const [search, setSearch] = useSearchParams();
-  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const kinds = useActionKinds();
   const asked = search.get("kind");
   const spec = search.get("spec");
   const source = useApi(

@@ -6,6 +6,7 @@ import { useApi, useChange, useMay } from "../data.ts";
 import { DeleteAction, RunAction } from "../parts/actions/dialogs.tsx";
 import { ActionPaths } from "../parts/actions/paths.tsx";
 import { ActionState } from "../parts/actions/state.tsx";
+import { useActionKinds } from "../parts/base/action-kinds.ts";
 import { Mono } from "../parts/base/copy.tsx";
 import { Empty, Facts, Section, Shown } from "../parts/base/page.tsx";
 import { When } from "../parts/base/time.tsx";
@@ -23,7 +24,7 @@ const LIMIT = 25;
 
 export default function ActionPage({ id }: { id: string }) {
   const action = useApi("GET /api/v1/actions/{action_id}", { path: { action_id: id } });
-  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const kinds = useActionKinds();
   return (
     <Shown of={action}>
       {(data) => (

@@ -1,6 +1,7 @@
 import { Zap } from "lucide-react";
 import type { Action } from "../calls.ts";
 import { useApi } from "../data.ts";
+import { useActionKinds } from "../parts/base/action-kinds.ts";
 import { Status } from "../parts/base/status.tsx";
 import { When } from "../parts/base/time.tsx";
 import { askOf, LATEST_RUN, ListPage, ON_OFF } from "../parts/layout/list-page.tsx";
@@ -17,7 +18,7 @@ const COLUMNS: readonly Column<Action>[] = [
 
 export default function Actions() {
   const filters = useFilters();
-  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const kinds = useActionKinds();
   const actions = useApi(
     "GET /api/v1/actions",
     {

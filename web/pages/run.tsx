@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import type { Run } from "../calls.ts";
 import { client, refresh, useApi } from "../data.ts";
+import { useActionKinds } from "../parts/base/action-kinds.ts";
 import { Mono } from "../parts/base/copy.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { Status } from "../parts/base/status.tsx";
@@ -35,7 +36,7 @@ function Whole({ run: first }: { run: Run }) {
   );
   const run = polled.data ?? first;
   const names = useRunNames(run);
-  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const kinds = useActionKinds();
   const title = kinds.data?.kinds.find(({ kind }) => kind === run.kind)?.title ?? run.kind;
   const name = names.action ?? title;
   return (

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
-import { useApi, useChange } from "../data.ts";
+import { useChange } from "../data.ts";
+import { useActionKinds } from "../parts/base/action-kinds.ts";
 import { Labelled, TextField } from "../parts/base/labelled.tsx";
 import { PageHead } from "../parts/base/page.tsx";
 import { FormFrame, faultsOf, messagesBy } from "../parts/form/frame.tsx";
@@ -77,7 +78,7 @@ export default function NewTemplate() {
   const [text, setText] = useState(() => startOf(type));
   const [slug, setSlug] = useState("");
   const [kind, setKind] = useState("http_request");
-  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const kinds = useActionKinds();
   const create = useChange("POST /api/v1/templates", {
     touches: ["/templates"],
     tellsErrors: false,

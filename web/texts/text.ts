@@ -43,6 +43,12 @@ export function textOf(english: string): string {
   return typeof text === "string" && text !== "" ? text : english.replace(NOTE, "");
 }
 
+/** A text of the server in the page's language, where its translation is known. */
+export function known(english: string): string {
+  const text = texts?.[english];
+  return typeof text === "string" ? text : english;
+}
+
 /** A text with its placeholders filled in; those without a value stay. */
 export const filled = (text: string, values: Readonly<Record<string, string | number>> = {}): string =>
   text.replace(PLACEHOLDER, (name, key: string) => String(values[key] ?? name));

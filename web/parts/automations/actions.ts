@@ -2,8 +2,8 @@ import { useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { call } from "../../api.ts";
 import type { Action } from "../../calls.ts";
-import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
+import { useActionKinds } from "../base/action-kinds.ts";
 import type { Actions } from "../canvas/kinds.ts";
 import type { StepValue } from "../canvas/steps-config.ts";
 
@@ -32,7 +32,7 @@ export function useStepActions(steps: readonly StepValue[]): Actions {
 
 /** Kinds of work with the titles that people know them by. */
 export function useKinds() {
-  const { data } = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const { data } = useActionKinds();
   return useMemo(() => {
     const kinds = data?.kinds ?? [];
     const titles = new Map<string, string>(kinds.map(({ kind, title }) => [kind, title]));

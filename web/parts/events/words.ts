@@ -1,6 +1,7 @@
 import type { AuditEvent, EventType } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
+import { useActionKinds } from "../base/action-kinds.ts";
 import type { StatusWord } from "../base/status.tsx";
 import { type EventNoun, type EventWord, partsOf } from "./type.ts";
 
@@ -150,7 +151,7 @@ export function useSubjects(): ReadonlyMap<string, string> {
   const actions = useApi("GET /api/v1/actions", { query });
   const automations = useApi("GET /api/v1/automations", { query });
   const connections = useApi("GET /api/v1/connections", { query });
-  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const kinds = useActionKinds();
   return new Map([
     ...(kinds.data?.kinds ?? []).map(({ kind, title }) => [kind, title] as const),
     ...(connections.data?.connections ?? []).map(({ id, name }) => [id, name] as const),

@@ -1,6 +1,7 @@
 import { ListChecks } from "lucide-react";
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
+import { useActionKinds } from "../base/action-kinds.ts";
 import { LinkButton } from "../base/button.tsx";
 import { Empty, Shown } from "../base/page.tsx";
 import { Choice, FilterBar } from "../table/filters.tsx";
@@ -14,7 +15,7 @@ const LIMIT = 50;
 /** Runs of actions over the whole organization, filtered by the address. */
 export function ActionRuns() {
   const filters = useFilters();
-  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const kinds = useActionKinds();
   const runs = useApi(
     "GET /api/v1/action-runs",
     {

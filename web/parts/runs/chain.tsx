@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import type { Run } from "../../calls.ts";
-import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
+import { useActionKinds } from "../base/action-kinds.ts";
 import { Section } from "../base/page.tsx";
 import { plural } from "../base/plural.ts";
 import { StatusIcon } from "../base/status.tsx";
@@ -15,7 +15,7 @@ const MOST_SHOWN = 30;
 export function RunChain({ run }: { run: Run }) {
   const { correlationId } = useRunTrail(run);
   const runs = useChainRuns(correlationId, run.status);
-  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const kinds = useActionKinds();
   if (correlationId === null) return null;
   const titleOf = (name: string) =>
     name === "automation"

@@ -1,6 +1,6 @@
 import type { AutomationRun, ListedRun } from "../../calls.ts";
-import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
+import { useActionKinds } from "../base/action-kinds.ts";
 import { Status } from "../base/status.tsx";
 import { Took, When } from "../base/time.tsx";
 import { type Column, Named, Table } from "../table/table.tsx";
@@ -16,7 +16,7 @@ interface Props {
 
 /** Runs with their status, what they ran and for how long. */
 export function RunTable({ runs, hidesAction = false, steps = [] }: Props) {
-  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const kinds = useActionKinds();
   const keys = new Map(steps.map(({ key, actionRunId }) => [actionRunId, key]));
   const titleOf = (kind: string) => kinds.data?.kinds.find((each) => each.kind === kind)?.title ?? kind;
   const columns: Column<ListedRun>[] = [

@@ -3,6 +3,7 @@ import { useLocation } from "wouter";
 import type { Template } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
 import { t } from "../../texts/text.ts";
+import { useActionKinds } from "../base/action-kinds.ts";
 import { ConnectionChoice } from "../connections/choice.tsx";
 import { sourceOf } from "../connections/from-template.ts";
 import { NewConnectionForm } from "../connections/new.tsx";
@@ -32,7 +33,7 @@ function NewAction({ template }: { template: Template }) {
   const [, go] = useLocation();
   const [named, setNamed] = useState({ name: template.displayName, slug: "" });
   const [connectionId, setConnectionId] = useState("");
-  const kinds = useApi("GET /api/v1/action-kinds", {}, { isFixed: true });
+  const kinds = useActionKinds();
   const kind = kinds.data?.kinds.find((each) => each.kind === template.kind);
   const create = useChange("POST /api/v1/actions", {
     touches: ["/actions"],
