@@ -85,7 +85,7 @@ export function useKeepCentred(box: RefObject<HTMLElement | null>) {
 }
 
 /** Cards that change how they look within one frame: all of hundreds at once would take longer than one. */
-const AT_ONCE = 40;
+const AT_ONCE = 24;
 
 /** Far from the steps their names alone are shown, larger: by an attribute of each card that is set at the threshold. */
 export function Far({ box }: { box: RefObject<HTMLElement | null> }) {
