@@ -11,7 +11,7 @@ const DOT = 46;
 const ZERO = 48;
 const BACKSLASH = 92;
 
-/** The byte that each letter stands for behind a backslash; 0 for those that are no such escape. */
+/** The byte that each letter means after a backslash. 0 for invalid escapes. */
 const MEANT = new Uint8Array(256);
 for (const [letter, meant] of Object.entries({
   '"': '"',
@@ -29,7 +29,7 @@ for (const [letter, meant] of Object.entries({
 interface Cells {
   from: Int32Array;
   to: Int32Array;
-  /** Bytes of all of them. */
+  /** Total bytes of all pieces. */
   total: number;
   /** The row that last brought a line, how many it has brought, and where they begin. */
   row: number;
@@ -38,8 +38,8 @@ interface Cells {
 }
 
 /**
- * Writes lines of CSV from pieces of the text at hand and of a scratch, which holds what the text does not have. A piece
- * is named by where it begins and ends.
+ * Writes CSV lines from pieces of the given text and of a scratch buffer with what the text doesn't contain. A piece is
+ * identified by its start and end.
  */
 export class ByteCells {
   #bytes: Uint8Array = new Uint8Array(0);
@@ -49,7 +49,7 @@ export class ByteCells {
   readonly #cells: (Cells | undefined)[] = [];
   #touched: Lines[] = [];
 
-  /** Begins a row of the text, which is what `undo` forgets. */
+  /** Starts a row of the text, which `undo` discards. */
   begin(bytes: Uint8Array): void {
     this.#bytes = bytes;
     this.#used = 0;
@@ -181,7 +181,7 @@ export class ByteCells {
     return { from: from + SCRATCH, to: this.#used + SCRATCH };
   }
 
-  /** Where so many bytes of the scratch begin. */
+  /** Returns where this many bytes of the scratch buffer start. */
   #room(length: number): number {
     const from = this.#used;
     this.#used += length;

@@ -6,7 +6,7 @@ import { type Normaliser, TOO_MANY_DIGITS } from "./normalise.ts";
 import type { SheetColumn } from "./sheet.ts";
 import { textType } from "./types.ts";
 
-/** Numbers of so many digits come back from a double as they were. */
+/** Numbers with up to this many digits survive conversion to a double. */
 const EXACT_DIGITS = 15;
 const [TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, MINUS, DOT, ZERO, NINE] = [
   9, 10, 13, 32, 34, 44, 45, 46, 48, 57,
@@ -14,22 +14,22 @@ const [TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, MINUS, DOT, ZERO, NINE] = [
 const [COLON, OPEN_LIST, BACKSLASH, CLOSE_LIST, OPEN, CLOSE] = [58, 91, 92, 93, 123, 125] as const;
 
 /**
- * Takes lines of JSON, or items of a list, apart as bytes: what the normaliser makes of a row, at a quarter of its time, since no values are
- * made. It knows the tree of fields from the normaliser and makes no part of it: a row with anything new, or that may not
- * be JSON, or where more than bytes have to be known, is left alone.
+ * Parses lines of JSON, or items of a list, as bytes, with the same result as the normaliser in a quarter of its time,
+ * since it creates no values. It uses the normaliser's tree of fields without adding to it: a row with anything new,
+ * possibly invalid JSON, or anything that bytes alone don't decide is left to the normaliser.
  */
 export class ByteRows {
   #bytes: Uint8Array = new Uint8Array(0);
-  /** A view of `#bytes`, which makes short texts at a fraction of a decoder's time. */
+  /** A view of `#bytes`, which decodes short texts in a fraction of a decoder's time. */
   #letters: Buffer = Buffer.alloc(0);
   #at = 0;
   #objects = 0;
-  /** Where the number of the root row stands. */
+  /** Position of the root row's number. */
   #number = { from: 0, to: 0 };
   /** The white space there may be beside the usual: items of a list may go over several lines. */
   #gap: number = SPACE;
   readonly #cells = new ByteCells();
-  /** Columns of which the row has shown that their texts are just texts. */
+  /** Columns whose texts in this row are known to be plain text. */
   #texts: SheetColumn[] = [];
   readonly #prefix: Uint8Array;
 
@@ -42,8 +42,8 @@ export class ByteRows {
   }
 
   /**
-   * Adds the row that begins at `from`, of text in UTF-8: a line, or with `isItem` an item of a list. The position after
-   * its line break, or after the comma or bracket that follows it; -1 where it was left alone.
+   * Adds the row that starts at `from`, in UTF-8: a line, or with `isItem` an item of a list. Returns the position
+   * after its line break, or after the comma or bracket that follows. -1 if it was left alone.
    */
   add(bytes: Uint8Array, from: number, isItem = false): number {
     if (bytes !== this.#bytes) {
@@ -91,7 +91,7 @@ export class ByteRows {
     return this.#gap === NEWLINE ? byte === COMMA || byte === CLOSE_LIST : byte === NEWLINE;
   }
 
-  /** What follows an opening brace. */
+  /** Parses what follows an opening brace. */
   #object(lines: Lines, node: Node, level: number, idFrom: number, idTo: number): boolean {
     const bytes = this.#bytes;
     const stamp = ++this.#objects;
@@ -121,7 +121,7 @@ export class ByteRows {
     }
   }
 
-  /** Goes past `expected` where it stands here. */
+  /** Skips `expected` if it is here. */
   #passes(expected: Uint8Array): boolean {
     const bytes = this.#bytes;
     const at = this.#at;
@@ -166,7 +166,7 @@ export class ByteRows {
     return this.#passes(word) && this.#put(lines, column?.at.boolean, from, this.#at);
   }
 
-  /** JSON text without an escape is a quoted cell as it is. */
+  /** A JSON string without escapes is a quoted cell as it is. */
   #string(lines: Lines, column: SheetColumn | null): boolean {
     if (column === null) return false;
     const bytes = this.#bytes;
@@ -186,7 +186,7 @@ export class ByteRows {
     return this.#put(lines, column.at.text, from, to);
   }
 
-  /** False where an escape is more than one letter; a text with any other is none of a day or an instant. */
+  /** False if an escape is longer than one letter. A text with any other escape is no date or time. */
   #plainlyEscaped(lines: Lines, column: SheetColumn, from: number, to: number): boolean {
     const cell = this.#cells.unescaped(from, to);
     if (cell === null) return false;
@@ -199,7 +199,7 @@ export class ByteRows {
     try {
       text = JSON.parse(this.#text(from, to));
     } catch {
-      return false; // told where the row is taken
+      return false; // reported where the row is added
     }
     if (!text.isWellFormed()) return false;
     if (column.texts !== "VARCHAR" && column.texts !== textType(text)) this.#texts.push(column);
@@ -207,7 +207,7 @@ export class ByteRows {
     return this.#put(lines, column.at.text, cell.from, cell.to);
   }
 
-  /** Most instants in UTC are seen to be ones without a text being made. */
+  /** Most UTC times are recognized without decoding the text. */
   #isOfType({ texts }: SheetColumn, from: number, to: number): boolean {
     const bytes = this.#bytes;
     const length = to - from;
@@ -272,7 +272,7 @@ export class ByteRows {
     return to;
   }
 
-  /** A number that has to be read before it is known what it is. */
+  /** A number that has to be parsed before its type is known. */
   #rare(lines: Lines, column: SheetColumn, from: number): boolean {
     if (((this.#bytes[this.#at] ?? 0) | 0x20) === 0x65) {
       const sign = this.#bytes[++this.#at];
@@ -299,7 +299,7 @@ export class ByteRows {
     return this.#put(lines, position, cell.from, cell.to);
   }
 
-  /** What follows an opening bracket. */
+  /** Parses what follows an opening bracket. */
   #list(list: Lines | null, level: number, parentFrom: number, parentTo: number): boolean {
     this.#space();
     if (this.#bytes[this.#at] === CLOSE_LIST) {
@@ -334,7 +334,7 @@ export class ByteRows {
     return field !== undefined && this.#value(list, field, level, idFrom, idTo);
   }
 
-  /** The bytes as text; the first of it is no byte order mark. */
+  /** Decodes bytes that don't start with a byte order mark. */
   #text(from: number, to: number): string {
     return decoder.decode(this.#bytes.subarray(from, to));
   }
@@ -348,7 +348,7 @@ export class ByteRows {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-/** Text that stands for another key, or is no JSON. */
+/** Text that is another key, or invalid JSON. */
 const UNSURE = /[\\\p{Cc}]/u;
 const NULL = encoder.encode("null");
 const TRUE = encoder.encode("true");

@@ -12,16 +12,16 @@ export interface CursorSql {
   /** The value that is compared, over the staged rows. */
   sql: string;
   type: string;
-  /** The value's text, which DuckDB gives without loss. */
+  /** The value as text, which DuckDB returns without loss. */
   text: string;
-  /** True where the source gave the value as text, which is then kept as it was. */
+  /** Whether the source returned text, which is then kept unchanged. */
   isText: boolean;
 }
 
 /** The type of a cursor whose values are compared as numbers of any length. */
 const ANY_NUMBER = "number of any length";
 
-/** How the values of `column` are compared: numbers as numbers, texts that are all instants as instants. */
+/** Decides how values of `column` are compared: numbers as numbers, texts that are all times as times. */
 export function cursorSql(column: SheetColumn): CursorSql {
   const parts = partsOf(column);
   const [first, second] = parts;
@@ -59,18 +59,21 @@ function plainNumber({ sql, type, text }: Part): string {
     : digits;
   const trimmed = withoutZeros(plain);
   if (type !== "VARCHAR") return trimmed;
-  // A database may write what is no number among its numbers; no cursor goes by it.
+  // A database can store NaN and infinity. They don't count as cursor values.
   return `CASE WHEN ${digits} NOT IN ('NaN', 'Infinity', '-Infinity') THEN ${trimmed} END`;
 }
 
-/** A text whose order by bytes is that of the numbers: the count of digits before the point comes first, and all is turned round below zero. */
+/**
+ * Returns a text that sorts like the number: the number of digits before the point comes first, and everything is
+ * inverted for negative numbers.
+ */
 export function orderKey(number: string): string {
   const whole = `split_part(ltrim(${number}, '-'), '.', 1)`;
   const digits = `lpad(CAST(length(${whole}) AS VARCHAR), 6, '0') || ${whole} || '.' || split_part(${number}, '.', 2)`;
   return `CASE WHEN ${number} LIKE '-%' THEN '0' || translate(${digits}, '0123456789', '9876543210') || '~' ELSE '1' || ${digits} END`;
 }
 
-/** The digits of a JSON value that is a number; null where it is none. */
+/** Returns the digits of a JSON number. Null for anything else. */
 function digitsOfNumber(value: Json): string | null {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   const [, sign = "", whole, fraction = ""] = /^(-?)0*(\d+)(?:[.](\d*?)0*)?$/.exec(text) ?? [];
@@ -78,7 +81,7 @@ function digitsOfNumber(value: Json): string | null {
   return `${sign}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
-/** `value` as SQL of the cursor's type; throws `definition_invalid` for one that can't be of that type. */
+/** Returns `value` as SQL of the cursor's type. Throws `definition_invalid` if it isn't of that type. */
 export async function cursorValue(
   session: SqlSession,
   value: Json,
@@ -103,7 +106,7 @@ export async function cursorValue(
   );
 }
 
-/** A cursor's text as JSON that keeps it exact: numbers where a double holds them, instants as ISO 8601. */
+/** Returns a cursor's text as exact JSON: numbers if a double can represent them, times as ISO 8601. */
 export function cursorJson(text: string, type: string): Json {
   if (isInteger(type)) return Number.isSafeInteger(Number(text)) ? Number(text) : text;
   if (type === "DOUBLE" || type === "FLOAT") return Number.isFinite(Number(text)) ? Number(text) : text;
@@ -112,8 +115,8 @@ export function cursorJson(text: string, type: string): Json {
 }
 
 /**
- * `value` moved back by `lagSeconds`: seconds for instants and days, the number itself for numbers.
- * Throws `definition_invalid` for a text that is neither.
+ * Returns `value` minus `lagSeconds`: seconds for times and dates, the number itself for numbers. Throws
+ * `definition_invalid` for other text.
  */
 export function beforeLag(value: Json, lagSeconds: number): Json {
   if (lagSeconds === 0) return value;
@@ -139,7 +142,7 @@ export function beforeLag(value: Json, lagSeconds: number): Json {
   return `${moved.slice(0, 10)}${separator}${moved.slice(11, 19)}${fraction}${zone === "" ? "" : "Z"}`;
 }
 
-/** A number less so many, with all of its digits. */
+/** Subtracts from a number, keeping all of its digits. */
 function lessSeconds(whole: string, fraction: string, seconds: number): string {
   const unit = 10n ** BigInt(fraction.length);
   const moved = BigInt(whole + fraction) - BigInt(Math.ceil(seconds)) * unit;

@@ -10,9 +10,9 @@ import type { Sheet } from "./sheet.ts";
 import { typedSource } from "./typed.ts";
 
 /**
- * Writes a typed source straight to the table's files, in one pass: where nothing has to be left out, looked for or
- * split. Null where that is not so; of `records` at most the first was asked for then. Throws a refusal (`isRefusal`)
- * where a later value is not of the type that the first ones had.
+ * Writes a typed source directly to the table's files, in one pass, if nothing has to be filtered, looked up or split.
+ * Null otherwise; at most the first of `records` was then requested. Throws a refusal (`isRefusal`) if a later value
+ * isn't of the type of the first ones.
  */
 export async function landDirect(
   site: Site,
@@ -44,7 +44,7 @@ export async function landDirect(
   });
   const field = incremental ? sheet.find(incremental.field) : undefined;
   const named = incremental ? [...plan.primaryKey, incremental.field].map((name) => sheet.find(name)) : [];
-  // What tells rows apart at the cursor is later worked out from staged rows.
+  // Fingerprints at the cursor are computed from staged rows later.
   const isSame = sheet.columns
     .filter((column) => isWhole(plan) || named.includes(column))
     .every((column) =>

@@ -2,14 +2,14 @@ import type { Json } from "../../base/json.ts";
 import type { SqlSession } from "../../sql/contract.ts";
 import { SEQUENCE, type Sheet } from "./sheet.ts";
 
-/** Why a staged row does not come into the table. */
+/** Why a staged row isn't loaded. */
 export type Reason = "filtered" | "deduplicated" | "rejected";
 export type Counts = Record<Reason, number>;
 
 const TABLE = "weir_dropped";
 const CHILDREN = "weir_dropped_children";
 
-/** The staged rows of one resource, and which of them are left out, by number of the root row. */
+/** The staged rows of one resource, and which of them are dropped, by number of the root row. */
 export class Drops {
   #any = false;
   #anyChildren = false;
@@ -37,7 +37,7 @@ export class Drops {
     return `SELECT s.* FROM (${sheet.scan()}) s${roots}${children}`;
   }
 
-  /** A SELECT of the root rows that the load has read: all but those which lie outside of its range. */
+  /** Returns a SELECT of the root rows that the load has read, without those outside of its range. */
   read(): string {
     const filtered = this.#any
       ? ` ANTI JOIN ${TABLE} d ON s.${SEQUENCE.name} = d.seq AND d.reason = 'filtered'`
@@ -45,7 +45,7 @@ export class Drops {
     return `SELECT s.* FROM (${this.root.scan()}) s${filtered}`;
   }
 
-  /** Leaves out the root rows whose numbers `select` gives, with all that hangs from them. */
+  /** Drops the root rows whose numbers `select` returns, with their child rows. */
   async drop(
     reason: Reason,
     select: string,
@@ -67,7 +67,7 @@ export class Drops {
     if (Number(Object.values(row ?? {})[0] ?? 0) > 0) this.#anyChildren = true;
   }
 
-  /** Leaves out what hangs from child rows that were left out. */
+  /** Drops the child rows of dropped child rows. */
   async dropOrphans(sheet: Sheet): Promise<void> {
     if (this.#anyChildren) await this.dropChildren(sheet, `_dlt_parent_id IN (SELECT id FROM ${CHILDREN})`);
   }

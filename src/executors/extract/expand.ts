@@ -4,7 +4,7 @@ import type { KeyedTable } from "../../providers/contract-tables.ts";
 import { type ResourceDefinition, tableName } from "./plan.ts";
 import { MAX_RESOURCES, parsePattern, type TablePattern, wildcardOf } from "./wildcard.ts";
 
-/** So many names stand in a sentence. */
+/** Maximum number of names in a message. */
 const MAX_NAMES = 10;
 
 interface Expanding {
@@ -13,11 +13,11 @@ interface Expanding {
 }
 
 /**
- * The resources with a resource for each table in the place of those with a wildcard. One statement at the source finds
- * all tables with their keys. A table goes to the resource that names it, else to the first wildcard that it fits.
+ * Replaces resources with a wildcard by one resource per table. One statement finds all tables with their keys. A table
+ * belongs to the resource that names it, otherwise to the first matching wildcard.
  *
- * Throws `not_found` for a wildcard that no table fits, `definition_invalid` for more than `MAX_RESOURCES` resources,
- * for two tables of one name in the lake, and for tables without a key where one is needed.
+ * Throws `not_found` for a wildcard without matches, and `definition_invalid` for more than `MAX_RESOURCES` resources,
+ * for two tables with the same name in the lake, and for tables without a required key.
  */
 export async function expand(
   resources: readonly ResourceDefinition[],
@@ -49,7 +49,7 @@ export async function expand(
   return all;
 }
 
-/** A name as it is written, and as PostgreSQL folds it. */
+/** A name as written, and as PostgreSQL folds it. */
 const spellings = (name: string): string[] => [name, name.toLowerCase()];
 
 /** The table that a resource without a wildcard names, as the provider finds it. */
@@ -87,7 +87,7 @@ function fitsPieces(name: string, [first = "", ...rest]: readonly string[]): boo
   return name.length - last.length >= at && name.endsWith(last);
 }
 
-/** The tables of a wildcard, less those that it excludes. Throws `not_found` where none is left. */
+/** Returns the tables that match a wildcard, without excluded ones. Throws `not_found` if none is left. */
 function matching(
   { spec, exclude = [] }: ResourceDefinition,
   tables: readonly KeyedTable[],

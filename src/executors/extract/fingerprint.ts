@@ -1,6 +1,6 @@
 import { quoteText } from "../../sql/text.ts";
 
-/** A name and its value as text; NULL where there is no value, so that columns which come later change nothing. */
+/** A name and its value as text. NULL without a value, so that columns added later change nothing. */
 export const fingerprintPair = (name: string, value: string): string => {
   const text = `CAST(${value} AS VARCHAR)`;
   return `CASE WHEN ${value} IS NOT NULL THEN ${quoteText(`${name}=`)} || length(${text}) || ':' || ${text} END`;

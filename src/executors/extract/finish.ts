@@ -30,7 +30,7 @@ interface TableResult {
 /** A table's part of the load, ready to be placed. */
 export interface Finished {
   result: TableResult;
-  /** Null where the table stays as it is. */
+  /** Null if the table is unchanged. */
   change: (Omit<TableChange, "add"> & { files: SqlFile[] }) | null;
 }
 
@@ -39,7 +39,7 @@ export interface FinishOptions {
   lake: RunLake;
   folder: string;
   plan: Plan;
-  /** When the run began, an ISO instant. */
+  /** When the run started, as ISO 8601. */
   startedAt: string;
   /** Child tables that earlier loads of the resource made. */
   children: readonly LakeTable[];
@@ -47,8 +47,8 @@ export interface FinishOptions {
 }
 
 /**
- * Brings the new rows together with what the tables hold. Throws `row_count_mismatch` where the rows that were read
- * are not those which were written, left out and rejected.
+ * Combines the new rows with those of the tables. Throws `row_count_mismatch` if the rows that were read aren't those
+ * that were written, dropped and rejected.
  */
 export async function finish(landed: Landed, options: FinishOptions): Promise<Finished[]> {
   const { disposition } = options.plan;
@@ -68,7 +68,7 @@ export async function finish(landed: Landed, options: FinishOptions): Promise<Fi
   return finished;
 }
 
-/** Puts the files that were written anew for the sake of the key beside what the load itself did. */
+/** Adds the files that were rewritten because of the key to what the load itself did. */
 function withReady(finished: Finished, { table, existing, targets }: LandedTable, ready: Ready): void {
   if (ready.remove.length === 0) return;
   const change: NonNullable<Finished["change"]> = finished.change ?? {
@@ -138,7 +138,7 @@ function written(table: LandedTable, { plan }: FinishOptions): Finished {
   };
 }
 
-/** True where the source named columns, so that the table makes sense without rows. */
+/** Whether the source named its columns, so that an empty table makes sense. */
 const isKnown = (table: LandedTable): boolean =>
   !table.isChild && table.targets.some((target) => !target.name.startsWith("_dlt_"));
 
@@ -165,7 +165,7 @@ export const nothing = (table: string): TableResult => ({
   schemaChanges: [],
 });
 
-/** Old rows of a key go, and with them what hangs from them; of several new rows of a key one stays. */
+/** Deletes old rows of a key with their child rows. Of several new rows of a key, one is kept. */
 async function merged(landed: Landed, options: FinishOptions, ready: Ready): Promise<Finished[]> {
   const [root, ...children] = landed.tables;
   if (!root) return [];
@@ -221,7 +221,7 @@ async function merged(landed: Landed, options: FinishOptions, ready: Ready): Pro
   return finished;
 }
 
-/** A table of versions takes no other merge, which would end them all without a trace. */
+/** A table of versions accepts no other merge, which would end all versions without a trace. */
 function checkVersions({ table, existing }: LandedTable, { strategy }: Plan): void {
   const isVersioned = existing?.columns.some((column) => column.name === "_dlt_valid_to") === true;
   if (!isVersioned || strategy === "scd2") return;
@@ -239,7 +239,7 @@ async function pruned(
   ids: string,
   { session, folder, lake, plan }: FinishOptions,
 ): Promise<Finished> {
-  // Versions that end, and rows that stay, keep what hangs from them.
+  // Ended versions, and rows that stay, keep their child rows.
   const isAdding = plan.strategy === "scd2" || plan.strategy === "insert_only";
   const columns = child ? columnsOf(child.targets) : (existing?.columns ?? []);
   const { add, remove, inserted, deleted } = await pruneFiles(session, {

@@ -11,18 +11,18 @@ import {
   widen,
 } from "./types.ts";
 
-/** Where a value goes: `main` into the column at hand, what does not fit there into a variant of its type. */
+/** Where a value goes: `main` into the column, and what doesn't fit there into a variant column of its type. */
 interface Fit {
   main: string;
-  /** Holds for the rows whose values `main` does not take; null where it takes all. */
+  /** SQL that is true for rows whose values don't fit `main`. Null if all fit. */
   misfits: string | null;
-  /** True where values lose their zone, and stand in UTC. */
+  /** Whether values lose their time zone, and are stored in UTC. */
   isZoneLost?: boolean;
-  /** The wider type under which `main` would take all values, and `main` then. */
+  /** The wider type that would fit all values, and `main` in that case. */
   wider?: { type: string; main: string };
 }
 
-/** How the values of `part` go into a column of type `into`, each exactly as it is or not at all. */
+/** Decides how values of `part` go into a column of type `into`, each exactly or not at all. */
 export function fitInto(into: string, part: Part): Fit {
   const { type: from, sql, text } = part;
   if (into === "JSON") return { main: part.json ?? `to_json(${sql})`, misfits: null };
@@ -52,13 +52,13 @@ const withRest = (sql: string, main: string): Fit => ({
   misfits: `(${sql} IS NOT NULL AND (${main}) IS NULL)`,
 });
 
-/** A text in type `into` where it is one of its values, else NULL. */
+/** Converts a text to type `into` if it is a value of it, otherwise to NULL. */
 function fromText(sql: string, into: string): string {
   const reading = readingOf(into);
   return reading ? `CASE WHEN ${reading.guard(sql)} THEN ${reading.cast(sql)} END` : `CAST(NULL AS ${into})`;
 }
 
-/** The value in type `into` where it comes back the same, else NULL. */
+/** Converts the value to type `into` if that is reversible, otherwise to NULL. */
 function exact(sql: string, into: string, from: string): string {
   const areNumbers = isNumber(into) && isNumber(from);
   const areDays =
@@ -67,7 +67,7 @@ function exact(sql: string, into: string, from: string): string {
     into !== ZONED &&
     from !== ZONED;
   if (!areNumbers && !areDays) return `CAST(NULL AS ${into})`;
-  // A decimal is what a double's text says, not what its bits are.
+  // a decimal is what a double's text says, not its bits
   const crosses = (isFloat(into) && isDecimal(from)) || (isFloat(from) && isDecimal(into));
   const there = `TRY_CAST(${crosses ? `CAST(${sql} AS VARCHAR)` : sql} AS ${into})`;
   const back = `TRY_CAST(${crosses ? `CAST(${there} AS VARCHAR)` : there} AS ${from})`;

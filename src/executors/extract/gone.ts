@@ -46,7 +46,7 @@ export async function takeKeys(
   return path;
 }
 
-/** Has the rows go, or marked, whose keys the source no longer has, and what hangs from those that go. */
+/** Deletes or marks rows whose keys the source no longer has, with the child rows of deleted ones. */
 export async function deleteMissing(
   finished: Finished[],
   { tables: [root], key }: Landed,
@@ -100,7 +100,7 @@ function current(existing: readonly ExistingFile[], { change }: Finished): Exist
   return [...kept, ...(change?.files ?? []).map(({ path, rows }) => ({ id: path, path, rows }))];
 }
 
-/** Writes down that some of those files give way to others. */
+/** Records that some of those files are replaced by others. */
 function put(
   finished: Finished,
   { add, remove }: { add: SqlFile[]; remove: string[] },

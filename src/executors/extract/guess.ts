@@ -7,9 +7,9 @@ import type { Sheet } from "./sheet.ts";
 import { readChunk } from "./staging.ts";
 
 /**
- * Most JSON looks at its end as it did at its beginning, and a plain load leaves nothing out. So while it is read
- * each piece is written as the table's own file, on trust, and at the end only those are made anew that a later row
- * has proved wrong. True where a load is plain enough for that.
+ * The end of a JSON source usually looks like its beginning, and a plain load drops nothing. So each piece is written
+ * optimistically as the table's own file while it is read, and at the end only those are rewritten that a later row has
+ * proved wrong. Returns whether a load is plain enough for that.
  */
 export const isGuessable = ({ plan, dryRun, where }: Site): boolean =>
   !dryRun && where === null && plan.incremental === null && plan.disposition !== "merge";
@@ -19,7 +19,7 @@ interface Guess {
   select: string;
 }
 
-/** What makes the table's rows, from what is known of the sheet; null where the rows have to be looked at. */
+/** Returns what creates the table's rows, from what is known of the sheet. Null if the rows have to be read first. */
 export async function guessSheet(site: Site, sheet: Sheet): Promise<Guess | null> {
   const root = site.existing(site.plan.table);
   const existing = site.existing(sheet.table);
@@ -53,7 +53,7 @@ const unfrozen = ({ tables, columns, dataType }: SchemaContract): SchemaContract
   dataType: dataType === "freeze" ? "discard_row" : dataType,
 });
 
-/** Finishes a guessed load; null where it needs the staged rows after all, which are there then. */
+/** Finishes an optimistic load. Null if it needs the staged rows after all, which then exist. */
 export async function landGuessed(site: Site, { sheets }: Intake): Promise<Landed | null> {
   const guesses = new Map<Sheet, Guess>();
   for (const sheet of sheets) {

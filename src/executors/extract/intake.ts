@@ -21,7 +21,7 @@ import type { Staging } from "./staging.ts";
 import { Tabular } from "./tabular.ts";
 import { isRefusal } from "./typed.ts";
 
-/** Pages are looked at in pieces of so many rows, between which lines go to disk. */
+/** Number of rows of a page that are processed before lines go to disk. */
 const ROWS_AT_ONCE = 512;
 const NEWLINE = 0x0a;
 const COMMA = 0x2c;
@@ -34,18 +34,18 @@ export interface IntakeOptions {
   fingerprint: boolean;
   /** Columns that are wanted; null for all. */
   only: Choice | null;
-  /** Rows after which reading stops; null for all. */
+  /** Number of rows after which reading stops. Null: all. */
   limit: number | null;
   /** Whether a count of the source's own that differs is an error. */
   strictCounts: boolean;
   tables: Names;
   file: FileOptions;
   readSheets: Sheets["read"];
-  /** The only sheet to read of workbooks that have it; null for what `file` says. */
+  /** The only sheet to read from workbooks that have it. Null: as in `file`. */
   sheet: string | null;
-  /** Where the children that read files may write. */
+  /** Folder for child processes that read files. */
   folder: string;
-  /** The table's columns as it is; null where there is none. */
+  /** The table's current columns. Null if it doesn't exist. */
   known: readonly Column[] | null;
   /** Types that the definition fixes, by the column's name in the table. */
   fixed: ReadonlyMap<string, string>;
@@ -53,20 +53,20 @@ export interface IntakeOptions {
   isTrusting: boolean;
   signal: AbortSignal;
   warn(text: string): void;
-  /** Told the number of rows read so far. */
+  /** Called with the number of rows read so far. */
   progress(rows: number): void;
 }
 
 /** What was read of one resource: its root table first, then child tables, parents before children. */
 export interface Intake {
   sheets: Sheet[];
-  /** True where the source named all of its columns, also those that have no values. */
+  /** Whether the source named all of its columns, including those without values. */
   areNamed: boolean;
-  /** Records that could not be read; at most so many as are kept. */
+  /** Records that couldn't be read, up to the maximum. */
   rejects: readonly Reject[];
   /** Values that did not arrive as they are at the source. */
   odd?: OddValues;
-  /** Sheets of workbooks beside those that were read. */
+  /** Sheets of workbooks that weren't read. */
   furtherSheets?: readonly string[];
   /** Whether the root's staged rows carry a fingerprint of the whole row. */
   fingerprinted: boolean;
@@ -109,9 +109,9 @@ class LooseReader {
   /** Null where some rows or values are left out, or each row has a fingerprint. */
   readonly #bytes: ByteRows | null;
   readonly #tabular: Tabular;
-  /** Names of sheets beside those that were read. */
+  /** Names of sheets that weren't read. */
   readonly furtherSheets = new Set<string>();
-  /** Reading goes on for as long as rows come, and others wait meanwhile. */
+  /** Reading continues as long as rows arrive, so other work needs its turns. */
   readonly #yieldSlice = openTurns();
   /** Files that name their columns, and files that don't. */
   #named = 0;
@@ -157,7 +157,7 @@ class LooseReader {
   }
 
   async api({ pages, texts }: Extraction & { kind: "rows" }): Promise<void> {
-    if (this.options.limit !== null) return this.rows(pages); // a page too many is not asked for
+    if (this.options.limit !== null) return this.rows(pages); // no page beyond the limit is requested
     const bytes = texts ? this.#bytes : null;
     if (!texts || !bytes) return this.rows(ahead(pages));
     for await (const page of ahead(texts)) {
@@ -201,7 +201,7 @@ class LooseReader {
     let before = 0;
     for await (const bytes of readLines(name, stream)) {
       this.options.signal.throwIfAborted();
-      // What begins with a byte order mark is not the same as a text.
+      // Text with a byte order mark at its start differs from one without.
       if (this.#bytes && bytes[0] !== BYTE_ORDER_MARK) {
         before = await this.#eachLine(name, bytes, before, this.#bytes);
       } else {
@@ -214,7 +214,7 @@ class LooseReader {
     }
   }
 
-  /** Gives the number of lines so far. */
+  /** Returns the number of lines so far. */
   async #eachLine(name: string, bytes: Uint8Array, before: number, rows: ByteRows): Promise<number> {
     let count = before;
     let flushed = before;
@@ -300,7 +300,7 @@ class LooseReader {
     await unlink(path);
   }
 
-  /** The first sheet of a workbook is the resource's own table, unless it names another; further ones are told. */
+  /** The first sheet of a workbook is the resource's own table, unless it names another. Others are reported. */
   async #sheets(path: string, format: "xlsx" | "avro", limit: number | null): Promise<number> {
     const { file, readSheets, folder, signal, sheet: further } = this.options;
     const { sheet = null, header = true, skipRows = 0 } = file;
@@ -340,7 +340,7 @@ const unreadable = (name: string, format: string, error: unknown): unknown =>
       })
     : error;
 
-/** DuckDB's message, less the settings that it advises, which are ours to make, and our own file's name. */
+/** Returns DuckDB's message, without the settings that it suggests and without the internal filename. */
 function withoutAdvice(message: string): string {
   const line = /CSV Error on Line: (\d+)/.exec(message)?.[1];
   const at = line === undefined ? "" : `line ${line}: `;

@@ -14,13 +14,13 @@ export interface Ready {
   existing: ExistingFile[];
   /** The files that are new, known by their paths. */
   add: SqlFile[];
-  /** Ids of the files that these take the place of. */
+  /** IDs of the files that these replace. */
   remove: string[];
   /** Rows that turned out to be the same as a newer one. */
   deleted: number;
 }
 
-/** Brings the keys of earlier loads into the form that those of this load have, and tells of it. */
+/** Converts the keys of earlier loads to the form of this load's keys, and reports it. */
 export async function readyKeys(
   { tables: [root], key, keysFile }: Landed,
   options: { session: SqlSession; lake: RunLake; folder: string; plan: Plan; warn(text: string): void },

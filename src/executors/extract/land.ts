@@ -42,9 +42,9 @@ export interface LandedTable {
   rejected: number;
   files: SqlFile[];
   changes: SchemaChange[];
-  /** Columns that did not hold all of their values, with the columns that hold the others. */
+  /** Columns that didn't fit all of their values, with the columns that have the others. */
   split: ReadonlyMap<string, readonly string[]>;
-  /** Columns of instants without a zone, whose values had one and stand there in UTC. */
+  /** Columns of times without a zone, whose values had one and are stored in UTC. */
   zoneless: ReadonlySet<string>;
   /** First rows, of a dry run only. */
   sample: Record<string, Json>[];
@@ -54,11 +54,11 @@ export interface LandedTable {
 export interface TableKey {
   /** The primary key's columns. */
   columns: string[];
-  /** What rows are told apart by: those columns, with `_dlt_key` in the place of those that `field` stands for. */
+  /** What identifies rows: those columns, with `_dlt_key` instead of those in `field`. */
   match: string[];
-  /** Null where the source compares all of them by their bytes. */
+  /** Null if the source compares all of them by their bytes. */
   field: KeyField | null;
-  /** The columns that `field` stands for. */
+  /** The columns that `field` replaces. */
   parts: string[];
 }
 
@@ -68,31 +68,31 @@ export interface Landed {
   cursor: { start: Json; end: Json } | null;
   state: CursorState | null;
   key: TableKey;
-  /** Records that could not be read; at most so many as are kept. */
+  /** Records that couldn't be read, up to the maximum. */
   rejects: readonly Reject[];
-  /** Sheets of workbooks beside those that were read. */
+  /** Sheets of workbooks that weren't read. */
   furtherSheets: readonly string[];
-  /** A Parquet file of all keys that the source has, in those columns; absent where nobody asked for them. */
+  /** A Parquet file with all keys of the source, in those columns. Omitted if they weren't needed. */
   keysFile?: string;
-  /** The order in which rows of one key win, as `mergeFiles` takes it. */
+  /** Which row of a key wins, as in `mergeFiles`. */
   dedupeBy: string | undefined;
 }
 
-/** What landing a resource asks of its surroundings. */
+/** What landing a resource needs. */
 export interface Site {
   staging: Staging;
   plan: Plan;
   contract: SchemaContract;
   loadId: string;
   idPrefix: string;
-  /** When the run began, an ISO instant. */
+  /** When the run started, as ISO 8601. */
   startedAt: string;
   dryRun: boolean;
   /** Types that the definition fixes, by the column's name in the table. */
   fixed: ReadonlyMap<string, string>;
-  /** Null where there is none, or the source has applied it. */
+  /** Null if there is none, or the source has applied it. */
   where: ExtractRequest["where"];
-  /** The table as it is; null where there is none. */
+  /** The current table. Null if it doesn't exist. */
   existing(table: string): LakeTable | null;
   warn(text: string): void;
 }
@@ -102,7 +102,7 @@ const SAMPLE_ROWS = 10;
 export const knownColumns = (existing: LakeTable | null) =>
   existing?.columns.filter((column) => !META_COLUMNS.includes(column.name)) ?? null;
 
-/** Throws `cursor_field_missing` where no row had the cursor, `definition_invalid` where none had the key. */
+/** Throws `cursor_field_missing` if no row had the cursor, and `definition_invalid` if none had the key. */
 function checkFields(sheet: Sheet, plan: Plan): void {
   const { incremental, primaryKey, disposition, resource } = plan;
   if (incremental && !hasValues(sheet, incremental.field)) {
@@ -128,7 +128,7 @@ function checkFields(sheet: Sheet, plan: Plan): void {
 
 const hasValues = (sheet: Sheet, name: string) => (sheet.find(name)?.slots.length ?? 0) > 0;
 
-/** Decides over staged rows and writes those that come into the tables. */
+/** Decides about staged rows and writes those that go into the tables. */
 export async function landStaged(site: Site, intake: Intake, ranged: boolean): Promise<Landed> {
   const { staging, plan, warn } = site;
   const { session } = staging;
@@ -202,7 +202,7 @@ export function keyOf(root: Sheet, { primaryKey }: Pick<Plan, "primaryKey">): Ta
   return { columns, match: parts.length > 0 ? [...others, KEY_COLUMN] : columns, field, parts };
 }
 
-/** What rows are sorted by that a column of the table puts in order: numbers that it has as text are numbers still. */
+/** What rows are sorted by for a column of the table: numbers stored as text are still sorted as numbers. */
 function orderOf({ name, type }: Target, { slots }: SheetColumn): string {
   const areDigits = type === "VARCHAR" && slots.every((slot) => slot.number !== undefined);
   return areDigits ? orderKey(withoutZeros(quoteName(name))) : quoteName(name);
@@ -243,7 +243,7 @@ function resolveSheet(site: Site, drops: Drops, sheet: Sheet): Promise<Resolutio
   });
 }
 
-/** Lets the contract act on what does not fit the table. */
+/** Applies the contract to what doesn't fit the table. */
 async function apply(site: Site, drops: Drops, sheet: Sheet, resolution: Resolution): Promise<Resolution> {
   const { refusals, split } = resolution;
   const key = site.plan.primaryKey.find(
@@ -294,7 +294,7 @@ export const addedTable = (table: string): SchemaChange => ({
   to: null,
 });
 
-/** Null for a table that the contract does not let come into being and that had no rows anyway. */
+/** Null for a table that the contract doesn't allow and that had no rows anyway. */
 async function landChild(site: Site, drops: Drops, sheet: Sheet, root: Sheet): Promise<Resolution | null> {
   await drops.dropOrphans(sheet);
   const isNew = site.existing(root.table) !== null && site.existing(sheet.table) === null;
@@ -315,7 +315,7 @@ async function landChild(site: Site, drops: Drops, sheet: Sheet, root: Sheet): P
   return apply(site, drops, sheet, resolution);
 }
 
-/** What a table that keeps every version has besides, over staged rows. */
+/** Additional columns of a table of versions, over staged rows. */
 function versionTargets({ plan, startedAt }: Site, { sheets, fingerprinted }: Intake): Target[] {
   if (plan.disposition !== "merge" || plan.strategy !== "scd2") return [];
   const type = "TIMESTAMP WITH TIME ZONE";

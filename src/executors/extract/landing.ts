@@ -22,7 +22,7 @@ import { warnOfGone, warnOfMissing, warnOfOdd } from "./warnings.ts";
 /** What the resources of one run share. */
 export interface Job {
   ctx: RunContext;
-  /** Null where the provider keeps nothing between resources. */
+  /** Null if the provider stores no state. */
   extractor: Extractor | null;
   session: SqlSession;
   folder: string;
@@ -38,8 +38,8 @@ export interface Job {
 }
 
 /**
- * Lands a resource with a folder of its own. With `isTrusting` the first rows decide the types of columns whose source
- * does not say them; throws a refusal (`isRefusal`) where a later row is not of them.
+ * Lands a resource in a folder of its own. With `isTrusting`, the first rows decide the types of columns that the
+ * source doesn't define. Throws a refusal (`isRefusal`) if a later row has another type.
  */
 export async function landIn(
   job: Job,
@@ -129,7 +129,7 @@ async function land(
   const isGuessed = isGuessable(site);
   if (isGuessed) staging.guess = async (sheet) => (await guessSheet(site, sheet))?.select ?? null;
   const taken = await takeLoose(extraction, staging, intake);
-  // Others know their columns, and refuse what they don't have.
+  // Others know their columns, and reject what they don't have.
   if (extraction.kind === "files" || provider.http) warnOfMissing(taken.sheets, site);
   if (taken.areNamed && taken.sheets[0]) warnOfGone(taken.sheets[0], site);
   reporter.phase("normalize", `Sorting ${plan.resource}`, taken.sheets[0]?.rows);

@@ -1,6 +1,6 @@
 import type { Sheet, SheetColumn } from "./sheet.ts";
 
-/** One key of an object at one place of the tree; what it turned out to be decides which members are set. */
+/** One key of an object at one position of the tree. What it turns out to be decides which members are set. */
 export interface Field {
   key: string;
   /** The key as JSON text. */
@@ -52,7 +52,7 @@ export class Lines {
     cells.fill("");
   }
 
-  /** The bytes with room for so many after `size`, for a line of all cells that is written there. */
+  /** Returns the bytes with room for this many after `size`, for a line with all cells. */
   beginRow(room: number): Uint8Array {
     const width = this.cells.length;
     if (this.#widths.at(-1)?.width !== width) this.#widths.push({ from: this.size, width });
@@ -64,7 +64,7 @@ export class Lines {
     return this.#bytes;
   }
 
-  /** The line that was begun ends at `end`, where there is room for the line break. */
+  /** Ends the current line at `end`, where there is room for the line break. */
   endBytes(end: number): void {
     this.#bytes[end] = NEWLINE;
     const length = end + 1 - this.size;
@@ -73,14 +73,14 @@ export class Lines {
     this.sheet.rows++;
   }
 
-  /** Forgets the lines after `size`, of which there are `rows`. */
+  /** Discards the lines after `size`, of which there are `rows`. */
   rollBack(size: number, rows: number): void {
     this.size = size;
     this.sheet.rows -= rows;
     while ((this.#widths.at(-1)?.from ?? -1) >= size) this.#widths.pop();
   }
 
-  /** All lines so far as CSV with every column of the sheet, valid until the next row; the lines are forgotten. */
+  /** Returns all lines so far as CSV with every column of the sheet, valid until the next row, and discards them. */
   take(): { bytes: Uint8Array; longest: number } {
     while (this.cells.length < this.sheet.slots.length) this.cells.push(""); // slots that a file of another format made
     const width = this.cells.length;
@@ -106,7 +106,7 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const encoder = new TextEncoder();
 
-/** CSV with so many empty cells more at the end of each line. */
+/** Returns CSV with this many additional empty cells at the end of each line. */
 function widened(csv: Uint8Array, more: number): Uint8Array {
   let lines = 0;
   for (const byte of csv) if (byte === NEWLINE) lines++;

@@ -2,14 +2,14 @@ import type { NamedResource } from "../../providers/contract-tables.ts";
 import { RESOURCE_NAME } from "../../providers/http-template/resources.ts";
 import type { ResourceDefinition } from "./plan.ts";
 
-/** So many names stand in a sentence. */
+/** Maximum number of names in a message. */
 const MAX_NAMES = 30;
 const NAME = new RegExp(RESOURCE_NAME);
 
-/** True for what may be a name that its connection knows. */
+/** Returns whether this can be a name of a connection's resource. */
 export const mayBeNamed = ({ spec, name }: ResourceDefinition): boolean => NAME.test(spec ?? name ?? "");
 
-/** Resources with what their connection knows of those that it has names for; what a resource says itself stays. */
+/** Adds to resources what their connection knows of them. A resource's own settings win. */
 export function withNamed(
   resources: readonly ResourceDefinition[],
   known: readonly NamedResource[],

@@ -4,11 +4,11 @@ const MAX_NAME_CHARACTERS = 120;
 /** Columns that the load itself adds; a source's own column of such a name is renamed. */
 const LOAD_COLUMNS = ["_dlt_id", "_dlt_load_id"] as const;
 const CHILD_COLUMNS = ["_dlt_parent_id", "_dlt_list_idx", "_dlt_root_id"] as const;
-/** Of tables that keep every version of their rows: a fingerprint of the row, and from when to when it held. */
+/** In tables of versions: a fingerprint of the row, and from when to when it was valid. */
 export const HISTORY_COLUMNS = ["_dlt_row_hash", "_dlt_valid_from", "_dlt_valid_to"] as const;
 /** Of tables whose rows are kept when the source no longer has them: since when that is so. */
 export const DELETED_COLUMN = "_dlt_deleted_at";
-/** Of tables with a key that the source compares otherwise than by its bytes: what stands for it. */
+/** In tables with a key that the source doesn't compare by its bytes: what represents it. */
 export const KEY_COLUMN = "_dlt_key";
 export const META_COLUMNS: readonly string[] = [
   ...LOAD_COLUMNS,
@@ -18,13 +18,13 @@ export const META_COLUMNS: readonly string[] = [
   KEY_COLUMN,
 ];
 
-/** What joins the parts of a nested name, as in `address__city`. No single part holds it. */
+/** Joins the parts of a nested name, as in `address__city`. No part contains it. */
 const PATH_SEPARATOR = "__";
 
 /**
- * `name` as dlt's snake_case convention writes it, so that tables of both look alike: `orderId` and
- * `Order ID` become `order_id`. Unlike there, letters and digits of all scripts stay, and what only punctuation left at
- * the end goes: `Total ($)` becomes `total`, while `total_` becomes `totalx` as with dlt.
+ * Converts `name` as dlt's snake_case convention does, so that tables of both look alike: `orderId` and `Order ID`
+ * become `order_id`. Unlike dlt, letters and digits of all scripts are kept, and a trailing underscore from punctuation
+ * is removed: `Total ($)` becomes `total`, while `total_` becomes `totalx` as with dlt.
  */
 export function normaliseName(name: string): string {
   const text = name.normalize("NFC").trim();
@@ -86,7 +86,7 @@ function shorten(name: string): string {
 /** Parts of a nested name, each normalised already, as one. */
 export const joinNames = (parts: readonly string[]): string => shorten(parts.join(PATH_SEPARATOR));
 
-/** Names that are taken, and the `_2`, `_3` … of those that come late. */
+/** Used names, and the `_2`, `_3` … of later ones. */
 export class Names {
   readonly #taken: Set<string>;
 

@@ -15,23 +15,23 @@ const MAX_TABLES = 500;
 interface NormaliserOptions {
   /** Levels of nested lists and objects that are spread out; deeper ones stay JSON. */
   maxNesting: number;
-  /** What the `_dlt_id` of each row begins with. */
+  /** Prefix of each row's `_dlt_id`. */
   idPrefix: string;
   /** Whether each row is fingerprinted whole. */
   fingerprint: boolean;
   /** Fields of the row that are wanted; null for all. */
   only: Choice | null;
-  /** Names of tables that are taken. */
+  /** Names of used tables. */
   tables: Names;
-  /** What did not arrive as it is. */
+  /** What couldn't be loaded unchanged. */
   odd: OddValues;
   warn(text: string): void;
 }
 
 /**
- * Turns JSON rows into flat lines of a root table and its child tables, as dlt does: objects become
- * `a__b`, lists become tables `parent__field`, scalars of lists stand in `value`, lists of lists in `list`.
- * The ids of child rows follow from the parent's id, the table and the position.
+ * Turns JSON rows into flat lines of a root table and its child tables, as dlt does: objects become `a__b`, lists
+ * become tables `parent__field`, scalars of lists are in `value`, lists of lists in `list`. IDs of child rows are
+ * derived from the parent's ID, the table and the position.
  */
 export class Normaliser {
   readonly lines: Lines[];
@@ -63,7 +63,7 @@ export class Normaliser {
     return this.#sequence;
   }
 
-  /** Numbers on after rows that came into the root table by another way. */
+  /** Continues numbering after rows that were added to the root table in another way. */
   skip(rows: number): void {
     this.#sequence += rows;
   }
@@ -128,7 +128,7 @@ export class Normaliser {
 
   #field(lines: Lines, node: Node, key: string, value: JsonObject): Field {
     const wanted = normaliseName(key);
-    // A key that is its own normalised name comes first, whatever the order of the keys.
+    // a key that is its own normalised name comes first, whatever the order of the keys
     if (wanted !== key && !node.fields.has(wanted) && Object.hasOwn(value, wanted)) {
       this.#field(lines, node, wanted, value);
     }
@@ -188,7 +188,7 @@ export class Normaliser {
     put(lines, target, "number", "VARCHAR", text);
   }
 
-  /** Integers that a double can't hold; up to 38 digits they stay numbers. */
+  /** Integers beyond a double. Up to 38 digits they stay numbers. */
   #integer(lines: Lines, field: Field, item: bigint): void {
     column(lines, field).jsonNumbers = false;
     if (item === BigInt.asIntN(64, item)) put(lines, column(lines, field), "integer", "BIGINT", String(item));
@@ -229,7 +229,7 @@ const tooWide = (table: string) =>
     `The rows of ${table} have more than ${MAX_COLUMNS} columns or ${MAX_TABLES} child tables: names seem to be data there. Choose columns, or lower maxTableNesting.`,
   );
 
-/** A column exists from its first value on, so that one which is always null is never made. */
+/** A column is created by its first value, so one that is always null is never created. */
 function column(lines: Lines, field: Field): SheetColumn {
   if (field.column === null) {
     field.column = lines.sheet.addColumn(field.name, field.source);

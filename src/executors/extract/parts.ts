@@ -6,15 +6,15 @@ import { decimalOf, instantFromText, isDecimal, isFloat, isInteger, isNumber, wi
 export interface Part {
   type: string;
   sql: string;
-  /** The source's own text of them, where they came as text. */
+  /** The source's own text, if it was text. */
   text?: string;
-  /** Their JSON, where it is another than `to_json` makes. */
+  /** Their JSON, if it differs from `to_json`. */
   json?: string;
   /** True for texts that are numbers. */
   isNumber?: boolean;
 }
 
-/** What the slots of a column hold. */
+/** Contents of a column's slots. */
 export function partsOf(column: SheetColumn): Part[] {
   return column.slots.map(({ name, type, number: form, list }): Part => {
     if (list) return { type: list, sql: listFromJson(name, list), json: name };
@@ -32,13 +32,15 @@ export function partsOf(column: SheetColumn): Part[] {
   });
 }
 
-/** The SQL of a JSON list as a list of `type`. Bytes stand in it as PostgreSQL writes them, `\\x` and hex digits. */
+/**
+ * SQL that converts a JSON list to a list of `type`. Bytes in it are as PostgreSQL writes them, `\\x` and hex digits.
+ */
 const listFromJson = (json: string, type: string): string =>
   type === "BLOB[]"
     ? `list_transform(CAST(${json} AS VARCHAR[]), lambda x: unhex(x[3:]))`
     : `CAST(${json} AS ${type})`;
 
-/** SQL that holds where a JSON list is one of values of `type` throughout: no list of lists, and nothing that a cast would change. */
+/** SQL that is true if a JSON list has only values of `type`: no nested list, and nothing that a cast would change. */
 export function isListOf(json: string, type: string): string {
   const text = `CAST(${json} AS VARCHAR)`;
   const flat = `NOT starts_with(${text}, '[[')`;
@@ -51,7 +53,7 @@ export function isListOf(json: string, type: string): string {
 
 const castDecimal = (text: string, type: string): string => readingOf(type)?.cast(text) ?? text;
 
-/** The decimal that holds so many digits before and behind the point; null where there is none. */
+/** Returns the decimal with this many digits before and after the point. Null if there is none. */
 const decimalFor = (whole: number, scale: number): string | null =>
   whole + scale <= MAX_DECIMAL_DIGITS ? `DECIMAL(${MAX_DECIMAL_DIGITS},${scale})` : null;
 
@@ -59,8 +61,8 @@ const decimalFor = (whole: number, scale: number): string | null =>
 type Probe = (conditions: readonly string[]) => Promise<number[]>;
 
 /**
- * One type for all parts of a column that is new, and its values. Numbers become the number that holds them all; values
- * of several kinds become JSON, or text where they are no JSON values.
+ * Returns one type for all parts of a new column, and its values. Numbers become a number type that fits all of them.
+ * Values of several types become JSON, or text if they aren't JSON values.
  */
 export async function unite(column: SheetColumn, parts: readonly Part[], probe: Probe): Promise<Part> {
   const [first, ...more] = parts as [Part, ...Part[]];
@@ -85,7 +87,7 @@ const asText = (parts: readonly Part[]): Part => ({
 
 const coalesce = (values: readonly string[]) => `COALESCE(${values.join(", ")})`;
 
-/** Null where no number type holds them all. */
+/** Null if no number type fits all of them. */
 async function unitedNumber(column: SheetColumn, parts: readonly Part[], probe: Probe): Promise<Part | null> {
   const types = parts.map(({ type }) => type);
   const as = (type: string, texts = false): Part => ({

@@ -4,7 +4,7 @@ import { AppError } from "../../base/errors.ts";
 
 /** A CSV file grows to about this many bytes before the next one is begun. */
 const CHUNK_BYTES = 16 * 1024 * 1024;
-/** Small pieces are gathered into so many bytes before they are written. */
+/** Small pieces are collected up to this many bytes before they are written. */
 const BUFFER_BYTES = 512 * 1024;
 
 const QUOTE = 0x22;
@@ -12,8 +12,8 @@ const NEWLINE = 0x0a;
 const COMMA = 0x2c;
 
 /**
- * Files that may be written over. Writing into pages that the system holds already takes half the time of new ones,
- * and a file that is written over costs no removal.
+ * Files that can be overwritten. Writing to pages that the system already has takes half the time of new ones, and an
+ * overwritten file needs no removal.
  */
 export class FilePool {
   readonly #free: string[] = [];
@@ -21,7 +21,7 @@ export class FilePool {
 
   constructor(readonly folder: string) {}
 
-  /** A file of a new name to write from its start; what it held beyond has to be cut off. */
+  /** Returns a file with a new name to write from its start. Its previous content beyond that has to be truncated. */
   async take(): Promise<{ file: FileHandle; path: string; isUsed: boolean }> {
     const path = join(this.folder, `in-${++this.#number}.csv`);
     const used = this.#free.pop();
@@ -42,7 +42,7 @@ export class FilePool {
   }
 }
 
-/** Whole CSV records in a file of its own, which goes back to the pool after use. */
+/** Complete CSV records in a file that goes back to the pool after use. */
 export interface RecordFile {
   path: string;
   records: number;
@@ -51,10 +51,10 @@ export interface RecordFile {
 }
 
 /**
- * Writes CSV bytes into files of about `CHUNK_BYTES`, each of whole records, and counts the records. Rows are never
- * decoded: an odd number of quotes so far means that a line break stands inside a value.
+ * Writes CSV bytes to files of about `CHUNK_BYTES`, each with complete records, and counts the records. Rows are never
+ * decoded: an odd number of quotes so far means that a line break is inside a value.
  *
- * With `maxRecords` it stops reading there. Throws `upstream` when the bytes end inside a quoted value.
+ * Stops reading at `maxRecords`. Throws `upstream` if the bytes end inside a quoted value.
  */
 export async function* cutRecords(
   bytes: AsyncIterable<Uint8Array>,
@@ -64,7 +64,7 @@ export async function* cutRecords(
     signal: AbortSignal;
     chunkBytes?: number;
     onRecords?(records: number): void;
-    /** Hears what stands in the last field of a record, where that is not empty. */
+    /** Called with the last field of a record, if it isn't empty. */
     onLastField?(text: string): void;
   },
 ): AsyncGenerator<RecordFile> {
@@ -110,10 +110,10 @@ export async function* cutRecords(
   }
 }
 
-/** More than the field for odd values ever has: so much of a record that is not whole yet is kept. */
+/** Number of bytes of an incomplete record that are kept: more than the field for odd values ever has. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 
-/** What came of a record in earlier chunks, as far as its last field may reach. */
+/** The record's bytes from earlier chunks, as far as its last field can reach. */
 class Tail {
   #pieces: Uint8Array[] = [];
   #size = 0;
@@ -132,12 +132,12 @@ class Tail {
     this.#size = 0;
   }
 
-  /** What the quoted field holds that ends with `end`; null where there is none. */
+  /** Returns the content of the quoted field that ends with `end`. Null if there is none. */
   fieldBefore(end: Uint8Array): string | null {
     const bytes = Buffer.concat([...this.#pieces, end]);
     const last = bytes.length - 1;
     if (bytes[last] !== QUOTE) return null;
-    // Quotes inside of it are doubled: from its end, the first one that stands alone is where it begins.
+    // Quotes inside it are doubled: from its end, the first single one is where it starts.
     for (let at = last - 1; at >= 0; at--) {
       if (bytes[at] !== QUOTE) continue;
       if (bytes[at - 1] !== QUOTE) return bytes.toString("utf8", at + 1, last).replaceAll('""', '"');
@@ -175,7 +175,7 @@ class Scanner {
     this.#open = 0;
   }
 
-  /** Counts the records that end in `chunk`; the position after the last of them, 0 for none. */
+  /** Counts the records that end in `chunk`. Returns the position after the last of them, 0 for none. */
   scan(chunk: Uint8Array): number {
     let quoted = this.quoted ? 1 : 0;
     let records = this.records;

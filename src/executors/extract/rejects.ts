@@ -9,12 +9,12 @@ export interface Reject {
   text: string;
 }
 
-/** So many are kept by each resource; all are counted. */
+/** Maximum number of stored records per resource. All are counted. */
 const MAX_KEPT_ROWS = 10_000;
 const MAX_TEXT_CHARACTERS = 10_000;
 const [TABLE, SCANS] = ["weir_rejects", "weir_scans"];
 
-/** What has `read_csv` note records that can't be read, instead of failing. */
+/** Makes `read_csv` record unreadable rows instead of failing. */
 export const REJECTING = `, store_rejects = true, rejects_table = '${TABLE}', rejects_scan = '${SCANS}', rejects_limit = 0`;
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ const REASONS: Readonly<Record<string, string>> = {
   "INVALID ENCODING": "not utf-8",
 };
 
-/** Takes the records that the last statement noted for `file`, and forgets them there. */
+/** Returns the records that the last statement recorded for `file`, and deletes them. */
 export async function takeRejects(
   session: SqlSession,
   file: string,
@@ -55,7 +55,7 @@ export async function forgetRejects(session: SqlSession): Promise<void> {
   await session.run(`DROP TABLE IF EXISTS ${SCANS}`);
 }
 
-/** The artifact that keeps the records which a resource could not read, as lines of JSON. */
+/** The artifact with a resource's unreadable records, as JSON Lines. */
 export const rejectsArtifact = (table: string, rejects: readonly Reject[]): NewArtifact => ({
   title: `Rejected records of ${table}`,
   kind: "file",

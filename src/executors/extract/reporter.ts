@@ -1,11 +1,11 @@
 import type { Progress, RunContext } from "../contract.ts";
 
-/** Progress is told at least so often, also while one statement takes its time. */
+/** Maximum time between two progress reports, also during a long statement. */
 const BEAT_MS = 2_000;
-/** And at most so often while rows come in. */
+/** Minimum time between two progress reports while rows arrive. */
 const PAUSE_MS = 250;
 
-/** Tells how far a load has come. Close it, or it goes on telling. */
+/** Reports a load's progress. Close it, or it keeps reporting. */
 export class Reporter implements Disposable {
   #progress: Progress = { phase: "extract" };
   #last = Number.NEGATIVE_INFINITY;
@@ -22,7 +22,7 @@ export class Reporter implements Disposable {
     this.#tell();
   }
 
-  /** Shows that the source asks to wait until an instant; null when it goes on. */
+  /** Shows until when the source asks to wait. Null when it continues. */
   waits(until: string | null): void {
     const { message } = this.#progress;
     if (until === null) {
@@ -38,7 +38,7 @@ export class Reporter implements Disposable {
     this.#tell();
   }
 
-  /** Shows which way the source goes. */
+  /** Shows how the source is read. */
   note(text: string): void {
     this.#progress = { ...this.#progress, message: text };
     this.#before = null;
