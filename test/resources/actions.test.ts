@@ -440,6 +440,22 @@ describe("the state of an extract", () => {
     ).toEqual(["body.resources too_short"]);
   });
 
+  test("is reset by the names of the definition before there is any, and of nothing else", async () => {
+    await using app = await startApp({ engine: false });
+    const definition = { dataset: "shop", resources: [{ spec: "orders.csv" }, { name: "items" }] };
+    const action = await makeAction(app.owner, { kind: "dlt_extract", definition });
+    const at = `${ACTIONS}/${action.id}/state/reset`;
+    const known = { resources: ["orders.csv", "items"] };
+    expect((await app.owner("POST", at, known)).body).toEqual({ resources: {} });
+    expect(faultsOf(await app.owner("POST", at, { ...known, initialValue: 1 }))).toEqual([
+      "body.initialValue no_cursor",
+    ]);
+    expect(faultsOf(await app.owner("POST", at, { resources: ["a", "items", "b"] }))).toEqual([
+      "body.resources.0 not_found",
+      "body.resources.2 not_found",
+    ]);
+  });
+
   test("tells how far it has come, and only a reset takes it back", async () => {
     await using app = await startApp();
     const files = await connect(app.owner, localFiles("Files"));
@@ -462,10 +478,19 @@ describe("the state of an extract", () => {
       app.owner("POST", `${ACTIONS}/${action.id}/state/reset`, input, {
         "x-correlation-id": "back-to-start",
       });
-    expect((await reset({ resources: ["others"] })).body.resources.orders.lastValue).toBe("2026-01-02");
-    expect(faultsOf(await reset({ resources: ["others"], initialValue: "2026-01-01" }))).toEqual([
-      "body.initialValue no_cursor",
+    const unknown = await reset({ resources: ["orders", "order"] });
+    expect([unknown.status, unknown.body.detail]).toEqual([
+      422,
+      [
+        {
+          loc: ["body", "resources", "1"],
+          msg: "Unknown resource 'order'. The action has orders",
+          type: "not_found",
+        },
+      ],
     ]);
+    const { orders } = (await app.owner("GET", `${ACTIONS}/${action.id}/state`)).body.resources;
+    expect(orders.lastValue).toBe("2026-01-02");
     const back = await reset({ resources: ["orders"], initialValue: "2026-01-02" });
     expect(back.body.resources.orders).toMatchObject({ cursorField: "at", lastValue: "2026-01-02" });
     expect((await runToEnd(app.owner, action.id)).result.rows).toBe(1);

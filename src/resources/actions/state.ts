@@ -1,6 +1,7 @@
-import { invalid } from "../../base/errors.ts";
-import type { Json } from "../../base/json.ts";
-import { type Context, write } from "../../context.ts";
+import { InvalidInput, invalid } from "../../base/errors.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { type Context, type WriteContext, write } from "../../context.ts";
+import { resourceName } from "../../executors/extract/plan.ts";
 import { listCursors, resetCursors } from "../datasets/cursors.ts";
 import type { ExtractCursorRow } from "../datasets/table.ts";
 import { record } from "../events/service.ts";
@@ -12,14 +13,18 @@ export async function readState(ctx: Context, actionId: string) {
   return { resources: byResource(await listCursors(ctx, actionId)) };
 }
 
-/** Deletes the named cursors (all if none are named), or sets them to `initialValue`. Returns the new state. */
+/**
+ * Deletes the named cursors (all if none are named), or sets them to `initialValue`. Returns the new state. Throws
+ * `InvalidInput` for a name that neither a cursor nor the definition has.
+ */
 export async function resetState(
   ctx: Context,
   actionId: string,
   input: { resources?: string[] | null; initialValue?: Json },
 ) {
   return write(ctx, async (tx) => {
-    await findAction(tx, actionId);
+    const { action } = await findAction(tx, actionId);
+    await checkNames(tx, actionId, action.definition, input.resources ?? []);
     const before = await resetCursors(tx, actionId, input.resources ?? null, input.initialValue ?? undefined);
     if (before.length === 0 && (input.initialValue ?? null) !== null)
       throw invalid(
@@ -37,6 +42,35 @@ export async function resetState(
     }
     return { resources: byResource(await listCursors(tx, actionId)) };
   });
+}
+
+const MAX_NAMES = 20;
+
+async function checkNames(
+  tx: WriteContext,
+  actionId: string,
+  definition: JsonObject,
+  names: readonly string[],
+): Promise<void> {
+  if (names.length === 0) return;
+  const known = new Set((await listCursors(tx, actionId)).map(({ resource }) => resource));
+  for (const resource of Array.isArray(definition.resources) ? definition.resources : [])
+    if (isObject(resource)) known.add(resourceName(resource));
+  const shown = [...known].slice(0, MAX_NAMES).join(", ");
+  const more = known.size > MAX_NAMES ? ` and ${known.size - MAX_NAMES} more` : "";
+  const hint = known.size === 0 ? "This action has no resources" : `The action has ${shown}${more}`;
+  const faults = names.flatMap((name, index) =>
+    known.has(name)
+      ? []
+      : [
+          {
+            loc: ["body", "resources", String(index)],
+            msg: `Unknown resource '${name}'. ${hint}`,
+            type: "not_found",
+          },
+        ],
+  );
+  if (faults.length > 0) throw new InvalidInput(faults);
 }
 
 const byResource = (rows: readonly ExtractCursorRow[]) =>
