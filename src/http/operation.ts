@@ -85,7 +85,7 @@ export interface Operation {
   readonly description?: string;
   readonly params?: TObject;
   readonly query?: TObject;
-  /** Absent: no JSON body is read. */
+  /** Absent: a JSON body has no fields, unless the operation `consumes` it. */
   readonly body?: TSchema;
   /** Speaks as RFC 6749 does: takes `body` as a form too, passes over fields it doesn't know, and fails as `OAuthError`. */
   readonly oauth?: boolean;

@@ -6,7 +6,7 @@ import { readExpressions } from "../base/expressions-in.ts";
 import { isObject } from "../base/json.ts";
 import { writeJson } from "../base/json-write.ts";
 import { ADDRESS_RATE, type Rate } from "../base/limit.ts";
-import { read } from "../base/shape.ts";
+import { object, read } from "../base/shape.ts";
 import { mayChange } from "../base/single-path.ts";
 import { type App, type Context, contextFor, write } from "../context.ts";
 import { requireScope, scopeOf } from "../resources/access-tokens/scopes.ts";
@@ -213,6 +213,9 @@ async function contextOf(app: App, operation: Operation, identity: Identity, vis
   });
 }
 
+/** The body of an operation that takes none: no bytes, `null` or `{}`. */
+const NO_FIELDS = object({});
+
 /** Validates path, query and body, and reports all faults together. */
 async function readInput(
   app: App,
@@ -231,7 +234,9 @@ async function readInput(
     ? take(read(operation.query, queryOf(visit.url), ["query"], { coerce: true }))
     : {};
   let body: unknown;
-  if (operation.body && operation.oauth) {
+  if (!operation.body && !operation.consumes && operation.method !== "GET") {
+    take(read(NO_FIELDS, (await readJson(app, visit.request)) ?? {}, ["body"]));
+  } else if (operation.body && operation.oauth) {
     body = await readOAuth(app, visit.request, operation.body);
   } else if (operation.body) {
     const raw = await readJson(app, visit.request, operation);

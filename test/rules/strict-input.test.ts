@@ -3,9 +3,9 @@ import type { TSchema } from "@sinclair/typebox";
 import { requestExampleOf } from "../../src/resources/openapi/example.ts";
 import { operations } from "../../src/server.ts";
 import { startApp } from "../support/app.ts";
-import { NOBODY } from "../support/work.ts";
+import { faultsOf, NOBODY } from "../support/work.ts";
 
-const IDS: Readonly<Record<string, string>> = { layer: "raw", name: "automation", chat_provider: "slack" };
+const IDS: Readonly<Record<string, string>> = { layer: "raw", dataset: "shop", name: "automation", version: "1" };
 
 /** Its address, with an id that nothing has. */
 const placeOf = (path: string) => path.replace(/\{(\w+)\}/g, (_, name: string) => IDS[name] ?? NOBODY);
@@ -80,4 +80,26 @@ test("a field that only Weir sets is refused by every operation that takes a bod
     count++;
   }
   expect(count).toBeGreaterThan(50);
+}, 120_000);
+
+test("an operation that takes no body refuses the fields of one, and takes an empty one", async () => {
+  await using app = await startApp({ engine: false });
+  let count = 0;
+  for (const { method, path, body, consumes, query } of operations) {
+    if (body || consumes || method === "GET") continue;
+    const asked = query ? (requestExampleOf(query) as Record<string, unknown>) : {};
+    const search = new URLSearchParams(Object.entries(asked).map(([name, value]) => [name, String(value)]));
+    const address = `${placeOf(path)}?${search}`;
+    const refused = await app.owner(method, address, { name: "x", all: true });
+    const faults = refused.status === 422 ? faultsOf(refused) : refused.text;
+    const told = ["body.name extra_forbidden", "body.all extra_forbidden"];
+    expect([method, path, faults]).toEqual([method, path, told]);
+    const broken = await app.owner(method, address, "{", { "content-type": "application/json" });
+    expect([method, path, broken.status]).toEqual([method, path, 422]);
+    count++;
+  }
+  expect(count).toBeGreaterThan(40);
+  const me = "/api/v1/users/me/invitations";
+  for (const empty of [undefined, {}, "null"])
+    expect((await app.owner("POST", `${me}/${NOBODY}/decline`, empty)).status).toBe(404);
 }, 120_000);

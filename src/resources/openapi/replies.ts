@@ -226,21 +226,9 @@ const json = (content: JsonObject): JsonObject => ({ content: { "application/jso
 
 /** Returns the errors that an operation can return: its own, and those of its type. */
 export function errorsOf(operation: Described): JsonObject {
-  const {
-    path,
-    method,
-    audience,
-    params,
-    query,
-    body,
-    consumes,
-    idempotent,
-    limited,
-    matches,
-    errors = [],
-  } = operation;
+  const { path, method, audience, params, query, idempotent, limited, matches, errors = [] } = operation;
   const isOpen = audience === "public" || audience === "signature";
-  const hasBody = body !== undefined || consumes !== undefined;
+  const hasBody = method !== "GET"; // also where it takes none, which is read to say so
   const hasInput = hasBody || params !== undefined || query !== undefined || path.startsWith("/api/v1/");
   const statuses = new Set([
     400,
