@@ -1,6 +1,7 @@
 import { Kind, type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { isCommonPassword } from "./common-passwords.ts";
 import { type Fault, MAX_FAULTS } from "./errors.ts";
+import { NULL_IS, NULL_IS_ABSENT } from "./null-shape.ts";
 import { SLUG_PATTERN } from "./slug.ts";
 import {
   beyondBounds,
@@ -144,7 +145,12 @@ function walkObject(
   const value: Record<string, unknown> = {};
   const known = schema.properties ?? {};
   for (const [name, shape] of Object.entries(known)) {
-    if (!Object.hasOwn(fields, name) || fields[name] === undefined) {
+    if (fields[name] === null && NULL_IS in shape) {
+      value[name] = structuredClone(shape[NULL_IS]);
+      continue;
+    }
+    const isNone = fields[name] === null && NULL_IS_ABSENT in shape;
+    if (!Object.hasOwn(fields, name) || fields[name] === undefined || isNone) {
       const fallback = (shape as Shape).default;
       if (fallback !== undefined) value[name] = structuredClone(fallback);
       else if (schema.required?.includes(name)) {

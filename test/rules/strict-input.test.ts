@@ -1,11 +1,17 @@
 import { expect, test } from "bun:test";
 import type { TSchema } from "@sinclair/typebox";
+import { read } from "../../src/base/shape.ts";
 import { requestExampleOf } from "../../src/resources/openapi/example.ts";
 import { operations } from "../../src/server.ts";
 import { startApp } from "../support/app.ts";
-import { faultsOf, NOBODY } from "../support/work.ts";
+import { ACTIONS, AUTOMATIONS, branch, created, faultsOf, NOBODY } from "../support/work.ts";
 
-const IDS: Readonly<Record<string, string>> = { layer: "raw", dataset: "shop", name: "automation", version: "1" };
+const IDS: Readonly<Record<string, string>> = {
+  layer: "raw",
+  dataset: "shop",
+  name: "automation",
+  version: "1",
+};
 
 /** Its address, with an id that nothing has. */
 const placeOf = (path: string) => path.replace(/\{(\w+)\}/g, (_, name: string) => IDS[name] ?? NOBODY);
@@ -103,3 +109,52 @@ test("an operation that takes no body refuses the fields of one, and takes an em
   for (const empty of [undefined, {}, "null"])
     expect((await app.owner("POST", `${me}/${NOBODY}/decline`, empty)).status).toBe(404);
 }, 120_000);
+
+test("null at an optional field of a request without a default is taken", () => {
+  const refused = operations.flatMap(({ method, path, body, oauth }) => {
+    const { properties = {}, required = [] } = (body ?? {}) as TSchema;
+    if (method !== "POST" || oauth) return [];
+    return Object.entries(properties as Record<string, TSchema>)
+      .filter(([name, field]) => !required.includes(name) && !("default" in field))
+      .filter(([, field]) => read(field, null, []).faults.length > 0)
+      .map(([name]) => `${path} ${name}`);
+  });
+  expect(refused).toEqual([]);
+});
+
+test("null says the same as an absent field in a creation, and clears an optional one in a change", async () => {
+  await using app = await startApp({ engine: false });
+  const action = { kind: "conditional_branch", definition: branch() };
+  const nothing = { slug: null, tags: null, description: null };
+  const flow = {
+    ...{ name: "Flow", triggerType: "webhook", orchestratorType: null, status: null, ...nothing },
+    config: { path: "flow", action, steps: null, secret: null, retries: null, alerts: null, debug: null },
+  };
+  const made = created(await app.owner("POST", AUTOMATIONS, flow));
+  expect([made.status, made.tags, made.config.path]).toEqual(["active", [], "flow"]);
+  expect(made.config.secret).toStartWith("whsec_");
+  expect(Object.values(made.config)).not.toContain(null);
+  const { connectionId, tags } = created(
+    await app.owner("POST", ACTIONS, { ...action, name: "Branch", connectionId: null, tags: null }),
+  );
+  expect([connectionId, tags]).toEqual([null, []]);
+  const database = { host: "127.0.0.1", database: "shop", port: null, sslMode: null };
+  const credentials = { user: "weir", password: null };
+  const connection = { name: "Shop", provider: "postgres", approvalRequired: null, templateId: null };
+  const { config } = created(
+    await app.owner("POST", "/api/v1/connections", { ...connection, config: database, credentials }),
+  );
+  expect(config).toMatchObject({ host: "127.0.0.1", database: "shop" });
+  const lacking = await app.owner("POST", "/api/v1/connections", {
+    ...connection,
+    config: database,
+    credentials: null,
+  });
+  expect(faultsOf(lacking)).toEqual(["body.credentials missing"]);
+
+  const tagged = { tags: ["a"] };
+  const at = `${AUTOMATIONS}/${made.id}`;
+  expect((await app.owner("PATCH", at, tagged)).body.tags).toEqual(["a"]);
+  expect((await app.owner("PATCH", at, { tags: null })).body.tags).toEqual([]);
+  expect(faultsOf(await app.owner("PATCH", at, { name: null }))).toEqual(["body.name string_type"]);
+}, 30_000);

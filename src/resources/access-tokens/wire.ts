@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { requestObject } from "../../base/null-shape.ts";
 import { defaulted, instant, named, nullable, object, oneOf, optional, uuid } from "../../base/shape.ts";
 import type { Role } from "../organizations/table.ts";
 import { type AccessTokenRow, effectiveScopes, SCOPES, TOKEN_ORGANIZATIONS } from "./table.ts";
@@ -26,7 +27,7 @@ export const AccessTokenList = object({
 /** Days; at most a year. */
 export const MAX_TOKEN_DAYS = 365;
 
-export const NewAccessToken = object({
+export const NewAccessToken = requestObject({
   name: named(),
   expiresInDays: Type.Integer({ minimum: 1, maximum: MAX_TOKEN_DAYS, default: 90 }),
   organizations: defaulted(

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { clearable, requestObject } from "../../base/null-shape.ts";
 import {
   described,
   instant,
@@ -49,7 +50,7 @@ export const Action = object({
 
 export const ActionCreate = typed(
   "ActionCreate",
-  object({
+  requestObject({
     kind: oneOf(ACTION_KINDS),
     name: typed("ActionName", described("Name that people read", named())),
     connectionId: optional(
@@ -83,7 +84,7 @@ export const ActionPatch = object({
   ),
   name: optional(named()),
   slug: optional(slug()),
-  tags: optional(Tags),
+  tags: clearable([], Tags),
   status: optional(oneOf(ACTION_STATUSES, { description: "Whether new runs can start" })),
 });
 export type ActionPatch = Static<typeof ActionPatch>;
@@ -99,7 +100,7 @@ export const ActionQuery = object({
 });
 export type ActionQuery = Static<typeof ActionQuery>;
 
-export const ActionDuplicate = object({
+export const ActionDuplicate = requestObject({
   name: optional(described("Name of the copy. Default: the original's name with (copy)", named())),
 });
 

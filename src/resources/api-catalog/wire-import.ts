@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { requestObject } from "../../base/null-shape.ts";
 import {
   anything,
   defaulted,
@@ -101,7 +102,7 @@ export const RefreshResult = object({
   warnings,
 });
 
-export const EndpointTest = object({
+export const EndpointTest = requestObject({
   input: optional(jsonObject({ description: "Arguments of the call" })),
 });
 

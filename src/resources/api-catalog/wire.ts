@@ -1,4 +1,5 @@
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
+import { requestObject } from "../../base/null-shape.ts";
 import {
   anything,
   described,
@@ -281,7 +282,7 @@ export const AuthHint = object({
   ),
 });
 
-export const HttpApiCreate = object({
+export const HttpApiCreate = requestObject({
   name: named(),
   description: catalogDescription(),
   baseUrl: address("Base URL (http or https). The endpoints' paths are appended to it"),
@@ -299,7 +300,7 @@ export const HttpApiCreate = object({
 });
 export type HttpApiCreate = Static<typeof HttpApiCreate>;
 
-export const McpApiCreate = object({
+export const McpApiCreate = requestObject({
   name: named(),
   description: catalogDescription(),
   url: address("URL of the MCP server (http or https)"),

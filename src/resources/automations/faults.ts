@@ -108,8 +108,12 @@ export function creationFaults(app: App, raw: Json): Fault[] {
   if (!isObject(raw) || !isObject(raw.config)) return [];
   const trigger = TRIGGER_TYPES.find((type) => type === (raw.triggerType ?? "manual"));
   const faultsOf = raw.status === "draft" ? draftFaults : configFaults;
-  return trigger ? faultsOf(app, trigger, raw.config, ["body", "config"]) : [];
+  return trigger ? faultsOf(app, trigger, withoutNulls(raw.config), ["body", "config"]) : [];
 }
+
+/** A new config without the fields that are null: they are as good as absent, as in a change. */
+export const withoutNulls = (config: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(config).filter(([, value]) => value !== null));
 
 function eventFaults(patterns: readonly string[], loc: readonly string[]): Fault[] {
   return patterns.flatMap((pattern, index) => {

@@ -14,7 +14,7 @@ import { sealNotify, withoutSlackSecrets } from "../notices/slack-addresses.ts";
 import { findVersion, forgetVersions, keepVersion } from "../versions/service.ts";
 import type { AutomationConfig } from "./config.ts";
 import { needsSecret } from "./conflicts.ts";
-import { configFaults, draftFaults } from "./faults.ts";
+import { configFaults, draftFaults, withoutNulls } from "./faults.ts";
 import { checkReferences } from "./references.ts";
 import { sealAuth, withoutProof } from "./sender.ts";
 import {
@@ -84,10 +84,11 @@ export async function createAutomation(
   templateId: string | null = null,
 ): Promise<AutomationWithRun & { secret: string | null }> {
   const { status = "active" } = input;
+  const asked = withoutNulls(input.config);
   const faultsOf = status === "draft" ? draftFaults : configFaults;
-  const faults = faultsOf(ctx, input.triggerType, input.config, ["body", "config"]);
+  const faults = faultsOf(ctx, input.triggerType, asked, ["body", "config"]);
   if (faults.length > 0) throw new InvalidInput(faults);
-  const { secret: given, ...rest } = input.config;
+  const { secret: given, ...rest } = asked;
   const slack = withoutSlackSecrets(rest);
   const wanted = withoutProof(slack.config);
   const { config } = wanted;

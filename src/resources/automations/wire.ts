@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { maskSecrets } from "../../base/mask.ts";
+import { clearable, requestObject } from "../../base/null-shape.ts";
 import {
   anything,
   described,
@@ -37,7 +38,7 @@ import { mailWarnings, warningsOf } from "./wire-warnings.ts";
 
 export const AutomationCreate = typed(
   "AutomationCreate",
-  object({
+  requestObject({
     name: named(),
     description: optional(nullable(Type.String({ maxLength: 2048 }))),
     slug: optional(nullable(slug())),
@@ -58,7 +59,7 @@ export const AutomationPatch = object({
   config: optional(typed("AutomationConfigChange", jsonObject())),
   orchestratorType: optional(oneOf(["local"])),
   status: optional(oneOf(AUTOMATION_STATUSES, { description: "Whether the trigger can start runs" })),
-  tags: optional(Tags),
+  tags: clearable([], Tags),
 });
 export type AutomationPatch = Static<typeof AutomationPatch>;
 
@@ -108,7 +109,7 @@ export const Automation = object({
   updatedBy: nullable(Type.String()),
 });
 
-export const AutomationDuplicate = object({
+export const AutomationDuplicate = requestObject({
   name: optional(described("Name of the copy. Default: the original's name with (copy)", named())),
 });
 
@@ -214,7 +215,7 @@ export const AutomationRun = object({
 });
 
 export const AutomationRunCreate = object({ input: optional(anything()) });
-export const AutomationTest = object({
+export const AutomationTest = requestObject({
   config: optional(
     typed(
       "AutomationConfig",

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { requestObject } from "../../base/null-shape.ts";
 import { instant, nullable, object, oneOf, optional } from "../../base/shape.ts";
 import { TRANSPORTS } from "../../catalog/contract.ts";
 import { GRANTS, SIGN_IN_STATES, type SignInRow } from "./table.ts";
@@ -29,11 +30,11 @@ const wish = {
   ),
 };
 
-export const SignInRequest = object(wish);
+export const SignInRequest = requestObject(wish);
 export type SignInRequest = Static<typeof SignInRequest>;
 
 /** For a server that is not in the catalog yet. */
-export const ServerSignInRequest = object({
+export const ServerSignInRequest = requestObject({
   mcpUrl: text(2_048, "http:// or https://"),
   mcpTransport: oneOf(TRANSPORTS, { default: "http" }),
   ...wish,

@@ -1,9 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { requestObject } from "../../base/null-shape.ts";
 import { nullable, object, optional, slug } from "../../base/shape.ts";
 import { Unresolved } from "../api-catalog/wire.ts";
 import { exampleTemplate, Template } from "../templates/wire.ts";
 
-export const ConnectionTemplateRequest = object({
+export const ConnectionTemplateRequest = requestObject({
   slug: optional(slug()),
   displayName: optional(
     Type.String({

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { JsonObject } from "../../base/json.ts";
+import { requestObject } from "../../base/null-shape.ts";
 import {
   cursorQuery,
   defaulted,
@@ -65,7 +66,7 @@ export const MessagePage = object({ items: Type.Array(Message), nextCursor: opti
 export const MAX_CONTENT_CHARACTERS = 100_000;
 
 /** One of the three says what the person asks; the rest is what clients of the AI SDK send along. */
-export const TurnInput = object({
+export const TurnInput = requestObject({
   content: optional(
     Type.String({
       minLength: 1,

@@ -47,7 +47,7 @@ export async function insertConnection(
     provider: input.provider ?? HTTP_PROVIDER,
     status: "needs_verification",
     config: merged({}, input.config ?? {}),
-    ...sealCredentials(tx, at, input.credentials ?? {}),
+    ...sealCredentials(tx, at, merged<string>({}, input.credentials ?? {})),
     isDefault: false,
     approvalRequired: input.approvalRequired ?? "none",
     ...origin,

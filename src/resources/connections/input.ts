@@ -44,7 +44,7 @@ export async function creationFaults(app: Installed, raw: Json, ctx: Context | n
 function absentCredentials(app: Installed, raw: JsonObject): Fault[] {
   const provider = typeof raw.provider === "string" ? app.providers.get(raw.provider) : undefined;
   const takesNone = provider !== undefined && Object.keys(provider.credentials.properties).length === 0;
-  return raw.credentials !== undefined || takesNone ? [] : [MISSING_CREDENTIALS];
+  return isGiven(raw, "credentials") || takesNone ? [] : [MISSING_CREDENTIALS];
 }
 
 const MISSING_CREDENTIALS: Fault = { loc: ["body", "credentials"], msg: "Field required", type: "missing" };
@@ -90,7 +90,8 @@ export function settingsFaults(taker: Taker, raw: JsonObject, loc: readonly stri
     faults.push(...configFaults(taker, merged({}, raw.config), [...loc, "config"]));
   if (isObject(raw.credentials)) {
     const config = isObject(raw.config) ? raw.config : {};
-    faults.push(...credentialsFaults(taker, raw.credentials, config, [...loc, "credentials"]));
+    const credentials = merged({}, raw.credentials);
+    faults.push(...credentialsFaults(taker, credentials, config, [...loc, "credentials"]));
   }
   return faults;
 }
@@ -105,7 +106,7 @@ async function templateFaults(ctx: Context, raw: JsonObject): Promise<Fault[]> {
   if (row) {
     if (row.status === "draft") return []; // it may say nothing yet, and is refused for being one
     const taker = takerOf(row.definition as HttpTemplate);
-    if (raw.credentials !== undefined) return settingsFaults(taker, raw);
+    if (isGiven(raw, "credentials")) return settingsFaults(taker, raw);
     // a template that asks for none takes none
     const lacks = credentialsFaults(taker, {}, {}).length > 0;
     return [...settingsFaults(taker, raw), ...(lacks ? [MISSING_CREDENTIALS] : [])];

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { requestObject } from "../../base/null-shape.ts";
 import {
   instant,
   jsonObject,
@@ -47,7 +48,7 @@ export const Connection = object({
 /** Both variants of a new connection; which fields go together is `creationFaults`' matter. */
 export const ConnectionCreate = typed(
   "ConnectionCreate",
-  object({
+  requestObject({
     name: named(),
     provider: optional(
       Type.String({
@@ -56,7 +57,7 @@ export const ConnectionCreate = typed(
     ),
     config: optional(nullable(jsonObject())),
     /** Can be omitted if the provider needs none. */
-    credentials: optional(map(Type.String())),
+    credentials: optional(map(nullable(Type.String()))),
     approvalRequired: optional(ApprovalRule),
     slug: optional(nullable(slug())),
     kind: optional(

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { clearable, requestObject } from "../../base/null-shape.ts";
 import { described, implied, instant, map, nullable, object, optional, uuid } from "../../base/shape.ts";
 import { People } from "../users/wire.ts";
 import type { SubscriptionRow } from "./table.ts";
@@ -35,17 +36,17 @@ const filters = described(
   map(Type.String({ maxLength: 10_000 })),
 );
 
-export const SubscriptionCreate = object({ schedule, recipients, filters: optional(filters) });
+export const SubscriptionCreate = requestObject({ schedule, recipients, filters: optional(filters) });
 export type SubscriptionCreate = Static<typeof SubscriptionCreate>;
 
 export const SubscriptionPatch = object({
   schedule: optional(schedule),
   recipients: optional(recipients),
-  filters: optional(filters),
+  filters: clearable({}, filters),
 });
 export type SubscriptionPatch = Static<typeof SubscriptionPatch>;
 
-export const DashboardSend = object({ recipients, filters: optional(filters) });
+export const DashboardSend = requestObject({ recipients, filters: optional(filters) });
 export type DashboardSend = Static<typeof DashboardSend>;
 
 export const DashboardSending = object({

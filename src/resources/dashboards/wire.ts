@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { clearable, requestObject } from "../../base/null-shape.ts";
 import {
   anything,
   described,
@@ -90,10 +91,12 @@ export type PanelInput = Static<typeof DashboardPanelInput>;
 
 const fields = {
   description: optional(nullable(Type.String({ maxLength: 2048 }))),
-  filters: optional(
+  filters: clearable(
+    [],
     Type.Array(DashboardFilterInput, { maxItems: 30, description: "Filters above the panels" }),
   ),
-  panels: optional(
+  panels: clearable(
+    [],
     Type.Array(DashboardPanelInput, {
       maxItems: 60,
       description: "Panels without `x` and `y` are placed below the others",
@@ -120,7 +123,7 @@ const fields = {
   ),
 };
 
-export const DashboardCreate = object({
+export const DashboardCreate = requestObject({
   name: optional(described("Name that people read. Required without `fromArtifactId`", named())),
   slug: optional(slug()),
   ...fields,

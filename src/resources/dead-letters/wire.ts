@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { requestObject } from "../../base/null-shape.ts";
 import {
   cursorQuery,
   instant,
@@ -37,7 +38,7 @@ export type DeadLetterQuery = Static<typeof DeadLetterQuery>;
 
 export const DeadLetterPage = object({ items: Type.Array(DeadLetter), nextCursor: optional(Type.String()) });
 
-export const ReplayMany = object({
+export const ReplayMany = requestObject({
   ids: optional(Type.Array(uuid(), { minItems: 1, maxItems: 1000, description: "IDs of the dead letters" })),
   automationId: optional(uuid()),
   webhookId: optional(uuid()),

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { requestObject } from "../../base/null-shape.ts";
 import {
   defaulted,
   described,
@@ -34,7 +35,7 @@ export const AutomationDraftPatch = object({
   ),
 });
 
-export const AutomationDraftPublish = object({
+export const AutomationDraftPublish = requestObject({
   only: optional(
     described(
       "Changes to publish, named as in `changedBy`. Default: all. The rest stays in the draft",

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { requestObject } from "../../base/null-shape.ts";
 import { instant, named, nullable, object, oneOf, optional, uuid } from "../../base/shape.ts";
 import { type OrganizationRow, ROLES } from "../organizations/table.ts";
 import { Password } from "../sign-in/wire.ts";
@@ -29,7 +30,7 @@ export const NewInvitation = object({
   roleSlug: oneOf(ROLES, { default: "member" }),
 });
 
-export const Acceptance = object({
+export const Acceptance = requestObject({
   token: Type.String({ minLength: 1, maxLength: 200 }),
   password: optional(Password),
   firstName: optional(nullable(named())),

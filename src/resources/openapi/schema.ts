@@ -70,7 +70,7 @@ function writer(mode: Mode, refer: Refer) {
   function documented(name: string, schema: JsonObject): JsonObject {
     const made = value(schema);
     if (!isIn || typeof made.$ref === "string") return made;
-    const example = Array.isArray(made.examples) ? undefined : exampleIn(schema, name);
+    const example = Array.isArray(made.examples) || isNoneOrRef(made) ? undefined : exampleIn(schema, name);
     const description = made.description ?? meaningIn(schema) ?? meaningOf(name);
     return {
       ...made,
@@ -108,6 +108,10 @@ function meaningIn({ description, anyOf }: JsonObject): Json | undefined {
   const [only, ...more] = anyOf.filter((member) => isObject(member) && member.type !== "null");
   return isObject(only) && more.length === 0 ? only.description : undefined;
 }
+
+/** True for null or another schema, which has its own example. */
+const isNoneOrRef = ({ anyOf }: JsonObject): boolean =>
+  Array.isArray(anyOf) && anyOf.length === 2 && anyOf.some((one) => isObject(one) && "$ref" in one);
 
 /** Adds the alternatives to a value: a template, or a placeholder. */
 function opened(schema: JsonObject, made: JsonObject, mode: Mode, refer: Refer): JsonObject {

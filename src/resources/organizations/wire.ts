@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { requestObject } from "../../base/null-shape.ts";
 import {
   described,
   instant,
@@ -29,7 +30,7 @@ export const Organization = object({
   updatedAt: instant(),
 });
 
-export const NewOrganization = object({ name: named(), slug: optional(slug()) });
+export const NewOrganization = requestObject({ name: named(), slug: optional(slug()) });
 export type NewOrganization = Static<typeof NewOrganization>;
 
 export const OrganizationChange = object({

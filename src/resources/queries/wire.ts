@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { clearable, requestObject } from "../../base/null-shape.ts";
 import {
   anything,
   defaulted,
@@ -38,7 +39,7 @@ const ParametersInput = Type.Record(
   },
 );
 
-export const SavedQueryCreate = object({
+export const SavedQueryCreate = requestObject({
   name: named(),
   slug: optional(nullable(slug())),
   description: optional(nullable(Type.String({ maxLength: 2048 }))),
@@ -53,7 +54,7 @@ export const SavedQueryPatch = object({
   slug: optional(slug()),
   description: optional(nullable(Type.String({ maxLength: 2048 }))),
   sql: optional(sqlText()),
-  parameters: optional(ParametersInput),
+  parameters: clearable({}, ParametersInput),
   chart: optional(nullable(ChartInput)),
 });
 export type SavedQueryPatch = Static<typeof SavedQueryPatch>;
@@ -87,7 +88,7 @@ export const SavedQueryPage = object({
   users: People,
 });
 
-export const SavedQueryRun = object({
+export const SavedQueryRun = requestObject({
   parameters: defaulted(
     Type.Record(Type.String(), anything(), {
       default: {},

@@ -1,9 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { requestObject } from "../../base/null-shape.ts";
 import { anything, defaulted, object, oneOf, optional } from "../../base/shape.ts";
 import { SAVE_FORMATS } from "../../sql/contract.ts";
 import { ColumnShape, Rows } from "../datasets/wire.ts";
 
-export const QueryRequest = object({
+export const QueryRequest = requestObject({
   sql: Type.String({
     minLength: 1,
     maxLength: 100_000,

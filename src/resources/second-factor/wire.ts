@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { requestObject } from "../../base/null-shape.ts";
 import { object, optional } from "../../base/shape.ts";
 
 const code = () =>
@@ -29,7 +30,7 @@ export const RecoveryCodes = object({
 });
 
 /** One of the two. */
-export const Proof = object({
+export const Proof = requestObject({
   password: optional(Type.String({ minLength: 1, maxLength: 1024 })),
   code: optional(code()),
 });

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { requestObject } from "../../base/null-shape.ts";
 import { NEW_PASSWORD, named, nullable, object, optional } from "../../base/shape.ts";
 
 const email = () => Type.String({ format: "email", maxLength: 254 });
@@ -39,7 +40,7 @@ export const PasswordChange = object({
 });
 
 /** No format here: whatever is not right answers the same. */
-export const Credentials = object({
+export const Credentials = requestObject({
   email: Type.String({ minLength: 1, maxLength: 254 }),
   password: Type.String({ minLength: 1, maxLength: 1024 }),
   code: optional(

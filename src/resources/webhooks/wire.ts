@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { requestObject } from "../../base/null-shape.ts";
 import {
   cursorQuery,
   instant,
@@ -47,7 +48,7 @@ const PATTERNS = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
   description: "Event types. action.* matches all action events, * all events",
 });
 
-export const NewWebhook = object({ url: URL_TEXT, events: PATTERNS, secret: optional(SECRET) });
+export const NewWebhook = requestObject({ url: URL_TEXT, events: PATTERNS, secret: optional(SECRET) });
 export type NewWebhook = Static<typeof NewWebhook>;
 
 export const WebhookPatch = object({
@@ -57,7 +58,7 @@ export const WebhookPatch = object({
 });
 export type WebhookPatch = Static<typeof WebhookPatch>;
 
-export const SecretRotation = object({ secret: optional(SECRET) });
+export const SecretRotation = requestObject({ secret: optional(SECRET) });
 
 export const toWebhook = (row: WebhookRow): Static<typeof Webhook> => ({
   id: row.id,
