@@ -321,7 +321,7 @@ describe("changing a connection", () => {
       {},
       { name: made.name, slug: made.slug },
       { config: { database: "shop" } },
-      { config: {}, credentials: { user: "reader" } },
+      { config: {}, credentials: {} },
     ]) {
       const answer = await patch(same);
       expect([answer.status, answer.body]).toEqual([200, made]);
@@ -412,6 +412,26 @@ describe("changing a connection", () => {
       expect((await patch("allow")).status).toBe(422);
     },
   );
+
+  test("counts the stored credentials as changed, unless only other ones are to", async () => {
+    await using app = await startApp({ engine: false });
+    const { credentials } = database();
+    const made = await connect(app.owner, database());
+    const at = `${CONNECTIONS}/${made.id}`;
+    const disabled = await app.owner("POST", `${at}/disable`);
+    for (const given of [credentials, { password: credentials.password }]) {
+      const same = await app.owner("PATCH", `${at}?if_changed=true`, { credentials: given });
+      expect([same.status, same.body.updatedAt]).toEqual([200, disabled.body.updatedAt]);
+    }
+    const again = await app.owner("PATCH", at, { credentials });
+    expect(again.body.updatedAt > disabled.body.updatedAt).toBe(true);
+    const other = await app.owner("PATCH", `${at}?if_changed=true`, { credentials: { password: "other" } });
+    expect(other.body.updatedAt > again.body.updatedAt).toBe(true);
+    const trail = await trailOf(app, made.id);
+    expect(
+      trail.flatMap(({ data }) => (data.changes as { field: string }[]) ?? []).map(({ field }) => field),
+    ).toEqual(["status", "credentials", "credentials"]);
+  });
 
   test("sends stored credentials to no other place unless they are all given again", async () => {
     await using started = await startApp();

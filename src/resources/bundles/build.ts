@@ -120,7 +120,7 @@ async function updateMadeConnection(tx: WriteContext, id: string, ready: Ready):
     config: replacing(row.config, config),
     credentials: { ...Object.fromEntries(gone.map((name) => [name, null])), ...credentials },
   };
-  return updateConnection(tx, id, patch, { templateId, definition });
+  return updateConnection(tx, id, patch, { origin: { templateId, definition }, keepsSame: true });
 }
 
 const isCredential = (definition: HttpTemplate | null, name: string): boolean =>

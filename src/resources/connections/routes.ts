@@ -27,6 +27,7 @@ import {
   ConnectionCreate,
   ConnectionPage,
   ConnectionPatch,
+  ConnectionPatchQuery,
   ConnectionQuery,
   exampleConnection,
   FileContentQuery,
@@ -125,14 +126,18 @@ export const connectionOperations = [
     audience: "member",
     tag,
     summary: "Update a connection",
-    description: "Changes only the fields in the body.",
+    description:
+      "Changes only the fields in the body. Credentials count as changed even if they are the stored ones, and the connection has to be verified again, unless `if_changed` is true.",
     params,
+    query: ConnectionPatchQuery,
     body: ConnectionPatch,
     response: Connection,
     errors: [404, 409],
     example,
-    handle: async ({ ctx, params, body }) =>
-      toConnection(await updateConnection(ctx, params.connection_id, body)),
+    handle: async ({ ctx, params, query, body }) =>
+      toConnection(
+        await updateConnection(ctx, params.connection_id, body, { keepsSame: query.if_changed === true }),
+      ),
   }),
   operation({
     method: "DELETE",

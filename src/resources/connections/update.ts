@@ -1,3 +1,4 @@
+import { timingSafeEqual } from "node:crypto";
 import { type Fault, InvalidInput } from "../../base/errors.ts";
 import { canonicalJson } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
@@ -20,9 +21,18 @@ import type { ConnectionPatch } from "./wire.ts";
 /** The template of a connection, if an installation updates it. */
 type Origin = Pick<ConnectionRow, "templateId" | "definition">;
 
+interface How {
+  origin?: Origin;
+  /**
+   * True where credentials that are the stored ones are no change. Such a change tells whether they are, but only to
+   * who stakes the connection on it: others take the place of the stored ones.
+   */
+  keepsSame?: boolean;
+}
+
 /**
  * Changes only the given fields. Another config, other credentials or another definition require a new verification. A
- * disabled connection stays disabled.
+ * disabled connection stays disabled. Credentials count as changed even if they equal the stored ones.
  *
  * Throws `InvalidInput`, also if the credentials would go to a new destination and aren't given again; `forbidden` if a
  * non-admin changes `approvalRequired`; `slug_taken`.
@@ -31,12 +41,15 @@ export function updateConnection(
   ctx: Context,
   id: string,
   patch: ConnectionPatch,
-  origin?: Origin,
+  { origin, keepsSame = false }: How = {},
 ): Promise<ConnectionRow> {
   return write(ctx, async (tx) => {
     const before = await findConnection(tx, id);
     checkMaySet(tx, before.approvalRequired, patch.approvalRequired);
-    const change: Partial<ConnectionRow> = { ...origin, ...settingsChange(tx, before, patch, origin) };
+    const change: Partial<ConnectionRow> = {
+      ...origin,
+      ...settingsChange(tx, before, patch, { definition: (origin ?? before).definition, keepsSame }),
+    };
     if (patch.name !== undefined) change.name = patch.name;
     if (patch.approvalRequired !== undefined) change.approvalRequired = patch.approvalRequired;
     if (patch.slug !== undefined && patch.slug !== before.slug) change.slug = await claimSlug(tx, patch.slug);
@@ -49,7 +62,7 @@ function settingsChange(
   tx: WriteContext,
   before: ConnectionRow,
   patch: ConnectionPatch,
-  { definition }: Pick<ConnectionRow, "definition"> = before,
+  { definition, keepsSame }: Pick<ConnectionRow, "definition"> & { keepsSame: boolean },
 ): Partial<ConnectionRow> {
   if (patch.config === undefined && patch.credentials === undefined) return {};
   const taker = takerFor(tx, { provider: before.provider, definition });
@@ -68,7 +81,12 @@ function settingsChange(
   if (faults.length > 0) throw new InvalidInput(faults);
 
   const isSame = (one: unknown, other: unknown) => canonicalJson(one) === canonicalJson(other);
-  const kept = { config: isSame(config, before.config), credentials: isSame(credentials, known) };
+  const isNamed =
+    patch.credentials === null ? before.hasCredentials : Object.keys(patch.credentials ?? {}).length > 0;
+  const kept = {
+    config: isSame(config, before.config),
+    credentials: !isNamed || (keepsSame && isSameText(canonicalJson(credentials), canonicalJson(known))),
+  };
   if (kept.config && kept.credentials && isSame(definition, before.definition)) return {};
   return {
     ...(kept.config ? {} : { config }),
@@ -77,6 +95,10 @@ function settingsChange(
     verificationError: null,
   };
 }
+
+/** Compares secrets in a time that does not reveal where they differ. */
+const isSameText = (one: string, other: string) =>
+  timingSafeEqual(Bun.SHA256.hash(one), Bun.SHA256.hash(other));
 
 /** How well the credentials are protected in transit. 0 if the provider has only one way. */
 function guardIn(taker: Taker, config: ConnectionRow["config"]): number {

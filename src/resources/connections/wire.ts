@@ -70,6 +70,14 @@ export const ConnectionCreate = typed(
 );
 export type ConnectionCreate = Static<typeof ConnectionCreate>;
 
+export const ConnectionPatchQuery = object({
+  if_changed: optional(
+    Type.Boolean({
+      description: "Whether credentials equal to the stored ones count as unchanged. Default: false",
+    }),
+  ),
+});
+
 export const ConnectionPatch = object({
   name: optional(named()),
   slug: optional(slug()),
