@@ -37,15 +37,23 @@ export const apply = singleCommand(
       const isDry = flags["dry-run"] === true;
       if (!flags.json) showPlan(host, plan, isDry ? "Dry run: " : "");
       if (!isDry && !flags.yes) await confirm(host, plan, flags.json === true);
-      const secrets = isDry ? {} : await carryOutPlan(api, state, plan, host.status);
-      if (flags.json) host.out(JSON.stringify({ ...planReport(plan), applied: !isDry, secrets }));
-      else if (!isDry) showEnd(host, plan, secrets);
+      const done = isDry ? { plan, secrets: {} } : await carryOutPlan(api, state, plan, host.status);
+      const { secrets } = done;
+      if (flags.json) host.out(JSON.stringify({ ...planReport(done.plan), applied: !isDry, secrets }));
+      else if (!isDry) showEnd(host, done.plan, secrets);
     },
   }),
 );
 
-/** Asks on a terminal, with `--json` before it deletes anything. In a script nobody could answer, so it continues. */
+/**
+ * Asks on a terminal, with `--json` before it deletes anything. In a script nobody could answer: throws `UsageError`
+ * where there is anything to do.
+ */
 async function confirm({ ask }: Host, { steps }: Plan, isJson: boolean): Promise<void> {
+  if (ask === null && steps.length > 0)
+    throw new UsageError(
+      "Missing flag: --yes. Without a terminal to ask on, it is required to make the changes. Nothing was changed.",
+    );
   const asksFor = isJson ? steps.filter(({ operation }) => operation === "delete") : steps;
   if (ask === null || asksFor.length === 0) return;
   const gone = steps.filter(({ operation }) => operation === "delete").map(nameOf);

@@ -137,7 +137,7 @@ ${ORG}
     gist: "apply configuration from YAML files",
     text: `Shows the changes, asks on a terminal, then makes them: creates missing resources and updates those that differ, matched
 by slug (APIs by name, outgoing webhooks by URL). Applying the same files again changes nothing. Everything is validated
-first. If a change fails, the earlier ones are rolled back. Without a terminal, it doesn't ask.
+first. If a change fails, the earlier ones are rolled back. Without a terminal, changes require --yes (exit code 2).
 
 \${NAME} stands for a value of a file with values: {NAME: …}, otherwise for a variable of the environment, also within
 text if NAME is in capitals. A secret that isn't set is left unchanged; any other is an error. $\${NAME} is literal text.
@@ -148,7 +148,7 @@ In credentials and secret, @FILE stands for the contents of a file, relative to 
                      Can be repeated. Files with values: are read only if -f names them
   --dry-run          show the changes without making them
   --prune            delete resources that are missing from the files, in the sections the files contain
-  -y, --yes          make the changes without asking
+  -y, --yes          make the changes without asking; required without a terminal
 ${SERVER}
 ${ORG}
   --json             {plan: [{kind, slug, operation, changes}], unchanged, notes, applied, secrets}; on a terminal, asks only before it deletes`,

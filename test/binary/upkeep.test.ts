@@ -112,7 +112,7 @@ describe("the executable looks after an installation", () => {
       const lacking = await machine.run(["apply", "-f", "-"], { env, stdin: text });
       expect(lacking).toMatchObject({ code: 1, out: "" });
       expect(lacking.err).toContain("WAREHOUSE_USER is not set");
-      const applied = await machine.run(["apply", "-f", "-", "--json"], { env: given, stdin: text });
+      const applied = await machine.run(["apply", "-f", "-", "--yes", "--json"], { env: given, stdin: text });
       expect(applied.err).toBe("");
       expect(applied.lines()[0].plan).toEqual([
         { kind: "connection", slug: "cellar", operation: "create", changes: [] },

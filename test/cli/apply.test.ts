@@ -76,7 +76,7 @@ function terminal(home: string, app: Pick<Started, "origin" | "token">) {
     export: (...args: string[]) => run(exportConfig, args),
     apply: (...args: string[]) => run(apply, args),
     /** Applies this text. */
-    give: (text: string, ...args: string[]) => run(apply, ["-f", "-", ...args], text),
+    give: (text: string, ...args: string[]) => run(apply, ["-f", "-", "--yes", ...args], text),
   };
 }
 
@@ -311,7 +311,14 @@ describe("weir export and weir apply", () => {
     );
     expect(await trailOf(two)).toBe(before);
 
-    const done = await to.apply("-f", file, "--json");
+    const asked = await to.apply("-f", file);
+    expect([asked.code, asked.err]).toEqual([
+      2,
+      expect.stringContaining("Missing flag: --yes. Without a terminal to ask on"),
+    ]);
+    expect(asked.out).toEndWith("19 to create, 0 to update, 0 to delete, 0 unchanged.");
+    expect(await trailOf(two)).toBe(before);
+    const done = await to.apply("-f", file, "--yes", "--json");
     expect([done.code, done.err]).toEqual([0, ""]);
     expect(done.json).toMatchObject({ applied: true, secrets: {}, unchanged: 0 });
     expect((await to.export()).out).toBe(text.trimEnd());
@@ -332,9 +339,9 @@ describe("weir export and weir apply", () => {
     expect(body.definition.headers).toEqual({ "X-Note": `\${NOTE}` });
 
     const settled = await trailOf(two);
-    const again = await to.apply("-f", file, "--json");
+    const planned = await to.apply("-f", file, "--dry-run", "--json");
     expect(
-      again.json.plan.map(({ operation, slug }: { operation: string; slug: string }) => [operation, slug]),
+      planned.json.plan.map(({ operation, slug }: { operation: string; slug: string }) => [operation, slug]),
     ).toEqual([
       ["send", "shop"],
       ["send", "warehouse"],
@@ -344,11 +351,20 @@ describe("weir export and weir apply", () => {
       ["send", "https://hooks.example.com/weir (2)"],
     ]);
     expect((await to.diff("-f", file)).code).toBe(0);
+    const again = await to.apply("-f", file, "--yes", "--json");
+    expect(again.json).toMatchObject({ plan: [], unchanged: 19, applied: true });
+    expect((await to.apply("-f", file, "--yes")).out).toEndWith("No changes.");
     expect(await trailOf(two)).toBe(settled);
+    to.env.SHOP_TOKEN = "another-token-of-the-shop";
+    const rotated = await to.apply("-f", file, "--yes", "--json");
+    const sent = { kind: "connection", slug: "shop", operation: "send" };
+    expect(rotated.json).toMatchObject({ plan: [sent], unchanged: 18, applied: true });
+    expect(rotated.out + rotated.err).not.toContain("another-token");
+    expect(await trailOf(two)).toBe(settled + 1);
     for (const name of Object.keys(SECRETS)) delete to.env[name];
     const without = await to.apply("-f", file, "--prune", "--json");
     expect(without.json).toMatchObject({ plan: [], unchanged: 19, applied: true });
-    expect(await trailOf(two)).toBe(settled);
+    expect(await trailOf(two)).toBe(settled + 1);
     expect((await to.apply("-f", file)).out).toEndWith("unchanged.\nNo changes.");
   });
 
@@ -421,7 +437,7 @@ describe("weir export and weir apply", () => {
     );
     delete shell.env.SHOP_TOKEN;
 
-    const done = await shell.apply("-f", dir, "--json");
+    const done = await shell.apply("-f", dir, "--yes", "--json");
     expect([done.code, done.json.plan.length]).toEqual([0, 8]);
     expect((await app.owner("GET", "/api/v1/actions/slug/stray")).status).toBe(200);
     expect((await app.owner("GET", "/api/v1/templates/slug/shop-api")).body).toMatchObject({
@@ -434,7 +450,7 @@ describe("weir export and weir apply", () => {
       status: "needs_verification",
       hasCredentials: true,
     });
-    const pruned = await shell.apply("-f", dir, "--prune", "--json");
+    const pruned = await shell.apply("-f", dir, "--prune", "--yes", "--json");
     expect(pruned.err).toBe("");
     expect(operations(pruned.json)).toEqual(["delete action stray"]);
     expect((await app.owner("GET", "/api/v1/actions/slug/stray")).status).toBe(404);
@@ -807,6 +823,7 @@ automations:
     const { body } = await app.owner("GET", "/api/v1/automations");
     const again = await shell.give(text);
     expect(again.out).toContain("0 to update, 0 to delete, 1 with secrets to set again, 0 unchanged.");
+    expect(again.out).toEndWith("No changes.");
     expect(again.out + again.err).not.toContain("the-token");
     const after = await app.owner("GET", `/api/v1/automations/${body.automations[0].id}`);
     expect(after.body.updatedAt).toBe(body.automations[0].updatedAt);

@@ -95,7 +95,7 @@ beforeAll(async () => {
     for (const [usual, here] of Object.entries(ports)) text = text.replace(usual, here);
     writeFileSync(join(home.path, name), text);
   }
-  const { code, err } = await weir(["apply", "-f", home.path]);
+  const { code, err } = await weir(["apply", "-f", home.path, "--yes"]);
   expect({ code, err }).toEqual({ code: 0, err: expect.any(String) });
 });
 
@@ -159,7 +159,7 @@ test("workspaces in the documents are applied as they are", async () => {
     [...text.matchAll(/\$\{([A-Z_]+)\}/g)].map(([, name = ""]) => name),
   );
   const values = Object.fromEntries(variables.map((name) => [name, `value-of-${name.toLowerCase()}`]));
-  const { code, err } = await weir(["apply", "-f", place.path], { env: values });
+  const { code, err } = await weir(["apply", "-f", place.path, "--yes"], { env: values });
   expect({ code, err }).toEqual({ code: 0, err: "" });
   expect(texts.length).toBeGreaterThan(7);
 });

@@ -88,7 +88,7 @@ const connection: Requests = {
       ...(differs("config") ? { config: replacing(api.raw(before.config), api.raw(body.config)) } : {}),
       ...(Object.keys(credentials).length > 0 ? { credentials: api.raw(credentials) } : {}),
     };
-    if (Object.keys(patch).length > 0) await api.send("PATCH", path, patch);
+    if (Object.keys(patch).length > 0) await api.send("PATCH", `${path}?if_changed=true`, patch);
     await turnConnection(api, path, body, before);
     return id;
   },

@@ -9,6 +9,12 @@ import { shownKey } from "./text.ts";
 /** Signing secrets that the server has made, by the automation's slug or the webhook's URL; each is shown only once. */
 export type Secrets = Record<string, string>;
 
+interface Done {
+  secrets: Secrets;
+  /** The plan, with what was sent again and was the same among what is unchanged. */
+  plan: Plan;
+}
+
 interface Undo {
   what: string;
   take(): Promise<void>;
@@ -23,11 +29,12 @@ export async function carryOutPlan(
   state: State,
   plan: Plan,
   report: (text: string) => void,
-): Promise<Secrets> {
+): Promise<Done> {
   const requests = openRequests(api, state.things);
   const secrets: Secrets = {};
   const undos: Undo[] = [];
   const lasting: string[] = [];
+  const same = new Set<PlanStep>();
   let under = "";
   try {
     for (const step of plan.steps) {
@@ -35,7 +42,8 @@ export async function carryOutPlan(
       report(`${under} …`);
       await carryOutStep(step);
     }
-    return secrets;
+    const steps = plan.steps.filter((step) => !same.has(step));
+    return { secrets, plan: { ...plan, steps, unchanged: plan.unchanged + same.size } };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { code, retryable } = error;
@@ -59,7 +67,10 @@ export async function carryOutPlan(
       lasting.push(`${what} was deleted`);
     } else {
       const { there, wanted } = step;
+      const isSent = step.operation === "send";
+      const before = isSent ? await requests.changedAt(there.noun, there.id) : null;
       const id = await requests.change(there.noun, there.id, there.body, wanted.body);
+      if (isSent && (await requests.changedAt(there.noun, id)) === before) return void same.add(step);
       const sent = unseenIn(wanted.body);
       if (sent.length > 0) lasting.push(`${sent.join(", ")} of ${what} may have been replaced`);
       if (step.operation === "change") undos.push(undoOf(what, step, id));

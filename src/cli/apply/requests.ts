@@ -49,6 +49,11 @@ export function openRequests(api: Api, things: readonly There[]) {
       );
     },
 
+    /** When a thing was last changed. */
+    async changedAt(noun: Noun, id: string): Promise<Json> {
+      return (await api.get<JsonObject>(`${PATHS[noun]}/${id}`)).body.updatedAt ?? null;
+    },
+
     async remove(noun: Noun, id: string, key: string): Promise<void> {
       if (noun !== "template") return void (await send("DELETE", `${PATHS[noun]}/${id}`));
       for (let offset = 0, ids: string[] = []; ; offset += VERSIONS) {
