@@ -47,6 +47,9 @@ describe("making an access token", () => {
     const second = await first("POST", place, { name: "second" });
     expect(second.status).toBe(201);
     expect(second.body.expiresAt).toBe(expiresAt);
+    expect(second.body.warnings).toEqual([expect.stringContaining(`expires at ${expiresAt}`)]);
+    const shorter = await first("POST", place, { name: "third", expiresInDays: 1 });
+    expect(shorter.body.warnings).toBeUndefined();
     const used = (await first("GET", place)).body.items.find(
       ({ name }: { name: string }) => name === "first",
     );

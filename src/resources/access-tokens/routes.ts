@@ -43,10 +43,10 @@ export const accessTokenOperations = [
     errors: [401, 409],
     example: { ...exampleAccessToken, token: "svc_pat_…" },
     description:
-      "Acts in the organization of the request. The token is returned only once. If you create it with another token, it can't expire later or have more scopes than that one; see `expiresAt` and `scopes`.",
+      "Acts in the organization of the request. The token is returned only once. If you create it with another token, it can't expire later or have more scopes than that one; an earlier expiry is in `warnings`.",
     handle: async ({ ctx, body, identity }) => {
-      const { row, token } = await createAccessToken(ctx, { ...body, latest: identity.expiresAt });
-      return { ...toAccessToken(row, ctx.role), token };
+      const { row, ...shown } = await createAccessToken(ctx, { ...body, latest: identity.expiresAt });
+      return { ...toAccessToken(row, ctx.role), ...shown };
     },
   }),
   operation({

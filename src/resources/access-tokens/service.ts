@@ -25,7 +25,7 @@ export async function createAccessToken(
     /** It expires no later than this; null for no bound. */
     latest?: string | null;
   },
-): Promise<{ row: AccessTokenRow; token: string }> {
+): Promise<{ row: AccessTokenRow; token: string; warnings?: string[] }> {
   if (!ctx.organizationId) {
     throw new AppError("forbidden", "Access tokens need an organization, and you aren't a member of any.");
   }
@@ -41,6 +41,7 @@ export async function createAccessToken(
   const token = makeToken(TOKEN_PREFIX.pat, ctx.ids);
   const createdAt = timestamp(ctx.clock);
   const wanted = new Date(Date.parse(createdAt) + input.expiresInDays * DAY_MS).toISOString();
+  const expiresAt = input.latest && input.latest < wanted ? input.latest : wanted;
   const row: AccessTokenRow = {
     id: ctx.ids.uuid(),
     userId: ctx.actor.id,
@@ -52,7 +53,7 @@ export async function createAccessToken(
     lastFour: lastFour(token),
     createdAt,
     lastUsedAt: null,
-    expiresAt: input.latest && input.latest < wanted ? input.latest : wanted,
+    expiresAt,
     revokedAt: null,
   };
   await write(ctx, async (tx) => {
@@ -66,8 +67,11 @@ export async function createAccessToken(
     };
     await record(tx, "auth.token_created", { type: "access_token", id: row.id }, data);
   });
-  return { row, token };
+  return { row, token, ...(expiresAt === wanted ? {} : { warnings: [endsEarly(row)] }) };
 }
+
+const endsEarly = ({ expiresAt }: AccessTokenRow) =>
+  `This token expires at ${expiresAt}, with the token that created it. Sign in to create one that is valid longer.`;
 
 /** Of the acting person in this organization, and not revoked. */
 const mine = (ctx: Context) =>

@@ -18,6 +18,11 @@ export const AccessToken = object(shown);
 export const CreatedAccessToken = object({
   ...shown,
   token: Type.String({ description: "Returned only once, at creation." }),
+  warnings: optional(
+    Type.Array(Type.String(), {
+      description: "How the token differs from the request. Absent if it doesn't.",
+    }),
+  ),
 });
 export const AccessTokenList = object({
   items: Type.Array(AccessToken),
