@@ -134,6 +134,7 @@ export function openRunContext(ctx: Context, setting: Setting): OpenRunContext {
     },
     room: roomFor(ctx, { signal, undo, progress: diary.progress }),
     model: modelFor(ctx),
+    modelRoom: { known: ctx.config.modelContext, ask: ctx.models.roomOf },
     agent: async (named) => withoutSlot(await openAgentNamed(ctx, named), setting.rest),
     charts: { draw: (charts, signal) => ctx.charts.draw(charts, signal, ctx.organizationId) },
     reader: { read: (source, signal) => ctx.reader.read(source, signal, ctx.organizationId) },

@@ -6,6 +6,7 @@ import { anything, described, jsonSchema, object, optional } from "../base/shape
 import { isWholeTemplate } from "../base/template.ts";
 import { type ReportedCall, runAgent } from "../models/agent.ts";
 import type { ModelMessage, OpenAgent } from "../models/contract.ts";
+import { type Fit, fitted } from "../models/fit.ts";
 import { defineExecutor, type RunContext } from "./contract.ts";
 
 const Definition = object({
@@ -49,6 +50,12 @@ export const callAgent = defineExecutor({
       object({ id: Type.String(), name: Type.String(), input: anything(), isError: Type.Boolean() }),
     ),
     usage: Usage,
+    warnings: optional(
+      Type.Array(Type.String(), {
+        description:
+          "Parts of the conversation shortened or left out for the model. Omitted if there are none.",
+      }),
+    ),
   }),
 
   check({ outputSchema }: Partial<Definition>) {
@@ -92,6 +99,18 @@ function openTalk(ctx: RunContext, { maxSteps }: OpenAgent, prompt: string) {
   const messages: ModelMessage[] = [{ role: "user", content: prompt }];
   const toolCalls: { id: string; name: string; input: Json; isError: boolean }[] = [];
   const usage = { inputTokens: 0, outputTokens: 0 };
+  const { model, signal } = ctx;
+  const warnings: string[] = [];
+  const fit: Fit = {
+    ...ctx.modelRoom,
+    summary: null,
+    keep: async () => undefined, // the talk ends with the run, and `fit` has it until then
+    tell(note) {
+      if (warnings.includes(note)) return;
+      warnings.push(note);
+      ctx.log("warn", note);
+    },
+  };
   let steps = 0;
   const called = async ({ id, tool, input, isError }: ReportedCall) => {
     toolCalls.push({ id, name: tool, input, isError });
@@ -100,13 +119,14 @@ function openTalk(ctx: RunContext, { maxSteps }: OpenAgent, prompt: string) {
   return {
     async go(agent: OpenAgent, outputSchema: JsonObject | null): Promise<string> {
       const end = await runAgent({
-        model: ctx.model,
+        model,
         agent,
         messages,
+        fit: (request) => fitted(request, { model, fit, signal }),
         outputSchema: agent.tools.length === 0 ? outputSchema : null,
         stepsBefore: steps,
         ids: ctx.ids,
-        signal: ctx.signal,
+        signal,
         canAsk: false,
         tell(chunk) {
           if (chunk.type !== "start-step") return;
@@ -123,7 +143,7 @@ function openTalk(ctx: RunContext, { maxSteps }: OpenAgent, prompt: string) {
     say(answer: string, reply: string) {
       messages.push({ role: "assistant", content: answer, calls: [] }, { role: "user", content: reply });
     },
-    facts: () => ({ steps, toolCalls, usage }),
+    facts: () => ({ steps, toolCalls, usage, ...(warnings.length > 0 ? { warnings } : {}) }),
   };
 }
 

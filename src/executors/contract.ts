@@ -12,7 +12,7 @@ import type { Charts } from "../charts/contract.ts";
 import type { Compute } from "../compute/contract.ts";
 import type { CursorState, LakeFile, LakeLoad, LakeRead, LakeTable } from "../lake/contract.ts";
 import type { Mailer } from "../mail/contract.ts";
-import type { Model, OpenAgent } from "../models/contract.ts";
+import type { Model, ModelRoom, OpenAgent } from "../models/contract.ts";
 import type { Link, Provider } from "../providers/contract.ts";
 import type { Reader } from "../reader/contract.ts";
 import type { Scripts } from "../scripts/contract.ts";
@@ -133,6 +133,7 @@ export interface RunContext {
    * none.
    */
   readonly model: Model;
+  readonly modelRoom: ModelRoom;
   /**
    * Opens an agent by the ID or slug of its spec, to act for the user who started the run. Throws `definition_invalid`.
    */

@@ -73,6 +73,13 @@ export interface Models extends Model {
   roomOf(model: string | null, signal: AbortSignal): Promise<number>;
 }
 
+/** How many tokens a model takes. */
+export interface ModelRoom {
+  /** The operator's word; null where the endpoint is to be asked. */
+  readonly known: number | null;
+  ask(model: string | null, signal: AbortSignal): Promise<number>;
+}
+
 /** One way of speaking to an endpoint: one try, no retries and no time limits. */
 export interface ModelAdapter {
   readonly provider: "openai-compatible" | "anthropic";

@@ -1,5 +1,5 @@
 import { AppError } from "../base/errors.ts";
-import type { Model, ModelMessage, ModelRequest } from "./contract.ts";
+import type { Model, ModelMessage, ModelRequest, ModelRoom } from "./contract.ts";
 import { DATA_TAG } from "./history.ts";
 import { LEAST_TOKENS } from "./room.ts";
 
@@ -23,10 +23,7 @@ export interface Summary {
 }
 
 /** What fits a conversation into the tokens that the model takes. */
-export interface Fit {
-  /** The operator's word; null where the endpoint is to be asked. */
-  known: number | null;
-  ask(model: string | null, signal: AbortSignal): Promise<number>;
+export interface Fit extends ModelRoom {
   summary: Summary | null;
   keep(summary: Summary): Promise<void>;
   /** Told what was done to what was said. */
@@ -80,6 +77,8 @@ export async function fitted(
   if (sizeOf(messages) <= room) return { ...request, messages };
 
   const latest = withoutOldSteps(messages.slice(at), room);
+  if (latest.length < messages.length - at)
+    fit.tell(`Earlier steps of the answer were left out for the model, which takes ${said} tokens.`);
   if (at <= 0) return { ...request, messages: latest };
   const both = [...messages.slice(0, at), ...latest];
   fit.tell(`Earlier messages were summarized for the model, which takes ${said} tokens.`);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { calls, says } from "../peers/model.ts";
+import { calls, type Heard, says } from "../peers/model.ts";
 import { startApp } from "../support/app.ts";
 import { type Chat, SPECS, startChat } from "../support/chat.ts";
-import { created, faultsOf, makeAction, runEnd, runToEnd } from "../support/work.ts";
+import { created, faultsOf, makeAction, RUNS, runEnd, runToEnd } from "../support/work.ts";
 
 let chat: Chat;
 beforeAll(async () => {
@@ -192,4 +192,42 @@ describe("call_agent", () => {
     expect(result).toMatchObject({ text: "Done.", toolCalls: [{ name: `action_${slug}`, isError: false }] });
     expect(narrow.heard.at(-1)?.body.messages.at(-1).content).toContain('"completed"');
   }, 120_000);
+});
+
+describe("a conversation that is longer than the model takes", () => {
+  const WITH = { env: { WEIR_MODEL_CONTEXT: "3000" } };
+  const tokensIn = ({ body }: Heard) =>
+    Math.ceil(JSON.stringify([body.messages, body.tools ?? []]).length / 4);
+  const agent = `---\nname: Reader\ntools: [query]\n---\nYou read.\n`;
+  const query = (letter: string) => calls("query", { sql: `SELECT repeat('${letter}', 12000) AS long` });
+  const callIn = async (long: Chat, prompt: string) => {
+    const { slug } = created(await long.app.owner("POST", SPECS, { markdown: agent }));
+    const action = await makeAction(long.app.owner, {
+      kind: "call_agent",
+      definition: { agent: slug, prompt },
+    });
+    return runToEnd(long.app.owner, action.id);
+  };
+
+  test("is fitted as a thread is, and the run says so", async () => {
+    const steps = [..."abcdefgh"].map(query);
+    await using long = await startChat([...steps, says("Read.")], WITH);
+    const run = await callIn(long, "Read all");
+    expect(run).toMatchObject({ status: "completed", result: { text: "Read.", steps: 9 } });
+    for (const heard of long.heard) expect(tokensIn(heard)).toBeLessThan(3_000);
+    expect(long.heard.at(-1)?.body.messages[1].content).toBe("Read all");
+    expect(run.result.warnings).toEqual(
+      expect.arrayContaining(["Long tool results were shortened for the model, which takes 3,000 tokens."]),
+    );
+    const { items } = (await long.app.owner("GET", `${RUNS}/${run.id}/logs`)).body;
+    const warned = items.filter(({ level }: { level: string }) => level === "warn");
+    expect(warned.map(({ message }: { message: string }) => message)).toEqual(run.result.warnings);
+  });
+
+  test("fails only where the prompt alone doesn't fit", async () => {
+    await using long = await startChat([says("Never asked.")], WITH);
+    const run = await callIn(long, "tea ".repeat(4_000));
+    expect(run).toMatchObject({ status: "failed", error: { code: "llm_context_too_long" } });
+    expect(long.heard).toHaveLength(0);
+  });
 });

@@ -50,6 +50,7 @@ export function testContext(overrides: Partial<RunContext> = {}): TestContext {
     compute: openCompute(PROGRAM),
     fill: async () => missing("templates"),
     room: async () => undefined,
+    modelRoom: { known: null, ask: async () => missing("a model") },
     egress: openEgress({ allow: ["127.0.0.0/8", "localhost"], self: () => null }),
     lake: noLake,
     async workFolder() {
