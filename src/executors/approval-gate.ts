@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { schemaFaults } from "../base/json-schema.ts";
 import { measure } from "../base/measure.ts";
+import { neededWhere } from "../base/schema-rules.ts";
 import {
   described,
   instant,
@@ -20,37 +21,40 @@ import { defineExecutor } from "./contract.ts";
 const YEAR_SECONDS = 31_536_000;
 const MAX_CONTEXT_CHARACTERS = 65_536;
 
-const Definition = object({
-  title: described("The question, in one line", named()),
-  description: optional(described("Details, in plain text", Type.String({ maxLength: 10_000 }))),
-  decisionType: described(
-    "approve_reject asks for yes or no, form_input for the values of a form",
-    oneOf(["approve_reject", "form_input"], { default: "approve_reject" }),
-  ),
-  formSchema: optional(jsonSchema({ description: "JSON Schema of the form" })),
-  context: optional(jsonObject({ description: "Data to show with the question" })),
-  assignedTo: optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 320,
-      description: "A member's ID or email. If omitted, every member can decide",
-    }),
-  ),
-  expiresInSeconds: optional(
-    described(
-      "Seconds until an undecided approval expires. Default: never",
-      Type.Integer({ minimum: 1, maximum: YEAR_SECONDS }),
+const Definition = object(
+  {
+    title: described("The question, in one line", named()),
+    description: optional(described("Details, in plain text", Type.String({ maxLength: 10_000 }))),
+    decisionType: described(
+      "approve_reject asks for yes or no, form_input for the values of a form",
+      oneOf(["approve_reject", "form_input"], { default: "approve_reject" }),
     ),
-  ),
-  onReject: described(
-    "After a rejection: fail ends the run, continue continues it with the rejection as the result",
-    oneOf(["fail", "continue"], { default: "fail" }),
-  ),
-  onExpire: described(
-    "When it expires: reject counts as a rejection, fail and cancel end the run",
-    oneOf(["reject", "fail", "cancel"], { default: "reject" }),
-  ),
-});
+    formSchema: optional(jsonSchema({ description: "JSON Schema of the form" })),
+    context: optional(jsonObject({ description: "Data to show with the question" })),
+    assignedTo: optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 320,
+        description: "A member's ID or email. If omitted, every member can decide",
+      }),
+    ),
+    expiresInSeconds: optional(
+      described(
+        "Seconds until an undecided approval expires. Default: never",
+        Type.Integer({ minimum: 1, maximum: YEAR_SECONDS }),
+      ),
+    ),
+    onReject: described(
+      "After a rejection: fail ends the run, continue continues it with the rejection as the result",
+      oneOf(["fail", "continue"], { default: "fail" }),
+    ),
+    onExpire: described(
+      "When it expires: reject counts as a rejection, fail and cancel end the run",
+      oneOf(["reject", "fail", "cancel"], { default: "reject" }),
+    ),
+  },
+  neededWhere("decisionType", "form_input", "formSchema"),
+);
 
 /**
  * Asks people and waits for their decision. An expiry counts as a rejection, a failure or a cancellation, never as an

@@ -1,16 +1,20 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { oneAlone } from "../base/schema-rules.ts";
 import { anything, described, object, oneOf, optional, slug, uuid } from "../base/shape.ts";
 import { defineExecutor } from "./contract.ts";
 
-const Definition = object({
-  automationId: optional(described("ID of the automation. Or give slug", uuid())),
-  slug: optional(described("Slug of the automation, instead of automationId", slug())),
-  input: optional(described("Input of the run, which its steps read as {{input}}", anything())),
-  wait: Type.Boolean({
-    default: true,
-    description: "Whether to wait for the result. If false, the run continues immediately",
-  }),
-});
+const Definition = object(
+  {
+    automationId: optional(described("ID of the automation. Or give slug", uuid())),
+    slug: optional(described("Slug of the automation, instead of automationId", slug())),
+    input: optional(described("Input of the run, which its steps read as {{input}}", anything())),
+    wait: Type.Boolean({
+      default: true,
+      description: "Whether to wait for the result. If false, the run continues immediately",
+    }),
+  },
+  oneAlone("automationId", "slug"),
+);
 
 /**
  * Runs another automation of the organization, and waits for its end, holding no worker. When that fails, this run

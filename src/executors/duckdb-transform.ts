@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Type } from "@sinclair/typebox";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { neededWhere } from "../base/schema-rules.ts";
 import { anything, described, map, nullable, object, oneOf, optional } from "../base/shape.ts";
 import { LAKE_NAME_PATTERN, nameFault } from "../lake/names.ts";
 import { readsOf } from "../lake/reads.ts";
@@ -41,7 +42,7 @@ const LakeOutput = object(
       ),
     ),
   },
-  { title: "Table of the lake" },
+  { title: "Table of the lake", ...neededWhere("writeDisposition", "merge", "primaryKey") },
 );
 
 const definition = object({

@@ -76,7 +76,8 @@ export function definitionShape(executor: Executor): TObject {
   let shape = shapes.get(executor);
   if (!shape) {
     const own = executor.definition as TObject;
-    shape = object({ ...COMMON, ...own.properties });
+    const { type: _, properties, required: __, additionalProperties: ___, ...rules } = own;
+    shape = object({ ...COMMON, ...properties }, rules);
     shapes.set(executor, shape);
   }
   return shape;

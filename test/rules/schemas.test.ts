@@ -8,6 +8,7 @@ import { blocks, docs } from "../docs/blocks.ts";
 import { startApp } from "../support/app.ts";
 import { deepTest } from "../support/scale.ts";
 import { schemaMisfits, validatorOf } from "../support/schemas.ts";
+import { branch, NOBODY } from "../support/work.ts";
 
 let weir: Awaited<ReturnType<typeof startApp>>;
 let document: {
@@ -198,6 +199,52 @@ describe("the JSON Schemas for editors", () => {
     expect(files.length).toBeGreaterThan(5);
     for (const file of files)
       expect([file, schemaMisfits("config", parse(readFileSync(file, "utf8")))]).toEqual([file, []]);
+  });
+
+  const action = (kind: string, definition: object) => ({ kind, name: "A", definition });
+  const webhook = (config: object) => {
+    const action = { kind: "conditional_branch", definition: branch() };
+    return { name: "A", triggerType: "webhook", config: { path: "a", action, ...config } };
+  };
+  const extract = (resource: object) => action("dlt_extract", { dataset: "shop", resources: [resource] });
+  const into = (output: object) =>
+    action("duckdb_transform", {
+      sql: "SELECT 1 AS id",
+      output: { layer: "marts", dataset: "a", ...output },
+    });
+  const call = (more: object) => action("call_automation", more);
+  test.each<[string, string, object, object]>([
+    [
+      "a form needs its schema",
+      "action",
+      action("approval_gate", { title: "A?", decisionType: "form_input" }),
+      action("approval_gate", { title: "A?", decisionType: "form_input", formSchema: { type: "object" } }),
+    ],
+    ["a call names one automation", "action", call({ automationId: NOBODY, slug: "a" }), call({ slug: "a" })],
+    ["a call names an automation", "action", call({ input: 1 }), call({ automationId: NOBODY })],
+    [
+      "a merge needs its key",
+      "action",
+      into({ writeDisposition: "merge", primaryKey: [] }),
+      into({ writeDisposition: "merge", primaryKey: ["id"] }),
+    ],
+    ["a resource needs a name or a spec", "action", extract({ primaryKey: ["id"] }), extract({ spec: "a" })],
+    [
+      "an expectation expects something",
+      "automation",
+      webhook({ expect: {} }),
+      webhook({ expect: { minRows: 1 } }),
+    ],
+    [
+      "a preset says itself what is signed",
+      "automation",
+      webhook({ signaturePreset: "github", requireTimestamp: true }),
+      webhook({ requireTimestamp: true }),
+    ],
+  ])("say what fields ask of each other, as the server does: %s", async (_, name, wrong, right) => {
+    expect(schemaMisfits(name, wrong)).not.toEqual([]);
+    expect(schemaMisfits(name, right)).toEqual([]);
+    expect((await weir.owner("POST", `/api/v1/${name}s`, wrong)).status).toBe(422);
   });
 
   test("have every section and field that weir apply reads, and no other", () => {

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { upwardFault } from "../../base/file-path.ts";
+import { oneNeeded } from "../../base/schema-rules.ts";
 import { anything, described, map, named, object, oneOf, optional } from "../../base/shape.ts";
 import { nameFault } from "../../lake/names.ts";
 import type { Provider } from "../../providers/contract.ts";
@@ -18,80 +19,83 @@ const mode = () => oneOf(CONTRACT_MODES);
 /** Definition of `dlt_extract` (docs/decisions/runs.md). */
 export const definition = object({
   resources: Type.Array(
-    object({
-      name: optional(described("Name of the table. Default: the name in spec", text())),
-      spec: optional(
-        described(
-          "What to read: a table, tables that match public.* or public.order_*, a resource of the API, a glob of files, or a path. Default: name",
-          text(),
-        ),
-      ),
-      exclude: optional(
-        described(
-          "Tables and views to exclude from a wildcard in spec, such as public.users, users or tmp_*",
-          Type.Array(text(), { minItems: 1, maxItems: 1000 }),
-        ),
-      ),
-      primaryKey: optional(
-        described("Columns that identify a row. Required for merge", Type.Array(text(), { maxItems: 32 })),
-      ),
-      incremental: optional(Incremental),
-      writeDisposition: optional(
-        oneOf(["append", "replace", "merge"], {
-          default: "append",
-          description:
-            "append adds rows: without incremental, every run adds the whole table again. replace replaces all rows. merge replaces rows with the same primaryKey.",
-        }),
-      ),
-      mergeStrategy: optional(
-        oneOf(MERGE_STRATEGIES, {
-          description:
-            "How merge treats existing rows: delete_insert (the default) replaces them entirely, upsert keeps values of columns that the new row lacks, insert_only doesn't change them, scd2 keeps every version with _dlt_valid_from and _dlt_valid_to.",
-        }),
-      ),
-      columns: optional(
-        described(
-          "Columns to load, and types to set. If every entry has a type, all columns are loaded.",
-          Type.Array(
-            Type.Union([
-              text(),
-              object({
-                name: described("Name of the column at the source", text()),
-                type: optional(
-                  described(
-                    "text, integer, decimal(p,s), double, boolean, date, time, timestamp, timestamptz, uuid, binary or json. Values of other types are stored in a separate column.",
-                    Type.String({ pattern: COLUMN_TYPE_PATTERN }),
-                  ),
-                ),
-              }),
-            ]),
-            { minItems: 1, maxItems: 5000 },
+    object(
+      {
+        name: optional(described("Name of the table. Default: the name in spec", text())),
+        spec: optional(
+          described(
+            "What to read: a table, tables that match public.* or public.order_*, a resource of the API, a glob of files, or a path. Default: name",
+            text(),
           ),
         ),
-      ),
-      where: optional(
-        described(
-          "SQL condition with $1, $2, … for parameters, in the source's dialect. For files, DuckDB's dialect, over the loaded columns by their names in the table",
-          text(),
+        exclude: optional(
+          described(
+            "Tables and views to exclude from a wildcard in spec, such as public.users, users or tmp_*",
+            Type.Array(text(), { minItems: 1, maxItems: 1000 }),
+          ),
         ),
-      ),
-      parameters: optional(described("Values for $1, $2, … in `where`, by number", map(anything()))),
-      file: optional(FileOptions),
-      endpoint: optional(Endpoint),
-      deletes: optional(
-        oneOf(DELETES, {
-          default: "ignore",
-          description:
-            "What to do with rows that the source no longer has: soft sets _dlt_deleted_at, hard deletes them. All keys of the source are compared.",
-        }),
-      ),
-      maxDelete: optional(
-        described(
-          "Load nothing if deletes would remove more than this percentage of the table's rows",
-          Type.Integer({ minimum: 0, maximum: 100, default: 50 }),
+        primaryKey: optional(
+          described("Columns that identify a row. Required for merge", Type.Array(text(), { maxItems: 32 })),
         ),
-      ),
-    }),
+        incremental: optional(Incremental),
+        writeDisposition: optional(
+          oneOf(["append", "replace", "merge"], {
+            default: "append",
+            description:
+              "append adds rows: without incremental, every run adds the whole table again. replace replaces all rows. merge replaces rows with the same primaryKey.",
+          }),
+        ),
+        mergeStrategy: optional(
+          oneOf(MERGE_STRATEGIES, {
+            description:
+              "How merge treats existing rows: delete_insert (the default) replaces them entirely, upsert keeps values of columns that the new row lacks, insert_only doesn't change them, scd2 keeps every version with _dlt_valid_from and _dlt_valid_to.",
+          }),
+        ),
+        columns: optional(
+          described(
+            "Columns to load, and types to set. If every entry has a type, all columns are loaded.",
+            Type.Array(
+              Type.Union([
+                text(),
+                object({
+                  name: described("Name of the column at the source", text()),
+                  type: optional(
+                    described(
+                      "text, integer, decimal(p,s), double, boolean, date, time, timestamp, timestamptz, uuid, binary or json. Values of other types are stored in a separate column.",
+                      Type.String({ pattern: COLUMN_TYPE_PATTERN }),
+                    ),
+                  ),
+                }),
+              ]),
+              { minItems: 1, maxItems: 5000 },
+            ),
+          ),
+        ),
+        where: optional(
+          described(
+            "SQL condition with $1, $2, … for parameters, in the source's dialect. For files, DuckDB's dialect, over the loaded columns by their names in the table",
+            text(),
+          ),
+        ),
+        parameters: optional(described("Values for $1, $2, … in `where`, by number", map(anything()))),
+        file: optional(FileOptions),
+        endpoint: optional(Endpoint),
+        deletes: optional(
+          oneOf(DELETES, {
+            default: "ignore",
+            description:
+              "What to do with rows that the source no longer has: soft sets _dlt_deleted_at, hard deletes them. All keys of the source are compared.",
+          }),
+        ),
+        maxDelete: optional(
+          described(
+            "Load nothing if deletes would remove more than this percentage of the table's rows",
+            Type.Integer({ minimum: 0, maximum: 100, default: 50 }),
+          ),
+        ),
+      },
+      oneNeeded("name", "spec"),
+    ),
     { minItems: 1, maxItems: MAX_RESOURCES, description: "What to load, each into its own table" },
   ),
   dataset: described("Dataset to load the tables into", named(200)),

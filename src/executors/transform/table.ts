@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Static, Type } from "@sinclair/typebox";
 import { AppError } from "../../base/errors.ts";
+import { neededWhere } from "../../base/schema-rules.ts";
 import { described, object, oneOf, optional, uuid } from "../../base/shape.ts";
 import { countOf } from "../../lake/merge.ts";
 import type { Provider } from "../../providers/contract.ts";
@@ -33,7 +34,7 @@ export const TableOutput = object(
       described("Whether to create the table if it doesn't exist", Type.Boolean({ default: true })),
     ),
   },
-  { title: "Table of a database" },
+  { title: "Table of a database", ...neededWhere("writeDisposition", "merge", "primaryKey") },
 );
 export type TableOutput = Static<typeof TableOutput>;
 

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { oneNeeded } from "../../base/schema-rules.ts";
 import { described, implied, object, optional, typed } from "../../base/shape.ts";
 
 const notifyUrl = (description: string) =>
@@ -116,6 +117,9 @@ export const EXPECT = typed(
       ),
       notifyUrl: optional(notifyUrl("URL that gets a signed POST when the automation is stale")),
     },
-    { description: "When the automation counts as stale. Set maxSilenceSeconds, minRows or both" },
+    {
+      description: "When the automation counts as stale. Set maxSilenceSeconds, minRows or both",
+      ...oneNeeded("maxSilenceSeconds", "minRows"),
+    },
   ),
 );

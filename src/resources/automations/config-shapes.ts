@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { apart } from "../../base/schema-rules.ts";
 import {
   anything,
   described,
@@ -81,7 +82,7 @@ const COMMON = {
 /** The shape of a config, by its trigger. */
 export const CONFIGS = {
   manual: object(COMMON),
-  webhook: object({ ...COMMON, ...WEBHOOK }),
+  webhook: object({ ...COMMON, ...WEBHOOK }, apart("signaturePreset", "requireTimestamp")),
   form: object({ ...COMMON, ...FORM }),
   schedule: object({ ...COMMON, ...SCHEDULE }),
   event: object({ ...COMMON, ...EVENT }),
