@@ -1,16 +1,9 @@
 import type { Reply } from "../calls.ts";
 import { type AutomationRun, awaitAutomationRun, FOLLOWING, reportEnd } from "./follow.ts";
-import { automationId, numberInput, wideInput } from "./input.ts";
-import {
-  type Column,
-  errorText,
-  printFields,
-  printJson,
-  printTable,
-  reportMore,
-  timeColumn,
-} from "./show.ts";
-import { type Api, apiOf, type CommandInput, LISTING, type TextReply, verb } from "./verbs.ts";
+import { automationId } from "./input.ts";
+import { runList } from "./run-list.ts";
+import { type Column, errorText, printFields, printJson, printTable, timeColumn } from "./show.ts";
+import { type Api, apiOf, type CommandInput, type TextReply, verb } from "./verbs.ts";
 
 type ListedRun = Reply<"GET /api/v1/automation-runs">["runs"][number];
 type Step = AutomationRun["steps"][number];
@@ -40,35 +33,16 @@ async function get({ flags, words, host }: CommandInput): Promise<void> {
 
 /** `weir automations runs list|get|cancel|retry` */
 export const automationRuns = {
-  "runs list": verb({
-    options: {
-      automation: { type: "string" },
-      status: { type: "string", multiple: true },
-      trigger: { type: "string" },
-      since: { type: "string" },
-      until: { type: "string" },
-      ...LISTING,
-    },
-    async run({ flags, host }) {
-      const isWide = wideInput(flags.output);
-      const [limit, offset] = [numberInput("--limit", flags.limit), numberInput("--offset", flags.offset)];
-      const api = apiOf({ flags, host });
-      const { body, text } = await api.call("GET /api/v1/automation-runs", {
+  "runs list": runList({
+    options: { automation: { type: "string" } },
+    columns: COLUMNS,
+    ask: async (api, filters, { automation }) =>
+      api.call("GET /api/v1/automation-runs", {
         query: {
-          automation_id:
-            flags.automation === undefined ? undefined : await automationId(api, flags.automation),
-          statuses: flags.status,
-          trigger_method: flags.trigger,
-          since: flags.since,
-          until: flags.until,
-          limit,
-          offset,
+          ...filters,
+          automation_id: automation === undefined ? undefined : await automationId(api, automation),
         },
-      });
-      if (flags.json) return printJson(host, text);
-      printTable(host, body.runs, COLUMNS, { isWide });
-      reportMore(host, body, body.runs.length);
-    },
+      }),
   }),
   "runs get": verb({ words: "RUN", run: get }),
   "runs cancel": verb({

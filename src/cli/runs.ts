@@ -1,16 +1,9 @@
 import type { Reply } from "../calls.ts";
 import { FOLLOWING, followRun, logText, showStarted } from "./follow.ts";
-import { actionId, numberInput, wideInput } from "./input.ts";
-import {
-  type Column,
-  printFields,
-  printJson,
-  printTable,
-  reportMore,
-  secondsText,
-  timeColumn,
-} from "./show.ts";
-import { apiOf, commandOf, LISTING, type TextReply, verb } from "./verbs.ts";
+import { actionId } from "./input.ts";
+import { runList } from "./run-list.ts";
+import { type Column, printFields, printJson, secondsText, timeColumn } from "./show.ts";
+import { apiOf, commandOf, type TextReply, verb } from "./verbs.ts";
 
 type Logs = Reply<"GET /api/v1/action-runs/{run_id}/logs">;
 
@@ -31,38 +24,22 @@ const MOST_LINES = 1000;
 
 /** `weir runs list|get|logs|cancel|retry` */
 export const runs = commandOf("runs", {
-  list: verb({
+  list: runList({
     options: {
       action: { type: "string" },
       kind: { type: "string", multiple: true },
-      status: { type: "string", multiple: true },
       "automation-run": { type: "string" },
-      trigger: { type: "string" },
-      since: { type: "string" },
-      until: { type: "string" },
-      ...LISTING,
     },
-    async run({ flags, host }) {
-      const isWide = wideInput(flags.output);
-      const [limit, offset] = [numberInput("--limit", flags.limit), numberInput("--offset", flags.offset)];
-      const api = apiOf({ flags, host });
-      const { body, text } = await api.call("GET /api/v1/action-runs", {
+    columns: COLUMNS,
+    ask: async (api, filters, { action, kind, "automation-run": automationRun }) =>
+      api.call("GET /api/v1/action-runs", {
         query: {
-          action_id: flags.action === undefined ? undefined : await actionId(api, flags.action),
-          kinds: flags.kind,
-          statuses: flags.status,
-          automation_run_id: flags["automation-run"],
-          trigger_method: flags.trigger,
-          since: flags.since,
-          until: flags.until,
-          limit,
-          offset,
+          ...filters,
+          action_id: action === undefined ? undefined : await actionId(api, action),
+          kinds: kind,
+          automation_run_id: automationRun,
         },
-      });
-      if (flags.json) return printJson(host, text);
-      printTable(host, body.runs, COLUMNS, { isWide });
-      reportMore(host, body, body.runs.length);
-    },
+      }),
   }),
   get: verb({
     words: "RUN",
