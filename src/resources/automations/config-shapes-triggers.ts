@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { CRON } from "../../base/cron-shape.ts";
 import {
   anything,
   described,
@@ -19,23 +20,7 @@ export const SCHEDULE = {
     "AutomationSchedule",
     object(
       {
-        cron: Type.String({
-          minLength: 1,
-          maxLength: 200,
-          description: "Cron expression: minute, hour, day of month, month, day of week",
-          examples: ["0 7 * * 1-5"],
-        }),
-        timezone: optional(
-          implied(
-            "UTC",
-            Type.String({
-              minLength: 1,
-              maxLength: 100,
-              description: "IANA time zone of the cron expression",
-              examples: ["Europe/Berlin"],
-            }),
-          ),
-        ),
+        ...CRON,
         catchUp: optional(
           implied(
             "none",

@@ -1,30 +1,13 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { CRON } from "../../base/cron-shape.ts";
 import { clearable, requestObject } from "../../base/null-shape.ts";
-import { described, implied, instant, map, nullable, object, optional, uuid } from "../../base/shape.ts";
+import { described, instant, map, nullable, object, optional, uuid } from "../../base/shape.ts";
 import { People } from "../users/wire.ts";
 import type { SubscriptionRow } from "./table.ts";
 
 const MAX_RECIPIENTS = 100;
 
-const schedule = object({
-  cron: Type.String({
-    minLength: 1,
-    maxLength: 200,
-    description: "Cron expression: minute, hour, day of month, month, day of week",
-    examples: ["0 7 * * 1-5"],
-  }),
-  timezone: optional(
-    implied(
-      "UTC",
-      Type.String({
-        minLength: 1,
-        maxLength: 100,
-        description: "IANA time zone of the cron expression",
-        examples: ["Europe/Berlin"],
-      }),
-    ),
-  ),
-});
+const schedule = object(CRON);
 const recipients = Type.Array(uuid(), {
   minItems: 1,
   maxItems: MAX_RECIPIENTS,
