@@ -202,7 +202,10 @@ export const AutomationRun = object({
   parentAutomationRunId: described("ID of the run that this one retries", nullable(uuid())),
   input: anything(),
   steps: Type.Array(StepStateShape),
-  result: anything(),
+  result: described(
+    "Result of the only step, or the results of all completed steps by key. Null unless the run is completed",
+    anything(),
+  ),
   error: nullable(jsonObject()),
   warnings: optional(
     Type.Array(object({ step: Type.String(), message: Type.String() }), {
