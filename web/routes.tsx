@@ -84,6 +84,9 @@ const isAt = (pattern: string, path: string) => {
   );
 };
 
+/** True where the browser says that its person pays for what is fetched. */
+const savesData = () => (navigator as { connection?: { saveData?: boolean } }).connection?.saveData === true;
+
 /** After the first page the others are fetched, so that each opens at once. */
 const OTHERS_MS = 1500;
 
@@ -92,6 +95,7 @@ export function fetchPages(path: string): void {
   const first = ROUTES.find(({ path: pattern }) => isAt(pattern, path)) ?? NOWHERE;
   const ignore = () => undefined; // a page that can't be fetched says so when it is opened
   void first.page.load().catch(ignore);
+  if (savesData()) return;
   setTimeout(() => {
     for (const { page } of ROUTES) void page.load().catch(ignore);
   }, OTHERS_MS);

@@ -54,7 +54,7 @@ describe("a session that ends in mid-work", () => {
 test("a page whose code could not be fetched comes by itself once the server answers", async () => {
   await using weir = await startApp();
   await using line = await startLine(Number(new URL(weir.origin).port));
-  await using ada = await openAs(line.origin);
+  await using ada = await openAs(line.origin, {}, {}, { savesData: false });
   const { page } = ada;
   await page.goto(`${line.origin}/actions/new?kind=conditional_branch`);
   await page.getByRole("textbox", { name: "Name", exact: true }).fill("Begun too early");

@@ -14,6 +14,8 @@ export async function signIn(page: Page, origin: string, email = "ada@example.co
   await page.locator("aside nav").waitFor({ state: "attached" });
 }
 
+type OpenParameters = Parameters<Awaited<ReturnType<typeof openBrowser>>["open"]>;
+
 /**
  * A person of their own, signed in, in a browser of their own: windows of the packed one share what they fetch, and so
  * who is signed in. `await using` closes it.
@@ -21,10 +23,11 @@ export async function signIn(page: Page, origin: string, email = "ada@example.co
 export async function openAs(
   origin: string,
   who: { email?: string; password?: string } = {},
-  options: Parameters<Awaited<ReturnType<typeof openBrowser>>["open"]>[1] = {},
+  options: OpenParameters[1] = {},
+  ways: OpenParameters[2] = {},
 ) {
   const browser = await openBrowser();
-  const seen = await browser.open(origin, options);
+  const seen = await browser.open(origin, options, ways);
   await signIn(seen.page, origin, who.email, who.password);
   return { ...seen, [Symbol.asyncDispose]: () => browser.close() };
 }
