@@ -795,7 +795,7 @@ export const AUDITED: Readonly<Record<string, Expected>> = {
   "PATCH /api/v1/connections/{connection_id}": {
     events: ["connection.updated connection"],
     call: async (world) => ({
-      path: api(`connections/${(await connection(world)).id}`),
+      path: api(`connections/${(await connection(world)).id}?if_changed=true`),
       body: { name: "Renamed", credentials: { user: "ada", password: `${password}-2` } },
     }),
   },
