@@ -125,7 +125,7 @@ deepTest(
     await page.getByRole("button", { name: "1 fault" }).click();
     await page.getByRole("textbox", { name: "Condition" }).waitFor();
     expect(await page.getByRole("textbox", { name: "Condition" }).getAttribute("aria-invalid")).toBe("true");
-    await page.getByText("Field required").waitFor();
+    await page.getByText("Field required", { exact: true }).waitFor(); // at its field: the card says it too
     expect(await troubles()).toEqual([]);
   },
 );
