@@ -24,8 +24,8 @@ type Origin = Pick<ConnectionRow, "templateId" | "definition">;
 interface How {
   origin?: Origin;
   /**
-   * True where credentials that are the stored ones are no change. Such a change tells whether they are, but only to
-   * who stakes the connection on it: others take the place of the stored ones.
+   * Whether credentials equal to the stored ones count as unchanged. The reply then shows if they are equal, but a wrong
+   * guess replaces the stored ones.
    */
   keepsSame?: boolean;
 }
