@@ -42,6 +42,8 @@ export const subscriptionOperations = [
     summary: "Unsubscribe from a dashboard's emails",
     description:
       "What the link in a scheduled email calls, and mail programs by its `List-Unsubscribe` header (RFC 8058). Needs no sign-in. The reply is the same for people who no longer get emails.",
+    consumes: "application/x-www-form-urlencoded",
+    bodyExample: { "List-Unsubscribe": "One-Click" },
     query: object({ token: Type.String({ maxLength: 500, description: "From the link" }) }),
     status: 204,
     errors: [404],
