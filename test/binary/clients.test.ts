@@ -42,7 +42,9 @@ describe("the executable as a client", () => {
     expect(await machine.run(["runs", "list"])).toMatchObject({ code: 3, out: "" });
     expect(await weir("runs", "list", "--server", "http://127.0.0.1:1")).toMatchObject({ code: 3, out: "" });
     const lost = await machine.run(["status", "--server", "http://127.0.0.1:1"], { env });
-    expect(lost).toMatchObject({ code: 1, out: "", err: "127.0.0.1:1 refused the connection.\n" });
+    const sentence =
+      "weir: 127.0.0.1:1 refused the connection. Check that the server is running and that its URL is right.\n";
+    expect(lost).toMatchObject({ code: 1, out: "", err: sentence });
     expect((await weir("status", "--json")).lines()[0]).toMatchObject({
       server: server.origin,
       organizationSlug: "acme",

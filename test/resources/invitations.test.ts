@@ -261,7 +261,7 @@ describe("accepting", () => {
     [{ token: "t".repeat(201) }, "token", "string_too_long"],
     [{ password: "elevenchars" }, "password", "string_too_short"],
     [{ password: "p".repeat(1025) }, "password", "string_too_long"],
-    [{ password: null }, "password", "string_type"],
+    [{ password: null }, "password", "missing"],
     [{ password: NEW_PASSWORD, firstName: " " }, "firstName", "string_pattern_mismatch"],
     [{ password: NEW_PASSWORD, lastName: "n".repeat(256) }, "lastName", "string_too_long"],
     [{ password: NEW_PASSWORD, email: "eve@example.com" }, "email", "extra_forbidden"],

@@ -272,7 +272,7 @@ describe("commands", () => {
     ["start nowhere", "Automation nowhere not found."],
     ["ask", "Say which agent"],
     ["ask shop", "Missing question"],
-    ["approve 01900000-0000-7000-8000-00000000abcd", "Decision"],
+    ["approve 01900000-0000-7000-8000-00000000abcd", "Approval"],
   ])("%p is answered in words", async (text, answer) => {
     const { status, body } = await command(text);
     expect([status, body.response_type]).toEqual([200, "ephemeral"]);

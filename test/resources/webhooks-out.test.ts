@@ -105,7 +105,6 @@ describe("a subscription", () => {
       [{ events: "*" }, "body.events list_type"],
       [{ events: [""] }, "body.events.0 string_too_short"],
       [{ secret: "x".repeat(513) }, "body.secret string_too_long"],
-      [{ secret: null }, "body.secret string_type"],
     ] as const)
       expect(faultsOf(await post(more))).toEqual([fault]);
     for (const more of [
@@ -113,6 +112,7 @@ describe("a subscription", () => {
       { events: Array(100).fill("*") },
       { secret: "x".repeat(16) },
       { secret: "x".repeat(512) },
+      { secret: null },
     ])
       expect((await post(more)).status).toBe(201);
   });
@@ -382,7 +382,7 @@ describe("a delivery", () => {
     for (const [secret, fault] of [
       ["x".repeat(15), "string_too_short"],
       ["x".repeat(513), "string_too_long"],
-      [null, "string_type"],
+      [1, "string_type"],
     ])
       expect(faultsOf(await app.owner("POST", path, { secret }))).toEqual([`body.secret ${fault}`]);
     expect((await trailOf(app, id)).slice(1)).toEqual([
