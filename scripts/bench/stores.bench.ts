@@ -63,10 +63,16 @@ async function placeOf(
 /** Starts a PostgreSQL with a database for each place. */
 async function startServer() {
   const server = await startPostgres({ flags: ["-c", "fsync=on", "-c", "max_connections=100"] });
-  atEnd(() => process.kill(pidOf(server), "SIGQUIT"));
+  const pid = pidOf(server);
+  let isStopped = false;
+  atEnd(() => isStopped || process.kill(pid, "SIGQUIT"));
   return {
-    server,
-    seconds: () => treeSeconds(pidOf(server)),
+    seconds: () => treeSeconds(pid),
+    port: server.port,
+    async stop() {
+      await server[Symbol.asyncDispose]();
+      isStopped = true;
+    },
     async url(name: string, port = server.port) {
       await server.sql.unsafe(`CREATE DATABASE ${name}`).simple();
       return `postgres://${server.user}:${encodeURIComponent(server.password)}@127.0.0.1:${port}/${name}?sslmode=disable`;
@@ -111,7 +117,8 @@ async function round(place: Place): Promise<number> {
   return perSecond;
 }
 
-const { server, seconds, url } = await startServer();
+const server = await startServer();
+const { seconds, url } = server;
 const wire = await startPeer("wire-peer.ts", String(server.port), String(WIRE_MS));
 const places = [
   await placeOf("the local file", null, 1),
@@ -130,5 +137,5 @@ tell("webhook → one request on PostgreSQL, three processes against one", three
 tell("webhook → one request on PostgreSQL over 2 ms, runs in a second", far, 120, 400, "/s");
 for (const { processes } of places) for (const weir of processes) await weir.stop();
 await Promise.all([receiver.stop(), wire.stop()]);
-await server[Symbol.asyncDispose]();
+await server.stop();
 process.exit(0);
