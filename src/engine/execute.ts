@@ -88,8 +88,11 @@ export async function execute(
       "wait" in done ? { status: "waiting", wait: done } : { status: "completed", ...done };
     return { outcome, ...kept, isItem, opened };
   } catch (error) {
-    if (error instanceof NotWritten) throw error.cause;
-    if (isStoreAway(error) && !control.signal.aborted) throw error; // taken up again once the store is back
+    const isAway = isStoreAway(error) && !control.signal.aborted;
+    if (isAway || error instanceof NotWritten) {
+      await opened?.dispose(); // the next try needs what this one holds, such as its dataset
+      throw error instanceof NotWritten ? error.cause : error; // retried once the store is back
+    }
     if (error instanceof ApprovalNeeded && !control.signal.aborted) {
       const wait: Waiting = { wait: "approval", request: error.request };
       return { outcome: { status: "waiting", wait }, ...kept, isItem, opened };

@@ -173,6 +173,26 @@ test("a run that finds the database server away is tried again, and ends as if i
   expect([ended.status, ended.interruptCount, ended.retryCount, times]).toEqual(["completed", 1, 0, 2]);
 });
 
+test("a run that writes to a dataset lets go of it when it finds the database server away", async () => {
+  await using app = await startApp({ hurry: 50 });
+  const { duckdb_transform } = app.app.executors;
+  let times = 0;
+  const away = new AppError("unavailable", "The database server is unreachable.", {
+    retryable: true,
+    cause: new ConnectionLost("gone"),
+  });
+  const execute: typeof duckdb_transform.execute = async (...given) => {
+    const done = await duckdb_transform.execute(...given);
+    if (times++ === 0) throw away;
+    return done;
+  };
+  Object.assign(app.app.executors, { duckdb_transform: { ...duckdb_transform, execute } });
+  const definition = { sql: "SELECT 1 AS n", output: { layer: "marts", dataset: "a" } };
+  const transform = { name: "A", kind: "duckdb_transform", definition };
+  const ended = await runEnd(app.owner, await start(app, transform));
+  expect([ended.status, ended.interruptCount, times]).toEqual(["completed", 1, 2]);
+});
+
 describe("at boot", () => {
   /** A run that another process had under way when it died. */
   async function orphan(app: Started, url: string, values: Partial<typeof actionRuns.$inferInsert> = {}) {
