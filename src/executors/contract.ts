@@ -260,6 +260,8 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
    * Runs that write to one dataset are carried out one at a time, and wait for each other in the queue.
    */
   writes?(definition: JsonObject): string | null;
+  /** Names of the resources whose cursors it stores, as far as the definition has them. */
+  resources?(definition: JsonObject): readonly string[];
   /** Fields of SQL text, as paths with `*` for list items: templates in them become bound parameters. */
   readonly sqlFields?: readonly string[];
   /** URL fields, as paths with `*` for list items: values of templates inside text are percent-encoded. */

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
-import type { Json, JsonObject } from "../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import type { CursorState, LakeTable, TableChange } from "../lake/contract.ts";
 import { type Done, datasetOf, defineExecutor, type RunContext } from "./contract.ts";
 import { type Definition, definition, faultsOf, result, sourceFaultsOf } from "./extract/definition.ts";
@@ -52,6 +52,8 @@ export const dltExtract = defineExecutor({
     "http",
   ],
   writes: ({ layer = "raw", dataset, dryRun }) => (dryRun === true ? null : datasetOf(layer, dataset)),
+  resources: ({ resources }) =>
+    (Array.isArray(resources) ? resources : []).filter(isObject).map((each) => resourceName(each)),
   sqlFields: ["resources.*.where"],
   check: (input) => faultsOf(input),
   checkSource: sourceFaultsOf,

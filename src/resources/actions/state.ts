@@ -1,13 +1,13 @@
 import { InvalidInput, invalid } from "../../base/errors.ts";
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { Json } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
-import { resourceName } from "../../executors/extract/plan.ts";
 import { listCursors, resetCursors } from "../datasets/cursors.ts";
 import type { ExtractCursorRow } from "../datasets/table.ts";
 import { record } from "../events/service.ts";
 import { findAction } from "./service.ts";
+import type { ActionRow } from "./table.ts";
 
-/** The cursors of a `dlt_extract`, by resource (docs/decisions/runs.md). */
+/** The cursors of an action, by resource (docs/decisions/runs.md). */
 export async function readState(ctx: Context, actionId: string) {
   await findAction(ctx, actionId);
   return { resources: byResource(await listCursors(ctx, actionId)) };
@@ -24,7 +24,7 @@ export async function resetState(
 ) {
   return write(ctx, async (tx) => {
     const { action } = await findAction(tx, actionId);
-    await checkNames(tx, actionId, action.definition, input.resources ?? []);
+    await checkNames(tx, action, input.resources ?? []);
     const before = await resetCursors(tx, actionId, input.resources ?? null, input.initialValue ?? undefined);
     if (before.length === 0 && (input.initialValue ?? null) !== null)
       throw invalid(
@@ -48,14 +48,12 @@ const MAX_NAMES = 20;
 
 async function checkNames(
   tx: WriteContext,
-  actionId: string,
-  definition: JsonObject,
+  { id, kind, definition }: ActionRow,
   names: readonly string[],
 ): Promise<void> {
   if (names.length === 0) return;
-  const known = new Set((await listCursors(tx, actionId)).map(({ resource }) => resource));
-  for (const resource of Array.isArray(definition.resources) ? definition.resources : [])
-    if (isObject(resource)) known.add(resourceName(resource));
+  const stored = (await listCursors(tx, id)).map(({ resource }) => resource);
+  const known = new Set([...stored, ...(tx.executors[kind].resources?.(definition) ?? [])]);
   const shown = [...known].slice(0, MAX_NAMES).join(", ");
   const more = known.size > MAX_NAMES ? ` and ${known.size - MAX_NAMES} more` : "";
   const hint = known.size === 0 ? "This action has no resources" : `The action has ${shown}${more}`;
