@@ -1,4 +1,5 @@
 import { and, desc, eq, or } from "drizzle-orm";
+import { mapInSlices } from "../../base/slices.ts";
 import type { Context } from "../../context.ts";
 import { readsOf } from "../../lake/reads.ts";
 import { contains } from "../../store/search.ts";
@@ -28,9 +29,10 @@ export async function addReaders(
     )
     .orderBy(desc(savedQueries.id))
     .limit(MOST_OF_EACH);
-  for (const query of queries) {
+  const readsOfQueries = await mapInSlices(queries, ({ sql }) => readsOf(sql, tables));
+  for (const [at, query] of queries.entries()) {
     const id = `query:${query.id}`;
-    const reads = readsOf(query.sql, tables);
+    const reads = readsOfQueries[at] ?? [];
     if (reads.length > 0) graph.add({ id, type: "query", name: query.name, resourceId: query.id });
     for (const read of reads) graph.join(datasetId(read), id);
   }
@@ -54,9 +56,14 @@ export async function addReaders(
     )
     .orderBy(desc(dashboards.id))
     .limit(MOST_OF_EACH);
-  for (const { id: resourceId, name, panels, filters } of boards) {
+  const parts = boards.flatMap(({ id, panels, filters }) =>
+    [...panels, ...filters].map((part) => ({ id, sql: part.sql ?? "" })),
+  );
+  const readsOfParts = await mapInSlices(parts, ({ id, sql }) => ({ id, reads: readsOf(sql, tables) }));
+  const readsByBoard = Map.groupBy(readsOfParts, ({ id }) => id);
+  for (const { id: resourceId, name, panels } of boards) {
     const id = `dashboard:${resourceId}`;
-    const reads = readsOf([...panels, ...filters].map(({ sql }) => sql ?? "").join("\n;\n"), tables);
+    const reads = (readsByBoard.get(resourceId) ?? []).flatMap((part) => part.reads);
     const asked = shown.filter((query) => panels.some(({ queryId }) => queryId === query.id));
     if (reads.length + asked.length > 0) graph.add({ id, type: "dashboard", name, resourceId });
     for (const read of reads) graph.join(datasetId(read), id);

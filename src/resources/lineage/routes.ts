@@ -11,7 +11,7 @@ export const lineageOperations = [
     tag: "Datasets",
     summary: "Get a dataset's lineage graph",
     description:
-      "Where the dataset's rows come from and where they go: connections, actions, steps of automations and datasets, by their latest loads and reads, and the saved queries and dashboards whose SQL names its tables.",
+      "Where the dataset's rows come from and where they go: connections, actions, steps of automations and datasets, by the latest 20 loads and reads of each dataset, and the saved queries and dashboards whose SQL names its tables.",
     params: DatasetRef,
     query: LineageGraphQuery,
     response: LineageGraph,
