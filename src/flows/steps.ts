@@ -13,13 +13,10 @@ export async function stepsEnded(
   ended: readonly RunRow[],
   open: OpenRun | null = null,
 ): Promise<void> {
-  if (open && !open.run.steps.some(({ items }) => items)) return runEnded(tx, ended, open);
+  if (open && !isOfItems(open.run.steps, ended)) return runEnded(tx, ended, open);
   const [slim] = await slimRunById(tx.db).all({ id: ended[0]?.automationRunId });
   if (!slim || isEnded(slim.status)) return;
-  const isOfItems = slim.steps.some(
-    ({ key, items }) => items && !items.bulk && ended.some(({ stepKey }) => stepKey === key),
-  );
-  const definitions = isOfItems ? stepsOf(await findConfig(tx.db, slim)) : [];
+  const definitions = isOfItems(slim.steps, ended) ? stepsOf(await findConfig(tx.db, slim)) : [];
   const isStopped = hasFailed(definitions, slim.steps);
   const steps: StepState[] = [];
   let goesOn = false;
@@ -38,7 +35,11 @@ export async function stepsEnded(
   if (row) await advance(tx, { ...row, steps });
 }
 
-/** Does the same for an automation run that was read before and whose steps have no items. */
+/** True if one of the runs belongs to an item of a step. */
+const isOfItems = (steps: readonly StepState[], ended: readonly RunRow[]): boolean =>
+  steps.some(({ key, items }) => items && !items.bulk && ended.some(({ stepKey }) => stepKey === key));
+
+/** Does the same for an automation run that was read before, if none of the runs belongs to an item. */
 async function runEnded(tx: WriteContext, ended: readonly RunRow[], open: OpenRun): Promise<void> {
   const { run } = open;
   if (isEnded(run.status)) return;
