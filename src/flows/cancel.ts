@@ -37,7 +37,7 @@ interface Early {
 
 /**
  * Ends a run before all of its steps have ended: cancels running steps, and resumes what waits for the run. Its events
- * belong to the run's correlation chain, whoever requested it.
+ * belong to the run's correlation chain, not to the request's.
  */
 export async function endEarly(
   request: WriteContext,

@@ -5,8 +5,8 @@ export type Merged = { config: JsonObject } | { conflicts: string[] };
 
 /**
  * Merges the changes of `ours` and `theirs` since `base`: field by field, and steps by their keys. A step that one side
- * removed and the other changed is a conflict. Steps are in the order of ours. Those that theirs added come after the
- * step that they follow there.
+ * removed and the other changed is a conflict. Steps keep the order of `ours`. A step added by `theirs`
+ * comes after the step that precedes it there.
  */
 export function mergeConfigs(base: JsonObject, ours: JsonObject, theirs: JsonObject): Merged {
   const conflicts: string[] = [];

@@ -98,7 +98,7 @@ async function* redactTrails(app: App, { userId, address, begunAt }: Search): As
   }
 }
 
-/** Returns positions of all events about the same resources, whoever caused them. */
+/** Returns positions of all events about the same resources, by any actor. */
 async function aboutThose(app: App, own: readonly Found[]): Promise<number[]> {
   const positions: number[] = [];
   for (const organizationId of new Set(own.map((event) => event.organizationId))) {

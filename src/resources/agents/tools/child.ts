@@ -9,7 +9,7 @@ import { ROLES } from "../../organizations/table.ts";
 import { actionRuns, type RunRow } from "../../runs/table.ts";
 import type { ToolUser } from "./contract.ts";
 
-/** How long an agent waits for a run. After that, it is told that the run is still in progress. */
+/** How long an agent waits for a run. After that, the response says that the run is still in progress. */
 const MAX_WAIT_MS = 120_000;
 const POLL_MS = 1_000;
 /** Maximum number of runs in one chain, since agents start runs that start agents. */
