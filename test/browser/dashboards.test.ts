@@ -276,6 +276,28 @@ test("what a run drew is saved as a dashboard", async () => {
   await page.getByRole("region", { name: "Rows of Answer", exact: true }).getByText("42").waitFor();
 });
 
+test("what a person fills in about a run's dashboard stays while somebody else makes another dashboard", async () => {
+  const { page, weir, go, live } = seen;
+  const action = await makeAction(weir.owner, {
+    kind: "create_flashboard",
+    name: "Kept board",
+    definition: { title: "Kept board", panels: [{ title: "Answer", sql: "SELECT 42 AS answer" }] },
+  });
+  await runToEnd(weir.owner, action.id);
+  await go("/dashboards");
+  await page.getByRole("link", { name: /Kept board/ }).click();
+  await page.waitForURL(/\/dashboards\/[0-9a-f-]{36}$/);
+  await page.reload();
+  await page.getByRole("button", { name: "Add to dashboard" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Panel title").fill("Half wri");
+  await live();
+  created(await weir.owner("POST", "/api/v1/dashboards", { ...DASHBOARD, name: "From elsewhere" }));
+  await dialog.getByRole("option", { name: "From elsewhere" }).waitFor({ state: "attached" });
+  expect(await dialog.getByLabel("Panel title").inputValue()).toBe("Half wri");
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+});
+
 test("a dashboard is built from panels and filters; panels are moved and resized with the arrow keys; saving checks that nobody else has saved", async () => {
   const { page, weir, go, heading, troubles, write } = seen;
   await go("/dashboards/new");

@@ -1,3 +1,4 @@
+import { useRef } from "react";
 import { ApiError } from "../../api.ts";
 import type { Dashboard } from "../../calls.ts";
 import { useApi } from "../../data.ts";
@@ -31,9 +32,13 @@ export function useDashboard(name: string): Found {
   const found = isId ? byId.data : bySlug.data?.dashboards.find(({ slug }) => slug === name);
   const asked = isId ? byId : bySlug;
   const isNone = asked.error instanceof ApiError && asked.error.status === 404;
+  // A failed query has no error while it is asked again; what is shown instead of a dashboard has to stay meanwhile.
+  const missing = useRef<string | null>(null);
+  if (isNone) missing.current = name;
+  else if (!asked.isPending && missing.current === name) missing.current = null;
   return {
     dashboard: found ?? null,
-    isMissing: isNone || (!isId && bySlug.isSuccess && found === undefined),
+    isMissing: missing.current === name || (!isId && bySlug.isSuccess && found === undefined),
     error: isNone ? null : asked.error,
     again: () => void asked.refetch(),
   };
