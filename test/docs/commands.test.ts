@@ -9,19 +9,21 @@ import { blocks, docs } from "./blocks.ts";
 
 /**
  * What goes on until Ctrl-C goes on for a moment; what asks for a person in a browser is signed in with the token. Who
- * decides an approval is slower than this, and finds it there.
+ * queries a table or decides an approval does so once it is there: a webhook answers before that on a busy machine.
  */
 const runnable = (script: string) =>
   script
     .replace(/^(.*?)\s+# until Ctrl-C.*$/gm, "timeout -s INT 2 $1 || test $? -eq 124")
-    .replace(
-      /^weir approvals approve/gm,
-      `until weir approvals list --json | grep -q '"id"'; do sleep 0.2; done; $&`,
-    )
+    .replace(/^weir query .*$/gm, `${whenGood("$&")}\n$&`)
+    .replace(/^weir approvals approve/gm, `${whenGood(`weir approvals list --json | grep -q '"id"'`)}\n$&`)
     .replace(
       /^(weir login --server \S+)\s+# by a code in the browser.*$/gm,
       'printf %s "$TOKEN" | $1 --token',
     );
+
+/** Waits until a command goes well. If it never does, the one that follows says why. */
+const whenGood = (command: string) =>
+  `for _ in $(seq 100); do if { ${command}; } >/dev/null 2>&1; then break; fi; sleep 0.2; done`;
 
 describe("the commands of the documents", () => {
   for (const doc of docs) {
