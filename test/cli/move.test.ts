@@ -6,6 +6,7 @@ import { move } from "../../src/cli/move.ts";
 import { startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { makeDatabase, stopPostgresAfterAll } from "../support/postgres-store.ts";
+import { refusalOf } from "../support/refusal.ts";
 import { folder, shell } from "../support/shell.ts";
 import { ACTIONS, automationRunEnd, branch, makeAction } from "../support/work.ts";
 
@@ -34,7 +35,7 @@ test("a database moves to PostgreSQL and back with all of its rows, and the old 
   const counted = (name: string) => (old.query(`select count(*) as n from ${name}`).get() as { n: number }).n;
   for (const { table, rows } of there.json.tables)
     expect([table, counted(table)]).toEqual([table, rows + (table === "settings" ? 1 : 0)]);
-  await expect(startApp({ dataFolder: data, owner: false, engine: false })).rejects.toThrow(
+  expect(await refusalOf(startApp({ dataFolder: data, owner: false, engine: false }))).toMatch(
     /WEIR_DATABASE_URL/,
   );
   const copy = join(here.path, "copy");
