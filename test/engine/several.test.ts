@@ -1,9 +1,10 @@
-import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
+import { type Beside, besideServer } from "../support/beside.ts";
 import { stamped } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { scaled } from "../support/scale.ts";
-import { type Member, type Several, startSeveral } from "../support/several.ts";
+import { type Member, startSeveral } from "../support/several.ts";
+import { isOnPostgres } from "../support/test-store.ts";
 import { ACTIONS, AUTOMATIONS, branch, created, makeAction, makeAutomation, until } from "../support/work.ts";
 
 const SECRET = "a-secret-of-the-sender";
@@ -43,17 +44,11 @@ async function sendHook({ origin }: Member, n: number): Promise<string | null> {
 }
 
 /** Those that are killed or stand still are given up after 20 s, and their work is taken up within 5 s after that; later on a busy machine. */
-async function eventually(done: () => boolean): Promise<void> {
+async function eventually(done: () => Promise<boolean>): Promise<void> {
   for (const start = performance.now(); performance.now() - start < 100_000; await Bun.sleep(250)) {
-    if (done()) return;
+    if (await done()) return;
   }
   throw new Error("It did not come.");
-}
-
-/** What the database has, seen past the server. */
-function rowsOf<T>({ database }: Several, sql: string, ...values: string[]): T[] {
-  using db = new Database(database.file, { readonly: true });
-  return db.query(sql).all(...values) as T[];
 }
 
 test("three processes share all work: one is killed and one stands still, and everything is done once", async () => {
@@ -72,6 +67,7 @@ test("three processes share all work: one is killed and one stands still, and ev
     return Response.json({ ok: true });
   });
   await using several = await startSeveral({ WEIR_SHUTDOWN_GRACE: "2", WEIR_CONCURRENCY: "8" });
+  await using beside = await besideServer(several.database);
   const [stays, dies, stalls] = await Promise.all([several.join(), several.join(), several.join()]);
   if (!(stays && dies && stalls)) throw new Error("They did not start.");
   const made = await plant(stays, receiver.url);
@@ -97,8 +93,7 @@ test("three processes share all work: one is killed and one stands still, and ev
   for (let n = 0; n < 20; n++)
     long.push(created(await stays.owner("POST", `${ACTIONS}/${made.long}/run`)).id);
   await until(stays.owner, ACTIONS, () => slow.size === long.length);
-  const held = rowsOf<{ id: string; pid: number }>(
-    several,
+  const held = await beside.rows<{ id: string; pid: number }>(
     "select r.id, p.pid from action_runs r join processes p on p.id = r.boot_id where r.status = 'running'",
   );
   expect(new Set(held.map(({ pid }) => pid)).size).toBe(3);
@@ -108,63 +103,59 @@ test("three processes share all work: one is killed and one stands still, and ev
   for (const { id, pid } of held) if (pid === stays.pid) answers.get(id)?.();
   await load([stays], scaled(4, 30));
   const isTakenUp = `select id from action_runs where id in (select value from json_each(?)) and status = 'completed'`;
-  await eventually(() => rowsOf(several, isTakenUp, JSON.stringify(long)).length === long.length);
-  expect(rowsOf(several, "select id from processes")).toHaveLength(1);
+  await eventually(async () => (await beside.rows(isTakenUp, JSON.stringify(long))).length === long.length);
+  expect(await beside.rows("select id from processes")).toHaveLength(1);
   stalls.signal("SIGCONT");
   for (const answer of answers.values()) answer();
   await load([stalls, stays], scaled(4, 20));
-  await rest(several, stays, made.every);
+  await rest(beside, stays, made.every);
 
   // nothing is left, nothing twice, nothing lost
-  const none = (sql: string, ...values: string[]) => expect(rowsOf(several, sql, ...values)).toEqual([]);
-  none("select id, status, error from automation_runs where status not in ('completed', 'failed')");
-  const runs = rowsOf<{ id: string }>(
-    several,
+  const none = async (sql: string, ...values: string[]) =>
+    expect(await beside.rows(sql, ...values)).toEqual([]);
+  await none("select id, status, error from automation_runs where status not in ('completed', 'failed')");
+  const runs = await beside.rows<{ id: string }>(
     "select id from automation_runs where delivery_id is not null",
   );
   const ids = new Set(runs.map(({ id }) => id));
   expect([...accepted].filter((id) => !ids.has(id))).toEqual([]);
-  none(`select payload, count(*) as n from webhook_deliveries group by id having n > 1`);
-  none(
-    "select scheduled_at, count(*) as n from automation_runs where automation_id = ? group by 1 having n > 1",
+  await none(`select payload, count(*) as n from webhook_deliveries group by id having count(*) > 1`);
+  await none(
+    "select scheduled_at, count(*) as n from automation_runs where automation_id = ? group by 1 having count(*) > 1",
     made.every,
   );
-  const [instants] = rowsOf<{ n: number; seconds: number }>(
-    several,
-    `select count(*) as n, unixepoch(max(scheduled_at)) - unixepoch(min(scheduled_at)) as seconds
-      from automation_runs where automation_id = ?`,
+  const [instants] = await beside.rows<{ n: number; first: string; last: string }>(
+    "select count(*) as n, min(scheduled_at) as first, max(scheduled_at) as last from automation_runs where automation_id = ?",
     made.every,
   );
-  expect(instants?.n).toBe((instants?.seconds ?? 0) + 1);
-  none("select id from events where type = 'automation.schedule_missed'");
-  none(
+  const { n = 0, first = "", last = "" } = instants ?? {};
+  expect(n).toBe((Date.parse(last) - Date.parse(first)) / 1000 + 1);
+  await none("select id from events where type = 'automation.schedule_missed'");
+  await none(
     `select e.id, count(r.id) as n from events e left join automation_runs r
-      on r.trigger_source_id = e.id and r.automation_id = ? where e.type = 'action.created' group by e.id having n <> 1`,
+      on r.trigger_source_id = e.id and r.automation_id = ? where e.type = 'action.created' group by e.id having count(r.id) <> 1`,
     made.listener,
   );
-  none(
-    "select d.id, count(e.id) as n from decisions d left join events e on e.entity_id = d.id and e.type = 'decision.expired' group by d.id having n <> 1",
+  await none(
+    "select d.id, count(e.id) as n from decisions d left join events e on e.entity_id = d.id and e.type = 'decision.expired' group by d.id having count(e.id) <> 1",
   );
-  expect(rowsOf(several, "select id from decisions where status = 'expired'")).toHaveLength(approvals);
+  expect(await beside.rows("select id from decisions where status = 'expired'")).toHaveLength(approvals);
 
   // another system hears of a run as often as it was begun
-  const begun = rowsOf<{ id: string; n: number; kind: string }>(
-    several,
+  const begun = await beside.rows<{ id: string; n: number; kind: string }>(
     "select id, 1 + interrupt_count + retry_count as n from action_runs where kind = 'http_request'",
   );
   const heard = new Map([...effects, ...slow]);
   expect(begun.filter(({ id, n }) => (heard.get(id) ?? 0) > n || !heard.has(id))).toEqual([]);
   const interrupted = begun.filter(({ id, n }) => long.includes(id) && n === 2);
   expect(interrupted.length).toBeGreaterThan(0);
-  none("select id, status from action_runs where kind = 'http_request' and status <> 'completed'");
+  await none("select id, status from action_runs where kind = 'http_request' and status <> 'completed'");
 
   // a delivery comes once more only where the process that sent it could not say so
-  const sends = rowsOf<{ eventId: string; attempts: number; completedAt: string; status: string }>(
-    several,
-    `select event_id as eventId, attempts, completed_at as completedAt, status from outbound_deliveries`,
+  const sends = await beside.rows<{ eventId: string; attempts: number; completedAt: string; status: string }>(
+    `select event_id as "eventId", attempts, completed_at as "completedAt", status from outbound_deliveries`,
   );
-  const wanted = rowsOf(
-    several,
+  const wanted = await beside.rows(
     "select id from events where type in ('action.created', 'decision.expired') and seq > (select after_seq from webhooks)",
   );
   expect(sends).toHaveLength(wanted.length);
@@ -177,17 +168,17 @@ test("three processes share all work: one is killed and one stands still, and ev
   ).toEqual([]);
 
   expect((await stalls.owner("GET", "/api/v1/events/verify")).body.valid).toBe(true);
-  expect(rowsOf(several, "pragma integrity_check")).toEqual([{ integrity_check: "ok" }]);
-  await eventually(() => rowsOf(several, "select id from processes").length === 2);
+  if (!isOnPostgres) expect(await beside.rows("pragma integrity_check")).toEqual([{ integrity_check: "ok" }]);
+  await eventually(async () => (await beside.rows("select id from processes")).length === 2);
 }, 300_000);
 
 /** Ends the schedule, and waits until nothing is under way. */
-async function rest(several: Several, { owner }: Member, every: string): Promise<void> {
+async function rest(beside: Beside, { owner }: Member, every: string): Promise<void> {
   await owner("PATCH", `${AUTOMATIONS}/${every}`, { status: "disabled" });
   const open = `select id from automation_runs where completed_at is null
     union all select id from action_runs where status in ('pending', 'running', 'waiting')
     union all select id from outbound_deliveries where status in ('pending', 'retrying')
     union all select e.id from events e, webhooks w where e.seq > w.after_seq and e.type in ('action.created', 'decision.expired')
       and not exists (select 1 from outbound_deliveries d where d.event_seq = e.seq)`;
-  await until(owner, ACTIONS, () => rowsOf(several, open).length === 0);
+  await eventually(async () => (await beside.rows(open)).length === 0);
 }

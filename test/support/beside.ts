@@ -20,8 +20,12 @@ export async function besideOf({ dataFolder }: Installation): Promise<Beside> {
   return url === null ? besideFile(join(dataFolder, "weir.db")) : await besidePostgres(url);
 }
 
-export function besideFile(path: string): Beside {
-  const file = new Database(path);
+/** The database of several servers: the file of a libSQL server, to be read alone, or a database of PostgreSQL, which has no file. */
+export const besideServer = async ({ url, file }: { url: string; file: string }): Promise<Beside> =>
+  file === "" ? besidePostgres(url) : besideFile(file, { readonly: true });
+
+export function besideFile(path: string, options?: { readonly: true }): Beside {
+  const file = new Database(path, options);
   // whoever writes may wait for this very thread
   const inTurn = async <T>(work: () => T): Promise<T> => {
     for (let attempt = 1; ; attempt++) {

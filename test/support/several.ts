@@ -58,5 +58,5 @@ export async function startSeveral(env: Record<string, string> = {}) {
   };
 }
 
-export type Several = Awaited<ReturnType<typeof startSeveral>>;
+type Several = Awaited<ReturnType<typeof startSeveral>>;
 export type Member = Awaited<ReturnType<Several["serve"]>>;
