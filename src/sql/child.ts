@@ -6,10 +6,10 @@ import {
   DuckDBTypeId,
   StatementType,
 } from "@duckdb/node-api";
-import driver from "@duckdb/node-api/lib/vectors/dataAccessors.js";
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
 import type { Column } from "./contract.ts";
+import { readExactly } from "./driver.ts";
 import { lock, makeViews, prepare } from "./lockdown.ts";
 import { messageOf } from "./messages.ts";
 import type { FromChild, Job, Run, Start, StatementResult, ToChild } from "./protocol.ts";
@@ -60,8 +60,7 @@ const send = (message: FromChild) => process.send?.(message);
 const sendText = (text: string) => void send({ kind: "rows", text });
 
 async function open(start: Start): Promise<DuckDBConnection> {
-  // The driver reads every text with this one, whose default drops a U+FEFF that a value begins with.
-  Object.assign(driver, { textDecoder: new TextDecoder("utf-8", { ignoreBOM: true }) });
+  readExactly();
   const instance = await DuckDBInstance.create(":memory:", { threads: String(start.threads) });
   const connection = await instance.connect();
   await prepare(connection, start);

@@ -1,6 +1,7 @@
 import {
   DuckDBArrayValue,
   DuckDBBlobValue,
+  DuckDBDateValue,
   DuckDBListValue,
   DuckDBMapValue,
   type DuckDBPreparedStatement,
@@ -41,7 +42,8 @@ function objectText(value: Exclude<DuckDBValue, null | string | number | boolean
   if (value instanceof DuckDBTimestampValue) return instantText(value.micros, "", value);
   if (value instanceof DuckDBTimestampMillisecondsValue) return instantText(value.millis * 1000n, "", value);
   if (value instanceof DuckDBTimestampSecondsValue) return instantText(value.seconds * 1_000_000n, "", value);
-  if (value instanceof DuckDBTimestampNanosecondsValue) return instantText(value.nanos / 1000n, "", value);
+  if (value instanceof DuckDBTimestampNanosecondsValue) return nanosText(value);
+  if (value instanceof DuckDBDateValue) return `"${dateText(value)}"`;
   if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) {
     return `[${value.items.map(jsonText).join(",")}]`;
   }
@@ -71,6 +73,20 @@ function instantText(micros: bigint, zone: "" | "Z", value: DuckDBValue): string
   if (!(year >= 0 && year <= 9999)) return JSON.stringify(String(value));
   const text = date.toISOString().slice(0, -1);
   return `"${text}${rest === 0n ? "" : String(rest).padStart(3, "0")}${zone}"`;
+}
+
+/** As `instantText`, with nanoseconds where there are any. */
+function nanosText(value: DuckDBTimestampNanosecondsValue): string {
+  const rest = ((value.nanos % 1000n) + 1000n) % 1000n;
+  const micros = (value.nanos - rest) / 1000n;
+  if (rest === 0n) return instantText(micros, "", value);
+  return JSON.stringify(String(value).replace(" ", "T"));
+}
+
+/** The driver writes the days that stand for infinity as a date. */
+function dateText(value: DuckDBDateValue): string {
+  if (value.days === DuckDBDateValue.PosInf.days) return "infinity";
+  return value.days === DuckDBDateValue.NegInf.days ? "-infinity" : String(value);
 }
 
 /** DuckDB's name of a type; JSON is a VARCHAR to the driver. */

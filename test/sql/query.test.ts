@@ -94,6 +94,30 @@ describe("a query", () => {
     ]);
   });
 
+  test("gives every value of a record, also where its fields have no names", async () => {
+    const [row] = await duck.rows(
+      "SELECT row(1, 2) AS pair, [(1, 'a'), (2, NULL)] AS pairs, {'__proto__': 1, 'b': (3, 4)} AS record, (NULL::STRUCT(a INT)) AS nothing",
+    );
+    expect(JSON.stringify(row)).toBe(
+      '{"pair":[1,2],"pairs":[[1,"a"],[2,null]],"record":{"__proto__":1,"b":[3,4]},"nothing":null}',
+    );
+  });
+
+  test("gives infinite dates and fractions of nanoseconds as what they are", async () => {
+    const [row] = await duck.rows(`SELECT DATE 'infinity' AS later, DATE '-infinity' AS earlier,
+      TIMESTAMP_NS '2024-01-01 00:00:00.123456789' AS nanos, TIMESTAMP_NS '1900-01-01 00:00:00.000000001' AS old,
+      TIMESTAMP_NS '2024-01-01 00:00:00.000001' AS micros, TIMESTAMP_NS '2024-01-01 00:00:00' AS whole, [DATE 'infinity'] AS list`);
+    expect(Object.entries(row ?? {})).toEqual([
+      ["later", "infinity"],
+      ["earlier", "-infinity"],
+      ["nanos", "2024-01-01T00:00:00.123456789"],
+      ["old", "1900-01-01T00:00:00.000000001"],
+      ["micros", "2024-01-01T00:00:00.000001"],
+      ["whole", "2024-01-01T00:00:00.000"],
+      ["list", ["infinity"]],
+    ]);
+  });
+
   test("runs several statements, of which the last one's rows come back", async () => {
     const text = `CREATE TEMP TABLE picked AS FROM raw.shop__orders WHERE id < 2; -- one; two
       INSERT INTO picked VALUES (99, 0, ';'::VARCHAR = 'x'); SELECT id FROM picked ORDER BY id; /* the end; */ `;
