@@ -33,6 +33,26 @@ describe("the response of a webhook", () => {
     expect([again.status, again.body]).toEqual([201, answer]);
   });
 
+  test("reads the result of a single action as that of the step action", async () => {
+    await using app = await startApp();
+    const { key: _, ...action } = steps[0] ?? { key: "" };
+    await makeHook(app, { action, response: { body: { branch: "{{steps.action.result.branch}}" } } });
+    expect((await send(app, body)).body).toEqual({ branch: "a" });
+  });
+
+  test("is refused beside steps that are none, with what is wrong with these", async () => {
+    await using app = await startApp({ engine: false });
+    for (const [wrong, fault] of [
+      ["abc", "body.config.steps list_type"],
+      [{}, "body.config.steps list_type"],
+      [[null], "body.config.steps.0 dict_type"],
+    ] as const) {
+      const config = { path: "wrong", steps: wrong, response: { body: "{{steps.x.result}}" } };
+      const refused = await app.owner("POST", AUTOMATIONS, { name: "x", triggerType: "webhook", config });
+      expect(faultsOf(refused)).toEqual([fault]);
+    }
+  });
+
   test("may be text or a page, which runs nothing", async () => {
     await using app = await startApp();
     const answered = async (path: string, response: object) => {

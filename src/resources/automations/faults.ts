@@ -12,7 +12,7 @@ import { scheduleFaults } from "../../flows/schedule.ts";
 import { definitionFaults, typedFaults } from "../../queue/definition.ts";
 import { typesMatching } from "../events/matching.ts";
 import { alertFaults } from "./alerts.ts";
-import { type AutomationConfig, forEachTemplate, type Step, type TableRows } from "./config.ts";
+import { type AutomationConfig, forEachTemplate, type Step, stepsOf, type TableRows } from "./config.ts";
 import { CONFIGS } from "./config-shapes.ts";
 import { conflictFaults } from "./conflicts.ts";
 import { graphFaults } from "./graph.ts";
@@ -70,7 +70,12 @@ export function configFaults(
     for (const { path, message, type } of schemaFaults(inputSchema))
       fail(["inputSchema", ...path], message, type);
   if (response && isSound("response"))
-    faults.push(...responseFaults(response, steps ?? [], [...loc, "response"]));
+    faults.push(
+      ...responseFaults(response, isSound("steps") ? stepsOf(value as AutomationConfig) : null, [
+        ...loc,
+        "response",
+      ]),
+    );
   if (schedule && isSound("schedule")) {
     for (const { field, msg } of scheduleFaults(schedule, app.clock.now())) fail(["schedule", field], msg);
   }

@@ -21,10 +21,10 @@ const OWN_HEADERS = [
   "x-correlation-id",
 ];
 
-/** Returns what is wrong with the response of a webhook. */
+/** Returns what is wrong with the response of a webhook. Its reads of steps aren't checked if `steps` is null. */
 export function responseFaults(
   response: NonNullable<AutomationConfig["response"]>,
-  steps: readonly Step[],
+  steps: readonly Step[] | null,
   loc: readonly string[],
 ): Fault[] {
   const { status, headers = {} } = response;
@@ -40,5 +40,5 @@ export function responseFaults(
   for (const name of Object.keys(headers))
     if (OWN_HEADERS.includes(name.toLowerCase()))
       fail(["headers", name], `The server sets ${name} itself; leave it out`);
-  return [...faults, ...readFaults(response as Json, steps, loc)];
+  return steps ? [...faults, ...readFaults(response as Json, steps, loc)] : faults;
 }
