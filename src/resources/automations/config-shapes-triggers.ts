@@ -13,6 +13,7 @@ import {
 } from "../../base/shape.ts";
 import { SIGNATURE_PRESETS } from "../../crypto/presets.ts";
 import { SIGNATURE_ALGORITHMS } from "../../crypto/signature.ts";
+import { DEFAULT_WAIT_SECONDS } from "./config.ts";
 import { SENDER_AUTH } from "./sender.ts";
 
 export const SCHEDULE = {
@@ -60,12 +61,12 @@ const PATH = "^(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+(?:/(?!\\.{1,2}(?:/|$))[A-Za-z
 const ANSWER = {
   waitSeconds: optional(
     implied(
-      0,
+      DEFAULT_WAIT_SECONDS,
       Type.Number({
         minimum: 0,
         maximum: 30,
         description: "Seconds to wait for the run to finish. If it does, its result is the response",
-        examples: [10],
+        examples: [30],
       }),
     ),
   ),

@@ -139,6 +139,9 @@ export interface AutomationConfig {
   alerts?: Alerts;
 }
 
+/** For how long a webhook's or form's sender waits for the run if the config doesn't say. */
+export const DEFAULT_WAIT_SECONDS = 10;
+
 /** Key of the only step, which `action` defines. */
 const ACTION_STEP = "action";
 

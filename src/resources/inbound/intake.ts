@@ -14,6 +14,7 @@ import type { Trigger } from "../../queue/enqueue.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { version } from "../../version.ts";
+import { DEFAULT_WAIT_SECONDS } from "../automations/config.ts";
 import { type AutomationRunRow, automationRuns } from "../automations/table.ts";
 import type { Webhook } from "./gate.ts";
 import { payloadOf } from "./payload.ts";
@@ -23,7 +24,6 @@ import { type DeliveryRow, webhookDeliveries } from "./table.ts";
 
 /** A repeat within this time starts nothing (docs/decisions/webhooks-in.md). */
 const REPEAT_MS = 24 * 60 * 60 * 1000;
-const DEFAULT_WAIT_SECONDS = 10;
 /** Another process may end the run without a signal here. */
 const POLL_MS = 1_000;
 const MAX_KEY_CHARACTERS = 255;
