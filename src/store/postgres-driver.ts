@@ -5,6 +5,7 @@ import type { ResultForm } from "./drizzle-over.ts";
 import { ConnectionLost, StoreError, storeFault } from "./faults.ts";
 import { translateMigration } from "./postgres-migrations.ts";
 import { Translator } from "./postgres-sql.ts";
+import { socketsTo } from "./postgres-socket.ts";
 import { jsonOf, storedText, textOf } from "./postgres-text.ts";
 import type { RemoteStoreOptions } from "./store.ts";
 import { refuseUnknown } from "./writer.ts";
@@ -138,10 +139,12 @@ export function connect({ url, token, ca, max }: PostgresOptions, heard?: Heard)
     lock_timeout: LOCK_MS,
     idle_in_transaction_session_timeout: IDLE_MS,
   };
+  const ssl = securityOf(mode, address.hostname, ca);
   return postgres(address.href, {
     max,
+    ...(typeof ssl === "object" ? {} : { socket: socketsTo() as never }), // TLS has a socket of its own
     ...(token === undefined ? {} : { password: token }),
-    ssl: securityOf(mode, address.hostname, ca),
+    ssl,
     onnotice: () => undefined,
     ...heard,
     connect_timeout: CONNECT_SECONDS,
