@@ -48,9 +48,9 @@ class PostgresTransaction implements Transaction {
   readonly #reader: PostgresClient;
   readonly #isOptimistic: boolean;
   #isOpen = false;
-  /** True once the current work has its savepoint. */
-  #hasSavepoint = false;
   #hasChanges = false;
+  /** Whether the current work has changed something. */
+  #isWorkChanging = false;
   /** The server's number of it; null until it has told. */
   #id: string | null = null;
   #lost: unknown = null;
@@ -71,15 +71,18 @@ class PostgresTransaction implements Transaction {
   }
 
   savepoint(): void {
-    this.#hasSavepoint = false;
+    this.#isWorkChanging = false;
   }
 
   release(): void {
-    if (this.#hasSavepoint) this.#control("RELEASE work");
+    // a savepoint for each work would be two more statements
   }
 
-  rollbackTo(): void {
-    if (this.#hasSavepoint) this.#control("ROLLBACK TO work; RELEASE work");
+  /** Works that throw after a change are rare: their group is done again, one by one. */
+  async rollbackTo(): Promise<void> {
+    if (!this.#isWorkChanging) return;
+    if (this.#isOptimistic) this.#lost ??= new OptimisticFailure(new Error("A work failed after a change."));
+    else await this.rollback(); // it is the only one
   }
 
   /** Executes an awaited statement. Statements sent together take one round trip. Throws a `storeFault`. */
@@ -176,17 +179,14 @@ class PostgresTransaction implements Transaction {
       this.#control(BEGIN);
     }
     if (!isChange) return;
-    if (!this.#hasChanges) {
-      this.#hasChanges = true;
-      this.#note(
-        this.#client.simple(TRANSACTION_ID).then(([row]) => {
-          this.#id = String(row?.id);
-        }),
-      );
-    }
-    if (this.#hasSavepoint) return;
-    this.#hasSavepoint = true;
-    this.#control("SAVEPOINT work");
+    this.#isWorkChanging = true;
+    if (this.#hasChanges) return;
+    this.#hasChanges = true;
+    this.#note(
+      this.#client.simple(TRANSACTION_ID).then(([row]) => {
+        this.#id = String(row?.id);
+      }),
+    );
   }
 
   #control(sql: string): void {

@@ -13,7 +13,7 @@ import type { ReadDb, RemoteStoreOptions, Store } from "./store.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 const READERS = 6;
-/** Beyond 64 savepoints of one transaction PostgreSQL has to look each one up. */
+/** All are done again, one by one, where one of them fails. */
 const GROUP_WRITES = 60;
 /** All other processes wait meanwhile. */
 const GROUP_MS = 100;
