@@ -56,6 +56,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const queue = new WriteQueue(writer, {
     clock,
     isAlone: true,
+    runsAhead: true,
     groupSize: groupCommit ? GROUP_WRITES : 1,
     groupMs: GROUP_MS,
     afterCommit: () => checkpointer.afterCommit(),

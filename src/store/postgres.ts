@@ -48,7 +48,13 @@ export async function connectPostgres(options: RemoteStoreOptions): Promise<Stor
     throw error;
   }
   const writer: PostgresWriter = new PostgresWriter(writing, reading, () => queue.check());
-  const queue = new WriteQueue(writer, { clock, isAlone: false, groupSize: GROUP_WRITES, groupMs: GROUP_MS });
+  const queue = new WriteQueue(writer, {
+    clock,
+    isAlone: false,
+    runsAhead: true,
+    groupSize: GROUP_WRITES,
+    groupMs: GROUP_MS,
+  });
 
   const { channel, close: endChannel } = openChannel({ ...options, max: 1 }, reading);
 

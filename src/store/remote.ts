@@ -41,7 +41,13 @@ export async function connectStore(options: RemoteStoreOptions): Promise<Store> 
     throw error;
   }
   const writer: RemoteWriter = new RemoteWriter(client, clock, () => queue.check());
-  const queue = new WriteQueue(writer, { clock, isAlone: false, groupSize: GROUP_WRITES, groupMs: GROUP_MS });
+  const queue = new WriteQueue(writer, {
+    clock,
+    isAlone: false,
+    runsAhead: false,
+    groupSize: GROUP_WRITES,
+    groupMs: GROUP_MS,
+  });
 
   return {
     db: drizzleOver(async (statement) => {

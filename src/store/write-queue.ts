@@ -45,11 +45,10 @@ export class TransactionLost extends Error {
 
 export interface WriteQueueOptions {
   clock: Clock;
-  /**
-   * True where nobody else writes: what is kept by `group` then holds from one transaction to the next, and the
-   * works of a group run while the group before is being committed.
-   */
+  /** True where nobody else writes: what is kept by `group` then holds from one transaction to the next. */
   isAlone: boolean;
+  /** True where the works of a group run while the group before is being committed. */
+  runsAhead: boolean;
   /** Maximum number of writes per group commit. */
   groupSize: number;
   /** Time slice of writes before other work gets a turn on the thread. */
@@ -143,7 +142,7 @@ export class WriteQueue {
     let open: Group | null = null;
     let commit: Commit | null = null;
     let pause: (() => Promise<void>) | undefined;
-    const { isAlone } = this.#options;
+    const { runsAhead } = this.#options;
     try {
       await yieldNow(); // whoever writes in this tick of the loop shares the commit
       while (this.#waiting.length > 0 || open || commit) {
@@ -165,7 +164,7 @@ export class WriteQueue {
           await pause();
           pause = undefined;
         }
-        const mayRun = !pause && this.#hasRoom(open) && (isAlone || !commit);
+        const mayRun = !pause && this.#hasRoom(open) && (runsAhead || !commit);
         if (mayRun && this.#waiting.length > 0) {
           open ??= await this.#begin(true);
           await this.#runWorks(open);

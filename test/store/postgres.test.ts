@@ -83,6 +83,31 @@ test("a commit whose answer is lost is asked after, and not made twice", async (
   await relay[Symbol.asyncDispose]();
 });
 
+test("a work begins while the commit before is unanswered, and both are saved once if that is lost", async () => {
+  const { url, name } = await makeDatabase();
+  const server = await sharedPostgres();
+  const relay = await startRelay(server.port);
+  const through = url.replace(`:${server.port}/`, `:${relay.port}/`);
+  const store = await openRemoteStore({ url: `${through}?sslmode=disable`, migrations: MIGRATIONS });
+  const held = relay.at("COMMIT", "hold");
+  const first = store.write(async (db) => insertNote(db, note("first")));
+  await held;
+  const begun = Promise.withResolvers<void>();
+  const second = store.write(async (db) => {
+    begun.resolve();
+    await insertNote(db, note("second"));
+    return (await db.select().from(notes)).map(({ id }) => id).sort();
+  });
+  await begun.promise;
+  await cutWriter(name);
+
+  await first;
+  expect(await second).toEqual(["first", "second"]);
+  expect((await store.db.select().from(notes)).map(({ id }) => id).sort()).toEqual(["first", "second"]);
+  await store.close();
+  await relay[Symbol.asyncDispose]();
+});
+
 test("what may not be deleted may not be truncated, and a trigger without its counterpart counts as missing", async () => {
   await using store = await openAt(postgresPlace);
   await store.write(async (db) => db.insert(trail).values({ seq: 1, what: "kept" }));
