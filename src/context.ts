@@ -47,8 +47,8 @@ interface DecidedWhens {
 
 /** What the queue of runs hands to those above it: changes of state, in the same transaction, and questions. */
 export interface RunFollowers {
-  /** Reads the automation run of a step without items for `ended`, to share a round trip with other statements. */
-  open(tx: WriteContext, run: RunRow): Promise<OpenRun | null>;
+  /** Reads the automation runs of steps without items for `ended`, by id, to share a round trip with other statements. */
+  open(tx: Pick<WriteContext, "db">, runs: readonly RunRow[]): Promise<ReadonlyMap<string, OpenRun>>;
   /** The runs of steps of one automation run have ended. `open` is that automation run if it was read before. */
   ended(tx: WriteContext, runs: readonly RunRow[], open?: OpenRun | null): Promise<void>;
   /** The run of a step waits for something else than a worker or time. */

@@ -18,19 +18,19 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/**
- * Runs that end with nothing but a result or an error are written together with those that end meanwhile: runs on their
- * own, and items of a list. The run of a whole step is written alone, since much may follow from it.
- */
+/** Number of ends in one transaction, since much may follow from the end of a step. */
+const MAX_TOGETHER = 32;
+
+/** Runs that end with nothing but a result or an error are written together with those that end meanwhile. */
 export function openEndings(app: App): Endings {
-  let waiting: Waiting[] = [];
+  const waiting: Waiting[] = [];
 
   const flush = async () => {
     let taken: Waiting[] | null = null;
     const take = () => {
       if (taken === null) {
-        taken = waiting;
-        waiting = [];
+        taken = waiting.splice(0, MAX_TOGETHER);
+        if (waiting.length > 0) void flush();
       }
       return taken;
     };
@@ -70,10 +70,9 @@ export function openEndings(app: App): Endings {
 
   return {
     async conclude(run, outcome, left, isItem) {
-      if (!isSmall(outcome) || (run.automationRunId !== null && !isItem))
-        return alone(run, outcome, left, isItem);
+      if (!isSmall(outcome)) return alone(run, outcome, left, isItem);
       try {
-        await together({ run, outcome, left });
+        await together({ run, outcome, left, isItem });
       } catch {
         await alone(run, outcome, left, isItem); // whose fault it was comes out where each is by itself
       }

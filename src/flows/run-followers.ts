@@ -5,7 +5,7 @@ import { isNoticed, noticeEnd } from "../resources/notices/automation-ends.ts";
 import { callAutomation, callReturned } from "./call.ts";
 import { cancelUnlessEnded } from "./cancel.ts";
 import { moveUp } from "./concurrency.ts";
-import { openRunOf } from "./save.ts";
+import { openRunsOf } from "./save.ts";
 import { stepScope } from "./scope.ts";
 import { stepGoesOn, stepsEnded, stepWaits } from "./steps.ts";
 
@@ -13,7 +13,7 @@ const decision = { begin: openDecision, abandon: cancelDecision };
 
 /** What follows runs: the automations of their steps, what they wait for, their callers, and queues. */
 export const runFollowers: RunFollowers = {
-  open: openRunOf,
+  open: openRunsOf,
   ended: stepsEnded,
   waits: stepWaits,
   resumed: stepGoesOn,

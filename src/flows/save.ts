@@ -27,8 +27,8 @@ export const runById = prepared((db: ReadDb) =>
     .prepare(),
 );
 
-/** An unfinished run with its config and the state of its webhook delivery. */
-const openRunById = prepared((db: ReadDb) =>
+/** Unfinished runs with their configs and the states of their webhook deliveries. */
+const openRunsById = prepared((db: ReadDb) =>
   db
     .select({
       run: getTableColumns(automationRuns),
@@ -49,18 +49,18 @@ const openRunById = prepared((db: ReadDb) =>
       ),
     )
     .leftJoin(webhookDeliveries, eq(webhookDeliveries.id, automationRuns.deliveryId))
-    .where(eq(automationRuns.id, sql.placeholder("id")))
+    .where(sql`${automationRuns.id} in (select value from json_each(${sql.placeholder("ids")}))`)
     .prepare(),
 );
 
-/** Returns the automation run of a step; null if the action run belongs to none. */
-export async function openRunOf(
-  tx: WriteContext,
-  { automationRunId }: Pick<RunRow, "automationRunId">,
-): Promise<OpenRun | null> {
-  if (automationRunId === null) return null;
-  const [row] = await openRunById(tx.db).all({ id: automationRunId });
-  return row ?? null;
+/** Returns the automation runs of steps, by id. */
+export async function openRunsOf(
+  { db }: Pick<WriteContext, "db">,
+  runs: readonly Pick<RunRow, "automationRunId">[],
+): Promise<ReadonlyMap<string, OpenRun>> {
+  const ids = new Set(runs.flatMap(({ automationRunId }) => automationRunId ?? []));
+  const rows = ids.size === 0 ? [] : await openRunsById(db).all({ ids: JSON.stringify([...ids]) });
+  return new Map(rows.map((row) => [row.run.id, row]));
 }
 
 /** A run without its input and result, which can be long and aren't needed when an item ends. */

@@ -53,7 +53,7 @@ export async function decideRun(
   return row;
 }
 
-type Completion = SmallEnd & { outcome: { status: "completed" } };
+type Completion = Omit<SmallEnd, "isItem"> & { outcome: { status: "completed" } };
 
 /**
  * Returns the result of a claimed run whose kind is decided immediately. Null if it must be executed like any other

@@ -8,6 +8,8 @@ import {
   type App,
   type Context,
   contextForRun,
+  DoFirst,
+  type OpenRun,
   SYSTEM,
   type WriteContext,
   write,
@@ -102,7 +104,7 @@ export async function finishRun(
     const isFollowed = !isItem && outcome.status !== "waiting";
     const [row, open] = await Promise.all([
       endRow(tx, run, { now, outcome, result, left: { ...left, logs } }),
-      isFollowed ? tx.runFollowers.open(tx, run) : null,
+      isFollowed ? tx.runFollowers.open(tx, [run]) : new Map<string, OpenRun>(),
     ]);
     if (!row) return null;
     await appendLogs(tx.db, run.id, logs);
@@ -116,7 +118,7 @@ export async function finishRun(
       await recordReads(tx, { actionRunId, actionId, kind, loadId }, outcome.reads);
     }
     for (const artifact of artifacts) await insertArtifact(tx, artifact);
-    await endRun({ ...tx, requestCorrelationId: row.cancelRequest?.correlationId }, row, outcome, open);
+    await endRun({ ...tx, requestCorrelationId: row.cancelRequest?.correlationId }, row, outcome, open.get(row.automationRunId ?? ""));
     if ("wait" in outcome) await beginWait(tx, row, outcome.wait);
     return row;
   });
@@ -142,6 +144,8 @@ export interface SmallEnd {
   run: RunRow;
   outcome: Outcome & { status: "completed" | "failed" };
   left: Leftover;
+  /** True if the run belongs to one item of a list. */
+  isItem: boolean;
 }
 
 /** True for an outcome without a load or artifacts. */
@@ -157,7 +161,7 @@ const fits = (result: JsonObject) => Buffer.byteLength(JSON.stringify(result)) <
 
 const leaseTokens = prepared((db: WriteDb) =>
   db
-    .select({ id: actionRuns.id, leaseToken: actionRuns.leaseToken })
+    .select({ id: actionRuns.id, leaseToken: actionRuns.leaseToken, cancelRequest: actionRuns.cancelRequest })
     .from(actionRuns)
     .where(
       sql`${actionRuns.id} in (select value from json_each(${sql.placeholder("ids")})) and ${actionRuns.status} = 'running'`,
@@ -167,17 +171,23 @@ const leaseTokens = prepared((db: WriteDb) =>
 
 /**
  * Stores the small outcomes of many runs in one transaction, as `finishRun` does. Runs whose lease was lost are left
- * out. `take` returns them when it is their turn, and the same ones if the transaction is repeated.
+ * out. `take` returns them when it is their turn, and the same ones if the transaction is repeated. Throws where one of
+ * them has to be stored by itself.
  */
 export function finishRuns(app: App, take: () => readonly SmallEnd[]): Promise<void> {
   return writeFor(app, async (inside, db) => {
     const ends = take();
     const ids = JSON.stringify(ends.map(({ run }) => run.id));
-    const held = new Map((await leaseTokens(db).all({ ids })).map((row) => [row.id, row.leaseToken]));
+    const steps = ends.filter(({ isItem }) => !isItem).map(({ run }) => run);
+    const [tokens, open] = await Promise.all([
+      leaseTokens(db).all({ ids }),
+      app.runFollowers.open({ db }, steps),
+    ]);
+    const held = new Map(tokens.map((row) => [row.id, row]));
     const own = (run: RunRow) => inside({ ...contextForRun(app, run), actor: SYSTEM });
     const rows: RunRow[] = [];
     for (const { run, outcome, left } of ends) {
-      if (run.leaseToken === null || held.get(run.id) !== run.leaseToken) continue;
+      if (run.leaseToken === null || held.get(run.id)?.leaseToken !== run.leaseToken) continue;
       const tx = own(run);
       const now = timestamp(tx.clock);
       const logs = [...left.logs, ...failureLine(outcome, now)];
@@ -190,8 +200,18 @@ export function finishRuns(app: App, take: () => readonly SmallEnd[]): Promise<v
       notifyChanged(tx, row);
       rows.push(row);
     }
-    for (const ended of Map.groupBy(rows, ({ automationRunId }) => automationRunId).values())
-      if (ended[0] && ended[0].automationRunId !== null) await app.runFollowers.ended(own(ended[0]), ended);
+    for (const [id, ended] of Map.groupBy(rows, ({ automationRunId }) => automationRunId)) {
+      const [first] = ended;
+      if (!first || id === null) continue;
+      const requestCorrelationId = held.get(first.id)?.cancelRequest?.correlationId;
+      await app.runFollowers
+        .ended({ ...own(first), requestCorrelationId }, ended, open.get(id))
+        .catch((error: unknown) => {
+          if (error instanceof DoFirst && ends.length > 1)
+            throw new Error("The others don't wait for what this one needs first.", { cause: error });
+          throw error;
+        });
+    }
   });
 }
 
