@@ -40,8 +40,13 @@ export function translate(text: string): string {
     /\bon conflict \(([^)]*)\)/gi,
     (_, on: string) => `on conflict (${on.replaceAll(/"\w+"\./g, "")})`,
   );
+  const listed = unqualified.replace(
+    /\b(not\s+)?in\s*\(\s*select\s+value\s+from\s+json_each\s*\(\s*(\$\d+)\s*\)\s*\)/gi,
+    (_, not: string | undefined, values: string) =>
+      `${not === undefined ? "= any" : "<> all"} ((select json_texts(${values}))::text[])`, // asked once, not for each row
+  );
   // drizzle names each column, and gives null where the database is to number the row
-  return /^insert into "\w+" \("seq", /i.test(unqualified) && /\bvalues \(null, /i.test(unqualified)
-    ? unqualified.replace('("seq", ', "(").replaceAll("(null, ", "(")
-    : unqualified;
+  return /^insert into "\w+" \("seq", /i.test(listed) && /\bvalues \(null, /i.test(listed)
+    ? listed.replace('("seq", ', "(").replaceAll("(null, ", "(")
+    : listed;
 }

@@ -376,6 +376,22 @@ describe.each(PLACES)("a store on %s", (name, make) => {
     expect(plain(row.x)).toEqual(plain(expected) as never);
   });
 
+  test("finds rows in and outside of a list of ids, also with odd texts and with nothing in it", async () => {
+    await using store = await openAt(make);
+    const ids = ["a", "b\u0000c", "7"];
+    await store.write((db) => db.insert(notes).values(ids.map((id) => ({ id }))));
+    const among = async (list: unknown, not = sql``) => {
+      const of = sql`${notes.id} ${not} in (select value from json_each(${JSON.stringify(list)}))`;
+      return (await store.db.select().from(notes).where(of).orderBy(notes.id)).map(({ id }) => id);
+    };
+    expect(await among(["a", "x", "b\u0000c"])).toEqual(["a", "b\u0000c"]);
+    expect(await among(["a"], sql`not`)).toEqual(["7", "b\u0000c"]);
+    expect(await among([])).toEqual([]);
+    expect(await among([], sql`not`)).toEqual(["7", "a", "b\u0000c"]);
+    expect(await among([null], sql`not`)).toEqual([]);
+    expect(await among({ one: "a", two: "b" })).toEqual(["a"]);
+  });
+
   test("reads JSON that holds what PostgreSQL can't have in a text, and the rest of it as it is", async () => {
     await using store = await openAt(make);
     const body = {
