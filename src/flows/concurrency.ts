@@ -7,6 +7,7 @@ import type { AutomationConfig, Concurrency } from "../resources/automations/con
 import { type AutomationRunRow, automationRuns, automations } from "../resources/automations/table.ts";
 import type { RunError } from "../resources/runs/table.ts";
 import { mayPass } from "../store/faults.ts";
+import { prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
 import { advance } from "./advance.ts";
 import { endEarly } from "./cancel.ts";
@@ -137,6 +138,18 @@ async function untie(tx: WriteContext, automationId: string): Promise<number> {
   return 1;
 }
 
+const queuesWaiting = prepared((db: ReadDb) =>
+  db
+    .select({ automationId: automations.id, organizationId: automations.organizationId })
+    .from(automations)
+    .where(
+      sql`${automations.id} in (select distinct automation_id from automation_runs indexed by automation_runs_limited
+        where is_limited = 1 and completed_at is null and status = 'pending')
+        and ${automations.id} not in (select value from json_each(${sql.placeholder("passedOver")}))`,
+    )
+    .prepare(),
+);
+
 /**
  * Advances every queue that has room, after many runs ended in one transaction or `concurrency` was raised. With
  * `isThorough`, also fails what can no longer move. Returns how many runs started or failed.
@@ -146,14 +159,7 @@ export async function moveQueues(
   setbacks = openSetbacks(app.clock),
   isThorough = true,
 ): Promise<number> {
-  const waiting = await app.store.db
-    .select({ automationId: automations.id, organizationId: automations.organizationId })
-    .from(automations)
-    .where(
-      sql`${automations.id} in (select distinct automation_id from automation_runs indexed by automation_runs_limited
-        where is_limited = 1 and completed_at is null and status = 'pending')
-        and ${automations.id} not in (select value from json_each(${setbacks.passedOver()}))`,
-    );
+  const waiting = await queuesWaiting(app.store.db).all({ passedOver: setbacks.passedOver() });
   let started = 0;
   for (const { automationId, organizationId } of waiting) {
     const ctx = contextForRun(app, {

@@ -5,6 +5,8 @@ import { type App, contextForRun, type WriteContext, write } from "../context.ts
 import { automationRuns } from "../resources/automations/table.ts";
 import { webhookDeliveries } from "../resources/inbound/table.ts";
 import { mayPass } from "../store/faults.ts";
+import { prepared } from "../store/prepared.ts";
+import type { ReadDb } from "../store/store.ts";
 import { advance } from "./advance.ts";
 import { isDelayed } from "./delay.ts";
 import { failBroken } from "./fail.ts";
@@ -12,22 +14,30 @@ import { again } from "./states.ts";
 
 const BATCH = 50;
 
+const dueRuns = prepared((db: ReadDb) =>
+  db
+    .select()
+    .from(automationRuns)
+    .where(
+      and(
+        lte(automationRuns.dueAt, sql.placeholder("now")),
+        sql`${automationRuns.id} not in (select value from json_each(${sql.placeholder("passedOver")}))`,
+      ),
+    )
+    .orderBy(asc(automationRuns.dueAt))
+    .limit(BATCH)
+    .prepare(),
+);
+
 /**
  * Resumes the runs whose delay is over. Returns how many there were. A run that can't continue fails. If even that
  * isn't possible, it is tried again later.
  */
 export async function continueDueRuns(app: App, setbacks = openSetbacks(app.clock)): Promise<number> {
-  const due = await app.store.db
-    .select()
-    .from(automationRuns)
-    .where(
-      and(
-        lte(automationRuns.dueAt, timestamp(app.clock)),
-        sql`${automationRuns.id} not in (select value from json_each(${setbacks.passedOver()}))`,
-      ),
-    )
-    .orderBy(asc(automationRuns.dueAt))
-    .limit(BATCH);
+  const due = await dueRuns(app.store.db).all({
+    now: timestamp(app.clock),
+    passedOver: setbacks.passedOver(),
+  });
   let failed = 0;
   for (const run of due) {
     try {

@@ -6,6 +6,8 @@ import type { AutomationConfig, Schedule } from "../resources/automations/config
 import { type AutomationRow, automationRuns, automations } from "../resources/automations/table.ts";
 import { record } from "../resources/events/service.ts";
 import { mayPass } from "../store/faults.ts";
+import { prepared } from "../store/prepared.ts";
+import type { ReadDb } from "../store/store.ts";
 import { version } from "../version.ts";
 import { internalError } from "./fail.ts";
 import { countInstants, instantAfter, instantBefore } from "./schedule.ts";
@@ -23,6 +25,25 @@ const MAX_COUNTED = 1000;
 
 const SCHEDULER: Actor = { type: "system", id: "scheduler", process: "weir", version };
 
+const dueSchedules = prepared((db: ReadDb) =>
+  db
+    .select({
+      id: automations.id,
+      organizationId: automations.organizationId,
+      nextRunAt: automations.nextRunAt,
+    })
+    .from(automations)
+    .where(
+      and(
+        lte(automations.nextRunAt, sql.placeholder("now")),
+        sql`${automations.id} not in (select value from json_each(${sql.placeholder("passedOver")}))`,
+      ),
+    )
+    .orderBy(asc(automations.nextRunAt))
+    .limit(BATCH)
+    .prepare(),
+);
+
 /**
  * Starts one run for each due time of each schedule. Returns how many schedules were due. Times before the last `upMs`,
  * during which this process was running, were missed. `catchUp` decides whether a run is started for the last of them.
@@ -32,21 +53,10 @@ export async function startDueSchedules(
   upMs: number,
   setbacks = openSetbacks(app.clock),
 ): Promise<number> {
-  const due = await app.store.db
-    .select({
-      id: automations.id,
-      organizationId: automations.organizationId,
-      nextRunAt: automations.nextRunAt,
-    })
-    .from(automations)
-    .where(
-      and(
-        lte(automations.nextRunAt, timestamp(app.clock)),
-        sql`${automations.id} not in (select value from json_each(${setbacks.passedOver()}))`,
-      ),
-    )
-    .orderBy(asc(automations.nextRunAt))
-    .limit(BATCH);
+  const due = await dueSchedules(app.store.db).all({
+    now: timestamp(app.clock),
+    passedOver: setbacks.passedOver(),
+  });
   let failed = 0;
   for (const { id, organizationId, nextRunAt } of due) {
     const correlationId = app.ids.uuid();

@@ -5,6 +5,7 @@ import { automations } from "../resources/automations/table.ts";
 import { endOfTrail, movePosition, storedPosition } from "../resources/events/followed.ts";
 import { type EventRow, type EventType, events } from "../resources/events/table.ts";
 import { mayPass } from "../store/faults.ts";
+import { prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
 import { version } from "../version.ts";
 import { reactTo } from "./react.ts";
@@ -73,8 +74,8 @@ export function openFollower(app: App): Follower {
   };
 }
 
-async function readListeners(db: ReadDb): Promise<Listener[]> {
-  const rows = await db
+const listening = prepared((db: ReadDb) =>
+  db
     .select({
       id: automations.id,
       organizationId: automations.organizationId,
@@ -82,7 +83,12 @@ async function readListeners(db: ReadDb): Promise<Listener[]> {
       patterns: sql<string>`json_extract(${automations.config}, '$.event.types')`,
     })
     .from(automations)
-    .where(isNotNull(automations.eventAfterSeq));
+    .where(isNotNull(automations.eventAfterSeq))
+    .prepare(),
+);
+
+async function readListeners(db: ReadDb): Promise<Listener[]> {
+  const rows = await listening(db).all();
   return rows.map(({ id, organizationId, afterSeq, patterns }) => ({
     id,
     organizationId,

@@ -12,6 +12,7 @@ import {
 import { record } from "../resources/events/service.ts";
 import { noticeLate } from "../resources/notices/automation-ends.ts";
 import { putNotice } from "../resources/notices/put.ts";
+import { prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
 import { version } from "../version.ts";
 
@@ -47,8 +48,10 @@ const lastCompleted = sql`(
   select r.id from automation_runs r where r.automation_id = ${automations.id} and r.is_watched = 1
     and r.status = 'completed' order by r.completed_at desc limit 1)`;
 
-async function readWatches(db: ReadDb, id?: string): Promise<Seen[]> {
-  const rows = await db
+const watched = prepared((db: ReadDb) => watchesOf(db).prepare());
+
+const watchesOf = (db: ReadDb, id?: string) =>
+  db
     .select({
       id: automations.id,
       organizationId: automations.organizationId,
@@ -65,6 +68,9 @@ async function readWatches(db: ReadDb, id?: string): Promise<Seen[]> {
     .leftJoin(automationWatches, eq(automationWatches.automationId, automations.id))
     .leftJoin(automationRuns, eq(automationRuns.id, lastCompleted))
     .where(and(isExpecting, id === undefined ? undefined : eq(automations.id, id)));
+
+async function readWatches(db: ReadDb, id?: string): Promise<Seen[]> {
+  const rows = id === undefined ? await watched(db).all() : await watchesOf(db, id);
   return rows.map((row) => ({
     ...row,
     expect: row.expect === null ? {} : (JSON.parse(row.expect) as Expectation),
@@ -169,14 +175,19 @@ async function beginWatches(app: App, unseen: readonly Seen[]): Promise<void> {
   });
 }
 
-/** Deletes the state of automations that were disabled, deleted, or no longer have `expect`. */
-async function endWatches(app: App): Promise<void> {
-  const over = await app.store.db
+const watchesOver = prepared((db: ReadDb) =>
+  db
     .select({ id: automationWatches.automationId })
     .from(automationWatches)
     .where(
       sql`not exists (select 1 from ${automations} where ${automations.id} = ${automationWatches.automationId} and ${isExpecting})`,
-    );
+    )
+    .prepare(),
+);
+
+/** Deletes the state of automations that were disabled, deleted, or no longer have `expect`. */
+async function endWatches(app: App): Promise<void> {
+  const over = await watchesOver(app.store.db).all();
   if (over.length === 0) return;
   const ids = over.map(({ id }) => id);
   await app.store.write(async (db) => {

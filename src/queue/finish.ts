@@ -118,7 +118,12 @@ export async function finishRun(
       await recordReads(tx, { actionRunId, actionId, kind, loadId }, outcome.reads);
     }
     for (const artifact of artifacts) await insertArtifact(tx, artifact);
-    await endRun({ ...tx, requestCorrelationId: row.cancelRequest?.correlationId }, row, outcome, open.get(row.automationRunId ?? ""));
+    await endRun(
+      { ...tx, requestCorrelationId: row.cancelRequest?.correlationId },
+      row,
+      outcome,
+      open.get(row.automationRunId ?? ""),
+    );
     if ("wait" in outcome) await beginWait(tx, row, outcome.wait);
     return row;
   });

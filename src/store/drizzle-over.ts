@@ -8,7 +8,8 @@ export type ResultForm = "run" | "values" | "all";
 
 /** What drizzle needs of whatever runs statements elsewhere: in a thread, or on a server. */
 export interface Driver {
-  run(sql: string, how: ResultForm, values: unknown[]): Promise<unknown>;
+  /** `isKept`: the statement was built once, to run again and again. */
+  run(sql: string, how: ResultForm, values: unknown[], isKept: boolean): Promise<unknown>;
   /** A statement that nobody waits for, where the driver can do without. */
   leave(sql: string, values: readonly unknown[]): Promise<unknown> | undefined;
 }
@@ -31,12 +32,20 @@ class DriverSession extends SQLiteRemoteSession<Record<string, never>, Record<st
   }
 
   override prepareQuery(...args: Parameters<Session["prepareQuery"]>) {
+    return this.#query(args, true);
+  }
+
+  override prepareOneTimeQuery(...args: Parameters<Session["prepareQuery"]>) {
+    return this.#query(args, false);
+  }
+
+  #query(args: Parameters<Session["prepareQuery"]>, isKept: boolean) {
     const query = super.prepareQuery(...args);
     const isRaw = args[1] === undefined && args[4] === undefined;
     const client: RemoteCallback = async (sql, values, method) => {
-      if (method === "run") return (await this.#run(sql, "run", values)) as { rows: [] };
+      if (method === "run") return (await this.#run(sql, "run", values, isKept)) as { rows: [] };
       const isNamed = isRaw && method !== "values";
-      const rows = (await this.#run(sql, isNamed ? "all" : "values", values)) as unknown[];
+      const rows = (await this.#run(sql, isNamed ? "all" : "values", values, isKept)) as unknown[];
       return { rows: (method === "get" ? rows[0] : rows) as never };
     };
     // drizzle 0.45 wraps each error in one whose message holds the parameters; they must not leave

@@ -4,8 +4,8 @@ import { AppError, invalid } from "../base/errors.ts";
 import type { ResultForm } from "./drizzle-over.ts";
 import { ConnectionLost, StoreError, storeFault } from "./faults.ts";
 import { translateMigration } from "./postgres-migrations.ts";
-import { Translator } from "./postgres-sql.ts";
 import { socketsTo } from "./postgres-socket.ts";
+import { Translator } from "./postgres-sql.ts";
 import { jsonOf, storedText, textOf } from "./postgres-text.ts";
 import type { RemoteStoreOptions } from "./store.ts";
 import { refuseUnknown } from "./writer.ts";
@@ -114,6 +114,8 @@ function goneOf() {
 export interface PostgresOptions extends Pick<RemoteStoreOptions, "url" | "token" | "ca"> {
   /** Number of connections. */
   max: number;
+  /** Plans each statement once, whatever its values. */
+  plansOnce?: boolean;
 }
 
 /** What a connection says by itself. */
@@ -122,7 +124,7 @@ interface Heard {
   onclose(): void;
 }
 
-export function connect({ url, token, ca, max }: PostgresOptions, heard?: Heard): Sql {
+export function connect({ url, token, ca, max, plansOnce = false }: PostgresOptions, heard?: Heard): Sql {
   const address = new URL(url);
   const mode = address.searchParams.get("sslmode") ?? "prefer";
   address.searchParams.delete("sslmode");
@@ -138,6 +140,7 @@ export function connect({ url, token, ca, max }: PostgresOptions, heard?: Heard)
     statement_timeout: STATEMENT_MS,
     lock_timeout: LOCK_MS,
     idle_in_transaction_session_timeout: IDLE_MS,
+    ...(plansOnce ? { plan_cache_mode: "force_generic_plan" } : {}),
   };
   const ssl = securityOf(mode, address.hostname, ca);
   return postgres(address.href, {

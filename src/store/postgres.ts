@@ -12,7 +12,9 @@ import { PostgresWriter } from "./postgres-writer.ts";
 import type { ReadDb, RemoteStoreOptions, Store } from "./store.ts";
 import { WriteQueue } from "./write-queue.ts";
 
-const READERS = 6;
+const READERS = 3;
+/** For statements that run again and again: to plan those of the worker anew took longer than to run them. */
+const STEADY_READERS = 3;
 /** All are done again, one by one, where one of them fails. */
 const GROUP_WRITES = 60;
 /** All other processes wait meanwhile. */
@@ -30,9 +32,10 @@ const MIGRATION_LOCK = "7300";
 export async function connectPostgres(options: RemoteStoreOptions): Promise<Store> {
   const { clock = systemClock } = options;
   const reading = new PostgresClient({ ...options, max: READERS });
+  const steady = new PostgresClient({ ...options, max: STEADY_READERS, plansOnce: true });
   const writing = new PostgresClient({ ...options, max: 1 });
   const close = async () => {
-    await Promise.all([reading.close(), writing.close()]);
+    await Promise.all([reading, steady, writing].map((client) => client.close()));
   };
   try {
     await refuseOld(writing);
@@ -59,7 +62,7 @@ export async function connectPostgres(options: RemoteStoreOptions): Promise<Stor
   const { channel, close: endChannel } = openChannel({ ...options, max: 1 }, reading);
 
   return {
-    db: readOver(reading),
+    db: readOver(reading, steady),
     remote: true,
     channel,
     write: (work) => queue.write(work),
@@ -93,11 +96,12 @@ export function glimpsePostgres(options: Pick<RemoteStoreOptions, "url" | "token
   };
 }
 
-export const readOver = (client: PostgresClient): ReadDb =>
+export const readOver = (reading: PostgresClient, steady = reading): ReadDb =>
   drizzleOver({
-    run: async (sql, how, values) => {
+    run: async (sql, how, values, isKept) => {
       if (!/^[\s(]*(select|with|values|explain)\b/i.test(sql))
         throw new StoreError("SQLITE_READONLY", "attempt to write a readonly database");
+      const client = isKept ? steady : reading;
       for (let attempt = 1; ; attempt++) {
         try {
           return await client.perform(sql, how, values);

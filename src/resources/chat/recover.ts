@@ -5,6 +5,8 @@ import { isObject } from "../../base/json.ts";
 import { type Actor, type App, type Context, contextFor, SYSTEM, write } from "../../context.ts";
 import { type AgentTask, carryOut } from "../../models/agent.ts";
 import { historyOf } from "../../models/history.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { ReadDb } from "../../store/store.ts";
 import { openAgent } from "../agents/open.ts";
 import { findAgentNamed } from "../agents/service.ts";
 import { memberships, type Role } from "../organizations/table.ts";
@@ -31,19 +33,34 @@ const systemContext = (app: App, turn: TurnRow): Context =>
     correlationId: turn.correlationId,
   });
 
+const othersTurns = prepared((db: ReadDb) =>
+  db
+    .select()
+    .from(chatTurns)
+    .where(
+      and(
+        isOpen("streaming"),
+        or(
+          and(
+            ne(chatTurns.bootId, sql.placeholder("bootId")),
+            or(lt(chatTurns.leaseUntil, sql.placeholder("now")), sql`${sql.placeholder("isAny")} = 1`),
+          ),
+          eq(chatTurns.bootId, sql.placeholder("bootId")),
+        ),
+      ),
+    )
+    .limit(BATCH * 10)
+    .prepare(),
+);
+
 /**
  * Fails turns without a process, with their partial replies: at boot those of earlier boots (on a shared database,
  * those with an expired lease, as later on), and those that this process couldn't store. Returns how many.
  */
 export async function failLostTurns(app: App, when: "boot" | "later"): Promise<number> {
-  const late = lt(chatTurns.leaseUntil, timestamp(app.clock));
-  const ofOthers = ne(chatTurns.bootId, app.bootId);
-  const lost = when === "boot" && !app.store.remote ? ofOthers : and(ofOthers, late);
-  const rows = await app.store.db
-    .select()
-    .from(chatTurns)
-    .where(and(isOpen("streaming"), or(lost, eq(chatTurns.bootId, app.bootId))))
-    .limit(BATCH * 10);
+  const isAny = when === "boot" && !app.store.remote ? 1 : 0;
+  const now = timestamp(app.clock);
+  const rows = await othersTurns(app.store.db).all({ bootId: app.bootId, now, isAny });
   const held = new Set([...liveTurns(app).values()].map(({ turnId }) => turnId));
   // A turn that was stored a moment ago may not have started here yet.
   const young = timestamp(app.clock, -LEASE_MS);
@@ -64,9 +81,8 @@ async function failTurn(app: App, turn: TurnRow, why: string, code: string): Pro
   });
 }
 
-/** Resumes turns whose approvals are all decided. Returns how many. */
-export async function continueTurns(app: App): Promise<number> {
-  const waiting = await app.store.db
+const decidedTurns = prepared((db: ReadDb) =>
+  db
     .select()
     .from(chatTurns)
     .where(
@@ -78,7 +94,13 @@ export async function continueTurns(app: App): Promise<number> {
       ),
     )
     .orderBy(chatTurns.id)
-    .limit(BATCH);
+    .limit(BATCH)
+    .prepare(),
+);
+
+/** Resumes turns whose approvals are all decided. Returns how many. */
+export async function continueTurns(app: App): Promise<number> {
+  const waiting = await decidedTurns(app.store.db).all();
   let count = 0;
   for (const turn of waiting) {
     const own = await claim(app, turn);

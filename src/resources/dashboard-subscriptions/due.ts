@@ -3,27 +3,37 @@ import { timestamp } from "../../base/clock.ts";
 import { openSetbacks } from "../../base/setbacks.ts";
 import { type App, contextForRun, SYSTEM, write } from "../../context.ts";
 import { instantAfter } from "../../flows/schedule.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { ReadDb } from "../../store/store.ts";
 import { queueMails } from "./send.ts";
 import { dashboardSubscriptions, type SubscriptionRow } from "./table.ts";
 
 const BATCH = 50;
+
+const dueSubscriptions = prepared((db: ReadDb) =>
+  db
+    .select()
+    .from(dashboardSubscriptions)
+    .where(
+      and(
+        lte(dashboardSubscriptions.nextAt, sql.placeholder("now")),
+        sql`${dashboardSubscriptions.id} not in (select value from json_each(${sql.placeholder("passedOver")}))`,
+      ),
+    )
+    .orderBy(asc(dashboardSubscriptions.nextAt))
+    .limit(BATCH)
+    .prepare(),
+);
 
 /**
  * Queues the emails of each subscription that is due. Returns how many were. The first process moves it to its next
  * time, in the transaction that queues. Times missed while no server ran are made up for by one email.
  */
 export async function sendDueDashboards(app: App, setbacks = openSetbacks(app.clock)): Promise<number> {
-  const due = await app.store.db
-    .select()
-    .from(dashboardSubscriptions)
-    .where(
-      and(
-        lte(dashboardSubscriptions.nextAt, timestamp(app.clock)),
-        sql`${dashboardSubscriptions.id} not in (select value from json_each(${setbacks.passedOver()}))`,
-      ),
-    )
-    .orderBy(asc(dashboardSubscriptions.nextAt))
-    .limit(BATCH);
+  const due = await dueSubscriptions(app.store.db).all({
+    now: timestamp(app.clock),
+    passedOver: setbacks.passedOver(),
+  });
   let sent = 0;
   for (const row of due) {
     try {

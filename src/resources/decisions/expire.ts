@@ -4,6 +4,8 @@ import { openSetbacks } from "../../base/setbacks.ts";
 import { type App, contextFor, SYSTEM, type WriteContext, write } from "../../context.ts";
 import type { Ending } from "../../queue/waits.ts";
 import { mayPass } from "../../store/faults.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { ReadDb } from "../../store/store.ts";
 import { record } from "../events/service.ts";
 import { endingOf, resumeRunOf } from "./decide.ts";
 import { about, entityOf, maskedText } from "./open.ts";
@@ -14,21 +16,29 @@ const BATCH = 50;
 /** Spelt out, so that the partial index serves. */
 const isPending = sql`${decisions.status} = 'pending'`;
 
-/** Ends expired decisions. Returns how many there were. */
-export async function expireDueDecisions(app: App, setbacks = openSetbacks(app.clock)): Promise<number> {
+const dueDecisions = prepared((db: ReadDb) => {
   const { id, organizationId, correlationId, expiresAt } = decisions;
-  const due = await app.store.db
+  return db
     .select({ id, organizationId, correlationId })
     .from(decisions)
     .where(
       and(
         isPending,
-        lte(expiresAt, timestamp(app.clock)),
-        sql`${id} not in (select value from json_each(${setbacks.passedOver()}))`,
+        lte(expiresAt, sql.placeholder("now")),
+        sql`${id} not in (select value from json_each(${sql.placeholder("passedOver")}))`,
       ),
     )
     .orderBy(asc(expiresAt))
-    .limit(BATCH);
+    .limit(BATCH)
+    .prepare();
+});
+
+/** Ends expired decisions. Returns how many there were. */
+export async function expireDueDecisions(app: App, setbacks = openSetbacks(app.clock)): Promise<number> {
+  const due = await dueDecisions(app.store.db).all({
+    now: timestamp(app.clock),
+    passedOver: setbacks.passedOver(),
+  });
   let failed = 0;
   for (const { id, ...where } of due) {
     try {

@@ -4,6 +4,8 @@ import { AppError } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject, parseJson } from "../../base/json.ts";
 import { slackText } from "../../base/slack-text.ts";
 import type { App, Context, WriteContext } from "../../context.ts";
+import { prepared } from "../../store/prepared.ts";
+import type { ReadDb } from "../../store/store.ts";
 import { automationRuns } from "../automations/table.ts";
 import { actionRuns } from "../runs/table.ts";
 import { type ReplyRow, slackReplies, type Target, targetLabel } from "./table.ts";
@@ -37,9 +39,8 @@ export async function reply(tx: WriteContext, target: Target, news: News): Promi
   await tx.db.insert(slackReplies).values(row);
 }
 
-/** Sends what can be told; how many answers that were. */
-export async function sendDueReplies(app: App, signal: AbortSignal): Promise<number> {
-  const due = await app.store.db
+const dueReplies = prepared((db: ReadDb) =>
+  db
     .select({ reply: slackReplies, action: actionRuns, automation: automationRuns })
     .from(slackReplies)
     .leftJoin(actionRuns, and(eq(slackReplies.runKind, "action"), eq(actionRuns.id, slackReplies.runId)))
@@ -49,17 +50,26 @@ export async function sendDueReplies(app: App, signal: AbortSignal): Promise<num
     )
     .where(
       and(
-        lte(slackReplies.dueAt, timestamp(app.clock)),
+        lte(slackReplies.dueAt, sql.placeholder("now")),
         or(
           isNotNull(slackReplies.text),
           isNotNull(actionRuns.completedAt),
           isNotNull(automationRuns.completedAt),
-          lte(slackReplies.createdAt, timestamp(app.clock, -LIFETIME_MS)),
+          lte(slackReplies.createdAt, sql.placeholder("latest")),
         ),
       ),
     )
     .orderBy(asc(slackReplies.dueAt))
-    .limit(BATCH);
+    .limit(BATCH)
+    .prepare(),
+);
+
+/** Sends what can be told; how many answers that were. */
+export async function sendDueReplies(app: App, signal: AbortSignal): Promise<number> {
+  const due = await dueReplies(app.store.db).all({
+    now: timestamp(app.clock),
+    latest: timestamp(app.clock, -LIFETIME_MS),
+  });
   for (const { reply, action, automation } of due) {
     signal.throwIfAborted();
     if (!(await take(app, reply))) continue; // another process has it
